@@ -1,0 +1,71 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target is held to the same rules: Swift 6 mode, no warning, explicit existentials.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// A Swift target of this package, built under the `strict` settings.
+func target(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+/// The tests of one target, in `Tests/<name>Tests`.
+func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .testTarget(
+    name: "\(name)Tests", dependencies: [.byName(name: name)] + dependencies,
+    swiftSettings: strict)
+}
+
+/// One C library, with a module map and a shim header, imported by one target only.
+func systemLibrary(_ name: String, pkgConfig: String? = nil, apt package: String) -> Target {
+  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
+}
+
+let package = Package(
+  name: "waystation",
+  products: [.executable(name: "waystation", targets: ["waystation"])],
+  targets: [
+    systemLibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+    systemLibrary("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+    systemLibrary("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
+    systemLibrary("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
+    systemLibrary("CLinux", apt: "libc6-dev"),
+
+    target("JSON"),
+    target("RelayCore"),
+    target("EventLoop", ["CLinux", "RelayCore"]),
+    target("Cryptography", ["COpenSSL"]),
+    target("Compression", ["CZlib"]),
+    target("HTTPServer", ["EventLoop", "RelayCore"]),
+    target("SQLiteStore", ["CSQLite", "RelayCore", "EventLoop"]),
+    target("Forwarder", ["CCurl", "RelayCore", "EventLoop"]),
+    target(
+      "RelayServer",
+      [
+        "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
+        "SQLiteStore", "Forwarder",
+      ]),
+    .executableTarget(
+      name: "waystation",
+      dependencies: ["RelayServer", "HTTPServer", "EventLoop", "RelayCore", "JSON"],
+      swiftSettings: strict),
+
+    tests(of: "JSON"),
+    tests(of: "RelayCore"),
+    tests(of: "EventLoop"),
+    tests(of: "Cryptography"),
+    tests(of: "Compression"),
+    tests(of: "HTTPServer", ["EventLoop", "RelayCore"]),
+    tests(of: "SQLiteStore", ["RelayCore", "EventLoop"]),
+    tests(of: "Forwarder", ["EventLoop", "HTTPServer", "RelayCore"]),
+    tests(of: "RelayServer", ["RelayCore", "HTTPServer", "EventLoop", "JSON"]),
+    .testTarget(
+      name: "EndToEnd", dependencies: ["waystation", "EventLoop", "HTTPServer", "RelayCore", "JSON"],
+      swiftSettings: strict),
+  ]
+)

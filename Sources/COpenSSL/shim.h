@@ -1,0 +1,8 @@
+#ifndef WAYSTATION_COPENSSL_SHIM_H
+#define WAYSTATION_COPENSSL_SHIM_H
+
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+
+#endif

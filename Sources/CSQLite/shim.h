@@ -1,0 +1,6 @@
+#ifndef WAYSTATION_CSQLITE_SHIM_H
+#define WAYSTATION_CSQLITE_SHIM_H
+
+#include <sqlite3.h>
+
+#endif

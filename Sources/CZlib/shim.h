@@ -1,0 +1,6 @@
+#ifndef WAYSTATION_CZLIB_SHIM_H
+#define WAYSTATION_CZLIB_SHIM_H
+
+#include <zlib.h>
+
+#endif

@@ -1,0 +1,1 @@
+// The first real test of this target replaces this one.

@@ -1,0 +1,1 @@
+// The first real test replaces this one.
