@@ -1,0 +1,148 @@
+/// What an attempt met with, as the forwarder saw it; what it means is decided by ``OutcomeRules``.
+package enum AttemptEvent: Sendable {
+  /// The upstream answered, whatever it said.
+  case answered(UpstreamResponse)
+  /// No answer came.
+  case failed(ConnectionFailure, detail: String)
+}
+
+/// Why no answer came from the upstream.
+package enum ConnectionFailure: String, Sendable, CaseIterable {
+  /// The host's name could not be resolved.
+  case nameResolution
+  /// No connection could be made.
+  case connect
+  /// The connection could not be secured, or the certificate did not hold.
+  case tls
+  /// The time for connecting or for the whole attempt ran out.
+  case timeout
+  /// The connection ended in the middle.
+  case cut
+  /// What came back was no HTTP.
+  case malformedResponse
+  /// The relay could not make the request: a body file was gone, say, or memory ran out.
+  case local
+}
+
+/// The upstream's answer, kept for the device to fetch.
+package struct UpstreamResponse: Sendable, Equatable {
+  /// The status code, 200 to 599.
+  package var status: Int
+  /// The fields of the final answer, hop-by-hop ones left out.
+  package var headers: HeaderBlock
+  /// The body, or its beginning.
+  package var body: [UInt8]
+  /// Whether the body was longer than what was kept.
+  package var isTruncated: Bool
+
+  /// Puts an answer together.
+  package init(status: Int, headers: HeaderBlock, body: [UInt8], isTruncated: Bool = false) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+    self.isTruncated = isTruncated
+  }
+}
+
+/// One attempt that has ended, with what the forwarder measured.
+package struct AttemptReport: Sendable {
+  /// Which envelope was tried.
+  package var serial: Serial
+  /// What came of it.
+  package var event: AttemptEvent
+  /// When it began.
+  package var startedAt: WallTime
+  /// How long it took, in milliseconds.
+  package var durationMs: Int64
+
+  /// Reports an attempt.
+  package init(serial: Serial, event: AttemptEvent, startedAt: WallTime, durationMs: Int64) {
+    self.serial = serial
+    self.event = event
+    self.startedAt = startedAt
+    self.durationMs = durationMs
+  }
+}
+
+/// What an attempt showed.
+package enum Outcome: String, Sendable, CaseIterable {
+  /// The upstream took the envelope.
+  case delivered
+  /// Nothing can be said of the envelope: try again.
+  case unreachable
+  /// Trying again as it is would not help.
+  case refused
+}
+
+/// One line of an envelope's history.
+package struct AttemptRecord: Sendable, Equatable {
+  /// The attempt's number, from 1.
+  package var number: Int32
+  /// When it began.
+  package var startedAt: WallTime
+  /// How long it took, in milliseconds.
+  package var durationMs: Int64
+  /// What it showed.
+  package var outcome: Outcome
+  /// The upstream's status; nil if it did not answer.
+  package var status: Int?
+  /// In words, what went wrong; nil if nothing did.
+  package var error: String?
+
+  /// Writes the line.
+  package init(
+    number: Int32, startedAt: WallTime, durationMs: Int64, outcome: Outcome, status: Int?,
+    error: String?
+  ) {
+    self.number = number
+    self.startedAt = startedAt
+    self.durationMs = durationMs
+    self.outcome = outcome
+    self.status = status
+    self.error = error
+  }
+}
+
+/// A change of a waiting envelope that is to be made durable.
+///
+/// The lane moves on only when the store has said that it holds this: only committed state decides.
+package struct Transition: Sendable {
+  /// What becomes of the envelope.
+  package enum Change: Sendable, Equatable {
+    /// It stays head of its lane and waits until the given time.
+    case retry(at: WallTime)
+    /// It stays head of its lane, which stands still.
+    case block(reason: String)
+    /// It ends.
+    case end(EnvelopeState, reason: String)
+  }
+
+  /// Which envelope.
+  package var serial: Serial
+  /// The lane in which it stands.
+  package var lane: LaneNumber
+  /// What becomes of it.
+  package var change: Change
+  /// When that was decided.
+  package var at: WallTime
+  /// The attempt that led to it; nil if none did.
+  package var attempt: AttemptRecord?
+  /// The upstream's answer, where there is one to be kept.
+  package var response: UpstreamResponse?
+  /// The epoch of the lease under which the attempt was made.
+  package var epoch: Int64
+
+  /// Describes a change; see the properties for what each part means.
+  package init(
+    serial: Serial, lane: LaneNumber, change: Change, at: WallTime, attempt: AttemptRecord? = nil,
+    response: UpstreamResponse? = nil, epoch: Int64
+  ) {
+    self.serial = serial
+    self.lane = lane
+    self.change = change
+    self.at = at
+    self.attempt = attempt
+    self.response = response
+    self.epoch = epoch
+  }
+}

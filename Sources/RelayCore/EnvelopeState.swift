@@ -1,0 +1,54 @@
+/// Where an envelope is in its life (see `docs/architecture.md` for the drawing).
+package enum EnvelopeState: String, Sendable, CaseIterable {
+  /// Waits until someone runs it.
+  case held
+  /// Stands in its lane, or waits there for its next attempt.
+  case queued
+  /// An attempt is under way. Never stored: a relay that starts finds such an envelope queued.
+  case delivering
+  /// Heads a lane that stands still, since the upstream refused it under the policy `block`.
+  case blocked
+  /// The upstream took it.
+  case delivered
+  /// Refused under the policy `skip`, or discarded: a dead letter, kept and ready to be requeued.
+  case failed
+  /// Its deadline passed before the upstream took it.
+  case expired
+  /// Someone took it back.
+  case cancelled
+
+  /// Whether this is one of the four ends that promise 5 speaks of.
+  package var isEnd: Bool {
+    switch self {
+    case .delivered, .failed, .expired, .cancelled: true
+    case .held, .queued, .delivering, .blocked: false
+    }
+  }
+}
+
+/// How an envelope that still waits stands in its lane, as stored.
+package enum Standing: UInt8, Sendable, CaseIterable {
+  /// To be attempted when its turn comes.
+  case queued = 0
+  /// To be attempted once someone has run it.
+  case held = 1
+  /// Refused under the policy `block`: its lane stands until someone resolves it.
+  case blocked = 2
+
+  /// The state that this standing is shown as while no attempt is under way.
+  package var state: EnvelopeState {
+    switch self {
+    case .queued: .queued
+    case .held: .held
+    case .blocked: .blocked
+    }
+  }
+}
+
+/// What becomes of a lane whose head was refused.
+package enum FailurePolicy: String, Sendable, CaseIterable {
+  /// The envelope becomes a dead letter, and the lane moves on.
+  case skip
+  /// The lane stands until someone resolves it.
+  case block
+}

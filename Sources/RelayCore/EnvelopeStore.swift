@@ -1,0 +1,229 @@
+/// Where envelopes are kept: durable, in order, shared by everything else in the relay.
+///
+/// Every conformance passes the same suite (`Tests/SQLiteStoreTests/Conformance`). All calls may
+/// come from any thread. What is read is what was last committed.
+package protocol EnvelopeStore: Sendable {
+  /// Starts to take calls, and tells `observer` of every commit from now on.
+  ///
+  /// - Precondition: called once, before any other call.
+  func start(observer: any StoreObserver)
+
+  /// Gives each name its number, for good. The same name always gets the same number.
+  func register(upstreams names: [String]) async throws(StoreError) -> [String: UpstreamNumber]
+
+  /// All upstream names that the store knows, including such as are no longer configured.
+  func upstreamNames() async throws(StoreError) -> [UpstreamNumber: String]
+
+  /// Appends envelopes durably, in order, to their clients' lanes.
+  ///
+  /// Returns only after the transaction has been committed and synced, so an envelope acknowledged
+  /// to its sender survives a crash or a power cut.
+  ///
+  /// - Parameters:
+  ///   - drafts: Between 1 and ``Limits/batchCountMax`` envelopes.
+  ///   - isAtomic: Whether one that cannot be taken keeps all the others out.
+  /// - Returns: One result per draft, in order.
+  /// - Throws: ``StoreError`` if nothing was written; retrying is safe.
+  func append(
+    _ drafts: [EnvelopeDraft], isAtomic: Bool
+  ) async throws(StoreError) -> [AppendResult]
+
+  /// Makes changes durable, in the order in which they are handed over.
+  ///
+  /// Returns at once. The store keeps trying until the changes are committed (a full disk delays
+  /// them and loses none), and then tells ``StoreObserver/recorded(_:)``.
+  func record(_ transitions: [Transition])
+
+  /// The line from its beginning, or from behind `serial`: what waits, in order of acceptance.
+  ///
+  /// - Parameters:
+  ///   - serial: Where to go on; 0 for the beginning.
+  ///   - countMax: How many entries at the most.
+  func line(after serial: Serial, countMax: Int) async throws(StoreError) -> LinePage
+
+  /// The waiting envelopes of these numbers, in any order. Ones that do not wait are left out.
+  func load(_ serials: [Serial]) async throws(StoreError) -> [DeliverableEnvelope]
+
+  /// Everything that is known of one envelope; nil if there is none of this id.
+  func envelope(_ id: EnvelopeID) async throws(StoreError) -> EnvelopeRecord?
+
+  /// The id of the envelope that a client posted under a key; nil if there is none.
+  func envelope(client: String, key: String) async throws(StoreError) -> EnvelopeID?
+
+  /// The upstream's last answer that was kept for this envelope; nil if there is none.
+  func response(_ id: EnvelopeID) async throws(StoreError) -> UpstreamResponse?
+
+  /// What is known of a client; nil if it has never sent anything that was accepted.
+  func client(_ name: String) async throws(StoreError) -> ClientRecord?
+
+  /// The names of clients, for showing.
+  func clientNames(
+    _ numbers: [ClientNumber]
+  ) async throws(StoreError) -> [ClientNumber: String]
+
+  /// The names of lanes and of their clients, for showing.
+  func laneNames(_ numbers: [LaneNumber]) async throws(StoreError) -> [LaneNumber: LaneName]
+
+  /// How much the store holds; kept up to date with every commit, so that asking costs nothing.
+  func statistics() -> StoreStatistics
+
+  /// Begins a body that is too large to sit in memory.
+  func beginBody() async throws(StoreError) -> any BodyWriter
+
+  /// Waiting envelopes whose deadline has passed, found by going on with a walk along the line.
+  ///
+  /// - Parameter countMax: How many entries of the line to look at, at the most.
+  /// - Returns: What was found, and whether the walk came to the end and starts anew.
+  func expiredEntries(
+    at now: WallTime, countMax: Int
+  ) async throws(StoreError) -> ExpiryPage
+
+  /// Deletes envelopes that ended longer ago than they are kept, by going on with a walk along
+  /// them.
+  ///
+  /// - Parameter countMax: How many ended envelopes to look at, at the most: a step that nobody
+  ///   feels.
+  /// - Returns: How many were deleted, and whether the walk came to the end and starts anew.
+  func deleteEnded(
+    _ retention: RetentionCutoffs, countMax: Int
+  ) async throws(StoreError) -> RetentionPage
+
+  /// Which shards this relay delivers for.
+  func leases() -> [ShardLease]
+
+  /// Finishes what was handed over, and closes. Calls after this throw ``StoreError/Kind/closed``.
+  func close() async
+}
+
+/// What a store tells of its commits: on a thread of the store's, in the order of the commits, and
+/// before anybody who waits for that commit is told.
+package protocol StoreObserver: Sendable {
+  /// Envelopes were accepted, in this order.
+  ///
+  /// - Returns: For each, how many stand in its lane now, itself included: its position.
+  func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int]
+
+  /// Changes were made durable.
+  func recorded(_ transitions: [Transition])
+}
+
+/// An envelope that has just been committed.
+package struct AcceptedEnvelope: Sendable {
+  /// Its place in the line.
+  package var entry: LineEntry
+  /// The relay's name for it.
+  package var id: EnvelopeID
+  /// What the sender handed over.
+  package var draft: EnvelopeDraft
+
+  /// Puts the parts together.
+  package init(entry: LineEntry, id: EnvelopeID, draft: EnvelopeDraft) {
+    self.entry = entry
+    self.id = id
+    self.draft = draft
+  }
+}
+
+/// What became of one draft.
+package enum AppendResult: Sendable, Equatable {
+  /// Stored. `position` is its place in its lane, from 1.
+  case accepted(id: EnvelopeID, state: EnvelopeState, position: Int)
+  /// The same key with the same content was stored before, and is this one.
+  case duplicate(id: EnvelopeID, state: EnvelopeState)
+  /// The same key was stored before with other content.
+  case keyConflict(id: EnvelopeID)
+  /// The lane has taken this sequence number, or a later one, before.
+  case sequencePassed(last: Int64)
+  /// Not stored, since another one of an atomic batch could not be taken.
+  case leftOut
+}
+
+/// A stretch of the line.
+package struct LinePage: Sendable {
+  /// What waits, in order of acceptance.
+  package var entries: [LineEntry]
+  /// Everything up to this number has been seen: the last entry's, or, on the last page, the
+  /// greatest number that had been given out when the page was read.
+  package var scannedThrough: Serial
+  /// Whether the line goes on behind this page.
+  package var hasMore: Bool
+
+  /// Puts a page together.
+  package init(entries: [LineEntry], scannedThrough: Serial, hasMore: Bool) {
+    self.entries = entries
+    self.scannedThrough = scannedThrough
+    self.hasMore = hasMore
+  }
+}
+
+/// One step of the search for envelopes past their deadline.
+package struct ExpiryPage: Sendable {
+  /// Entries whose deadline has passed.
+  package var expired: [LineEntry]
+  /// Whether the walk came to the end of the line.
+  package var isRoundDone: Bool
+  /// Once a round is done: the earliest deadline of all that was seen and has not passed; nil if
+  /// nothing waits.
+  package var nextDeadline: WallTime?
+
+  /// Puts a page together.
+  package init(expired: [LineEntry], isRoundDone: Bool, nextDeadline: WallTime?) {
+    self.expired = expired
+    self.isRoundDone = isRoundDone
+    self.nextDeadline = nextDeadline
+  }
+}
+
+/// Up to when an ended envelope must have ended to be deleted now.
+package struct RetentionCutoffs: Sendable {
+  /// For delivered ones.
+  package var delivered: WallTime
+  /// For failed, expired and cancelled ones.
+  package var failed: WallTime
+
+  /// Sets both.
+  package init(delivered: WallTime, failed: WallTime) {
+    self.delivered = delivered
+    self.failed = failed
+  }
+}
+
+/// One step of retention.
+package struct RetentionPage: Sendable {
+  /// How many envelopes were deleted.
+  package var deletedCount: Int
+  /// Whether the walk came to the end.
+  package var isRoundDone: Bool
+
+  /// Puts a page together.
+  package init(deletedCount: Int, isRoundDone: Bool) {
+    self.deletedCount = deletedCount
+    self.isRoundDone = isRoundDone
+  }
+}
+
+/// The right to deliver for one shard of the clients, and to write the outcomes.
+package struct ShardLease: Hashable, Sendable {
+  /// The shard, from 0 to ``Shard/count`` - 1.
+  package var shard: Int
+  /// Grows with each change of the holder; a write under an older epoch is refused.
+  package var epoch: Int64
+
+  /// Names a shard and an epoch.
+  package init(shard: Int, epoch: Int64) {
+    self.shard = shard
+    self.epoch = epoch
+  }
+}
+
+/// A large body on its way into the store.
+package protocol BodyWriter: Sendable {
+  /// Adds bytes at the end.
+  func append(_ bytes: [UInt8]) async throws(StoreError)
+
+  /// Syncs the body, so that an envelope may refer to it.
+  func finish() async throws(StoreError) -> StoredBodyFile
+
+  /// Throws the body away. Also right after ``finish()``, if no envelope came to refer to it.
+  func discard()
+}

@@ -1,0 +1,162 @@
+/// Header fields as they travel: lines of `name: value`, each ended by CR LF, any bytes in values.
+///
+/// One array of bytes instead of a string per field: what a sender wrote goes on byte for byte, and
+/// a block is stored and handed on without being taken apart.
+package struct HeaderBlock: Hashable, Sendable {
+  /// The lines; empty, or ending in CR LF.
+  package private(set) var bytes: [UInt8]
+
+  /// An empty block.
+  package init() { bytes = [] }
+
+  /// Takes bytes that an earlier block was stored as.
+  ///
+  /// - Returns: nil unless every line has the form that ``append(name:value:)`` writes.
+  package init?(stored bytes: [UInt8]) {
+    self.bytes = bytes
+    var position = 0
+    while position < bytes.count {
+      guard let field = field(at: position) else { return nil }
+      position = field.end
+    }
+  }
+
+  /// Whether there is no field.
+  package var isEmpty: Bool { bytes.isEmpty }
+
+  /// Adds a field at the end.
+  ///
+  /// - Returns: false, with nothing added, if the name is no token (RFC 9110 section 5.6.2), or the
+  ///   value holds CR, LF, NUL or another control character but tab (section 5.5). White space
+  ///   around the value is not part of it and is left out.
+  @discardableResult
+  package mutating func append(
+    name: some Sequence<UInt8>, value: some BidirectionalCollection<UInt8>
+  ) -> Bool {
+    let start = bytes.count
+    bytes.append(contentsOf: name)
+    guard bytes.count > start, bytes[start...].allSatisfy(FieldSyntax.isTokenByte) else {
+      bytes.removeSubrange(start...)
+      return false
+    }
+    bytes.append(UInt8(ascii: ":"))
+    bytes.append(UInt8(ascii: " "))
+    let trimmed = FieldSyntax.trimmingWhitespace(value)
+    guard trimmed.allSatisfy(FieldSyntax.isValueByte) else {
+      bytes.removeSubrange(start...)
+      return false
+    }
+    bytes.append(contentsOf: trimmed)
+    bytes.append(0x0D)
+    bytes.append(0x0A)
+    return true
+  }
+
+  /// Adds a field given as text.
+  @discardableResult
+  package mutating func append(name: String, value: String) -> Bool {
+    append(name: name.utf8, value: value.utf8)
+  }
+}
+
+extension HeaderBlock: Sequence {
+  /// One field: where it stands in the block.
+  package struct Field: Sendable {
+    /// The name's bytes, as written.
+    package let name: ArraySlice<UInt8>
+    /// The value's bytes, without the white space around it.
+    package let value: ArraySlice<UInt8>
+    /// The offset behind this field's line.
+    fileprivate let end: Int
+
+    /// Whether the name is this one; letters' case does not count (RFC 9110 section 5.1).
+    package func isNamed(_ other: StaticString) -> Bool {
+      other.withUTF8Buffer { FieldSyntax.equalIgnoringCase(name, $0) }
+    }
+  }
+
+  /// Walks over the fields in the order in which they were added.
+  package struct Iterator: IteratorProtocol {
+    private let block: HeaderBlock
+    private var position = 0
+
+    fileprivate init(_ block: HeaderBlock) { self.block = block }
+
+    /// The next field, or nil after the last.
+    package mutating func next() -> Field? {
+      guard let field = block.field(at: position) else { return nil }
+      position = field.end
+      return field
+    }
+  }
+
+  /// Starts a walk over the fields.
+  package func makeIterator() -> Iterator { Iterator(self) }
+
+  private func field(at start: Int) -> Field? {
+    guard start < bytes.count,
+      let colon = bytes[start...].firstIndex(of: UInt8(ascii: ":")), colon > start,
+      let carriageReturn = bytes[colon...].firstIndex(of: 0x0D),
+      carriageReturn + 1 < bytes.count, bytes[carriageReturn + 1] == 0x0A,
+      carriageReturn >= colon + 2
+    else { return nil }
+    return Field(
+      name: bytes[start..<colon], value: bytes[(colon + 2)..<carriageReturn],
+      end: carriageReturn + 2)
+  }
+
+  /// The value of the first field of this name, as text; nil if there is none.
+  ///
+  /// Bytes that are no UTF-8 are shown as U+FFFD.
+  package func first(_ name: StaticString) -> String? {
+    for field in self where field.isNamed(name) {
+      return String(decoding: field.value, as: UTF8.self)
+    }
+    return nil
+  }
+}
+
+/// The character classes of header fields (RFC 9110 section 5.6.2 and 5.5).
+package enum FieldSyntax {
+  /// Whether the byte may stand in a token.
+  package static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"),
+      UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
+      UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"),
+      UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+      true
+    default: false
+    }
+  }
+
+  /// Whether the byte may stand in a field's value: visible, blank, tab, or beyond ASCII.
+  package static func isValueByte(_ byte: UInt8) -> Bool {
+    byte == 0x09 || (byte >= 0x20 && byte != 0x7F)
+  }
+
+  /// Whether two names are the same when letters' case does not count.
+  package static func equalIgnoringCase(
+    _ left: some Collection<UInt8>, _ right: some Collection<UInt8>
+  ) -> Bool {
+    left.count == right.count && zip(left, right).allSatisfy { lowercased($0) == lowercased($1) }
+  }
+
+  /// The ASCII letter in lower case; any other byte as it is.
+  package static func lowercased(_ byte: UInt8) -> UInt8 {
+    byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+  }
+
+  /// The bytes without the blanks and tabs at both ends.
+  package static func trimmingWhitespace<Bytes: BidirectionalCollection>(
+    _ bytes: Bytes
+  ) -> Bytes.SubSequence where Bytes.Element == UInt8 {
+    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+    let head = bytes.drop(while: isBlank)
+    guard let last = head.lastIndex(where: { !isBlank($0) }) else { return head }
+    return head[head.startIndex...last]
+  }
+}

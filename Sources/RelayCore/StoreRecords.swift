@@ -1,0 +1,123 @@
+/// Everything that the store knows of one envelope.
+package struct EnvelopeRecord: Sendable {
+  /// The relay's name for it.
+  package var id: EnvelopeID
+  /// What the sender handed over, as it stands now.
+  package var draft: EnvelopeDraft
+  /// Where it is. Never ``EnvelopeState/delivering``, which only the dispatcher knows.
+  package var state: EnvelopeState
+  /// In words, why it ended or stands; nil if there is nothing to say.
+  package var reason: String?
+  /// The lane that it stands, or stood, in.
+  package var lane: LaneNumber
+  /// When it is to be attempted next; nil if nothing keeps it.
+  package var dueAt: WallTime?
+  /// When it ended; nil if it has not.
+  package var endedAt: WallTime?
+  /// How many attempts were recorded in all.
+  package var attemptCount: Int32
+  /// The latest attempts, oldest first; at most ``StoreLimits/attemptsKeptMax``.
+  package var attempts: [AttemptRecord]
+  /// The status of the kept answer; nil if there is none.
+  package var responseStatus: Int?
+
+  /// Puts a record together; see the properties for what each part means.
+  package init(
+    id: EnvelopeID, draft: EnvelopeDraft, state: EnvelopeState, reason: String?, lane: LaneNumber,
+    dueAt: WallTime?, endedAt: WallTime?, attemptCount: Int32, attempts: [AttemptRecord],
+    responseStatus: Int?
+  ) {
+    self.id = id
+    self.draft = draft
+    self.state = state
+    self.reason = reason
+    self.lane = lane
+    self.dueAt = dueAt
+    self.endedAt = endedAt
+    self.attemptCount = attemptCount
+    self.attempts = attempts
+    self.responseStatus = responseStatus
+  }
+}
+
+/// What the store knows of one client.
+package struct ClientRecord: Sendable {
+  /// The store's number of it.
+  package var number: ClientNumber
+  /// Its lanes, in the order in which they were first used; at most
+  /// ``StoreLimits/lanesShownMax``.
+  package var lanes: [LaneRecord]
+
+  /// Puts a record together.
+  package init(number: ClientNumber, lanes: [LaneRecord]) {
+    self.number = number
+    self.lanes = lanes
+  }
+}
+
+/// What the store knows of one lane.
+package struct LaneRecord: Sendable {
+  /// The store's number of it.
+  package var number: LaneNumber
+  /// Its name within the client.
+  package var name: String
+  /// The last sequence number accepted; nil if the client sends none.
+  package var lastSequence: Int64?
+  /// How many envelopes of it ended in each way and are still kept.
+  package var ended: [EnvelopeState: Int]
+
+  /// Puts a record together.
+  package init(
+    number: LaneNumber, name: String, lastSequence: Int64?, ended: [EnvelopeState: Int]
+  ) {
+    self.number = number
+    self.name = name
+    self.lastSequence = lastSequence
+    self.ended = ended
+  }
+}
+
+/// A lane by its names.
+package struct LaneName: Hashable, Sendable {
+  /// The client's name.
+  package var client: String
+  /// The lane's name within the client.
+  package var lane: String
+
+  /// Pairs the names.
+  package init(client: String, lane: String) {
+    self.client = client
+    self.lane = lane
+  }
+}
+
+/// How much the store holds.
+package struct StoreStatistics: Sendable, Equatable {
+  /// How many envelopes are in each state. The dispatcher tells `delivering` apart from `queued`.
+  package var envelopes: [EnvelopeState: Int64]
+  /// How many bytes of bodies, headers and targets are kept, ended envelopes included.
+  package var contentBytes: Int64
+  /// How many bytes the store's files take on disk.
+  package var fileBytes: Int64
+  /// The last trouble that kept the store from writing, in words; nil while all is well.
+  package var trouble: String?
+
+  /// Puts the figures together.
+  package init(
+    envelopes: [EnvelopeState: Int64] = [:], contentBytes: Int64 = 0, fileBytes: Int64 = 0,
+    trouble: String? = nil
+  ) {
+    self.envelopes = envelopes
+    self.contentBytes = contentBytes
+    self.fileBytes = fileBytes
+    self.trouble = trouble
+  }
+}
+
+/// The limits of what a store keeps and shows.
+package enum StoreLimits {
+  /// How many attempts of one envelope are kept: the latest.
+  package static let attemptsKeptMax = 100
+  /// How many of a client's lanes are shown.
+  package static let lanesShownMax = 1000
+}
