@@ -1,0 +1,103 @@
+/// The members of an object, in the order in which they were written.
+package struct JSONObject: Sequence, Sendable {
+  /// The object itself.
+  package let value: JSONValue
+
+  /// The members one after another; each step passes over one of them.
+  package func makeIterator() -> Iterator { Iterator(value) }
+
+  /// The value of the member called `name`; nil if there is none. Linear in the object's size.
+  package subscript(name: StaticString) -> JSONValue? {
+    for member in self where member.name.equals(name) { return member.value }
+    return nil
+  }
+
+  /// Goes through the members of one object.
+  package struct Iterator: IteratorProtocol {
+    private let value: JSONValue
+    private var position: Int
+
+    init(_ value: JSONValue) {
+      self.value = value
+      position = value.range.lowerBound + 1
+    }
+
+    /// The next member; nil after the last.
+    package mutating func next() -> JSONMember? {
+      let end = value.range.upperBound
+      let found = value.text.withUnsafeBytes { bytes -> (name: Range<Int>, value: Range<Int>)? in
+        var start = JSONScanner.skipWhiteSpace(bytes, from: position, to: end)
+        if start < end, bytes[start] == .comma {
+          start = JSONScanner.skipWhiteSpace(bytes, from: start + 1, to: end)
+        }
+        guard start < end, bytes[start] == .quote else { return nil }
+        let nameEnd = JSONScanner.skipString(bytes, from: start, to: end).end
+        let colon = JSONScanner.skipWhiteSpace(bytes, from: nameEnd, to: end)
+        let first = JSONScanner.skipWhiteSpace(bytes, from: colon + 1, to: end)
+        let last = JSONScanner.skipValue(bytes, from: first, to: end)
+        return ((start + 1)..<(nameEnd - 1), first..<last)
+      }
+      guard let found else { return nil }
+      position = found.value.upperBound
+      return JSONMember(
+        name: JSONName(text: value.text, range: found.name),
+        value: JSONValue(text: value.text, range: found.value, document: value.document))
+    }
+  }
+}
+
+/// A name and its value in an object.
+package struct JSONMember: Sendable {
+  /// The name.
+  package let name: JSONName
+  /// The value.
+  package let value: JSONValue
+}
+
+/// The name of a member; compared with known ones as bytes, without making a string of it.
+package struct JSONName: Sendable {
+  let text: [UInt8]
+  /// Where the name lies in `text`, without its quotes.
+  let range: Range<Int>
+
+  /// The name with its escapes resolved.
+  package var string: String {
+    text.withUnsafeBytes { bytes in
+      let decoded = JSONText.decode(bytes, from: range.lowerBound, to: range.upperBound)
+      return String(decoding: decoded, as: UTF8.self)
+    }
+  }
+
+  /// Whether the name is `other`, escaped or not.
+  package func equals(_ other: StaticString) -> Bool {
+    let known = UnsafeRawBufferPointer(start: other.utf8Start, count: other.utf8CodeUnitCount)
+    return text.withUnsafeBytes { bytes in
+      let written = bytes[range]
+      if written.count == known.count, written.elementsEqual(known) {
+        return !written.contains(.backslash)
+      }
+      // An escape makes the written form longer, never shorter.
+      guard written.count > known.count, written.contains(.backslash) else { return false }
+      return JSONText.decode(bytes, from: range.lowerBound, to: range.upperBound)
+        .elementsEqual(known)
+    }
+  }
+
+  /// Lets a `switch` over a name list the known ones as plain literals.
+  package static func ~= (known: StaticString, name: JSONName) -> Bool { name.equals(known) }
+}
+
+extension JSONValue {
+  /// The value as an object.
+  ///
+  /// - Throws: ``JSONError/Kind/wrongType`` for anything else.
+  package func object() throws(JSONError) -> JSONObject {
+    guard kind == .object else { throw wrongType(expected: "an object") }
+    return JSONObject(value: self)
+  }
+
+  /// The value of a member; nil if this is no object or has no such member.
+  package subscript(name: StaticString) -> JSONValue? {
+    kind == .object ? JSONObject(value: self)[name] : nil
+  }
+}

@@ -1,0 +1,61 @@
+/// Turns the inside of a JSON string into the text it stands for.
+enum JSONText {
+  /// The UTF-8 of the string whose inside, without the quotes, lies from `start` to `end`.
+  ///
+  /// The text must have passed ``JSONValidator``, so that every escape is complete.
+  static func decode(_ bytes: UnsafeRawBufferPointer, from start: Int, to end: Int) -> [UInt8] {
+    var text: [UInt8] = []
+    text.reserveCapacity(end - start)
+    var position = start
+    while position < end {
+      let byte = bytes[position]
+      if byte == .backslash, position + 1 < end {
+        position = decodeEscape(bytes, at: position, to: end, into: &text)
+      } else {
+        let runEnd = max(JSONScanner.endOfPlainRun(bytes, from: position, to: end), position + 1)
+        text.append(contentsOf: bytes[position..<runEnd])
+        position = runEnd
+      }
+    }
+    return text
+  }
+
+  /// Appends what the escape at `start` stands for, and answers the position after it.
+  private static func decodeEscape(
+    _ bytes: UnsafeRawBufferPointer, at start: Int, to end: Int, into text: inout [UInt8]
+  ) -> Int {
+    switch bytes[start + 1] {
+    case 0x62: text.append(0x08)
+    case 0x66: text.append(0x0C)
+    case 0x6E: text.append(0x0A)
+    case 0x72: text.append(0x0D)
+    case 0x74: text.append(0x09)
+    case 0x75:
+      let first = codeUnit(bytes, at: start, to: end)
+      guard first & 0xFC00 == 0xD800 else {
+        append(first, to: &text)
+        return min(start + 6, end)
+      }
+      let second = codeUnit(bytes, at: start + 6, to: end)
+      append(0x10000 + ((first & 0x3FF) << 10 | second & 0x3FF), to: &text)
+      return min(start + 12, end)
+    case let itself: text.append(itself)
+    }
+    return start + 2
+  }
+
+  private static func codeUnit(
+    _ bytes: UnsafeRawBufferPointer, at escape: Int, to end: Int
+  ) -> UInt32 {
+    var value: UInt32 = 0
+    for index in (escape + 2)..<(escape + 6) where index < end {
+      value = value << 4 | (bytes[index].hexValue ?? 0)
+    }
+    return value
+  }
+
+  private static func append(_ scalar: UInt32, to text: inout [UInt8]) {
+    guard let scalar = Unicode.Scalar(scalar) else { return }
+    text.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+  }
+}
