@@ -1,10 +1,105 @@
 #ifndef WAYSTATION_CLINUX_SHIM_H
 #define WAYSTATION_CLINUX_SHIM_H
 
+// What Swift's Glibc module lacks (sys/epoll.h, sys/eventfd.h, sys/signalfd.h), what it hides behind
+// _GNU_SOURCE (accept4, pthread_setname_np), and what is easier to spell in C (msghdr, packed
+// structs). Only EventLoop imports this module.
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
+extern int pthread_setname_np(pthread_t thread, const char *name);
+
+// One readiness report: the caller's data word and the EPOLL* bits.
+struct waystation_event {
+  uint64_t data;
+  uint32_t bits;
+};
+
+enum {
+  WAYSTATION_EVENTS_PER_WAIT = 256,
+};
+
+// The bits as plain integers; in C they are an enumeration.
+static const uint32_t waystation_epoll_in = EPOLLIN;
+static const uint32_t waystation_epoll_out = EPOLLOUT;
+static const uint32_t waystation_epoll_err = EPOLLERR;
+static const uint32_t waystation_epoll_hup = EPOLLHUP;
+static const uint32_t waystation_epoll_rdhup = EPOLLRDHUP;
+
+static inline int waystation_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+// Watches fd for both directions, edge-triggered.
+static inline int waystation_epoll_add(int epoll, int fd, uint64_t data) {
+  struct epoll_event event;
+  memset(&event, 0, sizeof event);
+  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+  event.data.u64 = data;
+  return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static inline int waystation_epoll_remove(int epoll, int fd) {
+  struct epoll_event event;
+  memset(&event, 0, sizeof event);
+  return epoll_ctl(epoll, EPOLL_CTL_DEL, fd, &event);
+}
+
+// Waits for at most WAYSTATION_EVENTS_PER_WAIT reports; events must have room for them.
+static inline int waystation_epoll_wait(int epoll, struct waystation_event *events,
+                                        int timeout_ms) {
+  struct epoll_event raw[WAYSTATION_EVENTS_PER_WAIT];
+  int count = epoll_wait(epoll, raw, WAYSTATION_EVENTS_PER_WAIT, timeout_ms);
+  for (int i = 0; i < count; i++) {
+    events[i].data = raw[i].data.u64;
+    events[i].bits = raw[i].events;
+  }
+  return count;
+}
+
+static inline int waystation_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+static inline int waystation_signalfd(const sigset_t *signals) {
+  return signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static inline int waystation_socket(int family) {
+  return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+static inline int waystation_accept(int fd, struct sockaddr_storage *address) {
+  socklen_t length = sizeof *address;
+  return accept4(fd, (struct sockaddr *)address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+static inline ssize_t waystation_receive(int fd, void *bytes, size_t count) {
+  return recv(fd, bytes, count, MSG_DONTWAIT);
+}
+
+// Sends two buffers as one message; a closed peer is EPIPE, not SIGPIPE.
+static inline ssize_t waystation_send(int fd, const void *first, size_t first_count,
+                                      const void *second, size_t second_count) {
+  struct iovec parts[2] = {
+      {.iov_base = (void *)first, .iov_len = first_count},
+      {.iov_base = (void *)second, .iov_len = second_count},
+  };
+  struct msghdr message;
+  memset(&message, 0, sizeof message);
+  message.msg_iov = parts;
+  message.msg_iovlen = second_count > 0 ? 2 : 1;
+  return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static inline int waystation_name_thread(pthread_t thread, const char *name) {
+  return pthread_setname_np(thread, name);
+}
 
 #endif

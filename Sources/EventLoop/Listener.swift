@@ -1,0 +1,127 @@
+import CLinux
+import Glibc
+import RelayCore
+import Synchronization
+
+/// A connection that was just accepted; not yet on any loop.
+package struct AcceptedConnection: ~Copyable, Sendable {
+  /// The connection, non-blocking.
+  package var descriptor: FileDescriptor
+  /// Who connected.
+  package let peer: SocketAddress
+}
+
+/// A listening TCP socket on an event loop.
+package final class Listener: Sendable {
+  private let watch: Watch
+  private let loop: EventLoop
+  /// An open descriptor kept in reserve; see ``turnAwayOne()``.
+  private let reserve: Mutex<FileDescriptor?>
+
+  /// The address that was bound, with the actual port.
+  package let address: SocketAddress
+
+  /// How long to leave connections in the backlog when the process is out of descriptors.
+  package static let exhaustedPauseMs: Int64 = 100
+
+  /// Begins to listen.
+  ///
+  /// `SO_REUSEADDR` lets a relay that was restarted take its address back at once. Not
+  /// `SO_REUSEPORT`: with it a second relay could bind the same address unnoticed.
+  ///
+  /// - Parameter backlog: How many connections may wait to be accepted; the kernel caps it.
+  /// - Throws: `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, with the address as subject.
+  package init(
+    _ address: SocketAddress, on loop: EventLoop, backlog: Int32 = 4096
+  ) throws(SystemError) {
+    let descriptor = FileDescriptor(
+      adopting: try systemCall("socket", on: address.description) {
+        waystation_socket(address.family)
+      })
+    let number = descriptor.number
+    Socket.setOption(number, SOL_SOCKET, SO_REUSEADDR)
+    if address.family == AF_INET6 {
+      // "[::]:80" means IPv6; whoever wants both listens on both.
+      Socket.setOption(number, IPPROTO_IPV6, IPV6_V6ONLY)
+    }
+    _ = try systemCall("bind", on: address.description) {
+      address.withKernelForm { Glibc.bind(number, $0, $1) }
+    }
+    _ = try systemCall("listen", on: address.description) { Glibc.listen(number, backlog) }
+    self.address = try Self.boundAddress(number) ?? address
+    self.loop = loop
+    reserve = Mutex(Self.openReserve())
+    watch = try loop.watch(descriptor)
+  }
+
+  deinit {
+    watch.close()
+  }
+
+  /// Waits for the next connection; nil once the listener has been closed.
+  ///
+  /// Where the process or the machine has no descriptor left, it closes one waiting connection, so
+  /// that its sender notices rather than hangs, and pauses for ``exhaustedPauseMs``.
+  package func accept() async -> AcceptedConnection? {
+    while true {
+      var storage = sockaddr_storage()
+      do throws(SystemError) {
+        // Every accepted number is smaller than Int32.max: there may always be one more.
+        let number = try watch.input("accept4", full: 0) { waystation_accept($0, &storage) }
+        if let number {
+          let descriptor = FileDescriptor(adopting: number)
+          guard let peer = SocketAddress(storage) else { continue }
+          return AcceptedConnection(descriptor: descriptor, peer: peer)
+        }
+        if await watch.waitForInput(until: nil) == .closed { return nil }
+      } catch {
+        switch error.code {
+        case ECANCELED: return nil
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM: await pauseWhenExhausted()
+        default: continue  // This one connection failed before it was accepted: accept(2).
+        }
+      }
+    }
+  }
+
+  /// Stops listening, from any thread; connections that still wait in the backlog are reset.
+  package func close() {
+    watch.close()
+  }
+
+  private func pauseWhenExhausted() async {
+    turnAwayOne()
+    let now = MonotonicClock.now().nanoseconds
+    await loop.sleep(
+      until: MonotonicTime(nanoseconds: now + Self.exhaustedPauseMs * 1_000_000))
+  }
+
+  /// Gives the reserve up for a moment to take one connection off the backlog and close it.
+  private func turnAwayOne() {
+    reserve.withLock { reserve in
+      reserve = nil
+      var storage = sockaddr_storage()
+      let number = try? watch.input("accept4", full: 0) { waystation_accept($0, &storage) }
+      if let number { _ = FileDescriptor(adopting: number) }
+      reserve = Self.openReserve()
+    }
+  }
+
+  private static func openReserve() -> FileDescriptor? {
+    let number = waystation_socket(AF_INET)
+    return number >= 0 ? FileDescriptor(adopting: number) : nil
+  }
+
+  private static func boundAddress(_ number: Int32) throws(SystemError) -> SocketAddress? {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    _ = try systemCall("getsockname") {
+      withUnsafeMutablePointer(to: &storage) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          getsockname(number, $0, &length)
+        }
+      }
+    }
+    return SocketAddress(storage)
+  }
+}

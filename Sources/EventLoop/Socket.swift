@@ -1,0 +1,206 @@
+import CLinux
+import Glibc
+import RelayCore
+
+/// A connected TCP socket on an event loop.
+///
+/// Each operation tries its system call first and parks the task only where it would have to
+/// wait. At most one task reads and one writes at a time; ``close()`` may come from any thread, and
+/// wakes whoever waits. Letting go of the last reference closes the socket.
+package final class Socket: Sendable {
+  private let watch: Watch
+
+  /// Takes over a connected, non-blocking socket.
+  package init(adopting descriptor: consuming FileDescriptor, on loop: EventLoop) throws(SystemError)
+  {
+    // Answers go out whole, so Nagle's algorithm could only hold them up.
+    Self.setOption(descriptor.number, IPPROTO_TCP, TCP_NODELAY)
+    watch = try loop.watch(descriptor)
+  }
+
+  private init(_ watch: Watch) {
+    self.watch = watch
+  }
+
+  deinit {
+    watch.close()
+  }
+
+  /// Whether the peer has gone altogether; costs no system call.
+  package var isHungUp: Bool { watch.isHungUp }
+
+  /// Connects to an address.
+  ///
+  /// - Throws: ``SystemError``, ``SystemError/isTimeout`` where the deadline passed first.
+  package static func connect(
+    to address: SocketAddress, on loop: EventLoop, until deadline: MonotonicTime? = nil
+  ) async throws(SystemError) -> Socket {
+    let descriptor = FileDescriptor(
+      adopting: try systemCall("socket") { waystation_socket(address.family) })
+    let number = descriptor.number
+    setOption(number, IPPROTO_TCP, TCP_NODELAY)
+    let code = address.withKernelForm { Glibc.connect(number, $0, $1) == 0 ? 0 : errno }
+    guard code == 0 || code == EINPROGRESS || code == EINTR else {
+      throw SystemError(code: code, operation: "connect", subject: address.description)
+    }
+    let watch = try loop.watch(descriptor)
+    try await finishConnecting(watch, to: address, isPending: code != 0, until: deadline)
+    return Socket(watch)
+  }
+
+  private static func finishConnecting(
+    _ watch: Watch, to address: SocketAddress, isPending: Bool, until deadline: MonotonicTime?
+  ) async throws(SystemError) {
+    var isPending = isPending
+    do throws(SystemError) {
+      while isPending {
+        // Asking whether the peer's name is known is the one question whose answer tells
+        // "still connecting" (ENOTCONN without an error) from "done".
+        isPending = try watch.withDescriptor("connect") { (number) throws(SystemError) -> Bool in
+          try Self.isConnecting(number, address)
+        }
+        guard isPending else { return }
+        watch.expectOutput()
+        try Self.check(await watch.waitForOutput(until: deadline), "connect")
+      }
+    } catch {
+      watch.close()
+      throw SystemError(code: error.code, operation: "connect", subject: address.description)
+    }
+  }
+
+  private static func isConnecting(
+    _ number: Int32, _ address: SocketAddress
+  ) throws(SystemError) -> Bool {
+    var code: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    getsockopt(number, SOL_SOCKET, SO_ERROR, &code, &length)
+    guard code == 0 else { throw SystemError(code: code, operation: "connect") }
+    var storage = sockaddr_storage()
+    length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let result = withUnsafeMutablePointer(to: &storage) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(number, $0, &length) }
+    }
+    return result != 0
+  }
+
+  /// Waits until there is something to read, or the peer has ended its side.
+  ///
+  /// Lets a silent connection wait without a buffer.
+  package func waitUntilReadable(until deadline: MonotonicTime? = nil) async throws(SystemError) {
+    try Self.check(await watch.waitForInput(until: deadline), "recv")
+  }
+
+  /// Reads what is there, up to the buffer's size; nil where nothing is there yet, 0 at the end.
+  package func tryRead(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+    precondition(!buffer.isEmpty, "an empty buffer cannot tell the end from no room")
+    return try watch.input("recv", full: buffer.count) { number in
+      waystation_receive(number, buffer.baseAddress, buffer.count)
+    }
+  }
+
+  /// Reads at least one byte, and at most `byteCountMax`; an empty array at the end.
+  package func read(
+    upTo byteCountMax: Int, until deadline: MonotonicTime? = nil
+  ) async throws(SystemError) -> [UInt8] {
+    while true {
+      var count: Int?
+      let bytes = try Self.array(capacity: byteCountMax) { (buffer) throws(SystemError) -> Int in
+        count = try tryRead(into: buffer)
+        return count ?? 0
+      }
+      if count != nil { return bytes }
+      try await waitUntilReadable(until: deadline)
+    }
+  }
+
+  /// Sends as much of two buffers, one after the other, as the kernel takes at once.
+  ///
+  /// - Returns: How many bytes it took; nil where it takes none now.
+  package func tryWrite(
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
+  ) throws(SystemError) -> Int? {
+    try watch.output("sendmsg", full: first.count + second.count) { number in
+      waystation_send(number, first.baseAddress, first.count, second.baseAddress, second.count)
+    }
+  }
+
+  /// Sends two buffers, a head and a body say, without copying them together.
+  ///
+  /// - Parameter stallMs: How long the peer may take none of the bytes; nil for ever.
+  /// - Throws: ``SystemError``; `EPIPE` or `ECONNRESET` where the peer has gone.
+  package func write(
+    _ first: [UInt8], _ second: [UInt8] = [], stallMs: Int64? = nil
+  ) async throws(SystemError) {
+    var sent = 0
+    let total = first.count + second.count
+    while sent < total {
+      if let count = try tryWrite(first, second, from: sent) {
+        sent += count
+      } else {
+        let deadline = stallMs.map {
+          MonotonicTime(nanoseconds: MonotonicClock.now().nanoseconds + $0 * 1_000_000)
+        }
+        try Self.check(await watch.waitForOutput(until: deadline), "sendmsg")
+      }
+    }
+  }
+
+  private func tryWrite(
+    _ first: [UInt8], _ second: [UInt8], from sent: Int
+  ) throws(SystemError) -> Int? {
+    try first.span.withUnsafeBytes { (head) throws(SystemError) -> Int? in
+      try second.span.withUnsafeBytes { (body) throws(SystemError) -> Int? in
+        let headLeft = UnsafeRawBufferPointer(rebasing: head[min(sent, head.count)...])
+        let bodyLeft = UnsafeRawBufferPointer(rebasing: body[max(0, sent - head.count)...])
+        return headLeft.isEmpty
+          ? try tryWrite(bodyLeft, UnsafeRawBufferPointer(start: nil, count: 0))
+          : try tryWrite(headLeft, bodyLeft)
+      }
+    }
+  }
+
+  /// Tells the peer that nothing more will come; reading goes on.
+  package func shutdownWrites() {
+    try? watch.withDescriptor("shutdown") { (number) throws(SystemError) in
+      _ = Glibc.shutdown(number, Int32(SHUT_WR))
+    }
+  }
+
+  /// Closes the socket, from any thread; a task that waits on it gets ``SystemError/isClosed``.
+  package func close() {
+    watch.close()
+  }
+
+  private static func check(
+    _ outcome: WaitOutcome, _ operation: StaticString
+  ) throws(SystemError) {
+    switch outcome {
+    case .ready: return
+    case .timedOut: throw SystemError(code: ETIMEDOUT, operation: operation)
+    case .closed: throw SystemError(code: ECANCELED, operation: operation)
+    }
+  }
+
+  /// An array filled in place: `Array`'s own initialiser cannot carry a typed throw.
+  private static func array(
+    capacity: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(SystemError) -> Int
+  ) throws(SystemError) -> [UInt8] {
+    var failure: SystemError?
+    let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+      do throws(SystemError) {
+        count = try fill(UnsafeMutableRawBufferPointer(buffer))
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    return bytes
+  }
+
+  /// Switches a yes-or-no option on. An option that cannot be set only costs speed.
+  static func setOption(_ number: Int32, _ level: some BinaryInteger, _ option: Int32) {
+    var on: Int32 = 1
+    setsockopt(number, Int32(level), option, &on, socklen_t(MemoryLayout<Int32>.size))
+  }
+}
