@@ -65,7 +65,8 @@ let package = Package(
     tests(of: "Forwarder", ["EventLoop", "HTTPServer", "RelayCore"]),
     tests(of: "RelayServer", ["RelayCore", "HTTPServer", "EventLoop", "JSON"]),
     .testTarget(
-      name: "EndToEnd", dependencies: ["waystation", "EventLoop", "HTTPServer", "RelayCore", "JSON"],
+      name: "EndToEnd",
+      dependencies: ["waystation", "EventLoop", "HTTPServer", "RelayCore", "JSON"],
       swiftSettings: strict),
   ]
 )

@@ -1,0 +1,52 @@
+# Everything a person does with this repository, one word each; `make` alone lists them.
+# What a step does is in scripts/, so that it can be run, read and checked on its own.
+
+.DEFAULT_GOAL := help
+.PHONY: help run sink stop-sink test check format bench bench-quick openapi dockerfile clean
+
+# Where the relay listens and keeps its store, and where it forwards to (see `make run`).
+export LISTEN ?= 127.0.0.1:8080
+export SINK_LISTEN ?= 127.0.0.1:9090
+export DATA ?= ./data
+export UPSTREAM ?=
+
+# A test that expects a trap would otherwise wait for the backtracer of the process it traps.
+test: export SWIFT_BACKTRACE = enable=no
+
+help: ## List what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+run: ## Build and start the relay on $LISTEN; forwards to $UPSTREAM, or to a sink started beside it
+	@scripts/run
+
+sink: ## Start a sink on $SINK_LISTEN: an upstream that prints what reaches it
+	@scripts/sink start
+
+stop-sink: ## Stop the sink that `make run` or `make sink` started, as an outage would
+	@scripts/sink stop
+
+test: ## Build, and run every test
+	@scripts/setup build
+	swift build --build-tests
+	swift test
+
+check: ## Format, lint and tidy: everything that is checked without building
+	@scripts/check
+
+format: ## Put every Swift file into the one format
+	@scripts/format --write
+
+bench: ## Measure the relay beside its ceilings, all in one run
+	@scripts/bench
+
+bench-quick: ## The same in a minute, to see that it works rather than how fast it is
+	@scripts/bench --quick
+
+openapi: ## Try the running relay against openapi.yaml
+	@scripts/check-openapi
+
+dockerfile: ## Build the Dockerfile and run its image, as far as that goes without a Docker engine
+	@scripts/check-dockerfile
+
+clean: ## Remove what was built; ./data, the relay's store, stays
+	rm -rf .build .venv Benchmarks/.build

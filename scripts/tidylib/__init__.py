@@ -1,0 +1,1 @@
+"""The rules that scripts/tidy holds the repository to."""

@@ -1,0 +1,107 @@
+"""Rules on Swift files: lengths, calls with something better, soundness, tests that test."""
+
+import re
+
+from .repository import Finding
+from .swift_code import code_only, functions
+
+FILE_LINES_MAX = 400
+LINE_CHARACTERS_MAX = 100
+FUNCTION_LINES_MAX = 60
+SOUND_LINES_BEFORE = 6
+
+DECLARED_TO_OTHERS = re.compile(
+    r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public|package|open)\s+(?:\w+\s+)*?"
+    r"(?P<kind>func|var|let|struct|enum|class|actor|protocol|init|subscript|typealias)\b")
+
+# (rule, pattern, folders, folders that may, what to do instead)
+BANNED = [
+    ("force-try", r"\btry!", ["Sources"], [],
+     "throw on, or handle the error where something can be done about it"),
+    ("force-cast", r"\bas!", ["Sources"], [], "use `as?`, or a type that needs no cast"),
+    ("fatal-error", r"\bfatalError\s*\(", ["Sources"], [],
+     "a programmer's mistake is a `precondition`; anything else is a typed throw"),
+    ("foundation", r"\bimport\s+(?:\w+\s+)?(?:Foundation\w*|Dispatch)\b", ["Sources"], [],
+     "it costs start-up time and size; use Glibc, the standard library or Synchronization"),
+    ("print", r"(?<![\w.])(?:debugPrint|print|dump)\s*\(", ["Sources"], ["Sources/waystation"],
+     "only the command prints; everything else goes through the log"),
+    ("sleep", r"\b(?:usleep|nanosleep|sleep)\s*\(", ["Tests"], [],
+     "wait for the event itself, never for time"),
+]
+
+
+def check(repository):
+    for path, text in repository.select():
+        code = code_only(text)
+        yield from _lengths(path, text, code)
+        yield from _banned(path, code)
+        yield from _sound(path, text, code)
+        yield from _documented(path, text, code)
+        yield from _tests(path, code)
+
+
+def _lengths(path, text, code):
+    lines = text.splitlines()
+    if len(lines) > FILE_LINES_MAX:
+        yield Finding(path, 1, "file-length",
+                      f"{len(lines)} lines, over {FILE_LINES_MAX}: split it by idea")
+    for number, line in enumerate(lines, start=1):
+        if len(line) > LINE_CHARACTERS_MAX:
+            yield Finding(path, number, "line-length",
+                          f"{len(line)} characters, over {LINE_CHARACTERS_MAX}")
+    for name, first, count in functions(code):
+        if count > FUNCTION_LINES_MAX:
+            yield Finding(path, first, "function-length",
+                          f"{name} has {count} lines, over {FUNCTION_LINES_MAX}: name its parts")
+
+
+def _under(path, folders):
+    return any(path.startswith(folder + "/") for folder in folders)
+
+
+def _banned(path, code):
+    for rule, pattern, folders, may, instead in BANNED:
+        if not _under(path, folders) or _under(path, may):
+            continue
+        for match in re.finditer(pattern, code):
+            number = code.count("\n", 0, match.start()) + 1
+            if re.search(r"\bfunc\s+$", code[:match.start()]):
+                continue  # a declaration of that name is not the call
+            yield Finding(path, number, rule, f"`{match.group().strip()}`: {instead}")
+
+
+def _sound(path, text, code):
+    lines = text.splitlines()
+    for number, line in enumerate(code.splitlines(), start=1):
+        if not re.search(r"@unchecked\s+Sendable|nonisolated\(unsafe\)", line):
+            continue
+        near = lines[max(0, number - 1 - SOUND_LINES_BEFORE):number]
+        if not any("Sound:" in nearby for nearby in near):
+            yield Finding(path, number, "sound",
+                          "say why it is sound: a comment with `Sound:`, at most "
+                          f"{SOUND_LINES_BEFORE} lines above")
+
+
+def _documented(path, text, code):
+    """swift-format asks this of `public` alone, and between our targets all is `package`."""
+    if not path.startswith("Sources/"):
+        return
+    lines = text.splitlines()
+    for number, line in enumerate(code.splitlines(), start=1):
+        match = DECLARED_TO_OTHERS.match(line)
+        if not match:
+            continue
+        above = number - 2
+        while above >= 0 and re.match(r"\s*(?:@|#if\b|#else\b)", lines[above]):
+            above -= 1
+        if above < 0 or not re.match(r"\s*(?:///|.*\*/\s*$)", lines[above]):
+            yield Finding(path, number, "documented",
+                          f"a {match.group('kind')} that other targets see needs a `///` comment")
+
+
+def _tests(path, code):
+    if not path.startswith("Tests/") or "/Support/" in path:
+        return
+    if not re.search(r"#expect\b|#require\b|\bIssue\.record\b", code):
+        yield Finding(path, 1, "test-asserts",
+                      "it asserts nothing; a helper goes into Support/ or scripts/tidy.allow")
