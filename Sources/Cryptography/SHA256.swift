@@ -1,0 +1,71 @@
+import COpenSSL
+
+/// SHA-256 (FIPS 180-4) by OpenSSL, over data that comes at once or in pieces.
+package struct SHA256: ~Copyable {
+  /// How many bytes a digest has.
+  package static let digestBytes = 32
+
+  /// OpenSSL's own state; freed when the value ends.
+  private let context: OpaquePointer
+
+  /// A digest of nothing yet.
+  package init() {
+    // Both fail only when memory has run out, which nothing here can mend.
+    guard let context = EVP_MD_CTX_new() else { fatalError("EVP_MD_CTX_new: out of memory") }
+    guard EVP_DigestInit_ex2(context, SHA256.method.pointer, nil) == 1 else {
+      fatalError("EVP_DigestInit_ex2 failed for SHA-256")
+    }
+    self.context = context
+  }
+
+  deinit { EVP_MD_CTX_free(context) }
+
+  /// Adds the next piece of the data.
+  package mutating func update(_ bytes: some Collection<UInt8>) {
+    let done: Void? = bytes.withContiguousStorageIfAvailable {
+      update(UnsafeRawBufferPointer($0))
+    }
+    if done == nil { Array(bytes).withUnsafeBytes { update($0) } }
+  }
+
+  /// Adds the next piece of the data, borrowed for the length of the call.
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    let status = EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
+    precondition(status == 1, "EVP_DigestUpdate failed")
+  }
+
+  /// The digest of all that was added: ``digestBytes`` bytes.
+  package consuming func finish() -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: Self.digestBytes) { digest, count in
+      let status = EVP_DigestFinal_ex(context, digest.baseAddress, nil)
+      precondition(status == 1, "EVP_DigestFinal_ex failed")
+      count = Self.digestBytes
+    }
+  }
+
+  /// The digest of `bytes`: ``digestBytes`` bytes.
+  package static func digest(of bytes: some Collection<UInt8>) -> [UInt8] {
+    var hash = SHA256()
+    hash.update(bytes)
+    return hash.finish()
+  }
+
+  /// The algorithm, looked up once: "Explicit fetching … should be used for performance"
+  /// (crypto(7)), since fetching it on each use costs more than digesting a kilobyte.
+  private static let method = FetchedMethod("SHA256")
+}
+
+/// An algorithm that OpenSSL has looked up.
+///
+/// `@unchecked Sendable` is sound: a fetched `EVP_MD` does not change, its references are counted
+/// atomically, and any thread may use it (openssl-threads(7)). It is kept until the process ends.
+private struct FetchedMethod: @unchecked Sendable {
+  let pointer: OpaquePointer
+
+  init(_ name: String) {
+    guard let pointer = EVP_MD_fetch(nil, name, nil) else {
+      fatalError("OpenSSL has no \(name): its default provider is missing or misconfigured")
+    }
+    self.pointer = pointer
+  }
+}
