@@ -1,0 +1,42 @@
+import EventLoop
+
+/// A request, as a handler sees it.
+package struct HTTPRequest: Sendable {
+  /// The request line and the fields.
+  package let head: RequestHead
+  /// The body, to be pulled.
+  package let body: RequestBody
+  /// Who sent it: the other end of the connection.
+  package let peer: SocketAddress
+
+  /// A request made of its parts.
+  package init(head: RequestHead, body: RequestBody, peer: SocketAddress) {
+    self.head = head
+    self.body = body
+    self.peer = peer
+  }
+
+  /// A request from its bytes, head and body, for tests; nil where they are not one whole request.
+  package init?(
+    parsing bytes: [UInt8], limits: HTTPLimits = HTTPLimits(),
+    peer: SocketAddress = .loopback(port: 1)
+  ) {
+    var parser = RequestParser(limits: limits)
+    guard case .complete(let head, let end) = parser.parse(bytes, 0..<bytes.count) else {
+      return nil
+    }
+    self.init(head: head, body: RequestBody(Array(bytes[end...])), peer: peer)
+  }
+}
+
+/// What answers requests.
+package protocol RequestHandler: Sendable {
+  /// Answers a request.
+  ///
+  /// Runs in the connection's own task, on its event loop: it may suspend for as long as it needs,
+  /// and must not block. The task is cancelled when the server's drain runs out of time.
+  ///
+  /// Where reading the body has thrown a ``RequestBodyError``, the server answers that by itself,
+  /// and what this returns is not sent.
+  func respond(to request: HTTPRequest) async -> HTTPResponse
+}

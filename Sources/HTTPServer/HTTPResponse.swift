@@ -1,0 +1,119 @@
+/// An answer: status, fields and body.
+///
+/// The server adds what belongs to the connection: `Content-Length` or `Transfer-Encoding`,
+/// `Connection`, and `Date` unless there is one.
+package struct HTTPResponse: Sendable {
+  /// The status, 200 to 599.
+  package var status: Int
+  /// The fields.
+  package var headers: HeaderBlock
+  /// The body; left out where the request was HEAD, or the status is 204 or 304.
+  package var body: ResponseBody
+  /// Whether to close the connection after this answer.
+  package var closesConnection = false
+
+  /// An answer.
+  package init(
+    status: Int, headers: HeaderBlock = HeaderBlock(), body: ResponseBody = .empty
+  ) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+}
+
+/// The body of an answer.
+package enum ResponseBody: Sendable {
+  /// None; `Content-Length: 0`.
+  case empty
+  /// Bytes that are at hand.
+  case bytes([UInt8])
+  /// Bytes that are fetched piece by piece, in memory one piece at a time.
+  ///
+  /// `next` gives the pieces in order, and nil at the end. The pieces must add up to `length`;
+  /// where they do not, or `next` throws, the connection is cut, so that the peer notices.
+  case source(length: Int64, next: @Sendable () async throws -> [UInt8]?)
+  /// Bytes whose number is not known beforehand, such as events: sent chunked.
+  ///
+  /// The answer ends when the closure returns; where it throws, the connection is cut.
+  case stream(@Sendable (ResponseWriter) async throws -> Void)
+}
+
+/// Fields in the order in which they were added, ready to be sent.
+///
+/// Kept as bytes in wire form, so that building a block is appending to one array. Fields that
+/// belong to the connection (`Connection`, `Content-Length`, `Keep-Alive`, `Trailer`,
+/// `Transfer-Encoding`, `Upgrade`) are not taken: the server alone frames its answers.
+package struct HeaderBlock: Sendable {
+  /// `Name: value` lines, each ended by CRLF.
+  package private(set) var bytes: [UInt8] = []
+  /// Whether a `Date` was added, so that the server need not.
+  package private(set) var hasDate = false
+
+  /// No fields.
+  package init() {}
+
+  /// Adds a field.
+  package mutating func add(_ name: StaticString, _ value: String) {
+    _ = name.withUTF8Buffer { add(name: $0, value: value.utf8) }
+  }
+
+  /// Adds a field.
+  package mutating func add(_ name: StaticString, _ value: Int) {
+    add(name, String(value))
+  }
+
+  /// Adds a field that came from elsewhere, such as an upstream's answer.
+  ///
+  /// CR, LF, NUL and other control characters in the value become spaces (RFC 9110 section 5.5). A
+  /// name that is not a token is not taken, nor is one that belongs to the connection.
+  ///
+  /// - Returns: Whether the field was taken.
+  @discardableResult
+  package mutating func add(
+    name: some Collection<UInt8>, value: some Collection<UInt8>
+  ) -> Bool {
+    guard !name.isEmpty, name.allSatisfy(CharacterClass.isToken), !Self.isReserved(name) else {
+      return false
+    }
+    bytes.reserveCapacity(bytes.count + name.count + value.count + 4)
+    if Self.matches(name, "date") { hasDate = true }
+    bytes.append(contentsOf: name)
+    bytes.append(0x3A)
+    bytes.append(0x20)
+    for byte in value { bytes.append(CharacterClass.isField(byte) ? byte : 0x20) }
+    bytes.append(0x0D)
+    bytes.append(0x0A)
+    return true
+  }
+
+  /// The value of the first field of a name, compared without regard to case.
+  package func first(_ name: StaticString) -> String? {
+    for line in bytes.split(separator: 0x0A) {
+      guard let colon = line.firstIndex(of: 0x3A), Self.matches(line[..<colon], name) else {
+        continue
+      }
+      return String(decoding: line[(colon + 2)...].dropLast(), as: UTF8.self)
+    }
+    return nil
+  }
+
+  private static func isReserved(_ name: some Collection<UInt8>) -> Bool {
+    switch name.count {
+    case 7: matches(name, "trailer") || matches(name, "upgrade")
+    case 10: matches(name, "connection") || matches(name, "keep-alive")
+    case 14: matches(name, "content-length")
+    case 17: matches(name, "transfer-encoding")
+    default: false
+    }
+  }
+
+  private static func matches(_ name: some Collection<UInt8>, _ other: StaticString) -> Bool {
+    guard name.count == other.utf8CodeUnitCount else { return false }
+    return other.withUTF8Buffer { other in
+      zip(name, other).allSatisfy {
+        CharacterClass.lowercased($0) == CharacterClass.lowercased($1)
+      }
+    }
+  }
+}

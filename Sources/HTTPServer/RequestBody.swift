@@ -1,0 +1,95 @@
+import Synchronization
+
+/// Why a body could not be read to its end; the server answers each by itself.
+package enum RequestBodyError: Error, Sendable, Equatable {
+  /// Longer than the server's limit or the handler's own (413).
+  case tooLarge
+  /// Not properly framed (400).
+  case malformed
+  /// It did not go on in time (408).
+  case timedOut
+  /// The peer has gone; there is nobody to answer.
+  case disconnected
+}
+
+/// Where the part of a body comes from that had not arrived with the head.
+protocol BodySource: AnyObject, Sendable {
+  /// The next piece, never empty; nil at the end.
+  func readBody() async throws(RequestBodyError) -> [UInt8]?
+}
+
+/// A request's body, pulled piece by piece by one task at a time.
+///
+/// What had arrived together with the head is here already; for the usual small body, that is all
+/// of it, and nothing suspends. `100 Continue` goes out at the first read that has to wait.
+package final class RequestBody: Sendable {
+  private struct State {
+    var buffered: [UInt8]?
+    var failure: RequestBodyError?
+  }
+
+  private let state: Mutex<State>
+  private let source: (any BodySource)?
+
+  /// The length in bytes, where the sender has stated it; nil for a chunked body.
+  package let knownLength: Int64?
+
+  /// A body that is all at hand.
+  package init(_ bytes: [UInt8]) {
+    state = Mutex(State(buffered: bytes.isEmpty ? nil : bytes))
+    source = nil
+    knownLength = Int64(bytes.count)
+  }
+
+  init(knownLength: Int64?, source: any BodySource) {
+    state = Mutex(State())
+    self.source = source
+    self.knownLength = knownLength
+  }
+
+  /// No body at all; one instance serves every request without one.
+  static let none = RequestBody([])
+
+  /// Why reading has failed, if it has.
+  package var failure: RequestBodyError? { state.withLock { $0.failure } }
+
+  /// The next piece of the body, never empty; nil at the end.
+  package func read() async throws(RequestBodyError) -> [UInt8]? {
+    if let bytes = takeBuffered() { return bytes }
+    guard let source else { return nil }
+    do throws(RequestBodyError) {
+      return try await source.readBody()
+    } catch {
+      throw fail(error)
+    }
+  }
+
+  /// The whole body, if it is no longer than a limit.
+  ///
+  /// A body that states its length is refused before any of it is read.
+  ///
+  /// - Parameter byteCountMax: The handler's own limit; the server's own holds as well.
+  package func collect(upTo byteCountMax: Int) async throws(RequestBodyError) -> [UInt8] {
+    if let knownLength, knownLength > byteCountMax { throw fail(.tooLarge) }
+    guard source != nil else { return takeBuffered() ?? [] }
+    var bytes: [UInt8] = []
+    if let knownLength { bytes.reserveCapacity(min(Int(knownLength), 1 << 20)) }
+    while let piece = try await read() {
+      guard piece.count <= byteCountMax - bytes.count else { throw fail(.tooLarge) }
+      if bytes.isEmpty { bytes = piece } else { bytes.append(contentsOf: piece) }
+    }
+    return bytes
+  }
+
+  private func takeBuffered() -> [UInt8]? {
+    state.withLock { state in
+      defer { state.buffered = nil }
+      return state.buffered
+    }
+  }
+
+  private func fail(_ error: RequestBodyError) -> RequestBodyError {
+    state.withLock { $0.failure = error }
+    return error
+  }
+}

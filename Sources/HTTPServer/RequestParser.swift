@@ -1,0 +1,123 @@
+/// Reads a request's head, incrementally, and refuses whatever is not plainly one (RFC 9112).
+///
+/// Every line is judged as soon as it is complete, so a peer that speaks another protocol gets its
+/// answer without having to send an empty line. No byte is looked at twice, however slowly they
+/// arrive.
+package struct RequestParser: Sendable {
+  /// What the parser makes of the bytes so far.
+  package enum Result: Sendable {
+    /// Nothing is wrong, but the head is not complete.
+    case needMore
+    /// A head, and the index after it.
+    case complete(RequestHead, end: Int)
+    /// Something is wrong; the connection cannot be used any more.
+    case refused(ProtocolProblem)
+  }
+
+  /// How many empty lines before a request line are skipped (RFC 9112 section 2.2).
+  static let leadingLinesMax = 4
+
+  private let limits: HTTPLimits
+  /// All offsets count from the first byte that was given.
+  private var lineStart = 0
+  private var scanned = 0
+  private var leadingLines = 0
+  private var line: RequestLine?
+  /// Where the request line begins, after any empty lines.
+  private var headStart = 0
+  private var fieldsStart = 0
+  private var fields: [RequestHead.Field] = []
+
+  /// A parser for one head.
+  package init(limits: HTTPLimits) {
+    self.limits = limits
+  }
+
+  /// Whether any byte of the head has been seen (empty lines do not count).
+  package var hasBegun: Bool { line != nil || scanned > lineStart }
+
+  /// Goes on with the bytes of a buffer.
+  ///
+  /// - Parameter range: Begins at the same byte of the stream in every call until the head is
+  ///   complete, and reaches further each time.
+  package mutating func parse(_ buffer: [UInt8], _ range: Range<Int>) -> Result {
+    do throws(ProtocolProblem) {
+      while let end = try nextLine(buffer, range) {
+        let bytes = range.lowerBound + lineStart..<range.lowerBound + end
+        lineStart = scanned
+        if line == nil {
+          try takeRequestLine(buffer, bytes, base: range.lowerBound)
+        } else if let line, bytes.isEmpty {
+          let end = range.lowerBound + scanned
+          let head = Array(buffer[range.lowerBound + headStart..<end])
+          return .complete(try HeadReading.read(head, line, fields), end: end)
+        } else {
+          try takeField(buffer, bytes, base: range.lowerBound)
+        }
+      }
+      return .needMore
+    } catch {
+      return .refused(error)
+    }
+  }
+
+  /// The offset of the next line's end, its CRLF left out; nil where it has not arrived.
+  private mutating func nextLine(
+    _ buffer: [UInt8], _ range: Range<Int>
+  ) throws(ProtocolProblem) -> Int? {
+    var index = range.lowerBound + scanned
+    let end = range.upperBound
+    while index < end, buffer[index] != 0x0A { index += 1 }
+    let lineEnd = index - range.lowerBound
+    try checkLength(lineEnd, isComplete: index < end)
+    guard index < end else {
+      scanned = lineEnd
+      return nil
+    }
+    guard lineEnd > lineStart, buffer[index - 1] == 0x0D else {
+      throw .malformed("A line ends in a bare LF.")
+    }
+    scanned = lineEnd + 1
+    return lineEnd - 1
+  }
+
+  /// Holds a line against its limit before the whole of it has arrived.
+  private func checkLength(_ end: Int, isComplete: Bool) throws(ProtocolProblem) {
+    let allowance = isComplete ? 1 : 0  // for the CR
+    if line == nil {
+      guard end - lineStart - allowance <= limits.requestLineBytesMax else {
+        throw ProtocolProblem(
+          .targetTooLong, "The request line exceeds \(limits.requestLineBytesMax) bytes.")
+      }
+    } else if end - fieldsStart - allowance > limits.fieldBytesMax {
+      throw ProtocolProblem(
+        .fieldsTooLarge, "The fields exceed \(limits.fieldBytesMax) bytes.")
+    }
+  }
+
+  private mutating func takeRequestLine(
+    _ buffer: [UInt8], _ range: Range<Int>, base: Int
+  ) throws(ProtocolProblem) {
+    if range.isEmpty {
+      leadingLines += 1
+      guard leadingLines <= Self.leadingLinesMax else {
+        throw .malformed("Too many empty lines before the request line.")
+      }
+      return
+    }
+    headStart = range.lowerBound - base
+    line = try RequestLine(buffer, range)
+    fieldsStart = scanned
+  }
+
+  private mutating func takeField(
+    _ buffer: [UInt8], _ range: Range<Int>, base: Int
+  ) throws(ProtocolProblem) {
+    guard fields.count < limits.fieldCountMax else {
+      throw ProtocolProblem(
+        .fieldsTooLarge, "There are more than \(limits.fieldCountMax) fields.")
+    }
+    if fields.isEmpty { fields.reserveCapacity(12) }
+    fields.append(try FieldLine.parse(buffer, range, origin: base + headStart))
+  }
+}

@@ -1,0 +1,19 @@
+import EventLoop
+
+/// Where the bytes of a streamed answer go.
+package final class ResponseWriter: Sendable {
+  private let send: @Sendable ([UInt8]) async throws(SystemError) -> Void
+
+  init(_ send: @escaping @Sendable ([UInt8]) async throws(SystemError) -> Void) {
+    self.send = send
+  }
+
+  /// Sends some bytes on at once; suspends while the peer is slow to take them.
+  ///
+  /// - Throws: ``SystemError`` where the peer has gone, or takes nothing for
+  ///   ``HTTPLimits/writeStallTimeoutMs``. The stream's closure then has nothing left to do.
+  package func write(_ bytes: [UInt8]) async throws(SystemError) {
+    guard !bytes.isEmpty else { return }  // An empty chunk would end the body.
+    try await send(bytes)
+  }
+}
