@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// An IPv4 or IPv6 address and a TCP port.
