@@ -6,7 +6,8 @@ extension JSONValue {
     try requireString()
     return text.withUnsafeBytes { bytes in
       let inside = (range.lowerBound + 1)..<(range.upperBound - 1)
-      let plainEnd = JSONScanner.endOfPlainRun(bytes, from: inside.lowerBound, to: inside.upperBound)
+      let plainEnd = JSONScanner.endOfPlainRun(
+        bytes, from: inside.lowerBound, to: inside.upperBound)
       guard plainEnd < inside.upperBound else {
         return String(decoding: bytes[inside], as: UTF8.self)
       }

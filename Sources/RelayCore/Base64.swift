@@ -22,8 +22,9 @@ package enum Base64 {
       switch kind {
       case .invalidByte: "not a character of base64, at byte \(offset)"
       case .wrongLength: "base64 must come in groups of four characters, but ends at byte \(offset)"
-      case .nonZeroPaddingBits: "the last character of the base64 has bits set that stand for"
-        + " nothing, at byte \(offset)"
+      case .nonZeroPaddingBits:
+        "the last character of the base64 has bits set that stand for"
+          + " nothing, at byte \(offset)"
       }
     }
   }
@@ -46,7 +47,9 @@ package enum Base64 {
         group <<= 6
       } else {
         let value = values[Int(byte)]
-        guard value < 64, padding == 0 else { throw DecodingError(kind: .invalidByte, offset: offset) }
+        guard value < 64, padding == 0 else {
+          throw DecodingError(kind: .invalidByte, offset: offset)
+        }
         group = group << 6 | UInt32(value)
       }
       offset += 1

@@ -1,0 +1,69 @@
+import EventLoop
+import JSON
+
+extension Configuration {
+  /// A hundred years, in seconds: longer is a mistake, and sums of it must not overflow.
+  static let secondsMax = 3_155_760_000
+
+  /// Reads the file's outermost object.
+  mutating func read(_ section: inout SectionReader, environment: [String: String]) {
+    section.read(
+      "listen", into: &listen, expected: Self.addressForm + " or an array of such", Self.addresses)
+    section.read("data", into: &data, expected: "the path of a folder") { value in
+      (try? value.string()).flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
+    }
+    var upstreams: [UpstreamConfiguration] = []
+    section.section("upstreams") { section in
+      upstreams = section.readUpstreams(environment: environment)
+    }
+    self.upstreams = upstreams
+    section.section("limits") { limits.read(&$0) }
+    section.section("retention") { retention.read(&$0) }
+    section.section("log") { section in
+      section.word("level", into: &log.level)
+      section.word("format", into: &log.format)
+    }
+    section.integer("shutdownGraceSeconds", into: &shutdownGraceSeconds, 0...86_400)
+  }
+
+  private static func addresses(_ value: JSONValue) -> [SocketAddress]? {
+    let values = (try? value.array()).map(Array.init) ?? [value]
+    let addresses = values.compactMap { (try? $0.string()).flatMap(SocketAddress.init) }
+    return addresses.count == values.count && !addresses.isEmpty ? addresses : nil
+  }
+}
+
+extension LimitsConfiguration {
+  /// A day, in milliseconds.
+  private static let timeoutMsMax = 86_400_000
+  /// A request's body is parsed and counted in 32 bits in places, so it stays below.
+  private static let bodyBytesLargest = 1 << 30
+  /// Far more than a disk, far less than overflows.
+  private static let bytesLargest = 1 << 50
+  private static let countLargest = 1_000_000_000
+
+  mutating func read(_ section: inout SectionReader) {
+    section.integer("bodyBytesMax", into: &bodyBytesMax, 1...Self.bodyBytesLargest)
+    section.integer("connectionsMax", into: &connectionsMax, 1...1_000_000)
+    section.integer("requestLineBytesMax", into: &requestLineBytesMax, 64...1_048_576)
+    section.integer("headerCountMax", into: &headerCountMax, 1...10_000)
+    section.integer("headerBytesMax", into: &headerBytesMax, 256...1_048_576)
+    section.integer("idleTimeoutMs", into: &idleTimeoutMs, 1...Self.timeoutMsMax)
+    section.integer("headTimeoutMs", into: &headTimeoutMs, 1...Self.timeoutMsMax)
+    section.integer("batchCountMax", into: &batchCountMax, 1...1_000_000)
+    section.integer("memoryInFlightBytesMax", into: &memoryInFlightBytesMax, 1...Self.bytesLargest)
+    section.integer("spoolThresholdBytes", into: &spoolThresholdBytes, 0...Self.bodyBytesLargest)
+    section.integer("waitSecondsMax", into: &waitSecondsMax, 0...3600)
+    section.integer("waitingEnvelopesMax", into: &waitingEnvelopesMax, 1...Self.countLargest)
+    section.optionalInteger(
+      "clientWaitingEnvelopesMax", into: &clientWaitingEnvelopesMax, 1...Self.countLargest)
+    section.optionalInteger("storeBytesMax", into: &storeBytesMax, 1_048_576...Self.bytesLargest)
+  }
+}
+
+extension RetentionConfiguration {
+  mutating func read(_ section: inout SectionReader) {
+    section.integer("deliveredSeconds", into: &deliveredSeconds, 0...Configuration.secondsMax)
+    section.integer("failedSeconds", into: &failedSeconds, 0...Configuration.secondsMax)
+  }
+}

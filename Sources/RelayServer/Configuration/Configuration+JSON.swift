@@ -1,0 +1,105 @@
+import EventLoop
+import JSON
+import RelayCore
+
+extension Configuration: CustomStringConvertible {
+  /// The configuration in force, in the file's own form, with what might be secret hidden.
+  package var description: String {
+    var writer = JSONWriter(pretty: true)
+    write(to: &writer)
+    return String(decoding: writer.finish(), as: UTF8.self)
+  }
+
+  private func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.memberArray("listen") { json in
+        for address in listen { json.string(address.description) }
+      }
+      json.member("data", data)
+      json.memberObject("upstreams") { json in
+        for upstream in upstreams { json.member(upstream.name) { upstream.write(to: &$0) } }
+      }
+      json.member("limits") { limits.write(to: &$0) }
+      json.memberObject("retention") { json in
+        json.member("deliveredSeconds", retention.deliveredSeconds)
+        json.member("failedSeconds", retention.failedSeconds)
+      }
+      json.memberObject("log") { json in
+        json.member("level", log.level.rawValue)
+        json.member("format", log.format.rawValue)
+      }
+      json.member("shutdownGraceSeconds", shutdownGraceSeconds)
+    }
+  }
+}
+
+extension LimitsConfiguration {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.member("bodyBytesMax", bodyBytesMax)
+      json.member("connectionsMax", connectionsMax)
+      json.member("requestLineBytesMax", requestLineBytesMax)
+      json.member("headerCountMax", headerCountMax)
+      json.member("headerBytesMax", headerBytesMax)
+      json.member("idleTimeoutMs", idleTimeoutMs)
+      json.member("headTimeoutMs", headTimeoutMs)
+      json.member("batchCountMax", batchCountMax)
+      json.member("memoryInFlightBytesMax", memoryInFlightBytesMax)
+      json.member("spoolThresholdBytes", spoolThresholdBytes)
+      json.member("waitSecondsMax", waitSecondsMax)
+      json.member("waitingEnvelopesMax", waitingEnvelopesMax)
+      json.member("clientWaitingEnvelopesMax") { $0.integerOrNull(clientWaitingEnvelopesMax) }
+      json.member("storeBytesMax") { $0.integerOrNull(storeBytesMax) }
+    }
+  }
+}
+
+extension UpstreamConfiguration {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.member("url", url.description)
+      json.memberObject("headers") { json in
+        for header in headers { json.member(header.name, header.value.description) }
+      }
+      json.member("connectTimeoutMs", connectTimeoutMs)
+      json.member("attemptTimeoutMs", attemptTimeoutMs)
+      json.member("maxConcurrent", maxConcurrent)
+      json.memberObject("retry") { json in
+        json.member("firstDelayMs", retry.firstDelayMs)
+        json.member("maxDelayMs", retry.maxDelayMs)
+        json.member("factor", retry.factor)
+      }
+      json.member("onFailure", onFailure.rawValue)
+      json.member("deadlineSeconds", deadlineSeconds)
+      json.memberObject("outcomes") { json in
+        json.member("retry") { outcomes.retry.write(to: &$0) }
+        json.member("deliver") { outcomes.deliver.write(to: &$0) }
+      }
+      json.member("responseBodyBytesMax", responseBodyBytesMax)
+      json.member("retryAfterMaxSeconds", retryAfterMaxSeconds)
+      json.member("proxy") { json in
+        if let proxy { json.string(proxy.description) } else { json.null() }
+      }
+      json.memberObject("reachability") { json in
+        json.member("failuresBeforeUnreachable", reachability.failuresBeforeUnreachable)
+        json.member("firstProbeDelayMs", reachability.firstProbeDelayMs)
+        json.member("maxProbeDelayMs", reachability.maxProbeDelayMs)
+      }
+    }
+  }
+}
+
+extension StatusCodeSet {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.array { json in
+      for code in codes { json.integer(code) }
+      for number in classes { json.string("\(number)xx") }
+    }
+  }
+}
+
+extension JSONWriter {
+  fileprivate mutating func integerOrNull(_ value: Int?) {
+    if let value { integer(value) } else { null() }
+  }
+}

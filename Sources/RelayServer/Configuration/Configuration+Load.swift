@@ -1,0 +1,186 @@
+import EventLoop
+import JSON
+
+/// What was said on the command line, as far as it configures the relay.
+package struct ConfigurationFlags: Equatable, Sendable {
+  /// `--listen`, as often as it was given.
+  package var listen: [String] = []
+  /// `--data`.
+  package var data: String?
+  /// `--upstream NAME=URL`, as often as it was given.
+  package var upstreams: [String] = []
+  /// `--log-level`.
+  package var logLevel: String?
+  /// `--log-format`.
+  package var logFormat: String?
+
+  /// No flags.
+  package init() {}
+}
+
+extension Configuration {
+  /// The configuration that a file, variables and flags make together: flags beat variables beat
+  /// the file, and what none of them says has its default.
+  ///
+  /// Variables: `WAYSTATION_LISTEN` (addresses), `WAYSTATION_DATA`, `WAYSTATION_UPSTREAMS`
+  /// (`NAME=URL`), `WAYSTATION_LOG_LEVEL` and `WAYSTATION_LOG_FORMAT`; lists are separated by commas
+  /// or blanks. An upstream that a variable or flag names keeps what the file says of it but the
+  /// URL. Reads nothing itself, so that a bad configuration cannot touch anything.
+  ///
+  /// - Parameter file: The file's path, for messages, and what it holds.
+  /// - Returns: The configuration, or everything that is wrong with it.
+  package static func load(
+    file: (path: String, bytes: [UInt8])? = nil,
+    environment: [String: String] = [:],
+    flags: ConfigurationFlags = ConfigurationFlags()
+  ) -> Result<Configuration, ConfigurationErrors> {
+    var configuration = Configuration()
+    let problems = ProblemCollector()
+    if let file {
+      configuration.apply(file: file, environment: environment, problems: problems)
+    }
+    let variables = Overrides(environment: environment)
+    configuration.apply(variables, problems: problems)
+    configuration.apply(Overrides(flags: flags), problems: problems)
+    if configuration.upstreams.isEmpty, problems.problems.isEmpty {
+      problems.add(
+        "upstreams",
+        "no upstream is configured; name one with --upstream default=https://api.example.com,"
+          + " WAYSTATION_UPSTREAMS=default=https://api.example.com, or in the file that --config"
+          + " names")
+    }
+    configuration.checkRelations(problems)
+    guard problems.problems.isEmpty else {
+      return .failure(ConfigurationErrors(problems.problems))
+    }
+    return .success(configuration)
+  }
+
+  /// The file to read, if one was named: `--config` beats `WAYSTATION_CONFIG`.
+  package static func filePath(flag: String?, environment: [String: String]) -> String? {
+    flag ?? Overrides.nonEmpty(environment["WAYSTATION_CONFIG"])
+  }
+
+  private mutating func apply(
+    file: (path: String, bytes: [UInt8]), environment: [String: String],
+    problems: ProblemCollector
+  ) {
+    do throws(JSONError) {
+      let value = try JSONValue.parse(file.bytes)
+      guard var section = SectionReader(value, path: "", problems: problems) else { return }
+      read(&section, environment: environment)
+      section.finish()
+    } catch {
+      let place = TextPlace(of: error.offset, in: file.bytes)
+      problems.add(
+        "",
+        "\(file.path) is not valid JSON: \(error.reason), at line \(place.line), column "
+          + "\(place.column)" + (error.path.isEmpty ? "" : " (\(error.path))"))
+    }
+  }
+
+  private mutating func apply(_ overrides: Overrides, problems: ProblemCollector) {
+    if let (key, texts) = overrides.listen {
+      let addresses = texts.compactMap { text -> SocketAddress? in
+        let address = SocketAddress(text)
+        if address == nil { problems.add(key, expected: Self.addressForm, found: "\"\(text)\"") }
+        return address
+      }
+      if texts.isEmpty { problems.add(key, expected: Self.addressForm, found: "nothing") }
+      listen = addresses
+    }
+    if let (_, text) = overrides.data { data = text }
+    for (key, text) in overrides.upstreams { applyUpstream(text, key: key, problems: problems) }
+    if let (key, text) = overrides.logLevel {
+      log.level = Self.word(text, key: key, or: log.level, problems)
+    }
+    if let (key, text) = overrides.logFormat {
+      log.format = Self.word(text, key: key, or: log.format, problems)
+    }
+  }
+
+  private mutating func applyUpstream(_ text: String, key: String, problems: ProblemCollector) {
+    let equals = text.firstIndex(of: "=") ?? text.startIndex
+    let name = String(text[..<equals])
+    guard UpstreamConfiguration.isName(name) else {
+      let shown = text.contains { "@?".contains($0) } ? "something else" : "\"\(text)\""
+      problems.add(
+        key, expected: "NAME=URL, as in default=https://api.example.com,", found: shown)
+      return
+    }
+    let address = String(text[text.index(after: equals)...])
+    do throws(UpstreamURL.Refusal) {
+      let url = try UpstreamURL(address)
+      if let index = upstreams.firstIndex(where: { $0.name == name }) {
+        upstreams[index].url = url
+      } else {
+        upstreams.append(UpstreamConfiguration(name: name, url: url))
+      }
+    } catch {
+      problems.add(
+        key, expected: "for the upstream \"\(name)\" \(error.expected)",
+        found: error.mayShow ? "\"\(address)\"" : "another one")
+    }
+  }
+
+  private static func word<Word: RawRepresentable<String> & CaseIterable>(
+    _ text: String, key: String, or old: Word, _ problems: ProblemCollector
+  ) -> Word {
+    if let word = Word(rawValue: text) { return word }
+    problems.add(key, expected: Word.choices, found: "\"\(text)\"")
+    return old
+  }
+
+  /// What an address to listen on looks like, as a part of a sentence.
+  static let addressForm = "an address and a port, as in 127.0.0.1:8080 or [::1]:8080,"
+}
+
+/// What variables, or flags, say; each with the name under which problems are told.
+private struct Overrides {
+  var listen: (key: String, texts: [String])?
+  var data: (key: String, text: String)?
+  var upstreams: [(key: String, text: String)] = []
+  var logLevel: (key: String, text: String)?
+  var logFormat: (key: String, text: String)?
+
+  init(environment: [String: String]) {
+    // An empty variable says nothing: compose files and shells set those without meaning it.
+    func named(_ key: String) -> (key: String, text: String)? {
+      Self.nonEmpty(environment[key]).map { (key, $0) }
+    }
+    listen = named("WAYSTATION_LISTEN").map { ($0.key, Self.list($0.text)) }
+    data = named("WAYSTATION_DATA")
+    upstreams =
+      named("WAYSTATION_UPSTREAMS").map { variable in
+        Self.list(variable.text).map { (variable.key, $0) }
+      } ?? []
+    logLevel = named("WAYSTATION_LOG_LEVEL")
+    logFormat = named("WAYSTATION_LOG_FORMAT")
+  }
+
+  init(flags: ConfigurationFlags) {
+    listen = flags.listen.isEmpty ? nil : ("--listen", flags.listen)
+    data = flags.data.map { ("--data", $0) }
+    upstreams = flags.upstreams.map { ("--upstream", $0) }
+    logLevel = flags.logLevel.map { ("--log-level", $0) }
+    logFormat = flags.logFormat.map { ("--log-format", $0) }
+  }
+
+  static func nonEmpty(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
+
+  private static func list(_ text: String) -> [String] {
+    text.split { $0 == "," || $0.isWhitespace }.map(String.init)
+  }
+}
+
+/// A line and a column, both counted from 1, the column in bytes.
+private struct TextPlace {
+  let line: Int
+  let column: Int
+
+  init(of offset: Int, in text: [UInt8]) {
+    let before = text.prefix(offset)
+    line = before.count { $0 == UInt8(ascii: "\n") } + 1
+    column = offset - (before.lastIndex(of: UInt8(ascii: "\n")) ?? -1)
+  }
+}

@@ -1,0 +1,48 @@
+import EventLoop
+
+extension Configuration {
+  /// Checks what no value can show by itself: that values fit together.
+  func checkRelations(_ problems: ProblemCollector) {
+    for upstream in upstreams { upstream.checkRelations(problems) }
+    notAbove(
+      "limits.bodyBytesMax", limits.bodyBytesMax, "limits.memoryInFlightBytesMax",
+      limits.memoryInFlightBytesMax, problems)
+    notAbove(
+      "limits.spoolThresholdBytes", limits.spoolThresholdBytes,
+      "limits.memoryInFlightBytesMax", limits.memoryInFlightBytesMax, problems)
+    if let ofOneClient = limits.clientWaitingEnvelopesMax {
+      notAbove(
+        "limits.clientWaitingEnvelopesMax", ofOneClient, "limits.waitingEnvelopesMax",
+        limits.waitingEnvelopesMax, problems)
+    }
+    for (index, address) in listen.enumerated()
+    where address.port != 0 && listen[..<index].contains(address) {
+      problems.add("listen", "\(address) stands there twice")
+    }
+  }
+}
+
+extension UpstreamConfiguration {
+  fileprivate func checkRelations(_ problems: ProblemCollector) {
+    let path = "upstreams.\(name)"
+    notAbove(
+      "\(path).connectTimeoutMs", connectTimeoutMs, "\(path).attemptTimeoutMs",
+      attemptTimeoutMs, problems)
+    notAbove(
+      "\(path).retry.firstDelayMs", retry.firstDelayMs, "\(path).retry.maxDelayMs",
+      retry.maxDelayMs, problems)
+    notAbove(
+      "\(path).reachability.firstProbeDelayMs", reachability.firstProbeDelayMs,
+      "\(path).reachability.maxProbeDelayMs", reachability.maxProbeDelayMs, problems)
+    if let code = outcomes.retry.firstInCommon(with: outcomes.deliver) {
+      problems.add("\(path).outcomes", "the status \(code) stands under both retry and deliver")
+    }
+  }
+}
+
+private func notAbove(
+  _ key: String, _ value: Int, _ otherKey: String, _ other: Int, _ problems: ProblemCollector
+) {
+  guard value > other else { return }
+  problems.add(key, "must not be above \(otherKey): \(value) is above \(other)")
+}

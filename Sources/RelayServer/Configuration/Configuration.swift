@@ -1,0 +1,108 @@
+import EventLoop
+import RelayCore
+
+/// Everything that can be set about a relay; what stands here are the defaults.
+///
+/// Made by ``load(file:environment:flags:)`` from a JSON file, variables and flags, and checked as
+/// a whole before anything is opened. The names are those of the file.
+package struct Configuration: Equatable, Sendable {
+  /// The addresses to listen on, at least one.
+  package var listen = [SocketAddress.loopback(port: 8080)]
+  /// The folder that holds the store.
+  package var data = "./data"
+  /// The upstreams, at least one, each with a name of its own, in the order they were named.
+  package var upstreams: [UpstreamConfiguration] = []
+  /// What a sender, and all of them together, may use.
+  package var limits = LimitsConfiguration()
+  /// How long ended envelopes are kept.
+  package var retention = RetentionConfiguration()
+  /// What is logged, and in which form.
+  package var log = LogConfiguration()
+  /// How long attempts in flight may go on once the relay was asked to stop, in seconds.
+  package var shutdownGraceSeconds = 30
+
+  /// The defaults, with no upstream yet.
+  package init() {}
+
+  /// The upstream of that name; nil if there is none.
+  package func upstream(named name: String) -> UpstreamConfiguration? {
+    upstreams.first { $0.name == name }
+  }
+
+  /// The upstream for envelopes that name none: the one called `default`, or the only one.
+  package var defaultUpstream: UpstreamConfiguration? {
+    upstream(named: "default") ?? (upstreams.count == 1 ? upstreams[0] : nil)
+  }
+}
+
+/// What a sender, and all of them together, may use. Past a limit the sender is told so.
+package struct LimitsConfiguration: Equatable, Sendable {
+  /// The largest body of a request, decoded, in bytes.
+  package var bodyBytesMax = 10 * 1024 * 1024
+  /// The most connections open at once.
+  package var connectionsMax = 10_000
+  /// The longest request line, in bytes.
+  package var requestLineBytesMax = 8192
+  /// The most header fields of a request.
+  package var headerCountMax = 100
+  /// The most bytes of all header fields of a request together.
+  package var headerBytesMax = 32 * 1024
+  /// How long a connection may stay silent between requests, or within a body, in milliseconds.
+  package var idleTimeoutMs = 60_000
+  /// How long a request's head may take from its first byte to its last, in milliseconds.
+  package var headTimeoutMs = 15_000
+  /// The most envelopes in one batch.
+  package var batchCountMax = 1000
+  /// The most bytes of requests and answers held in memory at once; past it, 503.
+  package var memoryInFlightBytesMax = 128 * 1024 * 1024
+  /// Bodies above so many bytes go through a file rather than through memory.
+  package var spoolThresholdBytes = 256 * 1024
+  /// The longest that a sender may ask to wait for an outcome, in seconds.
+  package var waitSecondsMax = 60
+  /// The most envelopes that wait at once; past it, the queue is full.
+  package var waitingEnvelopesMax = 50_000_000
+  /// The most envelopes that wait for one client; nil if only the limit on all of them counts.
+  package var clientWaitingEnvelopesMax: Int?
+  /// The most bytes that the store may take on disk; nil for as much as there is.
+  package var storeBytesMax: Int?
+
+  /// The defaults.
+  package init() {}
+}
+
+/// How long ended envelopes can still be looked up.
+package struct RetentionConfiguration: Equatable, Sendable {
+  /// For delivered ones, in seconds.
+  package var deliveredSeconds = 86_400
+  /// For failed, expired and cancelled ones, in seconds.
+  package var failedSeconds = 2_592_000
+
+  /// The defaults.
+  package init() {}
+}
+
+/// What is logged, and in which form.
+package struct LogConfiguration: Equatable, Sendable {
+  /// How much is logged; each level includes those after it.
+  package enum Level: String, CaseIterable, Sendable {
+    case debug, info, warning, error
+  }
+
+  /// The form of a log line.
+  package enum Format: String, CaseIterable, Sendable {
+    /// Text on a terminal, JSON elsewhere.
+    case auto
+    /// One JSON object a line.
+    case json
+    /// Lines for people.
+    case text
+  }
+
+  /// The least important level that is logged.
+  package var level = Level.info
+  /// The form of a line.
+  package var format = Format.auto
+
+  /// The defaults.
+  package init() {}
+}

@@ -1,0 +1,109 @@
+import RelayCore
+
+/// One service that envelopes go to, and how it is treated; what stands here are the defaults.
+package struct UpstreamConfiguration: Equatable, Sendable {
+  /// What envelopes call it: letters, digits, `.`, `_` and `-`, at most ``nameBytesMax``.
+  package var name: String
+  /// Where it is.
+  package var url: UpstreamURL
+  /// Fields that are set on every request to it, in the order they were written.
+  package var headers: [Header] = []
+  /// How long a connection may take to be made, in milliseconds.
+  package var connectTimeoutMs = 10_000
+  /// How long a whole attempt may take, in milliseconds.
+  package var attemptTimeoutMs = 120_000
+  /// The most attempts in flight at once; 1 makes a series.
+  package var maxConcurrent = 64
+  /// The waits between attempts.
+  package var retry = RetryConfiguration()
+  /// What an envelope's refusal does to its lane, unless the envelope says otherwise.
+  package var onFailure = FailurePolicy.skip
+  /// How long after acceptance an envelope expires unless it says otherwise, in seconds.
+  package var deadlineSeconds = 604_800
+  /// What each status means.
+  package var outcomes = OutcomesConfiguration()
+  /// How much of an answer's body is kept for the device, in bytes.
+  package var responseBodyBytesMax = 64 * 1024
+  /// The longest wait that a `Retry-After` is honoured for, in seconds.
+  package var retryAfterMaxSeconds = 3600
+  /// The proxy to go through; none, whatever the environment says, unless set here.
+  package var proxy: ProxyURL?
+  /// When it counts as unreachable, and how it is probed then.
+  package var reachability = ReachabilityConfiguration()
+
+  /// The longest name of an upstream, in bytes.
+  package static let nameBytesMax = 64
+
+  /// An upstream with the defaults.
+  package init(name: String, url: UpstreamURL) {
+    self.name = name
+    self.url = url
+  }
+
+  /// A header field that is set on every request.
+  package struct Header: Equatable, Sendable {
+    /// The field's name as it was written.
+    package var name: String
+    /// Its value, which is likely to be a credential.
+    package var value: Secret
+
+    /// A field.
+    package init(name: String, value: Secret) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// Whether `name` can be an upstream's: it stands in paths, and so must need no escape.
+  package static func isName(_ name: String) -> Bool {
+    guard (1...nameBytesMax).contains(name.utf8.count), name != ".", name != ".." else {
+      return false
+    }
+    return name.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "-"):
+        true
+      default: false
+      }
+    }
+  }
+}
+
+/// The waits between attempts: exponential, with full jitter, up to a longest one.
+package struct RetryConfiguration: Equatable, Sendable {
+  /// The longest wait before the second attempt, in milliseconds.
+  package var firstDelayMs = 1000
+  /// The longest wait of all, in milliseconds.
+  package var maxDelayMs = 900_000
+  /// How many times longer each wait may be than the one before it.
+  package var factor = 2.0
+
+  /// The defaults.
+  package init() {}
+}
+
+/// When an upstream counts as unreachable, and how it is probed then.
+package struct ReachabilityConfiguration: Equatable, Sendable {
+  /// How many attempts have to fail in a row without an answer.
+  package var failuresBeforeUnreachable = 3
+  /// The wait before the first probe, in milliseconds.
+  package var firstProbeDelayMs = 1000
+  /// The longest wait between probes, in milliseconds.
+  package var maxProbeDelayMs = 60_000
+
+  /// The defaults.
+  package init() {}
+}
+
+/// What an upstream's status codes mean; those that stand in neither set are refusals.
+package struct OutcomesConfiguration: Equatable, Sendable {
+  /// The upstream cannot take it now: try again.
+  package var retry = StatusCodeSet(codes: [408, 425, 429], classes: [5])
+  /// The upstream has taken it.
+  package var deliver = StatusCodeSet(codes: [], classes: [2])
+
+  /// The defaults.
+  package init() {}
+}

@@ -1,0 +1,123 @@
+/// The base URL of an upstream: `http` or `https`, a host, and perhaps a port and a base path.
+///
+/// No user name, query or fragment: credentials belong into headers, where they are hidden.
+package struct UpstreamURL: Equatable, Sendable, CustomStringConvertible {
+  /// `http` or `https`.
+  package let scheme: String
+  /// The host as it stands in a URL, in lower case, an IPv6 address in brackets.
+  package let host: String
+  /// The port, if one was named.
+  package let port: UInt16?
+  /// What paths are appended to: empty, or `/` and more, without a slash at the end.
+  package let basePath: String
+
+  /// Scheme, host and port, without a slash at the end.
+  package var origin: String { "\(scheme)://\(authority)" }
+  /// Host and port, as in a `Host` field.
+  package var authority: String { port.map { "\(host):\($0)" } ?? host }
+  /// The URL in full.
+  package var description: String { origin + basePath }
+
+  /// Why a text is no base URL; in words that fit after "expected".
+  package struct Refusal: Error, Equatable {
+    /// What was expected.
+    let expected: String
+    /// Whether the text may be shown: it may not if it holds a user name or a query.
+    let mayShow: Bool
+  }
+
+  /// Reads a base URL.
+  ///
+  /// - Throws: What is wrong with it.
+  package init(_ text: String) throws(Refusal) {
+    let secretive = text.utf8.contains { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "?") }
+    func refusal(_ expected: String) -> Refusal {
+      Refusal(expected: expected, mayShow: !secretive)
+    }
+    guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !Self.forbidden.contains($0) })
+    else { throw refusal("a URL in which blanks and other special characters are escaped") }
+    guard let (scheme, rest) = Self.splitScheme(text, of: ["http", "https"]) else {
+      throw refusal("a URL that begins with http:// or https://")
+    }
+    guard !rest.utf8.contains(UInt8(ascii: "?")), !rest.utf8.contains(UInt8(ascii: "#")) else {
+      throw refusal("a URL without a query or fragment")
+    }
+    let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+    guard !rest[..<slash].utf8.contains(UInt8(ascii: "@")) else {
+      throw refusal("a URL without a user name or password (use a header for credentials)")
+    }
+    guard let authority = URLAuthority(rest[..<slash]) else {
+      throw refusal("a URL with a host, and a port from 1 to 65535 if any")
+    }
+    let path = rest[slash...]
+    guard Self.isPlainPath(path) else {
+      throw refusal("a URL whose path has no \".\" or \"..\" segment and no broken escape")
+    }
+    self.scheme = scheme
+    host = authority.host
+    port = authority.port
+    basePath = String(path.utf8.last == UInt8(ascii: "/") ? path.dropLast() : path)
+  }
+
+  /// Visible, but no part of a URL (RFC 3986 section 2).
+  private static let forbidden: [UInt8] = Array("\"<>\\^`{|}".utf8)
+
+  /// The scheme in lower case, if it is one of `schemes`, and what follows `://`.
+  static func splitScheme(_ text: String, of schemes: [String]) -> (String, Substring)? {
+    for scheme in schemes {
+      let prefix = scheme + "://"
+      if text.lowercased().hasPrefix(prefix) { return (scheme, text.dropFirst(prefix.count)) }
+    }
+    return nil
+  }
+
+  private static func isPlainPath(_ path: Substring) -> Bool {
+    let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+    guard !segments.contains("."), !segments.contains("..") else { return false }
+    let bytes = Array(path.utf8)
+    return bytes.indices.allSatisfy { index in
+      bytes[index] != UInt8(ascii: "%")
+        || index + 2 < bytes.count && isHexDigit(bytes[index + 1]) && isHexDigit(bytes[index + 2])
+    }
+  }
+
+  private static func isHexDigit(_ byte: UInt8) -> Bool {
+    Character(Unicode.Scalar(byte)).isHexDigit
+  }
+}
+
+/// A host and perhaps a port, as they stand in a URL (RFC 3986 section 3.2, without user names).
+struct URLAuthority {
+  let host: String
+  let port: UInt16?
+
+  init?(_ text: Substring) {
+    var hostEnd = text.endIndex
+    var port: UInt16?
+    if let colon = text.lastIndex(of: ":"), text.last != "]" {
+      let digits = text[text.index(after: colon)...]
+      guard digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+        let number = UInt16(digits), number > 0
+      else { return nil }
+      (hostEnd, port) = (colon, number)
+    }
+    let host = text[..<hostEnd].lowercased()
+    guard Self.isHost(host) else { return nil }
+    self.host = host
+    self.port = port
+  }
+
+  /// A name of letters, digits, `-`, `_` and `.`, or an IPv6 address in brackets. Whether it means
+  /// something, the resolver says.
+  private static func isHost(_ host: String) -> Bool {
+    let inside = host.hasPrefix("[") && host.hasSuffix("]") ? host.dropFirst().dropLast() : nil
+    if let inside {
+      return inside.contains(":") && inside.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
+    }
+    return (1...253).contains(host.utf8.count)
+      && host.utf8.allSatisfy {
+        (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-")
+          || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "_")
+      }
+  }
+}
