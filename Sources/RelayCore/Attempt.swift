@@ -106,7 +106,7 @@ package struct AttemptRecord: Sendable, Equatable {
 /// A change of a waiting envelope that is to be made durable.
 ///
 /// The lane moves on only when the store has said that it holds this: only committed state decides.
-package struct Transition: Sendable {
+package struct Transition: Sendable, Equatable {
   /// What becomes of the envelope.
   package enum Change: Sendable, Equatable {
     /// It stays head of its lane and waits until the given time.
@@ -121,6 +121,8 @@ package struct Transition: Sendable {
   package var serial: Serial
   /// The lane in which it stands.
   package var lane: LaneNumber
+  /// Where it goes.
+  package var upstream: UpstreamNumber
   /// What becomes of it.
   package var change: Change
   /// When that was decided.
@@ -134,11 +136,12 @@ package struct Transition: Sendable {
 
   /// Describes a change; see the properties for what each part means.
   package init(
-    serial: Serial, lane: LaneNumber, change: Change, at: WallTime, attempt: AttemptRecord? = nil,
-    response: UpstreamResponse? = nil, epoch: Int64
+    serial: Serial, lane: LaneNumber, upstream: UpstreamNumber, change: Change, at: WallTime,
+    attempt: AttemptRecord? = nil, response: UpstreamResponse? = nil, epoch: Int64
   ) {
     self.serial = serial
     self.lane = lane
+    self.upstream = upstream
     self.change = change
     self.at = at
     self.attempt = attempt

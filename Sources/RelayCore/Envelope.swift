@@ -1,28 +1,36 @@
-/// The store's number of an envelope; the order of acceptance. From 1, never given out twice.
+/// The store's number of an envelope, in order of acceptance: from 1, never given out twice.
 package typealias Serial = Int64
 
 /// The store's number of a client.
-package struct ClientNumber: Hashable, Sendable {
+package struct ClientNumber: Hashable, Comparable, Sendable {
   /// The number itself, from 1.
   package let rawValue: Int64
   /// Wraps a number that the store gave out.
   package init(rawValue: Int64) { self.rawValue = rawValue }
+  /// Orders by number, so that what goes through a set of them can be repeated.
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// The store's number of a lane: one client's line, under one name.
-package struct LaneNumber: Hashable, Sendable {
+package struct LaneNumber: Hashable, Comparable, Sendable {
   /// The number itself, from 1.
   package let rawValue: Int64
   /// Wraps a number that the store gave out.
   package init(rawValue: Int64) { self.rawValue = rawValue }
+  /// Orders by number, so that what goes through a set of them can be repeated.
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The store's number of an upstream's name. It stays the name's own when the configuration changes.
-package struct UpstreamNumber: Hashable, Sendable {
+/// The store's number of an upstream's name.
+///
+/// It stays the name's own when the configuration changes.
+package struct UpstreamNumber: Hashable, Comparable, Sendable {
   /// The number itself, from 1.
   package let rawValue: Int32
   /// Wraps a number that the store gave out.
   package init(rawValue: Int32) { self.rawValue = rawValue }
+  /// Orders by number, so that what goes through a set of them can be repeated.
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// The request that an envelope carries, as it goes to the upstream.
@@ -88,6 +96,7 @@ package struct EnvelopeDraft: Sendable {
   /// The sender's own key, by which a repeated post is known; nil if it sent none.
   package var key: String?
   /// A digest of all that the sender said, by which a repeated key with other content is known.
+  ///
   /// 32 bytes; empty where there is no key.
   package var fingerprint: [UInt8]
   /// The sender's own number within the lane, from 1; nil if it sends none.

@@ -1,7 +1,7 @@
 /// Clients fall into a fixed number of shards, so that several relays can share one database: each
 /// delivers only for the shards whose lease it holds.
 package enum Shard {
-  /// How many shards there are. Fixed for good: stored data depends on it.
+  /// How many shards there are, fixed for good: stored data depends on it.
   package static let count = 64
 
   /// The shard of a client: FNV-1a (64 bit) of its name, modulo ``count``.

@@ -4,7 +4,7 @@ package struct EnvelopeRecord: Sendable {
   package var id: EnvelopeID
   /// What the sender handed over, as it stands now.
   package var draft: EnvelopeDraft
-  /// Where it is. Never ``EnvelopeState/delivering``, which only the dispatcher knows.
+  /// Where it is; never ``EnvelopeState/delivering``, which only the dispatcher knows.
   package var state: EnvelopeState
   /// In words, why it ended or stands; nil if there is nothing to say.
   package var reason: String?
@@ -93,7 +93,7 @@ package struct LaneName: Hashable, Sendable {
 
 /// How much the store holds.
 package struct StoreStatistics: Sendable, Equatable {
-  /// How many envelopes are in each state. The dispatcher tells `delivering` apart from `queued`.
+  /// How many envelopes are in each state; the dispatcher tells `delivering` from `queued`.
   package var envelopes: [EnvelopeState: Int64]
   /// How many bytes of bodies, headers and targets are kept, ended envelopes included.
   package var contentBytes: Int64

@@ -1,0 +1,53 @@
+// What an attempt's end says, in words and figures, for the record and for people.
+
+extension AttemptReport {
+  /// The status of the upstream's answer; nil if none came.
+  package var status: Int? {
+    if case .answered(let response) = event { response.status } else { nil }
+  }
+
+  /// One sentence part, such as "the upstream answered 503".
+  package var sentence: String {
+    switch event {
+    case .answered(let response): "the upstream answered \(response.status)"
+    case .failed(let failure, let detail):
+      detail.isEmpty ? failure.sentence : "\(failure.sentence): \(detail)"
+    }
+  }
+
+  /// The answer, if the change leaves somebody to ask for it.
+  func response(keptFor change: Transition.Change) -> UpstreamResponse? {
+    guard case .answered(let response) = event else { return nil }
+    switch change {
+    case .retry: return nil
+    case .block, .end: return response
+    }
+  }
+
+  /// What the upstream asked for by `Retry-After` (RFC 9110 section 10.2.3), in milliseconds from
+  /// now; nil if it asked for nothing that can be read.
+  func retryAfterMs(at now: WallTime) -> Int64? {
+    guard case .answered(let response) = event,
+      let text = response.headers.first("Retry-After")
+    else { return nil }
+    if let seconds = Int64(text), seconds >= 0, text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") }) {
+      return seconds > Int64.max / 1000 ? Int64.max : seconds * 1000
+    }
+    return HTTPDate.parse(text.utf8, now: now).map { max(0, $0.milliseconds(since: now)) }
+  }
+}
+
+extension ConnectionFailure {
+  /// What went wrong, in words.
+  package var sentence: String {
+    switch self {
+    case .nameResolution: "the upstream's name could not be resolved"
+    case .connect: "no connection could be made"
+    case .tls: "the connection could not be secured"
+    case .timeout: "the upstream took too long"
+    case .cut: "the connection was cut"
+    case .malformedResponse: "what came back was no HTTP"
+    case .local: "the relay could not send the request"
+    }
+  }
+}

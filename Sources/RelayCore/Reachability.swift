@@ -1,0 +1,165 @@
+/// When an upstream counts as unreachable, and how it is probed then.
+package struct ReachabilityPolicy: Hashable, Sendable {
+  /// How many connection-level failures in a row make an upstream unreachable; at least 1.
+  package var failuresBeforeUnreachable: Int
+  /// The wait before the first probe, and the least between two probes, in milliseconds.
+  package var firstProbeDelayMs: Int64
+  /// The longest wait between two probes, in milliseconds.
+  package var maxProbeDelayMs: Int64
+
+  /// Three failures; probes after a second, then two, four, and so on up to a minute.
+  package static let standard = ReachabilityPolicy(
+    failuresBeforeUnreachable: 3, firstProbeDelayMs: 1000, maxProbeDelayMs: 60_000)
+
+  /// Sets all of it.
+  package init(failuresBeforeUnreachable: Int, firstProbeDelayMs: Int64, maxProbeDelayMs: Int64) {
+    precondition(failuresBeforeUnreachable >= 1 && firstProbeDelayMs >= 1)
+    precondition(maxProbeDelayMs >= firstProbeDelayMs)
+    self.failuresBeforeUnreachable = failuresBeforeUnreachable
+    self.firstProbeDelayMs = firstProbeDelayMs
+    self.maxProbeDelayMs = maxProbeDelayMs
+  }
+}
+
+/// Whether an upstream can be reached, and how many attempts it may be sent at once.
+///
+/// Reachability is the upstream's, not the envelope's. After a few connection-level failures in a
+/// row the upstream is unreachable: one probe at a time goes out, on a backoff, and the first that
+/// is answered, with whatever status, makes it reachable again. Then the number of attempts in
+/// flight ramps up by one with each answer, which doubles it each round trip, so that lanes that
+/// waited together do not flatten an upstream that has only just come back.
+package struct Reachability: Sendable {
+  private enum State {
+    case reachable(failuresInARow: Int)
+    case unreachable(failedProbes: Int, nextProbeAt: MonotonicTime)
+    case probing(failedProbes: Int)
+  }
+
+  /// What an event changed.
+  package enum Change: Sendable, Equatable {
+    /// Nothing that others need to know of.
+    case none
+    /// Its lanes stop trying.
+    case becameUnreachable
+    /// Its lanes start again.
+    case becameReachable
+  }
+
+  private let policy: ReachabilityPolicy
+  private let concurrencyMax: Int
+  private var state: State = .reachable(failuresInARow: 0)
+  private var lastProbeEndedAt: MonotonicTime?
+  /// How many attempts may be in flight at once while the upstream is reachable.
+  package private(set) var window: Int
+  /// Since when it has been as it is.
+  package private(set) var since: WallTime
+
+  /// Begins as reachable: only trying shows.
+  package init(policy: ReachabilityPolicy, concurrencyMax: Int, since: WallTime) {
+    precondition(concurrencyMax >= 1)
+    self.policy = policy
+    self.concurrencyMax = concurrencyMax
+    self.since = since
+    window = concurrencyMax
+  }
+
+  /// Whether lanes may try.
+  package var isReachable: Bool {
+    if case .reachable = state { true } else { false }
+  }
+
+  /// When the next probe may go out; nil while reachable, or while a probe is under way.
+  package var nextProbeAt: MonotonicTime? {
+    if case .unreachable(_, let time) = state { time } else { nil }
+  }
+
+  /// How many more attempts may begin now.
+  package func freeSlots(inFlight: Int, now: MonotonicTime) -> Int {
+    switch state {
+    case .reachable: max(0, window - inFlight)
+    case .unreachable(_, let time): time <= now ? 1 : 0
+    case .probing: 0
+    }
+  }
+
+  /// An attempt begins; while the upstream is unreachable, it is the probe.
+  package mutating func attemptBegan() {
+    if case .unreachable(let failedProbes, _) = state {
+      state = .probing(failedProbes: failedProbes)
+    }
+  }
+
+  /// An attempt ended without saying anything of the upstream: it was cut off, or never sent.
+  package mutating func attemptWithdrawn(now: MonotonicTime) {
+    if case .probing(let failedProbes) = state {
+      state = .unreachable(failedProbes: failedProbes, nextProbeAt: now)
+    }
+  }
+
+  /// The upstream answered, whatever it said.
+  package mutating func answered(now: Now) -> Change {
+    switch state {
+    case .reachable:
+      state = .reachable(failuresInARow: 0)
+      window = min(window + 1, concurrencyMax)
+      return .none
+    case .unreachable, .probing:
+      state = .reachable(failuresInARow: 0)
+      window = 1
+      since = now.wall
+      return .becameReachable
+    }
+  }
+
+  /// An attempt failed at connection level.
+  ///
+  /// - Parameter wasProbe: Whether it began while the upstream was unreachable. One that began
+  ///   before then says nothing new, and does not lengthen the wait.
+  package mutating func failed(
+    wasProbe: Bool, now: Now, random: inout some RandomNumberGenerator
+  ) -> Change {
+    switch state {
+    case .reachable(let failures) where failures + 1 < policy.failuresBeforeUnreachable:
+      state = .reachable(failuresInARow: failures + 1)
+      return .none
+    case .reachable:
+      since = now.wall
+      let wait = probeDelayMs(failedProbes: 0, random: &random)
+      state = .unreachable(
+        failedProbes: 0, nextProbeAt: now.monotonic.adding(milliseconds: wait))
+      return .becameUnreachable
+    case .probing(let failedProbes) where wasProbe:
+      lastProbeEndedAt = now.monotonic
+      let wait = probeDelayMs(failedProbes: failedProbes + 1, random: &random)
+      state = .unreachable(
+        failedProbes: failedProbes + 1, nextProbeAt: now.monotonic.adding(milliseconds: wait))
+      return .none
+    case .probing, .unreachable:
+      return .none
+    }
+  }
+
+  /// Someone has new reason to try: the wait for the next probe is cut short, though never below
+  /// the first wait since the last probe, so that a flood of posts makes no flood of probes.
+  ///
+  /// - Returns: Whether the next probe may now go out earlier than before.
+  package mutating func hasten(now: MonotonicTime) -> Bool {
+    guard case .unreachable(let failedProbes, let time) = state else { return false }
+    let earliest =
+      lastProbeEndedAt.map { $0.adding(milliseconds: policy.firstProbeDelayMs) } ?? time
+    let hastened = min(time, max(now, earliest))
+    state = .unreachable(failedProbes: failedProbes, nextProbeAt: hastened)
+    return hastened < time
+  }
+
+  /// Half of the bound is certain and half is drawn, so that probes stay apart and yet do not march
+  /// in step.
+  private func probeDelayMs(
+    failedProbes: Int, random: inout some RandomNumberGenerator
+  ) -> Int64 {
+    let doublings = min(failedProbes, 40)
+    let (grown, overflow) = policy.firstProbeDelayMs.multipliedReportingOverflow(by: 1 << doublings)
+    let bound = overflow ? policy.maxProbeDelayMs : min(grown, policy.maxProbeDelayMs)
+    return bound / 2 + Int64.random(in: 0...(bound - bound / 2), using: &random)
+  }
+}

@@ -1,0 +1,141 @@
+// What is attempted next, and what follows from how an attempt ended.
+
+extension Scheduler {
+  /// Gives free slots of an upstream to the lanes whose turn it is.
+  mutating func fillSlots(of number: UpstreamNumber, now: Now) {
+    guard !isStopped else { return }
+    while hasFreeSlot(number, now: now), let lane = upstreams[number]?.ready.popFirst() {
+      guard lanes[lane]?.phase == .ready, let head = lanes[lane]?.head, head.upstream == number
+      else { continue }
+      if head.expiresAt <= now.wall {
+        end(head, as: .expired, reason: Self.expiredReason, now: now)
+      } else {
+        begin(head, now: now)
+      }
+    }
+  }
+
+  private func hasFreeSlot(_ number: UpstreamNumber, now: Now) -> Bool {
+    upstreams[number]?.hasFreeSlot(now: now.monotonic) ?? false
+  }
+
+  static let expiredReason = "its deadline passed before the upstream took it"
+
+  private mutating func begin(_ head: LineEntry, now: Now) {
+    lanes[head.lane]?.phase = .inFlight
+    inFlight[head.serial] = head.lane
+    upstreams[head.upstream]?.inFlight += 1
+    if upstreams[head.upstream]?.reachability.isReachable == false {
+      upstreams[head.upstream]?.probe = head.serial
+    }
+    upstreams[head.upstream]?.reachability.attemptBegan()
+    actions.append(.attempt(head))
+  }
+
+  /// An attempt ended.
+  package mutating func attemptEnded(_ report: AttemptReport, now: Now) {
+    guard let head = takeFromFlight(report.serial),
+      let policy = upstreams[head.upstream]?.policy
+    else { return }
+    let outcome = policy.outcomes.outcome(of: report.event)
+    let wasGivenUp = learn(from: report, of: head.upstream, now: now)
+    let change = change(
+      for: head, after: report, outcome: outcome, wasGivenUp: wasGivenUp, policy: policy, now: now)
+    let attempt = AttemptRecord(
+      number: head.attempts + 1, startedAt: report.startedAt, durationMs: report.durationMs,
+      outcome: outcome, status: report.status,
+      error: outcome == .delivered ? nil : report.sentence)
+    record(
+      Transition(
+        serial: head.serial, lane: head.lane, upstream: head.upstream, change: change,
+        at: now.wall, attempt: attempt, response: report.response(keptFor: change), epoch: epoch))
+    fillSlots(of: head.upstream, now: now)
+  }
+
+  /// An attempt was cut off, or never made, by the relay's own doing: nothing is recorded, and the
+  /// envelope stands as it stood.
+  package mutating func attemptWithdrawn(_ serial: Serial, now: Now) {
+    guard let head = takeFromFlight(serial) else { return }
+    if upstreams[head.upstream]?.probe == serial { upstreams[head.upstream]?.probe = nil }
+    upstreams[head.upstream]?.reachability.attemptWithdrawn(now: now.monotonic)
+    settleHead(of: head.lane, now: now)
+  }
+
+  /// An attempt could not be made, since the envelope no longer waits.
+  package mutating func attemptVanished(_ serial: Serial, now: Now) {
+    guard let head = takeFromFlight(serial) else { return }
+    if upstreams[head.upstream]?.probe == serial { upstreams[head.upstream]?.probe = nil }
+    upstreams[head.upstream]?.reachability.attemptWithdrawn(now: now.monotonic)
+    advance(head.lane, now: now)
+    fillSlots(of: head.upstream, now: now)
+  }
+
+  private mutating func takeFromFlight(_ serial: Serial) -> LineEntry? {
+    guard let lane = inFlight.removeValue(forKey: serial), let head = lanes[lane]?.head,
+      head.serial == serial
+    else { return nil }
+    upstreams[head.upstream]?.inFlight -= 1
+    return head
+  }
+
+  /// What the end of an attempt says of the upstream.
+  ///
+  /// - Returns: Whether the envelope need not wait for itself, since its upstream is unreachable
+  ///   and all its lanes wait for a probe.
+  private mutating func learn(
+    from report: AttemptReport, of number: UpstreamNumber, now: Now
+  ) -> Bool {
+    let wasProbe = upstreams[number]?.probe == report.serial
+    if wasProbe { upstreams[number]?.probe = nil }
+    switch report.event {
+    case .answered:
+      if upstreams[number]?.reachability.answered(now: now) == .becameReachable {
+        upstreams[number]?.lastError = nil
+        letGoBackoff(of: number, now: now)
+      }
+      return false
+    case .failed(.local, _):
+      if wasProbe { upstreams[number]?.reachability.attemptWithdrawn(now: now.monotonic) }
+      return false
+    case .failed:
+      upstreams[number]?.lastError = report.sentence
+      _ = upstreams[number]?.reachability.failed(wasProbe: wasProbe, now: now, random: &random)
+      return upstreams[number]?.reachability.isReachable == false
+    }
+  }
+
+  private mutating func change(
+    for head: LineEntry, after report: AttemptReport, outcome: Outcome, wasGivenUp: Bool,
+    policy: UpstreamPolicy, now: Now
+  ) -> Transition.Change {
+    switch outcome {
+    case .delivered: return .end(.delivered, reason: report.sentence)
+    case .refused:
+      switch head.onFailure {
+      case .skip: return .end(.failed, reason: report.sentence)
+      case .block: return .block(reason: report.sentence)
+      }
+    case .unreachable:
+      guard now.wall < head.expiresAt else {
+        return .end(.expired, reason: "\(Self.expiredReason); at last \(report.sentence)")
+      }
+      guard !wasGivenUp else { return .retry(at: now.wall) }
+      let failures = (lanes[head.lane]?.failuresInARow ?? 0) + 1
+      let delay = policy.retry.delayMs(
+        afterFailures: failures, retryAfterMs: report.retryAfterMs(at: now.wall), random: &random)
+      return .retry(at: min(now.wall.adding(milliseconds: delay), head.expiresAt))
+    }
+  }
+
+  /// The upstream is back: lanes that waited after failing to connect need not wait longer.
+  private mutating func letGoBackoff(of number: UpstreamNumber, now: Now) {
+    guard let lanes = upstreams[number]?.connectionBackoff else { return }
+    upstreams[number]?.connectionBackoff = []
+    for lane in lanes.sorted() {
+      guard case .waiting = self.lanes[lane]?.phase,
+        self.lanes[lane]?.head?.upstream == number
+      else { continue }
+      endWait(of: lane, now: now)
+    }
+  }
+}

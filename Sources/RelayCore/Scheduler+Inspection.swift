@@ -1,0 +1,88 @@
+// What the scheduler can say of itself, for `/status` and for devices that ask.
+
+extension Scheduler {
+  /// One upstream, for showing.
+  package struct UpstreamView: Sendable {
+    /// Whether its lanes may try.
+    package var isReachable: Bool
+    /// Since when it has been as it is.
+    package var since: WallTime
+    /// How many attempts are under way.
+    package var inFlight: Int
+    /// How many envelopes wait for it, those in flight included.
+    package var waiting: Int
+    /// When the oldest of its lanes' heads was accepted; nil if none waits.
+    package var oldestWaitingAt: WallTime?
+    /// The last failure at connection level since it was last reachable, in words.
+    package var lastError: String?
+    /// When the next probe goes out; nil if none is due.
+    package var nextProbeAt: MonotonicTime?
+    /// How many attempts may be under way at once now, and when it has ramped up.
+    package var concurrency: (now: Int, max: Int)
+  }
+
+  /// All configured upstreams.
+  package func upstreamViews() -> [UpstreamNumber: UpstreamView] {
+    var oldest: [UpstreamNumber: WallTime] = [:]
+    for lane in lanes.values {
+      guard let head = lane.head else { continue }
+      oldest[head.upstream] =
+        oldest[head.upstream].map { min($0, head.acceptedAt) }
+        ?? head.acceptedAt
+    }
+    var views: [UpstreamNumber: UpstreamView] = [:]
+    for (number, upstream) in upstreams {
+      views[number] = UpstreamView(
+        isReachable: upstream.reachability.isReachable, since: upstream.reachability.since,
+        inFlight: upstream.inFlight, waiting: upstream.waiting, oldestWaitingAt: oldest[number],
+        lastError: upstream.lastError, nextProbeAt: upstream.reachability.nextProbeAt,
+        concurrency: (upstream.reachability.window, upstream.policy.concurrencyMax))
+    }
+    return views
+  }
+
+  /// When the oldest of all lanes' heads was accepted; nil if nothing waits.
+  package var oldestWaitingAt: WallTime? {
+    lanes.values.lazy.compactMap { $0.head?.acceptedAt }.min()
+  }
+
+  /// The lane, if anything waits in it.
+  package func lane(_ number: LaneNumber) -> Lane? { lanes[number] }
+
+  /// The place of a waiting envelope in its lane, from 1; nil if it stands too far back to be known
+  /// without reading the line.
+  package func position(of serial: Serial, in lane: LaneNumber) -> Int? {
+    lanes[lane]?.place(of: serial).map { $0 + 1 }
+  }
+
+  /// Whether an attempt of this envelope is under way.
+  package func isInFlight(_ serial: Serial) -> Bool { inFlight[serial] != nil }
+
+  /// How many attempts are under way.
+  package var inFlightCount: Int { inFlight.count }
+
+  /// How many envelopes of one client wait.
+  package func waiting(of client: ClientNumber) -> Int { clientsWaiting[client] ?? 0 }
+
+  /// The clients with the most waiting envelopes, most first.
+  package func largestBacklogs(countMax: Int) -> [(client: ClientNumber, waiting: Int)] {
+    var largest: [(client: ClientNumber, waiting: Int)] = []
+    for (client, waiting) in clientsWaiting {
+      if largest.count == countMax, let last = largest.last, waiting <= last.waiting { continue }
+      let place = largest.firstIndex { $0.waiting < waiting } ?? largest.count
+      largest.insert((client, waiting), at: place)
+      if largest.count > countMax { largest.removeLast() }
+    }
+    return largest
+  }
+
+  /// Lanes that stand until someone resolves them, with their heads; at most `countMax`.
+  package func blockedLanes(countMax: Int) -> [(lane: LaneNumber, head: LineEntry)] {
+    blocked.prefix(countMax).compactMap { number in
+      lanes[number]?.head.map { (number, $0) }
+    }
+  }
+
+  /// How many lanes stand until someone resolves them.
+  package var blockedLaneCount: Int { blocked.count }
+}

@@ -1,0 +1,116 @@
+// How envelopes come into the lanes: accepted just now, found at start, read again from the line.
+
+extension Scheduler {
+  /// An envelope was accepted and is durable.
+  ///
+  /// - Returns: How many stand in its lane now, itself included: its position.
+  package mutating func accepted(_ entry: LineEntry, now: Now) -> Int {
+    let position = admit(entry)
+    if lanes[entry.lane]?.phase == .starved, lanes[entry.lane]?.head != nil {
+      settleHead(of: entry.lane, now: now, isNews: true)
+    }
+    return position
+  }
+
+  /// The line as it stood at start, page by page, before anything is accepted or attempted.
+  package mutating func restore(_ page: LinePage) {
+    for entry in page.entries { _ = admit(entry) }
+  }
+
+  /// The last page of the line has been handed to ``restore(_:)``: the lanes begin to move.
+  ///
+  /// Those whose heads have waited longest come first.
+  package mutating func restored(now: Now) {
+    let heads = lanes.compactMap { lane in lane.value.head.map { (lane.key, $0.serial) } }
+    for (number, _) in heads.sorted(by: { $0.1 < $1.1 }) { settleHead(of: number, now: now) }
+  }
+
+  /// Counts an envelope in, and puts it into its lane's window if that is whole and has room.
+  private mutating func admit(_ entry: LineEntry) -> Int {
+    let fresh = Lane(client: entry.client, before: entry.serial)
+    let hasRoom = hasRoom
+    let fits = lanes[entry.lane, default: fresh].admit(
+      entry, hasRoom: hasRoom, windowMin: limits.laneWindowMin)
+    if fits { windowEntries += 1 }
+    clientsWaiting[entry.client, default: 0] += 1
+    upstreams[entry.upstream]?.waiting += 1
+    return lanes[entry.lane]?.waiting ?? 0
+  }
+
+  var hasRoom: Bool { windowEntries < limits.windowEntriesMax }
+
+  /// Sets a lane going by what its head is.
+  ///
+  /// - Parameter isNews: Whether the head was accepted just now, which is reason to try an upstream
+  ///   that was given up for the moment.
+  mutating func settleHead(of number: LaneNumber, now: Now, isNews: Bool = false) {
+    guard let head = lanes[number]?.head, let client = lanes[number]?.client else {
+      starve(number)
+      return
+    }
+    lanes[number]?.timerGeneration &+= 1
+    switch head.standing {
+    case .held: lanes[number]?.phase = .held
+    case .blocked:
+      lanes[number]?.phase = .blocked
+      blocked.insert(number)
+    case .queued:
+      if let dueAt = head.dueAt, dueAt > now.wall {
+        wait(number, until: dueAt, now: now)
+      } else if upstreams[head.upstream] == nil {
+        lanes[number]?.phase = .unconfigured
+      } else {
+        lanes[number]?.phase = .ready
+        queue(number, of: client, for: head.upstream, now: now, isNews: isNews)
+      }
+    }
+  }
+
+  private mutating func wait(_ number: LaneNumber, until time: WallTime, now: Now) {
+    let dueAt = now.monotonic(at: time)
+    lanes[number]?.phase = .waiting(until: dueAt)
+    guard let generation = lanes[number]?.timerGeneration else { return }
+    timers.insert(LaneTimer(lane: number, generation: generation), at: dueAt)
+  }
+
+  private mutating func queue(
+    _ number: LaneNumber, of client: ClientNumber, for upstream: UpstreamNumber, now: Now,
+    isNews: Bool
+  ) {
+    if isNews, upstreams[upstream]?.reachability.hasten(now: now.monotonic) == true {
+      upstreams[upstream]?.ready.prepend(number, of: client)
+    } else {
+      upstreams[upstream]?.ready.append(number, of: client)
+    }
+    fillSlots(of: upstream, now: now)
+  }
+
+  /// The head of a lane has left it; the next one moves up.
+  mutating func advance(_ number: LaneNumber, now: Now) {
+    guard lanes[number]?.window.popFirst() != nil else { return }
+    windowEntries -= 1
+    lanes[number]?.failuresInARow = 0
+    settleHead(of: number, now: now)
+  }
+
+  /// Some envelopes of a lane wait no longer.
+  mutating func countOut(_ count: Int = 1, of number: LaneNumber, for upstream: UpstreamNumber?) {
+    lanes[number]?.waiting -= count
+    if let upstream { upstreams[upstream]?.waiting -= count }
+    guard let client = lanes[number]?.client, let left = clientsWaiting[client] else { return }
+    clientsWaiting[client] = left > count ? left - count : nil
+  }
+
+  /// A lane whose window is empty is filled again, or forgotten if nothing waits behind it.
+  private mutating func starve(_ number: LaneNumber) {
+    guard let isWhole = lanes[number]?.isWhole else { return }
+    guard !isWhole else {
+      lanes[number] = nil
+      starving.remove(number)
+      return
+    }
+    lanes[number]?.phase = .starved
+    starving.insert(number)
+    beginSweepIfNeeded()
+  }
+}

@@ -1,0 +1,137 @@
+/// Decides what is attempted when: the lanes, the upstreams' slots, backoff and reachability.
+///
+/// A value without input or output. It is told what happened (envelopes were accepted, an attempt
+/// ended, a change was stored, time passed), and hands back ``Action``s by ``takeActions()``. The
+/// order within a lane rests on two rules: a lane has one head, and the head leaves only when the
+/// store has said that its end is durable.
+package struct Scheduler: Sendable {
+  /// What the relay is to do next.
+  package enum Action: Sendable, Equatable {
+    /// Attempt this envelope.
+    case attempt(LineEntry)
+    /// Make this change durable, and say so by ``Scheduler/recorded(_:now:)``.
+    case record(Transition)
+    /// Read the line from behind this number, and hand it over by
+    /// ``Scheduler/refill(_:now:)``.
+    case readLine(after: Serial)
+  }
+
+  /// What the scheduler holds in memory at the most.
+  package struct Limits: Hashable, Sendable {
+    /// How many envelopes all windows hold together; one takes about 100 bytes.
+    package var windowEntriesMax: Int
+    /// How many envelopes a lane may hold however full the others are; at least 1.
+    package var laneWindowMin: Int
+
+    /// Sets both.
+    package init(windowEntriesMax: Int = 262_144, laneWindowMin: Int = 16) {
+      precondition(windowEntriesMax >= 1 && laneWindowMin >= 1)
+      self.windowEntriesMax = windowEntriesMax
+      self.laneWindowMin = laneWindowMin
+    }
+  }
+
+  /// A place in the timers: which lane waits, and which of its waits it was.
+  struct LaneTimer: Sendable {
+    var lane: LaneNumber
+    var generation: UInt32
+  }
+
+  let limits: Limits
+  let epoch: Int64
+  var random: SplitMix64
+  var lanes: [LaneNumber: Lane] = [:]
+  var upstreams: [UpstreamNumber: UpstreamLine]
+  var timers = TimerQueue<LaneTimer>()
+  var clientsWaiting: [ClientNumber: Int] = [:]
+  var inFlight: [Serial: LaneNumber] = [:]
+  var windowEntries = 0
+  var starving: Set<LaneNumber> = []
+  var blocked: Set<LaneNumber> = []
+  /// Envelopes behind a head whose end is on its way to the disk.
+  var ending: Set<Serial> = []
+  var sweep: Sweep?
+  var sweepCount = 0
+  var isStopped = false
+  var actions: [Action] = []
+
+  /// Begins with nothing waiting.
+  ///
+  /// - Parameters:
+  ///   - upstreams: Those that may be contacted. Envelopes for others wait.
+  ///   - epoch: The epoch of the leases under which outcomes are written.
+  ///   - seed: For jitter.
+  package init(
+    upstreams: [UpstreamNumber: UpstreamPolicy], limits: Limits = Limits(), epoch: Int64,
+    seed: UInt64, now: Now
+  ) {
+    self.limits = limits
+    self.epoch = epoch
+    random = SplitMix64(seed: seed)
+    self.upstreams = upstreams.mapValues { UpstreamLine(policy: $0, since: now.wall) }
+  }
+
+  /// What there is to do, in order; each action is handed out once.
+  package mutating func takeActions() -> [Action] {
+    guard !actions.isEmpty else { return [] }
+    let taken = actions
+    actions.removeAll(keepingCapacity: true)
+    return taken
+  }
+
+  /// When ``timePassed(now:)`` is due next; nil if nothing waits for time.
+  package var nextWake: MonotonicTime? {
+    var earliest = timers.earliest
+    for upstream in upstreams.values where upstream.ready.count > 0 {
+      guard let probe = upstream.reachability.nextProbeAt else { continue }
+      earliest = earliest.map { min($0, probe) } ?? probe
+    }
+    return earliest
+  }
+
+  /// Time passed: waits that are over end, and probes that are due go out.
+  package mutating func timePassed(now: Now) {
+    while let timer = timers.popDue(at: now.monotonic) {
+      guard lanes[timer.lane]?.timerGeneration == timer.generation,
+        case .waiting = lanes[timer.lane]?.phase
+      else { continue }
+      endWait(of: timer.lane, now: now)
+    }
+    for number in upstreams.keys.sorted() { fillSlots(of: number, now: now) }
+  }
+
+  /// The head of a lane waits no longer, be its time come or its upstream back.
+  mutating func endWait(of number: LaneNumber, now: Now) {
+    guard let upstream = lanes[number]?.head?.upstream else { return }
+    lanes[number]?.window[0].dueAt = nil
+    upstreams[upstream]?.connectionBackoff.remove(number)
+    settleHead(of: number, now: now)
+  }
+
+  /// From now on nothing more is attempted: the relay is shutting down.
+  package mutating func stop() { isStopped = true }
+}
+
+/// One upstream, as the scheduler sees it.
+struct UpstreamLine: Sendable {
+  let policy: UpstreamPolicy
+  var reachability: Reachability
+  var ready = FairQueue()
+  var inFlight = 0
+  var waiting = 0
+  /// The attempt that is to show whether the upstream is back.
+  var probe: Serial?
+  /// Lanes in backoff after a failure at connection level, to be let go when the upstream is back.
+  var connectionBackoff: Set<LaneNumber> = []
+  var lastError: String?
+
+  func hasFreeSlot(now: MonotonicTime) -> Bool {
+    reachability.freeSlots(inFlight: inFlight, now: now) > 0
+  }
+
+  init(policy: UpstreamPolicy, since: WallTime) {
+    self.policy = policy
+    reachability = Reachability(
+      policy: policy.reachability, concurrencyMax: policy.concurrencyMax, since: since)
+  }
+}

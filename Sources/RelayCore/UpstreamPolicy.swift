@@ -1,0 +1,23 @@
+/// What the scheduler goes by for one upstream.
+package struct UpstreamPolicy: Hashable, Sendable {
+  /// How many attempts may be in flight at once; at least 1, and 1 makes a series.
+  package var concurrencyMax: Int
+  /// How long an envelope waits between attempts.
+  package var retry: RetryPolicy
+  /// Which answer means what.
+  package var outcomes: OutcomeRules
+  /// When it counts as unreachable.
+  package var reachability: ReachabilityPolicy
+
+  /// Sets all of it; what is left out is as DESIGN gives it.
+  package init(
+    concurrencyMax: Int = 64, retry: RetryPolicy = .standard,
+    outcomes: OutcomeRules = .standard, reachability: ReachabilityPolicy = .standard
+  ) {
+    precondition(concurrencyMax >= 1)
+    self.concurrencyMax = concurrencyMax
+    self.retry = retry
+    self.outcomes = outcomes
+    self.reachability = reachability
+  }
+}

@@ -1,0 +1,73 @@
+@testable import RelayCore
+
+// The promises, checked as the run goes on.
+extension Simulation {
+  mutating func violate(_ sentence: String) {
+    violations.append("\(sentence) (seed \(seed), event \(eventCount))")
+  }
+
+  /// Promise 2: within a lane, an envelope is first attempted only when every earlier one has
+  /// ended. And one envelope is never attempted twice at once.
+  mutating func checkOrder(of entry: LineEntry) {
+    let record = store[entry.serial]
+    if record.end != nil { violate("\(entry.serial) was attempted after its end") }
+    if inFlight.contains(entry.serial) { violate("\(entry.serial) was attempted twice at once") }
+    if record.entry.attempts != entry.attempts {
+      violate("\(entry.serial) forgot its attempts: \(entry.attempts)")
+    }
+    if let dueAt = record.entry.dueAt, dueAt > clock.wall, record.entry.attempts == 0 {
+      violate("\(entry.serial) was attempted before its time")
+    }
+    let earlier = store.line.first { store[$0].entry.lane == entry.lane }
+    if let earlier, earlier < entry.serial {
+      violate("\(entry.serial) was attempted while \(earlier) of its lane still waited")
+    }
+  }
+
+  /// Promise 6, and "a free slot is filled at once": while an upstream has a free slot, none of
+  /// the lanes that could use it waits.
+  mutating func checkNoSlotIsIdle() {
+    for (number, line) in scheduler.upstreams
+    where line.hasFreeSlot(now: clock.monotonic) && line.reachability.isReachable {
+      let idle = scheduler.lanes.first { lane in
+        lane.value.phase == .ready && lane.value.head?.upstream == number
+      }
+      if let idle { violate("lane \(idle.key.rawValue) waits though a slot is free") }
+    }
+    for line in scheduler.upstreams.values where line.inFlight > line.policy.concurrencyMax {
+      violate("more attempts in flight than the upstream allows")
+    }
+    if scheduler.windowEntries > 40 + 2 * scheduler.lanes.count {
+      violate("windows hold \(scheduler.windowEntries) envelopes: more than their limit")
+    }
+  }
+
+  /// Promises 1, 3, 4 and 5, once the faults have ended and everything has run out.
+  mutating func checkEnd() {
+    guard violations.isEmpty else { return }
+    if !store.line.isEmpty {
+      let serial = store.line[0]
+      let phase = scheduler.lane(store[serial].entry.lane)?.phase
+      violate(
+        "\(store.line.count) envelopes never ended; \(serial) is \(String(describing: phase))")
+    }
+    for device in devices {
+      for (key, serial) in device.acknowledged where store[serial].key != key {
+        violate("key \(key) of device \(device.number) was acknowledged and is not stored")
+      }
+    }
+    for index in store.records.indices {
+      let record = store.records[index]
+      guard let end = record.end else { continue }
+      if end.reason.isEmpty { violate("\(index + 1) ended without a reason") }
+      let arrived = upstreams[Int(record.entry.upstream.rawValue)].arrivals[Serial(index + 1)] ?? 0
+      if end.state == .delivered && arrived == 0 { violate("\(index + 1) was never delivered") }
+    }
+    if !scheduler.clientsWaiting.isEmpty {
+      violate("clients are said to wait with nothing waiting")
+    }
+    if scheduler.upstreams.values.contains(where: { $0.waiting != 0 || $0.inFlight != 0 }) {
+      violate("upstreams are said to have envelopes waiting with nothing waiting")
+    }
+  }
+}

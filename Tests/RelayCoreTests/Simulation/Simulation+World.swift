@@ -1,0 +1,126 @@
+import RelayCore
+
+/// A device that posts again, under the same key, what it saw no answer to.
+struct SimulatedDevice {
+  let number: Int
+  var nextKey = 1
+  /// Keys that were posted and not answered yet.
+  var unanswered: [Int] = []
+  /// What was acknowledged: key to the envelope's number.
+  var acknowledged: [Int: Serial] = [:]
+
+  init(number: Int) { self.number = number }
+}
+
+// What happens around the relay: devices post, upstreams change their mood, the plug is pulled.
+extension Simulation {
+  mutating func post(_ index: Int) {
+    guard !isFaultFree else { return }
+    let key: Int
+    if let forgotten = devices[index].unanswered.randomElement(using: &random),
+      Int.random(in: 0..<3, using: &random) == 0
+    {
+      key = forgotten
+    } else {
+      key = devices[index].nextKey
+      devices[index].nextKey += 1
+      devices[index].unanswered.append(key)
+    }
+    agenda.insert(
+      Scheduled(
+        life: life,
+        event: .commitAppend(device: index, key: key, content: index * 1_000_003 + key)),
+      at: commitTime())
+    let isFlood = index == 0
+    schedule(.post(device: index), inMs: isFlood ? 60 : Int64.random(in: 50...2000, using: &random))
+  }
+
+  /// Commits happen one after the other, in the order in which they were asked for.
+  mutating func commitTime() -> MonotonicTime {
+    let soonest = clock.monotonic.adding(milliseconds: Int64.random(in: 0...8, using: &random))
+    lastCommitAt = max(soonest, MonotonicTime(nanoseconds: lastCommitAt.nanoseconds + 1))
+    return lastCommitAt
+  }
+
+  /// The commit of an append: from here on the device may be told, and usually is.
+  mutating func append(_ index: Int, _ key: Int, _ content: Int) {
+    let lane = index * 2 + (content % 3 == 0 ? 1 : 0)
+    let isShortLived = content % 11 == 0
+    let (serial, isNew) = store.append(
+      LineEntry(
+        serial: 0, client: ClientNumber(rawValue: Int64(index)),
+        lane: LaneNumber(rawValue: Int64(lane)),
+        upstream: UpstreamNumber(rawValue: Int32(lane % Self.upstreamCount)),
+        acceptedAt: clock.wall,
+        expiresAt: clock.wall.adding(milliseconds: isShortLived ? 5_000 : 604_800_000),
+        onFailure: index % 8 == 7 ? .block : .skip,
+        dueAt: content % 29 == 0 ? clock.wall.adding(milliseconds: 1500) : nil),
+      key: key, content: content)
+    if isNew { _ = scheduler.accepted(store[serial].entry, now: clock) }
+    guard Int.random(in: 0..<10, using: &random) > 0 else { return }
+    devices[index].unanswered.removeAll { $0 == key }
+    if let earlier = devices[index].acknowledged[key], earlier != serial {
+      violate("key \(key) of device \(index) was stored as \(earlier) and as \(serial)")
+    }
+    devices[index].acknowledged[key] = serial
+  }
+
+  mutating func changeMood(of index: Int) {
+    guard !isFaultFree else { return }
+    upstreams[index].mood = SimulatedUpstream.Mood.allCases.randomElement(using: &random) ?? .down
+    let stay = Int64.random(in: 500...40_000, using: &random)
+    schedule(.moodChanges(upstream: index), inMs: stay)
+  }
+
+  mutating func walkForExpired() {
+    if scheduler.endingCount == 0 {
+      for serial in store.line where store[serial].entry.expiresAt <= clock.wall {
+        scheduler.expire(store[serial].entry, now: clock)
+      }
+    }
+    discardSomeBlocked()
+    schedule(.walkForExpired, inMs: 1000)
+  }
+
+  /// Somebody looks at blocked lanes now and then, and at all of them once the faults are over.
+  private mutating func discardSomeBlocked() {
+    for serial in store.line where store[serial].entry.standing == .blocked {
+      guard isFaultFree || Int.random(in: 0..<30, using: &random) == 0 else { continue }
+      let discard = Transition(
+        serial: serial, lane: store[serial].entry.lane, upstream: store[serial].entry.upstream,
+        change: .end(.failed, reason: "discarded"), at: clock.wall, epoch: 1)
+      agenda.insert(Scheduled(life: life, event: .commitRecord(discard)), at: commitTime())
+    }
+  }
+
+  /// The plug is pulled: only what was committed is left. The relay starts anew from it.
+  mutating func crash() {
+    guard !isFaultFree else { return }
+    restart()
+    crashCount += 1
+    schedule(.crash, inMs: Int64.random(in: 1_000...15_000, using: &random))
+  }
+
+  mutating func restart() {
+    life += 1
+    nextWake = clock.monotonic
+    inFlight = []
+    scheduler = Self.freshScheduler(seed: random.next(), now: clock)
+    var after: Serial = 0
+    while true {
+      let page = store.page(after: after, countMax: 16)
+      scheduler.restore(page)
+      after = page.scannedThrough
+      if !page.hasMore { break }
+    }
+    scheduler.restored(now: clock)
+  }
+
+  /// Ends the faults: upstreams are well, and the plug stays in.
+  mutating func endFaults() {
+    isFaultFree = true
+    for index in upstreams.indices { upstreams[index].mood = .healthy }
+    for device in devices.indices { devices[device].unanswered = [] }
+    restart()
+  }
+}

@@ -1,0 +1,164 @@
+@testable import RelayCore
+
+/// The scheduler against simulated devices, disk and upstreams, with simulated time and crashes.
+///
+/// Everything comes from the seed: the same seed gives the same run. Each step checks the promises
+/// of the design; the first that does not hold ends the run.
+struct Simulation {
+  enum Event {
+    case post(device: Int)
+    case commitAppend(device: Int, key: Int, content: Int)
+    case commitRecord(Transition)
+    case attemptEnds(LineEntry, AttemptEvent, startedAt: WallTime, durationMs: Int64)
+    case lineRead(after: Serial)
+    case wake
+    case moodChanges(upstream: Int)
+    case walkForExpired
+    case crash
+  }
+
+  struct Scheduled: Sendable {
+    var life: Int
+    var event: Event
+  }
+
+  let seed: UInt64
+  var random: SplitMix64
+  var clock = Now(wall: epoch, monotonic: MonotonicTime(nanoseconds: 0))
+  var agenda = TimerQueue<Scheduled>()
+  var scheduler: Scheduler
+  var store = SimulatedStore()
+  var upstreams: [SimulatedUpstream]
+  var devices: [SimulatedDevice]
+  /// Grows with each start of the relay; what an earlier life had under way is lost with it.
+  var life = 0
+  var eventCount = 0
+  var inFlight: Set<Serial> = []
+  var nextWake = MonotonicTime(nanoseconds: 0)
+  var lastCommitAt = MonotonicTime(nanoseconds: 0)
+  var violations: [String] = []
+  var attemptCount = 0
+  var crashCount = 0
+  var isFaultFree = false
+
+  static let upstreamCount = 3
+  static let epoch = WallTime(millisecondsSinceEpoch: 1_700_000_000_000)
+
+  init(seed: UInt64) {
+    self.seed = seed
+    random = SplitMix64(seed: seed)
+    upstreams = Array(repeating: SimulatedUpstream(), count: Self.upstreamCount)
+    devices = (0..<24).map { SimulatedDevice(number: $0) }
+    scheduler = Self.freshScheduler(seed: seed, now: clock)
+    for device in devices.indices { schedule(.post(device: device), inMs: Int64(device)) }
+    for upstream in upstreams.indices { schedule(.moodChanges(upstream: upstream), inMs: 2000) }
+    schedule(.walkForExpired, inMs: 1000)
+    schedule(.crash, inMs: 30_000)
+  }
+
+  /// Small windows and few slots, so that sweeps and waits for a slot are the rule.
+  static func freshScheduler(seed: UInt64, now: Now) -> Scheduler {
+    var policies: [UpstreamNumber: UpstreamPolicy] = [:]
+    for number in 0..<upstreamCount {
+      policies[UpstreamNumber(rawValue: Int32(number))] = UpstreamPolicy(
+        concurrencyMax: 2 + number,
+        retry: RetryPolicy(
+          firstDelayMs: 100, maxDelayMs: 20_000, factor: 2, retryAfterMaxMs: 60_000),
+        reachability: ReachabilityPolicy(
+          failuresBeforeUnreachable: 3, firstProbeDelayMs: 200, maxProbeDelayMs: 10_000))
+    }
+    return Scheduler(
+      upstreams: policies, limits: Scheduler.Limits(windowEntriesMax: 40, laneWindowMin: 2),
+      epoch: 1, seed: seed, now: now)
+  }
+
+  mutating func schedule(_ event: Event, inMs delay: Int64) {
+    agenda.insert(
+      Scheduled(life: life, event: event), at: clock.monotonic.adding(milliseconds: delay))
+  }
+
+  /// Runs until the given number of events have happened, then ends the faults and lets everything
+  /// run out.
+  mutating func run(events: Int) {
+    while eventCount < events && violations.isEmpty, step() {}
+    endFaults()
+    while violations.isEmpty && !store.line.isEmpty && eventCount < events * 4, step() {}
+    checkEnd()
+  }
+
+  private mutating func step() -> Bool {
+    guard let time = agenda.earliest, let next = agenda.popDue(at: time) else { return false }
+    clock.monotonic = max(time, clock.monotonic)
+    clock.wall = Self.epoch.adding(milliseconds: clock.monotonic.nanoseconds / 1_000_000)
+    guard next.life == life || next.event.outlivesTheRelay else { return true }
+    eventCount += 1
+    happen(next.event)
+    carryOutActions()
+    checkNoSlotIsIdle()
+    return true
+  }
+
+  private mutating func happen(_ event: Event) {
+    switch event {
+    case .post(let device): post(device)
+    case .commitAppend(let device, let key, let content): append(device, key, content)
+    case .commitRecord(let transition):
+      store.commit(transition)
+      scheduler.recorded(transition, now: clock)
+    case .attemptEnds(let entry, let event, let startedAt, let durationMs):
+      inFlight.remove(entry.serial)
+      scheduler.attemptEnded(
+        AttemptReport(
+          serial: entry.serial, event: event, startedAt: startedAt, durationMs: durationMs),
+        now: clock)
+    case .lineRead(let after):
+      scheduler.refill(store.page(after: after, countMax: 16), now: clock)
+    case .wake: scheduler.timePassed(now: clock)
+    case .moodChanges(let upstream): changeMood(of: upstream)
+    case .walkForExpired: walkForExpired()
+    case .crash: crash()
+    }
+  }
+
+  private mutating func carryOutActions() {
+    while true {
+      let actions = scheduler.takeActions()
+      guard !actions.isEmpty else { break }
+      for action in actions { carryOut(action) }
+    }
+    guard let wake = scheduler.nextWake, wake < nextWake || nextWake <= clock.monotonic
+    else { return }
+    nextWake = max(wake, MonotonicTime(nanoseconds: clock.monotonic.nanoseconds + 1))
+    agenda.insert(Scheduled(life: life, event: .wake), at: nextWake)
+  }
+
+  private mutating func carryOut(_ action: Scheduler.Action) {
+    switch action {
+    case .attempt(let entry): attempt(entry)
+    case .record(let transition):
+      agenda.insert(Scheduled(life: life, event: .commitRecord(transition)), at: commitTime())
+    case .readLine(let after): schedule(.lineRead(after: after), inMs: 3)
+    }
+  }
+
+  private mutating func attempt(_ entry: LineEntry) {
+    attemptCount += 1
+    checkOrder(of: entry)
+    inFlight.insert(entry.serial)
+    let content = store[entry.serial].content
+    let (event, durationMs) = upstreams[Int(entry.upstream.rawValue)].attempt(
+      entry.serial, content: content, random: &random)
+    schedule(
+      .attemptEnds(entry, event, startedAt: clock.wall, durationMs: durationMs), inMs: durationMs)
+  }
+}
+
+extension Simulation.Event {
+  /// Devices, upstreams and plugs go on when the relay is dead; what it had under way does not.
+  var outlivesTheRelay: Bool {
+    switch self {
+    case .post, .moodChanges, .crash, .walkForExpired: true
+    case .commitAppend, .commitRecord, .attemptEnds, .lineRead, .wake: false
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Testing
+
+@Suite("Years of outages in seconds")
+struct SimulationTests {
+  /// `SIMULATION_SEED` replays one run; otherwise these, and a new one each time.
+  static let seeds: [UInt64] = {
+    if let text = ProcessInfo.processInfo.environment["SIMULATION_SEED"], let seed = UInt64(text) {
+      return [seed]
+    }
+    return [1, 2, 3, 4, UInt64.random(in: 5...UInt64(UInt32.max))]
+  }()
+
+  @Test("every promise holds through crashes, outages and refusals", arguments: seeds)
+  func promisesHold(seed: UInt64) {
+    var simulation = Simulation(seed: seed)
+    simulation.run(events: 25_000)
+    #expect(
+      simulation.violations.isEmpty,
+      "replay with: make simulate SEED=\(seed)\n\(simulation.violations.joined(separator: "\n"))")
+    #expect(simulation.eventCount >= 25_000)
+    #expect(simulation.attemptCount > 1000 && simulation.crashCount > 3)
+  }
+
+  @Test("the same seed gives the same run")
+  func runsRepeat() {
+    let runs = (0..<2).map { _ in
+      var simulation = Simulation(seed: 42)
+      simulation.run(events: 2000)
+      return [simulation.eventCount, simulation.attemptCount, simulation.store.records.count]
+    }
+    #expect(runs[0] == runs[1])
+  }
+}
