@@ -48,7 +48,8 @@ package enum JSONPointer {
         steps.append(expectsName ? nil : .element(0))
         position += 1
       case .closeBrace, .closeBracket:
-        if position == offset { return pointer(steps.dropLast(), bytes) }
+        // An error at a closer is about what should stand before it.
+        if position == offset { return pointer(steps, bytes) }
         _ = steps.popLast()
         expectsName = false
         position += 1

@@ -1,0 +1,192 @@
+import EventLoop
+import RelayCore
+import RelayServer
+import Testing
+
+/// Loads a file's text with a working upstream in the environment, unless told otherwise.
+func loadConfiguration(
+  _ text: String?, environment: [String: String] = [:],
+  flags: ConfigurationFlags = ConfigurationFlags()
+) -> Result<Configuration, ConfigurationErrors> {
+  Configuration.load(
+    file: text.map { ("waystation.json", Array($0.utf8)) }, environment: environment, flags: flags)
+}
+
+/// What is wrong with a configuration, a line each.
+func problems(
+  _ text: String?, environment: [String: String] = [:],
+  flags: ConfigurationFlags = ConfigurationFlags()
+) -> [String] {
+  switch loadConfiguration(text, environment: environment, flags: flags) {
+  case .success: []
+  case .failure(let errors): errors.problems.map(\.description)
+  }
+}
+
+@Suite("Loading the configuration")
+struct ConfigurationLoadTests {
+  static let everything = """
+    {
+      "listen": ["0.0.0.0:8080", "[::1]:9090"],
+      "data": "/var/lib/waystation",
+      "upstreams": {
+        "default": {
+          "url": "https://api.example.com/base/",
+          "headers": {"Authorization": "Bearer ${API_TOKEN}", "X-Price": "5$ $${X}"},
+          "connectTimeoutMs": 1, "attemptTimeoutMs": 2, "maxConcurrent": 3,
+          "retry": {"firstDelayMs": 4, "maxDelayMs": 5, "factor": 1.5},
+          "onFailure": "block", "deadlineSeconds": 6,
+          "outcomes": {"retry": [408, "5xx"], "deliver": ["2xx", 409]},
+          "responseBodyBytesMax": 7, "retryAfterMaxSeconds": 8,
+          "proxy": "http://user:${API_TOKEN}@proxy.example:3128",
+          "reachability": {
+            "failuresBeforeUnreachable": 9, "firstProbeDelayMs": 10, "maxProbeDelayMs": 11
+          }
+        },
+        "telemetry_2": {"url": "HTTP://[2001:DB8::1]:81"}
+      },
+      "limits": {
+        "bodyBytesMax": 1001, "connectionsMax": 1002, "requestLineBytesMax": 1003,
+        "headerCountMax": 1004, "headerBytesMax": 1005, "idleTimeoutMs": 1006,
+        "headTimeoutMs": 1007, "batchCountMax": 1008, "memoryInFlightBytesMax": 1009,
+        "spoolThresholdBytes": 1000, "waitSecondsMax": 1011, "waitingEnvelopesMax": 1012,
+        "clientWaitingEnvelopesMax": 1012, "storeBytesMax": 10000000
+      },
+      "retention": {"deliveredSeconds": 12, "failedSeconds": 13},
+      "log": {"level": "debug", "format": "text"},
+      "shutdownGraceSeconds": 14
+    }
+    """
+
+  @Test("every key of a file arrives where it belongs")
+  func everyKey() throws {
+    let configuration = try loadConfiguration(
+      Self.everything, environment: ["API_TOKEN": "s3cret"]
+    ).get()
+    #expect(configuration.listen.map(\.description) == ["0.0.0.0:8080", "[::1]:9090"])
+    #expect(configuration.data == "/var/lib/waystation")
+    #expect(configuration.log.level == .debug)
+    #expect(configuration.log.format == .text)
+    #expect(configuration.shutdownGraceSeconds == 14)
+    #expect(configuration.retention.deliveredSeconds == 12)
+    #expect(configuration.retention.failedSeconds == 13)
+    let limits = configuration.limits
+    #expect(
+      [
+        limits.bodyBytesMax, limits.connectionsMax, limits.requestLineBytesMax,
+        limits.headerCountMax, limits.headerBytesMax, limits.idleTimeoutMs, limits.headTimeoutMs,
+        limits.batchCountMax, limits.memoryInFlightBytesMax, limits.spoolThresholdBytes,
+        limits.waitSecondsMax, limits.waitingEnvelopesMax, limits.clientWaitingEnvelopesMax,
+        limits.storeBytesMax,
+      ] == [
+        1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1000, 1011, 1012, 1012, 10_000_000,
+      ])
+  }
+
+  @Test("every key of an upstream arrives where it belongs")
+  func everyUpstreamKey() throws {
+    let configuration = try loadConfiguration(
+      Self.everything, environment: ["API_TOKEN": "s3cret"]
+    ).get()
+    #expect(configuration.upstreams.map(\.name) == ["default", "telemetry_2"])
+    let upstream = try #require(configuration.defaultUpstream)
+    #expect(upstream.url.description == "https://api.example.com/base")
+    #expect(upstream.url.basePath == "/base")
+    #expect(upstream.headers.map(\.name) == ["Authorization", "X-Price"])
+    #expect(upstream.headers.map(\.value.value) == ["Bearer s3cret", "5$ ${X}"])
+    #expect(
+      [upstream.connectTimeoutMs, upstream.attemptTimeoutMs, upstream.maxConcurrent] == [1, 2, 3])
+    #expect([upstream.retry.firstDelayMs, upstream.retry.maxDelayMs] == [4, 5])
+    #expect(upstream.retry.factor == 1.5)
+    #expect(upstream.onFailure == .block)
+    #expect(upstream.deadlineSeconds == 6)
+    #expect(upstream.outcomes.retry.contains(408) && upstream.outcomes.retry.contains(599))
+    #expect(upstream.outcomes.deliver.contains(409) && !upstream.outcomes.retry.contains(429))
+    #expect([upstream.responseBodyBytesMax, upstream.retryAfterMaxSeconds] == [7, 8])
+    #expect(upstream.proxy?.url.value == "http://user:s3cret@proxy.example:3128")
+    #expect(upstream.reachability.failuresBeforeUnreachable == 9)
+    #expect(upstream.reachability.firstProbeDelayMs == 10)
+    #expect(upstream.reachability.maxProbeDelayMs == 11)
+    let other = try #require(configuration.upstream(named: "telemetry_2"))
+    #expect(other.url.description == "http://[2001:db8::1]:81")
+    #expect(other == UpstreamConfiguration(name: "telemetry_2", url: other.url))
+  }
+
+  @Test("an upstream alone is enough; all else has its default")
+  func defaults() throws {
+    var flags = ConfigurationFlags()
+    flags.upstreams = ["default=http://127.0.0.1:9090"]
+    let configuration = try loadConfiguration(nil, flags: flags).get()
+    #expect(configuration.listen == [.loopback(port: 8080)])
+    #expect(configuration.data == "./data")
+    #expect(configuration.limits == LimitsConfiguration())
+    #expect(configuration.retention == RetentionConfiguration())
+    #expect(configuration.shutdownGraceSeconds == 30)
+    #expect(configuration.upstreams.count == 1)
+    #expect(configuration.defaultUpstream?.url.origin == "http://127.0.0.1:9090")
+    #expect(configuration.defaultUpstream?.url.basePath == "")
+  }
+
+  @Test("flags beat variables, and variables beat the file")
+  func precedence() throws {
+    let file = """
+      {"listen": "127.0.0.1:1", "data": "file", "log": {"level": "error", "format": "json"},
+       "upstreams": {"a": {"url": "http://file", "maxConcurrent": 5}, "b": {"url": "http://file"}}}
+      """
+    let environment = [
+      "WAYSTATION_LISTEN": "127.0.0.1:2, [::1]:2", "WAYSTATION_DATA": "variable",
+      "WAYSTATION_UPSTREAMS": "a=http://variable,c=http://variable",
+      "WAYSTATION_LOG_LEVEL": "debug",
+      "WAYSTATION_LOG_FORMAT": "",
+    ]
+    let byVariables = try loadConfiguration(file, environment: environment).get()
+    #expect(byVariables.listen.map(\.description) == ["127.0.0.1:2", "[::1]:2"])
+    #expect(byVariables.data == "variable")
+    #expect(byVariables.log.level == .debug)
+    #expect(byVariables.log.format == .json)
+    #expect(byVariables.upstreams.map(\.url.host) == ["variable", "file", "variable"])
+    #expect(byVariables.upstream(named: "a")?.maxConcurrent == 5)
+
+    var flags = ConfigurationFlags()
+    flags.listen = ["127.0.0.1:0"]
+    flags.data = "flag"
+    flags.upstreams = ["a=http://flag"]
+    flags.logFormat = "text"
+    let byFlags = try loadConfiguration(file, environment: environment, flags: flags).get()
+    #expect(byFlags.listen == [.loopback(port: 0)])
+    #expect(byFlags.data == "flag")
+    #expect(
+      byFlags.log
+        == {
+          var log = LogConfiguration(); log.level = .debug; log.format = .text; return log
+        }())
+    #expect(byFlags.upstreams.map(\.url.host) == ["flag", "file", "variable"])
+  }
+
+  @Test("the file's path comes from the flag, else from the variable")
+  func filePath() {
+    let environment = ["WAYSTATION_CONFIG": "/etc/a.json"]
+    #expect(Configuration.filePath(flag: "b.json", environment: environment) == "b.json")
+    #expect(Configuration.filePath(flag: nil, environment: environment) == "/etc/a.json")
+    #expect(Configuration.filePath(flag: nil, environment: ["WAYSTATION_CONFIG": ""]) == nil)
+  }
+
+  @Test("what is printed is a configuration that reads back the same, but for secrets")
+  func printed() throws {
+    var configuration = try loadConfiguration(
+      Self.everything, environment: ["API_TOKEN": "s3cret"]
+    ).get()
+    let text = configuration.description
+    #expect(!text.contains("s3cret"))
+    #expect(text.contains(#""Authorization": "(hidden)""#))
+    for value in ["\(configuration.upstreams)", String(reflecting: configuration.upstreams[0])] {
+      #expect(!value.contains("s3cret"))
+    }
+    var dumped = ""
+    dump(configuration, to: &dumped)
+    #expect(!dumped.contains("s3cret"))
+    configuration.upstreams[0].headers = []
+    configuration.upstreams[0].proxy = nil
+    #expect(try loadConfiguration(configuration.description).get() == configuration)
+  }
+}
