@@ -3,4 +3,90 @@
 
 #include <curl/curl.h>
 
+/* Swift cannot call variadic C, and libcurl reads each option's argument with the type that the
+   option's name promises. So there is one function a type; which option takes which type stands in
+   the option's own manual page. */
+
+static inline CURLcode waystation_curl_set_long(CURL *handle, CURLoption option, long value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode waystation_curl_set_offset(CURL *handle, CURLoption option,
+                                                  curl_off_t value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode waystation_curl_set_string(CURL *handle, CURLoption option,
+                                                  const char *value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode waystation_curl_set_pointer(CURL *handle, CURLoption option, void *value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode waystation_curl_set_headers(CURL *handle, struct curl_slist *first) {
+  return curl_easy_setopt(handle, CURLOPT_HTTPHEADER, first);
+}
+
+/* CURLOPT_WRITEFUNCTION, CURLOPT_HEADERFUNCTION and CURLOPT_READFUNCTION. */
+static inline CURLcode waystation_curl_set_data_callback(
+    CURL *handle, CURLoption option, size_t (*callback)(char *, size_t, size_t, void *)) {
+  return curl_easy_setopt(handle, option, callback);
+}
+
+static inline CURLcode waystation_curl_set_seek_callback(
+    CURL *handle, int (*callback)(void *, curl_off_t, int)) {
+  return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, callback);
+}
+
+/* Nothing but HTTP is ever spoken. The option's name changed with 7.85. */
+static inline CURLcode waystation_curl_restrict_protocols(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075500
+  return curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+  return curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+/* Without this, giving up on a transfer waits for its name look-up to end, and with it every other
+   transfer of the multi handle waits (curl issues 2975 and 4852). The abandoned look-up's thread
+   cleans up after itself. libcurl older than 7.87 has no such option, and waits. */
+static inline CURLcode waystation_curl_abandon_lookups(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+  return curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+#else
+  (void)handle;
+  return CURLE_OK;
+#endif
+}
+
+static inline CURLMcode waystation_curl_multi_set_long(CURLM *multi, CURLMoption option,
+                                                       long value) {
+  return curl_multi_setopt(multi, option, value);
+}
+
+/* What CURLOPT_PRIVATE was set to. */
+static inline void *waystation_curl_private(CURL *handle) {
+  char *pointer = NULL;
+  if (curl_easy_getinfo(handle, CURLINFO_PRIVATE, &pointer) != CURLE_OK) return NULL;
+  return pointer;
+}
+
+static inline CURLcode waystation_curl_result(const CURLMsg *message) {
+  return message->data.result;
+}
+
+static inline CURLcode waystation_curl_global_init(void) {
+  return curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+/* CURLE_TOO_LARGE, which libcurl has since 8.6. */
+#define waystation_curle_too_large 100
+
+/* Macros that Swift's importer leaves out, for their casts. */
+enum {
+  waystation_curl_read_abort = CURL_READFUNC_ABORT,
+};
+
 #endif

@@ -1,0 +1,59 @@
+import RelayCore
+
+/// One attempt that the forwarder is to carry out.
+package struct AttemptRequest: Sendable {
+  /// Which envelope; at most one attempt of an envelope is under way at any time.
+  package var serial: Serial
+  /// The envelope's id, which the upstream sees as `Idempotency-Key` where the sender set none.
+  package var id: EnvelopeID
+  /// The sender's name: 1 to 128 visible ASCII characters.
+  package var client: String
+  /// The attempt's number, from 1.
+  package var attempt: Int32
+  /// When the envelope was accepted.
+  package var acceptedAt: WallTime
+  /// Where the request goes.
+  package var target: UpstreamTarget
+  /// The request itself.
+  package var content: EnvelopeContent
+
+  /// Describes an attempt; see the properties for what each part means.
+  package init(
+    serial: Serial, id: EnvelopeID, client: String, attempt: Int32, acceptedAt: WallTime,
+    target: UpstreamTarget, content: EnvelopeContent
+  ) {
+    self.serial = serial
+    self.id = id
+    self.client = client
+    self.attempt = attempt
+    self.acceptedAt = acceptedAt
+    self.target = target
+    self.content = content
+  }
+
+  /// Describes the attempt number `attempt` of an envelope as the store handed it out.
+  package init(
+    _ envelope: DeliverableEnvelope, attempt: Int32, acceptedAt: WallTime, target: UpstreamTarget
+  ) {
+    self.init(
+      serial: envelope.serial, id: envelope.id, client: envelope.client, attempt: attempt,
+      acceptedAt: acceptedAt, target: target, content: envelope.content)
+  }
+}
+
+/// What came of attempts since the forwarder last spoke: one for each that ended.
+package struct AttemptBatch: Sendable {
+  /// The attempts that ended by themselves, in the order in which they ended.
+  package var reports: [AttemptReport] = []
+  /// The attempts that were called off.
+  ///
+  /// Their envelopes stand as they stood before; the upstream
+  /// may or may not have seen the request.
+  package var cancelled: [Serial] = []
+
+  /// Whether there is nothing to say.
+  package var isEmpty: Bool { reports.isEmpty && cancelled.isEmpty }
+
+  /// A batch with nothing in it.
+  package init() {}
+}

@@ -1,0 +1,54 @@
+import CCurl
+import RelayCore
+
+extension CurlEasy {
+  /// Sets what is the same for all requests to an upstream.
+  ///
+  /// libcurl is told what not to do as much as what to do: it follows no redirect, keeps no cookie,
+  /// decodes nothing, reads no `.netrc`, and goes through no proxy that the configuration does not
+  /// name.
+  func configure(for target: UpstreamTarget, limits: ForwarderLimits) {
+    // The path comes with each request, as CURLOPT_REQUEST_TARGET.
+    set(CURLOPT_URL, "\(target.url.origin)/")
+    _ = waystation_curl_restrict_protocols(pointer)
+    set(CURLOPT_FOLLOWLOCATION, 0)
+    set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+    set(CURLOPT_HTTP09_ALLOWED, 0)
+    set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+    // Signals belong to the process; without this libcurl would use SIGALRM for name look-ups.
+    set(CURLOPT_NOSIGNAL, 1)
+    configureProxy(target)
+    configureTLS(target)
+    configureConnections(target, limits)
+  }
+
+  private func configureProxy(_ target: UpstreamTarget) {
+    // An empty string is more than nothing: it keeps the environment's out (CURLOPT_PROXY(3)).
+    set(CURLOPT_PROXY, target.proxy?.origin ?? "")
+    set(CURLOPT_NOPROXY, "")
+    set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+  }
+
+  private func configureTLS(_ target: UpstreamTarget) {
+    set(CURLOPT_SSL_VERIFYPEER, 1)
+    set(CURLOPT_SSL_VERIFYHOST, 2)
+    set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+    if case .file(let path) = target.certificates { set(CURLOPT_CAINFO, path) }
+    // HTTP/2 where ALPN brings it, HTTP/1.1 in clear.
+    set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+    // The first connection to an upstream may carry all requests: wait and see what it speaks.
+    set(CURLOPT_PIPEWAIT, target.url.scheme == .https ? 1 : 0)
+  }
+
+  private func configureConnections(_ target: UpstreamTarget, _ limits: ForwarderLimits) {
+    set(CURLOPT_CONNECTTIMEOUT_MS, target.connectTimeoutMs)
+    set(CURLOPT_TIMEOUT_MS, target.attemptTimeoutMs)
+    _ = waystation_curl_abandon_lookups(pointer)
+    set(CURLOPT_DNS_CACHE_TIMEOUT, limits.nameCacheSeconds)
+    set(CURLOPT_MAXAGE_CONN, limits.idleConnectionSeconds)
+    set(CURLOPT_TCP_NODELAY, 1)
+    set(CURLOPT_TCP_KEEPALIVE, 1)
+    set(CURLOPT_TCP_KEEPIDLE, limits.keepaliveIdleSeconds)
+    set(CURLOPT_TCP_KEEPINTVL, limits.keepaliveIntervalSeconds)
+  }
+}

@@ -1,0 +1,76 @@
+import CCurl
+import EventLoop
+import Glibc
+
+/// An easy handle, with the place where libcurl writes what went wrong.
+struct CurlEasy: ~Copyable {
+  /// For calls that take the handle; valid while this value lives.
+  let pointer: UnsafeMutableRawPointer
+  // libcurl writes into it during a transfer, so it stays where it is as long as the handle.
+  private let errorText: UnsafeMutablePointer<CChar>
+
+  /// Makes a handle without any option set but where errors go.
+  init() throws(SystemError) {
+    CurlLibrary.prepare()
+    guard let pointer = curl_easy_init() else {
+      throw SystemError(code: ENOMEM, operation: "curl_easy_init")
+    }
+    self.pointer = pointer
+    errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    errorText.pointee = 0
+    _ = waystation_curl_set_pointer(pointer, CURLOPT_ERRORBUFFER, errorText)
+  }
+
+  deinit {
+    curl_easy_cleanup(pointer)
+    errorText.deallocate()
+  }
+
+  /// Forgets the last transfer's error.
+  func clearError() { errorText.pointee = 0 }
+
+  /// What libcurl said of the last transfer's end; empty if it had nothing to say.
+  var error: String { String(cString: errorText) }
+
+  /// Sets an option that takes a `long`.
+  ///
+  /// The calls do not return a code: with arguments of the right type they fail only where memory
+  /// ran out or an option is unknown to the library, and the tests see to the latter.
+  func set(_ option: CURLoption, _ value: Int) {
+    check(waystation_curl_set_long(pointer, option, value), option)
+  }
+
+  /// Sets an option that takes a `curl_off_t`.
+  func set(_ option: CURLoption, offset value: Int64) {
+    check(waystation_curl_set_offset(pointer, option, curl_off_t(value)), option)
+  }
+
+  /// Sets an option that takes a string, which libcurl copies.
+  func set(_ option: CURLoption, _ value: String) {
+    check(waystation_curl_set_string(pointer, option, value), option)
+  }
+
+  /// Sets an option that takes a string, given as bytes that end in NUL; libcurl copies them.
+  func set(_ option: CURLoption, nulEnded value: [UInt8]) {
+    precondition(value.last == 0, "a C string ends in NUL")
+    value.withUnsafeBytes { bytes in
+      let text = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+      check(waystation_curl_set_string(pointer, option, text), option)
+    }
+  }
+
+  /// Sets an option that takes a pointer, which must stay valid for the transfer.
+  func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) {
+    check(waystation_curl_set_pointer(pointer, option, value), option)
+  }
+
+  /// Sets the list of header lines, which must stay as it is for the transfer.
+  func setHeaders(_ first: UnsafeMutablePointer<curl_slist>?) {
+    check(waystation_curl_set_headers(pointer, first), CURLOPT_HTTPHEADER)
+  }
+
+  private func check(_ code: CURLcode, _ option: CURLoption) {
+    precondition(
+      code == CURLE_OK, "curl_easy_setopt \(option.rawValue) failed with \(code.rawValue)")
+  }
+}

@@ -1,0 +1,67 @@
+import CCurl
+import EventLoop
+import Glibc
+
+/// A multi handle: all transfers of one forwarder and the connections that they share.
+///
+/// `@unchecked Sendable`, since libcurl allows only ``wakeUp()`` on other threads
+/// (curl_multi_wakeup(3)); everything else is called on the forwarder's thread alone.
+struct CurlMulti: ~Copyable, @unchecked Sendable {
+  private let handle: UnsafeMutableRawPointer
+
+  /// Makes a handle that keeps at most `idleConnectionsMax` connections.
+  init(idleConnectionsMax: Int) throws(SystemError) {
+    CurlLibrary.prepare()
+    guard let handle = curl_multi_init() else {
+      throw SystemError(code: ENOMEM, operation: "curl_multi_init")
+    }
+    self.handle = handle
+    _ = waystation_curl_multi_set_long(handle, CURLMOPT_MAXCONNECTS, idleConnectionsMax)
+    _ = waystation_curl_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+  }
+
+  deinit { curl_multi_cleanup(handle) }
+
+  /// Begins the transfer that the easy handle was set up for.
+  func add(_ easy: borrowing CurlEasy) -> Bool {
+    curl_multi_add_handle(handle, easy.pointer) == CURLM_OK
+  }
+
+  /// Takes a transfer out, at whatever point it is.
+  func remove(_ easy: borrowing CurlEasy) {
+    let code = curl_multi_remove_handle(handle, easy.pointer)
+    precondition(code == CURLM_OK, "curl_multi_remove_handle: a mistake in this program")
+  }
+
+  /// Does what can be done without waiting.
+  func perform() {
+    var running: Int32 = 0
+    let code = curl_multi_perform(handle, &running)
+    precondition(
+      code == CURLM_OK || code == CURLM_OUT_OF_MEMORY,
+      "curl_multi_perform: a mistake in this program")
+  }
+
+  /// Waits until there is something to do, or ``wakeUp()`` is called; without an end otherwise.
+  func wait() {
+    // libcurl shortens the wait to its own next timer.
+    _ = curl_multi_poll(handle, nil, 0, Int32.max, nil)
+  }
+
+  /// Ends a ``wait()`` that is under way, or else the next one.
+  func wakeUp() { curl_multi_wakeup(handle) }
+
+  /// A transfer that has ended: what it kept in place, and how it ended; nil if there is none left.
+  func nextEnded() -> (transfer: Transfer, code: CURLcode)? {
+    var left: Int32 = 0
+    while let message = curl_multi_info_read(handle, &left) {
+      guard message.pointee.msg == CURLMSG_DONE,
+        let context = waystation_curl_private(message.pointee.easy_handle)
+      else { continue }
+      // Unretained: the forwarder holds every transfer in its table until it has ended.
+      let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+      return (transfer, waystation_curl_result(message))
+    }
+    return nil
+  }
+}

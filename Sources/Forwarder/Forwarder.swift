@@ -1,0 +1,126 @@
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// Carries out attempts: many at a time, on one thread of its own, with libcurl's multi interface.
+///
+/// Every request that ``submit(_:)`` takes ends up in exactly one ``AttemptBatch``. Nothing polls:
+/// with nothing under way the thread sleeps until it is woken.
+package final class Forwarder: Sendable {
+  /// Takes what came of attempts.
+  ///
+  /// Called on the forwarder's thread, once a turn of its loop, and holds all transfers up while it
+  /// runs.
+  package typealias Delivery = @Sendable (AttemptBatch) -> Void
+
+  private let shared: ForwarderShared
+  private let thread: Thread
+
+  /// Starts the forwarder's thread.
+  ///
+  /// - Parameters:
+  ///   - targets: The upstreams that are configured; decides how many idle connections are kept.
+  ///     A request to another one works as well.
+  ///   - deliver: Takes what came of attempts.
+  /// - Throws: If there is no memory, or no room for one more thread.
+  package init(
+    targets: [UpstreamTarget], limits: ForwarderLimits = ForwarderLimits(),
+    deliver: @escaping Delivery
+  ) throws(SystemError) {
+    let wanted = targets.reduce(0) { $0 + $1.maxConcurrent }
+    let shared = ForwarderShared(
+      multi: try CurlMulti(idleConnectionsMax: min(max(wanted, 1), limits.idleConnectionsMax)))
+    self.shared = shared
+    thread = try Thread.spawn(name: "forwarder") {
+      ForwarderLoop(shared: shared, limits: limits, deliver: deliver).run()
+    }
+  }
+
+  /// Begins attempts, in this order; returns at once.
+  ///
+  /// Any thread may call.
+  ///
+  /// - Returns: false, with nothing begun, after ``shutdown()``.
+  /// - Precondition: None of the envelopes has an attempt under way.
+  @discardableResult
+  package func submit(_ requests: [AttemptRequest]) -> Bool {
+    shared.post { inbox in
+      guard !inbox.isStopping else { return false }
+      inbox.requests.append(contentsOf: requests)
+      return true
+    }
+  }
+
+  /// Calls attempts off; returns at once.
+  ///
+  /// Any thread may call. Those that are still under way come back in ``AttemptBatch/cancelled``; the others have been,
+  /// or are about to be, reported as they ended.
+  package func cancel(_ serials: some Sequence<Serial>) {
+    shared.post { $0.cancel(serials) }
+  }
+
+  /// Calls all attempts off that were submitted before.
+  package func cancelAll() {
+    shared.post { $0.cancellation = .all }
+  }
+
+  /// Calls all attempts off, and waits until that has been reported and the thread has ended.
+  ///
+  /// - Precondition: Not called from the delivery.
+  package func shutdown() {
+    shared.post { inbox in
+      inbox.cancellation = .all
+      inbox.isStopping = true
+    }
+    thread.join()
+  }
+
+  deinit {
+    // Nobody is left to be told; the thread calls off what is under way, and ends by itself.
+    shared.post { inbox in
+      inbox.cancellation = .all
+      inbox.isStopping = true
+    }
+  }
+}
+
+/// What the forwarder's thread and its callers both hold.
+final class ForwarderShared: Sendable {
+  let multi: CurlMulti
+  private let inbox = Mutex(ForwarderInbox())
+
+  init(multi: consuming CurlMulti) { self.multi = multi }
+
+  /// Puts something into the inbox, and wakes the thread if it sleeps.
+  func post<Result>(_ body: (inout sending ForwarderInbox) -> sending Result) -> sending Result {
+    var mustWake = false
+    let result = inbox.withLock { inbox in
+      let result = body(&inbox)
+      mustWake = inbox.isAsleep && !inbox.isEmpty
+      if mustWake { inbox.isAsleep = false }
+      return result
+    }
+    if mustWake { multi.wakeUp() }
+    return result
+  }
+
+  /// What has come in; the thread counts as awake from now on.
+  func takeInbox() -> ForwarderInbox {
+    inbox.withLock { inbox in
+      let taken = inbox
+      inbox.requests = []
+      inbox.cancellation = .none
+      inbox.isAsleep = false
+      return taken
+    }
+  }
+
+  /// Whether the thread may sleep: nothing has come in since it looked, and what comes in from now
+  /// on wakes it.
+  func prepareToSleep() -> Bool {
+    inbox.withLock { inbox in
+      inbox.isAsleep = inbox.isEmpty
+      return inbox.isAsleep
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import CCurl
+import EventLoop
+import Glibc
+import RelayCore
+
+/// What runs on the forwarder's thread: take what came in, let libcurl work, tell what ended, sleep.
+final class ForwarderLoop {
+  private let shared: ForwarderShared
+  private let limits: ForwarderLimits
+  private let deliver: Forwarder.Delivery
+
+  private var running: [Serial: Transfer] = [:]
+  private var idle: [ObjectIdentifier: [Transfer]] = [:]
+  private var headers = OutgoingHeaders()
+  private var batch = AttemptBatch()
+
+  init(
+    shared: ForwarderShared, limits: ForwarderLimits, deliver: @escaping Forwarder.Delivery
+  ) {
+    self.shared = shared
+    self.limits = limits
+    self.deliver = deliver
+  }
+
+  /// Runs until the inbox says to stop.
+  func run() {
+    // OpenSSL writes without MSG_NOSIGNAL, so a TLS connection that its peer has closed raises
+    // SIGPIPE, which would end the process.
+    Signals.block([SIGPIPE])
+    var isStopping = false
+    while !isStopping {
+      let inbox = shared.takeInbox()
+      isStopping = inbox.isStopping
+      cancel(inbox.cancellation)
+      begin(inbox.requests, unless: inbox.cancellation)
+      if !running.isEmpty { shared.multi.perform() }
+      collect()
+      report()
+      if !isStopping, shared.prepareToSleep() { shared.multi.wait() }
+    }
+    // Handles go before the multi handle: curl_multi_cleanup(3).
+    idle = [:]
+  }
+
+  private func cancel(_ cancellation: ForwarderInbox.Cancellation) {
+    switch cancellation {
+    case .none: return
+    case .some(let serials): for serial in serials { cancel(serial) }
+    case .all: for serial in running.keys.sorted() { cancel(serial) }
+    }
+  }
+
+  private func cancel(_ serial: Serial) {
+    guard let transfer = running.removeValue(forKey: serial) else { return }
+    shared.multi.remove(transfer.handle)
+    transfer.release()
+    keep(transfer)
+    batch.cancelled.append(serial)
+  }
+
+  private func begin(
+    _ requests: [AttemptRequest], unless cancellation: ForwarderInbox.Cancellation
+  ) {
+    guard !requests.isEmpty else { return }
+    let now = Now(wall: WallClock.now(), monotonic: MonotonicClock.now())
+    for request in requests {
+      if cancellation.contains(request.serial) {
+        batch.cancelled.append(request.serial)
+      } else {
+        begin(request, at: now)
+      }
+    }
+  }
+
+  private func begin(_ request: AttemptRequest, at now: Now) {
+    precondition(running[request.serial] == nil, "an envelope has one attempt at a time")
+    if let fault = RequestLine.fault(in: request.content) {
+      return fail(request, fault, at: now)
+    }
+    do throws(SystemError) {
+      let transfer = try handle(for: request.target)
+      do throws(SystemError) {
+        try transfer.prepare(request, at: now, headers: &headers)
+      } catch {
+        keep(transfer)
+        throw error
+      }
+      guard shared.multi.add(transfer.handle) else {
+        transfer.release()
+        return fail(request, "libcurl could not begin the transfer", at: now)
+      }
+      running[request.serial] = transfer
+    } catch {
+      fail(request, "could not \(error.operation): \(error.reason)", at: now)
+    }
+  }
+
+  private func handle(for target: UpstreamTarget) throws(SystemError) -> Transfer {
+    if let transfer = idle[ObjectIdentifier(target)]?.popLast() { return transfer }
+    return try Transfer(target: target, limits: limits)
+  }
+
+  private func fail(_ request: AttemptRequest, _ detail: String, at now: Now) {
+    batch.reports.append(
+      AttemptReport(
+        serial: request.serial, event: .failed(.local, detail: detail), startedAt: now.wall,
+        durationMs: 0))
+  }
+
+  private func collect() {
+    var now: Now?
+    while let (transfer, code) = shared.multi.nextEnded() {
+      let time = now ?? Now(wall: WallClock.now(), monotonic: MonotonicClock.now())
+      now = time
+      shared.multi.remove(transfer.handle)
+      running[transfer.serial] = nil
+      batch.reports.append(transfer.finish(code, at: time))
+      keep(transfer)
+    }
+  }
+
+  /// Keeps a handle for the next attempt at its upstream.
+  private func keep(_ transfer: Transfer) {
+    let key = ObjectIdentifier(transfer.target)
+    guard idle[key, default: []].count < transfer.target.maxConcurrent else { return }
+    idle[key, default: []].append(transfer)
+  }
+
+  private func report() {
+    guard !batch.isEmpty else { return }
+    let ended = batch
+    batch = AttemptBatch()
+    deliver(ended)
+  }
+}

@@ -1,0 +1,72 @@
+import RelayCore
+
+/// Fields that concern one connection only, and end at a relay (RFC 9110 section 7.6.1).
+enum HopByHop {
+  /// Whether a field of this name is never passed on, be it named in `Connection` or not.
+  static func isListed(_ name: Span<UInt8>) -> Bool {
+    switch name.count {
+    case 2: name.equals("te")
+    case 7: name.equals("trailer") || name.equals("upgrade")
+    case 10: name.equals("connection") || name.equals("keep-alive")
+    case 16: name.equals("proxy-connection")
+    case 17: name.equals("transfer-encoding")
+    case 18: name.equals("proxy-authenticate")
+    case 19: name.equals("proxy-authorization")
+    default: false
+    }
+  }
+}
+
+/// The names that a message's `Connection` fields list (RFC 9110 section 7.6.1).
+struct ConnectionOptions {
+  private var names: [[UInt8]] = []
+
+  /// Whether nothing is listed.
+  var isEmpty: Bool { names.isEmpty }
+
+  /// Adds what one field's value lists.
+  mutating func add(_ value: some Collection<UInt8>) {
+    for item in value.split(separator: UInt8(ascii: ",")) {
+      let name = FieldSyntax.trimmingWhitespace(Array(item))
+      guard !name.isEmpty else { continue }
+      names.append(name.map(FieldSyntax.lowercased))
+    }
+  }
+
+  /// Whether a field of this name is listed.
+  func contain(_ name: Span<UInt8>) -> Bool {
+    names.contains { name.equals($0.span) }
+  }
+
+  /// Forgets all names.
+  mutating func removeAll() { names.removeAll() }
+}
+
+extension Span<UInt8> {
+  /// Whether these bytes are the given lower-case name; letters' case does not count.
+  func equals(_ name: StaticString) -> Bool {
+    name.withUTF8Buffer { equals($0.span) }
+  }
+
+  /// Whether these bytes are the given lower-case name; letters' case does not count.
+  func equals(_ name: Span<UInt8>) -> Bool {
+    guard count == name.count else { return false }
+    for index in indices where FieldSyntax.asciiLowercased(self[index]) != name[index] {
+      return false
+    }
+    return true
+  }
+
+  /// Whether these bytes begin with the given lower-case text; letters' case does not count.
+  func begins(with prefix: StaticString) -> Bool {
+    count >= prefix.utf8CodeUnitCount && extracting(first: prefix.utf8CodeUnitCount).equals(prefix)
+  }
+}
+
+extension FieldSyntax {
+  /// As ``lowercased(_:)``, but within this module, where the optimiser can see it.
+  @inline(__always)
+  static func asciiLowercased(_ byte: UInt8) -> UInt8 {
+    byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
+  }
+}

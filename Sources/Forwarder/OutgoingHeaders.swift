@@ -1,0 +1,172 @@
+import RelayCore
+
+/// The fields of a request to an upstream, as libcurl takes them: a list of lines.
+///
+/// The sender's fields go on byte for byte and in their order, but for the ones that end at a relay
+/// (``HopByHop``), the ones that libcurl writes (`Host`, `Content-Length`), `Expect`, and all
+/// `Waystation-*`, so that no sender can pretend to be the relay. The relay then adds its own.
+package struct OutgoingHeaders {
+  /// The lines, one behind the other, each ended by NUL.
+  package private(set) var text: [UInt8] = []
+  /// Where each line begins in ``text``.
+  package private(set) var starts: [Int] = []
+
+  /// No fields yet.
+  package init() {}
+
+  private var options = ConnectionOptions()
+  private var via: [UInt8] = []
+  private var hasIdempotencyKey = false
+
+  /// Replaces what stands here by the fields of one attempt.
+  ///
+  /// One value is used over and over, so that its memory is.
+  package mutating func rebuild(for request: AttemptRequest) {
+    options.removeAll()
+    copySenderFields(of: request)
+    // The names in `Connection` are known only at the end; there hardly ever are any.
+    if !options.isEmpty { copySenderFields(of: request) }
+    appendOwnFields(of: request)
+    appendSuppressions()
+  }
+
+  private mutating func copySenderFields(of request: AttemptRequest) {
+    text.removeAll(keepingCapacity: true)
+    starts.removeAll(keepingCapacity: true)
+    via.removeAll(keepingCapacity: true)
+    hasIdempotencyKey = false
+    let block = request.content.headers.bytes
+    var start = 0
+    while let field = FieldRange(in: block.span, at: start) {
+      copy(field, of: block, for: request.target)
+      start = field.next
+    }
+  }
+
+  private mutating func copy(_ field: FieldRange, of block: [UInt8], for target: UpstreamTarget) {
+    let name = block.span.extracting(field.name)
+    switch Rule(name) {
+    case .drop: return
+    case .connection: options.add(block[field.value])
+    case .via:
+      if options.contain(name) { return }
+      if !via.isEmpty { via.append(contentsOf: ", ".utf8) }
+      via.append(contentsOf: block[field.value])
+    case .idempotencyKey:
+      // An empty one names nothing: the relay's own goes out instead.
+      guard !field.value.isEmpty, !options.contain(name) else { return }
+      hasIdempotencyKey = true
+      append(field, of: block)
+    case .pass:
+      guard !options.contain(name), !target.fixesField(name) else { return }
+      append(field, of: block)
+    }
+  }
+
+  private mutating func append(_ field: FieldRange, of block: [UInt8]) {
+    starts.append(text.count)
+    if field.value.isEmpty {
+      // libcurl's form for a field without a value; `name:` would mean that it is to be left out.
+      text.append(contentsOf: block[field.name])
+      text.append(UInt8(ascii: ";"))
+    } else {
+      text.append(contentsOf: block[field.name.lowerBound..<field.value.upperBound])
+    }
+    text.append(0)
+  }
+
+  private mutating func appendOwnFields(of request: AttemptRequest) {
+    appendVia(request.target.viaPseudonym)
+    if !hasIdempotencyKey { append("Idempotency-Key: ", request.id.description.utf8) }
+    append("Waystation-Attempt: ", String(request.attempt).utf8)
+    append("Waystation-Accepted-At: ", RFC3339.bytes(of: request.acceptedAt))
+    append("Waystation-Client: ", request.client.utf8)
+    let fixed = request.target.headers.bytes
+    var start = 0
+    while let field = FieldRange(in: fixed.span, at: start) {
+      append(field, of: fixed)
+      start = field.next
+    }
+  }
+
+  /// RFC 9110 section 7.6.3: this relay comes last; what the sender spoke was HTTP/1.1.
+  private mutating func appendVia(_ pseudonym: String) {
+    starts.append(text.count)
+    text.append(contentsOf: "Via: ".utf8)
+    if !via.isEmpty {
+      text.append(contentsOf: via)
+      text.append(contentsOf: ", ".utf8)
+    }
+    text.append(contentsOf: "1.1 ".utf8)
+    text.append(contentsOf: pseudonym.utf8)
+    text.append(0)
+  }
+
+  /// Keeps libcurl from adding fields of its own, by its form `name:`.
+  ///
+  /// It skips these lines where the sender did send such a field.
+  private mutating func appendSuppressions() {
+    append("Accept:", EmptyCollection())
+    append("Content-Type:", EmptyCollection())
+    append("Expect:", EmptyCollection())
+    append("User-Agent:", EmptyCollection())
+  }
+
+  private mutating func append(_ name: StaticString, _ value: some Collection<UInt8>) {
+    starts.append(text.count)
+    name.withUTF8Buffer { text.append(contentsOf: $0) }
+    text.append(contentsOf: value)
+    text.append(0)
+  }
+
+  /// Whether an operator may give a field of this name a fixed value for an upstream.
+  static func mayBeFixed(_ name: some Collection<UInt8>) -> Bool {
+    let bytes = Array(name)
+    return Rule(bytes.span) == .pass
+  }
+}
+
+extension OutgoingHeaders {
+  /// What becomes of a sender's field, by its name.
+  private enum Rule {
+    case pass
+    case drop
+    case connection
+    case via
+    case idempotencyKey
+
+    init(_ name: Span<UInt8>) {
+      self =
+        switch name.count {
+        case 3 where name.equals("via"): .via
+        case 4 where name.equals("host"): .drop
+        case 6 where name.equals("expect"): .drop
+        case 10 where name.equals("connection"): .connection
+        case 14 where name.equals("content-length"): .drop
+        case 15 where name.equals("idempotency-key"): .idempotencyKey
+        default: HopByHop.isListed(name) || name.begins(with: "waystation-") ? .drop : .pass
+        }
+    }
+  }
+}
+
+/// Where one field's name and value stand in a ``HeaderBlock``'s bytes.
+struct FieldRange {
+  /// The name's bytes.
+  let name: Range<Int>
+  /// The value's bytes.
+  let value: Range<Int>
+  /// Where the next field begins.
+  var next: Int { value.upperBound + 2 }
+
+  /// The field that begins at `start`; nil at the end of the block.
+  init?(in block: Span<UInt8>, at start: Int) {
+    guard start < block.count else { return nil }
+    var colon = start
+    while block[colon] != UInt8(ascii: ":") { colon += 1 }
+    var end = colon + 2
+    while block[end] != 0x0D { end += 1 }
+    name = start..<colon
+    value = (colon + 2)..<end
+  }
+}

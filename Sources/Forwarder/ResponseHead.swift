@@ -1,0 +1,172 @@
+import RelayCore
+
+/// Status and fields of an upstream's answer, gathered line by line.
+///
+/// Interim answers (1xx) are passed over, and so are trailers. Fields that end at a relay are left
+/// out; all others are kept with their bytes, but that a control character in a value becomes a
+/// blank, as RFC 9110 section 5.5 allows, and a folded line is unfolded (RFC 9112 section 5.2).
+package struct ResponseHead {
+  /// What a line brought.
+  package enum Progress: Equatable {
+    /// More lines are to come.
+    case goesOn
+    /// This was the empty line behind the final answer's fields.
+    case complete
+    /// The answer cannot be understood; a sentence says why.
+    case malformed(String)
+  }
+
+  private enum Stage {
+    case statusLine
+    case interim
+    case final
+    case complete
+  }
+
+  /// The final answer's status; nil until it is known.
+  package private(set) var status: Int?
+  /// How long the body will be, if the answer says so.
+  package private(set) var contentLength: Int64?
+  /// Whether all of the final answer's fields are here.
+  package var isComplete: Bool { stage == .complete }
+
+  private var stage = Stage.statusLine
+  private var fields: [UInt8] = []
+  private var options = ConnectionOptions()
+  private var bytesLeft: Int
+  private var lastFieldIsKept = false
+
+  /// Begins an answer of which at most `bytesMax` bytes of header lines are taken.
+  package init(bytesMax: Int) { bytesLeft = bytesMax }
+
+  /// Takes one line with its line end, as libcurl hands it over.
+  package mutating func receive(_ line: Span<UInt8>) -> Progress {
+    bytesLeft -= line.count
+    guard bytesLeft >= 0 else { return .malformed("the answer's header is too long") }
+    var end = line.count
+    while end > 0, line[end - 1] == 0x0A || line[end - 1] == 0x0D { end -= 1 }
+    let content = line.extracting(first: end)
+    switch stage {
+    case .complete: return .goesOn
+    case .statusLine: return receiveStatusLine(content)
+    case .interim:
+      if content.isEmpty { stage = .statusLine }
+      return .goesOn
+    case .final:
+      if content.isEmpty {
+        stage = .complete
+        return .complete
+      }
+      receiveField(content)
+      return .goesOn
+    }
+  }
+
+  /// The fields of the final answer, which is complete.
+  package func headers() -> HeaderBlock {
+    guard !options.isEmpty else { return HeaderBlock(stored: fields) ?? HeaderBlock() }
+    var kept: [UInt8] = []
+    var start = 0
+    while let field = FieldRange(in: fields.span, at: start) {
+      if !options.contain(fields.span.extracting(field.name)) {
+        kept.append(contentsOf: fields[start..<field.next])
+      }
+      start = field.next
+    }
+    return HeaderBlock(stored: kept) ?? HeaderBlock()
+  }
+
+  /// `HTTP/1.1 200 OK`, or `HTTP/2 200`.
+  private mutating func receiveStatusLine(_ line: Span<UInt8>) -> Progress {
+    var position = 0
+    while position < line.count, line[position] != UInt8(ascii: " ") { position += 1 }
+    var number = 0
+    var digits = 0
+    position += 1
+    while position < line.count, line[position] >= 0x30, line[position] <= 0x39, digits < 4 {
+      number = number * 10 + Int(line[position] - 0x30)
+      digits += 1
+      position += 1
+    }
+    guard line.begins(with: "http/"), digits == 3 else {
+      return .malformed("the answer's status line cannot be read")
+    }
+    if (100..<200).contains(number), number != 101 {
+      stage = .interim
+      return .goesOn
+    }
+    // 101 would end HTTP on this connection, which nobody asked for.
+    guard (200..<600).contains(number) else {
+      return .malformed("the answer's status \(number) is not between 200 and 599")
+    }
+    status = number
+    stage = .final
+    return .goesOn
+  }
+}
+
+extension ResponseHead {
+  private mutating func receiveField(_ line: Span<UInt8>) {
+    if line[0] == 0x20 || line[0] == 0x09 {
+      if lastFieldIsKept { unfold(line) }
+      return
+    }
+    lastFieldIsKept = false
+    var colon = 0
+    while colon < line.count, line[colon] != UInt8(ascii: ":") { colon += 1 }
+    guard colon > 0, colon < line.count, line.isToken(0..<colon) else { return }
+    let name = line.extracting(first: colon)
+    let value = line.trimmedRange(from: colon + 1)
+    if name.equals("connection") {
+      options.add(value.map { line.sanitised(at: $0) })
+    } else if name.equals("content-length") {
+      contentLength = Int64(
+        String(decoding: value.map { line.sanitised(at: $0) }, as: UTF8.self))
+    }
+    guard !HopByHop.isListed(name) else { return }
+    for index in name.indices { fields.append(name[index]) }
+    fields.append(UInt8(ascii: ":"))
+    fields.append(UInt8(ascii: " "))
+    appendValue(line, value)
+    lastFieldIsKept = true
+  }
+
+  /// The last field goes on in this line.
+  private mutating func unfold(_ line: Span<UInt8>) {
+    let value = line.trimmedRange(from: 0)
+    guard !value.isEmpty else { return }
+    fields.removeLast(2)
+    if fields.last != UInt8(ascii: " ") { fields.append(UInt8(ascii: " ")) }
+    appendValue(line, value)
+  }
+
+  private mutating func appendValue(_ line: Span<UInt8>, _ range: Range<Int>) {
+    for index in range { fields.append(line.sanitised(at: index)) }
+    fields.append(0x0D)
+    fields.append(0x0A)
+  }
+}
+
+extension Span<UInt8> {
+  /// What lies from `start` to the end, without blanks at both ends.
+  fileprivate func trimmedRange(from start: Int) -> Range<Int> {
+    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+    var range = start..<count
+    while let first = range.first, isBlank(sanitised(at: first)) {
+      range = (first + 1)..<range.upperBound
+    }
+    while let last = range.last, isBlank(sanitised(at: last)) { range = range.lowerBound..<last }
+    return range
+  }
+
+  fileprivate func isToken(_ range: Range<Int>) -> Bool {
+    for index in range where !FieldSyntax.isTokenByte(self[index]) { return false }
+    return true
+  }
+
+  /// The byte, or a blank where a value must not have it.
+  fileprivate func sanitised(at index: Int) -> UInt8 {
+    let byte = self[index]
+    return (byte < 0x20 && byte != 0x09) || byte == 0x7F ? 0x20 : byte
+  }
+}

@@ -1,0 +1,164 @@
+import CCurl
+import EventLoop
+import Glibc
+import RelayCore
+
+/// One easy handle of one upstream, and all that an attempt on it has to keep in place.
+///
+/// Used for attempt after attempt: what is the same for all of them is set once. Lives on the
+/// forwarder's thread; libcurl's callbacks get a pointer to it, unretained, and come only while the
+/// handle is in the multi handle, when the forwarder's table holds it.
+final class Transfer {
+  /// Where its attempts go.
+  let target: UpstreamTarget
+  /// Which envelope is being tried.
+  private(set) var serial: Serial = 0
+  /// The handle.
+  let handle: CurlEasy
+
+  private let limits: ForwarderLimits
+  private var startedAt = Now(
+    wall: WallTime(millisecondsSinceEpoch: 0), monotonic: MonotonicTime(nanoseconds: 0))
+  private var headerList = CurlHeaderList()
+  private var requestTarget: [UInt8]
+  private var body = OutgoingBody()
+  private var collector: ResponseCollector
+
+  /// Prepares a handle for an upstream.
+  init(target: UpstreamTarget, limits: ForwarderLimits) throws(SystemError) {
+    self.target = target
+    self.limits = limits
+    handle = try CurlEasy()
+    requestTarget = target.requestTargetPrefix
+    collector = ResponseCollector(bodyBytesMax: 0, limits: limits, hasNoBody: false)
+    handle.configure(for: target, limits: limits)
+    connectCallbacks()
+  }
+
+  /// Sets the handle up for an attempt, whose request line is known to be sound.
+  ///
+  /// - Parameter headers: Scratch memory.
+  /// - Throws: If the body's file cannot be opened.
+  func prepare(
+    _ request: AttemptRequest, at now: Now, headers: inout OutgoingHeaders
+  ) throws(SystemError) {
+    body = try OutgoingBody(request.content.body)
+    serial = request.serial
+    startedAt = now
+    let method = request.content.method
+    collector = ResponseCollector(
+      bodyBytesMax: target.responseBodyBytesMax, limits: limits, hasNoBody: method == "HEAD")
+    handle.clearError()
+    setTarget(request.content.target)
+    headers.rebuild(for: request)
+    handle.setHeaders(headerList.set(headers))
+    setMethod(method)
+  }
+
+  /// The request line's target, instead of the URL's path: libcurl sends it as it is.
+  private func setTarget(_ target: [UInt8]) {
+    requestTarget.removeLast(requestTarget.count - self.target.requestTargetPrefix.count)
+    requestTarget.append(contentsOf: target)
+    requestTarget.append(0)
+    handle.set(CURLOPT_REQUEST_TARGET, nulEnded: requestTarget)
+  }
+
+  private func setMethod(_ method: String) {
+    handle.set(CURLOPT_CUSTOMREQUEST, method)
+    if body.byteCount > 0 {
+      // Without POSTFIELDS the body comes from the read callback.
+      handle.set(CURLOPT_POSTFIELDS, pointer: body.memory)
+      handle.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: body.byteCount)
+      handle.set(CURLOPT_POST, 1)
+      return
+    }
+    handle.set(CURLOPT_POSTFIELDS, pointer: nil)
+    handle.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: 0)
+    if RequestLine.announcesEmptyBody(method) {
+      handle.set(CURLOPT_POST, 1)
+    } else if method == "HEAD" {
+      handle.set(CURLOPT_NOBODY, 1)
+    } else {
+      handle.set(CURLOPT_HTTPGET, 1)
+    }
+  }
+
+  /// What came of the attempt; lets go of what only it needed.
+  func finish(_ code: CURLcode, at now: Now) -> AttemptReport {
+    let verdict = collector.verdict(
+      succeeded: code == CURLE_OK, failedInSending: code == CURLE_SEND_ERROR)
+    let event: AttemptEvent =
+      switch verdict {
+      case .answered(let response): .answered(response)
+      case .malformed(let reason):
+        .failed(.malformedResponse, detail: "\(target.url.authority): \(reason)")
+      case .none:
+        .failed(
+          TransferFailure.kind(of: code),
+          detail: TransferFailure.detail(
+            code, words: handle.error, target: target, bytesMax: limits.errorDetailBytesMax))
+      }
+    release()
+    return AttemptReport(
+      serial: serial, event: event, startedAt: startedAt.wall,
+      durationMs: now.monotonic.milliseconds(since: startedAt.monotonic))
+  }
+
+  /// Lets go of what only this attempt needed.
+  func release() {
+    body = OutgoingBody()
+    collector = ResponseCollector(bodyBytesMax: 0, limits: limits, hasNoBody: false)
+  }
+}
+
+extension Transfer {
+  /// The transfer that a callback's context pointer stands for.
+  private static func at(_ context: UnsafeMutableRawPointer?) -> Transfer? {
+    context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private func connectCallbacks() {
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    for option in [
+      CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_SEEKDATA,
+    ] {
+      handle.set(option, pointer: context)
+    }
+    connectResponseCallbacks()
+    connectBodyCallbacks()
+  }
+
+  /// A callback that takes another count than it was given ends the transfer.
+  private func connectResponseCallbacks() {
+    _ = waystation_curl_set_data_callback(handle.pointer, CURLOPT_HEADERFUNCTION) {
+      bytes, size, count, context in
+      guard let transfer = Transfer.at(context) else { return 0 }
+      let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+      let goesOn = line.withMemoryRebound(to: UInt8.self) {
+        transfer.collector.receiveHeaderLine($0.span)
+      }
+      return goesOn ? line.count : line.count &+ 1
+    }
+    _ = waystation_curl_set_data_callback(handle.pointer, CURLOPT_WRITEFUNCTION) {
+      bytes, size, count, context in
+      guard let transfer = Transfer.at(context) else { return 0 }
+      let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
+      return transfer.collector.receiveBody(piece) ? piece.count : piece.count &+ 1
+    }
+  }
+
+  private func connectBodyCallbacks() {
+    _ = waystation_curl_set_data_callback(handle.pointer, CURLOPT_READFUNCTION) {
+      bytes, size, count, context in
+      let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+      return Transfer.at(context)?.body.read(into: buffer)
+        ?? Int(waystation_curl_read_abort)
+    }
+    _ = waystation_curl_set_seek_callback(handle.pointer) { context, offset, origin in
+      guard let transfer = Transfer.at(context), origin == SEEK_SET,
+        transfer.body.seek(to: Int64(offset))
+      else { return CURL_SEEKFUNC_FAIL }
+      return CURL_SEEKFUNC_OK
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import Forwarder
+import RelayCore
+import Testing
+
+@Suite("What may stand in a request line")
+struct RequestLineTests {
+  @Test(
+    "odd targets may",
+    arguments: ["/", "//x", "/a/../b", "/%zz?%00&&=#", "/caf\u{E9}", "/?a=b?c", "/;x=[1]{2}|"])
+  func sound(target: String) {
+    #expect(fault("GET", target) == nil)
+  }
+
+  @Test(
+    "what would end the line or the target may not",
+    arguments: ["", "x", "http://x/", "*", "/a b", "/a\r\nB: c", "/a\u{0}", "/a\u{7F}"])
+  func unsound(target: String) {
+    #expect(fault("GET", target) != nil)
+  }
+
+  @Test("a method is a token, and not CONNECT", arguments: ["", "GE T", "G:", "CONNECT", "G\r\n"])
+  func badMethod(method: String) {
+    #expect(fault(method, "/") != nil)
+  }
+
+  @Test("a method of one's own is as good", arguments: ["BREW", "m-search", "!#$%&'*+-.^_`|~0"])
+  func ownMethod(method: String) {
+    #expect(fault(method, "/") == nil)
+  }
+
+  private func fault(_ method: String, _ target: String) -> String? {
+    RequestLine.fault(
+      in: EnvelopeContent(
+        method: method, target: Array(target.utf8), headers: HeaderBlock(), body: .inline([])))
+  }
+}
