@@ -1,1 +1,0 @@
-// The first real test replaces this one.

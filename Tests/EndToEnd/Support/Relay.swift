@@ -1,0 +1,126 @@
+import Foundation
+import Glibc
+
+/// The built `waystation`.
+enum Waystation {
+  /// Beside the test program, where SwiftPM puts both; or what `WAYSTATION_BINARY` names.
+  static let path: String = {
+    if let path = ProcessInfo.processInfo.environment["WAYSTATION_BINARY"] { return path }
+    let test = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    return (test as NSString).deletingLastPathComponent + "/waystation"
+  }()
+
+  /// Runs a command to its end.
+  static func run(
+    _ arguments: String..., environment: [String: String] = [:]
+  ) async throws -> (ending: Ending, output: String, errors: String) {
+    let process = try ChildProcess(path, arguments, environment: environment)
+    let ending = try await process.ending()
+    return (ending, process.output, process.errors)
+  }
+}
+
+/// The relay could not be started.
+struct StartFailure: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// One relay on one data folder, which a test starts, kills and starts again.
+final class Relay: Sendable {
+  private struct State {
+    var process: ChildProcess?
+    /// Bound first with port 0, and kept from then on.
+    var port: UInt16 = 0
+  }
+
+  let folder: TemporaryFolder
+  private let configPath: String
+  private let arguments: [String]
+  private let state = Monitor(State())
+
+  /// Prepares a relay; see ``start()``.
+  ///
+  /// - Parameters:
+  ///   - upstreams: What stands under `upstreams`, by name.
+  ///   - more: Other members of the configuration.
+  init(
+    upstreams: [String: [String: any Sendable]], more: [String: any Sendable] = [:],
+    arguments: [String] = []
+  ) throws {
+    folder = try TemporaryFolder()
+    var config: [String: any Sendable] = ["upstreams": upstreams, "data": folder.path + "/data"]
+    config.merge(more) { _, given in given }
+    configPath = try folder.write(
+      "config.json", String(decoding: Device.json(config), as: UTF8.self))
+    self.arguments = arguments
+  }
+
+  /// A relay with one upstream whose retries are quick, started.
+  static func started(
+    _ upstream: TestUpstream, upstreamMore: [String: any Sendable] = [:],
+    more: [String: any Sendable] = [:]
+  ) async throws -> Relay {
+    let relay = try Relay(upstreams: ["default": quick(upstream, upstreamMore)], more: more)
+    try await relay.start()
+    return relay
+  }
+
+  /// An upstream's configuration with retries that a test can wait for.
+  static func quick(
+    _ upstream: TestUpstream, _ more: [String: any Sendable] = [:]
+  ) -> [String: any Sendable] {
+    let retry: [String: any Sendable] = ["firstDelayMs": 20, "maxDelayMs": 200, "factor": 2]
+    return ["url": upstream.url, "retry": retry].merging(more) { _, given in given }
+  }
+
+  /// Where it listens.
+  var port: UInt16 { state.read(\.port) }
+
+  /// Starts it, and waits until it listens.
+  func start() async throws {
+    let listen = "127.0.0.1:\(port)"
+    let process = try ChildProcess(
+      Waystation.path, ["serve", "--config", configPath, "--listen", listen] + arguments)
+    let line = try await process.firstLine()
+    let prefix = "listening on http://127.0.0.1:"
+    guard line.hasPrefix(prefix), let port = UInt16(line.dropFirst(prefix.count)) else {
+      throw StartFailure(description: "first line \"\(line)\"; errors: \(process.errors)")
+    }
+    state.change { state in
+      state.process = process
+      state.port = port
+    }
+  }
+
+  private var process: ChildProcess? { state.read(\.process) }
+
+  /// Sends a signal.
+  func signal(_ signal: Int32) { process?.signal(signal) }
+
+  /// Waits for its end.
+  @discardableResult
+  func ending(seconds: Double = 40) async throws -> Ending? {
+    try await process?.ending(seconds: seconds)
+  }
+
+  /// Kills it as a power cut would, and waits until it is gone.
+  func kill() async throws {
+    signal(SIGKILL)
+    try await ending()
+  }
+
+  /// Waits until it listens, for devices that were cut off; false once the time is up.
+  func isUp(seconds: Double = 20) async throws -> Bool {
+    try await onThread { [self] in
+      state.block(seconds: seconds) { state in
+        (try? Connection(port: state.port)) != nil ? true : nil
+      } ?? false
+    }
+  }
+
+  /// What it has written to its log.
+  var log: String { (process?.errors ?? "") + (process?.output ?? "") }
+
+  /// A device that talks to it.
+  func device(_ name: String = "device-1") -> Device { Device(name, port: port) }
+}
