@@ -5,10 +5,19 @@ import Synchronization
 
 /// A connection that was just accepted; not yet on any loop.
 package struct AcceptedConnection: ~Copyable, Sendable {
-  /// The connection, non-blocking.
-  package var descriptor: FileDescriptor
+  private let descriptor: FileDescriptor
   /// Who connected.
   package let peer: SocketAddress
+
+  fileprivate init(_ descriptor: consuming FileDescriptor, from peer: SocketAddress) {
+    self.descriptor = descriptor
+    self.peer = peer
+  }
+
+  /// Gives the connection to a loop, which need not be the listener's.
+  package consuming func socket(on loop: EventLoop) throws(SystemError) -> Socket {
+    try Socket(adopting: descriptor, on: loop)
+  }
 }
 
 /// A listening TCP socket on an event loop.
@@ -71,7 +80,7 @@ package final class Listener: Sendable {
         if let number {
           let descriptor = FileDescriptor(adopting: number)
           guard let peer = SocketAddress(storage) else { continue }
-          return AcceptedConnection(descriptor: descriptor, peer: peer)
+          return AcceptedConnection(descriptor, from: peer)
         }
         if await watch.waitForInput(until: nil) == .closed { return nil }
       } catch {

@@ -1,0 +1,155 @@
+import RelayCore
+
+/// How much of a request's body has been taken, and whether it comes fast enough.
+struct BodyState: Sendable {
+  enum Taken: Sendable {
+    case needMore
+    case piece([UInt8])
+    case end
+    case refused(ProtocolProblem)
+  }
+
+  private enum Framing: Sendable {
+    case length(left: Int64)
+    case chunked(ChunkDecoder)
+    case over
+  }
+
+  static let none = BodyState(framing: .over, awaitsContinue: false)
+
+  private var framing: Framing
+  private var byteCount: Int64 = 0
+  private var skipped: Int64 = 0
+  /// The sender holds the body back until it sees `100 Continue`.
+  private var awaitsContinue: Bool
+
+  // Only the time spent waiting for the peer counts, not what a handler takes between two reads.
+  private var waitLeftNs: Int64?
+  private var waitBegan: MonotonicTime?
+  private var progressBytes = 0
+
+  private init(framing: Framing, awaitsContinue: Bool) {
+    self.framing = framing
+    self.awaitsContinue = awaitsContinue
+  }
+
+  init(_ head: RequestHead, limits: HTTPLimits) {
+    switch head.framing {
+    case .none, .length(0): framing = .over
+    case .length(let length): framing = .length(left: length)
+    case .chunked: framing = .chunked(ChunkDecoder(limits: limits))
+    }
+    awaitsContinue = head.expectsContinue
+  }
+
+  var isOver: Bool {
+    if case .over = framing { return true }
+    return false
+  }
+
+  // MARK: Taking
+
+  /// The whole body at once, if its length is stated and it is here; empty where there is none.
+  mutating func takeWhole(_ input: inout InputBuffer) -> [UInt8]? {
+    switch framing {
+    case .over: return []
+    case .length(let left) where left <= input.count:
+      framing = .over
+      return input.take(Int(left))
+    default: return nil
+    }
+  }
+
+  /// All of the body that is at hand, as one piece.
+  mutating func take(_ input: inout InputBuffer, limits: HTTPLimits) -> Taken {
+    switch framing {
+    case .over: return .end
+    case .length(let left):
+      guard !input.isEmpty else { return .needMore }
+      let count = min(left, Int64(input.count))
+      framing = count == left ? .over : .length(left: left - count)
+      return .piece(input.take(Int(count)))
+    case .chunked(var decoder):
+      return takeChunks(&decoder, &input, limits)
+    }
+  }
+
+  private mutating func takeChunks(
+    _ decoder: inout ChunkDecoder, _ input: inout InputBuffer, _ limits: HTTPLimits
+  ) -> Taken {
+    var piece: [UInt8] = []
+    var result: Taken?
+    while result == nil {
+      switch decoder.next(input.bytes, from: &input.start, to: input.end) {
+      case .needMore:
+        result = .needMore
+      case .refused(let problem):
+        result = .refused(problem)
+      case .end:
+        framing = .over
+        result = .end
+      case .data(let range):
+        byteCount += Int64(range.count)
+        if byteCount > limits.bodyBytesMax {
+          result = .refused(
+            ProtocolProblem(.bodyTooLarge, "The body exceeds \(limits.bodyBytesMax) bytes."))
+        } else {
+          piece.append(contentsOf: input.bytes[range])
+        }
+      }
+    }
+    if !isOver { framing = .chunked(decoder) }
+    if case .refused = result { return result ?? .needMore }
+    // What ended the loop is found again by the next call: every step can be repeated.
+    return piece.isEmpty ? result ?? .needMore : .piece(piece)
+  }
+
+  /// Whether `100 Continue` has to be sent now; true once.
+  mutating func takeContinue() -> Bool {
+    defer { awaitsContinue = false }
+    return awaitsContinue
+  }
+
+  // MARK: Progress
+
+  /// When to give up if no more of the body comes.
+  mutating func beginWait(now: MonotonicTime, limits: HTTPLimits) -> MonotonicTime {
+    let left = waitLeftNs ?? limits.bodyProgressTimeoutMs * 1_000_000
+    waitLeftNs = left
+    waitBegan = now
+    return MonotonicTime(nanoseconds: now.nanoseconds.addingSaturated(left))
+  }
+
+  /// Some bytes have come: a full measure of them buys a new period.
+  mutating func progressed(_ count: Int, now: MonotonicTime, limits: HTTPLimits) {
+    progressBytes += count
+    if progressBytes >= limits.bodyProgressBytesMin {
+      progressBytes = 0
+      waitLeftNs = nil
+    } else if let waitLeftNs, let waitBegan {
+      self.waitLeftNs = max(0, waitLeftNs - (now.nanoseconds - waitBegan.nanoseconds))
+    }
+    waitBegan = nil
+  }
+
+  // MARK: Skipping
+
+  /// Whether what is left may be read and dropped in order to keep the connection.
+  ///
+  /// Not while the sender awaits `100 Continue`: nobody can know whether it will send the body
+  /// (RFC 9110 section 10.1.1).
+  func isWorthSkipping(_ bufferedCount: Int, limits: HTTPLimits) -> Bool {
+    switch framing {
+    case .over: true
+    case .length(let left):
+      !awaitsContinue && left - Int64(bufferedCount) <= limits.skippedBodyBytesMax
+    case .chunked: !awaitsContinue
+    }
+  }
+
+  /// Counts dropped bytes; false once they are too many.
+  mutating func skip(_ count: Int, limits: HTTPLimits) -> Bool {
+    skipped += Int64(count)
+    return skipped <= max(limits.skippedBodyBytesMax, Int64(limits.readBufferBytes))
+  }
+}

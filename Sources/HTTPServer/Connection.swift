@@ -1,0 +1,289 @@
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// One connection: carries out what ``ConnectionState`` decides, in one task.
+final class Connection: BodySource, @unchecked Sendable {
+  // Sound because one task at a time uses the mutable fields: the connection's own, which lends
+  // them to its handler, through RequestBody and ResponseWriter, until the handler has returned.
+  private var state: ConnectionState
+  private var head: [UInt8] = []
+
+  private let socket: Socket
+  private let peer: SocketAddress
+  private let server: ServerContext
+  private let context: LoopContext
+  private let isWaitingForRequest = Atomic<Bool>(false)
+
+  init(_ socket: Socket, peer: SocketAddress, _ server: ServerContext, _ context: LoopContext) {
+    self.socket = socket
+    self.peer = peer
+    self.server = server
+    self.context = context
+    state = ConnectionState(limits: server.limits, now: context.loop.now)
+  }
+
+  /// Serves requests until the connection is over, and closes it.
+  func run() async {
+    await serve()
+    socket.close()
+    releaseBuffer()
+  }
+
+  private func serve() async {
+    while true {
+      if server.isDraining.load(ordering: .relaxed) { state.drain() }
+      switch state.nextHead(now: context.loop.now) {
+      case .read(let deadline):
+        isWaitingForRequest.store(state.isIdle, ordering: .relaxed)
+        await fill(until: deadline)
+        isWaitingForRequest.store(false, ordering: .relaxed)
+      case .respond(let head):
+        guard await answer(head) else { return }
+      case .refuse(let problem):
+        guard await send(server.problem(problem)) else { return }
+        return await linger()
+      case .close:
+        return
+      }
+    }
+  }
+
+  // MARK: From other tasks
+
+  /// Closes at once if no request is in flight; on the loop's thread, while the server drains.
+  func closeIfIdle() {
+    // On this thread the task is parked now, and cannot be between its check and its wait.
+    if isWaitingForRequest.load(ordering: .relaxed) { socket.close() }
+  }
+
+  /// Cuts the connection, whatever it is doing; from any thread.
+  func abort() {
+    socket.close()
+  }
+
+  // MARK: Reading
+
+  /// Waits for bytes, and takes in what there is.
+  private func fill(until deadline: MonotonicTime) async {
+    do throws(SystemError) {
+      while true {
+        if state.input.isEmpty { releaseBuffer() }
+        try await socket.waitUntilReadable(until: deadline)
+        if !state.input.hasStorage { state.input.attach(context.takeBuffer()) }
+        let count = try state.input.fill { (room) throws(SystemError) -> Int? in
+          try socket.tryRead(into: room)
+        }
+        guard let count else { continue }
+        return count == 0
+          ? state.inputEnded() : state.received(count, now: context.loop.now)
+      }
+    } catch {
+      if error.isTimeout { state.inputTimedOut() } else { state.inputEnded() }
+    }
+  }
+
+  private func releaseBuffer() {
+    guard state.input.isEmpty, state.input.hasStorage else { return }
+    context.giveBack(state.input.detach())
+  }
+
+  /// The next piece of the request's body; ``RequestBody`` calls this.
+  func readBody() async throws(RequestBodyError) -> [UInt8]? {
+    while true {
+      switch state.nextBody(now: context.loop.now) {
+      case .piece(let bytes): return bytes
+      case .end: return nil
+      case .failed(let error): throw error
+      case .read(let deadline): await fill(until: deadline)
+      case .sendContinue:
+        do throws(SystemError) {
+          try await write(Self.continueLine)
+        } catch {
+          state.inputEnded()
+        }
+      }
+    }
+  }
+
+  private static let continueLine = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+
+  // MARK: Answering
+
+  /// Has a request answered; false once the connection is over.
+  private func answer(_ head: RequestHead) async -> Bool {
+    let body = requestBody(head.framing)
+    let response = await server.handler.respond(
+      to: HTTPRequest(head: head, body: body, peer: peer))
+    if server.isDraining.load(ordering: .relaxed) { state.drain() }
+    if let error = body.failure {
+      guard let problem = state.problem(for: error) else { return false }
+      var refusal = server.problem(problem)
+      refusal.closesConnection = true
+      guard await send(refusal) else { return false }
+    } else {
+      guard await send(response) else { return false }
+    }
+    switch state.endResponse(now: context.loop.now) {
+    case .next: return true
+    case .skip: return await skipBody()
+    case .close:
+      await linger()
+      return false
+    }
+  }
+
+  private func requestBody(_ framing: BodyFraming) -> RequestBody {
+    if let bytes = state.takeWholeBody() {
+      return bytes.isEmpty ? .none : RequestBody(bytes)
+    }
+    if case .length(let length) = framing { return RequestBody(knownLength: length, source: self) }
+    return RequestBody(knownLength: nil, source: self)
+  }
+
+  /// Sends an answer; false where the connection broke.
+  private func send(_ response: HTTPResponse) async -> Bool {
+    let plan = state.beginResponse(
+      status: response.status, length: response.body.length, closes: response.closesConnection)
+    head.removeAll(keepingCapacity: true)
+    ResponseHead.append(response, plan, context, to: &head)
+    do {
+      guard plan.sendsBody else {
+        try await write(head)
+        return true
+      }
+      switch response.body {
+      case .empty: try await write(head)
+      case .bytes(let bytes): try await write(head, bytes)
+      case .source(let length, let next): try await send(length, next)
+      case .stream(let produce): try await send(plan.framing, produce)
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  private func send(
+    _ length: Int64, _ next: @Sendable () async throws -> [UInt8]?
+  ) async throws {
+    var left = length
+    var first = head
+    while let piece = try await next() {
+      left -= Int64(piece.count)
+      guard left >= 0 else { throw BrokenSource() }
+      try await write(first, piece)
+      first = []
+    }
+    guard left == 0 else { throw BrokenSource() }
+    if !first.isEmpty { try await write(first) }
+  }
+
+  private func send(
+    _ framing: ConnectionState.ResponseFraming,
+    _ produce: @Sendable (ResponseWriter) async throws -> Void
+  ) async throws {
+    // The head goes first and alone: a stream may have nothing to say for a long time.
+    try await write(head)
+    let isChunked = framing == .chunked
+    let writer = ResponseWriter { [self] (bytes) throws(SystemError) in
+      guard isChunked else { return try await write(bytes) }
+      var chunk: [UInt8] = []
+      chunk.reserveCapacity(bytes.count + 20)
+      ResponseHead.appendChunkSize(bytes.count, to: &chunk)
+      chunk.append(contentsOf: bytes)
+      chunk.append(contentsOf: [0x0D, 0x0A])
+      try await write(chunk)
+    }
+    try await produce(writer)
+    if isChunked { try await write(Array("0\r\n\r\n".utf8)) }
+  }
+
+  private func write(_ first: [UInt8], _ second: [UInt8] = []) async throws(SystemError) {
+    try await socket.write(first, second, stallMs: server.limits.writeStallTimeoutMs)
+  }
+
+  // MARK: After the answer
+
+  /// Gets past a body that its handler left; false to close.
+  private func skipBody() async -> Bool {
+    while true {
+      switch state.nextSkip(now: context.loop.now) {
+      case .end: return true
+      case .read(let deadline): await fill(until: deadline)
+      case .sendContinue, .piece: continue
+      case .failed:
+        await linger()
+        return false
+      }
+    }
+  }
+
+  /// Ends this side, and reads on for a while before the socket is closed.
+  ///
+  /// Closing while the peer still sends would make the kernel answer with a reset, which can
+  /// overtake the last answer and erase it at the peer (RFC 9112 section 9.6).
+  private func linger() async {
+    guard state.needsLinger else { return }
+    socket.shutdownWrites()
+    let deadline = MonotonicClock.now().adding(milliseconds: server.limits.lingerTimeoutMs)
+    await socket.discardInput(until: deadline)
+  }
+}
+
+extension Connection {
+  /// Answers a connection past the limit without reading from it, and closes it.
+  static func refuse(_ socket: Socket, _ server: ServerContext, _ context: LoopContext) async {
+    let problem = ProtocolProblem(
+      .tooManyConnections, "The server has \(server.limits.connectionsMax) connections open.")
+    var response = server.problem(problem)
+    response.headers.add("Retry-After", server.limits.retryAfterSeconds)
+    var bytes: [UInt8] = []
+    var body: [UInt8] = []
+    if case .bytes(let content) = response.body { body = content }
+    let plan = ConnectionState.ResponsePlan(
+      framing: .length(Int64(body.count)), sendsBody: true, keepsAlive: false,
+      saysKeepAlive: false)
+    ResponseHead.append(response, plan, context, to: &bytes)
+    let now = MonotonicClock.now()
+    let deadline = now.adding(milliseconds: server.limits.lingerTimeoutMs)
+    try? await socket.write(bytes, body, stallMs: server.limits.lingerTimeoutMs)
+    socket.shutdownWrites()
+    await socket.discardInput(until: deadline)
+    socket.close()
+  }
+}
+
+/// A body that did not have the length that its answer stated.
+private struct BrokenSource: Error {}
+
+extension ResponseBody {
+  /// The length in bytes; nil for a stream.
+  fileprivate var length: Int64? {
+    switch self {
+    case .empty: 0
+    case .bytes(let bytes): Int64(bytes.count)
+    case .source(let length, _): length
+    case .stream: nil
+    }
+  }
+}
+
+extension Socket {
+  /// Reads and drops whatever comes, until the peer ends or a deadline passes.
+  func discardInput(until deadline: MonotonicTime) async {
+    do throws(SystemError) {
+      while MonotonicClock.now() < deadline {
+        try await waitUntilReadable(until: deadline)
+        // On the stack of this step only: a lingering connection holds no buffer.
+        let count = try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) {
+          (room) throws(SystemError) -> Int? in
+          try tryRead(into: UnsafeMutableRawBufferPointer(room))
+        }
+        if count == 0 { return }
+      }
+    } catch {
+      return
+    }
+  }
+}

@@ -1,0 +1,191 @@
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// An HTTP/1.1 server on a number of event loops.
+///
+/// One listener hands its connections to the loop with the fewest. `SO_REUSEPORT`, with a
+/// listener on each loop, would let the kernel spread them by a hash instead: unevenly when they
+/// are few and long-lived, as devices' are, and a second relay could bind the address unnoticed.
+package final class HTTPServer: Sendable {
+  private struct Entry {
+    let connection: Connection
+    let context: LoopContext
+    var task: Task<Void, Never>?
+  }
+
+  private struct State {
+    var listeners: [Listener] = []
+    var connections: [UInt64: Entry] = [:]
+    var nextIdentity: UInt64 = 0
+    var turnedAwayCount = 0
+    var cutOffCount = 0
+    var isDraining = false
+    var waitsForEmpty: [UnsafeContinuation<Void, Never>] = []
+  }
+
+  /// How many connections past the limit are answered at a time; more than that are just closed.
+  static let turnedAwayMax = 256
+
+  private let server: ServerContext
+  private let contexts: [LoopContext]
+  private let state = Mutex(State())
+
+  /// A server that is bound to nothing yet.
+  ///
+  /// - Parameters:
+  ///   - limits: Checked already; ``HTTPLimits/validate()`` says what is wrong with them.
+  ///   - loops: At least one; connections are spread over them.
+  ///   - problem: Words for the mistakes that the server finds by itself.
+  package init(
+    limits: HTTPLimits = HTTPLimits(), loops: [EventLoop], handler: any RequestHandler,
+    problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse = ProtocolProblem.response(to:)
+  ) {
+    precondition(!loops.isEmpty, "a server needs an event loop")
+    precondition(limits.validate().isEmpty, "limits are checked before they are used")
+    server = ServerContext(limits: limits, handler: handler, problem: problem)
+    contexts = loops.map { LoopContext(loop: $0, bufferBytes: limits.readBufferBytes) }
+  }
+
+  /// How many connections are open.
+  package var connectionCount: Int { state.withLock { $0.connections.count } }
+
+  /// Begins to accept connections at an address; may be called for several.
+  ///
+  /// - Returns: The address with the actual port.
+  /// - Throws: ``SystemError`` with the address as subject.
+  package func bind(_ address: SocketAddress) throws(SystemError) -> SocketAddress {
+    let loop = contexts[0].loop
+    let listener = try Listener(address, on: loop)
+    state.withLock { $0.listeners.append(listener) }
+    Task(executorPreference: loop) { [self] in await accept(from: listener) }
+    return listener.address
+  }
+
+  /// Stops accepting; open connections go on.
+  package func stopAccepting() {
+    let listeners = state.withLock { state in
+      defer { state.listeners = [] }
+      return state.listeners
+    }
+    for listener in listeners { listener.close() }
+  }
+
+  /// Stops accepting, closes idle connections at once, and lets the others finish their request.
+  ///
+  /// Their answers say `Connection: close`. Whoever has not finished at the deadline is cut off
+  /// and its task cancelled.
+  ///
+  /// - Returns: How many connections were cut off.
+  @discardableResult
+  package func drain(until deadline: MonotonicTime) async -> Int {
+    stopAccepting()
+    server.isDraining.store(true, ordering: .sequentiallyConsistent)
+    let entries = state.withLock { state in
+      state.isDraining = true
+      return Array(state.connections.values)
+    }
+    for entry in entries { entry.context.loop.execute { entry.connection.closeIfIdle() } }
+    let timer = contexts[0].loop.schedule(at: deadline) { [self] in cutOff() }
+    await waitUntilEmpty()
+    timer.cancel()
+    return state.withLock { $0.cutOffCount }
+  }
+
+  private func cutOff() {
+    let entries = state.withLock { state in
+      state.cutOffCount = state.connections.count
+      return Array(state.connections.values)
+    }
+    for entry in entries {
+      entry.task?.cancel()
+      entry.connection.abort()
+    }
+  }
+
+  private func waitUntilEmpty() async {
+    await withUnsafeContinuation { continuation in
+      let isEmpty = state.withLock { state in
+        if !state.connections.isEmpty { state.waitsForEmpty.append(continuation) }
+        return state.connections.isEmpty
+      }
+      if isEmpty { continuation.resume() }
+    }
+  }
+}
+
+// MARK: - Connections
+
+extension HTTPServer {
+  private func accept(from listener: Listener) async {
+    while let accepted = await listener.accept() {
+      let context = leastBusyContext()
+      let peer = accepted.peer
+      // Where the loop cannot watch one more descriptor, this one is closed right here.
+      guard let socket = try? accepted.socket(on: context.loop) else {
+        continue
+      }
+      if !begin(Connection(socket, peer: peer, server, context), on: context) {
+        turnAway(socket, on: context.loop)
+      }
+      // A flood of connections must not keep those that exist from their turn.
+      await Task.yield()
+    }
+  }
+
+  private func leastBusyContext() -> LoopContext {
+    var best = contexts[0]
+    for context in contexts.dropFirst()
+    where context.connectionCount.load(ordering: .relaxed)
+      < best.connectionCount.load(ordering: .relaxed)
+    {
+      best = context
+    }
+    return best
+  }
+
+  /// Runs a connection in a task of its own; false at the limit.
+  private func begin(_ connection: Connection, on context: LoopContext) -> Bool {
+    let identity: UInt64? = state.withLock { state in
+      guard state.connections.count < server.limits.connectionsMax, !state.isDraining else {
+        return nil
+      }
+      state.nextIdentity += 1
+      state.connections[state.nextIdentity] = Entry(connection: connection, context: context)
+      return state.nextIdentity
+    }
+    guard let identity else { return false }
+    context.connectionCount.wrappingAdd(1, ordering: .relaxed)
+    let task = Task(executorPreference: context.loop) { [self] in
+      await connection.run()
+      end(identity, on: context)
+    }
+    state.withLock { $0.connections[identity]?.task = task }
+    return true
+  }
+
+  private func end(_ identity: UInt64, on context: LoopContext) {
+    context.connectionCount.wrappingSubtract(1, ordering: .relaxed)
+    let waiting = state.withLock { state -> [UnsafeContinuation<Void, Never>] in
+      state.connections[identity] = nil
+      guard state.connections.isEmpty else { return [] }
+      defer { state.waitsForEmpty = [] }
+      return state.waitsForEmpty
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// Tells a connection past the limit to come back later, in bounded numbers and time.
+  private func turnAway(_ socket: Socket, on loop: EventLoop) {
+    let isAnswered = state.withLock { state in
+      guard state.turnedAwayCount < Self.turnedAwayMax else { return false }
+      state.turnedAwayCount += 1
+      return true
+    }
+    guard isAnswered else { return socket.close() }
+    Task(executorPreference: loop) { [self] in
+      await Connection.refuse(socket, server, contexts[0])
+      state.withLock { $0.turnedAwayCount -= 1 }
+    }
+  }
+}

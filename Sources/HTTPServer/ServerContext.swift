@@ -1,0 +1,70 @@
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// What all connections of a server share.
+final class ServerContext: Sendable {
+  let limits: HTTPLimits
+  let handler: any RequestHandler
+  let problem: @Sendable (ProtocolProblem) -> HTTPResponse
+  /// Whether connections are to end with the request that they have in flight.
+  let isDraining = Atomic<Bool>(false)
+
+  init(
+    limits: HTTPLimits, handler: any RequestHandler,
+    problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse
+  ) {
+    self.limits = limits
+    self.handler = handler
+    self.problem = problem
+  }
+}
+
+/// What the connections of one event loop share: read buffers and the `Date` line.
+final class LoopContext: Sendable {
+  /// How many unused read buffers a loop keeps.
+  static let spareBuffersMax = 64
+
+  private struct DateLine {
+    var bytes: [UInt8] = []
+    var validUntil = MonotonicTime(nanoseconds: 0)
+  }
+
+  let loop: EventLoop
+  let connectionCount = Atomic<Int>(0)
+  private let bufferBytes: Int
+  private let spareBuffers = Mutex<[[UInt8]]>([])
+  private let dateLine = Mutex(DateLine())
+
+  init(loop: EventLoop, bufferBytes: Int) {
+    self.loop = loop
+    self.bufferBytes = bufferBytes
+  }
+
+  func takeBuffer() -> [UInt8] {
+    let spare = spareBuffers.withLock { $0.popLast() }
+    return spare ?? [UInt8](repeating: 0, count: bufferBytes)
+  }
+
+  /// Takes a buffer back; one that a large head has made grow is let go.
+  func giveBack(_ buffer: [UInt8]) {
+    guard buffer.count == bufferBytes else { return }
+    spareBuffers.withLock { spares in
+      if spares.count < Self.spareBuffersMax { spares.append(buffer) }
+    }
+  }
+
+  /// Appends `Date: …` and a line end; made anew once a second.
+  func appendDate(to head: inout [UInt8]) {
+    let now = loop.now
+    dateLine.withLock { line in
+      if now >= line.validUntil {
+        let wall = WallClock.now()
+        line.bytes = Array("Date: \(HTTPDate.text(wall))\r\n".utf8)
+        let leftMs = 1000 - wall.millisecondsSinceEpoch % 1000
+        line.validUntil = now.adding(milliseconds: leftMs)
+      }
+      head.append(contentsOf: line.bytes)
+    }
+  }
+}
