@@ -11,8 +11,10 @@ package struct GzipDecoder: ~Copyable {
   /// How many decoded bytes are made room for at a time.
   package static let outputChunkBytes = 64 * 1024
 
-  /// zlib's state. It lives on the heap, at one address, since zlib keeps a pointer back to it
-  /// and refuses a stream that has moved.
+  /// zlib's state.
+  ///
+  /// It lives on the heap, at one address, since zlib keeps a pointer back to it and refuses a
+  /// stream that has moved.
   private let stream: UnsafeMutablePointer<z_stream>
   private let decodedBytesMax: Int
   private var decodedBytes = 0

@@ -7,7 +7,7 @@ package func randomBytes(_ count: Int) -> [UInt8] {
   return [UInt8](unsafeUninitializedCapacity: count) { bytes, initialized in
     // Without randomness nothing secret can be made, and going on would be worse than ending.
     guard RAND_bytes(bytes.baseAddress, Int32(count)) == 1 else {
-      fatalError("RAND_bytes: the system gives no randomness")
+      preconditionFailure("RAND_bytes: the system gives no randomness")
     }
     initialized = count
   }

@@ -10,10 +10,12 @@ package struct SHA256: ~Copyable {
 
   /// A digest of nothing yet.
   package init() {
-    // Both fail only when memory has run out, which nothing here can mend.
-    guard let context = EVP_MD_CTX_new() else { fatalError("EVP_MD_CTX_new: out of memory") }
+    // With a digest that was found, both fail only when memory has run out: nothing can mend that.
+    guard let context = EVP_MD_CTX_new() else {
+      preconditionFailure("EVP_MD_CTX_new: out of memory")
+    }
     guard EVP_DigestInit_ex2(context, SHA256.method.pointer, nil) == 1 else {
-      fatalError("EVP_DigestInit_ex2 failed for SHA-256")
+      preconditionFailure("EVP_DigestInit_ex2 failed for SHA-256")
     }
     self.context = context
   }
@@ -57,14 +59,15 @@ package struct SHA256: ~Copyable {
 
 /// An algorithm that OpenSSL has looked up.
 ///
-/// `@unchecked Sendable` is sound: a fetched `EVP_MD` does not change, its references are counted
-/// atomically, and any thread may use it (openssl-threads(7)). It is kept until the process ends.
+/// Sound: as `@unchecked Sendable`, since a fetched `EVP_MD` does not change, its references are
+/// counted atomically, and any thread may use it (openssl-threads(7)). It is kept until the process
+/// ends.
 private struct FetchedMethod: @unchecked Sendable {
   let pointer: OpaquePointer
 
   init(_ name: String) {
     guard let pointer = EVP_MD_fetch(nil, name, nil) else {
-      fatalError("OpenSSL has no \(name): its default provider is missing or misconfigured")
+      preconditionFailure("OpenSSL has no \(name): its default provider is missing")
     }
     self.pointer = pointer
   }

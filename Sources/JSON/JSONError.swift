@@ -50,6 +50,7 @@ package struct JSONError: Error, Equatable, Sendable, CustomStringConvertible {
     path.isEmpty ? "\(reason), at byte \(offset)" : "\(reason), at byte \(offset) (\(path))"
   }
 
+  /// Puts an error together; `reason` leaves out the place.
   package init(kind: Kind, offset: Int, path: String, reason: String) {
     self.kind = kind
     self.offset = offset

@@ -6,7 +6,9 @@ package struct JSONObject: Sequence, Sendable {
   /// The members one after another; each step passes over one of them.
   package func makeIterator() -> Iterator { Iterator(value) }
 
-  /// The value of the member called `name`; nil if there is none. Linear in the object's size.
+  /// The value of the member called `name`; nil if there is none.
+  ///
+  /// Linear in the object's size.
   package subscript(name: StaticString) -> JSONValue? {
     for member in self where member.name.equals(name) { return member.value }
     return nil

@@ -44,7 +44,9 @@ struct CivilDate: Equatable, Sendable {
     (second, millisecond) = (Int(rest / 1000 % 60), Int(rest % 1000))
   }
 
-  /// Whether such a day, and such a time of it, exist. Second 60 is let through: a leap second.
+  /// Whether such a day, and such a time of it, exist.
+  ///
+  /// Second 60 is let through: a leap second.
   var exists: Bool {
     (1...12).contains(month) && day >= 1 && day <= Self.days(inMonth: month, of: year)
       && (0...23).contains(hour) && (0...59).contains(minute) && (0...60).contains(second)

@@ -42,7 +42,7 @@ package enum HTTPDate {
     return date.wallTime
   }
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`
+  /// The form `Sun, 06 Nov 1994 08:49:37 GMT`.
   private static func fixedDate(_ start: ASCIIReader) -> CivilDate? {
     var reader = start
     guard reader.index(of: weekdays) != nil, reader.literal(", "),
@@ -56,7 +56,7 @@ package enum HTTPDate {
       second: time.second)
   }
 
-  /// `Sunday, 06-Nov-94 08:49:37 GMT`
+  /// The form `Sunday, 06-Nov-94 08:49:37 GMT`.
   private static func rfc850Date(_ start: ASCIIReader, now: WallTime) -> CivilDate? {
     var reader = start
     guard reader.index(of: longWeekdays) != nil, reader.literal(", "),
@@ -73,7 +73,7 @@ package enum HTTPDate {
       second: time.second)
   }
 
-  /// `Sun Nov  6 08:49:37 1994`
+  /// The form `Sun Nov  6 08:49:37 1994`.
   private static func asctimeDate(_ start: ASCIIReader) -> CivilDate? {
     var reader = start
     guard reader.index(of: weekdays) != nil, reader.literal(" "),

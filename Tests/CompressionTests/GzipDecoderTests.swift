@@ -109,8 +109,9 @@ struct GzipDecoderTests {
 
 /// A gzip member of zeros made by hand, so that the test needs no encoder.
 private enum ZeroBomb {
-  /// One literal zero, then `copies` times 258 more by copying at distance 1 (RFC 1951 section
-  /// 3.2.6: fixed codes). The trailer is left out.
+  /// One literal zero, then `copies` times 258 more by copying at distance 1.
+  ///
+  /// The codes are the fixed ones of RFC 1951 section 3.2.6. The trailer is left out.
   static func gzip(copies: Int) -> [UInt8] {
     var bits: [Bool] = [true, true, false]  // final block, fixed codes (01, low bit first)
     append(0b0011_0000, count: 8, to: &bits)  // literal 0

@@ -102,7 +102,7 @@ struct ConfigurationLoadTests {
     #expect(upstream.deadlineSeconds == 6)
     #expect(upstream.outcomes.retry.contains(408) && upstream.outcomes.retry.contains(599))
     #expect(upstream.outcomes.deliver.contains(409) && !upstream.outcomes.retry.contains(429))
-    #expect([upstream.responseBodyBytesMax, upstream.retryAfterMaxSeconds] == [7, 8])
+    #expect(upstream.responseBodyBytesMax == 7 && upstream.retry.retryAfterMaxMs == 8000)
     #expect(upstream.proxy?.url.value == "http://user:s3cret@proxy.example:3128")
     #expect(upstream.reachability.failuresBeforeUnreachable == 9)
     #expect(upstream.reachability.firstProbeDelayMs == 10)
@@ -125,6 +125,7 @@ struct ConfigurationLoadTests {
     #expect(configuration.upstreams.count == 1)
     #expect(configuration.defaultUpstream?.url.origin == "http://127.0.0.1:9090")
     #expect(configuration.defaultUpstream?.url.basePath == "")
+    #expect(configuration.defaultUpstream?.policy == UpstreamPolicy())
   }
 
   @Test("flags beat variables, and variables beat the file")

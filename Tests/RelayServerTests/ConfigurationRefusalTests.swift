@@ -69,13 +69,15 @@ struct ConfigurationRefusalTests {
     (
       upstream(#""connectTimeoutMs": 200000"#),
       [
-        "upstreams.a.connectTimeoutMs: must not be above upstreams.a.attemptTimeoutMs: 200000 is above 120000"
+        "upstreams.a.connectTimeoutMs: must not be above upstreams.a.attemptTimeoutMs:"
+          + " 200000 is above 120000"
       ]
     ),
     (
       upstream(#""retry": {"firstDelayMs": 10, "maxDelayMs": 9}"#),
       [
-        "upstreams.a.retry.firstDelayMs: must not be above upstreams.a.retry.maxDelayMs: 10 is above 9"
+        "upstreams.a.retry.firstDelayMs: must not be above upstreams.a.retry.maxDelayMs: 10"
+          + " is above 9"
       ]
     ),
     (
@@ -92,13 +94,15 @@ struct ConfigurationRefusalTests {
     (
       file(#""limits": {"memoryInFlightBytesMax": 1000000}"#),
       [
-        "limits.bodyBytesMax: must not be above limits.memoryInFlightBytesMax: 10485760 is above 1000000"
+        "limits.bodyBytesMax: must not be above limits.memoryInFlightBytesMax: 10485760 is"
+          + " above 1000000"
       ]
     ),
     (
       file(#""limits": {"waitingEnvelopesMax": 5, "clientWaitingEnvelopesMax": 6}"#),
       [
-        "limits.clientWaitingEnvelopesMax: must not be above limits.waitingEnvelopesMax: 6 is above 5"
+        "limits.clientWaitingEnvelopesMax: must not be above limits.waitingEnvelopesMax: 6"
+          + " is above 5"
       ]
     ),
     (
@@ -124,7 +128,8 @@ struct ConfigurationRefusalTests {
     (
       upstream(#""headers": {"X": "1", "x": "2"}"#),
       [
-        "upstreams.a.headers.x: the field is set twice (letters' case does not count in field names)"
+        "upstreams.a.headers.x: the field is set twice (letters' case does not count in"
+          + " field names)"
       ]
     ),
     (
@@ -150,19 +155,22 @@ struct ConfigurationRefusalTests {
     (
       upstream(#""proxy": "socks://u:s3cret@x""#),
       [
-        "upstreams.a.proxy: expected the URL of an HTTP proxy, as in http://proxy.example:3128, but found something else"
+        "upstreams.a.proxy: expected the URL of an HTTP proxy, as in"
+          + " http://proxy.example:3128, but found something else"
       ]
     ),
     (
       "{\n  \"listen\": \"127.0.0.1:1\",\n  \"data\": tru\n}",
       [
-        #"waystation.json is not valid JSON: expected "true" but found a line feed, at line 3, column 14 (/data)"#
+        #"waystation.json is not valid JSON: expected "true" but found a line feed, at line"#
+          + #" 3, column 14 (/data)"#
       ]
     ),
     (
       #"{"data": "a", "data": "b"}"#,
       [
-        "waystation.json is not valid JSON: the object has this name twice, at line 1, column 15 (/data)"
+        "waystation.json is not valid JSON: the object has this name twice, at line 1,"
+          + " column 15 (/data)"
       ]
     ),
   ]

@@ -76,7 +76,7 @@ extension UpstreamConfiguration {
         json.member("deliver") { outcomes.deliver.write(to: &$0) }
       }
       json.member("responseBodyBytesMax", responseBodyBytesMax)
-      json.member("retryAfterMaxSeconds", retryAfterMaxSeconds)
+      json.member("retryAfterMaxSeconds", retry.retryAfterMaxMs / 1000)
       json.member("proxy") { json in
         if let proxy { json.string(proxy.description) } else { json.null() }
       }

@@ -23,9 +23,9 @@ extension Configuration {
   /// the file, and what none of them says has its default.
   ///
   /// Variables: `WAYSTATION_LISTEN` (addresses), `WAYSTATION_DATA`, `WAYSTATION_UPSTREAMS`
-  /// (`NAME=URL`), `WAYSTATION_LOG_LEVEL` and `WAYSTATION_LOG_FORMAT`; lists are separated by commas
-  /// or blanks. An upstream that a variable or flag names keeps what the file says of it but the
-  /// URL. Reads nothing itself, so that a bad configuration cannot touch anything.
+  /// (`NAME=URL`), `WAYSTATION_LOG_LEVEL` and `WAYSTATION_LOG_FORMAT`; lists are separated by
+  /// commas or blanks, so a comma in a URL there is written `%2C`. An upstream that a variable or
+  /// flag names keeps what the file says of it but the URL. Reads nothing itself, so that a bad configuration cannot touch anything.
   ///
   /// - Parameter file: The file's path, for messages, and what it holds.
   /// - Returns: The configuration, or everything that is wrong with it.

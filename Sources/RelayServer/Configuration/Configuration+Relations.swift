@@ -1,4 +1,5 @@
 import EventLoop
+import RelayCore
 
 extension Configuration {
   /// Checks what no value can show by itself: that values fit together.
@@ -41,7 +42,8 @@ extension UpstreamConfiguration {
 }
 
 private func notAbove(
-  _ key: String, _ value: Int, _ otherKey: String, _ other: Int, _ problems: ProblemCollector
+  _ key: String, _ value: some BinaryInteger, _ otherKey: String, _ other: some BinaryInteger,
+  _ problems: ProblemCollector
 ) {
   guard value > other else { return }
   problems.add(key, "must not be above \(otherKey): \(value) is above \(other)")

@@ -35,7 +35,9 @@ package struct Configuration: Equatable, Sendable {
   }
 }
 
-/// What a sender, and all of them together, may use. Past a limit the sender is told so.
+/// What a sender, and all of them together, may use.
+///
+/// Past a limit the sender is told so.
 package struct LimitsConfiguration: Equatable, Sendable {
   /// The largest body of a request, decoded, in bytes.
   package var bodyBytesMax = 10 * 1024 * 1024

@@ -52,11 +52,13 @@ struct SectionReader {
   }
 
   /// A whole number in `range`.
-  mutating func integer(_ key: String, into target: inout Int, _ range: ClosedRange<Int>) {
+  mutating func integer<Integer: FixedWidthInteger>(
+    _ key: String, into target: inout Integer, _ range: ClosedRange<Integer>
+  ) {
     read(
       key, into: &target, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)"
     ) { value in
-      (try? value.int64()).map(Int.init).flatMap { range.contains($0) ? $0 : nil }
+      (try? value.int64()).flatMap(Integer.init(exactly:)).flatMap { range.contains($0) ? $0 : nil }
     }
   }
 

@@ -1,8 +1,10 @@
-/// A set of final HTTP status codes (200 to 599), some of them named by their class.
-package struct StatusCodeSet: Equatable, Sendable {
-  /// The codes that can be in a set; 1xx are not final answers (RFC 9110 section 15.2).
-  package static let codes = 200...599
+import RelayCore
 
+/// A set of final HTTP status codes (200 to 599), as a configuration names them: one by one, or by
+/// class.
+///
+/// ``StatusSet`` is what the core goes by; this one still knows how it was written.
+package struct StatusCodeSet: Equatable, Sendable {
   /// Codes named one by one, ascending.
   package let codes: [Int]
   /// Classes named as a whole, ascending: 5 for `5xx`.
@@ -19,9 +21,12 @@ package struct StatusCodeSet: Equatable, Sendable {
     classes.contains(code / 100) || codes.contains(code)
   }
 
+  /// The same codes, for the core.
+  package var statusSet: StatusSet { StatusSet(codes: codes, classes: classes) }
+
   /// The first code that is in both sets; nil if none is.
   package func firstInCommon(with other: StatusCodeSet) -> Int? {
-    Self.codes.first { contains($0) && other.contains($0) }
+    StatusSet.codes.first { contains($0) && other.contains($0) }
   }
 
   /// The class that a text such as `5xx` names; nil if it names none.

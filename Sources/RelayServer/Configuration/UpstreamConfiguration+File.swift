@@ -67,8 +67,10 @@ extension UpstreamConfiguration {
       section.statusCodes("deliver", into: &outcomes.deliver)
     }
     section.integer("responseBodyBytesMax", into: &responseBodyBytesMax, 0...(1 << 30))
+    var retryAfterMaxSeconds = retry.retryAfterMaxMs / 1000
     section.integer(
-      "retryAfterMaxSeconds", into: &retryAfterMaxSeconds, 0...Configuration.secondsMax)
+      "retryAfterMaxSeconds", into: &retryAfterMaxSeconds, 0...Int64(Configuration.secondsMax))
+    retry.retryAfterMaxMs = retryAfterMaxSeconds * 1000
     proxy = Self.readProxy(&section, environment: environment)
     section.section("reachability") { reachability.read(&$0) }
     if url == nil { return nil }
@@ -110,7 +112,7 @@ extension UpstreamConfiguration {
   }
 }
 
-extension RetryConfiguration {
+extension RetryPolicy {
   mutating func read(_ section: inout SectionReader) {
     section.integer("firstDelayMs", into: &firstDelayMs, 1...86_400_000)
     section.integer("maxDelayMs", into: &maxDelayMs, 1...604_800_000)
@@ -118,7 +120,7 @@ extension RetryConfiguration {
   }
 }
 
-extension ReachabilityConfiguration {
+extension ReachabilityPolicy {
   mutating func read(_ section: inout SectionReader) {
     section.integer("failuresBeforeUnreachable", into: &failuresBeforeUnreachable, 1...1000)
     section.integer("firstProbeDelayMs", into: &firstProbeDelayMs, 1...86_400_000)
@@ -130,13 +132,13 @@ extension SectionReader {
   /// A set of status codes: numbers, and classes such as `"5xx"`.
   mutating func statusCodes(_ key: String, into target: inout StatusCodeSet) {
     let expected =
-      "an array of status codes from \(StatusCodeSet.codes.lowerBound) to"
-      + " \(StatusCodeSet.codes.upperBound) and classes from \"2xx\" to \"5xx\""
+      "an array of status codes from \(StatusSet.codes.lowerBound) to"
+      + " \(StatusSet.codes.upperBound) and classes from \"2xx\" to \"5xx\""
     read(key, into: &target, expected: expected) { value in
       guard let elements = try? value.array() else { return nil }
       var (codes, classes): ([Int], [Int]) = ([], [])
       for element in elements {
-        if let code = try? element.int64(), StatusCodeSet.codes.contains(Int(code)) {
+        if let code = try? element.int64(), StatusSet.codes.contains(Int(code)) {
           codes.append(Int(code))
         } else if let text = try? element.string(), let number = StatusCodeSet.classNumber(text) {
           classes.append(number)

@@ -14,8 +14,8 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var attemptTimeoutMs = 120_000
   /// The most attempts in flight at once; 1 makes a series.
   package var maxConcurrent = 64
-  /// The waits between attempts.
-  package var retry = RetryConfiguration()
+  /// The waits between attempts, and how far a `Retry-After` is honoured.
+  package var retry = RetryPolicy.standard
   /// What an envelope's refusal does to its lane, unless the envelope says otherwise.
   package var onFailure = FailurePolicy.skip
   /// How long after acceptance an envelope expires unless it says otherwise, in seconds.
@@ -24,12 +24,10 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var outcomes = OutcomesConfiguration()
   /// How much of an answer's body is kept for the device, in bytes.
   package var responseBodyBytesMax = 64 * 1024
-  /// The longest wait that a `Retry-After` is honoured for, in seconds.
-  package var retryAfterMaxSeconds = 3600
   /// The proxy to go through; none, whatever the environment says, unless set here.
   package var proxy: ProxyURL?
   /// When it counts as unreachable, and how it is probed then.
-  package var reachability = ReachabilityConfiguration()
+  package var reachability = ReachabilityPolicy.standard
 
   /// The longest name of an upstream, in bytes.
   package static let nameBytesMax = 64
@@ -38,6 +36,13 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package init(name: String, url: UpstreamURL) {
     self.name = name
     self.url = url
+  }
+
+  /// What the scheduler goes by.
+  package var policy: UpstreamPolicy {
+    UpstreamPolicy(
+      concurrencyMax: maxConcurrent, retry: retry, outcomes: outcomes.rules,
+      reachability: reachability)
   }
 
   /// A header field that is set on every request.
@@ -71,32 +76,6 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   }
 }
 
-/// The waits between attempts: exponential, with full jitter, up to a longest one.
-package struct RetryConfiguration: Equatable, Sendable {
-  /// The longest wait before the second attempt, in milliseconds.
-  package var firstDelayMs = 1000
-  /// The longest wait of all, in milliseconds.
-  package var maxDelayMs = 900_000
-  /// How many times longer each wait may be than the one before it.
-  package var factor = 2.0
-
-  /// The defaults.
-  package init() {}
-}
-
-/// When an upstream counts as unreachable, and how it is probed then.
-package struct ReachabilityConfiguration: Equatable, Sendable {
-  /// How many attempts have to fail in a row without an answer.
-  package var failuresBeforeUnreachable = 3
-  /// The wait before the first probe, in milliseconds.
-  package var firstProbeDelayMs = 1000
-  /// The longest wait between probes, in milliseconds.
-  package var maxProbeDelayMs = 60_000
-
-  /// The defaults.
-  package init() {}
-}
-
 /// What an upstream's status codes mean; those that stand in neither set are refusals.
 package struct OutcomesConfiguration: Equatable, Sendable {
   /// The upstream cannot take it now: try again.
@@ -106,4 +85,9 @@ package struct OutcomesConfiguration: Equatable, Sendable {
 
   /// The defaults.
   package init() {}
+
+  /// The sets as the core goes by them.
+  package var rules: OutcomeRules {
+    OutcomeRules(deliver: deliver.statusSet, retry: retry.statusSet)
+  }
 }

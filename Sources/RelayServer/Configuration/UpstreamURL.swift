@@ -107,8 +107,9 @@ struct URLAuthority {
     self.port = port
   }
 
-  /// A name of letters, digits, `-`, `_` and `.`, or an IPv6 address in brackets. Whether it means
-  /// something, the resolver says.
+  /// A name of letters, digits, `-`, `_` and `.`, or an IPv6 address in brackets.
+  ///
+  /// Whether it means something, the resolver says.
   private static func isHost(_ host: String) -> Bool {
     let inside = host.hasPrefix("[") && host.hasSuffix("]") ? host.dropFirst().dropLast() : nil
     if let inside {
