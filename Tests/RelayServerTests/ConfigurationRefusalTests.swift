@@ -243,6 +243,7 @@ struct ConfigurationRefusalTests {
   func overrides() {
     var flags = ConfigurationFlags()
     flags.listen = ["localhost"]
+    flags.data = ""
     flags.upstreams = ["https://x", "a=https://u:s3cret@x", "b=ftp://x"]
     flags.logLevel = "loud"
     let found = problems(
@@ -253,6 +254,7 @@ struct ConfigurationRefusalTests {
         "WAYSTATION_LISTEN: expected \(address) but found nothing",
         #"WAYSTATION_LOG_FORMAT: expected "auto", "json" or "text" but found "xml""#,
         "--listen: expected \(address) but found \"localhost\"",
+        "--data: expected the path of a folder but found nothing",
         "--upstream: expected NAME=URL, as in default=https://api.example.com, but found"
           + " \"https://x\"",
         "--upstream: expected for the upstream \"a\" a URL without a user name or password (use a"

@@ -23,9 +23,11 @@ extension Configuration {
   /// the file, and what none of them says has its default.
   ///
   /// Variables: `WAYSTATION_LISTEN` (addresses), `WAYSTATION_DATA`, `WAYSTATION_UPSTREAMS`
-  /// (`NAME=URL`), `WAYSTATION_LOG_LEVEL` and `WAYSTATION_LOG_FORMAT`; lists are separated by
-  /// commas or blanks, so a comma in a URL there is written `%2C`. An upstream that a variable or
-  /// flag names keeps what the file says of it but the URL. Reads nothing itself, so that a bad configuration cannot touch anything.
+  /// (`NAME=URL`), `WAYSTATION_LOG_LEVEL` and `WAYSTATION_LOG_FORMAT`; an empty one says nothing.
+  /// Lists are separated by commas or blanks, so a comma in a URL there is written `%2C`. An
+  /// upstream that a variable or flag names keeps what the file says of it but the URL.
+  ///
+  /// Reads nothing itself, so that a bad configuration cannot touch anything.
   ///
   /// - Parameter file: The file's path, for messages, and what it holds.
   /// - Returns: The configuration, or everything that is wrong with it.
@@ -89,7 +91,10 @@ extension Configuration {
       if texts.isEmpty { problems.add(key, expected: Self.addressForm, found: "nothing") }
       listen = addresses
     }
-    if let (_, text) = overrides.data { data = text }
+    if let (key, text) = overrides.data {
+      if text.isEmpty { problems.add(key, expected: "the path of a folder", found: "nothing") }
+      data = text
+    }
     for (key, text) in overrides.upstreams { applyUpstream(text, key: key, problems: problems) }
     if let (key, text) = overrides.logLevel {
       log.level = Self.word(text, key: key, or: log.level, problems)
