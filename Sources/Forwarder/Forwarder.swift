@@ -44,11 +44,7 @@ package final class Forwarder: Sendable {
   /// - Precondition: None of the envelopes has an attempt under way.
   @discardableResult
   package func submit(_ requests: [AttemptRequest]) -> Bool {
-    shared.post { inbox in
-      guard !inbox.isStopping else { return false }
-      inbox.requests.append(contentsOf: requests)
-      return true
-    }
+    shared.post { $0.submit(requests) }
   }
 
   /// Calls attempts off; returns at once.
@@ -61,26 +57,20 @@ package final class Forwarder: Sendable {
 
   /// Calls all attempts off that were submitted before.
   package func cancelAll() {
-    shared.post { $0.cancellation = .all }
+    shared.post { $0.cancelAll() }
   }
 
   /// Calls all attempts off, and waits until that has been reported and the thread has ended.
   ///
   /// - Precondition: Not called from the delivery.
   package func shutdown() {
-    shared.post { inbox in
-      inbox.cancellation = .all
-      inbox.isStopping = true
-    }
+    shared.post { $0.stop() }
     thread.join()
   }
 
   deinit {
     // Nobody is left to be told; the thread calls off what is under way, and ends by itself.
-    shared.post { inbox in
-      inbox.cancellation = .all
-      inbox.isStopping = true
-    }
+    shared.post { $0.stop() }
   }
 }
 
@@ -106,13 +96,7 @@ final class ForwarderShared: Sendable {
 
   /// What has come in; the thread counts as awake from now on.
   func takeInbox() -> ForwarderInbox {
-    inbox.withLock { inbox in
-      let taken = inbox
-      inbox.requests = []
-      inbox.cancellation = .none
-      inbox.isAsleep = false
-      return taken
-    }
+    inbox.withLock { $0.take() }
   }
 
   /// Whether the thread may sleep: nothing has come in since it looked, and what comes in from now

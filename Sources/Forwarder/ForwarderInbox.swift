@@ -2,44 +2,70 @@ import RelayCore
 
 /// What other threads want of the forwarder, until its thread gets to it.
 struct ForwarderInbox: Sendable {
-  /// What is to be called off.
+  /// Which of the attempts under way are to be called off.
   enum Cancellation: Sendable {
     case none
     case some(Set<Serial>)
     case all
   }
 
-  /// Attempts to begin, in this order.
-  var requests: [AttemptRequest] = []
-  /// Attempts to call off, those in ``requests`` included.
-  var cancellation = Cancellation.none
+  /// Attempts to begin, in this order, once ``cancellation`` has been seen to.
+  private(set) var requests: [AttemptRequest] = []
+  /// Attempts to call off.
+  private(set) var cancellation = Cancellation.none
+  /// Attempts that were called off before they began.
+  private(set) var withdrawn: [Serial] = []
   /// Whether the thread is to end.
-  var isStopping = false
+  private(set) var isStopping = false
   /// Whether the thread sleeps and has to be woken for this.
   var isAsleep = false
 
   /// Whether there is nothing to do.
   var isEmpty: Bool {
-    if case .none = cancellation { requests.isEmpty && !isStopping } else { false }
+    guard case .none = cancellation else { return false }
+    return requests.isEmpty && withdrawn.isEmpty && !isStopping
   }
 
-  /// Adds to what is to be called off.
+  /// Adds attempts to begin; false if the thread is to end.
+  mutating func submit(_ new: [AttemptRequest]) -> Bool {
+    guard !isStopping else { return false }
+    requests.append(contentsOf: new)
+    return true
+  }
+
+  /// Calls off what was submitted up to now.
   mutating func cancel(_ serials: some Sequence<Serial>) {
+    let serials = Set(serials)
+    withdraw { serials.contains($0) }
     switch cancellation {
-    case .none: cancellation = .some(Set(serials))
+    case .none: cancellation = .some(serials)
     case .some(let before): cancellation = .some(before.union(serials))
     case .all: break
     }
   }
-}
 
-extension ForwarderInbox.Cancellation {
-  /// Whether the attempt is to be called off.
-  func contains(_ serial: Serial) -> Bool {
-    switch self {
-    case .none: false
-    case .some(let serials): serials.contains(serial)
-    case .all: true
-    }
+  /// Calls off all that was submitted up to now.
+  mutating func cancelAll() {
+    withdraw { _ in true }
+    cancellation = .all
+  }
+
+  /// Calls everything off, for good.
+  mutating func stop() {
+    cancelAll()
+    isStopping = true
+  }
+
+  private mutating func withdraw(_ isMeant: (Serial) -> Bool) {
+    withdrawn.append(contentsOf: requests.map(\.serial).filter(isMeant))
+    requests.removeAll { isMeant($0.serial) }
+  }
+
+  /// Empties the inbox, whose thread counts as awake from now on.
+  mutating func take() -> ForwarderInbox {
+    let taken = self
+    self = ForwarderInbox()
+    isStopping = taken.isStopping
+    return taken
   }
 }

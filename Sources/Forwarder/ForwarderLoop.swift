@@ -31,8 +31,9 @@ final class ForwarderLoop {
     while !isStopping {
       let inbox = shared.takeInbox()
       isStopping = inbox.isStopping
+      batch.cancelled.append(contentsOf: inbox.withdrawn)
       cancel(inbox.cancellation)
-      begin(inbox.requests, unless: inbox.cancellation)
+      begin(inbox.requests)
       if !running.isEmpty { shared.multi.perform() }
       collect()
       report()
@@ -58,18 +59,10 @@ final class ForwarderLoop {
     batch.cancelled.append(serial)
   }
 
-  private func begin(
-    _ requests: [AttemptRequest], unless cancellation: ForwarderInbox.Cancellation
-  ) {
+  private func begin(_ requests: [AttemptRequest]) {
     guard !requests.isEmpty else { return }
     let now = Now(wall: WallClock.now(), monotonic: MonotonicClock.now())
-    for request in requests {
-      if cancellation.contains(request.serial) {
-        batch.cancelled.append(request.serial)
-      } else {
-        begin(request, at: now)
-      }
-    }
+    for request in requests { begin(request, at: now) }
   }
 
   private func begin(_ request: AttemptRequest, at now: Now) {

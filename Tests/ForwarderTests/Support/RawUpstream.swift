@@ -1,0 +1,173 @@
+import EventLoop
+import Glibc
+import Synchronization
+
+/// An upstream that does with each connection exactly what a test says, well-behaved or not.
+///
+/// Plain blocking sockets, one thread a connection: what is under test shares no code with it.
+final class RawUpstream: Sendable {
+  let port: UInt16
+  private let listener: Int32
+  private let accepted = Atomic<Int>(0)
+
+  /// How many connections have been made.
+  var acceptCount: Int { accepted.load(ordering: .sequentiallyConsistent) }
+  var url: String { "http://127.0.0.1:\(port)" }
+
+  /// Listens on a free port of the loopback.
+  init(_ serve: @escaping @Sendable (RawConnection) -> Void) throws {
+    (listener, port) = try Self.listen(backlog: 256)
+    let listener = listener
+    let count: @Sendable () -> Void = { [weak self] in
+      self?.accepted.add(1, ordering: .sequentiallyConsistent)
+    }
+    _ = try Thread.spawn(name: "raw-upstream") {
+      while case let socket = accept(listener, nil, nil), socket >= 0 {
+        count()
+        _ = try? Thread.spawn(name: "raw-connection") {
+          let connection = RawConnection(socket)
+          serve(connection)
+          connection.close()
+        }
+      }
+    }
+  }
+
+  deinit {
+    shutdown(listener, Int32(SHUT_RDWR))
+    Glibc.close(listener)
+  }
+
+  /// A listening socket and its port.
+  static func listen(backlog: Int32) throws -> (socket: Int32, port: UInt16) {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, length) == 0 && Glibc.listen(listener, backlog) == 0
+          && getsockname(listener, $0, &length) == 0
+      }
+    }
+    guard isBound else { throw SystemError(code: errno, operation: "listen for a test") }
+    return (listener, UInt16(bigEndian: address.sin_port))
+  }
+}
+
+/// One connection to a ``RawUpstream``; used by its own thread alone.
+final class RawConnection {
+  private var socket: Int32
+  private var pending: [UInt8] = []
+
+  init(_ socket: Int32) {
+    self.socket = socket
+  }
+
+  /// The next request with its body; nil if the peer has closed.
+  func readRequest() -> RawRequest? {
+    guard var request = readHead() else { return nil }
+    let length = request.values("content-length").first.flatMap { Int($0) } ?? 0
+    guard fill(to: length) else { return nil }
+    request.body = Array(pending.prefix(length))
+    pending.removeFirst(length)
+    return request
+  }
+
+  /// The next request's header, with its body left unread.
+  func readHead() -> RawRequest? {
+    var count = 1
+    while true {
+      if let end = endOfHead() {
+        let head = Array(pending[..<end])
+        pending.removeFirst(end)
+        return RawRequest(head: head)
+      }
+      count = pending.count + 1
+      guard fill(to: count) else { return nil }
+    }
+  }
+
+  private func endOfHead() -> Int? {
+    guard pending.count >= 4 else { return nil }
+    for index in 3..<pending.count
+    where pending[index] == 10 && pending[(index - 3)...index].elementsEqual([13, 10, 13, 10]) {
+      return index + 1
+    }
+    return nil
+  }
+
+  private func fill(to count: Int) -> Bool {
+    var buffer = [UInt8](repeating: 0, count: 65536)
+    while pending.count < count {
+      let got = recv(socket, &buffer, buffer.count, 0)
+      guard got > 0 else { return false }
+      pending.append(contentsOf: buffer[..<got])
+    }
+    return true
+  }
+
+  /// Sends all; false if the peer is gone.
+  @discardableResult
+  func send(_ bytes: [UInt8]) -> Bool {
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes.withUnsafeBytes {
+        Glibc.send(
+          socket, $0.baseAddress.map { $0 + sent }, bytes.count - sent, Int32(MSG_NOSIGNAL)
+        )
+      }
+      guard count > 0 else { return false }
+      sent += count
+    }
+    return true
+  }
+
+  @discardableResult
+  func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+
+  /// Waits until the peer closes.
+  func waitForEnd() { while fill(to: pending.count + 1) { pending.removeAll() } }
+
+  func close() {
+    guard socket >= 0 else { return }
+    Glibc.close(socket)
+    socket = -1
+  }
+
+  /// Ends the connection with a reset.
+  func reset() {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(
+      socket, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    close()
+  }
+}
+
+/// A request as it came over the wire.
+struct RawRequest: Sendable {
+  /// Everything up to and with the empty line.
+  var head: [UInt8]
+  var body: [UInt8] = []
+
+  var text: String { String(decoding: head, as: UTF8.self) }
+  var line: String { String(text.prefix { $0 != "\r\n" }) }
+
+  /// The values of all fields of this name, which is in lower case.
+  func values(_ name: String) -> [String] {
+    text.split(separator: "\r\n").dropFirst().compactMap { field in
+      let parts = field.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, parts[0].lowercased() == name else { return nil }
+      return String(parts[1].drop { $0 == " " })
+    }
+  }
+}
+
+/// A list that several threads add to.
+final class Log<Element: Sendable>: Sendable {
+  private let entries = Mutex<[Element]>([])
+
+  func add(_ entry: Element) { entries.withLock { $0.append(entry) } }
+  var all: [Element] { entries.withLock { $0 } }
+}
