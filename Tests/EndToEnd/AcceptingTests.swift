@@ -210,7 +210,10 @@ extension EndToEnd {
         (#"{"client":"c","path":"/","notBefore":"soon"}"#, 422, "invalid-field", "/notBefore"),
         (#"{"client":"c","path":"/","onFailure":"x"}"#, 422, "invalid-field", "/onFailure"),
         (#"{"client":"c","path":"/","bodyBase64":"*"}"#, 422, "invalid-field", "/bodyBase64"),
-        (#"{"client":"c","path":"/","headers":{"Host":"x"}}"#, 422, "invalid-field", "/headers/Host"),
+        (
+          #"{"client":"c","path":"/","headers":{"Host":"x"}}"#, 422, "invalid-field",
+          "/headers/Host"
+        ),
         (#"{"client":"c","path":"/","upstream":"x"}"#, 422, "unknown-upstream", "/upstream"),
       ] as [(String, Int, String, String?)])
     func refused(json: String, status: Int, problem: String, field: String?) async throws {

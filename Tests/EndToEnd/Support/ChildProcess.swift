@@ -60,8 +60,10 @@ final class ChildProcess: Sendable {
     if state.read(\.ending) == nil { Glibc.kill(number, SIGKILL) }
   }
 
-  /// Two connected descriptors that no other child inherits. Swift does not see `pipe2`, and a
-  /// descriptor marked only after `pipe` could be inherited in between.
+  /// Two connected descriptors that no other child inherits.
+  ///
+  /// Swift does not see `pipe2`, and a descriptor that is marked only after `pipe` could be
+  /// inherited in between.
   private static func pipe() throws -> (Int32, Int32) {
     var ends: [Int32] = [0, 0]
     let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -79,7 +81,8 @@ final class ChildProcess: Sendable {
     return body(copies + [nil])
   }
 
-  private func drain(_ descriptor: Int32, into part: any WritableKeyPath<State, String> & Sendable) {
+  private func drain(_ descriptor: Int32, into part: any WritableKeyPath<State, String> & Sendable)
+  {
     let state = state
     Thread.detachNewThread {
       var chunk = [UInt8](repeating: 0, count: 65536)

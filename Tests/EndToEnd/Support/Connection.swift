@@ -19,8 +19,8 @@ struct ConnectionEnded: Error {
 ///
 /// Plain system calls instead of the relay's own sockets and parser: a mistake there must not hide
 /// itself here.
+// Sound: one thread at a time reads and writes; closing is guarded by the lock of `isOpen`.
 final class Connection: @unchecked Sendable {
-  // Sound: one thread at a time reads and writes; `close` is guarded by `isOpen`'s lock.
   private var buffer: [UInt8] = []
   private let descriptor: Int32
   private let isOpen = Monitor(true)
@@ -32,7 +32,8 @@ final class Connection: @unchecked Sendable {
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     var one: Int32 = 1
-    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+    setsockopt(
+      descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
   }
 
   /// Connects to a port of this machine.

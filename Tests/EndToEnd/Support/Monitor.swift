@@ -7,8 +7,8 @@ struct TimeLimitExceeded: Error, CustomStringConvertible {
 }
 
 /// A value that threads change, and that a test waits for.
+// Sound: `state` is touched only while `condition` is locked.
 final class Monitor<State>: @unchecked Sendable {
-  // Sound: `state` is touched only while `condition` is locked.
   private var state: State
   private let condition = NSCondition()
 

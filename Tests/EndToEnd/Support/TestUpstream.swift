@@ -123,6 +123,7 @@ final class TestUpstream: Sendable {
   private func acceptOnThread(_ listener: Int32) {
     // The thread holds the parts and not the upstream, so that dropping the upstream ends it.
     let (state, behave) = (state, behave)
+    let stops = state.read(\.stops)
     Thread.detachNewThread {
       while true {
         let descriptor = Glibc.accept(listener, nil, nil)
@@ -130,7 +131,13 @@ final class TestUpstream: Sendable {
         guard descriptor >= 0 else { break }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         let connection = Connection(descriptor: descriptor, seconds: 120)
-        state.change { $0.connections[ObjectIdentifier(connection)] = connection }
+        let isListening = state.change { state in
+          // Accepted while it went away: `stop` has not seen this one.
+          guard state.stops == stops else { return false }
+          state.connections[ObjectIdentifier(connection)] = connection
+          return true
+        }
+        guard isListening else { continue }
         Thread.detachNewThread { Self.serve(connection, state, behave) }
       }
       Glibc.close(listener)
