@@ -6,7 +6,7 @@ package struct HTTPResponse: Sendable {
   /// The status, 200 to 599.
   package var status: Int
   /// The fields.
-  package var headers: HeaderBlock
+  package var headers: ResponseFields
   /// The body; left out where the request was HEAD, or the status is 204 or 304.
   package var body: ResponseBody
   /// Whether to close the connection after this answer.
@@ -14,7 +14,7 @@ package struct HTTPResponse: Sendable {
 
   /// An answer.
   package init(
-    status: Int, headers: HeaderBlock = HeaderBlock(), body: ResponseBody = .empty
+    status: Int, headers: ResponseFields = ResponseFields(), body: ResponseBody = .empty
   ) {
     self.status = status
     self.headers = headers
@@ -44,14 +44,17 @@ package enum ResponseBody: Sendable {
 /// Kept as bytes in wire form, so that building a block is appending to one array. Fields that
 /// belong to the connection (`Connection`, `Content-Length`, `Keep-Alive`, `Trailer`,
 /// `Transfer-Encoding`, `Upgrade`) are not taken: the server alone frames its answers.
-package struct HeaderBlock: Sendable {
+package struct ResponseFields: Sendable {
   /// `Name: value` lines, each ended by CRLF.
-  package private(set) var bytes: [UInt8] = []
+  package private(set) var bytes: [UInt8]
   /// Whether a `Date` was added, so that the server need not.
-  package private(set) var hasDate = false
+  package private(set) var hasDate: Bool
 
   /// No fields.
-  package init() {}
+  package init() {
+    bytes = []
+    hasDate = false
+  }
 
   /// Adds a field.
   package mutating func add(_ name: StaticString, _ value: String) {

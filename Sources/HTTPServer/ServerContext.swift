@@ -60,7 +60,7 @@ final class LoopContext: Sendable {
     dateLine.withLock { line in
       if now >= line.validUntil {
         let wall = WallClock.now()
-        line.bytes = Array("Date: \(HTTPDate.text(wall))\r\n".utf8)
+        line.bytes = Array("Date: \(HTTPDate.format(wall))\r\n".utf8)
         let leftMs = 1000 - wall.millisecondsSinceEpoch % 1000
         line.validUntil = now.adding(milliseconds: leftMs)
       }
