@@ -3,4 +3,28 @@
 
 #include <sqlite3.h>
 
+// SQLITE_STATIC and SQLITE_TRANSIENT are casts of 0 and -1 to a function pointer, which Swift does
+// not import. Empty bytes are bound as such: a null pointer would be bound as NULL.
+
+/// Binds bytes that SQLite copies before it returns.
+static inline int waystation_bind_blob_copied(
+  sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
+  if (count == 0) return sqlite3_bind_zeroblob(statement, index, 0);
+  return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);
+}
+
+/// Binds bytes that must stay where they are until the statement has been reset and rebound.
+static inline int waystation_bind_blob_borrowed(
+  sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
+  if (count == 0) return sqlite3_bind_zeroblob(statement, index, 0);
+  return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_STATIC);
+}
+
+/// Binds UTF-8 text that SQLite copies before it returns.
+static inline int waystation_bind_text_copied(
+  sqlite3_stmt *statement, int index, const char *text, sqlite3_uint64 count) {
+  return sqlite3_bind_text64(
+    statement, index, count == 0 ? "" : text, count, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
 #endif

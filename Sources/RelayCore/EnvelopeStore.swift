@@ -130,8 +130,9 @@ package enum AppendResult: Sendable, Equatable {
   case accepted(id: EnvelopeID, state: EnvelopeState, position: Int)
   /// The same key with the same content was stored before, and is this one.
   case duplicate(id: EnvelopeID, state: EnvelopeState)
-  /// The same key was stored before with other content.
-  case keyConflict(id: EnvelopeID)
+  /// The same key was stored before with other content: in the envelope of this id, or, if that is
+  /// nil, earlier in the same atomic batch, of which nothing was stored.
+  case keyConflict(id: EnvelopeID?)
   /// The lane has taken this sequence number, or a later one, before.
   case sequencePassed(last: Int64)
   /// Not stored, since another one of an atomic batch could not be taken.

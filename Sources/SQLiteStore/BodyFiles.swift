@@ -1,0 +1,73 @@
+import EventLoop
+import Glibc
+import RelayCore
+
+/// The folder of bodies that are too large for the database, and the thread that touches it.
+final class BodyFiles: Sendable {
+  /// Work for the thread.
+  let jobs = WorkQueue<@Sendable () -> Void>()
+  /// Where the files are.
+  let folder: String
+
+  /// Keeps bodies in `folder`, which is there already.
+  init(folder: String) { self.folder = folder }
+
+  /// The name under which the database knows a file.
+  static func name(of file: StoredBodyFile) -> String {
+    file.path.lastIndex(of: "/").map { String(file.path[file.path.index(after: $0)...]) }
+      ?? file.path
+  }
+
+  /// A path that nobody has used: 128 random bits.
+  func freshPath() -> String {
+    var random = SystemRandomNumberGenerator()
+    let words = [random.next(), random.next()].map { word in
+      let digits = String(word, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+    return "\(folder)/\(words.joined())"
+  }
+
+  /// Deletes files that nothing refers to any more.
+  ///
+  /// What a crash leaves behind is found by ``sweep(keeping:)`` at the next start.
+  func delete(_ names: [String]) {
+    guard !names.isEmpty else { return }
+    let folder = folder
+    _ = jobs.push { for name in names { unlink("\(folder)/\(name)") } }
+  }
+
+  /// Deletes files that the database does not refer to.
+  ///
+  /// They are bodies whose envelope was never accepted, and ones whose deletion a crash has cut
+  /// off. Called before anything is written.
+  func sweep(database: String) throws(StoreError) {
+    let connection = try Connection(path: database, access: .readOnly)
+    let known = try Statement("SELECT 1 FROM body_file WHERE name = ?", on: connection)
+    for name in try fileNames() {
+      known.bind(1, name)
+      if try known.step() {
+        known.reset()
+      } else {
+        unlink("\(folder)/\(name)")
+      }
+    }
+  }
+
+  private func fileNames() throws(StoreError) -> [String] {
+    guard let directory = opendir(folder) else {
+      throw StoreError(errno: errno, operation: "list", subject: folder)
+    }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(
+          to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)
+        ) { String(cString: $0) }
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+    return names
+  }
+}

@@ -1,0 +1,77 @@
+import CSQLite
+import RelayCore
+
+/// One connection to the database file, used by one thread at a time (`SQLITE_OPEN_NOMUTEX`).
+///
+/// "Multi-thread. In this mode, SQLite can be safely used by multiple threads provided that no
+/// single database connection nor any object derived from database connection, such as a prepared
+/// statement, is used in two or more threads at the same time."
+/// (<https://www.sqlite.org/threadsafe.html>)
+struct Connection: ~Copyable {
+  /// What the connection may do.
+  enum Access { case create, readWrite, readOnly }
+
+  /// SQLite's own handle.
+  let handle: OpaquePointer
+
+  /// Opens the file.
+  init(path: String, access: Access) throws(StoreError) {
+    let flags: Int32 =
+      switch access {
+      case .create: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      case .readWrite: SQLITE_OPEN_READWRITE
+      case .readOnly: SQLITE_OPEN_READONLY
+      }
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX, nil)
+    guard code == SQLITE_OK, let opened else {
+      let error = StoreError(code: code, operation: "open", handle: opened)
+      sqlite3_close_v2(opened)
+      throw error
+    }
+    sqlite3_extended_result_codes(opened, 1)
+    // Only checkpoints ever meet a lock: the folder has one owner, and the owner one writer.
+    sqlite3_busy_timeout(opened, StoreTuning.busyTimeoutMs)
+    handle = opened
+  }
+
+  // close_v2, since statements that are kept beside the connection may be finalized after it.
+  deinit { sqlite3_close_v2(handle) }
+
+  /// Runs one or more statements that return nothing of interest.
+  func execute(_ sql: String) throws(StoreError) {
+    let code = sqlite3_exec(handle, sql, nil, nil, nil)
+    guard code == SQLITE_OK else {
+      let verb = sql.prefix { $0 != " " }.lowercased()
+      throw StoreError(code: code, operation: verb, handle: handle)
+    }
+  }
+
+  /// The first column of the first row, as a number; 0 if there is no row.
+  func number(_ sql: String) throws(StoreError) -> Int64 {
+    let statement = try Statement(sql, on: self)
+    guard try statement.step() else { return 0 }
+    return statement.int(0)
+  }
+
+  /// Whether a transaction is open.
+  ///
+  /// After some errors SQLite has already rolled back by itself.
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// Rolls back, if there is anything to.
+  func rollBackIfOpen() {
+    if isInTransaction { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+  }
+
+  /// Copies what the log holds into the database file, as far as nobody is in the way.
+  ///
+  /// - Returns: Whether all of the log has been copied.
+  @discardableResult
+  func checkpoint(_ mode: Int32 = SQLITE_CHECKPOINT_PASSIVE) -> Bool {
+    var frames: Int32 = 0
+    var copied: Int32 = 0
+    let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, &frames, &copied)
+    return code == SQLITE_OK && frames == copied
+  }
+}

@@ -1,0 +1,88 @@
+import EventLoop
+import Glibc
+import RelayCore
+
+/// The folder that holds everything, owned by one process at a time.
+struct DataFolder: ~Copyable {
+  /// Where it is.
+  let path: String
+  private let lock: FileDescriptor
+
+  /// The database file.
+  var database: String { Self.database(in: path) }
+  /// The folder of the bodies that are too large for the database.
+  var bodies: String { path + "/bodies" }
+
+  /// The database file of the store in `folder`.
+  static func database(in folder: String) -> String { folder + "/waystation.sqlite3" }
+
+  /// Creates the folder where it is missing, and takes its lock.
+  ///
+  /// - Throws: ``StoreError/Kind/inUse`` with the owner's process number.
+  static func claim(_ path: String) throws(StoreError) -> DataFolder {
+    try createFolder(path)
+    let lock = try takeLock(path + "/lock", folder: path)
+    try createFolder(path + "/bodies")
+    return DataFolder(path: path, lock: lock)
+  }
+
+  private init(path: String, lock: consuming FileDescriptor) {
+    self.path = path
+    self.lock = lock
+  }
+
+  private static func createFolder(_ path: String) throws(StoreError) {
+    if mkdir(path, 0o700) == 0 {
+      let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+      return try sync(folder: parent.isEmpty ? "/" : parent)
+    }
+    guard errno == EEXIST else {
+      throw StoreError(errno: errno, operation: "create", subject: path)
+    }
+  }
+
+  /// The lock belongs to the open file (flock(2)), so the kernel lets go of it however the process
+  /// ends, and a second open of the same folder in one process is refused as well.
+  private static func takeLock(_ path: String, folder: String) throws(StoreError) -> FileDescriptor
+  {
+    let number = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard number >= 0 else { throw StoreError(errno: errno, operation: "open", subject: path) }
+    let file = FileDescriptor(adopting: number)
+    guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
+      guard errno == EWOULDBLOCK else {
+        throw StoreError(errno: errno, operation: "lock", subject: path)
+      }
+      let owner = contents(of: number)
+      throw StoreError(
+        kind: .inUse, operation: "open", subject: folder,
+        detail: "it is in use by process \(owner.isEmpty ? "(unknown)" : owner). Stop that one "
+          + "first, or choose another data folder.")
+    }
+    let text = "\(getpid())\n"
+    guard ftruncate(number, 0) == 0, pwrite(number, text, text.utf8.count, 0) == text.utf8.count
+    else { throw StoreError(errno: errno, operation: "write", subject: path) }
+    return file
+  }
+
+  private static func contents(of number: Int32) -> String {
+    var buffer = [UInt8](repeating: 0, count: 32)
+    let count = pread(number, &buffer, buffer.count, 0)
+    return String(decoding: buffer.prefix(max(0, count)).prefix { $0 > 0x20 }, as: UTF8.self)
+  }
+
+  /// Makes the folder's own entries durable: a file that was synced is lost with its name.
+  static func sync(folder: String) throws(StoreError) {
+    let number = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard number >= 0 else { throw StoreError(errno: errno, operation: "open", subject: folder) }
+    let file = FileDescriptor(adopting: number)
+    guard fsync(file.number) == 0 else {
+      throw StoreError(errno: errno, operation: "sync", subject: folder)
+    }
+  }
+
+  /// The size of a file in bytes; 0 if it is not there.
+  static func size(ofFile path: String) -> Int64 {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+  }
+}

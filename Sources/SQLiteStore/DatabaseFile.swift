@@ -1,0 +1,121 @@
+import CSQLite
+import EventLoop
+import Glibc
+import RelayCore
+
+/// Opening the database file: whose it is, which version, and the settings of each connection.
+enum DatabaseFile {
+  /// Marks the file as Waystation's (`PRAGMA application_id`): "WAYS".
+  static let applicationID: Int64 = 0x5741_5953
+  private static let magic = Array("SQLite format 3\0".utf8)
+
+  /// Creates the file or brings it to the latest version, and leaves it in WAL mode.
+  ///
+  /// - Throws: ``StoreError/Kind/corrupt`` for a file that is no store of ours, and
+  ///   ``StoreError/Kind/newerSchema`` for one of a newer version; neither is changed.
+  static func prepare(
+    path: String, pageBytes: Int, migrations: [Migration] = Migration.all
+  ) throws(StoreError) {
+    try refuseForeign(path)
+    let connection = try Connection(path: path, access: .create)
+    let isNew = try connection.number("PRAGMA page_count") == 0
+    if isNew {
+      try connection.execute(
+        "PRAGMA page_size = \(pageBytes); PRAGMA auto_vacuum = INCREMENTAL")
+    }
+    // Before WAL mode, so that the marks stand in the file itself and not in its log.
+    try migrate(connection, isNew: isNew, migrations: migrations)
+    guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
+      throw StoreError(
+        kind: .other, operation: "open", subject: path,
+        detail: "the file system has no shared memory for a write-ahead log. Choose a local disk.")
+    }
+  }
+
+  /// Settings that a connection forgets when it is closed.
+  static func configure(
+    _ connection: borrowing Connection, cacheKiB: Int
+  ) throws(StoreError) {
+    try connection.execute(
+      """
+      PRAGMA synchronous = FULL;
+      PRAGMA cache_size = -\(cacheKiB);
+      PRAGMA mmap_size = 0;
+      PRAGMA temp_store = MEMORY;
+      PRAGMA trusted_schema = OFF;
+      PRAGMA wal_autocheckpoint = 0;
+      PRAGMA journal_size_limit = \(StoreTuning.logBytesKept);
+      """)
+  }
+
+  private static func migrate(
+    _ connection: borrowing Connection, isNew: Bool, migrations: [Migration]
+  ) throws(StoreError) {
+    let version = try connection.number("PRAGMA user_version")
+    let latest = migrations.last?.version ?? 0
+    guard version <= latest else {
+      throw StoreError(
+        kind: .newerSchema, operation: "open", subject: connection.path,
+        detail: "a newer Waystation wrote it (schema \(version); this one knows up to \(latest)). "
+          + "Start that version, or give this one another data folder. Nothing was changed.")
+    }
+    if !isNew {
+      guard try connection.number("PRAGMA application_id") == applicationID else {
+        throw foreign(connection.path)
+      }
+    }
+    for migration in migrations where migration.version > version {
+      try connection.execute("BEGIN IMMEDIATE")
+      try connection.execute(migration.sql)
+      try connection.execute(
+        """
+        PRAGMA application_id = \(applicationID);
+        PRAGMA user_version = \(migration.version);
+        COMMIT
+        """)
+    }
+  }
+
+  /// Looks at the file's first bytes before SQLite opens it, which might already change something.
+  private static func refuseForeign(_ path: String) throws(StoreError) {
+    let number = open(path, O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else {
+      guard errno == ENOENT else {
+        throw StoreError(errno: errno, operation: "open", subject: path)
+      }
+      return
+    }
+    let file = FileDescriptor(adopting: number)
+    var header = [UInt8](repeating: 0, count: 100)
+    let count = pread(file.number, &header, header.count, 0)
+    guard count >= 0 else { throw StoreError(errno: errno, operation: "read", subject: path) }
+    // Empty, or half made by a process that was killed: SQLite rolls that back from its journal.
+    if count == 0 || access(path + "-journal", F_OK) == 0 { return }
+    guard count == header.count, header.starts(with: magic) else {
+      throw StoreError(
+        kind: .corrupt, operation: "open", subject: path,
+        detail: "it is no SQLite database. \(StoreError.corruptAdvice)")
+    }
+    // The database header: application id at offset 68 (https://www.sqlite.org/fileformat.html).
+    let mark = header[68..<72].reduce(Int64(0)) { $0 << 8 | Int64($1) }
+    guard mark == applicationID else { throw foreign(path) }
+  }
+
+  private static func foreign(_ path: String) -> StoreError {
+    StoreError(
+      kind: .corrupt, operation: "open", subject: path,
+      detail: "it is a SQLite database of another program. Nothing was changed. Choose another "
+        + "data folder.")
+  }
+}
+
+extension Connection {
+  /// The first column of the first row as text; nil if there is none.
+  func text(_ sql: String) throws(StoreError) -> String? {
+    let statement = try Statement(sql, on: self)
+    return try statement.step() ? statement.text(0) : nil
+  }
+
+  /// The path of the file.
+  var path: String { sqlite3_db_filename(handle, nil).map { String(cString: $0) } ?? "" }
+}

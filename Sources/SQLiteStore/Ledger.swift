@@ -1,0 +1,82 @@
+import RelayCore
+
+/// The one row of counts, as it stands in the transaction under way.
+struct Ledger: Equatable {
+  /// The greatest serial ever given out.
+  ///
+  /// Kept apart from the rows, which may be deleted.
+  var lastSerial: Serial = 0
+  /// When the last envelope was accepted; the next one's id never goes back behind it.
+  var lastAcceptedAt: Int64 = 0
+  /// Waiting envelopes by ``Standing``'s code.
+  var standing: InlineArray<3, Int64> = [0, 0, 0]
+  /// Ended envelopes by their state's code less one.
+  var ended: InlineArray<4, Int64> = [0, 0, 0, 0]
+  /// Bytes of bodies, headers and targets.
+  var contentBytes: Int64 = 0
+  /// Those of them that are in files of their own.
+  var fileBytes: Int64 = 0
+
+  static func == (left: Ledger, right: Ledger) -> Bool {
+    left.lastSerial == right.lastSerial && left.lastAcceptedAt == right.lastAcceptedAt
+      && left.contentBytes == right.contentBytes && left.fileBytes == right.fileBytes
+      && left.standing.indices.allSatisfy { left.standing[$0] == right.standing[$0] }
+      && left.ended.indices.allSatisfy { left.ended[$0] == right.ended[$0] }
+  }
+
+  /// Changes the count of a standing.
+  mutating func add(_ difference: Int64, standing place: Standing) {
+    standing[Int(place.rawValue)] += difference
+  }
+
+  /// Changes the count of an end.
+  mutating func add(_ difference: Int64, endCode: Int64) {
+    ended[Int(endCode - 1)] += difference
+  }
+
+  /// The counts by state.
+  var envelopes: [EnvelopeState: Int64] {
+    var counts: [EnvelopeState: Int64] = [:]
+    for place in Standing.allCases { counts[place.state] = standing[Int(place.rawValue)] }
+    for (index, state) in EnvelopeState.ends.enumerated() { counts[state] = ended[index] }
+    return counts
+  }
+}
+
+extension Ledger {
+  /// The columns in the order that ``init(reading:)`` and ``write(to:)`` use.
+  static let selection = """
+    SELECT last_serial, last_accepted_at, queued, held, blocked, delivered, failed, expired, \
+    cancelled, content_bytes, file_bytes FROM ledger WHERE number = 1
+    """
+
+  /// The statement that ``write(to:)`` runs.
+  static let update = """
+    UPDATE ledger SET last_serial = ?, last_accepted_at = ?, queued = ?, held = ?, blocked = ?, \
+    delivered = ?, failed = ?, expired = ?, cancelled = ?, content_bytes = ?, file_bytes = ? \
+    WHERE number = 1
+    """
+
+  /// Reads the row.
+  init(reading connection: borrowing Connection) throws(StoreError) {
+    let statement = try Statement(Self.selection, on: connection)
+    guard try statement.step() else { throw .senseless("no ledger") }
+    lastSerial = statement.int(0)
+    lastAcceptedAt = statement.int(1)
+    for index in 0..<3 { standing[index] = statement.int(Int32(2 + index)) }
+    for index in 0..<4 { ended[index] = statement.int(Int32(5 + index)) }
+    contentBytes = statement.int(9)
+    fileBytes = statement.int(10)
+  }
+
+  /// Writes the row.
+  func write(to statement: borrowing Statement) throws(StoreError) {
+    statement.bind(1, lastSerial)
+    statement.bind(2, lastAcceptedAt)
+    for index in 0..<3 { statement.bind(Int32(3 + index), standing[index]) }
+    for index in 0..<4 { statement.bind(Int32(6 + index), ended[index]) }
+    statement.bind(10, contentBytes)
+    statement.bind(11, fileBytes)
+    try statement.run()
+  }
+}

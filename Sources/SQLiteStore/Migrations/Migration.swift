@@ -1,0 +1,15 @@
+/// One step from a schema version to the next.
+///
+/// Steps are only ever appended: what has been released is never changed.
+struct Migration {
+  /// The version that the step leads to: `PRAGMA user_version`.
+  let version: Int64
+  /// What it does, in one transaction with the new version number.
+  let sql: String
+
+  /// All steps, from an empty file on.
+  static let all = [migration0001]
+
+  /// The version that this program reads and writes.
+  static var latest: Int64 { all.last?.version ?? 0 }
+}

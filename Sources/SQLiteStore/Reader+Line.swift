@@ -1,0 +1,69 @@
+import RelayCore
+
+extension Reader {
+  /// A stretch of the line, behind `serial`.
+  func line(after serial: Serial, countMax: Int) throws(StoreError) -> LinePage {
+    try snapshot { () throws(StoreError) -> LinePage in
+      var entries: [LineEntry] = []
+      entries.reserveCapacity(min(countMax, 4096))
+      sql.line.bind(1, serial)
+      sql.line.bind(2, Int64(countMax))
+      while try sql.line.step() { entries.append(try lineEntry()) }
+      if entries.count == countMax, let last = entries.last {
+        return LinePage(entries: entries, scannedThrough: last.serial, hasMore: true)
+      }
+      return LinePage(
+        entries: entries, scannedThrough: max(serial, try lastSerial()), hasMore: false)
+    }
+  }
+
+  private func lineEntry() throws(StoreError) -> LineEntry {
+    LineEntry(
+      serial: sql.line.int(0), client: ClientNumber(rawValue: sql.line.int(1)),
+      lane: LaneNumber(rawValue: sql.line.int(2)),
+      upstream: UpstreamNumber(rawValue: Int32(truncatingIfNeeded: sql.line.int(3))),
+      acceptedAt: WallTime(millisecondsSinceEpoch: sql.line.int(4)),
+      expiresAt: WallTime(millisecondsSinceEpoch: sql.line.int(5)),
+      standing: try Standing(code: sql.line.int(6)),
+      onFailure: FailurePolicy(code: sql.line.int(7)), dueAt: WallTime(sql.line.optionalInt(9)),
+      attempts: Int32(truncatingIfNeeded: sql.line.int(8)))
+  }
+
+  private func lastSerial() throws(StoreError) -> Serial {
+    guard try sql.lastSerial.step() else { throw .senseless("no ledger") }
+    defer { sql.lastSerial.reset() }
+    return sql.lastSerial.int(0)
+  }
+
+  /// What attempts need of these envelopes; ones that do not wait are left out.
+  func load(_ serials: [Serial]) throws(StoreError) -> [DeliverableEnvelope] {
+    try snapshot { () throws(StoreError) -> [DeliverableEnvelope] in
+      var result: [DeliverableEnvelope] = []
+      result.reserveCapacity(serials.count)
+      for serial in serials {
+        sql.load.bind(1, serial)
+        guard try sql.load.step() else { continue }
+        defer { sql.load.reset() }
+        let body: EnvelopeBody =
+          sql.load.isNull(6) ? .file(try bodyFile(of: serial)) : .inline(sql.load.bytes(6))
+        let content = EnvelopeContent(
+          method: sql.load.text(3) ?? "", target: sql.load.bytes(4),
+          headers: try HeaderBlock(trusted: sql.load.bytes(5)), body: body)
+        result.append(
+          DeliverableEnvelope(
+            serial: serial, id: try EnvelopeID(stored: sql.load.bytes(0)),
+            client: sql.load.text(1) ?? "", key: sql.load.text(2), content: content))
+      }
+      return result
+    }
+  }
+
+  /// The file that holds an envelope's body.
+  func bodyFile(of serial: Serial) throws(StoreError) -> StoredBodyFile {
+    sql.bodyFile.bind(1, serial)
+    guard try sql.bodyFile.step() else { throw .senseless("an envelope without a body") }
+    defer { sql.bodyFile.reset() }
+    let name = sql.bodyFile.text(0) ?? ""
+    return StoredBodyFile(path: "\(bodyFolder)/\(name)", byteCount: sql.bodyFile.int(1))
+  }
+}

@@ -1,0 +1,118 @@
+import RelayCore
+
+/// A connection for reading, confined to one thread.
+final class Reader {
+  let connection: Connection
+  let sql: ReaderStatements
+  let bodyFolder: String
+
+  /// Opens a read-only connection to a prepared file.
+  init(database: String, bodyFolder: String) throws(StoreError) {
+    connection = try Connection(path: database, access: .readOnly)
+    try DatabaseFile.configure(connection, cacheKiB: StoreTuning.readerCacheKiB)
+    sql = try ReaderStatements(on: connection)
+    self.bodyFolder = bodyFolder
+  }
+
+  /// Reads several things as of one moment.
+  func snapshot<Result>(
+    _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try sql.begin.run()
+    do throws(StoreError) {
+      let result = try body()
+      try sql.commit.run()
+      return result
+    } catch {
+      connection.rollBackIfOpen()
+      throw error
+    }
+  }
+}
+
+/// What readers ask the database, prepared once.
+final class ReaderStatements {
+  let begin: Statement
+  let commit: Statement
+  let line: Statement
+  let lastSerial: Statement
+  let load: Statement
+  let bodyFile: Statement
+  let identity: Statement
+  let envelope: Statement
+  let place: Statement
+  let end: Statement
+  let attempts: Statement
+  let responseStatus: Statement
+  let response: Statement
+  let findClient: Statement
+  let findKey: Statement
+  let lanes: Statement
+  let endedLog: Statement
+  let clientName: Statement
+  let laneName: Statement
+  let upstreams: Statement
+
+  init(on connection: borrowing Connection) throws(StoreError) {
+    begin = try Statement("BEGIN", on: connection)
+    commit = try Statement("COMMIT", on: connection)
+    line = try Statement(
+      """
+      SELECT serial, client, lane, upstream, accepted_at, expires_at, standing, on_failure, \
+      attempts, due_at FROM line WHERE serial > ? ORDER BY serial LIMIT ?
+      """, on: connection)
+    lastSerial = try Statement(
+      "SELECT last_serial FROM ledger WHERE number = 1", on: connection)
+    load = try Statement(
+      """
+      SELECT e.id, c.name, e.key, e.method, e.target, e.headers, e.body FROM line AS l \
+      JOIN envelope AS e ON e.serial = l.serial JOIN client AS c ON c.number = e.client \
+      WHERE l.serial = ?
+      """, on: connection)
+    bodyFile = try Statement("SELECT name, bytes FROM body_file WHERE serial = ?", on: connection)
+    identity = try Statement("SELECT id FROM envelope WHERE serial = ?", on: connection)
+    envelope = try Statement(
+      """
+      SELECT e.id, c.name, l.name, u.name, e.key, e.fingerprint, e.sequence, e.tag, e.hold, \
+      e.not_before, e.expires_at, e.on_failure, e.method, e.target, e.headers, e.body, e.lane \
+      FROM envelope AS e JOIN client AS c ON c.number = e.client \
+      JOIN lane AS l ON l.number = e.lane JOIN upstream AS u ON u.number = e.upstream \
+      WHERE e.serial = ?
+      """, on: connection)
+    place = try Statement(
+      "SELECT standing, due_at, attempts, reason FROM line WHERE serial = ?", on: connection)
+    end = try Statement(
+      """
+      SELECT state, ended_at, attempts, reason, attempt_number, attempt_started_at, \
+      attempt_duration_ms, attempt_outcome, attempt_status, attempt_error \
+      FROM ended WHERE serial = ?
+      """, on: connection)
+    attempts = try Statement(
+      """
+      SELECT number, started_at, duration_ms, outcome, status, error FROM attempt \
+      WHERE serial = ? ORDER BY number
+      """, on: connection)
+    responseStatus = try Statement("SELECT status FROM response WHERE serial = ?", on: connection)
+    response = try Statement(
+      "SELECT status, is_truncated, headers, body FROM response WHERE serial = ?", on: connection)
+    findClient = try Statement("SELECT number FROM client WHERE name = ?", on: connection)
+    findKey = try Statement(
+      """
+      SELECT e.id FROM client AS c JOIN key_index AS k ON k.client = c.number AND k.key = ? \
+      JOIN envelope AS e ON e.serial = k.serial WHERE c.name = ?
+      """, on: connection)
+    lanes = try Statement(
+      """
+      SELECT number, name, last_sequence, delivered, failed, expired, cancelled FROM lane \
+      WHERE client = ? ORDER BY number LIMIT ?
+      """, on: connection)
+    endedLog = try Statement("SELECT entries FROM ended_log", on: connection)
+    clientName = try Statement("SELECT name FROM client WHERE number = ?", on: connection)
+    laneName = try Statement(
+      """
+      SELECT c.name, l.name FROM lane AS l JOIN client AS c ON c.number = l.client \
+      WHERE l.number = ?
+      """, on: connection)
+    upstreams = try Statement("SELECT number, name FROM upstream", on: connection)
+  }
+}

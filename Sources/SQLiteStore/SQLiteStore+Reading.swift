@@ -1,0 +1,96 @@
+import RelayCore
+import Synchronization
+
+extension SQLiteStore {
+  package func upstreamNames() async throws(StoreError) -> [UpstreamNumber: String] {
+    try await read { reader throws(StoreError) in try reader.upstreamNames() }
+  }
+
+  package func line(
+    after serial: Serial, countMax: Int
+  ) async throws(StoreError) -> LinePage {
+    try await read(on: lineReads) { reader throws(StoreError) in
+      try reader.line(after: serial, countMax: countMax)
+    }
+  }
+
+  package func load(_ serials: [Serial]) async throws(StoreError) -> [DeliverableEnvelope] {
+    try await read(on: lineReads) { reader throws(StoreError) in try reader.load(serials) }
+  }
+
+  package func envelope(_ id: EnvelopeID) async throws(StoreError) -> EnvelopeRecord? {
+    try await read { reader throws(StoreError) in try reader.envelope(id) }
+  }
+
+  package func envelope(
+    client: String, key: String
+  ) async throws(StoreError) -> EnvelopeID? {
+    try await read { reader throws(StoreError) in try reader.envelope(client: client, key: key) }
+  }
+
+  package func response(_ id: EnvelopeID) async throws(StoreError) -> UpstreamResponse? {
+    try await read { reader throws(StoreError) in try reader.response(id) }
+  }
+
+  package func client(_ name: String) async throws(StoreError) -> ClientRecord? {
+    try await read { reader throws(StoreError) in try reader.client(name) }
+  }
+
+  package func clientNames(
+    _ numbers: [ClientNumber]
+  ) async throws(StoreError) -> [ClientNumber: String] {
+    try await read { reader throws(StoreError) in try reader.clientNames(numbers) }
+  }
+
+  package func laneNames(
+    _ numbers: [LaneNumber]
+  ) async throws(StoreError) -> [LaneNumber: LaneName] {
+    try await read { reader throws(StoreError) in try reader.laneNames(numbers) }
+  }
+
+  package func statistics() -> StoreStatistics {
+    let (ledger, trouble) = shared.figures.withLock { ($0.ledger, $0.trouble) }
+    let fileBytes =
+      DataFolder.size(ofFile: database) + DataFolder.size(ofFile: database + "-wal")
+      + ledger.fileBytes
+    return StoreStatistics(
+      envelopes: ledger.envelopes, contentBytes: ledger.contentBytes, fileBytes: fileBytes,
+      trouble: trouble)
+  }
+
+  package func expiredEntries(
+    at now: WallTime, countMax: Int
+  ) async throws(StoreError) -> ExpiryPage {
+    let walk = expiryWalk.withLock { $0 }
+    let page = try await read { reader throws(StoreError) in
+      try reader.line(after: walk.cursor, countMax: countMax)
+    }
+    let expired = page.entries.filter { $0.expiresAt <= now }
+    let pending = page.entries.lazy.map(\.expiresAt).filter { $0 > now }.min()
+    let earliest = [walk.nextDeadline, pending].compactMap { $0 }.min()
+    expiryWalk.withLock { next in
+      next =
+        page.hasMore
+        ? ExpiryWalk(cursor: page.scannedThrough, nextDeadline: earliest) : ExpiryWalk()
+    }
+    return ExpiryPage(
+      expired: expired, isRoundDone: !page.hasMore,
+      nextDeadline: page.hasMore ? nil : earliest)
+  }
+
+  /// Has a reading thread do something; on which one is up to `queue`.
+  private func read<Value: Sendable>(
+    on queue: WorkQueue<ReadJob>? = nil,
+    _ body: @escaping @Sendable (Reader) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    let queue = queue ?? reads
+    let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
+      let isQueued = queue.push { reader in
+        let result = Result { () throws(StoreError) -> Value in try body(reader) }
+        continuation.resume(returning: result)
+      }
+      if !isQueued { continuation.resume(returning: .failure(.closed(operation: "read"))) }
+    }
+    return try result.get()
+  }
+}

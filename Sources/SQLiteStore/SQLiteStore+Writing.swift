@@ -1,0 +1,110 @@
+import CSQLite
+import RelayCore
+import Synchronization
+
+extension SQLiteStore {
+  package func start(observer: any StoreObserver) {
+    shared.observer.withLock { current in
+      precondition(current == nil, "a store is started once")
+      current = observer
+    }
+  }
+
+  package func register(
+    upstreams names: [String]
+  ) async throws(StoreError) -> [String: UpstreamNumber] {
+    try await write("register upstreams") { writer throws(StoreError) in
+      var numbers: [String: UpstreamNumber] = [:]
+      for name in names { numbers[name] = try writer.upstreamNumber(name) }
+      return numbers
+    }
+  }
+
+  package func append(
+    _ drafts: [EnvelopeDraft], isAtomic: Bool
+  ) async throws(StoreError) -> [AppendResult] {
+    let result: Result<[AppendResult], StoreError> = await withUnsafeContinuation { continuation in
+      let append = PendingAppend(drafts: drafts, isAtomic: isAtomic) { result in
+        continuation.resume(returning: result)
+      }
+      submit(.append(append), operation: "append")
+    }
+    return try result.get()
+  }
+
+  package func record(_ transitions: [Transition]) {
+    // After close() the store's state stands; these envelopes still wait, and are sent again.
+    shared.inbox.update { inbox in
+      if !inbox.isClosing { inbox.transitions.append(contentsOf: transitions) }
+    }
+  }
+
+  package func deleteEnded(
+    _ retention: RetentionCutoffs, countMax: Int
+  ) async throws(StoreError) -> RetentionPage {
+    let bodies = shared.bodies
+    let step = try await write("delete what ended") { writer throws(StoreError) in
+      var files: [String] = []
+      let page = try writer.deleteEnded(retention, countMax: countMax, into: &files)
+      return (page: page, files: files)
+    }
+    bodies.delete(step.files)
+    return step.page
+  }
+
+  package func beginBody() async throws(StoreError) -> any BodyWriter {
+    try await BodyFileWriter.begin(in: shared.bodies)
+  }
+
+  package func leases() -> [ShardLease] {
+    (0..<Shard.count).map { ShardLease(shard: $0, epoch: Writer.epoch) }
+  }
+
+  package func close() async {
+    await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+      shared.inbox.update { $0.isClosing = true }
+      let isDone = closing.update { closing in
+        if !closing.isDone { closing.waiters.append { continuation.resume() } }
+        return closing.isDone
+      }
+      if isDone { continuation.resume() }
+    }
+  }
+
+  /// Holds the database file to this many pages (`PRAGMA max_page_count`); nil for no limit.
+  ///
+  /// SQLite then says `SQLITE_FULL` by itself, just as it does on a full disk.
+  package func limitPages(to countMax: Int64?) async throws(StoreError) {
+    try await write("limit the file") { writer throws(StoreError) in
+      try writer.connection.execute("PRAGMA max_page_count = \(countMax ?? 0xFFFF_FFFE)")
+    }
+  }
+
+  /// How many transactions have been committed since the store was opened.
+  package var commitCount: Int64 { shared.figures.withLock { $0.commitCount } }
+
+  /// Has the writer do something in its next transaction.
+  private func write<Value: Sendable>(
+    _ operation: String, _ body: @escaping @Sendable (Writer) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
+      let task = WriteTask(
+        apply: { writer throws(StoreError) in
+          let value = try body(writer)
+          return { continuation.resume(returning: .success(value)) }
+        },
+        fail: { error in continuation.resume(returning: .failure(error)) })
+      submit(.task(task), operation: operation)
+    }
+    return try result.get()
+  }
+
+  private func submit(_ request: WriteRequest, operation: String) {
+    let isTaken = shared.inbox.update { inbox in
+      if inbox.isClosing { return false }
+      inbox.requests.append(request)
+      return true
+    }
+    if !isTaken { request.fail(.closed(operation: operation)) }
+  }
+}

@@ -1,1 +1,0 @@
-// The first real file of this target replaces this one.

@@ -1,0 +1,139 @@
+import CSQLite
+import RelayCore
+
+/// A prepared statement, kept for the life of its connection and reset after each use.
+///
+/// Used by the one thread that owns the connection. Binding is unchecked in release builds but for
+/// the precondition below: an index out of range is our mistake, not the database's.
+struct Statement: ~Copyable {
+  private let handle: OpaquePointer
+
+  /// Prepares `sql` for many uses (`SQLITE_PREPARE_PERSISTENT`).
+  init(_ sql: String, on connection: borrowing Connection) throws(StoreError) {
+    var prepared: OpaquePointer?
+    let code = sqlite3_prepare_v3(
+      connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+    guard code == SQLITE_OK, let prepared else {
+      throw StoreError(code: code, operation: "prepare", handle: connection.handle)
+    }
+    handle = prepared
+  }
+
+  deinit { sqlite3_finalize(handle) }
+
+  /// Binds an integer.
+  func bind(_ index: Int32, _ value: Int64) {
+    check(sqlite3_bind_int64(handle, index, value))
+  }
+
+  /// Binds an integer, or NULL.
+  func bind(_ index: Int32, _ value: Int64?) {
+    if let value { bind(index, value) } else { check(sqlite3_bind_null(handle, index)) }
+  }
+
+  /// Binds text, or NULL; SQLite keeps a copy.
+  func bind(_ index: Int32, _ value: String?) {
+    guard var value else { return check(sqlite3_bind_null(handle, index)) }
+    let code = value.withUTF8 { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { characters in
+        waystation_bind_text_copied(
+          handle, index, characters.baseAddress, UInt64(characters.count))
+      }
+    }
+    check(code)
+  }
+
+  /// Binds bytes; SQLite keeps a copy.
+  func bind(_ index: Int32, _ value: [UInt8]) {
+    let code = value.withUnsafeBytes {
+      waystation_bind_blob_copied(handle, index, $0.baseAddress, UInt64($0.count))
+    }
+    check(code)
+  }
+
+  /// Binds bytes without copying them.
+  ///
+  /// Sound only if the statement is run and then rebound or
+  /// cleared of its bindings while `value` lives: see ``runBorrowing(_:_:)``.
+  private func bindBorrowed(_ index: Int32, _ value: UnsafeRawBufferPointer) {
+    check(waystation_bind_blob_borrowed(handle, index, value.baseAddress, UInt64(value.count)))
+  }
+
+  /// Binds NULL.
+  func bindNull(_ index: Int32) { check(sqlite3_bind_null(handle, index)) }
+
+  /// Runs the statement to its end with `bytes` bound at `index` and not copied.
+  ///
+  /// The bytes are borrowed only while this call lasts: the statement is reset and the parameter
+  /// set to NULL before it returns, so SQLite never sees them again.
+  func runBorrowing(_ index: Int32, _ bytes: [UInt8]) throws(StoreError) {
+    let code = bytes.withUnsafeBytes { buffer in
+      bindBorrowed(index, buffer)
+      let code = sqlite3_step(handle)
+      sqlite3_reset(handle)
+      sqlite3_bind_null(handle, index)
+      return code
+    }
+    guard code == SQLITE_DONE else { throw failure(code) }
+  }
+
+  /// Goes to the next row.
+  ///
+  /// - Returns: false, and the statement is reset, if there is none.
+  /// - Throws: What the database said; the statement is reset then too.
+  func step() throws(StoreError) -> Bool {
+    let code = sqlite3_step(handle)
+    if code == SQLITE_ROW { return true }
+    sqlite3_reset(handle)
+    guard code == SQLITE_DONE else { throw failure(code) }
+    return false
+  }
+
+  /// Runs a statement that returns no rows, and resets it.
+  func run() throws(StoreError) {
+    let code = sqlite3_step(handle)
+    sqlite3_reset(handle)
+    guard code == SQLITE_DONE else { throw failure(code) }
+  }
+
+  /// Lets go of the row, so that the read transaction it holds open can end.
+  func reset() { sqlite3_reset(handle) }
+
+  /// The integer in a column of the present row.
+  func int(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+  /// The integer in a column of the present row; nil for NULL.
+  func optionalInt(_ column: Int32) -> Int64? {
+    sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : int(column)
+  }
+
+  /// The text in a column of the present row; nil for NULL.
+  func text(_ column: Int32) -> String? {
+    guard let start = sqlite3_column_text(handle, column) else { return nil }
+    let count = Int(sqlite3_column_bytes(handle, column))
+    return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+  }
+
+  /// The bytes in a column of the present row; empty for NULL.
+  func bytes(_ column: Int32) -> [UInt8] {
+    guard let start = sqlite3_column_blob(handle, column) else { return [] }
+    return [UInt8](
+      UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+  }
+
+  /// Whether a column of the present row is NULL.
+  func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+  private func check(_ code: Int32) {
+    // SQLITE_NOMEM and SQLITE_TOOBIG surface again at the step, which then sees NULL where the
+    // schema forbids it; anything else is a wrong index.
+    precondition(code != SQLITE_RANGE && code != SQLITE_MISUSE, "a parameter that is not there")
+  }
+
+  private func failure(_ code: Int32) -> StoreError {
+    let sql = sqlite3_sql(handle).map { String(cString: $0) } ?? ""
+    let verb = sql.prefix { $0 != " " }.lowercased()
+    return StoreError(
+      code: code, operation: verb.isEmpty ? "run" : verb, handle: sqlite3_db_handle(handle))
+  }
+}

@@ -1,0 +1,27 @@
+import RelayCore
+import Synchronization
+
+/// What the store's threads share.
+final class StoreShared: Sendable {
+  /// What ``SQLiteStore/statistics()`` tells.
+  struct Figures {
+    var ledger = Ledger()
+    var trouble: String?
+    var commitCount: Int64 = 0
+  }
+
+  /// What waits for the writer.
+  let inbox = Monitor(WriterInbox())
+  /// As of the last commit.
+  let figures = Mutex(Figures())
+  /// Who is told of commits; set once.
+  let observer = Mutex<(any StoreObserver)?>(nil)
+  /// Asks for checkpoints.
+  let checkpoints = WorkQueue<Void>()
+  /// Whether a checkpoint is under way or due.
+  let isCheckpointing = Atomic(false)
+  /// The bodies that are too large for the database.
+  let bodies: BodyFiles
+
+  init(bodies: BodyFiles) { self.bodies = bodies }
+}

@@ -1,0 +1,42 @@
+/// The store's own limits and settings; `docs/decisions/0002-schema.md` has the measurements.
+enum StoreTuning {
+  /// The size of a database page; only a new store takes it.
+  static let pageBytes = 4096
+  /// The writer's page cache.
+  static let writerCacheKiB = 16_384
+  /// Each reader's page cache.
+  static let readerCacheKiB = 4096
+  /// How many readers serve look-ups and listings, beside the one that serves the dispatcher.
+  static let readerCount = 2
+  /// How long a statement waits for another connection's lock.
+  static let busyTimeoutMs: Int32 = 5000
+
+  /// A transaction takes no further appends once it holds this many rows.
+  static let appendsPerTransactionMax = 1024
+  /// A transaction takes no further appends once it holds this many bytes of content.
+  static let appendBytesPerTransactionMax = 4 << 20
+  /// A transaction takes at most this many transitions.
+  static let transitionsPerTransactionMax = 1024
+
+  /// Past this many pages in the log a checkpoint begins in the background.
+  static let checkpointPages: Int32 = 4096
+  /// A log that has grown past this is cut down to it once it has been copied.
+  ///
+  /// What is kept is written over, which commits faster than growing a file does.
+  static let logBytesKept = 64 << 20
+
+  /// How many lanes, and how many clients, are remembered by name.
+  static let namesCachedMax = 65_536
+  /// How many endings are logged before they are added up in their lanes' rows.
+  static let endedLogEntriesMax = 16_384
+
+  /// The first pause after a write that failed.
+  static let retryPauseMsMin: Int64 = 100
+  /// The longest pause after writes that failed.
+  static let retryPauseMsMax: Int64 = 5000
+
+  /// How many free pages are kept for new envelopes before any are given back to the disk.
+  static let freePagesKept: Int64 = 4096
+  /// How many pages one step of retention gives back at the most.
+  static let freePagesReturnedPerStep = 256
+}

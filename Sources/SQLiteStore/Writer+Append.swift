@@ -1,0 +1,203 @@
+import RelayCore
+
+extension Writer {
+  /// What an atomic batch says of keys and sequence numbers before any of it is stored.
+  private struct BatchMemory {
+    private struct KeyName: Hashable {
+      let client: String
+      let key: String
+    }
+
+    private var fingerprints: [KeyName: [UInt8]] = [:]
+    private var sequences: [LaneName: Int64] = [:]
+
+    /// Notes a draft; tells if an earlier one of the batch stands in its way.
+    mutating func refusal(of draft: EnvelopeDraft) -> AppendResult? {
+      if let key = draft.key {
+        let name = KeyName(client: draft.client, key: key)
+        if let first = fingerprints[name] {
+          return first == draft.fingerprint ? nil : .keyConflict(id: nil)
+        }
+        fingerprints[name] = draft.fingerprint
+      }
+      guard let sequence = draft.sequence else { return nil }
+      let lane = LaneName(client: draft.client, lane: draft.lane)
+      if let last = sequences[lane], sequence <= last { return .sequencePassed(last: last) }
+      sequences[lane] = sequence
+      return nil
+    }
+  }
+
+  /// What is to be done with a draft.
+  private enum Verdict {
+    /// Store it, in this lane if the lane is known already.
+    case take(Lane?)
+    /// Answer so.
+    case answer(AppendResult)
+  }
+
+  /// Stores a batch, as far as it can be taken.
+  ///
+  /// - Returns: One result per draft; positions are filled in once the observer has told them.
+  func apply(
+    _ append: PendingAppend, into receipt: inout Receipt
+  ) throws(StoreError) -> [AppendResult] {
+    if append.isAtomic, let refusal = try refusal(of: append.drafts) { return refusal }
+    var results: [AppendResult] = []
+    results.reserveCapacity(append.drafts.count)
+    for draft in append.drafts {
+      switch try verdict(on: draft) {
+      case .answer(let result): results.append(result)
+      case .take(let lane):
+        let accepted = try insert(draft, lane: lane)
+        receipt.accepted.append(accepted)
+        results.append(
+          .accepted(id: accepted.id, state: accepted.entry.standing.state, position: 0))
+      }
+    }
+    return results
+  }
+
+  private func verdict(on draft: EnvelopeDraft) throws(StoreError) -> Verdict {
+    if let key = draft.key, let answer = try answer(toKey: key, of: draft) {
+      return .answer(answer)
+    }
+    let lane = try knownLane(LaneName(client: draft.client, lane: draft.lane))
+    if let sequence = draft.sequence, let last = lane?.lastSequence, sequence <= last {
+      return .answer(.sequencePassed(last: last))
+    }
+    return .take(lane)
+  }
+
+  /// The answer to a key that was posted before; nil if it was not.
+  private func answer(
+    toKey key: String, of draft: EnvelopeDraft
+  ) throws(StoreError) -> AppendResult? {
+    guard let client = try knownClient(draft.client) else { return nil }
+    sql.findKey.bind(1, client.rawValue)
+    sql.findKey.bind(2, key)
+    guard try sql.findKey.step() else { return nil }
+    let serial = sql.findKey.int(0)
+    sql.findKey.reset()
+    sql.findIdentity.bind(1, serial)
+    guard try sql.findIdentity.step() else { throw .senseless("a key without its envelope") }
+    defer { sql.findIdentity.reset() }
+    let id = try EnvelopeID(stored: sql.findIdentity.bytes(0))
+    guard sql.findIdentity.bytes(1) == draft.fingerprint else { return .keyConflict(id: id) }
+    return .duplicate(id: id, state: try presentState(of: serial))
+  }
+
+  private func presentState(of serial: Serial) throws(StoreError) -> EnvelopeState {
+    sql.findStanding.bind(1, serial)
+    if try sql.findStanding.step() {
+      defer { sql.findStanding.reset() }
+      return try Standing(code: sql.findStanding.int(0)).state
+    }
+    sql.findEnd.bind(1, serial)
+    guard try sql.findEnd.step() else { throw .senseless("an envelope without a state") }
+    defer { sql.findEnd.reset() }
+    return try EnvelopeState(endCode: sql.findEnd.int(0))
+  }
+
+  /// Looks whether all of an atomic batch can be taken, before anything of it is written.
+  ///
+  /// - Returns: nil if it can; else what to answer.
+  private func refusal(of drafts: [EnvelopeDraft]) throws(StoreError) -> [AppendResult]? {
+    var isRefused = false
+    var seen = BatchMemory()
+    let results = try drafts.map { draft throws(StoreError) -> AppendResult in
+      let result: AppendResult
+      switch try verdict(on: draft) {
+      case .answer(let answer): result = answer
+      case .take: result = seen.refusal(of: draft) ?? .leftOut
+      }
+      switch result {
+      case .keyConflict, .sequencePassed: isRefused = true
+      case .accepted, .duplicate, .leftOut: break
+      }
+      return result
+    }
+    return isRefused ? results : nil
+  }
+
+  // MARK: - Writing
+
+  private func insert(
+    _ draft: EnvelopeDraft, lane known: Lane?
+  ) throws(StoreError) -> AcceptedEnvelope {
+    let lane = try remember(draft, lane: known)
+    let upstream = try upstreamNumber(draft.upstream)
+    let serial = state.ledger.lastSerial + 1
+    let acceptedAt = max(clock().millisecondsSinceEpoch, state.ledger.lastAcceptedAt)
+    let time = WallTime(millisecondsSinceEpoch: acceptedAt)
+    let entry = LineEntry(
+      serial: serial, client: lane.client, lane: lane.number, upstream: upstream,
+      acceptedAt: time, expiresAt: draft.expiresAt, standing: draft.hold ? .held : .queued,
+      onFailure: draft.onFailure, dueAt: draft.notBefore)
+    let id = EnvelopeID(serial: serial, acceptedAt: time, random: random.next())
+    try insertEnvelope(draft, id: id, entry: entry)
+    try insertLine(entry)
+    if let key = draft.key {
+      sql.insertKey.bind(1, lane.client.rawValue)
+      sql.insertKey.bind(2, key)
+      sql.insertKey.bind(3, serial)
+      try sql.insertKey.run()
+    }
+    state.ledger.lastSerial = serial
+    state.ledger.lastAcceptedAt = acceptedAt
+    state.ledger.add(1, standing: entry.standing)
+    return AcceptedEnvelope(entry: entry, id: id, draft: draft)
+  }
+
+  private func insertEnvelope(
+    _ draft: EnvelopeDraft, id: EnvelopeID, entry: LineEntry
+  ) throws(StoreError) {
+    let content = draft.content
+    sql.insertEnvelope.bind(1, entry.serial)
+    sql.insertEnvelope.bind(2, id.bytes)
+    sql.insertEnvelope.bind(3, entry.client.rawValue)
+    sql.insertEnvelope.bind(4, entry.lane.rawValue)
+    sql.insertEnvelope.bind(5, Int64(entry.upstream.rawValue))
+    sql.insertEnvelope.bind(6, draft.key)
+    sql.insertEnvelope.bind(7, draft.fingerprint)
+    sql.insertEnvelope.bind(8, draft.sequence)
+    sql.insertEnvelope.bind(9, draft.tag)
+    sql.insertEnvelope.bind(10, draft.hold ? 1 : 0)
+    sql.insertEnvelope.bind(11, draft.notBefore?.millisecondsSinceEpoch)
+    sql.insertEnvelope.bind(12, draft.expiresAt.millisecondsSinceEpoch)
+    sql.insertEnvelope.bind(13, draft.onFailure.code)
+    sql.insertEnvelope.bind(14, content.method)
+    sql.insertEnvelope.bind(15, content.target)
+    sql.insertEnvelope.bind(16, content.headers.bytes)
+    switch content.body {
+    case .inline(let bytes): try sql.insertEnvelope.runBorrowing(17, bytes)
+    case .file(let file):
+      sql.insertEnvelope.bindNull(17)
+      try sql.insertEnvelope.run()
+      try insertBodyFile(file, serial: entry.serial)
+    }
+    state.ledger.contentBytes +=
+      content.body.byteCount + Int64(content.target.count + content.headers.bytes.count)
+  }
+
+  private func insertBodyFile(_ file: StoredBodyFile, serial: Serial) throws(StoreError) {
+    sql.insertBodyFile.bind(1, serial)
+    sql.insertBodyFile.bind(2, BodyFiles.name(of: file))
+    sql.insertBodyFile.bind(3, file.byteCount)
+    try sql.insertBodyFile.run()
+    state.ledger.fileBytes += file.byteCount
+  }
+
+  private func insertLine(_ entry: LineEntry) throws(StoreError) {
+    sql.insertLine.bind(1, entry.serial)
+    sql.insertLine.bind(2, entry.client.rawValue)
+    sql.insertLine.bind(3, entry.lane.rawValue)
+    sql.insertLine.bind(4, Int64(entry.upstream.rawValue))
+    sql.insertLine.bind(5, entry.acceptedAt.millisecondsSinceEpoch)
+    sql.insertLine.bind(6, entry.expiresAt.millisecondsSinceEpoch)
+    sql.insertLine.bind(7, Int64(entry.standing.rawValue))
+    sql.insertLine.bind(8, entry.onFailure.code)
+    sql.insertLine.bind(9, entry.dueAt?.millisecondsSinceEpoch)
+    try sql.insertLine.run()
+  }
+}

@@ -1,0 +1,169 @@
+import EventLoop
+import RelayCore
+import Synchronization
+
+extension Writer {
+  /// Works until the store is closed and everything that was handed over has been done.
+  func run() {
+    while let inbox = takeInbox() {
+      transitions.append(contentsOf: inbox.transitions)
+      requests.append(contentsOf: inbox.requests)
+      tendLog(isCheckpointDue: inbox.isCheckpointDue)
+      while hasWork(isClosing: inbox.isClosing) { runTransaction(isClosing: inbox.isClosing) }
+      if inbox.isClosing { return }
+      // A slice keeps what was dropped from it for as long as it lives.
+      if transitions.isEmpty { transitions = [] }
+      requests = []
+    }
+  }
+
+  private func hasWork(isClosing: Bool) -> Bool {
+    if !requests.isEmpty { return true }
+    if transitions.isEmpty { return false }
+    return isClosing || !recovery.isPausing(at: MonotonicClock.now())
+  }
+
+  /// Waits for work, or for the time to try again.
+  private func takeInbox() -> WriterInbox? {
+    let deadline = transitions.isEmpty ? nil : recovery.retryAt
+    let taken: WriterInbox? = shared.inbox.wait(until: deadline) { inbox in
+      guard !inbox.isEmpty || inbox.isClosing else { return nil }
+      defer { inbox = WriterInbox(isClosing: inbox.isClosing) }
+      return inbox
+    }
+    return taken ?? WriterInbox()
+  }
+
+  /// One transaction, as large as the limits allow, and what follows from it.
+  ///
+  /// After trouble transitions go first and alone: they take little room, and an append that does
+  /// not fit must not keep them out.
+  private func runTransaction(isClosing: Bool) {
+    let isPausing = recovery.isPausing(at: MonotonicClock.now()) && !isClosing
+    let changes = isPausing ? [] : transitions.prefix(StoreTuning.transitionsPerTransactionMax)
+    let isAlone = recovery.isTroubled && !changes.isEmpty
+    let work = isAlone ? [] : nextRequests()
+    do throws(StoreError) {
+      let receipt = try attempt(changes, work)
+      requests = requests.dropFirst(work.count)
+      transitions = transitions.dropFirst(changes.count)
+      recovery.noteCommitted(withTransitions: !changes.isEmpty)
+      tell(receipt, changes)
+    } catch {
+      requests = requests.dropFirst(work.count)
+      if changes.isEmpty {
+        recovery.noteFailed(error)
+      } else {
+        recovery.noteTransitionsFailed(error, at: MonotonicClock.now())
+        // Who closes does not wait for room: these envelopes still wait, and are sent again.
+        if isClosing { transitions = [] }
+      }
+      publish()
+      for request in work { request.fail(error) }
+    }
+    tendLog(isCheckpointDue: false)
+  }
+
+  private func nextRequests() -> ArraySlice<WriteRequest> {
+    var rows = 0
+    var bytes = 0
+    var count = 0
+    for request in requests {
+      count += 1
+      guard case .append(let append) = request else { continue }
+      rows += append.drafts.count
+      bytes += append.byteCount
+      if rows >= StoreTuning.appendsPerTransactionMax { break }
+      if bytes >= StoreTuning.appendBytesPerTransactionMax { break }
+    }
+    return requests.prefix(count)
+  }
+
+  /// Runs a transaction; if one request turns out to be impossible, once more with care.
+  private func attempt(
+    _ changes: ArraySlice<Transition>, _ work: ArraySlice<WriteRequest>
+  ) throws(StoreError) -> Receipt {
+    do throws(StoreError) {
+      return try write(changes, work, isCareful: false)
+    } catch {
+      rollBack()
+      guard error.kind == .other, !work.isEmpty else { throw error }
+    }
+    do throws(StoreError) {
+      return try write(changes, work, isCareful: true)
+    } catch {
+      rollBack()
+      throw error
+    }
+  }
+
+  private func write(
+    _ changes: ArraySlice<Transition>, _ work: ArraySlice<WriteRequest>, isCareful: Bool
+  ) throws(StoreError) -> Receipt {
+    var receipt = Receipt()
+    try begin()
+    for change in changes where change.epoch == Self.epoch { try apply(change) }
+    for request in work {
+      if isCareful {
+        try applyCarefully(request, into: &receipt)
+      } else {
+        try apply(request, into: &receipt)
+      }
+    }
+    try commit()
+    return receipt
+  }
+
+  private func apply(_ request: WriteRequest, into receipt: inout Receipt) throws(StoreError) {
+    switch request {
+    case .append(let append):
+      let results = try apply(append, into: &receipt)
+      receipt.appends.append((append, results))
+    case .task(let task):
+      receipt.completions.append(try task.apply(self))
+    }
+  }
+
+  /// Does one request within a savepoint.
+  ///
+  /// So one that the database refuses leaves its neighbours alone; only trouble with the disk still
+  /// fails them all.
+  private func applyCarefully(
+    _ request: WriteRequest, into receipt: inout Receipt
+  ) throws(StoreError) {
+    let before = (state: state, receipt: receipt)
+    try connection.execute("SAVEPOINT request")
+    do throws(StoreError) {
+      try apply(request, into: &receipt)
+    } catch {
+      guard error.kind == .other, connection.isInTransaction else { throw error }
+      try connection.execute("ROLLBACK TO request")
+      (state, receipt) = before
+      forgetNames()
+      receipt.failures.append((request, error))
+    }
+    try connection.execute("RELEASE request")
+  }
+
+  /// Tells the observer, then everybody who waits.
+  ///
+  /// What was recorded is told first: then an envelope's position no longer counts one that ended
+  /// in the same commit.
+  private func tell(_ receipt: Receipt, _ changes: ArraySlice<Transition>) {
+    for change in changes where change.epoch != Self.epoch {
+      recovery.noteRefused(epoch: change.epoch)
+    }
+    publish()
+    shared.figures.withLock { $0.commitCount += 1 }
+    var positions: [Int] = []
+    if !changes.isEmpty || !receipt.accepted.isEmpty {
+      guard let observer = shared.observer.withLock({ $0 }) else {
+        preconditionFailure("start(observer:) comes before any other call")
+      }
+      let recorded = changes.filter { $0.epoch == Self.epoch }
+      if !recorded.isEmpty { observer.recorded(recorded) }
+      if !receipt.accepted.isEmpty { positions = observer.accepted(receipt.accepted) }
+    }
+    receipt.resume(positions: positions)
+  }
+}

@@ -1,0 +1,75 @@
+import RelayCore
+
+extension Writer {
+  /// The client's number; nil if it has sent nothing yet.
+  func knownClient(_ name: String) throws(StoreError) -> ClientNumber? {
+    if let number = clients.value(for: name) { return number }
+    sql.findClient.bind(1, name)
+    guard try sql.findClient.step() else { return nil }
+    defer { sql.findClient.reset() }
+    let number = ClientNumber(rawValue: sql.findClient.int(0))
+    clients.insert(number, for: name)
+    return number
+  }
+
+  /// What is known of a lane; nil if nothing was ever sent to it.
+  func knownLane(_ name: LaneName) throws(StoreError) -> Lane? {
+    if let lane = lanes.value(for: name) { return lane }
+    guard let client = try knownClient(name.client) else { return nil }
+    sql.findLane.bind(1, client.rawValue)
+    sql.findLane.bind(2, name.lane)
+    guard try sql.findLane.step() else { return nil }
+    defer { sql.findLane.reset() }
+    let number = LaneNumber(rawValue: sql.findLane.int(0))
+    // A number that this very transaction has taken is not in the row yet.
+    let last = state.sequences[number] ?? sql.findLane.optionalInt(1)
+    let lane = Lane(client: client, number: number, lastSequence: last)
+    lanes.insert(lane, for: name)
+    return lane
+  }
+
+  /// The lane of a draft that is taken, made if it is new, with the draft's sequence number noted.
+  func remember(_ draft: EnvelopeDraft, lane known: Lane?) throws(StoreError) -> Lane {
+    if let known, draft.sequence == nil { return known }
+    let name = LaneName(client: draft.client, lane: draft.lane)
+    // Not `??`, whose right side cannot throw a StoreError.
+    var lane = if let known { known } else { try makeLane(name) }
+    if let sequence = draft.sequence {
+      lane.lastSequence = sequence
+      state.sequences[lane.number] = sequence
+    }
+    lanes.insert(lane, for: name)
+    return lane
+  }
+
+  private func makeLane(_ name: LaneName) throws(StoreError) -> Lane {
+    let known = try knownClient(name.client)
+    let client = if let known { known } else { try makeClient(name.client) }
+    sql.insertLane.bind(1, client.rawValue)
+    sql.insertLane.bind(2, name.lane)
+    let number = try numberReturned(by: sql.insertLane)
+    return Lane(client: client, number: LaneNumber(rawValue: number), lastSequence: nil)
+  }
+
+  private func makeClient(_ name: String) throws(StoreError) -> ClientNumber {
+    sql.insertClient.bind(1, name)
+    let number = ClientNumber(rawValue: try numberReturned(by: sql.insertClient))
+    clients.insert(number, for: name)
+    return number
+  }
+
+  /// The upstream's number, given out now if the name is new.
+  func upstreamNumber(_ name: String) throws(StoreError) -> UpstreamNumber {
+    if let number = state.upstreams[name] { return number }
+    sql.insertUpstream.bind(1, name)
+    let number = UpstreamNumber(rawValue: Int32(try numberReturned(by: sql.insertUpstream)))
+    state.upstreams[name] = number
+    return number
+  }
+
+  private func numberReturned(by statement: borrowing Statement) throws(StoreError) -> Int64 {
+    guard try statement.step() else { throw .senseless("a row without a number") }
+    defer { statement.reset() }
+    return statement.int(0)
+  }
+}

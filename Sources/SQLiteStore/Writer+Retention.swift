@@ -1,0 +1,90 @@
+import RelayCore
+
+extension Writer {
+  /// Looks at the next `countMax` ended envelopes, and deletes those that ended too long ago.
+  func deleteEnded(
+    _ retention: RetentionCutoffs, countMax: Int, into deletedFiles: inout [String]
+  ) throws(StoreError) -> RetentionPage {
+    let page = try nextEnded(countMax)
+    var result = RetentionPage(deletedCount: 0, isRoundDone: page.count < countMax)
+    for row in page {
+      let cutoff = row.state == .delivered ? retention.delivered : retention.failed
+      guard row.endedAt < cutoff else { continue }
+      try delete(row.serial, state: row.state, into: &deletedFiles)
+      result.deletedCount += 1
+    }
+    state.retentionCursor = result.isRoundDone ? 0 : page.last?.serial ?? 0
+    if result.deletedCount > 0 { try returnFreePages() }
+    return result
+  }
+
+  private struct EndedRow {
+    let serial: Serial
+    let state: EnvelopeState
+    let endedAt: WallTime
+  }
+
+  private func nextEnded(_ countMax: Int) throws(StoreError) -> [EndedRow] {
+    var rows: [EndedRow] = []
+    sql.nextEnded.bind(1, state.retentionCursor)
+    sql.nextEnded.bind(2, Int64(countMax))
+    while try sql.nextEnded.step() {
+      rows.append(
+        EndedRow(
+          serial: sql.nextEnded.int(0), state: try EnvelopeState(endCode: sql.nextEnded.int(1)),
+          endedAt: WallTime(millisecondsSinceEpoch: sql.nextEnded.int(2))))
+    }
+    return rows
+  }
+
+  private func delete(
+    _ serial: Serial, state end: EnvelopeState, into deletedFiles: inout [String]
+  ) throws(StoreError) {
+    guard let code = end.endCode else { return }
+    sql.deleted.bind(1, serial)
+    guard try sql.deleted.step() else { throw .senseless("an end without its envelope") }
+    let client = sql.deleted.int(0)
+    let lane = LaneNumber(rawValue: sql.deleted.int(1))
+    let key = sql.deleted.text(2)
+    state.ledger.contentBytes -= sql.deleted.int(3)
+    sql.deleted.reset()
+    if let key {
+      sql.deleteKey.bind(1, client)
+      sql.deleteKey.bind(2, key)
+      try sql.deleteKey.run()
+    }
+    try deleteBodyFile(of: serial, into: &deletedFiles)
+    try delete(serial, with: sql.deleteAttempts)
+    try delete(serial, with: sql.deleteResponse)
+    try delete(serial, with: sql.deleteEnded)
+    try delete(serial, with: sql.deleteEnvelope)
+    state.ledger.add(-1, endCode: code)
+    state.endedLog.append(lane: lane, endCode: code, isDeletion: true)
+  }
+
+  private func delete(_ serial: Serial, with statement: borrowing Statement) throws(StoreError) {
+    statement.bind(1, serial)
+    try statement.run()
+  }
+
+  /// The file itself goes once the row's deletion has been committed.
+  private func deleteBodyFile(
+    of serial: Serial, into deletedFiles: inout [String]
+  ) throws(StoreError) {
+    sql.findBodyFile.bind(1, serial)
+    guard try sql.findBodyFile.step() else { return }
+    let name = sql.findBodyFile.text(0) ?? ""
+    let bytes = sql.findBodyFile.int(1)
+    sql.findBodyFile.reset()
+    try delete(serial, with: sql.deleteBodyFile)
+    state.ledger.contentBytes -= bytes
+    state.ledger.fileBytes -= bytes
+    deletedFiles.append(name)
+  }
+
+  /// Gives some free pages back to the disk, if there are more than new envelopes need soon.
+  private func returnFreePages() throws(StoreError) {
+    guard try connection.number("PRAGMA freelist_count") > StoreTuning.freePagesKept else { return }
+    try connection.execute("PRAGMA incremental_vacuum(\(StoreTuning.freePagesReturnedPerStep))")
+  }
+}

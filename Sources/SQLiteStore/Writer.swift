@@ -1,0 +1,179 @@
+import CSQLite
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// The one who writes: takes all that waits into one transaction, commits, and tells everybody.
+///
+/// Confined to the writer's thread. What it remembers of the database is either in ``state``, which
+/// a rollback puts back, or in ``lanes`` and ``clients``, which a rollback forgets.
+final class Writer {
+  /// What the transaction under way has changed and a rollback must restore.
+  struct State {
+    /// The counts.
+    var ledger = Ledger()
+    /// Endings that are not yet added up.
+    var endedLog = EndedLog()
+    /// Up to where retention has looked in its present round.
+    var retentionCursor: Serial = 0
+    /// Upstreams by name: as many as were ever configured.
+    var upstreams: [String: UpstreamNumber] = [:]
+    /// Last sequence numbers that are yet to be written to their lanes.
+    var sequences: [LaneNumber: Int64] = [:]
+  }
+
+  /// A lane that was used lately.
+  struct Lane {
+    let client: ClientNumber
+    let number: LaneNumber
+    var lastSequence: Int64?
+  }
+
+  let connection: Connection
+  let sql: WriterStatements
+  let shared: StoreShared
+  let clock: @Sendable () -> WallTime
+  var state = State()
+  private var committed = State()
+  var lanes = GenerationCache<LaneName, Lane>(countMax: StoreTuning.namesCachedMax)
+  var clients = GenerationCache<String, ClientNumber>(countMax: StoreTuning.namesCachedMax)
+  var random = SystemRandomNumberGenerator()
+
+  /// Transitions that are yet to be committed, oldest first.
+  var transitions: ArraySlice<Transition> = []
+  /// Other work that is yet to be done, oldest first.
+  var requests: ArraySlice<WriteRequest> = []
+  var recovery = Recovery()
+  /// How many pages the log holds, told by SQLite at each commit.
+  private let logPages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+
+  /// Opens the writer's connection to a prepared file.
+  init(
+    database: String, shared: StoreShared, clock: @escaping @Sendable () -> WallTime
+  ) throws(StoreError) {
+    logPages.initialize(to: 0)
+    connection = try Connection(path: database, access: .readWrite)
+    try DatabaseFile.configure(connection, cacheKiB: StoreTuning.writerCacheKiB)
+    sql = try WriterStatements(on: connection)
+    self.shared = shared
+    self.clock = clock
+    state.ledger = try Ledger(reading: connection)
+    state.upstreams = try Self.upstreams(on: connection)
+    try checkEdges()
+    committed = state
+    try addUpEndings()
+    publish()
+    // Called within the commit, on this thread; the pointer lives as long as the connection.
+    sqlite3_wal_hook(
+      connection.handle,
+      { context, _, _, pages in
+        context?.assumingMemoryBound(to: Int32.self).pointee = pages
+        return SQLITE_OK
+      }, logPages)
+  }
+
+  deinit {
+    sqlite3_wal_hook(connection.handle, nil, nil)
+    logPages.deallocate()
+  }
+
+  /// Looks at the ends of the tables: a file that was cut off, or put together from two states,
+  /// shows there.
+  private func checkEdges() throws(StoreError) {
+    for table in ["envelope", "line", "ended"] {
+      let last = try connection.number("SELECT max(serial) FROM \(table)")
+      guard last <= state.ledger.lastSerial else {
+        throw .senseless("number \(last), though only \(state.ledger.lastSerial) were given out")
+      }
+    }
+  }
+
+  /// Adds up what a process that was killed has left in the log of endings.
+  private func addUpEndings() throws(StoreError) {
+    try connection.execute("BEGIN IMMEDIATE")
+    do throws(StoreError) {
+      try foldEndedLog()
+      try connection.execute("COMMIT")
+    } catch {
+      // A full disk must not keep a relay from starting: who reads adds up the log as well.
+      connection.rollBackIfOpen()
+      guard error.kind == .diskFull else { throw error }
+      state.endedLog.loggedCount = StoreTuning.endedLogEntriesMax
+    }
+    committed = state
+  }
+
+  private static func upstreams(
+    on connection: borrowing Connection
+  ) throws(StoreError) -> [String: UpstreamNumber] {
+    let statement = try Statement("SELECT number, name FROM upstream", on: connection)
+    var result: [String: UpstreamNumber] = [:]
+    while try statement.step() {
+      result[statement.text(1) ?? ""] = UpstreamNumber(rawValue: Int32(statement.int(0)))
+    }
+    return result
+  }
+
+  /// Begins a transaction.
+  func begin() throws(StoreError) { try sql.begin.run() }
+
+  /// Writes what was gathered in memory, commits, and makes the counts known.
+  func commit() throws(StoreError) {
+    try seal()
+    try sql.commit.run()
+    committed = state
+    publish()
+  }
+
+  /// Undoes everything since ``begin()``, in the database and in memory.
+  func rollBack() {
+    connection.rollBackIfOpen()
+    state = committed
+    forgetNames()
+  }
+
+  /// Forgets lanes and clients, some of which may have been rolled back.
+  func forgetNames() {
+    lanes.removeAll()
+    clients.removeAll()
+  }
+
+  private func seal() throws(StoreError) {
+    for (lane, sequence) in state.sequences {
+      sql.updateSequence.bind(1, sequence)
+      sql.updateSequence.bind(2, lane.rawValue)
+      try sql.updateSequence.run()
+    }
+    state.sequences.removeAll(keepingCapacity: true)
+    try sealEndedLog()
+    if state.ledger != committed.ledger { try state.ledger.write(to: sql.updateLedger) }
+  }
+
+  /// Shows the counts to everybody.
+  func publish() {
+    let ledger = state.ledger
+    let trouble = recovery.trouble
+    shared.figures.withLock { figures in
+      figures.ledger = ledger
+      figures.trouble = trouble
+    }
+  }
+
+  /// Keeps the log short.
+  ///
+  /// Past a size a checkpoint begins on its own thread, and what that leaves over, since appends
+  /// went on meanwhile, is copied here between two transactions. The log then starts anew at its
+  /// beginning.
+  func tendLog(isCheckpointDue: Bool) {
+    if isCheckpointDue {
+      connection.checkpoint()
+      shared.isCheckpointing.store(false, ordering: .releasing)
+      return
+    }
+    guard logPages.pointee > StoreTuning.checkpointPages,
+      !shared.isCheckpointing.exchange(true, ordering: .acquiringAndReleasing)
+    else { return }
+    logPages.pointee = 0
+    _ = shared.checkpoints.push(())
+  }
+}

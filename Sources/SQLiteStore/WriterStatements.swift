@@ -1,0 +1,130 @@
+import RelayCore
+
+/// What the writer says to the database, prepared once.
+final class WriterStatements {
+  let begin: Statement
+  let commit: Statement
+
+  let insertEnvelope: Statement
+  let insertLine: Statement
+  let insertKey: Statement
+  let insertBodyFile: Statement
+  let findKey: Statement
+  let findIdentity: Statement
+  let findStanding: Statement
+  let findEnd: Statement
+
+  let findClient: Statement
+  let insertClient: Statement
+  let findLane: Statement
+  let insertLane: Statement
+  let insertUpstream: Statement
+  let updateSequence: Statement
+
+  let waiting: Statement
+  let retryLine: Statement
+  let blockLine: Statement
+  let deleteLine: Statement
+  let insertEnded: Statement
+  let insertAttempt: Statement
+  let trimAttempts: Statement
+  let insertResponse: Statement
+
+  let nextEnded: Statement
+  let deleted: Statement
+  let findBodyFile: Statement
+  let deleteEnvelope: Statement
+  let deleteEnded: Statement
+  let deleteKey: Statement
+  let deleteBodyFile: Statement
+  let deleteAttempts: Statement
+  let deleteResponse: Statement
+
+  let updateLedger: Statement
+  let insertEndedLog: Statement
+  let readEndedLog: Statement
+  let clearEndedLog: Statement
+  let addToLane: Statement
+
+  init(on connection: borrowing Connection) throws(StoreError) {
+    begin = try Statement("BEGIN IMMEDIATE", on: connection)
+    commit = try Statement("COMMIT", on: connection)
+
+    insertEnvelope = try Statement(
+      """
+      INSERT INTO envelope (serial, id, client, lane, upstream, key, fingerprint, sequence, tag, \
+      hold, not_before, expires_at, on_failure, method, target, headers, body) \
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """, on: connection)
+    insertLine = try Statement(
+      """
+      INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing, \
+      on_failure, due_at, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+      """, on: connection)
+    insertKey = try Statement("INSERT INTO key_index VALUES (?, ?, ?)", on: connection)
+    insertBodyFile = try Statement("INSERT INTO body_file VALUES (?, ?, ?)", on: connection)
+    findKey = try Statement(
+      "SELECT serial FROM key_index WHERE client = ? AND key = ?", on: connection)
+    findIdentity = try Statement(
+      "SELECT id, fingerprint FROM envelope WHERE serial = ?", on: connection)
+    findStanding = try Statement("SELECT standing FROM line WHERE serial = ?", on: connection)
+    findEnd = try Statement("SELECT state FROM ended WHERE serial = ?", on: connection)
+
+    findClient = try Statement("SELECT number FROM client WHERE name = ?", on: connection)
+    insertClient = try Statement(
+      "INSERT INTO client (name) VALUES (?) RETURNING number", on: connection)
+    findLane = try Statement(
+      "SELECT number, last_sequence FROM lane WHERE client = ? AND name = ?", on: connection)
+    insertLane = try Statement(
+      "INSERT INTO lane (client, name) VALUES (?, ?) RETURNING number", on: connection)
+    insertUpstream = try Statement(
+      "INSERT INTO upstream (name) VALUES (?) RETURNING number", on: connection)
+    updateSequence = try Statement(
+      "UPDATE lane SET last_sequence = ? WHERE number = ?", on: connection)
+
+    waiting = try Statement("SELECT standing, attempts FROM line WHERE serial = ?", on: connection)
+    retryLine = try Statement(
+      "UPDATE line SET standing = 0, reason = NULL, due_at = ?, attempts = ? WHERE serial = ?",
+      on: connection)
+    blockLine = try Statement(
+      "UPDATE line SET standing = 2, reason = ?, due_at = NULL, attempts = ? WHERE serial = ?",
+      on: connection)
+    deleteLine = try Statement("DELETE FROM line WHERE serial = ?", on: connection)
+    insertEnded = try Statement(
+      "INSERT INTO ended VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", on: connection)
+    insertAttempt = try Statement(
+      "INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?, ?, ?, ?)", on: connection)
+    trimAttempts = try Statement(
+      "DELETE FROM attempt WHERE serial = ? AND number <= ?", on: connection)
+    insertResponse = try Statement(
+      "INSERT OR REPLACE INTO response VALUES (?, ?, ?, ?, ?)", on: connection)
+
+    nextEnded = try Statement(
+      "SELECT serial, state, ended_at FROM ended WHERE serial > ? ORDER BY serial LIMIT ?",
+      on: connection)
+    deleted = try Statement(
+      """
+      SELECT client, lane, key, length(target) + length(headers) + coalesce(length(body), 0) \
+      FROM envelope WHERE serial = ?
+      """, on: connection)
+    findBodyFile = try Statement(
+      "SELECT name, bytes FROM body_file WHERE serial = ?", on: connection)
+    deleteEnvelope = try Statement("DELETE FROM envelope WHERE serial = ?", on: connection)
+    deleteEnded = try Statement("DELETE FROM ended WHERE serial = ?", on: connection)
+    deleteKey = try Statement(
+      "DELETE FROM key_index WHERE client = ? AND key = ?", on: connection)
+    deleteBodyFile = try Statement("DELETE FROM body_file WHERE serial = ?", on: connection)
+    deleteAttempts = try Statement("DELETE FROM attempt WHERE serial = ?", on: connection)
+    deleteResponse = try Statement("DELETE FROM response WHERE serial = ?", on: connection)
+
+    updateLedger = try Statement(Ledger.update, on: connection)
+    insertEndedLog = try Statement("INSERT INTO ended_log (entries) VALUES (?)", on: connection)
+    readEndedLog = try Statement("SELECT entries FROM ended_log", on: connection)
+    clearEndedLog = try Statement("DELETE FROM ended_log", on: connection)
+    addToLane = try Statement(
+      """
+      UPDATE lane SET delivered = delivered + ?, failed = failed + ?, expired = expired + ?, \
+      cancelled = cancelled + ? WHERE number = ?
+      """, on: connection)
+  }
+}

@@ -1,0 +1,138 @@
+import RelayCore
+import Synchronization
+import Testing
+
+/// What every store promises of taking envelopes.
+@Suite("conformance: acceptance", .timeLimit(.minutes(1)))
+struct AcceptanceConformance {
+  @Test("what is accepted comes back byte for byte", arguments: StoreFactory.all)
+  func roundTrip(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let body = (0..<3000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+      let id = try await bench.accept(
+        bench.draft(
+          body: .inline(body), key: "k1", sequence: 7, notBefore: bench.clock.now,
+          onFailure: .block))
+      let record = try #require(try await bench.store.envelope(id))
+      #expect(record.id == id)
+      #expect(record.state == .queued)
+      #expect(record.draft.client == "device-1")
+      #expect(record.draft.key == "k1")
+      #expect(record.draft.fingerprint == [UInt8](repeating: 1, count: 32))
+      #expect(record.draft.sequence == 7)
+      #expect(record.draft.tag == "t")
+      #expect(record.draft.onFailure == .block)
+      #expect(record.draft.notBefore == bench.clock.now)
+      #expect(record.dueAt == bench.clock.now)
+      #expect(record.draft.content.target == Array("/a?b=c".utf8))
+      let loaded = try #require(try await bench.store.load([id.serial]).first)
+      #expect(loaded.id == id && loaded.key == "k1" && loaded.client == "device-1")
+      #expect(loaded.content.method == "POST")
+      #expect(loaded.content.headers.first("content-type") == "text/plain")
+      guard case .inline(let bytes) = loaded.content.body else {
+        throw Unexpected(description: "the body is not inline")
+      }
+      #expect(bytes == body)
+    }
+  }
+
+  @Test("an empty body stays an empty body", arguments: StoreFactory.all)
+  func emptyBody(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let id = try await bench.accept(bench.draft(body: .inline([])))
+      let loaded = try #require(try await bench.store.load([id.serial]).first)
+      guard case .inline(let bytes) = loaded.content.body else {
+        throw Unexpected(description: "the body is not inline")
+      }
+      #expect(bytes.isEmpty)
+    }
+  }
+
+  @Test(
+    "the order of acceptance is the order of the line, and positions count up",
+    arguments: StoreFactory.all)
+  func order(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let drafts = (0..<10).map { bench.draft(lane: $0 % 2 == 0 ? "even" : "odd") }
+      let results = try await bench.store.append(drafts, isAtomic: false)
+      let positions = results.map { result -> Int in
+        guard case .accepted(_, .queued, let position) = result else { return -1 }
+        return position
+      }
+      #expect(positions == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5])
+      let page = try await bench.store.line(after: 0, countMax: 100)
+      #expect(page.entries.map(\.serial) == Array(1...10))
+      #expect(Set(page.entries.map(\.lane)).count == 2)
+      #expect(!page.hasMore && page.scannedThrough == 10)
+      let first = try await bench.store.line(after: 0, countMax: 4)
+      #expect(first.hasMore && first.scannedThrough == 4)
+      let told = bench.observer.state.withLock { $0.accepted.map(\.entry) }
+      #expect(told == page.entries)
+    }
+  }
+
+  @Test("a held envelope is stored as held", arguments: StoreFactory.all)
+  func held(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let id = try await bench.accept(bench.draft(hold: true))
+      #expect(try await bench.entry(id).standing == .held)
+      #expect(try await bench.store.envelope(id)?.state == .held)
+      #expect(try await bench.store.envelope(id)?.draft.hold == true)
+      #expect(bench.store.statistics().envelopes[.held] == 1)
+    }
+  }
+
+  @Test("ids never go back in time, though the clock does", arguments: StoreFactory.all)
+  func clockGoesBack(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let first = try await bench.accept(bench.draft())
+      bench.clock.advance(milliseconds: -3_600_000)
+      let second = try await bench.accept(bench.draft())
+      #expect(second.acceptedAt >= first.acceptedAt)
+      try await bench.reopen()
+      let third = try await bench.accept(bench.draft())
+      #expect(third.acceptedAt >= second.acceptedAt)
+      #expect(first.high >> 16 <= third.high >> 16)
+    }
+  }
+
+  @Test("another envelope's id with the same number finds nothing", arguments: StoreFactory.all)
+  func forgedID(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let id = try await bench.accept(bench.draft())
+      let forged = EnvelopeID(high: id.high, low: id.low ^ 1)
+      #expect(forged.serial == id.serial)
+      #expect(try await bench.store.envelope(forged) == nil)
+      #expect(try await bench.store.response(forged) == nil)
+      let unknown = EnvelopeID(serial: 999, acceptedAt: bench.clock.now, random: 1)
+      #expect(try await bench.store.envelope(unknown) == nil)
+    }
+  }
+
+  @Test("names keep their numbers", arguments: StoreFactory.all)
+  func names(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let numbers = try await bench.store.register(upstreams: ["one", "two"])
+      #expect(Set(numbers.values).count == 2)
+      let id = try await bench.accept(bench.draft(client: "c", lane: "l", upstream: "two"))
+      let entry = try await bench.entry(id)
+      #expect(entry.upstream == numbers["two"])
+      try await bench.reopen()
+      #expect(try await bench.store.register(upstreams: ["two", "one"]) == numbers)
+      let names = try await bench.store.upstreamNames()
+      #expect(names.count == 2 && numbers.allSatisfy { names[$0.value] == $0.key })
+      #expect(try await bench.store.clientNames([entry.client]) == [entry.client: "c"])
+      #expect(
+        try await bench.store.laneNames([entry.lane])
+          == [entry.lane: LaneName(client: "c", lane: "l")])
+      #expect(try await bench.store.client("nobody") == nil)
+    }
+  }
+
+  @Test("every shard is leased")
+  func leases() async throws {
+    try await Bench.with { bench in
+      #expect(bench.store.leases().map(\.shard) == Array(0..<Shard.count))
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import RelayCore
+import SQLiteStore
+import Synchronization
+import Testing
+
+/// A kind of store that the conformance suite runs against.
+struct StoreFactory: Sendable, CustomTestStringConvertible {
+  let testDescription: String
+  /// Opens the store that keeps its data under `folder`; again and again the same one.
+  let open: @Sendable (_ folder: String, _ clock: ManualClock) throws -> any EnvelopeStore
+
+  /// Every kind that there is.
+  static let all = [
+    StoreFactory(testDescription: "SQLite") { folder, clock in
+      try SQLiteStore.open(folder: folder, options: .init(clock: { clock.now }))
+    }
+  ]
+}
+
+/// A clock that stands still until a test moves it.
+final class ManualClock: Sendable {
+  private let time = Mutex(WallTime(millisecondsSinceEpoch: 1_800_000_000_000))
+
+  var now: WallTime {
+    get { time.withLock { $0 } }
+    set { time.withLock { $0 = newValue } }
+  }
+
+  func advance(milliseconds: Int64) {
+    time.withLock { $0 = $0.adding(milliseconds: milliseconds) }
+  }
+}
+
+/// A store in a folder of its own, with an observer that remembers what it was told.
+final class Bench: Sendable {
+  let folder: String
+  let clock = ManualClock()
+  let factory: StoreFactory
+  let observer: RecordingObserver
+  private let current: Mutex<any EnvelopeStore>
+
+  init(_ factory: StoreFactory = StoreFactory.all[0]) throws {
+    self.factory = factory
+    folder = Bench.freshFolder()
+    observer = RecordingObserver()
+    let store = try factory.open(folder, clock)
+    store.start(observer: observer)
+    current = Mutex(store)
+  }
+
+  var store: any EnvelopeStore { current.withLock { $0 } }
+
+  /// Closes the store and opens it again.
+  func reopen() async throws {
+    await store.close()
+    let store = try factory.open(folder, clock)
+    store.start(observer: observer)
+    current.withLock { $0 = store }
+  }
+
+  static func freshFolder() -> String {
+    NSTemporaryDirectory() + "waystation-store-\(UUID().uuidString)"
+  }
+
+  /// Closes the store and removes its folder.
+  func tearDown() async {
+    await store.close()
+    try? FileManager.default.removeItem(atPath: folder)
+  }
+
+  /// Runs a test with a fresh store.
+  static func with(
+    _ factory: StoreFactory = StoreFactory.all[0], _ body: (Bench) async throws -> Void
+  ) async throws {
+    let bench = try Bench(factory)
+    do {
+      try await body(bench)
+    } catch {
+      await bench.tearDown()
+      throw error
+    }
+    await bench.tearDown()
+  }
+}
+
+/// Remembers what a store told, counts positions, and lets a test wait for what is recorded.
+final class RecordingObserver: StoreObserver {
+  struct State {
+    var accepted: [AcceptedEnvelope] = []
+    var recorded: [Transition] = []
+    var acceptedGroups = 0
+    var waitingByLane: [LaneNumber: Set<Serial>] = [:]
+    var waiters: [(count: Int, resume: @Sendable () -> Void)] = []
+  }
+
+  let state = Mutex(State())
+
+  func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int] {
+    state.withLock { state in
+      state.acceptedGroups += 1
+      state.accepted += envelopes
+      return envelopes.map {
+        state.waitingByLane[$0.entry.lane, default: []].insert($0.entry.serial)
+        return state.waitingByLane[$0.entry.lane]?.count ?? 0
+      }
+    }
+  }
+
+  func recorded(_ transitions: [Transition]) {
+    let ready = state.withLock { state in
+      state.recorded += transitions
+      for case let transition in transitions {
+        if case .end = transition.change {
+          state.waitingByLane[transition.lane]?.remove(transition.serial)
+        }
+      }
+      let count = state.recorded.count
+      defer { state.waiters.removeAll { $0.count <= count } }
+      return state.waiters.filter { $0.count <= count }
+    }
+    for waiter in ready { waiter.resume() }
+  }
+
+  /// Waits until so many transitions have been recorded in all.
+  func waitUntilRecorded(_ count: Int) async {
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      let isThere = state.withLock { state in
+        if state.recorded.count >= count { return true }
+        state.waiters.append((count, { continuation.resume() }))
+        return false
+      }
+      if isThere { continuation.resume() }
+    }
+  }
+
+  var recordedCount: Int { state.withLock { $0.recorded.count } }
+}
+
+extension Bench {
+  /// A draft with what a test does not care about filled in.
+  func draft(
+    client: String = "device-1", lane: String = "default", upstream: String = "default",
+    body: EnvelopeBody = .inline(Array("hello".utf8)), key: String? = nil,
+    fingerprint: UInt8 = 1, sequence: Int64? = nil, hold: Bool = false,
+    notBefore: WallTime? = nil, expiresInMs: Int64 = 604_800_000,
+    onFailure: FailurePolicy = .skip
+  ) -> EnvelopeDraft {
+    var headers = HeaderBlock()
+    headers.append(name: "Content-Type", value: "text/plain")
+    return EnvelopeDraft(
+      client: client, lane: lane, upstream: upstream,
+      content: EnvelopeContent(
+        method: "POST", target: Array("/a?b=c".utf8), headers: headers, body: body),
+      key: key, fingerprint: key == nil ? [] : [UInt8](repeating: fingerprint, count: 32),
+      sequence: sequence, tag: "t", hold: hold, notBefore: notBefore,
+      expiresAt: clock.now.adding(milliseconds: expiresInMs), onFailure: onFailure)
+  }
+
+  /// Appends one envelope that must be accepted.
+  @discardableResult
+  func accept(_ draft: EnvelopeDraft) async throws -> EnvelopeID {
+    let results = try await store.append([draft], isAtomic: false)
+    guard case .accepted(let id, _, _) = results.first else {
+      throw Unexpected(description: "not accepted: \(results)")
+    }
+    return id
+  }
+
+  /// The place in the line of an envelope that waits.
+  func entry(_ id: EnvelopeID) async throws -> LineEntry {
+    let page = try await store.line(after: id.serial - 1, countMax: 1)
+    guard let entry = page.entries.first, entry.serial == id.serial else {
+      throw Unexpected(description: "\(id) does not wait")
+    }
+    return entry
+  }
+
+  /// Records a change of a waiting envelope and waits until it is durable.
+  func record(
+    _ id: EnvelopeID, _ change: Transition.Change, attempt: AttemptRecord? = nil,
+    response: UpstreamResponse? = nil
+  ) async throws {
+    let entry = try await entry(id)
+    let count = observer.recordedCount
+    store.record([
+      Transition(
+        serial: id.serial, lane: entry.lane, upstream: entry.upstream, change: change,
+        at: clock.now, attempt: attempt, response: response, epoch: 1)
+    ])
+    await observer.waitUntilRecorded(count + 1)
+  }
+
+  /// One attempt.
+  func attempt(_ number: Int32, _ outcome: Outcome, status: Int? = nil) -> AttemptRecord {
+    AttemptRecord(
+      number: number, startedAt: clock.now, durationMs: 12, outcome: outcome, status: status,
+      error: status == nil ? "no route" : nil)
+  }
+}
+
+/// A test met with something that it cannot go on from.
+struct Unexpected: Error, CustomStringConvertible {
+  let description: String
+}

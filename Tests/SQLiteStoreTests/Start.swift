@@ -1,1 +1,0 @@
-// The first real test of this target replaces this one.
