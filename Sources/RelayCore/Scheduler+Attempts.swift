@@ -91,6 +91,7 @@ extension Scheduler {
     case .answered:
       if upstreams[number]?.reachability.answered(now: now) == .becameReachable {
         upstreams[number]?.lastError = nil
+        actions.append(.reachabilityChanged(number, isReachable: true, reason: nil))
         letGoBackoff(of: number, now: now)
       }
       return false
@@ -99,7 +100,12 @@ extension Scheduler {
       return false
     case .failed:
       upstreams[number]?.lastError = report.sentence
-      _ = upstreams[number]?.reachability.failed(wasProbe: wasProbe, now: now, random: &random)
+      let change = upstreams[number]?.reachability.failed(
+        wasProbe: wasProbe, now: now, random: &random)
+      if change == .becameUnreachable {
+        actions.append(
+          .reachabilityChanged(number, isReachable: false, reason: report.sentence))
+      }
       return upstreams[number]?.reachability.isReachable == false
     }
   }

@@ -61,6 +61,9 @@ extension Scheduler {
   /// How many attempts are under way.
   package var inFlightCount: Int { inFlight.count }
 
+  /// How many envelopes wait in all.
+  package var waitingCount: Int { waitingTotal }
+
   /// How many envelopes of one client wait.
   package func waiting(of client: ClientNumber) -> Int { clientsWaiting[client] ?? 0 }
 

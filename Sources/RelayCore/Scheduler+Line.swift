@@ -34,6 +34,7 @@ extension Scheduler {
     if fits { windowEntries += 1 }
     clientsWaiting[entry.client, default: 0] += 1
     upstreams[entry.upstream]?.waiting += 1
+    waitingTotal += 1
     return lanes[entry.lane]?.waiting ?? 0
   }
 
@@ -96,6 +97,7 @@ extension Scheduler {
   /// Some envelopes of a lane wait no longer.
   mutating func countOut(_ count: Int = 1, of number: LaneNumber, for upstream: UpstreamNumber?) {
     lanes[number]?.waiting -= count
+    waitingTotal -= count
     if let upstream { upstreams[upstream]?.waiting -= count }
     guard let client = lanes[number]?.client, let left = clientsWaiting[client] else { return }
     clientsWaiting[client] = left > count ? left - count : nil

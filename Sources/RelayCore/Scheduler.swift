@@ -14,6 +14,8 @@ package struct Scheduler: Sendable {
     /// Read the line from behind this number, and hand it over by
     /// ``Scheduler/refill(_:now:)``.
     case readLine(after: Serial)
+    /// An upstream's lanes stop trying, or start again: for the log.
+    case reachabilityChanged(UpstreamNumber, isReachable: Bool, reason: String?)
   }
 
   /// What the scheduler holds in memory at the most.
@@ -46,6 +48,7 @@ package struct Scheduler: Sendable {
   var clientsWaiting: [ClientNumber: Int] = [:]
   var inFlight: [Serial: LaneNumber] = [:]
   var windowEntries = 0
+  var waitingTotal = 0
   var starving: Set<LaneNumber> = []
   var blocked: Set<LaneNumber> = []
   /// Envelopes behind a head whose end is on its way to the disk.

@@ -51,6 +51,7 @@ extension LimitsConfiguration {
     section.integer("idleTimeoutMs", into: &idleTimeoutMs, 1...Self.timeoutMsMax)
     section.integer("headTimeoutMs", into: &headTimeoutMs, 1...Self.timeoutMsMax)
     section.integer("batchCountMax", into: &batchCountMax, 1...1_000_000)
+    section.integer("batchBytesMax", into: &batchBytesMax, 1...Self.bodyBytesLargest)
     section.integer("memoryInFlightBytesMax", into: &memoryInFlightBytesMax, 1...Self.bytesLargest)
     section.integer("spoolThresholdBytes", into: &spoolThresholdBytes, 0...Self.bodyBytesLargest)
     section.integer("waitSecondsMax", into: &waitSecondsMax, 0...3600)

@@ -44,6 +44,7 @@ extension LimitsConfiguration {
       json.member("idleTimeoutMs", idleTimeoutMs)
       json.member("headTimeoutMs", headTimeoutMs)
       json.member("batchCountMax", batchCountMax)
+      json.member("batchBytesMax", batchBytesMax)
       json.member("memoryInFlightBytesMax", memoryInFlightBytesMax)
       json.member("spoolThresholdBytes", spoolThresholdBytes)
       json.member("waitSecondsMax", waitSecondsMax)

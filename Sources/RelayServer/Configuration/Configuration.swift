@@ -55,6 +55,8 @@ package struct LimitsConfiguration: Equatable, Sendable {
   package var headTimeoutMs = 15_000
   /// The most envelopes in one batch.
   package var batchCountMax = 1000
+  /// The most bytes of a batch, before and after decompression.
+  package var batchBytesMax = 32 * 1024 * 1024
   /// The most bytes of requests and answers held in memory at once; past it, 503.
   package var memoryInFlightBytesMax = 128 * 1024 * 1024
   /// Bodies above so many bytes go through a file rather than through memory.

@@ -63,6 +63,7 @@ extension Simulation {
       let arrived = upstreams[Int(record.entry.upstream.rawValue)].arrivals[Serial(index + 1)] ?? 0
       if end.state == .delivered && arrived == 0 { violate("\(index + 1) was never delivered") }
     }
+    if scheduler.waitingCount != 0 { violate("\(scheduler.waitingCount) are said to wait") }
     if !scheduler.clientsWaiting.isEmpty {
       violate("clients are said to wait with nothing waiting")
     }

@@ -137,6 +137,7 @@ struct Simulation {
     case .attempt(let entry): attempt(entry)
     case .record(let transition):
       agenda.insert(Scheduled(life: life, event: .commitRecord(transition)), at: commitTime())
+    case .reachabilityChanged: break
     case .readLine(let after): schedule(.lineRead(after: after), inMs: 3)
     }
   }

@@ -1,0 +1,81 @@
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// How dispatching stands, for `/status`.
+package struct DispatcherSnapshot: Sendable {
+  /// All configured upstreams.
+  package var upstreams: [UpstreamNumber: Scheduler.UpstreamView]
+  /// When the oldest of the lanes' heads was accepted; nil if nothing waits.
+  package var oldestWaitingAt: WallTime?
+  /// How many attempts are under way.
+  package var inFlightCount: Int
+  /// Lanes that stand until someone resolves them; at most ``shownMax``.
+  package var blockedLanes: [(lane: LaneNumber, head: LineEntry)]
+  /// How many lanes stand in all.
+  package var blockedLaneCount: Int
+  /// The clients with the most waiting envelopes; at most ``shownMax``.
+  package var backlogs: [(client: ClientNumber, waiting: Int)]
+
+  /// How many blocked lanes and how many backlogs are shown.
+  package static let shownMax = 20
+}
+
+// What can be asked of the dispatcher, by endpoints.
+extension Dispatcher {
+  /// Waits until an envelope has ended or blocks its lane, but no longer than so many milliseconds.
+  ///
+  /// - Returns: false if the time ran out, or the relay is shutting down.
+  package func settled(_ id: EnvelopeID, withinMs milliseconds: Int64) async -> Bool {
+    // Registered first and looked up then, so that nothing that happens in between is missed.
+    guard let waiter = waiters.register(id.serial) else { return false }
+    defer { waiters.remove(waiter) }
+    if let record = try? await store.envelope(id), record.state.isEnd || record.state == .blocked {
+      return true
+    }
+    return await waiter.wait(on: loop, forMs: milliseconds)
+  }
+
+  /// Whether an attempt of a waiting envelope is under way, and its place in its lane, from 1; nil
+  /// if it stands too far back to be known.
+  package func placement(
+    of serial: Serial, in lane: LaneNumber
+  ) -> (isInFlight: Bool, position: Int?) {
+    state.withLock { state in
+      (
+        state.scheduler.isInFlight(serial),
+        state.scheduler.position(of: serial, in: lane)
+      )
+    }
+  }
+
+  /// A lane in which something waits; nil if nothing does.
+  package func laneView(
+    _ lane: LaneNumber
+  ) -> (phase: Lane.Phase, waiting: Int, head: LineEntry?)? {
+    state.withLock { state in
+      state.scheduler.lane(lane).map { ($0.phase, $0.waiting, $0.head) }
+    }
+  }
+
+  /// How dispatching stands.
+  package func snapshot() -> DispatcherSnapshot {
+    state.withLock { state in
+      DispatcherSnapshot(
+        upstreams: state.scheduler.upstreamViews(),
+        oldestWaitingAt: state.scheduler.oldestWaitingAt,
+        inFlightCount: state.scheduler.inFlightCount,
+        blockedLanes: state.scheduler.blockedLanes(countMax: DispatcherSnapshot.shownMax),
+        blockedLaneCount: state.scheduler.blockedLaneCount,
+        backlogs: state.scheduler.largestBacklogs(countMax: DispatcherSnapshot.shownMax))
+    }
+  }
+
+  /// How many envelopes wait in all.
+  package var waitingCount: Int { state.withLock { $0.scheduler.waitingCount } }
+
+  /// How many envelopes of one client wait.
+  package func waiting(of client: ClientNumber) -> Int {
+    state.withLock { $0.scheduler.waiting(of: client) }
+  }
+}

@@ -1,0 +1,67 @@
+import EventLoop
+import Forwarder
+import RelayCore
+import Synchronization
+
+// How dispatching begins and ends.
+extension Dispatcher {
+  /// Takes up the line as it stands in the store, and begins to attempt.
+  ///
+  /// - Parameters:
+  ///   - policies: What the scheduler goes by, for each configured upstream.
+  ///   - targets: Where the forwarder sends, for each configured upstream.
+  ///   - forwarder: What makes the attempts.
+  /// - Returns: How many envelopes wait.
+  func begin(
+    policies: [UpstreamNumber: UpstreamPolicy], targets: [UpstreamNumber: UpstreamTarget],
+    forwarder: Forwarder, seed: UInt64
+  ) async throws(StoreError) -> Int {
+    self.targets.withLock { $0 = targets }
+    let epoch = store.leases().first?.epoch ?? 1
+    state.withLock { state in
+      state.forwarder = forwarder
+      state.scheduler = Scheduler(upstreams: policies, epoch: epoch, seed: seed, now: clock())
+    }
+    var count = 0
+    var after: Serial = 0
+    while true {
+      let page = try await store.line(after: after, countMax: Self.linePageCountMax)
+      state.withLock { $0.scheduler.restore(page) }
+      count += page.entries.count
+      after = page.scannedThrough
+      if let deadline = page.entries.lazy.map(\.expiresAt).min() { deadlines.note(deadline) }
+      if !page.hasMore { break }
+    }
+    apply { state, now in state.scheduler.restored(now: now) }
+    return count
+  }
+
+  /// Attempts nothing more, and waits until what is under way has ended, but no longer than the
+  /// grace period; what is left then is called off, and stands in its lane as it stood.
+  func drain(graceMs: Int64) async {
+    waiters.close()
+    apply { state, _ in
+      state.isStopped = true
+      state.scheduler.stop()
+    }
+    let cutOff = loop.schedule(afterMs: graceMs) { self.callOff() }
+    await idle()
+    _ = cutOff.cancel()
+  }
+
+  private func callOff() {
+    state.withLock { $0.forwarder }?.cancelAll()
+  }
+
+  /// Waits until no attempt is under way.
+  private func idle() async {
+    await withCheckedContinuation { continuation in
+      let isIdle = state.withLock { state -> Bool in
+        guard state.scheduler.inFlightCount > 0 else { return true }
+        state.idleWaiters.append(continuation)
+        return false
+      }
+      if isIdle { continuation.resume() }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import RelayCore
+
+// What the store tells, on its own thread, after each commit and in the order of the commits.
+extension Dispatcher: StoreObserver {
+  /// Takes in what was accepted; free slots are filled at once.
+  package func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int] {
+    meter.count(.accepted, envelopes.count, at: clock().monotonic)
+    if let deadline = envelopes.lazy.map(\.entry.expiresAt).min() { deadlines.note(deadline) }
+    return apply { state, now in
+      envelopes.map { envelope in
+        state.contents.insert(envelope.deliverable)
+        return state.scheduler.accepted(envelope.entry, now: now)
+      }
+    }
+  }
+
+  /// Lets lanes go on, and tells those who wait.
+  package func recorded(_ transitions: [Transition]) {
+    apply { state, now in
+      for transition in transitions { state.scheduler.recorded(transition, now: now) }
+    }
+    count(transitions)
+    waiters.settle(transitions.lazy.filter(\.change.settles).map(\.serial))
+    for transition in transitions { tell(transition) }
+  }
+
+  private func count(_ transitions: [Transition]) {
+    var delivered = 0
+    var failed = 0
+    for transition in transitions {
+      switch transition.change {
+      case .end(.delivered, _): delivered += 1
+      case .end(.failed, _): failed += 1
+      case .end, .retry, .block: break
+      }
+    }
+    let now = clock().monotonic
+    meter.count(.delivered, delivered, at: now)
+    meter.count(.failed, failed, at: now)
+  }
+
+  private func tell(_ transition: Transition) {
+    switch transition.change {
+    case .end(.failed, let reason), .end(.expired, let reason):
+      log.warning(
+        "envelope ended undelivered", ("serial", .integer(transition.serial)),
+        ("reason", .text(reason)))
+    case .block(let reason):
+      log.warning(
+        "lane is blocked", ("serial", .integer(transition.serial)), ("reason", .text(reason)))
+    case .end, .retry:
+      break
+    }
+  }
+}
+
+extension Transition.Change {
+  /// Whether those who wait for the envelope have something to see.
+  var settles: Bool {
+    switch self {
+    case .end, .block: true
+    case .retry: false
+    }
+  }
+}
+
+extension AcceptedEnvelope {
+  /// What an attempt needs of it.
+  var deliverable: DeliverableEnvelope {
+    DeliverableEnvelope(
+      serial: entry.serial, id: id, client: draft.client, key: draft.key, content: draft.content)
+  }
+}

@@ -1,0 +1,225 @@
+import EventLoop
+import Forwarder
+import RelayCore
+import Synchronization
+
+/// Carries out what the ``Scheduler`` decides: the one place where store, forwarder and clock meet
+/// it.
+///
+/// Events come from the store's threads, the forwarder's thread and the event loop. Each takes the
+/// lock for as long as the decision lasts, and carries the actions out after letting it go. Actions
+/// of different lanes may be carried out in any order; a lane has at most one under way.
+package final class Dispatcher: Sendable {
+  struct State {
+    var scheduler: Scheduler
+    var contents = ContentCache()
+    var armedAt: MonotonicTime?
+    var forwarder: Forwarder?
+    var isStopped = false
+    var idleWaiters: [CheckedContinuation<Void, Never>] = []
+  }
+
+  let state: Mutex<State>
+  let store: any EnvelopeStore
+  let loop: EventLoop
+  let clock: @Sendable () -> Now
+  let log: Log
+  let meter: RateMeter
+  let waiters = SettlementWaiters()
+  let targets: Mutex<[UpstreamNumber: UpstreamTarget]> = Mutex([:])
+  let deadlines = DeadlineAlarm()
+
+  /// How long to wait before a read that failed is tried again, in milliseconds.
+  static let readRetryDelayMs: Int64 = 1000
+
+  /// Makes a dispatcher that knows of no upstream and no envelope yet.
+  init(
+    store: any EnvelopeStore, loop: EventLoop, clock: @escaping @Sendable () -> Now, log: Log,
+    meter: RateMeter
+  ) {
+    self.store = store
+    self.loop = loop
+    self.clock = clock
+    self.log = log
+    self.meter = meter
+    state = Mutex(State(scheduler: Scheduler(upstreams: [:], epoch: 1, seed: 0, now: clock())))
+  }
+
+  // MARK: - Events
+
+  /// Applies an event, and carries out what follows from it.
+  @discardableResult
+  func apply<Result: Sendable>(
+    _ event: (inout State, Now) -> Result
+  ) -> Result {
+    let now = clock()
+    let (result, work) = state.withLock { state -> (Result, Work) in
+      let result = event(&state, now)
+      return (result, takeWork(from: &state, now: now))
+    }
+    carryOut(work)
+    return result
+  }
+
+  /// Attempts ended, or were called off.
+  func attemptsEnded(_ batch: AttemptBatch) {
+    meter.count(.attempts, batch.reports.count, at: clock().monotonic)
+    apply { state, now in
+      for report in batch.reports { state.scheduler.attemptEnded(report, now: now) }
+      for serial in batch.cancelled { state.scheduler.attemptWithdrawn(serial, now: now) }
+    }
+  }
+
+  /// Deadlines have passed.
+  ///
+  /// - Returns: How many ends of envelopes behind a head are on their way to the disk.
+  func expire(_ entries: [LineEntry]) -> Int {
+    apply { state, now in
+      for entry in entries { state.scheduler.expire(entry, now: now) }
+      return state.scheduler.endingCount
+    }
+  }
+
+  private func timePassed() {
+    apply { state, now in
+      state.armedAt = nil
+      state.scheduler.timePassed(now: now)
+    }
+  }
+
+  // MARK: - Actions
+
+  /// What is to be done once the lock has been let go.
+  private struct Work {
+    var attempts: [AttemptRequest] = []
+    var loads: [LineEntry] = []
+    var records: [Transition] = []
+    var readLineAfter: [Serial] = []
+    var reachability: [(UpstreamNumber, isReachable: Bool, reason: String?)] = []
+    var wakeAt: MonotonicTime?
+    var idleWaiters: [CheckedContinuation<Void, Never>] = []
+    var forwarder: Forwarder?
+  }
+
+  private func takeWork(from state: inout State, now: Now) -> Work {
+    var work = Work(forwarder: state.forwarder)
+    for action in state.scheduler.takeActions() {
+      switch action {
+      case .attempt(let entry):
+        if let content = state.contents.take(entry.serial), let request = request(content, entry) {
+          work.attempts.append(request)
+        } else {
+          work.loads.append(entry)
+        }
+      case .record(let transition): work.records.append(transition)
+      case .readLine(let after): work.readLineAfter.append(after)
+      case .reachabilityChanged(let upstream, let isReachable, let reason):
+        work.reachability.append((upstream, isReachable, reason))
+      }
+    }
+    if let wake = state.scheduler.nextWake, !state.isStopped,
+      state.armedAt.map({ wake < $0 }) ?? true
+    {
+      state.armedAt = wake
+      work.wakeAt = wake
+    }
+    if state.isStopped, state.scheduler.inFlightCount == 0, !state.idleWaiters.isEmpty {
+      work.idleWaiters = state.idleWaiters
+      state.idleWaiters = []
+    }
+    return work
+  }
+
+  private func carryOut(_ work: Work) {
+    if !work.records.isEmpty { store.record(work.records) }
+    if !work.attempts.isEmpty { submit(work.attempts, to: work.forwarder) }
+    if !work.loads.isEmpty { load(work.loads) }
+    for after in work.readLineAfter { readLine(after: after) }
+    if let wakeAt = work.wakeAt { loop.schedule(at: wakeAt) { self.timePassed() } }
+    for change in work.reachability { logReachability(change) }
+    for waiter in work.idleWaiters { waiter.resume() }
+  }
+
+  private func submit(_ requests: [AttemptRequest], to forwarder: Forwarder?) {
+    guard let forwarder, forwarder.submit(requests) else {
+      return withdraw(requests.map(\.serial))
+    }
+  }
+
+  private func withdraw(_ serials: [Serial]) {
+    apply { state, now in
+      for serial in serials { state.scheduler.attemptWithdrawn(serial, now: now) }
+    }
+  }
+
+  private func request(_ envelope: DeliverableEnvelope, _ entry: LineEntry) -> AttemptRequest? {
+    guard let target = targets.withLock({ $0[entry.upstream] }) else { return nil }
+    return AttemptRequest(
+      envelope, attempt: entry.attempts + 1, acceptedAt: entry.acceptedAt, target: target)
+  }
+
+  /// Reads what is to be attempted and is not at hand.
+  private func load(_ entries: [LineEntry]) {
+    let serials = entries.map(\.serial)
+    Task(executorPreference: loop) { [self] in
+      do throws(StoreError) {
+        let loaded = try await store.load(serials)
+        attempt(entries, with: loaded)
+      } catch {
+        log.error("envelopes could not be read", ("error", .text(error.description)))
+        loop.schedule(afterMs: Self.readRetryDelayMs) { self.withdraw(serials) }
+      }
+    }
+  }
+
+  private func attempt(_ entries: [LineEntry], with loaded: [DeliverableEnvelope]) {
+    var contents = Dictionary(uniqueKeysWithValues: loaded.map { ($0.serial, $0) })
+    var requests: [AttemptRequest] = []
+    var vanished: [Serial] = []
+    for entry in entries {
+      if let content = contents.removeValue(forKey: entry.serial),
+        let request = request(content, entry)
+      {
+        requests.append(request)
+      } else {
+        vanished.append(entry.serial)
+      }
+    }
+    let forwarder = apply { state, now in
+      for serial in vanished { state.scheduler.attemptVanished(serial, now: now) }
+      return state.forwarder
+    }
+    if !requests.isEmpty { submit(requests, to: forwarder) }
+  }
+
+  private func readLine(after serial: Serial) {
+    Task(executorPreference: loop) { [self] in
+      do throws(StoreError) {
+        let page = try await store.line(after: serial, countMax: Self.linePageCountMax)
+        apply { state, now in state.scheduler.refill(page, now: now) }
+      } catch {
+        log.error("the line could not be read", ("error", .text(error.description)))
+        apply { state, _ in state.scheduler.refillFailed() }
+        loop.schedule(afterMs: Self.readRetryDelayMs) {
+          self.apply { state, _ in state.scheduler.retrySweep() }
+        }
+      }
+    }
+  }
+
+  /// How many entries of the line are read at a time.
+  static let linePageCountMax = 4096
+
+  private func logReachability(
+    _ change: (upstream: UpstreamNumber, isReachable: Bool, reason: String?)
+  ) {
+    let name = targets.withLock { $0[change.upstream]?.name } ?? ""
+    if change.isReachable {
+      log.info("upstream is reachable again", ("upstream", .text(name)))
+    } else {
+      log.warning(
+        "upstream is unreachable", ("upstream", .text(name)),
+        ("reason", .text(change.reason ?? "")))
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// Sees to envelopes past their deadline, and deletes what has been kept long enough: in small
+/// steps, so that nobody feels it, and only when there is something to do.
+final class Janitor: Sendable {
+  /// How many entries are looked at in a step.
+  static let stepCountMax = 2000
+  /// The pause between two steps of a round, in milliseconds.
+  static let stepPauseMs: Int64 = 20
+  /// The least time between two rounds, in milliseconds.
+  static let roundPauseMs: Int64 = 200
+  /// How often retention begins a round, in milliseconds.
+  static let retentionPeriodMs: Int64 = 60_000
+
+  private struct State {
+    var alarm: ScheduledTimer?
+    var isWalking = false
+    var isStopped = false
+  }
+
+  private let store: any EnvelopeStore
+  private let dispatcher: Dispatcher
+  private let retention: RetentionConfiguration
+  private let loop: EventLoop
+  private let clock: @Sendable () -> Now
+  private let log: Log
+  private let state = Mutex(State())
+
+  init(
+    dispatcher: Dispatcher, retention: RetentionConfiguration, loop: EventLoop,
+    clock: @escaping @Sendable () -> Now, log: Log
+  ) {
+    store = dispatcher.store
+    self.dispatcher = dispatcher
+    self.retention = retention
+    self.loop = loop
+    self.clock = clock
+    self.log = log
+  }
+
+  /// Begins; goes on by itself until ``stop()``.
+  func start() {
+    dispatcher.deadlines.onEarlier { [weak self] deadline in self?.setAlarm(for: deadline) }
+    scheduleRetention(afterMs: Self.roundPauseMs)
+  }
+
+  func stop() {
+    let alarm = state.withLock { state in
+      state.isStopped = true
+      defer { state.alarm = nil }
+      return state.alarm
+    }
+    _ = alarm?.cancel()
+  }
+
+  private var isStopped: Bool { state.withLock { $0.isStopped } }
+
+  // MARK: - Deadlines
+
+  private func setAlarm(for deadline: WallTime) {
+    let now = clock()
+    let due = max(
+      now.monotonic(at: deadline), now.monotonic.adding(milliseconds: Self.roundPauseMs))
+    let earlier = state.withLock { state -> ScheduledTimer? in
+      guard !state.isStopped, !state.isWalking else { return nil }
+      let earlier = state.alarm
+      state.alarm = loop.schedule(at: due) { self.beginWalk() }
+      return earlier
+    }
+    _ = earlier?.cancel()
+  }
+
+  private func beginWalk() {
+    let mayBegin = state.withLock { state in
+      guard !state.isStopped, !state.isWalking else { return false }
+      state.isWalking = true
+      return true
+    }
+    guard mayBegin else { return }
+    dispatcher.deadlines.reset()
+    Task(executorPreference: loop) { await self.walk() }
+  }
+
+  /// One round along the line.
+  private func walk() async {
+    var next: WallTime?
+    do throws(StoreError) {
+      while !isStopped {
+        let page = try await store.expiredEntries(at: clock().wall, countMax: Self.stepCountMax)
+        try await end(page.expired)
+        if page.isRoundDone {
+          next = page.nextDeadline
+          break
+        }
+        await pause()
+      }
+    } catch {
+      log.error("deadlines could not be looked up", ("error", .text(error.description)))
+      next = clock().wall.adding(milliseconds: Dispatcher.readRetryDelayMs)
+    }
+    state.withLock { state in
+      state.isWalking = false
+      state.alarm = nil
+    }
+    if let next { dispatcher.deadlines.note(next) }
+    dispatcher.deadlines.repeatEarliest()
+  }
+
+  /// Lets envelopes expire, and waits until that is on disk: a page read before then would show
+  /// them again.
+  private func end(_ expired: [LineEntry]) async throws(StoreError) {
+    var endingCount = dispatcher.expire(expired)
+    while endingCount > 0 && !isStopped {
+      await pause()
+      endingCount = dispatcher.expire([])
+    }
+  }
+
+  private func pause() async {
+    await loop.sleep(until: clock().monotonic.adding(milliseconds: Self.stepPauseMs))
+  }
+
+  // MARK: - Retention
+
+  private func scheduleRetention(afterMs delay: Int64) {
+    guard !isStopped else { return }
+    loop.schedule(afterMs: delay) { [weak self] in
+      guard let self else { return }
+      Task(executorPreference: loop) {
+        await self.deleteEnded()
+        self.scheduleRetention(afterMs: Self.retentionPeriodMs)
+      }
+    }
+  }
+
+  /// One round along what has ended.
+  private func deleteEnded() async {
+    let now = clock().wall
+    let cutoffs = RetentionCutoffs(
+      delivered: now.adding(milliseconds: -Int64(retention.deliveredSeconds) * 1000),
+      failed: now.adding(milliseconds: -Int64(retention.failedSeconds) * 1000))
+    var deletedCount = 0
+    do throws(StoreError) {
+      while !isStopped {
+        let page = try await store.deleteEnded(cutoffs, countMax: Self.stepCountMax)
+        deletedCount += page.deletedCount
+        if page.isRoundDone { break }
+        await pause()
+      }
+    } catch  where error.kind == .closed {
+      return
+    } catch {
+      log.error("ended envelopes could not be deleted", ("error", .text(error.description)))
+    }
+    if deletedCount > 0 {
+      log.debug("ended envelopes were deleted", ("count", .integer(Int64(deletedCount))))
+    }
+  }
+}

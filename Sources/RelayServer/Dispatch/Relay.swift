@@ -1,0 +1,215 @@
+import EventLoop
+import Forwarder
+import HTTPServer
+import RelayCore
+import SQLiteStore
+import Synchronization
+
+/// A running relay: the store, the dispatcher, the forwarder and the HTTP server, put together.
+package final class Relay: Sendable {
+  /// What it was started with.
+  package let configuration: Configuration
+  /// Where envelopes are kept.
+  package let store: any EnvelopeStore
+  /// What carries out the scheduler's decisions.
+  package let dispatcher: Dispatcher
+  /// How many bytes of requests may be in memory.
+  package let memory: MemoryBudget
+  /// Counts for the rates on `/status`.
+  package let meter: RateMeter
+  /// When it was started.
+  package let startedAt: WallTime
+  /// Where it logs.
+  package let log: Log
+
+  private let numbers: [String: UpstreamNumber]
+  private let forwarder: Forwarder
+  private let janitor: Janitor
+  private let loop: EventLoop
+  private let draining = Atomic(false)
+  private let front = Mutex<Front?>(nil)
+
+  /// What faces the senders.
+  private struct Front {
+    var server: HTTPServer
+    var addresses: [SocketAddress]
+  }
+
+  private init(
+    parts: RelayParts, configuration: Configuration, dispatcher: Dispatcher, forwarder: Forwarder,
+    loop: EventLoop
+  ) {
+    self.configuration = configuration
+    self.dispatcher = dispatcher
+    self.forwarder = forwarder
+    self.loop = loop
+    store = parts.store
+    numbers = parts.numbers
+    meter = dispatcher.meter
+    log = dispatcher.log
+    memory = MemoryBudget(bytesMax: configuration.limits.memoryInFlightBytesMax)
+    startedAt = WallClock.now()
+    janitor = Janitor(
+      dispatcher: dispatcher, retention: configuration.retention, loop: loop,
+      clock: Self.readClocks, log: log)
+  }
+
+  // MARK: - What endpoints ask
+
+  /// Whether it is shutting down, and takes nothing new.
+  package var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+  /// The addresses that were bound, with actual ports.
+  package var addresses: [SocketAddress] { front.withLock { $0?.addresses ?? [] } }
+
+  /// How many connections are open.
+  package var connectionCount: Int { front.withLock { $0?.server.connectionCount ?? 0 } }
+
+  /// Both clocks, read at one moment.
+  package func now() -> Now { Self.readClocks() }
+
+  /// The number of a configured upstream; nil if no such upstream is configured.
+  package func upstreamNumber(_ name: String) -> UpstreamNumber? { numbers[name] }
+
+  /// Both clocks, read at one moment.
+  @Sendable
+  package static func readClocks() -> Now {
+    Now(wall: WallClock.now(), monotonic: MonotonicClock.now())
+  }
+
+  // MARK: - Start
+
+  /// Opens the store and takes up the line where it was left; what waits begins to be delivered.
+  static func assemble(
+    _ configuration: Configuration, loop: EventLoop, log: Log
+  ) async throws(RelayStartError) -> Relay {
+    let store = try openStore(configuration)
+    let dispatcher = Dispatcher(
+      store: store, loop: loop, clock: readClocks, log: log, meter: RateMeter())
+    store.start(observer: dispatcher)
+    do {
+      let targets = try configuration.upstreams.map { try $0.target() }
+      let numbers = try await store.register(upstreams: configuration.upstreams.map(\.name))
+      let parts = RelayParts(
+        store: store, numbers: numbers,
+        policies: configuration.upstreams.keyed(by: numbers) { $0.policy },
+        targets: targets.keyed(by: numbers) { $0 })
+      let forwarder = try Forwarder(targets: targets) { [weak dispatcher] batch in
+        dispatcher?.attemptsEnded(batch)
+      }
+      let relay = Relay(
+        parts: parts, configuration: configuration, dispatcher: dispatcher, forwarder: forwarder,
+        loop: loop)
+      try await relay.takeUpLine(parts)
+      return relay
+    } catch {
+      await store.close()
+      throw RelayStartError(description: "\(error)")
+    }
+  }
+
+  private static func openStore(
+    _ configuration: Configuration
+  ) throws(RelayStartError) -> SQLiteStore {
+    do throws(StoreError) {
+      return try SQLiteStore.open(folder: configuration.data)
+    } catch {
+      throw RelayStartError(description: error.description)
+    }
+  }
+
+  private func takeUpLine(_ parts: RelayParts) async throws(StoreError) {
+    let begin = MonotonicClock.now()
+    let waiting = try await dispatcher.begin(
+      policies: parts.policies, targets: parts.targets, forwarder: forwarder,
+      seed: UInt64.random(in: .min ... .max))
+    janitor.start()
+    log.info(
+      "line taken up", ("waiting", .integer(Int64(waiting))),
+      ("durationMs", .integer(MonotonicClock.now().milliseconds(since: begin))))
+  }
+
+  /// Binds the listeners and begins to accept.
+  ///
+  /// - Parameters:
+  ///   - handler: Answers the requests.
+  ///   - problem: Answers what the HTTP server refuses by itself.
+  func listen(
+    on loops: [EventLoop], handler: any RequestHandler,
+    problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse
+  ) throws(RelayStartError) {
+    let server = HTTPServer(
+      limits: configuration.limits.http, loops: loops, handler: handler, problem: problem)
+    var addresses: [SocketAddress] = []
+    for address in configuration.listen {
+      do throws(SystemError) {
+        addresses.append(try server.bind(address))
+      } catch {
+        server.stopAccepting()
+        throw RelayStartError(cannotListenOn: address, error)
+      }
+    }
+    let bound = addresses
+    front.withLock { $0 = Front(server: server, addresses: bound) }
+    for address in bound { log.info("listening", ("address", .text(address.description))) }
+  }
+
+  // MARK: - End
+
+  /// Takes nothing new, lets what is under way finish, puts the rest back as it was, and closes the
+  /// store.
+  ///
+  /// - Parameter graceSeconds: How long attempts and answers may take to finish.
+  package func drain(graceSeconds: Int) async {
+    draining.store(true, ordering: .relaxed)
+    let graceMs = Int64(graceSeconds) * 1000
+    janitor.stop()
+    log.info("draining", ("graceSeconds", .integer(Int64(graceSeconds))))
+    let server = front.withLock { $0?.server }
+    async let attempts: Void = dispatcher.drain(graceMs: graceMs)
+    _ = await server?.drain(until: MonotonicClock.now().adding(milliseconds: graceMs))
+    await attempts
+    forwarder.shutdown()
+    await store.close()
+    log.info("stopped")
+  }
+}
+
+/// The parts of a relay that are known before it is put together.
+private struct RelayParts {
+  var store: any EnvelopeStore
+  var numbers: [String: UpstreamNumber]
+  var policies: [UpstreamNumber: UpstreamPolicy]
+  var targets: [UpstreamNumber: UpstreamTarget]
+}
+
+/// Why a relay could not be started.
+package struct RelayStartError: Error, Sendable, CustomStringConvertible {
+  /// One sentence: what could not be done, to what, why, and what to do about it.
+  package let description: String
+
+  init(description: String) { self.description = description }
+
+  init(cannotListenOn address: SocketAddress, _ error: SystemError) {
+    let advice = "stop what listens there, or give --listen another address"
+    description = "cannot listen on \(address): \(error.reason); \(advice)"
+  }
+}
+
+private protocol NamedUpstream {
+  var name: String { get }
+}
+extension UpstreamConfiguration: NamedUpstream {}
+extension UpstreamTarget: NamedUpstream {}
+
+extension Array where Element: NamedUpstream {
+  fileprivate func keyed<Value>(
+    by numbers: [String: UpstreamNumber], _ value: (Element) -> Value
+  ) -> [UpstreamNumber: Value] {
+    var table: [UpstreamNumber: Value] = [:]
+    for element in self {
+      if let number = numbers[element.name] { table[number] = value(element) }
+    }
+    return table
+  }
+}

@@ -1,0 +1,166 @@
+import EventLoop
+import Glibc
+import JSON
+import RelayCore
+import Synchronization
+
+/// Writes what happened to a file descriptor, a line an event.
+///
+/// No body, header, token or other credential is ever handed to it. Past ``linesPerSecondMax`` the
+/// lines of a second are counted and left out, so that a storm of events neither fills a disk nor
+/// slows the relay.
+package final class Log: Sendable {
+  /// A value of a field.
+  package enum Value: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
+    /// Text.
+    case text(String)
+    /// A whole number.
+    case integer(Int64)
+
+    /// Text.
+    package init(stringLiteral value: String) { self = .text(value) }
+    /// A number.
+    package init(integerLiteral value: Int64) { self = .integer(value) }
+  }
+
+  /// A name and its value.
+  package typealias Field = (name: StaticString, value: Value)
+
+  /// The most lines of one second; more are counted and left out.
+  package static let linesPerSecondMax = 500
+
+  private let level: LogConfiguration.Level
+  private let isText: Bool
+  private let descriptor: Int32
+  private let throttle = Mutex(LogThrottle())
+
+  /// Logs to a descriptor, which stays its owner's.
+  ///
+  /// - Parameters:
+  ///   - level: The least important level that is written.
+  ///   - format: With `auto`, text on a terminal and JSON elsewhere.
+  package init(
+    level: LogConfiguration.Level, format: LogConfiguration.Format, descriptor: Int32
+  ) {
+    self.level = level
+    self.descriptor = descriptor
+    switch format {
+    case .text: isText = true
+    case .json: isText = false
+    case .auto: isText = isatty(descriptor) == 1
+    }
+  }
+
+  /// Whether lines of a level are written, for callers that would have to work for the fields.
+  package func isOn(_ level: LogConfiguration.Level) -> Bool { level.rank >= self.level.rank }
+
+  /// What only matters to someone who looks for a fault.
+  package func debug(_ event: StaticString, _ fields: Field...) { write(.debug, event, fields) }
+
+  /// What an operator may want to know.
+  package func info(_ event: StaticString, _ fields: Field...) { write(.info, event, fields) }
+
+  /// What an operator should look at when there is time.
+  package func warning(_ event: StaticString, _ fields: Field...) {
+    write(.warning, event, fields)
+  }
+
+  /// What an operator should look at now.
+  package func error(_ event: StaticString, _ fields: Field...) { write(.error, event, fields) }
+
+  private func write(_ level: LogConfiguration.Level, _ event: StaticString, _ fields: [Field]) {
+    guard isOn(level) else { return }
+    let now = WallClock.now()
+    let (isAllowed, leftOut) = throttle.withLock { $0.admit(at: now) }
+    if leftOut > 0 {
+      put(line(now, .warning, "log lines were left out", [("count", .integer(leftOut))]))
+    }
+    if isAllowed { put(line(now, level, event, fields)) }
+  }
+
+  private func line(
+    _ time: WallTime, _ level: LogConfiguration.Level, _ event: StaticString, _ fields: [Field]
+  ) -> [UInt8] {
+    isText ? text(time, level, event, fields) : json(time, level, event, fields)
+  }
+
+  private func json(
+    _ time: WallTime, _ level: LogConfiguration.Level, _ event: StaticString, _ fields: [Field]
+  ) -> [UInt8] {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("time", RFC3339.format(time))
+      json.member("level", level.rawValue)
+      json.member("event", event.description)
+      for field in fields {
+        switch field.value {
+        case .text(let text): json.member(field.name.description, text)
+        case .integer(let number): json.member(field.name.description, number)
+        }
+      }
+    }
+    return json.finish() + [0x0A]
+  }
+
+  private func text(
+    _ time: WallTime, _ level: LogConfiguration.Level, _ event: StaticString, _ fields: [Field]
+  ) -> [UInt8] {
+    var line = "\(RFC3339.format(time)) \(level.rawValue) \(event)"
+    for field in fields {
+      switch field.value {
+      case .text(let text): line += "  \(field.name): \(Self.printable(text))"
+      case .integer(let number): line += "  \(field.name): \(number)"
+      }
+    }
+    return Array(line.utf8) + [0x0A]
+  }
+
+  /// Control characters could move a terminal's cursor or forge a line.
+  private static func printable(_ text: String) -> String {
+    String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 ? "?" : $0 }))
+  }
+
+  /// One `write` a line: lines of several threads do not mix (POSIX, for pipes up to PIPE_BUF).
+  private func put(_ line: [UInt8]) {
+    var rest = line[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      // A log that cannot be written is no reason to stop relaying; there is nobody to tell.
+      guard count > 0 || (count < 0 && errno == EINTR) else { return }
+      rest = rest.dropFirst(max(count, 0))
+    }
+  }
+}
+
+/// Counts the lines of the present second.
+private struct LogThrottle {
+  var second: Int64 = 0
+  var lineCount = 0
+  var leftOutCount: Int64 = 0
+
+  mutating func admit(at now: WallTime) -> (isAllowed: Bool, leftOut: Int64) {
+    let second = now.millisecondsSinceEpoch / 1000
+    var leftOut: Int64 = 0
+    if second != self.second {
+      leftOut = leftOutCount
+      self = Self(second: second)
+    }
+    lineCount += 1
+    guard lineCount <= Log.linesPerSecondMax else {
+      leftOutCount += 1
+      return (false, leftOut)
+    }
+    return (true, leftOut)
+  }
+}
+
+extension LogConfiguration.Level {
+  fileprivate var rank: Int {
+    switch self {
+    case .debug: 0
+    case .info: 1
+    case .warning: 2
+    case .error: 3
+    }
+  }
+}
