@@ -11,8 +11,9 @@ package final class Socket: Sendable {
   private let watch: Watch
 
   /// Takes over a connected, non-blocking socket.
-  package init(adopting descriptor: consuming FileDescriptor, on loop: EventLoop) throws(SystemError)
-  {
+  package init(
+    adopting descriptor: consuming FileDescriptor, on loop: EventLoop
+  ) throws(SystemError) {
     // Answers go out whole, so Nagle's algorithm could only hold them up.
     Self.setOption(descriptor.number, IPPROTO_TCP, TCP_NODELAY)
     watch = try loop.watch(descriptor)
@@ -198,7 +199,7 @@ package final class Socket: Sendable {
     return bytes
   }
 
-  /// Switches a yes-or-no option on. An option that cannot be set only costs speed.
+  /// Switches a yes-or-no option on; one that cannot be set only costs speed.
   static func setOption(_ number: Int32, _ level: some BinaryInteger, _ option: Int32) {
     var on: Int32 = 1
     setsockopt(number, Int32(level), option, &on, socklen_t(MemoryLayout<Int32>.size))

@@ -47,7 +47,7 @@ final class Watch: Sendable {
     var descriptor: FileDescriptor?
     var input = Direction()
     var output = Direction()
-    /// The peer will send no more. No later edge announces it, so input stays "may proceed".
+    /// The peer will send no more; no later edge announces it, so input stays "may proceed".
     var inputEnds = false
     /// The connection is gone in both directions.
     var isHungUp = false

@@ -9,8 +9,9 @@ enum CharacterClass {
   @inline(__always)
   static func isToken(_ byte: UInt8) -> Bool { table[Int(byte)] & tokenBit != 0 }
 
-  /// What a field value may hold: visible characters, space, tab and bytes from 0x80 (RFC 9110
-  /// section 5.5). No NUL, CR, LF or any other control character.
+  /// What a field value may hold (RFC 9110 section 5.5).
+  ///
+  /// Visible characters, space, tab and bytes from 0x80; no NUL, CR, LF or other control character.
   @inline(__always)
   static func isField(_ byte: UInt8) -> Bool { table[Int(byte)] & fieldBit != 0 }
 

@@ -1,7 +1,8 @@
 import RelayCore
 
-/// Everything that a connection decides, as a value: it is told what arrived and what time it is,
-/// and says what to do next. It touches no socket and no clock.
+/// Everything that a connection decides, as a value that touches no socket and no clock.
+///
+/// It is told what arrived and what time it is, and says what to do next.
 ///
 /// ```
 ///  head ──respond──► request ──beginResponse──► response ──endResponse──┬─► head

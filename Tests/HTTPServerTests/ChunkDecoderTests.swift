@@ -56,7 +56,8 @@ struct ChunkDecoderTests {
   @Test(
     "broken framing is refused, all at once and byte by byte",
     arguments: [
-      "\r\n", "x\r\n", "-1\r\n", "+1\r\n", "0x1\r\n", " 1\r\n", "1 \r\n", "1\t\r\n", "1\n", "1\r\r\n",
+      "\r\n", "x\r\n", "-1\r\n", "+1\r\n", "0x1\r\n", " 1\r\n", "1 \r\n", "1\t\r\n",
+      "1\n", "1\r\r\n",
       "1;\u{0}\r\n", "1;a\rb\r\n", "1 2\r\n", "1,2\r\n", "g\r\n", "8000000000000000\r\n",
       "10000000000000000\r\n", "FFFFFFFFFFFFFFFFF\r\n", "1\r\nab\r\n", "1\r\na\n", "1\r\na\rb",
       "2\r\na\r\n\r\n0\r\n\r\nx1", "0\r\nX\r\n\r\n", "0\r\n X: 1\r\n\r\n", "0\r\nX : 1\r\n\r\n",

@@ -16,9 +16,11 @@ struct HTTPValueTests {
     }
   }
 
-  @Test("fields that belong to the connection are not taken", arguments: [
-    "Connection", "content-length", "Keep-Alive", "Trailer", "TRANSFER-ENCODING", "Upgrade",
-  ])
+  @Test(
+    "fields that belong to the connection are not taken",
+    arguments: [
+      "Connection", "content-length", "Keep-Alive", "Trailer", "TRANSFER-ENCODING", "Upgrade",
+    ])
   func reserved(_ name: String) {
     var headers = ResponseFields()
     let isTaken = headers.add(name: name.utf8, value: "1".utf8)
@@ -43,9 +45,10 @@ struct HTTPValueTests {
     limits.headTimeoutMs = 0
     limits.connectionsMax = 0
     limits.fieldBytesMax = 10
-    #expect(limits.validate().map { $0.prefix { $0 != ":" } } == [
-      "fieldBytesMax", "connectionsMax", "headTimeoutMs",
-    ])
+    #expect(
+      limits.validate().map { $0.prefix { $0 != ":" } } == [
+        "fieldBytesMax", "connectionsMax", "headTimeoutMs",
+      ])
   }
 
   @Test("every kind of problem has a status of its own class and a document")

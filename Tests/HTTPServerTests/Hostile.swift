@@ -56,12 +56,13 @@ struct Hostile: Sendable, CustomStringConvertible {
     fields("X: a\u{0}b"), fields("X: a\u{1}b"), fields("X Y: a"), fields("X(: a"),
   ]
 
-  private static let hosts = [
-    Hostile("no Host", "GET / HTTP/1.1\r\nX: 1\r\n\r\n"),
-    Hostile("no fields", "GET / HTTP/1.1\r\n\r\n"),
-    fields("Host: h"), fields("host: other"),
-    Hostile("two Hosts in HTTP/1.0", "GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n"),
-  ]
+  private static let hosts =
+    [
+      Hostile("no Host", "GET / HTTP/1.1\r\nX: 1\r\n\r\n"),
+      Hostile("no fields", "GET / HTTP/1.1\r\n\r\n"),
+      fields("Host: h"), fields("host: other"),
+      Hostile("two Hosts in HTTP/1.0", "GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n"),
+    ]
     + [
       "", "a b", "a/b", "a,b:x", "a:99999", "a:-1", "a:80:80", "[::1", "::1]", "[]", "a@b", ":80",
       "[g::1]", "http://h", "[::1]x",

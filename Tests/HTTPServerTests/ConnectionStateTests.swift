@@ -1,0 +1,316 @@
+import RelayCore
+import Testing
+
+@testable import HTTPServer
+
+/// Drives a connection's state with bytes and a clock of the test's own; no sockets.
+private struct Driver {
+  var state: ConnectionState
+  var now = MonotonicTime(nanoseconds: 1_000_000_000_000)
+
+  init(_ limits: HTTPLimits = HTTPLimits()) {
+    state = ConnectionState(limits: limits, now: now)
+    state.input.attach([UInt8](repeating: 0, count: limits.readBufferBytes))
+  }
+
+  mutating func receive(_ text: String) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = state.input.fill { (room: UnsafeMutableRawBufferPointer) -> Int? in
+        let count = min(room.count, bytes.count)
+        room.copyBytes(from: bytes.prefix(count))
+        return count
+      }
+      bytes = bytes.dropFirst(count ?? 0)
+      state.received(count ?? 0, now: now)
+    }
+  }
+
+  mutating func pass(_ milliseconds: Int64) { now = now.adding(milliseconds: milliseconds) }
+
+  /// The next action in words: easier to compare than an enumeration with a head in it.
+  mutating func head() -> String {
+    switch state.nextHead(now: now) {
+    case .read(let deadline): "read \(deadline.milliseconds(since: now))"
+    case .respond(let head): "respond \(String(decoding: head.target, as: UTF8.self))"
+    case .refuse(let problem): "refuse \(problem.status)"
+    case .close: "close"
+    }
+  }
+
+  mutating func body() -> String { describe(state.nextBody(now: now)) }
+  mutating func skip() -> String { describe(state.nextSkip(now: now)) }
+
+  private func describe(_ action: ConnectionState.BodyAction) -> String {
+    switch action {
+    case .read(let deadline): "read \(deadline.milliseconds(since: now))"
+    case .sendContinue: "continue"
+    case .piece(let bytes): "piece \(String(decoding: bytes, as: UTF8.self))"
+    case .end: "end"
+    case .failed(let error): "failed \(error)"
+    }
+  }
+
+  mutating func answer(
+    _ status: Int = 200, length: Int64? = 0, closes: Bool = false
+  ) -> ConnectionState.ResponsePlan {
+    state.beginResponse(status: status, length: length, closes: closes)
+  }
+
+  mutating func end() -> ConnectionState.AfterResponse { state.endResponse(now: now) }
+}
+
+@Suite("What a connection decides")
+struct ConnectionStateTests {
+  private let get = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
+
+  private func post(_ fields: String, version: String = "1.1") -> String {
+    "POST /a HTTP/\(version)\r\nHost: h\r\n\(fields)\r\n\r\n"
+  }
+
+  @Test("requests follow each other on one connection, each with its own deadlines")
+  func requests() {
+    var driver = Driver()
+    #expect(driver.head() == "read 10000")
+    driver.receive(get)
+    #expect(driver.head() == "respond /a")
+    #expect(driver.answer().keepsAlive)
+    #expect(driver.end() == .next)
+    #expect(driver.state.isIdle)
+    #expect(driver.head() == "read 60000")
+    driver.pass(1000)
+    driver.receive("GET")
+    #expect(!driver.state.isIdle)
+    #expect(driver.head() == "read 10000")
+    driver.pass(4000)
+    driver.receive(" /b")
+    #expect(driver.head() == "read 6000")
+  }
+
+  @Test("pipelined requests wait their turn")
+  func pipelining() {
+    var driver = Driver()
+    driver.receive(get + get.replacing("/a", with: "/b") + "GET")
+    for target in ["/a", "/b"] {
+      #expect(driver.head() == "respond \(target)")
+      _ = driver.answer()
+      #expect(driver.end() == .next)
+    }
+    #expect(driver.head() == "read 10000")
+  }
+
+  @Test("a head that is late is refused if it has begun, and a silent peer just closed")
+  func headTimeouts() {
+    var begun = Driver()
+    begun.receive("GET /")
+    begun.state.inputTimedOut()
+    #expect(begun.head() == "refuse 408")
+    #expect(begun.head() == "close")
+    var silent = Driver()
+    silent.state.inputTimedOut()
+    #expect(silent.head() == "close")
+  }
+
+  @Test("a peer that ends in the middle of a head is not answered")
+  func endInHead() {
+    var driver = Driver()
+    driver.receive("GET /")
+    driver.state.inputEnded()
+    #expect(driver.head() == "close")
+    #expect(!driver.state.needsLinger)
+  }
+
+  @Test("a refused head ends the connection")
+  func refusal() {
+    var driver = Driver()
+    driver.receive("GET / HTTP/1.1\r\n\r\n" + get)
+    #expect(driver.head() == "refuse 400")
+    #expect(!driver.answer(400).keepsAlive)
+    #expect(driver.end() == .close)
+    #expect(driver.head() == "close")
+  }
+
+  @Test("a body that is here is taken at once, and the next request after it")
+  func wholeBody() {
+    var driver = Driver()
+    driver.receive(post("Content-Length: 5") + "hello" + get)
+    #expect(driver.head() == "respond /a")
+    #expect(driver.state.takeWholeBody() == Array("hello".utf8))
+    #expect(driver.body() == "end")
+    _ = driver.answer()
+    #expect(driver.end() == .next)
+    #expect(driver.head() == "respond /a")
+  }
+
+  @Test("a body is given out in pieces as it comes")
+  func pieces() {
+    var driver = Driver()
+    driver.receive(post("Content-Length: 10") + "hello")
+    #expect(driver.head() == "respond /a")
+    #expect(driver.state.takeWholeBody() == nil)
+    #expect(driver.body() == "piece hello")
+    #expect(driver.body() == "read 20000")
+    driver.receive("worldGET")
+    #expect(driver.body() == "piece world")
+    #expect(driver.body() == "end")
+  }
+
+  @Test("a chunked body that exceeds the limit is refused when it does")
+  func chunkedLimit() {
+    var limits = HTTPLimits()
+    limits.bodyBytesMax = 8
+    var driver = Driver(limits)
+    driver.receive(post("Transfer-Encoding: chunked") + "5\r\nhello\r\n")
+    #expect(driver.head() == "respond /a")
+    #expect(driver.body() == "piece hello")
+    driver.receive("5\r\nworld\r\n")
+    #expect(driver.body() == "failed tooLarge")
+    #expect(driver.body() == "failed tooLarge")
+    #expect(driver.state.problem(for: .tooLarge)?.status == 413)
+    #expect(!driver.answer(413).keepsAlive)
+  }
+
+  @Test("a stated length over the limit is refused before the handler sees it")
+  func statedLimit() {
+    var driver = Driver()
+    driver.receive(post("Content-Length: 99999999"))
+    #expect(driver.head() == "refuse 413")
+  }
+
+  @Test("100 Continue goes out once, and not if the body is here already")
+  func continues() {
+    var driver = Driver()
+    driver.receive(post("Content-Length: 4\r\nExpect: 100-continue"))
+    #expect(driver.head() == "respond /a")
+    #expect(driver.body() == "continue")
+    #expect(driver.body() == "read 20000")
+    driver.receive("hi")
+    #expect(driver.body() == "piece hi")
+    #expect(driver.body() == "read 20000")
+    var eager = Driver()
+    eager.receive(post("Content-Length: 4\r\nExpect: 100-continue") + "hi")
+    #expect(eager.head() == "respond /a")
+    #expect(eager.body() == "piece hi")
+  }
+
+  @Test("an expectation that was never met closes the connection after the answer")
+  func unmetExpectation() {
+    var driver = Driver()
+    driver.receive(post("Content-Length: 4\r\nExpect: 100-continue"))
+    #expect(driver.head() == "respond /a")
+    #expect(!driver.answer(403).keepsAlive)
+    #expect(driver.end() == .close)
+  }
+
+  @Test("a body has to bring its measure of bytes in each period, the handler's own time apart")
+  func bodyProgress() {
+    var limits = HTTPLimits()
+    limits.bodyProgressTimeoutMs = 1000
+    limits.bodyProgressBytesMin = 10
+    var driver = Driver(limits)
+    driver.receive(post("Content-Length: 1000"))
+    _ = driver.head()
+    #expect(driver.body() == "read 1000")
+    driver.pass(600)
+    driver.receive("a")
+    #expect(driver.body() == "piece a")
+    driver.pass(50_000)  // The handler takes its time; that is not the sender's fault.
+    #expect(driver.body() == "read 400")
+    driver.pass(300)
+    driver.receive("123456789")
+    _ = driver.body()
+    #expect(driver.body() == "read 1000")
+    driver.state.inputTimedOut()
+    #expect(driver.body() == "failed timedOut")
+    #expect(driver.state.problem(for: .timedOut)?.status == 408)
+  }
+
+  @Test("a peer that goes away in the middle of a body is noticed, and not answered")
+  func lostBody() {
+    var driver = Driver()
+    driver.receive(post("Content-Length: 10") + "hello")
+    _ = driver.head()
+    driver.state.inputEnded()
+    #expect(driver.body() == "piece hello")
+    #expect(driver.body() == "failed disconnected")
+    #expect(driver.state.problem(for: .disconnected) == nil)
+  }
+
+  @Test("what a handler left of a small body is skipped, up to the limit")
+  func skipping() {
+    var driver = Driver()
+    driver.receive(post("Content-Length: 10") + "hello")
+    _ = driver.head()
+    #expect(driver.answer().keepsAlive)
+    #expect(driver.end() == .skip)
+    #expect(driver.skip() == "read 20000")
+    driver.receive("world" + get)
+    #expect(driver.skip() == "end")
+    #expect(driver.head() == "respond /a")
+    driver.receive(post("Transfer-Encoding: chunked") + "FFFFF\r\n")
+    _ = driver.answer()
+    _ = driver.end()
+    _ = driver.head()
+    #expect(driver.answer().keepsAlive)
+    #expect(driver.end() == .skip)
+    #expect(driver.skip() == "read 20000")
+    driver.receive(String(repeating: "a", count: 70_000))
+    #expect(driver.skip() == "failed tooLarge")
+  }
+
+  @Test("a large unread body closes the connection instead")
+  func largeUnread() {
+    var driver = Driver()
+    driver.receive(post("Content-Length: 1000000"))
+    _ = driver.head()
+    #expect(!driver.answer().keepsAlive)
+  }
+
+  @Test("how an answer is delimited follows from the request, the status and its length")
+  func framing() {
+    func plan(
+      _ request: String, _ status: Int = 200, length: Int64? = 5
+    ) -> ConnectionState.ResponsePlan {
+      var driver = Driver()
+      driver.receive(request)
+      _ = driver.head()
+      return driver.answer(status, length: length)
+    }
+    let head = "HEAD /a HTTP/1.1\r\nHost: h\r\n\r\n"
+    let old = "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+    #expect(plan(get).framing == .length(5))
+    #expect(plan(get, length: nil).framing == .chunked)
+    #expect(plan(get, 204).framing == .bodiless)
+    #expect(plan(get, 304).framing == .bodiless)
+    #expect(plan(head).framing == .length(5))
+    #expect(!plan(head).sendsBody)
+    #expect(plan(old).saysKeepAlive)
+    #expect(plan(old, length: nil).framing == .untilClose)
+    #expect(!plan(old, length: nil).keepsAlive)
+  }
+
+  @Test("draining finishes the request in flight and takes no other")
+  func draining() {
+    var driver = Driver()
+    driver.receive(get + get)
+    _ = driver.head()
+    driver.state.drain()
+    #expect(!driver.answer().keepsAlive)
+    #expect(driver.end() == .close)
+    var idle = Driver()
+    idle.state.drain()
+    #expect(idle.head() == "close")
+  }
+
+  @Test("a head larger than the read buffer still fits, up to its own limits")
+  func growingBuffer() {
+    var limits = HTTPLimits()
+    limits.readBufferBytes = 512
+    var driver = Driver(limits)
+    driver.receive(post("X: \(String(repeating: "a", count: 5000))"))
+    #expect(driver.head() == "respond /a")
+    var endless = Driver(limits)
+    endless.receive(post("X: \(String(repeating: "a", count: 50_000))"))
+    #expect(endless.head() == "refuse 431")
+  }
+}
