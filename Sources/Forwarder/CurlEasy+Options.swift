@@ -24,7 +24,7 @@ extension CurlEasy {
 
   private func configureProxy(_ target: UpstreamTarget) {
     // An empty string is more than nothing: it keeps the environment's out (CURLOPT_PROXY(3)).
-    set(CURLOPT_PROXY, target.proxy?.origin ?? "")
+    set(CURLOPT_PROXY, target.proxy ?? "")
     set(CURLOPT_NOPROXY, "")
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
   }

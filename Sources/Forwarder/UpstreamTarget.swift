@@ -20,10 +20,10 @@ package final class UpstreamTarget: Sendable {
   /// How many attempts the caller has under way at the most; decides how many idle connections and
   /// handles are kept.
   package let maxConcurrent: Int
-  /// The proxy to go through; nil for none.
+  /// The URL of the proxy to go through, credentials and all; nil for none.
   ///
   /// The environment's proxies are never used.
-  package let proxy: UpstreamURL?
+  package let proxy: String?
   /// Whose certificates are trusted.
   package let certificates: CertificateAuthorities
   /// The name by which this relay appears in `Via` (RFC 9110 section 7.6.3).
@@ -46,7 +46,7 @@ package final class UpstreamTarget: Sendable {
   package init(
     name: String, url: UpstreamURL, headers: HeaderBlock = HeaderBlock(),
     connectTimeoutMs: Int = 10_000, attemptTimeoutMs: Int = 120_000,
-    responseBodyBytesMax: Int = 64 * 1024, maxConcurrent: Int = 64, proxy: UpstreamURL? = nil,
+    responseBodyBytesMax: Int = 64 * 1024, maxConcurrent: Int = 64, proxy: String? = nil,
     certificates: CertificateAuthorities = .system, viaPseudonym: String = "waystation"
   ) throws(UpstreamTargetError) {
     precondition(connectTimeoutMs > 0 && attemptTimeoutMs > 0, "a timeout is positive")
@@ -84,7 +84,7 @@ package final class UpstreamTarget: Sendable {
 
   /// The base path; before it, for a proxy that is to fetch `http:` itself, the origin
   /// (RFC 9112 section 3.2.2: absolute form).
-  private static func prefix(url: UpstreamURL, proxy: UpstreamURL?) -> [UInt8] {
+  private static func prefix(url: UpstreamURL, proxy: String?) -> [UInt8] {
     let isAbsolute = proxy != nil && url.scheme == .http
     return Array(((isAbsolute ? url.origin : "") + url.basePath).utf8)
   }

@@ -30,9 +30,9 @@ extension UpstreamConfiguration {
     var fields = RelayCore.HeaderBlock()
     for header in headers { fields.append(name: header.name, value: header.value.value) }
     return try UpstreamTarget(
-      name: name, url: .init(url.description), headers: fields,
-      connectTimeoutMs: connectTimeoutMs, attemptTimeoutMs: attemptTimeoutMs,
+      name: name, url: url, headers: fields, connectTimeoutMs: connectTimeoutMs,
+      attemptTimeoutMs: attemptTimeoutMs,
       responseBodyBytesMax: responseBodyBytesMax, maxConcurrent: maxConcurrent,
-      proxy: try proxy.map { (proxy) throws(UpstreamTargetError) in try .init(proxy.description) })
+      proxy: proxy?.url.value)
   }
 }

@@ -1,29 +1,40 @@
 /// The base URL of an upstream: `http` or `https`, a host, and perhaps a port and a base path.
 ///
 /// No user name, query or fragment: credentials belong into headers, where they are hidden.
-package struct UpstreamURL: Equatable, Sendable, CustomStringConvertible {
-  /// `http` or `https`.
-  package let scheme: String
+package struct UpstreamURL: Hashable, Sendable, CustomStringConvertible {
+  /// How connections are made.
+  package enum Scheme: String, CaseIterable, Sendable {
+    /// In clear.
+    case http
+    /// Over TLS.
+    case https
+  }
+
+  /// How connections are made.
+  package let scheme: Scheme
   /// The host as it stands in a URL, in lower case, an IPv6 address in brackets.
   package let host: String
   /// The port, if one was named.
   package let port: UInt16?
-  /// What paths are appended to: empty, or `/` and more, without a slash at the end.
+  /// What paths are appended to: empty, or `/` and more, without slashes at the end.
   package let basePath: String
 
   /// Scheme, host and port, without a slash at the end.
-  package var origin: String { "\(scheme)://\(authority)" }
+  package var origin: String { "\(scheme.rawValue)://\(authority)" }
   /// Host and port, as in a `Host` field.
   package var authority: String { port.map { "\(host):\($0)" } ?? host }
   /// The URL in full.
   package var description: String { origin + basePath }
 
   /// Why a text is no base URL; in words that fit after "expected".
-  package struct Refusal: Error, Equatable {
+  package struct Refusal: Error, Equatable, CustomStringConvertible {
     /// What was expected.
-    let expected: String
+    package let expected: String
     /// Whether the text may be shown: it may not if it holds a user name or a query.
-    let mayShow: Bool
+    package let mayShow: Bool
+
+    /// The refusal as a sentence.
+    package var description: String { "expected \(expected)" }
   }
 
   /// Reads a base URL.
@@ -36,7 +47,7 @@ package struct UpstreamURL: Equatable, Sendable, CustomStringConvertible {
     }
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !Self.forbidden.contains($0) })
     else { throw refusal("a URL in which blanks and other special characters are escaped") }
-    guard let (scheme, rest) = Self.splitScheme(text, of: ["http", "https"]) else {
+    guard let (scheme, rest) = Self.splitScheme(text) else {
       throw refusal("a URL that begins with http:// or https://")
     }
     guard !rest.utf8.contains(UInt8(ascii: "?")), !rest.utf8.contains(UInt8(ascii: "#")) else {
@@ -56,19 +67,25 @@ package struct UpstreamURL: Equatable, Sendable, CustomStringConvertible {
     self.scheme = scheme
     host = authority.host
     port = authority.port
-    basePath = String(path.utf8.last == UInt8(ascii: "/") ? path.dropLast() : path)
+    basePath = Self.droppingSlashesAtEnd(path)
   }
 
   /// Visible, but no part of a URL (RFC 3986 section 2).
   private static let forbidden: [UInt8] = Array("\"<>\\^`{|}".utf8)
 
-  /// The scheme in lower case, if it is one of `schemes`, and what follows `://`.
-  static func splitScheme(_ text: String, of schemes: [String]) -> (String, Substring)? {
-    for scheme in schemes {
-      let prefix = scheme + "://"
-      if text.lowercased().hasPrefix(prefix) { return (scheme, text.dropFirst(prefix.count)) }
+  /// The scheme, and what follows `://`; nil if it is another one.
+  package static func splitScheme(_ text: String) -> (Scheme, Substring)? {
+    for scheme in Scheme.allCases {
+      let prefix = "\(scheme.rawValue)://"
+      if text.lowercased().hasPrefix(prefix) { return (scheme, text.dropFirst(prefix.utf8.count)) }
     }
     return nil
+  }
+
+  private static func droppingSlashesAtEnd(_ path: Substring) -> String {
+    var path = path
+    while path.utf8.last == UInt8(ascii: "/") { path.removeLast() }
+    return String(path)
   }
 
   private static func isPlainPath(_ path: Substring) -> Bool {
@@ -87,11 +104,14 @@ package struct UpstreamURL: Equatable, Sendable, CustomStringConvertible {
 }
 
 /// A host and perhaps a port, as they stand in a URL (RFC 3986 section 3.2, without user names).
-struct URLAuthority {
-  let host: String
-  let port: UInt16?
+package struct URLAuthority: Sendable {
+  /// The host in lower case, an IPv6 address in brackets.
+  package let host: String
+  /// The port, from 1; nil if none was named.
+  package let port: UInt16?
 
-  init?(_ text: Substring) {
+  /// Takes a host and perhaps a port apart; nil for anything else.
+  package init?(_ text: Substring) {
     var hostEnd = text.endIndex
     var port: UInt16?
     if let colon = text.lastIndex(of: ":"), text.last != "]" {
