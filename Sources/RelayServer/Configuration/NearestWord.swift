@@ -1,7 +1,7 @@
 /// Guesses which known word a mistyped one was meant to be.
-enum NearestWord {
+package enum NearestWord {
   /// The known word that is fewest edits away, if it is near enough to be what was meant.
-  static func find(_ word: String, in known: [String]) -> String? {
+  package static func find(_ word: String, in known: [String]) -> String? {
     let near = known.map { (word: $0, distance: distance(word.lowercased(), $0.lowercased())) }
       .min { $0.distance < $1.distance }
     guard let near, near.distance <= max(2, near.word.utf8.count / 3) else { return nil }

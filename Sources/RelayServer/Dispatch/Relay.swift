@@ -191,8 +191,7 @@ package struct RelayStartError: Error, Sendable, CustomStringConvertible {
   init(description: String) { self.description = description }
 
   init(cannotListenOn address: SocketAddress, _ error: SystemError) {
-    let advice = "stop what listens there, or give --listen another address"
-    description = "cannot listen on \(address): \(error.reason); \(advice)"
+    description = ListenFailure(address: address, error: error).description
   }
 }
 
