@@ -65,6 +65,9 @@ let package = Package(
     tests(of: "Forwarder", ["EventLoop", "HTTPServer", "RelayCore"]),
     tests(of: "RelayServer", ["RelayCore", "HTTPServer", "EventLoop", "JSON"]),
     .testTarget(
+      name: "WaystationTests",
+      dependencies: ["waystation", "RelayServer", "EventLoop", "RelayCore"], swiftSettings: strict),
+    .testTarget(
       name: "EndToEnd",
       dependencies: ["waystation", "EventLoop", "HTTPServer", "RelayCore", "JSON"],
       swiftSettings: strict),

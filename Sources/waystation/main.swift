@@ -1,1 +1,20 @@
-print("waystation")
+import Glibc
+
+let invocation: Invocation
+do throws(UsageError) {
+  invocation = try Invocation.parse(Array(CommandLine.arguments.dropFirst()))
+} catch {
+  StandardStream.error.line("\(error)")
+  exit(ExitCode.usage.rawValue)
+}
+
+let code =
+  switch invocation {
+  case .serve(let source): ServeCommand.run(source)
+  case .sink(let options): SinkCommand.run(options)
+  case .check(let source): CheckCommand.run(source)
+  case .health(let server): HealthCommand.run(server: server)
+  case .version: VersionCommand.run()
+  case .help(let command): HelpText.print(on: command)
+  }
+exit(code.rawValue)

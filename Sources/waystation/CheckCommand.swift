@@ -1,0 +1,58 @@
+import EventLoop
+import RelayCore
+import RelayServer
+
+/// `waystation check`: says whether a configuration is good.
+enum CheckCommand {
+  static func run(_ source: ConfigurationSource) -> ExitCode {
+    do throws(ConfigurationSource.Failure) {
+      let configuration = try source.load(environment: Environment.variables())
+      StandardStream.output.line("the configuration is good")
+      StandardStream.output.line(summary(of: configuration))
+      return .good
+    } catch {
+      error.report()
+      return .failed
+    }
+  }
+
+  /// A few lines on what the relay would do; no header of an upstream is among them.
+  static func summary(of configuration: Configuration) -> String {
+    var lines = configuration.listen.map { ("listen", "\($0)") }
+    lines.append(("data", configuration.data))
+    for upstream in configuration.upstreams {
+      lines.append(("upstream", describe(upstream)))
+    }
+    let retention = configuration.retention
+    lines.append(
+      (
+        "keep",
+        "delivered for \(duration(retention.deliveredSeconds)), other ended ones for"
+          + " \(duration(retention.failedSeconds))"
+      ))
+    lines.append(
+      ("log", "\(configuration.log.level.rawValue), \(configuration.log.format.rawValue)"))
+    return lines.map { label, text in
+      "  " + label + String(repeating: " ", count: 10 - label.count) + text
+    }
+    .joined(separator: "\n")
+  }
+
+  private static func describe(_ upstream: UpstreamConfiguration) -> String {
+    let headers =
+      switch upstream.headers.count {
+      case 0: ""
+      case 1: ", 1 header set"
+      case let count: ", \(count) headers set"
+      }
+    return "\(upstream.name) = \(upstream.url) (\(upstream.maxConcurrent) at once,"
+      + " on failure \(upstream.onFailure.rawValue),"
+      + " expires after \(duration(upstream.deadlineSeconds))\(headers))"
+  }
+
+  private static func duration(_ seconds: Int) -> String {
+    if seconds != 0, seconds % 86_400 == 0 { return "\(seconds / 86_400) d" }
+    if seconds != 0, seconds % 3600 == 0 { return "\(seconds / 3600) h" }
+    return "\(seconds) s"
+  }
+}

@@ -1,0 +1,9 @@
+/// How the program ends.
+enum ExitCode: Int32 {
+  /// All is well.
+  case good = 0
+  /// It was understood, and did not work; or it was forced to end at once.
+  case failed = 1
+  /// The command line makes no sense.
+  case usage = 2
+}

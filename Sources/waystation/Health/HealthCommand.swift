@@ -1,0 +1,48 @@
+import EventLoop
+import Glibc
+import RelayCore
+import RelayServer
+
+/// `waystation health`: asks a running relay whether it is ready.
+enum HealthCommand {
+  /// How long the whole question may take.
+  static let timeoutMs: Int64 = 3000
+
+  static func run(server: String?) -> ExitCode {
+    _ = signal(SIGPIPE, SIG_IGN)
+    do throws(HealthFailure) {
+      let url = try HealthTarget.url(flag: server, environment: Environment.variables())
+      let loop = try makeLoop()
+      return Blocking.run(on: loop) {
+        do throws(HealthFailure) {
+          try await HealthQuestion.ask(
+            url, on: loop, until: MonotonicClock.now().adding(milliseconds: timeoutMs))
+          StandardStream.output.line("\(url) is ready")
+          return .good
+        } catch {
+          return tell("\(url) is not ready: \(error.reason)")
+        }
+      }
+    } catch {
+      return tell(error.reason)
+    }
+  }
+
+  private static func makeLoop() throws(HealthFailure) -> EventLoop {
+    do throws(SystemError) {
+      return try EventLoop(name: "health")
+    } catch {
+      throw HealthFailure(reason: "cannot start: \(error)")
+    }
+  }
+
+  private static func tell(_ sentence: String) -> ExitCode {
+    StandardStream.error.line("waystation health: \(sentence)")
+    return .failed
+  }
+}
+
+/// Why the relay is not known to be ready.
+struct HealthFailure: Error, Equatable {
+  let reason: String
+}

@@ -1,0 +1,49 @@
+/// The commands, each by the word that names it.
+enum Command: String, CaseIterable {
+  case serve, sink, check, health, version, help
+
+  /// The options that it takes, besides `--help`.
+  var options: [OptionRule] {
+    switch self {
+    case .serve, .check: OptionRule.configuration
+    case .sink: OptionRule.sink
+    case .health: [OptionRule("--server")]
+    case .version, .help: []
+    }
+  }
+}
+
+/// An option of a command; every one of them takes a value unless it is a switch.
+struct OptionRule: Equatable {
+  /// The option as it is written, such as `--listen`.
+  let name: String
+  /// Whether it stands alone, without a value.
+  let isSwitch: Bool
+  /// Whether it may be given more than once.
+  let isRepeatable: Bool
+
+  init(_ name: String, isSwitch: Bool = false, isRepeatable: Bool = false) {
+    self.name = name
+    self.isSwitch = isSwitch
+    self.isRepeatable = isRepeatable
+  }
+
+  /// What `serve` can be told, and so what `check` can look at.
+  static let configuration = [
+    OptionRule("--config"),
+    OptionRule("--listen", isRepeatable: true),
+    OptionRule("--data"),
+    OptionRule("--upstream", isRepeatable: true),
+    OptionRule("--log-level"),
+    OptionRule("--log-format"),
+  ]
+
+  static let sink = [
+    OptionRule("--listen"),
+    OptionRule("--status"),
+    OptionRule("--fail-with"),
+    OptionRule("--delay"),
+    OptionRule("--down-for"),
+    OptionRule("--quiet", isSwitch: true),
+  ]
+}

@@ -1,0 +1,148 @@
+/// What `help` says, at most 80 columns wide.
+enum HelpText {
+  /// The text on a command; nil for the list of all.
+  static func text(on command: Command?) -> String {
+    switch command {
+    case nil, .help: overview
+    case .serve: serve
+    case .sink: sink
+    case .check: check
+    case .health: health
+    case .version: version
+    }
+  }
+
+  /// Prints it on standard output.
+  static func print(on command: Command?) -> ExitCode {
+    StandardStream.output.line(text(on: command))
+    return .good
+  }
+
+  private static let overview = """
+    Waystation takes HTTP requests from devices that are online only now and then,
+    stores them safely, and forwards them in order until the upstream has answered.
+
+    Usage: waystation COMMAND [OPTIONS]
+
+      serve     run the relay
+      sink      run a small upstream that prints what reaches it
+      check     say whether a configuration is good, without starting anything
+      health    ask a running relay whether it is ready
+      version   print the version
+      help      print this, or the help on a command: waystation help serve
+
+    To see it work, run these in two terminals, and the third in another:
+
+      waystation sink
+      waystation serve --upstream default=http://127.0.0.1:9090
+      curl -i http://127.0.0.1:8080/v1/envelopes \\
+        -H 'Content-Type: application/json' \\
+        -d '{"client": "truck-7", "path": "/readings", "body": {"celsius": 21.5}}'
+
+    Exit codes: 0 all is well, 1 it did not work, 2 the command line is wrong.
+    """
+
+  private static let serve = """
+    Run the relay.
+
+    Usage: waystation serve [OPTIONS]
+
+      --config FILE         read the configuration from this JSON file
+      --listen ADDR:PORT    listen here; may be given more than once
+                            (127.0.0.1:8080; port 0 takes any free one)
+      --data DIR            keep the store in this folder (./data)
+      --upstream NAME=URL   forward to this service; may be given more than once
+      --log-level LEVEL     debug, info, warning or error (info)
+      --log-format FORMAT   text, json, or auto: text on a terminal (auto)
+      -h, --help            print this
+
+    Options beat variables, and variables beat the file. The variables are
+    WAYSTATION_CONFIG, WAYSTATION_LISTEN, WAYSTATION_DATA, WAYSTATION_UPSTREAMS,
+    WAYSTATION_LOG_LEVEL and WAYSTATION_LOG_FORMAT; lists are separated by commas.
+    In the file, ${NAME} stands for the environment variable NAME.
+
+    The first lines on standard output are the addresses, as in
+    "listening on http://127.0.0.1:8080". The log goes to standard error.
+
+    SIGTERM or SIGINT (Ctrl-C) stops it: nothing more is accepted, what is in flight
+    may finish for shutdownGraceSeconds (30), and the rest waits in the store. Exit
+    code 0. A second one stops it at once, with exit code 1; nothing is lost either
+    way. SIGHUP is only logged: a new configuration takes a restart.
+
+    Examples:
+
+      waystation serve --upstream default=https://api.example.com
+      waystation serve --config /etc/waystation.json --listen 0.0.0.0:8080
+    """
+
+  private static let sink = """
+    Run a small upstream that prints a line for each request that reaches it.
+
+    Usage: waystation sink [OPTIONS]
+
+      --listen ADDR:PORT    listen here (127.0.0.1:9090; port 0 takes any free one)
+      --status STATUS       answer with this status, 200 to 599 (200)
+      --fail-with STATUS    answer with this error, 400 to 599; 429 and 503 come
+                            with "Retry-After: 1"
+      --delay TIME          wait this long before each answer, as in 200ms
+      --down-for TIME       refuse connections for this long first, as in 10s
+      --quiet               print no requests
+      -h, --help            print this
+
+    A line has the time (UTC), the method and path, the status that was answered,
+    the size, then, where the relay has sent them, the client, the number of the
+    attempt and the idempotency key, and the first 60 characters of the body.
+    Ctrl-C stops it.
+
+    Examples:
+
+      waystation sink
+      waystation sink --fail-with 503
+      waystation sink --listen 127.0.0.1:0 --delay 200ms
+      waystation sink --down-for 10s
+    """
+
+  private static let check = """
+    Say whether a configuration is good, without starting or touching anything.
+
+    Usage: waystation check [--config FILE] [OPTIONS]
+
+      --config FILE         read the configuration from this JSON file
+      --listen, --data, --upstream, --log-level, --log-format
+                            as 'waystation serve' takes them
+      -h, --help            print this
+
+    It sees what 'waystation serve' would with the same options and environment,
+    and prints a short summary without secrets, or all that is wrong.
+
+    Exit codes: 0 it is good, 1 it is not.
+
+    Example:
+
+      waystation check --config /etc/waystation.json
+    """
+
+  private static let health = """
+    Ask a running relay whether it is ready to take envelopes (GET /readyz).
+
+    Usage: waystation health [--server URL]
+
+      --server URL          the relay, as in http://127.0.0.1:8080
+      -h, --help            print this
+
+    Without --server it asks the one that WAYSTATION_SERVER names, else the first
+    address of WAYSTATION_LISTEN, else http://127.0.0.1:8080. It waits for 3 s.
+
+    Exit codes: 0 ready, 1 not ready, or no answer.
+
+    Example, in a Dockerfile:
+
+      HEALTHCHECK CMD ["waystation", "health"]
+    """
+
+  private static let version = """
+    Print the version, and those of the libraries in use.
+
+    Usage: waystation version
+    """
+}

@@ -1,0 +1,72 @@
+/// The options of one command line, taken apart by that command's rules.
+///
+/// `--name value` and `--name=value` are the same. No command but `help` takes words that are not
+/// options, so a stray one is refused rather than ignored.
+struct OptionReader {
+  private var values: [String: [String]] = [:]
+  private let command: Command
+
+  init(_ arguments: ArraySlice<String>, of command: Command) throws(UsageError) {
+    self.command = command
+    var rest = arguments
+    while let argument = rest.popFirst() {
+      let (name, attached) = Self.split(argument)
+      guard name.hasPrefix("-"), name != "-" else {
+        throw UsageError("'\(argument)' is not an option, and nothing else is taken", to: command)
+      }
+      guard let rule = command.options.first(where: { $0.name == name }) else {
+        throw .unknownOption(name, to: command)
+      }
+      let value = try Self.value(of: rule, attached: attached, rest: &rest, command)
+      guard rule.isRepeatable || values[name] == nil else {
+        throw UsageError("\(name) is given twice", to: command)
+      }
+      values[name, default: []].append(value)
+    }
+  }
+
+  /// Whether the option was given at all.
+  func has(_ name: String) -> Bool { values[name] != nil }
+
+  /// Its value, if it was given.
+  func text(_ name: String) -> String? { values[name]?.first }
+
+  /// Its values, in order.
+  func texts(_ name: String) -> [String] { values[name] ?? [] }
+
+  /// Its value as something more than text.
+  ///
+  /// - Parameter expected: What should stand there, for the sentence about what does not.
+  func value<Value>(
+    _ name: String, expected: String, _ parse: (String) -> Value?
+  ) throws(UsageError) -> Value? {
+    guard let text = text(name) else { return nil }
+    guard let value = parse(text) else {
+      throw UsageError("\(name) takes \(expected), not '\(text)'", to: command)
+    }
+    return value
+  }
+
+  private static func split(_ argument: String) -> (name: String, attached: String?) {
+    guard argument.hasPrefix("--"), let equals = argument.firstIndex(of: "=") else {
+      return (argument, nil)
+    }
+    return (String(argument[..<equals]), String(argument[argument.index(after: equals)...]))
+  }
+
+  private static func value(
+    of rule: OptionRule, attached: String?, rest: inout ArraySlice<String>, _ command: Command
+  ) throws(UsageError) -> String {
+    if rule.isSwitch {
+      guard attached == nil else { throw UsageError("\(rule.name) takes no value", to: command) }
+      return ""
+    }
+    // What looks like the next option is one: it is likelier that a value was forgotten.
+    let next = rest.first.flatMap { $0.hasPrefix("--") ? nil : $0 }
+    guard let value = attached ?? next, !value.isEmpty else {
+      throw UsageError("\(rule.name) needs a value", to: command)
+    }
+    if attached == nil { rest.removeFirst() }
+    return value
+  }
+}

@@ -1,0 +1,60 @@
+import EventLoop
+import RelayServer
+
+/// `waystation serve`: runs the relay until it is told to stop.
+enum ServeCommand {
+  static func run(_ source: ConfigurationSource) -> ExitCode {
+    StopSignals.block(withHangUp: true)
+    do throws(ConfigurationSource.Failure) {
+      return serve(try source.load(environment: Environment.variables()))
+    } catch {
+      error.report()
+      return .failed
+    }
+  }
+
+  private static func serve(_ configuration: Configuration) -> ExitCode {
+    let log = Log(
+      level: configuration.log.level, format: configuration.log.format,
+      descriptor: StandardStream.error.rawValue)
+    warnOfFewDescriptors(configuration.limits.connectionsMax, log)
+    do throws(SystemError) {
+      // Signals have a loop of their own, so that they are seen however busy the others are.
+      let waiting = try EventLoop(name: "signals")
+      let stop = try StopSignals(on: waiting) {
+        log.warning("configuration reload needs a restart")
+      }
+      let loops = try makeLoops()
+      return Blocking.run(on: waiting) {
+        await relay(configuration, loops: loops, log: log, until: stop)
+      }
+    } catch {
+      StandardStream.error.line("waystation serve: cannot start: \(error)")
+      return .failed
+    }
+  }
+
+  private static func relay(
+    _ configuration: Configuration, loops: [EventLoop], log: Log, until stop: StopSignals
+  ) async -> ExitCode {
+    StandardStream.error.line("waystation serve: the endpoints are not in this build yet")
+    return .failed
+  }
+
+  private static func makeLoops() throws(SystemError) -> [EventLoop] {
+    var loops: [EventLoop] = []
+    for number in 1...LoopCount.forProcessors(LoopCount.processors) {
+      loops.append(try EventLoop(name: "server-\(number)"))
+    }
+    return loops
+  }
+
+  private static func warnOfFewDescriptors(_ connectionsMax: Int, _ log: Log) {
+    guard let limit = OpenFileLimit.raise(toHold: connectionsMax) else { return }
+    log.warning(
+      "too few file descriptors for connectionsMax; raise the limit (ulimit -n) or lower the other",
+      ("descriptorsMax", .integer(Int64(limit))),
+      ("connectionsMax", .integer(Int64(connectionsMax))),
+      ("needed", .integer(Int64(connectionsMax + OpenFileLimit.reserve))))
+  }
+}

@@ -1,0 +1,89 @@
+import EventLoop
+import HTTPServer
+import RelayCore
+import RelayServer
+
+/// `waystation sink`: a small upstream that prints what reaches it.
+enum SinkCommand {
+  /// How long requests may go on once the sink was asked to stop.
+  static let drainMs: Int64 = 2000
+
+  static func run(_ options: SinkOptions) -> ExitCode {
+    StopSignals.block()
+    do throws(SystemError) {
+      let serving = try EventLoop(name: "sink")
+      // Signals have a loop of their own: a reader of our output that is slow holds up the other.
+      let waiting = try EventLoop(name: "signals")
+      let stop = try StopSignals(on: waiting)
+      return Blocking.run(on: waiting) {
+        do throws(ListenFailure) {
+          try await serve(options, serving: serving, waiting: waiting, until: stop)
+          return .good
+        } catch {
+          StandardStream.error.line("waystation sink: \(error)")
+          return .failed
+        }
+      }
+    } catch {
+      StandardStream.error.line("waystation sink: cannot start: \(error)")
+      return .failed
+    }
+  }
+
+  private static func serve(
+    _ options: SinkOptions, serving: EventLoop, waiting: EventLoop, until stop: StopSignals
+  ) async throws(ListenFailure) {
+    let printer = SinkPrinter(on: serving)
+    let server = HTTPServer(
+      limits: limits, loops: [serving],
+      handler: SinkHandler(
+        options: options, loop: serving, printer: options.isQuiet ? nil : printer))
+    guard let address = try await beDown(options, on: waiting, until: stop) else { return }
+    let bound = try listening(on: address) { () throws(SystemError) in try server.bind(address) }
+    StandardStream.output.line("listening on http://\(bound)")
+    await stop.requested()
+    await server.drain(until: MonotonicClock.now().adding(milliseconds: drainMs))
+    printer.flush()
+  }
+
+  /// Waits, with nothing listening, for as long as `--down-for` says.
+  ///
+  /// Listens for a moment first, so that an address that is taken is told now rather than then, and
+  /// the port that 0 stands for is known.
+  ///
+  /// - Returns: The address to listen on; nil if the sink was asked to stop meanwhile.
+  private static func beDown(
+    _ options: SinkOptions, on loop: EventLoop, until stop: StopSignals
+  ) async throws(ListenFailure) -> SocketAddress? {
+    guard options.downForMs > 0 else { return options.listen }
+    let probe = try listening(on: options.listen) { () throws(SystemError) in
+      try Listener(options.listen, on: loop)
+    }
+    probe.close()
+    StandardStream.error.line(
+      "down for \(DurationText.text(options.downForMs)); then listening on"
+        + " http://\(probe.address)")
+    return await stop.requested(withinMs: options.downForMs) ? nil : probe.address
+  }
+
+  private static func listening<Result>(
+    on address: SocketAddress, _ body: () throws(SystemError) -> Result
+  ) throws(ListenFailure) -> Result {
+    do throws(SystemError) {
+      return try body()
+    } catch {
+      throw ListenFailure(address: address, error: error)
+    }
+  }
+
+  /// A test's upstream takes what comes.
+  private static var limits: HTTPLimits {
+    var limits = HTTPLimits()
+    limits.requestLineBytesMax = 1 << 20
+    limits.fieldCountMax = 1000
+    limits.fieldBytesMax = 1 << 20
+    limits.bodyBytesMax = 1 << 40
+    limits.idleTimeoutMs = 600_000
+    return limits
+  }
+}

@@ -1,0 +1,64 @@
+import EventLoop
+import RelayServer
+import Testing
+
+@testable import waystation
+
+@Suite("The health command")
+struct HealthTests {
+  @Test(
+    "the option beats WAYSTATION_SERVER beats WAYSTATION_LISTEN beats the default",
+    arguments: [
+      (nil, [:], "http://127.0.0.1:8080"),
+      (nil, ["WAYSTATION_LISTEN": ""], "http://127.0.0.1:8080"),
+      (nil, ["WAYSTATION_LISTEN": "10.0.0.1:81, [::1]:82"], "http://10.0.0.1:81"),
+      (nil, ["WAYSTATION_LISTEN": "0.0.0.0:81"], "http://127.0.0.1:81"),
+      (nil, ["WAYSTATION_LISTEN": "[::]:81"], "http://[::1]:81"),
+      (
+        nil, ["WAYSTATION_LISTEN": "0.0.0.0:81", "WAYSTATION_SERVER": "http://relay:82/"],
+        "http://relay:82"
+      ),
+      ("http://a:1", ["WAYSTATION_SERVER": "http://relay:82"], "http://a:1"),
+    ] as [(String?, [String: String], String)])
+  func target(flag: String?, environment: [String: String], url: String) throws {
+    #expect(try HealthTarget.url(flag: flag, environment: environment).description == url)
+  }
+
+  @Test(
+    "a target that cannot be asked is refused",
+    arguments: [
+      ("https://a", [:]), ("nonsense", [:]), (nil, ["WAYSTATION_LISTEN": "127.0.0.1:0"]),
+      (nil, ["WAYSTATION_LISTEN": ","]),
+    ] as [(String?, [String: String])])
+  func noTarget(flag: String?, environment: [String: String]) {
+    #expect(throws: HealthFailure.self) {
+      _ = try HealthTarget.url(flag: flag, environment: environment)
+    }
+  }
+
+  @Test("only a 2xx answer means ready")
+  func ready() throws {
+    try HealthQuestion.judge(Array("HTTP/1.1 200 OK\r\n\r\n".utf8))
+    try HealthQuestion.judge(Array("HTTP/1.0 204\r\n\r\n".utf8))
+  }
+
+  @Test(
+    "any other answer is told in words",
+    arguments: [
+      ("", "it closed the connection without an answer"),
+      ("SSH-2.0-OpenSSH\r\n", "what answers does not speak HTTP/1.1"),
+      ("HTTP/1.1 2000 OK\r\n", "what answers does not speak HTTP/1.1"),
+      ("HTTP/1.1 404 Not Found\r\n\r\nnothing", "it answers 404"),
+      (
+        "HTTP/1.1 503 x\r\n\r\n{\"status\":503,\"detail\":\"The disk is full.\"}",
+        "it answers 503: The disk is full."
+      ),
+      ("HTTP/1.1 503 x\r\n\r\n}{", "it answers 503"),
+    ])
+  func notReady(answer: String, reason: String) {
+    let error = #expect(throws: HealthFailure.self) {
+      try HealthQuestion.judge(Array(answer.utf8))
+    }
+    #expect(error?.reason == reason)
+  }
+}

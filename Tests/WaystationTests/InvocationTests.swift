@@ -1,0 +1,128 @@
+import EventLoop
+import RelayServer
+import Testing
+
+@testable import waystation
+
+@Suite("The command line")
+struct InvocationTests {
+  @Test("options stand after their command, with a blank or an equals sign")
+  func options() throws {
+    var source = ConfigurationSource(configPath: "relay.json")
+    source.flags.listen = ["127.0.0.1:1", "[::1]:2"]
+    source.flags.data = "./d=1"
+    source.flags.upstreams = ["a=http://a.example/?x=y", "b=http://b.example"]
+    source.flags.logLevel = "debug"
+    source.flags.logFormat = "json"
+    let arguments = [
+      "--config=relay.json", "--listen", "127.0.0.1:1", "--listen=[::1]:2", "--data=./d=1",
+      "--upstream", "a=http://a.example/?x=y", "--upstream=b=http://b.example",
+      "--log-level", "debug", "--log-format=json",
+    ]
+    #expect(try Invocation.parse(["serve"] + arguments) == .serve(source))
+    #expect(try Invocation.parse(["check"] + arguments) == .check(source))
+    #expect(try Invocation.parse(["serve"]) == .serve(ConfigurationSource()))
+  }
+
+  @Test("a sink is told where, how and when to answer")
+  func sink() throws {
+    let expected = SinkOptions(
+      listen: .loopback(port: 0), status: 503, delayMs: 200, downForMs: 120_000, isQuiet: true)
+    let arguments = [
+      "sink", "--listen", "127.0.0.1:0", "--fail-with=503", "--delay", "200ms", "--down-for=2m",
+      "--quiet",
+    ]
+    #expect(try Invocation.parse(arguments) == .sink(expected))
+    #expect(try Invocation.parse(["sink"]) == .sink(SinkOptions()))
+    #expect(SinkOptions().listen == .loopback(port: 9090))
+  }
+
+  @Test(
+    "help and the version can be asked for in every usual way",
+    arguments: [
+      (["help"], Invocation.help(nil)), (["--help"], .help(nil)), (["-h"], .help(nil)),
+      (["help", "sink"], .help(.sink)), (["sink", "--help"], .help(.sink)),
+      (["serve", "--nonsense", "-h"], .help(.serve)), (["help", "help"], .help(.help)),
+      (["version"], .version), (["--version"], .version), (["version", "-h"], .help(.version)),
+      (["health", "--server", "http://a:1"], .health(server: "http://a:1")),
+    ])
+  func help(arguments: [String], expected: Invocation) throws {
+    #expect(try Invocation.parse(arguments) == expected)
+  }
+
+  @Test(
+    "what makes no sense is refused with the word that is at fault, and what was meant",
+    arguments: [
+      ([], "a command is missing"),
+      (["srve"], "there is no command 'srve'; did you mean 'serve'?"),
+      (["frobnicate"], "there is no command 'frobnicate'"),
+      (["--listen", "x"], "'--listen' stands where a command should"),
+      (["serve", "--lisen", "x"], "there is no option '--lisen'; did you mean '--listen'?"),
+      (["serve", "--delay", "1s"], "there is no option '--delay'"),
+      (["serve", "extra"], "'extra' is not an option, and nothing else is taken"),
+      (["serve", "-"], "'-' is not an option, and nothing else is taken"),
+      (["serve", "--data"], "--data needs a value"),
+      (["serve", "--data="], "--data needs a value"),
+      (["serve", "--data", ""], "--data needs a value"),
+      (["serve", "--data", "--listen"], "--data needs a value"),
+      (["serve", "--data", "a", "--data=b"], "--data is given twice"),
+      (["sink", "--quiet", "--quiet"], "--quiet is given twice"),
+      (["sink", "--quiet=yes"], "--quiet takes no value"),
+      (["sink", "--status", "999"], "--status takes a status from 200 to 599, not '999'"),
+      (["sink", "--fail-with", "200"], "--fail-with takes a status from 400 to 599, not '200'"),
+      (
+        ["sink", "--fail-with", "500", "--status=200"],
+        "--status and --fail-with both say how to answer; give one"
+      ),
+      (
+        ["sink", "--listen", "localhost"],
+        "--listen takes an address and a port, such as 127.0.0.1:9090 or [::1]:9090,"
+          + " not 'localhost'"
+      ),
+      (["help", "serve", "sink"], "help takes one command at a time"),
+      (["help", "serv"], "there is no command 'serv'; did you mean 'serve'?"),
+    ])
+  func refusals(arguments: [String], reason: String) throws {
+    let error = #expect(throws: UsageError.self) { _ = try Invocation.parse(arguments) }
+    #expect(error?.reason == reason)
+  }
+
+  @Test("a refusal says on its second line where to read more")
+  func wayOn() {
+    let error = UsageError("--data needs a value", to: .serve)
+    #expect(
+      error.description == """
+        waystation serve: --data needs a value
+        Run 'waystation help serve' to see what can be said.
+        """)
+  }
+
+  @Test(
+    "durations have a unit and an end",
+    arguments: [
+      ("200ms", 200), ("10s", 10_000), ("2m", 120_000), ("24h", 86_400_000), ("0s", 0),
+      ("5", nil), ("s", nil), ("", nil), ("-1s", nil), ("1.5s", nil), ("1 s", nil), ("25h", nil),
+      ("99999999999999999999s", nil), ("9223372036854775807h", nil), ("٣s", nil),
+    ] as [(String, Int64?)])
+  func durations(text: String, milliseconds: Int64?) {
+    #expect(DurationText.milliseconds(text) == milliseconds)
+  }
+
+  @Test("a duration is shown as it would be written")
+  func durationText() {
+    #expect(
+      [0, 1, 1500, 10_000, 120_000, 3_600_000].map(DurationText.text) == [
+        "0s", "1ms", "1500ms", "10s", "2m", "1h",
+      ])
+  }
+
+  @Test("every option is in its command's help, and no line is wider than a terminal")
+  func helpTexts() {
+    for command in Command.allCases {
+      let text = HelpText.text(on: command)
+      for option in command.options { #expect(text.contains(option.name)) }
+      for line in text.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
+      #expect(HelpText.text(on: nil).contains("\n  \(command.rawValue) "))
+    }
+  }
+}
