@@ -115,6 +115,7 @@ final class Connection: BodySource, @unchecked Sendable {
     let body = requestBody(head.framing)
     let response = await server.handler.respond(
       to: HTTPRequest(head: head, body: body, peer: peer))
+    body.revoke()
     if server.isDraining.load(ordering: .relaxed) { state.drain() }
     if let error = body.failure {
       guard let problem = state.problem(for: error) else { return false }
@@ -195,6 +196,7 @@ final class Connection: BodySource, @unchecked Sendable {
       chunk.append(contentsOf: [0x0D, 0x0A])
       try await write(chunk)
     }
+    defer { writer.end() }
     try await produce(writer)
     if isChunked { try await write(Array("0\r\n\r\n".utf8)) }
   }

@@ -3,7 +3,7 @@
 /// The server adds what belongs to the connection: `Content-Length` or `Transfer-Encoding`,
 /// `Connection`, and `Date` unless there is one.
 package struct HTTPResponse: Sendable {
-  /// The status, 200 to 599.
+  /// The status, 200 to 999; anything else is sent as 500.
   package var status: Int
   /// The fields.
   package var headers: ResponseFields

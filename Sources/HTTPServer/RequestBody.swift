@@ -21,11 +21,14 @@ protocol BodySource: AnyObject, Sendable {
 /// A request's body, pulled piece by piece by one task at a time.
 ///
 /// What had arrived together with the head is here already; for the usual small body, that is all
-/// of it, and nothing suspends. `100 Continue` goes out at the first read that has to wait.
+/// of it, and nothing suspends. `100 Continue` goes out at the first read that has to wait. Once
+/// the handler has returned, what it has not read is gone.
 package final class RequestBody: Sendable {
   private struct State {
     var buffered: [UInt8]?
     var failure: RequestBodyError?
+    /// The handler has returned: the connection is no longer lent to it.
+    var isRevoked = false
   }
 
   private let state: Mutex<State>
@@ -57,6 +60,7 @@ package final class RequestBody: Sendable {
   package func read() async throws(RequestBodyError) -> [UInt8]? {
     if let bytes = takeBuffered() { return bytes }
     guard let source else { return nil }
+    if state.withLock({ $0.isRevoked }) { throw fail(.disconnected) }
     do throws(RequestBodyError) {
       return try await source.readBody()
     } catch {
@@ -79,6 +83,12 @@ package final class RequestBody: Sendable {
       if bytes.isEmpty { bytes = piece } else { bytes.append(contentsOf: piece) }
     }
     return bytes
+  }
+
+  /// Keeps a body that outlives its handler from reading what belongs to the next request.
+  func revoke() {
+    guard source != nil else { return }
+    state.withLock { $0.isRevoked = true }
   }
 
   private func takeBuffered() -> [UInt8]? {

@@ -25,6 +25,8 @@ enum ResponseHead {
   }
 
   private static func appendStatus(_ status: Int, to head: inout [UInt8]) {
+    // An interim or impossible status, from an upstream say, would leave the peer waiting.
+    let status = (200...999).contains(status) ? status : 500
     append("HTTP/1.1 ", to: &head)
     appendDecimal(Int64(status), to: &head)
     append(" ", to: &head)

@@ -1,8 +1,11 @@
 import EventLoop
+import Glibc
+import Synchronization
 
 /// Where the bytes of a streamed answer go.
 package final class ResponseWriter: Sendable {
   private let send: @Sendable ([UInt8]) async throws(SystemError) -> Void
+  private let hasEnded = Atomic<Bool>(false)
 
   init(_ send: @escaping @Sendable ([UInt8]) async throws(SystemError) -> Void) {
     self.send = send
@@ -13,7 +16,15 @@ package final class ResponseWriter: Sendable {
   /// - Throws: ``SystemError`` where the peer has gone, or takes nothing for
   ///   ``HTTPLimits/writeStallTimeoutMs``. The stream's closure then has nothing left to do.
   package func write(_ bytes: [UInt8]) async throws(SystemError) {
+    guard !hasEnded.load(ordering: .relaxed) else {
+      throw SystemError(code: ECANCELED, operation: "write")
+    }
     guard !bytes.isEmpty else { return }  // An empty chunk would end the body.
     try await send(bytes)
+  }
+
+  /// Keeps a writer that outlives its stream from writing into the next answer.
+  func end() {
+    hasEnded.store(true, ordering: .relaxed)
   }
 }

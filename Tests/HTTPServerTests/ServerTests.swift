@@ -255,6 +255,73 @@ struct ServerTests {
     await server.stop()
   }
 
+  @Test("a body that outlives its handler cannot read into the next request")
+  func bodyOutlivesHandler() async throws {
+    let kept = Mutex<RequestBody?>(nil)
+    let server = try TestServer { request in
+      if request.head.framing != .none { kept.withLock { $0 = request.body } }
+      return HTTPResponse(status: 200)
+    }
+    let client = try await server.connect()
+    try await client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc")
+    _ = try await client.read(through: "\r\n\r\n")
+    let body = try #require(kept.withLock { $0 })
+    await #expect(throws: RequestBodyError.disconnected) { try await body.read() }
+    try await client.send("defghiGET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(try await client.read(through: "\r\n\r\n").hasPrefix("HTTP/1.1 200"))
+    await server.stop()
+  }
+
+  @Test("a handler that hops to another executor comes back to its connection")
+  func hops() async throws {
+    let server = try TestServer { request in
+      let text = await Task.detached { "from elsewhere" }.value
+      return HTTPResponse(status: 200, body: .bytes(Array(text.utf8)))
+    }
+    let client = try await server.connect()
+    for _ in 0..<20 {
+      try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+      _ = try await client.read(through: "from elsewhere")
+    }
+    await server.stop()
+  }
+
+  @Test("a peer that takes none of its answer is cut off")
+  func stalledReader() async throws {
+    var limits = HTTPLimits()
+    limits.writeStallTimeoutMs = 100
+    let server = try TestServer(limits) { _ in
+      HTTPResponse(status: 200, body: .bytes([UInt8](repeating: 0x61, count: 64 << 20)))
+    }
+    let client = try await server.connect()
+    try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    try await client.socket.waitUntilReadable()
+    // The drain lets it finish in peace: only the stall can end it before the deadline.
+    let deadline = MonotonicClock.now().adding(milliseconds: 10_000)
+    #expect(await server.server.drain(until: deadline) == 0)
+  }
+
+  @Test("many connections at once are all served")
+  func manyConnections() async throws {
+    let server = try TestServer()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for index in 0..<200 {
+        group.addTask {
+          let client = try await server.connect()
+          for round in 0..<5 {
+            let body = String(repeating: "\(index).", count: round * 100)
+            try await client.send(
+              "POST /\(index) HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n")
+            try await client.send(body)
+            _ = try await client.read(through: "POST /\(index) \(body)")
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    await server.stop()
+  }
+
   @Test("a peer that goes away while its answer is written harms nobody")
   func vanishingPeer() async throws {
     let server = try TestServer { _ in
