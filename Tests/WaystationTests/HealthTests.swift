@@ -1,5 +1,5 @@
 import EventLoop
-import RelayServer
+import RelayCore
 import Testing
 
 @testable import waystation

@@ -1,4 +1,5 @@
 import EventLoop
+import RelayCore
 import RelayServer
 import Testing
 

@@ -1,5 +1,5 @@
 import EventLoop
-import RelayServer
+import RelayCore
 
 /// Which relay is asked for its health.
 enum HealthTarget {
@@ -37,7 +37,7 @@ enum HealthTarget {
   private static func parse(
     _ text: String, from origin: String
   ) throws(HealthFailure) -> UpstreamURL {
-    guard let url = try? UpstreamURL(text), url.scheme == "http" else {
+    guard let url = try? UpstreamURL(text), url.scheme == .http else {
       throw HealthFailure(reason: "\(origin): expected a URL such as http://127.0.0.1:8080")
     }
     return url
