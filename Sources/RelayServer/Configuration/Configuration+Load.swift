@@ -74,7 +74,7 @@ extension Configuration {
       read(&section, environment: environment)
       section.finish()
     } catch {
-      let place = TextPlace(of: error.offset, in: file.bytes)
+      let place = TextPlace(of: error.offset, in: file.bytes[...])
       problems.add(
         "",
         "\(file.path) is not valid JSON: \(error.reason), at line \(place.line), column "
@@ -176,17 +176,5 @@ private struct Overrides {
 
   private static func list(_ text: String) -> [String] {
     text.split { $0 == "," || $0.isWhitespace }.map(String.init)
-  }
-}
-
-/// A line and a column, both counted from 1, the column in bytes.
-private struct TextPlace {
-  let line: Int
-  let column: Int
-
-  init(of offset: Int, in text: [UInt8]) {
-    let before = text.prefix(offset)
-    line = before.count { $0 == UInt8(ascii: "\n") } + 1
-    column = offset - (before.lastIndex(of: UInt8(ascii: "\n")) ?? -1)
   }
 }

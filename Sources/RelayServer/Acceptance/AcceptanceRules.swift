@@ -1,0 +1,42 @@
+import RelayCore
+
+/// What the configuration says about accepting envelopes, laid out for looking things up often.
+package final class AcceptanceRules: Sendable {
+  /// One upstream's terms for envelopes that do not bring their own.
+  package struct Upstream: Sendable, Equatable {
+    /// The upstream's name.
+    package let name: String
+    /// How long after acceptance an envelope expires, in milliseconds.
+    package let deadlineMs: Int64
+    /// What becomes of a lane whose head is refused.
+    package let onFailure: FailurePolicy
+  }
+
+  /// The limits on what a sender may send.
+  package let limits: LimitsConfiguration
+  /// For envelopes that name no upstream; nil if there are several, and none is called `default`.
+  package let defaultUpstream: Upstream?
+  private let upstreams: [Upstream]
+
+  /// The rules that a configuration sets.
+  package init(_ configuration: Configuration) {
+    limits = configuration.limits
+    upstreams = configuration.upstreams.map(Upstream.init)
+    defaultUpstream = configuration.defaultUpstream.map(Upstream.init)
+  }
+
+  /// The upstream of that name; nil if none is configured.
+  package func upstream(named name: String) -> Upstream? {
+    // A handful at the most: looking through them beats hashing the name.
+    for upstream in upstreams where upstream.name == name { return upstream }
+    return nil
+  }
+}
+
+extension AcceptanceRules.Upstream {
+  fileprivate init(_ configuration: UpstreamConfiguration) {
+    self.init(
+      name: configuration.name, deadlineMs: Int64(configuration.deadlineSeconds) * 1000,
+      onFailure: configuration.onFailure)
+  }
+}

@@ -1,0 +1,46 @@
+import JSON
+
+/// Cuts a batch into the texts of its items, without looking into them.
+package enum BatchItems {
+  /// The items of a JSON array.
+  ///
+  /// - Throws: `malformed-json` if the text is no array, `batch-too-large` if it has too many
+  ///   elements, `invalid-field` if it has none.
+  package static func ofArray(
+    _ text: [UInt8], countMax: Int
+  ) throws(Problem) -> [Range<Int>] {
+    let items: [Range<Int>]
+    do throws(JSONError) {
+      items = try JSONArraySplitter.elementRanges(of: text, countMax: countMax)
+    } catch {
+      if error.kind == .tooManyElements { throw .batchTooLarge(countMax: countMax) }
+      throw .malformedJSON(error, in: text[...])
+    }
+    return try notEmpty(items)
+  }
+
+  /// The items of newline-delimited JSON: one a line, lines ended by LF or CR LF, the last one
+  /// maybe by nothing. Lines of white space alone are left out.
+  ///
+  /// - Throws: `batch-too-large` if there are too many items, `invalid-field` if there is none.
+  package static func ofLines(
+    _ text: [UInt8], countMax: Int
+  ) throws(Problem) -> [Range<Int>] {
+    var items: [Range<Int>] = []
+    var start = 0
+    while start < text.count {
+      let end = text[start...].firstIndex(of: 0x0A) ?? text.count
+      let line = start..<end
+      start = end + 1
+      if text[line].allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
+      guard items.count < countMax else { throw .batchTooLarge(countMax: countMax) }
+      items.append(line)
+    }
+    return try notEmpty(items)
+  }
+
+  private static func notEmpty(_ items: [Range<Int>]) throws(Problem) -> [Range<Int>] {
+    guard items.isEmpty else { return items }
+    throw .invalidField("", "The batch is empty.", fix: "Send at least one envelope.")
+  }
+}

@@ -1,0 +1,23 @@
+/// Header fields that concern one connection only (RFC 9110 section 7.6.1).
+enum ConnectionField {
+  /// Whether a field of this name is one of them, whatever `Connection` says.
+  static func isOne(_ name: ArraySlice<UInt8>) -> Bool {
+    switch name.count {
+    case 2: FieldName.equals(name, "TE")
+    case 7: FieldName.equals(name, "Trailer") || FieldName.equals(name, "Upgrade")
+    case 10: FieldName.equals(name, "Connection") || FieldName.equals(name, "Keep-Alive")
+    case 16: FieldName.equals(name, "Proxy-Connection")
+    case 17: FieldName.equals(name, "Transfer-Encoding")
+    default: false
+    }
+  }
+
+  /// The names that a `Connection` field's value lists.
+  static func names(in value: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
+    value.split(separator: UInt8(ascii: ",")).map { element in
+      let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
+      let head = element.drop(while: isBlank)
+      return head.prefix { !isBlank($0) }
+    }
+  }
+}

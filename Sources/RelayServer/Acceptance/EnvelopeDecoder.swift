@@ -1,0 +1,70 @@
+import JSON
+import RelayCore
+
+/// Turns one envelope in JSON (`Envelope` in `openapi.yaml`) into a draft for the store.
+///
+/// Unknown fields are refused by name, bad values by their JSON pointer; the first one decides.
+package struct EnvelopeDecoder: Sendable {
+  private let rules: AcceptanceRules
+
+  /// A decoder under the configuration's rules.
+  package init(_ rules: AcceptanceRules) { self.rules = rules }
+
+  /// The envelope that a text, or the item of a batch in `range`, stands for.
+  package func decode(
+    _ text: [UInt8], in range: Range<Int>? = nil, at now: WallTime
+  ) throws(Problem) -> EnvelopeDraft {
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONValue.parse(text, in: range)
+    } catch {
+      throw .malformedJSON(error, in: range.map { text[$0] } ?? text[...])
+    }
+    return try decode(value, at: now)
+  }
+
+  /// The envelope that a JSON value stands for.
+  package func decode(_ value: JSONValue, at now: WallTime) throws(Problem) -> EnvelopeDraft {
+    guard let object = try? value.object() else {
+      throw .invalidField(
+        "", "An envelope is an object, but here stands \(value.kind.inWords).",
+        fix: "Send an object with at least client and path.")
+    }
+    var fields = EnvelopeFields(rules: rules)
+    for member in object { try fields.read(member) }
+    return try draft(of: fields, at: now)
+  }
+
+  private func draft(
+    of fields: EnvelopeFields, at now: WallTime
+  ) throws(Problem) -> EnvelopeDraft {
+    guard let client = fields.client else {
+      throw .missingField(
+        "/client", "The envelope has no client.", fix: "Say in client who sends the envelope.")
+    }
+    guard let path = fields.path else {
+      throw .missingField(
+        "/path", "The envelope has no path.",
+        fix: "Give the path that the request is for, beginning with a slash.")
+    }
+    guard let upstream = fields.upstream ?? rules.defaultUpstream else {
+      throw .unknownUpstream("default", field: "/upstream")
+    }
+    let (headers, body) = try fields.content()
+    var draft = EnvelopeDraft(
+      client: client, lane: fields.lane, upstream: upstream.name,
+      content: EnvelopeContent(
+        method: fields.method, target: path, headers: headers, body: .inline(body)),
+      key: fields.key, sequence: fields.sequence, tag: fields.tag, hold: fields.hold,
+      notBefore: fields.notBefore,
+      expiresAt: fields.expiresAt ?? now.adding(milliseconds: upstream.deadlineMs),
+      onFailure: fields.onFailure ?? upstream.onFailure)
+    if draft.key != nil {
+      var print = Fingerprint(
+        of: draft, expiresAt: fields.expiresAt, onFailure: fields.onFailure)
+      print.update(body)
+      draft.fingerprint = print.finish()
+    }
+    return draft
+  }
+}

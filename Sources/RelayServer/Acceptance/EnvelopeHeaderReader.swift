@@ -1,0 +1,84 @@
+import JSON
+import RelayCore
+
+/// Reads the `headers` of an envelope in JSON.
+struct EnvelopeHeaderReader {
+  private let limits: LimitsConfiguration
+  private(set) var lines = HeaderLines()
+  private(set) var hasContentType = false
+  private var names: [[UInt8]] = []
+
+  init(limits: LimitsConfiguration) { self.limits = limits }
+
+  /// Takes one member: a field, or several of one name.
+  mutating func read(_ member: JSONMember) throws(Problem) {
+    let text = member.name.string
+    let name = Array(text.utf8)
+    let pointer =
+      name.count > NameSyntax.bytesMax ? "/headers" : "/headers/\(JSONPointer.escape(text))"
+    guard !name.isEmpty, name.allSatisfy(FieldSyntax.isTokenByte) else {
+      throw .invalidField(
+        pointer, "\(Problem.shown(text)) is no name of a header field (RFC 9110 section 5.1).")
+    }
+    guard !Self.isRelaysOwn(name[...]) else {
+      throw .invalidField(
+        pointer, "The relay writes \(Problem.shown(text)) itself.", fix: "Leave the field out.")
+    }
+    guard !names.contains(where: { FieldName.equal($0[...], name[...]) }) else {
+      throw .invalidField(
+        pointer, "The field \(Problem.shown(text)) is given twice, in different letters' case.",
+        fix: "Give a field once, with an array of its values.")
+    }
+    names.append(name)
+    if FieldName.equals(name[...], "Content-Type") { hasContentType = true }
+    guard member.value.kind == .array, let values = try? member.value.array() else {
+      return try append(name, member.value, pointer)
+    }
+    try append(name, values, pointer)
+  }
+
+  private mutating func append(
+    _ name: [UInt8], _ values: JSONArray, _ pointer: String
+  ) throws(Problem) {
+    var index = 0
+    for value in values {
+      try append(name, value, "\(pointer)/\(index)")
+      index += 1
+    }
+    guard index > 0 else {
+      throw .invalidField(pointer, "The field has an empty array of values.")
+    }
+  }
+
+  private mutating func append(
+    _ name: [UInt8], _ value: JSONValue, _ pointer: String
+  ) throws(Problem) {
+    // Values are not shown: they may be credentials.
+    guard let bytes = try? value.utf8() else {
+      throw .invalidField(
+        pointer, "A header field's value has to be text, but here stands \(value.kind.inWords).")
+    }
+    guard bytes.allSatisfy(FieldSyntax.isValueByte) else {
+      throw .invalidField(
+        pointer, "The value has a control character, which a header field cannot have.")
+    }
+    lines.append(name[...], FieldSyntax.trimmingWhitespace(bytes))
+    guard lines.count <= limits.headerCountMax else {
+      throw .invalidField(
+        "/headers", "An envelope may have \(limits.headerCountMax) header fields at the most.")
+    }
+    guard lines.byteCount <= limits.headerBytesMax else {
+      throw .invalidField(
+        "/headers",
+        "An envelope may have \(limits.headerBytesMax) bytes of header fields at the most.")
+    }
+  }
+
+  /// Whether the relay writes the field itself: what concerns a connection (RFC 9110 section
+  /// 7.6.1), a message's frame or its way, and the relay's own.
+  private static func isRelaysOwn(_ name: ArraySlice<UInt8>) -> Bool {
+    ConnectionField.isOne(name) || FieldName.equals(name, "Host")
+      || FieldName.equals(name, "Content-Length") || FieldName.equals(name, "Via")
+      || FieldName.hasPrefix(name, "Waystation-")
+  }
+}

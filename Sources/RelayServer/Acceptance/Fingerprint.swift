@@ -1,0 +1,86 @@
+import Cryptography
+import RelayCore
+
+/// A digest of all that a sender said of one envelope, by which a repeat is told from a key that is
+/// used again for something else.
+///
+/// It is taken over what was said, not over what time or configuration makes of it: an envelope
+/// posted again a minute later has another default deadline, and is the same envelope. Fields are
+/// taken in the order of their names in lower case, since senders that keep them in a table write
+/// them in any order, which means nothing (RFC 9110 section 5.3); fields of one name keep theirs.
+///
+/// The body comes last and may come in pieces, so that a large one need not be in memory. Texts
+/// before it carry their lengths, so that no two envelopes make the same bytes.
+package struct Fingerprint: ~Copyable {
+  private var hash = SHA256()
+
+  /// Begins with all but the body.
+  ///
+  /// - Parameters:
+  ///   - draft: The envelope; its body, deadline and policy are not looked at.
+  ///   - expiresAt: The deadline that the sender gave, if it gave one.
+  ///   - onFailure: The policy that the sender gave, if it gave one.
+  package init(of draft: EnvelopeDraft, expiresAt: WallTime?, onFailure: FailurePolicy?) {
+    var encoding = Encoding()
+    encoding.text(draft.client.utf8)
+    encoding.text(draft.upstream.utf8)
+    encoding.text(draft.lane.utf8)
+    encoding.text(draft.content.method.utf8)
+    encoding.text(draft.content.target)
+    encoding.headers(draft.content.headers)
+    encoding.optional(draft.sequence)
+    encoding.optional(draft.tag)
+    encoding.bytes.append(draft.hold ? 1 : 0)
+    encoding.optional(draft.notBefore?.millisecondsSinceEpoch)
+    encoding.optional(expiresAt?.millisecondsSinceEpoch)
+    encoding.optional(onFailure?.rawValue)
+    hash.update(encoding.bytes)
+  }
+
+  /// Adds the next piece of the body.
+  package mutating func update(_ piece: [UInt8]) { hash.update(piece) }
+
+  /// The digest: 32 bytes.
+  package consuming func finish() -> [UInt8] { hash.finish() }
+}
+
+/// Bytes that no other content would make.
+private struct Encoding {
+  /// Begins with the version of the encoding, so that a later one cannot be taken for this.
+  var bytes: [UInt8] = [1]
+
+  mutating func text(_ text: some Collection<UInt8>) {
+    integer(UInt64(text.count))
+    bytes.append(contentsOf: text)
+  }
+
+  mutating func optional(_ value: String?) {
+    bytes.append(value == nil ? 0 : 1)
+    if let value { text(value.utf8) }
+  }
+
+  mutating func optional(_ value: Int64?) {
+    bytes.append(value == nil ? 0 : 1)
+    if let value { integer(UInt64(bitPattern: value)) }
+  }
+
+  mutating func headers(_ headers: RelayCore.HeaderBlock) {
+    let fields = headers.enumerated().map { index, field in
+      (name: field.name.map(FieldName.lowercased), value: field.value, index: index)
+    }.sorted { left, right in
+      left.name == right.name
+        ? left.index < right.index : left.name.lexicographicallyPrecedes(right.name)
+    }
+    integer(UInt64(fields.count))
+    for field in fields {
+      text(field.name)
+      text(field.value)
+    }
+  }
+
+  private mutating func integer(_ value: UInt64) {
+    for shift in stride(from: 56, through: 0, by: -8) {
+      bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(shift)))
+    }
+  }
+}

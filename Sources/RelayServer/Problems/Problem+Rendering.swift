@@ -1,0 +1,39 @@
+import HTTPServer
+import JSON
+import RelayCore
+
+extension Problem {
+  /// The problem as an answer: `application/problem+json`, with the fields that belong to it.
+  package var response: HTTPResponse {
+    var response = HTTPResponse(status: status)
+    response.headers.add("Content-Type", "application/problem+json")
+    if let retryAfterSeconds { response.headers.add("Retry-After", retryAfterSeconds) }
+    if let allow { response.headers.add("Allow", allow) }
+    switch kind {
+    // RFC 9110 section 15.5.16: which of the two was wrong is told by which field is there.
+    case .unsupportedMediaType:
+      response.headers.add("Accept", "application/json, application/x-ndjson")
+    case .unsupportedContentEncoding: response.headers.add("Accept-Encoding", "gzip")
+    default: break
+    }
+    var json = JSONWriter()
+    write(to: &json)
+    response.body = .bytes(json.finish())
+    return response
+  }
+
+  /// Writes the problem as an object, as it stands in an answer or in a batch's results.
+  package func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.member("type", kind.type)
+      json.member("title", kind.title)
+      json.member("status", status)
+      json.member("detail", detail)
+      if let field { json.member("field", field) }
+      if let fix { json.member("fix", fix) }
+      if let id { json.member("id", id.description) }
+      if let lastSequence { json.member("lastSequence", lastSequence) }
+      if let results { json.member("results", raw: results) }
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import HTTPServer
+import RelayCore
+
+// Problems that are not the sender's: there is no room, or something is broken.
+
+extension Problem {
+  /// This client has as many envelopes waiting as it may have.
+  package static func clientQueueFull(_ client: String) -> Problem {
+    Problem(
+      .clientQueueFull,
+      "The client \(shown(client)) has as many envelopes waiting as it may have. What was accepted"
+        + " is safe.", fix: "Keep the envelope and try again after Retry-After."
+    ).retry(afterSeconds: troubleRetryAfterSeconds)
+  }
+
+  /// As many envelopes wait as may.
+  package static func queueFull() -> Problem {
+    Problem(
+      .queueFull, "As many envelopes wait as may. What was accepted is safe.",
+      fix: "Keep the envelope and try again after Retry-After."
+    ).retry(afterSeconds: troubleRetryAfterSeconds)
+  }
+
+  /// There is no room on disk.
+  package static func diskFull() -> Problem {
+    Problem(
+      .diskFull, "There is no room on disk. What was accepted is safe.",
+      fix: "Keep the envelope and try again after Retry-After."
+    ).retry(afterSeconds: troubleRetryAfterSeconds)
+  }
+
+  /// Too many connections, or too many bytes in flight.
+  package static func overloaded(_ detail: String) -> Problem {
+    Problem(.overloaded, detail, fix: "Keep the envelope and try again after Retry-After.")
+      .retry(afterSeconds: overloadRetryAfterSeconds)
+  }
+
+  /// The relay is shutting down.
+  package static func draining() -> Problem {
+    Problem(
+      .draining, "Nothing new is taken. What was accepted is safe.",
+      fix: "Try again after Retry-After."
+    ).retry(afterSeconds: overloadRetryAfterSeconds)
+  }
+
+  /// The store cannot be read or written just now.
+  package static func storeUnavailable() -> Problem {
+    Problem(
+      .storeUnavailable,
+      "The store cannot be read or written just now. What was accepted is safe.",
+      fix: "Keep the envelope and try again after Retry-After."
+    ).retry(afterSeconds: overloadRetryAfterSeconds)
+  }
+
+  /// A mistake of the relay's own.
+  package static func internalError() -> Problem {
+    Problem(
+      .internalError, "Nothing was taken. The relay's log says more.",
+      fix: "Try again, with the same key.")
+  }
+
+  /// What a sender is told of trouble in the store. What the store said of it is for the log: it
+  /// names files.
+  package init(_ error: StoreError) {
+    switch error.kind {
+    case .diskFull: self = .diskFull()
+    case .closed: self = .draining()
+    case .inputOutput, .corrupt, .inUse, .newerSchema, .leaseLost, .other:
+      self = .storeUnavailable()
+    }
+  }
+
+  /// What a sender is told of a mistake that the HTTP server found by itself.
+  package init(_ problem: ProtocolProblem) {
+    let detail = problem.detail
+    switch problem.kind {
+    case .malformedRequest, .malformedBody: self = .malformedRequest(detail)
+    case .targetTooLong: self = .uriTooLong(detail)
+    case .fieldsTooLarge: self = .headerFieldsTooLarge(detail)
+    case .bodyTooLarge:
+      self = Problem(
+        .bodyTooLarge, detail, fix: "Send less, or ask the operator to raise limits.bodyBytesMax.")
+    case .headTimeout, .bodyTimeout: self = .requestTimeout(detail)
+    case .expectationFailed: self = .expectationFailed(detail)
+    case .notImplemented: self = .notImplemented(detail)
+    case .tooManyConnections: self = .overloaded(detail)
+    case .versionNotSupported: self = .httpVersionNotSupported(detail)
+    }
+  }
+}

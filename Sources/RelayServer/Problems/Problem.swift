@@ -1,0 +1,49 @@
+import RelayCore
+
+/// A client's mistake, or why the relay cannot serve it now, as it is told (RFC 9457).
+///
+/// Made by one factory a kind, so that each kind has its words, its status and its extension
+/// members in one place.
+package struct Problem: Error, Equatable, Sendable {
+  /// Which problem it is.
+  package let kind: ProblemKind
+  /// The status that answers it.
+  package var status: Int
+  /// What happened here, in a sentence.
+  package var detail: String
+  /// What it is about: a JSON pointer (RFC 6901), or the name of a header field or query
+  /// parameter; nil if it is about nothing of that sort.
+  package var field: String?
+  /// What to do about it.
+  package var fix: String?
+  /// With `key-conflict`, the envelope that has the key.
+  package var id: EnvelopeID?
+  /// With `sequence-passed`, the last number that the lane has accepted.
+  package var lastSequence: Int64?
+  /// With `batch-rejected`, the results of the items: a JSON array.
+  package var results: [UInt8]?
+  /// After how many seconds to try again, where that helps.
+  package var retryAfterSeconds: Int?
+  /// With `method-not-allowed`, the methods that the route has.
+  package var allow: String?
+
+  /// A problem of a kind, without extension members.
+  package init(_ kind: ProblemKind, _ detail: String, field: String? = nil, fix: String? = nil) {
+    self.kind = kind
+    self.detail = detail
+    self.field = field
+    self.fix = fix
+    status = kind.status
+  }
+
+  /// When to try again if the relay has too much to do just now.
+  package static let overloadRetryAfterSeconds = 5
+  /// When to try again if what is missing has to be made room for, or mended.
+  package static let troubleRetryAfterSeconds = 30
+
+  func retry(afterSeconds seconds: Int) -> Problem {
+    var problem = self
+    problem.retryAfterSeconds = seconds
+    return problem
+  }
+}
