@@ -1,7 +1,7 @@
 /// The store's own limits and settings; `docs/decisions/0002-schema.md` has the measurements.
 enum StoreTuning {
   /// The size of a database page; only a new store takes it.
-  static let pageBytes = 4096
+  static let pageBytes = 8192
   /// The writer's page cache.
   static let writerCacheKiB = 16_384
   /// Each reader's page cache.
@@ -19,7 +19,7 @@ enum StoreTuning {
   static let transitionsPerTransactionMax = 1024
 
   /// Past this many pages in the log a checkpoint begins in the background.
-  static let checkpointPages: Int32 = 4096
+  static let checkpointPages: Int32 = 2048
   /// A log that has grown past this is cut down to it once it has been copied.
   ///
   /// What is kept is written over, which commits faster than growing a file does.
@@ -36,7 +36,7 @@ enum StoreTuning {
   static let retryPauseMsMax: Int64 = 5000
 
   /// How many free pages are kept for new envelopes before any are given back to the disk.
-  static let freePagesKept: Int64 = 4096
+  static let freePagesKept: Int64 = 2048
   /// How many pages one step of retention gives back at the most.
   static let freePagesReturnedPerStep = 256
 }
