@@ -88,10 +88,10 @@ extension EndToEnd {
       #expect(!FileManager.default.fileExists(atPath: folder.path + "/file"))
 
       let url = "http://127.0.0.1:\(port)"
-      #expect(try await Waystation.run("health", "--url", url + "/healthz").ending == .exit(0))
+      #expect(try await Waystation.run("health", "--server", url).ending == .exit(0))
       process.signal(SIGTERM)
       #expect(try await process.ending() == .exit(0))
-      #expect(try await Waystation.run("health", "--url", url + "/healthz").ending != .exit(0))
+      #expect(try await Waystation.run("health", "--server", url).ending != .exit(0))
     }
 
     @Test("a sink prints what reaches it, and fails as it is told")
