@@ -203,6 +203,7 @@ extension EndToEnd {
         (#"{"client":"c","path":"/","colour":1}"#, 422, "unknown-field", "/colour"),
         (#"{"client":"c","path":"no-slash"}"#, 422, "invalid-field", "/path"),
         (#"{"client":"c","path":"/a b"}"#, 422, "invalid-field", "/path"),
+        (#"{"client":"c","path":"/a/%2e%2e/b"}"#, 422, "invalid-field", "/path"),
         (#"{"client":"a b","path":"/"}"#, 422, "invalid-field", "/client"),
         (#"{"client":"c","path":"/","method":"GE T"}"#, 422, "invalid-field", "/method"),
         (#"{"client":"c","path":"/","sequence":0}"#, 422, "invalid-field", "/sequence"),

@@ -51,7 +51,9 @@ extension EndToEnd {
       let relay = try await Relay.started(
         upstream,
         more: [
-          "limits": ["bodyBytesMax": 1000, "spoolThresholdBytes": 500] as [String: any Sendable]
+          "limits": [
+            "bodyBytesMax": 1000, "spoolThresholdBytes": 500, "batchBytesMax": 4000,
+          ] as [String: any Sendable]
         ])
       let body = [UInt8](repeating: 120, count: 1000)
       #expect(try await relay.device().relay("PUT", "/fits", body: body).status == 202)
@@ -59,13 +61,14 @@ extension EndToEnd {
       #expect(relayed.status == 413)
       #expect(relayed.problem == "body-too-large")
       let posted = try await relay.device().post([
-        "path": "/over", "body": String(repeating: "x", count: 1000),
+        "path": "/over", "body": String(repeating: "x", count: 1001),
       ])
       #expect(posted.status == 413)
       #expect(posted.problem == "body-too-large")
-      let packed = gzip(Array(repeating: 32, count: 1001))
+      let packed = gzip(Array(repeating: 32, count: 4001))
       let bomb = try await relay.device().post(json: packed, headers: ["Content-Encoding": "gzip"])
       #expect(bomb.status == 413)
+      #expect(bomb.problem == "batch-too-large")
       let chunk = "3e9\r\n" + String(repeating: "x", count: 1001) + "\r\n"
       let chunks =
         "PUT /v1/relay/default/c HTTP/1.1\r\nHost: r\r\nWaystation-Client: c\r\n"
