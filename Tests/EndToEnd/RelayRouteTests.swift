@@ -63,7 +63,7 @@ extension EndToEnd {
         .answer(
           request.target == "/missing" ? 404 : 201,
           fields: [
-            WireField(name: "X-Mine", value: "kept"),
+            WireField(name: "X-Mine", value: "kept"), WireField(name: "Location", value: "/new/1"),
             WireField(name: "Content-Type", value: "text/x"),
             WireField(name: "Set-Cookie", value: "a=b"),
             WireField(name: "Waystation-State", value: "forged"),
@@ -75,6 +75,7 @@ extension EndToEnd {
       #expect(answer["X-Mine"] == "kept")
       #expect(answer["Content-Type"] == "text/x")
       #expect(answer["Set-Cookie"] == nil)
+      #expect(answer.message.values(of: "Location") == ["/new/1"])
       #expect(answer["Preference-Applied"] == "wait")
       #expect(answer["Waystation-Upstream-Status"] == "201")
       #expect(answer.message.values(of: "Waystation-State") == ["delivered"])
