@@ -34,6 +34,11 @@ struct SinkLineTests {
       }.hasSuffix("broke off after 1 byte\n"))
   }
 
+  @Test("a request that the sink did not come to answer is told as such")
+  func unanswered() {
+    #expect(text { $0.status = nil } == "12:00:01.123 POST /readings  no answer  0 bytes\n")
+  }
+
   @Test("nothing that a sender writes can begin another line or move the cursor")
   func controls() {
     let hostile = "a\n\u{1B}[2Jb\u{7F}\u{202E}c"

@@ -31,7 +31,7 @@ enum HelpText {
       version   print the version
       help      print this, or the help on a command: waystation help serve
 
-    To see it work, run these in two terminals, and the third in another:
+    To see it work, run each of these in a terminal of its own, in this order:
 
       waystation sink
       waystation serve --upstream default=http://127.0.0.1:9090

@@ -42,7 +42,8 @@ struct SinkHandler: RequestHandler {
   private func line(_ time: WallTime, _ head: RequestHead, _ body: Body) -> SinkLine {
     SinkLine(
       time: time, method: head.method.description,
-      target: String(decoding: head.target, as: UTF8.self), status: options.status,
+      target: String(decoding: head.target, as: UTF8.self),
+      status: Task.isCancelled ? nil : options.status,
       byteCount: body.byteCount, isComplete: body.isComplete,
       client: head.string(of: "Waystation-Client"),
       attempt: head.string(of: "Waystation-Attempt"),

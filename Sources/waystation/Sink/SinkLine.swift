@@ -12,7 +12,8 @@ struct SinkLine {
   var time: WallTime
   var method: String
   var target: String
-  var status: Int
+  /// nil where the sink was stopped before it answered.
+  var status: Int?
   var byteCount: Int
   /// False where the sender broke off in the middle of the body.
   var isComplete = true
@@ -26,7 +27,8 @@ struct SinkLine {
   var bytes: [UInt8] {
     let size = byteCount == 1 ? "1 byte" : "\(byteCount) bytes"
     var parts = [
-      "\(clock) \(Self.shown(method)) \(Self.shown(target))", "\(status)",
+      "\(clock) \(Self.shown(method)) \(Self.shown(target))",
+      status.map(String.init) ?? "no answer",
       isComplete ? size : "broke off after \(size)",
     ]
     if let client { parts.append(Self.shown(client)) }
