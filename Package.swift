@@ -61,7 +61,7 @@ let package = Package(
     tests(of: "Cryptography"),
     tests(of: "Compression"),
     tests(of: "HTTPServer", ["EventLoop", "RelayCore"]),
-    tests(of: "SQLiteStore", ["RelayCore", "EventLoop"]),
+    tests(of: "SQLiteStore", ["CSQLite", "RelayCore", "EventLoop"]),
     tests(of: "Forwarder", ["EventLoop", "HTTPServer", "RelayCore"]),
     tests(of: "RelayServer", ["RelayCore", "HTTPServer", "EventLoop", "JSON"]),
     .testTarget(

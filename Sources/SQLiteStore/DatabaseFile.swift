@@ -78,13 +78,10 @@ enum DatabaseFile {
 
   /// Looks at the file's first bytes before SQLite opens it, which might already change something.
   private static func refuseForeign(_ path: String) throws(StoreError) {
-    let number = open(path, O_RDONLY | O_CLOEXEC)
-    guard number >= 0 else {
-      guard errno == ENOENT else {
-        throw StoreError(errno: errno, operation: "open", subject: path)
-      }
-      return
-    }
+    // Made here where it is missing, so that nobody else can read it; SQLite gives its log and its
+    // shared memory the same permissions, and takes an empty file for a new database.
+    let number = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0o600)
+    guard number >= 0 else { throw StoreError(errno: errno, operation: "open", subject: path) }
     let file = FileDescriptor(adopting: number)
     var header = [UInt8](repeating: 0, count: 100)
     let count = pread(file.number, &header, header.count, 0)

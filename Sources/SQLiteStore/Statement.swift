@@ -67,14 +67,16 @@ struct Statement: ~Copyable {
   /// The bytes are borrowed only while this call lasts: the statement is reset and the parameter
   /// set to NULL before it returns, so SQLite never sees them again.
   func runBorrowing(_ index: Int32, _ bytes: [UInt8]) throws(StoreError) {
-    let code = bytes.withUnsafeBytes { buffer in
+    let error = bytes.withUnsafeBytes { buffer -> StoreError? in
       bindBorrowed(index, buffer)
       let code = sqlite3_step(handle)
       sqlite3_reset(handle)
+      // Before the next call, which clears the connection's message.
+      let error = code == SQLITE_DONE ? nil : failure(code)
       sqlite3_bind_null(handle, index)
-      return code
+      return error
     }
-    guard code == SQLITE_DONE else { throw failure(code) }
+    if let error { throw error }
   }
 
   /// Goes to the next row.

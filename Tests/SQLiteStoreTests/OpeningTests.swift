@@ -1,0 +1,167 @@
+import CSQLite
+import Foundation
+import RelayCore
+import Testing
+
+@testable import SQLiteStore
+
+/// What is met on opening a folder.
+@Suite("SQLite store: opening", .timeLimit(.minutes(1)))
+struct OpeningTests {
+  private func withFolder(_ body: (String) async throws -> Void) async throws {
+    let folder = Bench.freshFolder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try await body(folder)
+  }
+
+  private func openError(_ folder: String) -> StoreError? {
+    do throws(StoreError) {
+      _ = try SQLiteStore.open(folder: folder)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func execute(_ sql: String, in folder: String) throws {
+    let connection = try Connection(path: DataFolder.database(in: folder), access: .create)
+    try connection.execute(sql)
+  }
+
+  @Test("a new folder is its owner's alone")
+  func permissions() async throws {
+    try await withFolder { folder in
+      let store = try SQLiteStore.open(folder: folder)
+      for (path, mode) in [("", 0o700), ("/bodies", 0o700), ("/waystation.sqlite3", 0o600)] {
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder + path)
+        #expect(attributes[.posixPermissions] as? Int == mode)
+      }
+      await store.close()
+    }
+  }
+
+  @Test("a second owner is refused and told who the first is, until that one closes")
+  func lock() async throws {
+    try await withFolder { folder in
+      let store = try SQLiteStore.open(folder: folder)
+      let error = try #require(openError(folder))
+      #expect(error.kind == .inUse)
+      #expect(error.detail.contains("\(getpid())"))
+      await store.close()
+      let again = try SQLiteStore.open(folder: folder)
+      await again.close()
+    }
+  }
+
+  @Test("a store of a newer version is refused and left as it is")
+  func newerSchema() async throws {
+    try await withFolder { folder in
+      await (try SQLiteStore.open(folder: folder)).close()
+      try execute("PRAGMA user_version = 999", in: folder)
+      let before = FileManager.default.contents(atPath: DataFolder.database(in: folder))
+      let error = try #require(openError(folder))
+      #expect(error.kind == .newerSchema && error.detail.contains("999"))
+      #expect(FileManager.default.contents(atPath: DataFolder.database(in: folder)) == before)
+    }
+  }
+
+  @Test(
+    "a file that is no store of ours is refused and left as it is",
+    arguments: ["text", "foreign", "short"])
+  func foreign(_ what: String) async throws {
+    try await withFolder { folder in
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true)
+      let path = DataFolder.database(in: folder)
+      switch what {
+      case "foreign":
+        try execute("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)", in: folder)
+      case "short": try Data("SQLite".utf8).write(to: URL(fileURLWithPath: path))
+      default:
+        let text = String(repeating: "this is no database. ", count: 100)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+      }
+      let before = FileManager.default.contents(atPath: path)
+      let error = try #require(openError(folder))
+      #expect(error.kind == .corrupt && error.detail.contains("data folder"))
+      #expect(FileManager.default.contents(atPath: path) == before)
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == [
+          "bodies", "lock", "waystation.sqlite3",
+        ])
+    }
+  }
+
+  @Test("a damaged store is refused, and starts again once it is repaired")
+  func damaged() async throws {
+    try await Bench.with { bench in
+      for _ in 0..<50 { try await bench.accept(bench.draft()) }
+      await bench.store.close()
+      let path = DataFolder.database(in: bench.folder)
+      let whole = try #require(FileManager.default.contents(atPath: path))
+      var damaged = whole
+      damaged.replaceSubrange(200..<whole.count, with: Data(count: whole.count - 200))
+      try damaged.write(to: URL(fileURLWithPath: path))
+      let error = try #require(openError(bench.folder))
+      #expect(error.kind == .corrupt)
+      #expect(FileManager.default.contents(atPath: path) == damaged)
+      try whole.write(to: URL(fileURLWithPath: path))
+      try await bench.reopen()
+      #expect(bench.store.statistics().envelopes[.queued] == 50)
+    }
+  }
+
+  @Test("each earlier version is brought to the latest", arguments: 0...Int(Migration.latest))
+  func migrations(from version: Int) async throws {
+    try await withFolder { folder in
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true)
+      if version > 0 {
+        try DatabaseFile.prepare(
+          path: DataFolder.database(in: folder), pageBytes: 4096,
+          migrations: Migration.all.filter { $0.version <= version })
+      }
+      let store = try SQLiteStore.open(folder: folder)
+      #expect(store.statistics().envelopes[.queued] == 0)
+      await store.close()
+      let connection = try Connection(path: DataFolder.database(in: folder), access: .readOnly)
+      #expect(try connection.number("PRAGMA user_version") == Migration.latest)
+      #expect(try connection.text("PRAGMA integrity_check") == "ok")
+    }
+  }
+
+  @Test("migrations are numbered without a gap")
+  func numbering() {
+    #expect(Migration.all.map(\.version) == Array(1...Migration.latest))
+  }
+
+  @Test("a migration that fails leaves the version before it")
+  func failedMigration() async throws {
+    try await withFolder { folder in
+      await (try SQLiteStore.open(folder: folder)).close()
+      let bad = Migration(version: Migration.latest + 1, sql: "CREATE TABLE extra (a); NONSENSE;")
+      #expect(throws: StoreError.self) {
+        try DatabaseFile.prepare(
+          path: DataFolder.database(in: folder), pageBytes: 4096,
+          migrations: Migration.all + [bad])
+      }
+      let store = try SQLiteStore.open(folder: folder)
+      await store.close()
+      let connection = try Connection(path: DataFolder.database(in: folder), access: .readOnly)
+      #expect(
+        try connection.number("SELECT count(*) FROM sqlite_schema WHERE name = 'extra'") == 0)
+    }
+  }
+
+  @Test("bodies that no envelope refers to are swept at the start, and the others kept")
+  func orphans() async throws {
+    try await Bench.with { bench in
+      let file = try await BodyConformance.write([[1, 2, 3]], to: bench.store)
+      let orphan = try await BodyConformance.write([[4]], to: bench.store)
+      try await bench.accept(bench.draft(body: .file(file)))
+      try await bench.reopen()
+      #expect(FileManager.default.fileExists(atPath: file.path))
+      #expect(!FileManager.default.fileExists(atPath: orphan.path))
+    }
+  }
+}
