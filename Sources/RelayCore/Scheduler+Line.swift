@@ -19,9 +19,12 @@ extension Scheduler {
 
   /// The last page of the line has been handed to ``restore(_:)``: the lanes begin to move.
   ///
-  /// Those whose heads have waited longest come first.
+  /// Those whose heads have waited longest come first. Lanes into which something was accepted
+  /// meanwhile move already.
   package mutating func restored(now: Now) {
-    let heads = lanes.compactMap { lane in lane.value.head.map { (lane.key, $0.serial) } }
+    let heads = lanes.compactMap { lane in
+      lane.value.phase == .starved ? lane.value.head.map { (lane.key, $0.serial) } : nil
+    }
     for (number, _) in heads.sorted(by: { $0.1 < $1.1 }) { settleHead(of: number, now: now) }
   }
 

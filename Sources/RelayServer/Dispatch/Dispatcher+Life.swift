@@ -5,14 +5,14 @@ import Synchronization
 
 // How dispatching begins and ends.
 extension Dispatcher {
-  /// Takes up the line as it stands in the store, and begins to attempt.
+  /// Takes up the line as it stands in the store. Nothing is attempted before ``setOff()``.
   ///
   /// - Parameters:
   ///   - policies: What the scheduler goes by, for each configured upstream.
   ///   - targets: Where the forwarder sends, for each configured upstream.
   ///   - forwarder: What makes the attempts.
   /// - Returns: How many envelopes wait.
-  func begin(
+  func takeUpLine(
     policies: [UpstreamNumber: UpstreamPolicy], targets: [UpstreamNumber: UpstreamTarget],
     forwarder: Forwarder, seed: UInt64
   ) async throws(StoreError) -> Int {
@@ -32,8 +32,12 @@ extension Dispatcher {
       if let deadline = page.entries.lazy.map(\.expiresAt).min() { deadlines.note(deadline) }
       if !page.hasMore { break }
     }
-    apply { state, now in state.scheduler.restored(now: now) }
     return count
+  }
+
+  /// Begins to attempt what waits.
+  func setOff() {
+    apply { state, now in state.scheduler.restored(now: now) }
   }
 
   /// Attempts nothing more, and waits until what is under way has ended, but no longer than the

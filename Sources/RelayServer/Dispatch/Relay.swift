@@ -79,7 +79,7 @@ package final class Relay: Sendable {
 
   // MARK: - Start
 
-  /// Opens the store and takes up the line where it was left; what waits begins to be delivered.
+  /// Opens the store and takes up the line where it was left.
   static func assemble(
     _ configuration: Configuration, loop: EventLoop, log: Log
   ) async throws(RelayStartError) -> Relay {
@@ -120,10 +120,9 @@ package final class Relay: Sendable {
 
   private func takeUpLine(_ parts: RelayParts) async throws(StoreError) {
     let begin = MonotonicClock.now()
-    let waiting = try await dispatcher.begin(
+    let waiting = try await dispatcher.takeUpLine(
       policies: parts.policies, targets: parts.targets, forwarder: forwarder,
       seed: UInt64.random(in: .min ... .max))
-    janitor.start()
     log.info(
       "line taken up", ("waiting", .integer(Int64(waiting))),
       ("durationMs", .integer(MonotonicClock.now().milliseconds(since: begin))))
@@ -152,6 +151,12 @@ package final class Relay: Sendable {
     let bound = addresses
     front.withLock { $0 = Front(server: server, addresses: bound) }
     for address in bound { log.info("listening", ("address", .text(address.description))) }
+  }
+
+  /// Begins to deliver what waits.
+  func setOff() {
+    dispatcher.setOff()
+    janitor.start()
   }
 
   // MARK: - End
