@@ -50,6 +50,9 @@ package protocol EnvelopeStore: Sendable {
   /// The id of the envelope that a client posted under a key; nil if there is none.
   func envelope(client: String, key: String) async throws(StoreError) -> EnvelopeID?
 
+  /// The ids of the envelopes of these numbers, for showing. Ones that are not known are left out.
+  func ids(of serials: [Serial]) async throws(StoreError) -> [Serial: EnvelopeID]
+
   /// The upstream's last answer that was kept for this envelope; nil if there is none.
   func response(_ id: EnvelopeID) async throws(StoreError) -> UpstreamResponse?
 

@@ -67,6 +67,18 @@ extension Reader {
     return names
   }
 
+  /// The ids of envelopes.
+  func ids(of serials: [Serial]) throws(StoreError) -> [Serial: EnvelopeID] {
+    var ids: [Serial: EnvelopeID] = [:]
+    for serial in serials {
+      sql.identity.bind(1, serial)
+      guard try sql.identity.step() else { continue }
+      defer { sql.identity.reset() }
+      ids[serial] = try EnvelopeID(stored: sql.identity.bytes(0))
+    }
+    return ids
+  }
+
   /// All upstream names.
   func upstreamNames() throws(StoreError) -> [UpstreamNumber: String] {
     var names: [UpstreamNumber: String] = [:]

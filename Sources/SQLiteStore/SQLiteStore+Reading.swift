@@ -28,6 +28,10 @@ extension SQLiteStore {
     try await read { reader throws(StoreError) in try reader.envelope(client: client, key: key) }
   }
 
+  package func ids(of serials: [Serial]) async throws(StoreError) -> [Serial: EnvelopeID] {
+    try await read { reader throws(StoreError) in try reader.ids(of: serials) }
+  }
+
   package func response(_ id: EnvelopeID) async throws(StoreError) -> UpstreamResponse? {
     try await read { reader throws(StoreError) in try reader.response(id) }
   }

@@ -1,0 +1,74 @@
+import JSON
+import RelayCore
+
+/// What became of the items of a batch, in their order (`BatchResult` in `openapi.yaml`).
+package struct BatchResults: Sendable, Equatable {
+  /// What became of one item.
+  package enum Item: Sendable, Equatable {
+    /// Stored now.
+    case accepted(id: EnvelopeID, state: EnvelopeState)
+    /// Stored before under the same key.
+    case duplicate(id: EnvelopeID, state: EnvelopeState)
+    /// Not stored.
+    case rejected(Problem)
+  }
+
+  /// One result an item.
+  package var items: [Item]
+
+  /// Results in the batch's order.
+  package init(_ items: [Item]) { self.items = items }
+
+  /// How many were not stored.
+  package var rejectedCount: Int { problems.count }
+
+  /// The results as a JSON array.
+  package func json() -> [UInt8] {
+    var buffer: [UInt8] = []
+    buffer.reserveCapacity(items.count * 112)
+    var json = JSONWriter(appendingTo: buffer)
+    json.array { json in
+      for (index, item) in items.enumerated() { Self.write(item, index, to: &json) }
+    }
+    return json.finish()
+  }
+
+  /// What is answered if nothing of the batch may be called taken; nil if the results are the
+  /// answer.
+  ///
+  /// Where only room was missing, that is the answer: the same batch may do later.
+  ///
+  /// - Parameter isStrict: Whether one item that was not taken kept the others out.
+  package func problem(isStrict: Bool) -> Problem? {
+    let problems = problems
+    let isRefused = isStrict ? !problems.isEmpty : problems.count == items.count
+    guard isRefused else { return nil }
+    let own = problems.filter { $0.kind != .batchRejected }
+    if let first = own.first, own.allSatisfy(\.kind.isLackOfRoom) { return first }
+    return .batchRejected(
+      rejectedCount: own.count, count: items.count, isStrict: isStrict, results: json())
+  }
+
+  private var problems: [Problem] {
+    items.compactMap { if case .rejected(let problem) = $0 { problem } else { nil } }
+  }
+
+  private static func write(_ item: Item, _ index: Int, to json: inout JSONWriter) {
+    json.object { json in
+      json.member("index", index)
+      switch item {
+      case .accepted(let id, let state):
+        json.member("result", "accepted")
+        json.member("id", id.description)
+        json.member("state", state.rawValue)
+      case .duplicate(let id, let state):
+        json.member("result", "duplicate")
+        json.member("id", id.description)
+        json.member("state", state.rawValue)
+      case .rejected(let problem):
+        json.member("result", "rejected")
+        json.member("problem") { problem.write(to: &$0) }
+      }
+    }
+  }
+}

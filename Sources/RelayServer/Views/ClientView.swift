@@ -1,0 +1,97 @@
+import JSON
+import RelayCore
+
+/// How a client stands, as it is shown (`ClientView` in `openapi.yaml`).
+package struct ClientView: Sendable {
+  /// One lane, as the dispatcher sees it; all that is known of one in which nothing waits is the
+  /// store's record.
+  package struct Lane: Sendable {
+    /// What the store knows.
+    package var record: LaneRecord
+    /// What it is doing; nil if nothing waits in it.
+    package var phase: RelayCore.Lane.Phase?
+    /// How many envelopes wait in it.
+    package var waiting: Int
+    /// How its first envelope stands; nil if it is not known.
+    package var headStanding: Standing?
+    /// Its first envelope; nil if it is not known.
+    package var head: EnvelopeID?
+
+    /// Describes a lane; see the properties for what each part means.
+    package init(
+      record: LaneRecord, phase: RelayCore.Lane.Phase?, waiting: Int, headStanding: Standing?,
+      head: EnvelopeID?
+    ) {
+      self.record = record
+      self.phase = phase
+      self.waiting = waiting
+      self.headStanding = headStanding
+      self.head = head
+    }
+  }
+
+  private let client: String
+  private let lanes: [Lane]
+
+  /// Shows a client with its lanes, in the order in which they were first used.
+  package init(client: String, lanes: [Lane]) {
+    self.client = client
+    self.lanes = lanes
+  }
+
+  /// The JSON that is answered.
+  package func json() -> [UInt8] {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("client", client)
+      json.member("waiting", lanes.reduce(0) { $0 + $1.waiting })
+      json.member("states", EnvelopeState.allCases, count)
+      json.memberArray("lanes") { json in
+        for lane in lanes { lane.write(to: &json) }
+      }
+    }
+    return json.finish()
+  }
+
+  /// Only heads are looked at: what stands behind one counts as queued, since the line behind it
+  /// may be on disk.
+  private func count(_ state: EnvelopeState) -> Int64 {
+    lanes.reduce(0) { total, lane in
+      if state.isEnd { return total + Int64(lane.record.ended[state] ?? 0) }
+      let isHeads = lane.headState == state ? 1 : 0
+      let behind = state == .queued && lane.waiting > 0 ? lane.waiting - 1 : 0
+      return total + Int64(isHeads + behind)
+    }
+  }
+}
+
+extension ClientView.Lane {
+  /// The state of the first envelope; nil if nothing waits.
+  fileprivate var headState: EnvelopeState? {
+    guard waiting > 0 else { return nil }
+    return phase == .inFlight ? .delivering : headStanding?.state ?? .queued
+  }
+
+  /// What the lane is doing, in the contract's words.
+  fileprivate var state: String {
+    switch phase {
+    case nil: "idle"
+    case .starved, .ready, .recording: "queued"
+    case .waiting, .unconfigured: "waiting"
+    case .held: "held"
+    case .blocked: "blocked"
+    case .inFlight: "delivering"
+    }
+  }
+
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.member("name", record.name)
+      json.member("state", state)
+      json.member("waiting", waiting)
+      if let head { json.member("head", head.description) }
+      if let sequence = record.lastSequence { json.member("lastSequence", sequence) }
+      json.member("ended", EnvelopeState.allCases.filter(\.isEnd)) { Int64(record.ended[$0] ?? 0) }
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import JSON
+import RelayCore
+
+/// How the relay is, as operators see it (`Status` in `openapi.yaml`).
+package struct StatusView: Sendable {
+  /// An upstream, by its configuration and by what the dispatcher knows.
+  package struct Upstream: Sendable {
+    var name: String
+    var url: String
+    var view: Scheduler.UpstreamView
+    var nextProbeAt: WallTime?
+  }
+
+  /// A lane that stands until someone resolves it.
+  package struct BlockedLane: Sendable {
+    var name: LaneName
+    var envelope: EnvelopeID
+    var since: WallTime?
+    var reason: String
+  }
+
+  /// Averages per second.
+  package struct Rates: Sendable {
+    var accepted: Double
+    var delivered: Double
+    var failed: Double
+    var attempts: Double
+  }
+
+  var isDraining: Bool
+  var startedAt: WallTime
+  var uptimeSeconds: Int64
+  var statistics: StoreStatistics
+  var inFlightCount: Int
+  var oldestWaitingAt: WallTime?
+  var upstreams: [Upstream]
+  var rates: Rates
+  var blockedLaneCount: Int
+  var blockedLanes: [BlockedLane]
+  var backlogs: [(client: String, waiting: Int)]
+
+  /// The JSON that is answered.
+  package func json() -> [UInt8] {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("version", ReleaseVersion.number)
+      json.member("state", isDraining ? "draining" : "running")
+      json.member("startedAt", startedAt)
+      json.member("uptimeSeconds", max(0, uptimeSeconds))
+      json.memberObject("store") { writeStore(to: &$0) }
+      json.memberArray("upstreams") { json in
+        for upstream in upstreams { upstream.write(to: &json) }
+      }
+      json.memberObject("rates") { writeRates(to: &$0) }
+      json.member("blockedLaneCount", blockedLaneCount)
+      json.memberArray("blockedLanes") { json in
+        for lane in blockedLanes { lane.write(to: &json) }
+      }
+      json.memberArray("backlogs") { json in
+        for backlog in backlogs {
+          json.object { json in
+            json.member("client", backlog.client)
+            json.member("waiting", backlog.waiting)
+          }
+        }
+      }
+    }
+    return json.finish()
+  }
+
+  private func writeStore(to json: inout JSONWriter) {
+    // The store counts an envelope that is being attempted as queued.
+    let queued = statistics.envelopes[.queued] ?? 0
+    let delivering = min(queued, Int64(inFlightCount))
+    json.member("envelopes", EnvelopeState.allCases) { state in
+      switch state {
+      case .queued: queued - delivering
+      case .delivering: delivering
+      default: statistics.envelopes[state] ?? 0
+      }
+    }
+    json.member("contentBytes", statistics.contentBytes)
+    json.member("fileBytes", statistics.fileBytes)
+    json.member("oldestWaitingAt", oldestWaitingAt)
+    if let trouble = statistics.trouble { json.member("trouble", trouble) }
+  }
+
+  private func writeRates(to json: inout JSONWriter) {
+    json.member("windowSeconds", RateMeter.windowSeconds)
+    json.member("acceptedPerSecond", rates.accepted)
+    json.member("deliveredPerSecond", rates.delivered)
+    json.member("failedPerSecond", rates.failed)
+    json.member("attemptsPerSecond", rates.attempts)
+  }
+}
+
+extension StatusView.Upstream {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.member("name", name)
+      json.member("url", url)
+      json.member("configured", true)
+      json.member("reachable", view.isReachable)
+      json.member("since", view.since)
+      json.member("inFlight", view.inFlight)
+      json.member("waiting", view.waiting)
+      json.member("oldestWaitingAt", view.oldestWaitingAt)
+      if let error = view.lastError { json.member("lastError", error) }
+      if !view.isReachable { json.member("nextProbeAt", nextProbeAt) }
+      json.member("concurrencyNow", view.concurrency.now)
+      json.member("concurrencyMax", view.concurrency.max)
+    }
+  }
+}
+
+extension StatusView.BlockedLane {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.member("client", name.client)
+      json.member("lane", name.lane)
+      json.member("envelope", envelope.description)
+      json.member("since", since)
+      json.member("reason", reason)
+    }
+  }
+}
