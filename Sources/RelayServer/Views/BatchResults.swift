@@ -22,15 +22,34 @@ package struct BatchResults: Sendable, Equatable {
   /// How many were not stored.
   package var rejectedCount: Int { problems.count }
 
-  /// The results as a JSON array.
+  /// The object that a batch is answered with.
   package func json() -> [UInt8] {
+    var json = JSONWriter(appendingTo: buffer())
+    json.object { json in
+      json.name("results")
+      write(to: &json)
+    }
+    return json.finish()
+  }
+
+  /// The results alone, as a JSON array.
+  private func array() -> [UInt8] {
+    var json = JSONWriter(appendingTo: buffer())
+    write(to: &json)
+    return json.finish()
+  }
+
+  private func buffer() -> [UInt8] {
+    let resultBytes = 112
     var buffer: [UInt8] = []
-    buffer.reserveCapacity(items.count * 112)
-    var json = JSONWriter(appendingTo: buffer)
+    buffer.reserveCapacity(16 + items.count * resultBytes)
+    return buffer
+  }
+
+  private func write(to json: inout JSONWriter) {
     json.array { json in
       for (index, item) in items.enumerated() { Self.write(item, index, to: &json) }
     }
-    return json.finish()
   }
 
   /// What is answered if nothing of the batch may be called taken; nil if the results are the
@@ -46,7 +65,7 @@ package struct BatchResults: Sendable, Equatable {
     let own = problems.filter { $0.kind != .batchRejected }
     if let first = own.first, own.allSatisfy(\.kind.isLackOfRoom) { return first }
     return .batchRejected(
-      rejectedCount: own.count, count: items.count, isStrict: isStrict, results: json())
+      rejectedCount: own.count, count: items.count, isStrict: isStrict, results: array())
   }
 
   private var problems: [Problem] {

@@ -1,0 +1,61 @@
+import RelayCore
+
+/// The items of a batch on their way: some refused at once, the others as drafts for the store.
+struct Batch {
+  /// What can be handed to the store, in the batch's order.
+  private(set) var drafts: [EnvelopeDraft] = []
+  /// For each item its problem, or nil for one that is, or was, a draft.
+  private var problems: [Problem?] = []
+  /// What became of the drafts.
+  private var settled: [BatchResults.Item] = []
+
+  /// Whether an item was refused.
+  var hasProblems: Bool { drafts.count < problems.count }
+
+  /// Reads the items, and takes room for each.
+  init(
+    _ items: [Range<Int>], of text: [UInt8], _ decoder: EnvelopeDecoder, at now: WallTime,
+    _ room: inout Room
+  ) async {
+    drafts.reserveCapacity(items.count)
+    problems.reserveCapacity(items.count)
+    for item in items {
+      do throws(Problem) {
+        let draft = try decoder.decode(text, in: item, at: now)
+        try await room.take(for: draft.client)
+        drafts.append(draft)
+        problems.append(nil)
+      } catch {
+        problems.append(error)
+      }
+    }
+  }
+
+  /// Takes in what the store made of the drafts.
+  mutating func settle(_ results: [AppendResult]) {
+    settled = zip(results, drafts).map { result, draft in
+      do throws(Problem) {
+        let acceptance = try Acceptance(result, of: draft)
+        return acceptance.isDuplicate
+          ? .duplicate(id: acceptance.id, state: acceptance.state)
+          : .accepted(id: acceptance.id, state: acceptance.state)
+      } catch {
+        return .rejected(error)
+      }
+    }
+  }
+
+  /// Refuses what nothing is wrong with, since something is with another item.
+  mutating func leaveOutTheRest() {
+    settled = drafts.map { _ in .rejected(.leftOut()) }
+  }
+
+  /// One result an item, in the batch's order.
+  var results: [BatchResults.Item] {
+    var rest = settled.makeIterator()
+    return problems.compactMap { problem in
+      if let problem { return .rejected(problem) }
+      return rest.next()
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import HTTPServer
+import RelayCore
+
+/// `GET /v1/clients/{client}`.
+struct GetClient {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  func respond(_ captures: PathCaptures) async -> HTTPResponse {
+    do throws(Problem) {
+      let name = captures.decoded("client") ?? ""
+      guard NameSyntax.isName(Array(name.utf8)[...]) else { throw .unknownClient(name) }
+      return .json(try await view(of: name).json())
+    } catch {
+      return error.response
+    }
+  }
+
+  private func view(of name: String) async throws(Problem) -> ClientView {
+    let view: ClientView?
+    do throws(StoreError) {
+      view = try await knownView(of: name)
+    } catch {
+      throw context.problem(error)
+    }
+    guard let view else { throw .unknownClient(name) }
+    return view
+  }
+
+  private func knownView(of name: String) async throws(StoreError) -> ClientView? {
+    guard let record = try await context.store.client(name) else { return nil }
+    let views = record.lanes.map { ($0, context.relay.dispatcher.laneView($0.number)) }
+    let ids = try await context.store.ids(of: views.compactMap { $0.1?.head?.serial })
+    let lanes = views.map { lane, view in
+      ClientView.Lane(
+        record: lane, phase: view?.phase, waiting: view?.waiting ?? 0,
+        headStanding: view?.head?.standing, head: view?.head.flatMap { ids[$0.serial] })
+    }
+    return ClientView(client: name, lanes: lanes)
+  }
+}

@@ -1,0 +1,87 @@
+import HTTPServer
+import RelayCore
+
+/// `GET /v1/envelopes/{id}`, with `?wait=N`, and `GET /v1/envelopes/{id}/response`.
+struct GetEnvelope {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  /// Where the envelope is.
+  func respond(to request: HTTPRequest, _ captures: PathCaptures) async -> HTTPResponse {
+    do throws(Problem) {
+      let waitSeconds = try waitSeconds(request.head.query)
+      var record = try await record(captures)
+      if waitSeconds > 0, !record.state.isEnd, record.state != .blocked {
+        _ = await context.relay.dispatcher.settled(
+          record.id, withinMs: Int64(waitSeconds) * 1000)
+        record = try await self.record(record.id)
+      }
+      let placement = context.relay.dispatcher.placement(of: record.id.serial, in: record.lane)
+      let view = EnvelopeView(
+        record, isInFlight: placement.isInFlight, position: placement.position,
+        now: context.relay.now().wall)
+      return .json(view.json())
+    } catch {
+      return error.response
+    }
+  }
+
+  /// The upstream's answer.
+  func respondWithAnswer(_ captures: PathCaptures) async -> HTTPResponse {
+    do throws(Problem) {
+      let record = try await record(captures)
+      guard let answer = try await answer(record.id) else {
+        let placement = context.relay.dispatcher.placement(of: record.id.serial, in: record.lane)
+        throw .noResponseYet(placement.isInFlight ? .delivering : record.state)
+      }
+      return UpstreamAnswer.response(answer, status: 200, id: record.id, state: record.state)
+    } catch {
+      return error.response
+    }
+  }
+
+  private func record(_ captures: PathCaptures) async throws(Problem) -> EnvelopeRecord {
+    let text = captures.decoded("id") ?? ""
+    guard let id = EnvelopeID(parsing: text) else { throw .unknownEnvelope(text) }
+    return try await record(id)
+  }
+
+  private func record(_ id: EnvelopeID) async throws(Problem) -> EnvelopeRecord {
+    do throws(StoreError) {
+      if let record = try await context.store.envelope(id) { return record }
+    } catch {
+      throw context.problem(error)
+    }
+    throw .unknownEnvelope(id.description)
+  }
+
+  private func answer(_ id: EnvelopeID) async throws(Problem) -> UpstreamResponse? {
+    do throws(StoreError) {
+      return try await context.store.response(id)
+    } catch {
+      throw context.problem(error)
+    }
+  }
+
+  private func waitSeconds(_ query: ArraySlice<UInt8>?) throws(Problem) -> Int {
+    guard query != nil else { return 0 }
+    let secondsMax = context.limits.waitSecondsMax
+    let rule = "a whole number of seconds from 0 to \(secondsMax)"
+    let text: String?
+    do throws(QueryParameters.Failure) {
+      text = try QueryParameters(query).single("wait")
+    } catch {
+      throw .invalidField(
+        "wait",
+        error == .malformedEncoding
+          ? "The query is not properly percent-encoded." : "wait is given twice.",
+        fix: "Give wait once, as \(rule).")
+    }
+    guard let text else { return 0 }
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let seconds = Int(text),
+      (0...secondsMax).contains(seconds)
+    else { throw .invalidField("wait", "wait is \(Problem.shown(text)); it has to be \(rule).") }
+    return seconds
+  }
+}

@@ -1,0 +1,78 @@
+import HTTPServer
+import RelayCore
+
+/// `GET /status`: from counters, however much is stored.
+struct GetStatus {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  func respond() async -> HTTPResponse {
+    do throws(StoreError) {
+      return .freshJSON(try await view().json())
+    } catch {
+      return context.problem(error).response
+    }
+  }
+
+  private func view() async throws(StoreError) -> StatusView {
+    let relay = context.relay
+    let now = relay.now()
+    let snapshot = relay.dispatcher.snapshot()
+    let rate = { (kind: RateMeter.Kind) in relay.meter.perSecond(kind, at: now.monotonic) }
+    return StatusView(
+      isDraining: relay.isDraining, startedAt: relay.startedAt,
+      uptimeSeconds: now.wall.milliseconds(since: relay.startedAt) / 1000,
+      statistics: context.store.statistics(), inFlightCount: snapshot.inFlightCount,
+      oldestWaitingAt: snapshot.oldestWaitingAt, upstreams: upstreams(snapshot, now),
+      rates: StatusView.Rates(
+        accepted: rate(.accepted), delivered: rate(.delivered), failed: rate(.failed),
+        attempts: rate(.attempts)),
+      blockedLaneCount: snapshot.blockedLaneCount,
+      blockedLanes: try await blockedLanes(snapshot.blockedLanes),
+      backlogs: try await backlogs(snapshot.backlogs))
+  }
+
+  private func upstreams(_ snapshot: DispatcherSnapshot, _ now: Now) -> [StatusView.Upstream] {
+    context.relay.configuration.upstreams.compactMap { upstream in
+      guard let number = context.relay.upstreamNumber(upstream.name),
+        let view = snapshot.upstreams[number]
+      else { return nil }
+      return StatusView.Upstream(
+        name: upstream.name, url: upstream.url.description, view: view,
+        nextProbeAt: view.nextProbeAt.map {
+          now.wall.adding(milliseconds: $0.milliseconds(since: now.monotonic))
+        })
+    }
+  }
+
+  private func blockedLanes(
+    _ lanes: [(lane: LaneNumber, head: LineEntry)]
+  ) async throws(StoreError) -> [StatusView.BlockedLane] {
+    guard !lanes.isEmpty else { return [] }
+    let names = try await context.store.laneNames(lanes.map(\.lane))
+    let ids = try await context.store.ids(of: lanes.map(\.head.serial))
+    var blocked: [StatusView.BlockedLane] = []
+    for lane in lanes {
+      guard let name = names[lane.lane], let id = ids[lane.head.serial],
+        let record = try await context.store.envelope(id)
+      else { continue }
+      blocked.append(
+        StatusView.BlockedLane(
+          name: name, envelope: id,
+          since: record.attempts.last.map { $0.startedAt.adding(milliseconds: $0.durationMs) },
+          reason: record.reason ?? "the upstream refused it"))
+    }
+    return blocked
+  }
+
+  private func backlogs(
+    _ backlogs: [(client: ClientNumber, waiting: Int)]
+  ) async throws(StoreError) -> [(client: String, waiting: Int)] {
+    guard !backlogs.isEmpty else { return [] }
+    let names = try await context.store.clientNames(backlogs.map(\.client))
+    return backlogs.compactMap { backlog in
+      names[backlog.client].map { ($0, backlog.waiting) }
+    }
+  }
+}

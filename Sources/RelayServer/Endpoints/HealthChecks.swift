@@ -1,0 +1,40 @@
+import HTTPServer
+import JSON
+import RelayCore
+
+/// `GET /healthz` and `GET /readyz`.
+struct HealthChecks {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  /// Whether the process answers at all: it does.
+  func health() -> HTTPResponse { .freshJSON(Array(#"{"status":"ok"}"#.utf8)) }
+
+  /// Whether the relay takes envelopes.
+  func readiness() -> HTTPResponse {
+    if context.relay.isDraining {
+      return Self.notReady(
+        "draining", "The relay is shutting down.",
+        retryAfterSeconds: Problem.overloadRetryAfterSeconds)
+    }
+    if let trouble = context.store.statistics().trouble {
+      return Self.notReady(
+        "store-trouble", trouble, retryAfterSeconds: Problem.troubleRetryAfterSeconds)
+    }
+    return .freshJSON(Array(#"{"status":"ready"}"#.utf8))
+  }
+
+  private static func notReady(
+    _ status: String, _ reason: String, retryAfterSeconds: Int
+  ) -> HTTPResponse {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("status", status)
+      json.memberArray("reasons") { $0.string(reason) }
+    }
+    var response = HTTPResponse.freshJSON(json.finish(), status: 503)
+    response.headers.add("Retry-After", retryAfterSeconds)
+    return response
+  }
+}

@@ -1,0 +1,116 @@
+import HTTPServer
+import JSON
+import RelayCore
+
+/// `POST /v1/envelopes`: one envelope, or many in one durable commit.
+struct PostEnvelopes {
+  private let context: EndpointContext
+  private let decoder: EnvelopeDecoder
+
+  init(_ context: EndpointContext) {
+    self.context = context
+    decoder = EnvelopeDecoder(context.rules)
+  }
+
+  func respond(to request: HTTPRequest) async -> HTTPResponse {
+    do throws(Problem) {
+      return try await accept(request)
+    } catch {
+      return error.response
+    }
+  }
+
+  private enum MediaType { case json, lines }
+
+  private func accept(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var room = try Room(context)
+    let type = try Self.mediaType(of: request.head)
+    var memory = MemoryReservation(context.relay.memory)
+    let text = try await PostBody(context).read(request, &memory)
+    let countMax = context.limits.batchCountMax
+    switch type {
+    case .json where Self.isArray(text):
+      let items = try BatchItems.ofArray(text, countMax: countMax)
+      return try await acceptBatch(items, of: text, request.head, &room)
+    case .json:
+      return try await acceptOne(text, &room)
+    case .lines:
+      let items = try BatchItems.ofLines(text, countMax: countMax)
+      return try await acceptBatch(items, of: text, request.head, &room)
+    }
+  }
+
+  private func acceptOne(
+    _ text: [UInt8], _ room: inout Room
+  ) async throws(Problem) -> HTTPResponse {
+    let draft = try decoder.decode(text, at: context.relay.now().wall)
+    try await room.take(for: draft.client)
+    var intake = Intake(context)
+    let results = try await intake.append([draft], isAtomic: false)
+    let acceptance = try Acceptance(results[0], of: draft)
+    var response = HTTPResponse.json(acceptance.json(), status: 202)
+    response.headers.add("Location", acceptance.location)
+    return response
+  }
+
+  private func acceptBatch(
+    _ items: [Range<Int>], of text: [UInt8], _ head: RequestHead, _ room: inout Room
+  ) async throws(Problem) -> HTTPResponse {
+    let isStrict = Preferences(head.values(of: "Prefer")).isStrict
+    var batch = await Batch(items, of: text, decoder, at: context.relay.now().wall, &room)
+    if isStrict, batch.hasProblems {
+      batch.leaveOutTheRest()
+    } else if !batch.drafts.isEmpty {
+      var intake = Intake(context)
+      batch.settle(try await intake.append(batch.drafts, isAtomic: isStrict))
+    }
+    let results = BatchResults(batch.results)
+    if let problem = results.problem(isStrict: isStrict) { throw problem }
+    var response = HTTPResponse.json(results.json(), status: 202)
+    if isStrict { response.headers.add("Preference-Applied", "handling=strict") }
+    return response
+  }
+
+  /// Whether the first thing in a text is an opening bracket.
+  private static func isArray(_ text: [UInt8]) -> Bool {
+    for byte in text where byte != 0x20 && byte != 0x0A && byte != 0x0D && byte != 0x09 {
+      return byte == UInt8(ascii: "[")
+    }
+    return false
+  }
+
+  private static func mediaType(of head: RequestHead) throws(Problem) -> MediaType {
+    guard let value = head.value(of: "Content-Type") else { throw .unsupportedMediaType(nil) }
+    let name = FieldSyntax.trimmingWhitespace(value.prefix { $0 != UInt8(ascii: ";") })
+    if FieldName.equals(name, "application/json") { return .json }
+    if FieldName.equals(name, "application/x-ndjson") { return .lines }
+    throw .unsupportedMediaType(String(decoding: value, as: UTF8.self))
+  }
+}
+
+extension Acceptance {
+  /// How a draft was taken.
+  ///
+  /// - Parameters:
+  ///   - field: How the sender writes what its key and its sequence number stand in.
+  /// - Throws: `key-conflict` or `sequence-passed`.
+  init(
+    _ result: AppendResult, of draft: EnvelopeDraft,
+    keyField: String = "/key", sequenceField: String = "/sequence"
+  ) throws(Problem) {
+    switch result {
+    case .accepted(let id, let state, let position):
+      self.init(
+        isDuplicate: false, id: id, client: draft.client, lane: draft.lane, key: draft.key,
+        state: state, position: position)
+    case .duplicate(let id, let state):
+      self.init(
+        isDuplicate: true, id: id, client: draft.client, lane: draft.lane, key: draft.key,
+        state: state)
+    case .keyConflict(let id): throw .keyConflict(draft.key, id: id, field: keyField)
+    case .sequencePassed(let last):
+      throw .sequencePassed(draft.sequence, last: last, field: sequenceField)
+    case .leftOut: throw .leftOut()
+    }
+  }
+}

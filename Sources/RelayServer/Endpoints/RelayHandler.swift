@@ -1,0 +1,68 @@
+import HTTPServer
+
+/// Answers every request that the relay is sent, by the contract in `openapi.yaml`.
+package struct RelayHandler: RequestHandler {
+  private enum Route: Sendable {
+    case postEnvelopes, relayRequest, getEnvelope, getAnswer, getClient
+    case getStatus, getHealth, getReadiness
+  }
+
+  private let router: Router<Route>
+  private let context: EndpointContext
+  private let postEnvelopes: PostEnvelopes
+
+  /// The endpoints of a relay.
+  package init(_ relay: Relay) {
+    context = EndpointContext(relay)
+    postEnvelopes = PostEnvelopes(context)
+    router = Self.routes()
+  }
+
+  private static func routes() -> Router<Route> {
+    var router = Router<Route>()
+    router.add(.post, "/v1/envelopes", .postEnvelopes)
+    router.addAny("/v1/relay/{upstream}/{path…}", .relayRequest)
+    router.addAny("/v1/relay/{upstream}", .relayRequest)
+    router.add(.get, "/v1/envelopes/{id}", .getEnvelope)
+    router.add(.get, "/v1/envelopes/{id}/response", .getAnswer)
+    router.add(.get, "/v1/clients/{client}", .getClient)
+    router.add(.get, "/status", .getStatus)
+    router.add(.get, "/healthz", .getHealth)
+    router.add(.get, "/readyz", .getReadiness)
+    return router
+  }
+
+  /// Answers a request.
+  package func respond(to request: HTTPRequest) async -> HTTPResponse {
+    switch router.match(request.head.method, path: request.head.path) {
+    case .found(let route, let captures): return await answer(route, request, captures)
+    case .notFound: return Problem.notFound().response
+    case .methodNotAllowed(let allow): return Problem.methodNotAllowed(allow: allow).response
+    case .options(let allow):
+      var response = HTTPResponse(status: 204)
+      response.headers.add("Allow", allow)
+      return response
+    }
+  }
+
+  private func answer(
+    _ route: Route, _ request: HTTPRequest, _ captures: PathCaptures
+  ) async -> HTTPResponse {
+    switch route {
+    case .postEnvelopes: await postEnvelopes.respond(to: request)
+    case .relayRequest: await RelayRequest(context).respond(to: request, captures)
+    case .getEnvelope: await GetEnvelope(context).respond(to: request, captures)
+    case .getAnswer: await GetEnvelope(context).respondWithAnswer(captures)
+    case .getClient: await GetClient(context).respond(captures)
+    case .getStatus: await GetStatus(context).respond()
+    case .getHealth: HealthChecks(context).health()
+    case .getReadiness: HealthChecks(context).readiness()
+    }
+  }
+
+  /// Answers what the HTTP server refuses by itself, in the contract's words.
+  @Sendable
+  package static func response(to problem: ProtocolProblem) -> HTTPResponse {
+    Problem(problem).response
+  }
+}

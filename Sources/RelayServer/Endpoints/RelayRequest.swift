@@ -1,0 +1,83 @@
+import HTTPServer
+import RelayCore
+
+/// `ANY /v1/relay/{upstream}/{path…}`: the request itself is the envelope.
+struct RelayRequest {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  func respond(to request: HTTPRequest, _ captures: PathCaptures) async -> HTTPResponse {
+    do throws(Problem) {
+      let acceptance = try await accept(request, captures)
+      let preferences = Preferences(request.head.values(of: "Prefer"))
+      guard let wait = preferences.waitSeconds else { return Self.accepted(acceptance) }
+      var response = await outcome(
+        of: acceptance, withinSeconds: min(wait, context.limits.waitSecondsMax))
+      response.headers.add("Preference-Applied", "wait")
+      return response
+    } catch {
+      return error.response
+    }
+  }
+
+  private func accept(
+    _ request: HTTPRequest, _ captures: PathCaptures
+  ) async throws(Problem) -> Acceptance {
+    var room = try Room(context)
+    var decoded = try RelayRequestDecoder(context.rules).decode(
+      request.head, upstream: captures.raw("upstream") ?? [], rest: captures.raw("path") ?? [],
+      at: context.relay.now().wall)
+    try await room.take(for: decoded.draft.client)
+
+    var memory = MemoryReservation(context.relay.memory)
+    var reader = RelayedBody(context, decoded.draft.key == nil ? nil : decoded.fingerprint())
+    let body = try await reader.read(request.body, &memory)
+    decoded.draft.content.body = body.body
+    decoded.draft.fingerprint = reader.finishFingerprint()
+
+    var intake = Intake(context)
+    if let writer = body.writer { intake.adopt(writer, forDraftAt: 0) }
+    let results = try await intake.append([decoded.draft], isAtomic: false)
+    return try Acceptance(
+      results[0], of: decoded.draft, keyField: "Idempotency-Key",
+      sequenceField: "Waystation-Sequence")
+  }
+
+  /// The upstream's answer, if it comes in time; else how the envelope stands.
+  private func outcome(
+    of acceptance: Acceptance, withinSeconds seconds: Int
+  ) async -> HTTPResponse {
+    if seconds > 0 {
+      _ = await context.relay.dispatcher.settled(
+        acceptance.id, withinMs: Int64(seconds) * 1000)
+    }
+    // The envelope is stored, whatever else happens: trouble here is none of the sender's.
+    guard let record = try? await context.store.envelope(acceptance.id) else {
+      return Self.accepted(acceptance)
+    }
+    if record.state.isEnd || record.state == .blocked,
+      let answer = try? await context.store.response(acceptance.id)
+    {
+      var response = UpstreamAnswer.response(
+        answer, status: answer.status, id: acceptance.id, state: record.state)
+      response.headers.add("Location", acceptance.location)
+      return response
+    }
+    let placement = context.relay.dispatcher.placement(of: record.id.serial, in: record.lane)
+    var acceptance = acceptance
+    acceptance.state =
+      record.state == .queued && placement.isInFlight ? .delivering : record.state
+    let hasPlace = !acceptance.isDuplicate && !record.state.isEnd
+    acceptance.position = hasPlace ? placement.position : nil
+    return Self.accepted(acceptance)
+  }
+
+  private static func accepted(_ acceptance: Acceptance) -> HTTPResponse {
+    var response = HTTPResponse.json(acceptance.json(), status: 202)
+    response.headers.add("Location", acceptance.location)
+    response.headers.add("Waystation-Id", acceptance.id.description)
+    response.headers.add("Waystation-State", acceptance.state.rawValue)
+    return response
+  }
+}

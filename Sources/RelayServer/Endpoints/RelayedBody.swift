@@ -1,0 +1,104 @@
+import HTTPServer
+import RelayCore
+
+/// Reads the body of a relayed request: a small one into memory, a large one into a file of the
+/// store's, piece by piece.
+struct RelayedBody: ~Copyable {
+  private let context: EndpointContext
+  private var fingerprint: Fingerprint?
+  private var byteCount = 0
+
+  /// What was read; the writer is there if it stands in a file.
+  struct Whole {
+    var body: EnvelopeBody
+    var writer: (any BodyWriter)?
+  }
+
+  /// - Parameter fingerprint: The envelope's, to which the body is to be added; nil if none is
+  ///   wanted.
+  init(_ context: EndpointContext, _ fingerprint: consuming Fingerprint?) {
+    self.context = context
+    self.fingerprint = fingerprint
+  }
+
+  /// Reads the body to its end; nothing of it is left if that fails.
+  mutating func read(
+    _ body: RequestBody, _ memory: inout MemoryReservation
+  ) async throws(Problem) -> Whole {
+    if let length = body.knownLength {
+      guard length <= context.limits.bodyBytesMax else { throw tooLarge }
+      if length > context.limits.spoolThresholdBytes {
+        return try await spool([], body)
+      }
+      try memory.take(Int(length))
+    }
+    var bytes: [UInt8] = []
+    while let piece = try await next(of: body) {
+      if body.knownLength == nil { try memory.take(piece.count) }
+      if bytes.isEmpty { bytes = piece } else { bytes.append(contentsOf: piece) }
+      if bytes.count > context.limits.spoolThresholdBytes {
+        return try await spool(bytes, body)
+      }
+    }
+    return Whole(body: .inline(bytes), writer: nil)
+  }
+
+  /// The fingerprint with the body in it; empty if none was wanted.
+  consuming func finishFingerprint() -> [UInt8] {
+    guard let fingerprint else { return [] }
+    return fingerprint.finish()
+  }
+
+  /// Writes what was read so far, and the rest, into a file.
+  private mutating func spool(
+    _ beginning: [UInt8], _ body: RequestBody
+  ) async throws(Problem) -> Whole {
+    let writer: any BodyWriter
+    do throws(StoreError) {
+      writer = try await context.store.beginBody()
+    } catch {
+      throw context.problem(error)
+    }
+    do throws(Problem) {
+      return Whole(body: .file(try await fill(writer, beginning, body)), writer: writer)
+    } catch {
+      writer.discard()
+      throw error
+    }
+  }
+
+  private mutating func fill(
+    _ writer: any BodyWriter, _ beginning: [UInt8], _ body: RequestBody
+  ) async throws(Problem) -> StoredBodyFile {
+    var piece: [UInt8]? = beginning
+    while let bytes = piece {
+      do throws(StoreError) {
+        if !bytes.isEmpty { try await writer.append(bytes) }
+      } catch {
+        throw context.problem(error)
+      }
+      piece = try await next(of: body)
+    }
+    do throws(StoreError) {
+      return try await writer.finish()
+    } catch {
+      throw context.problem(error)
+    }
+  }
+
+  private mutating func next(of body: RequestBody) async throws(Problem) -> [UInt8]? {
+    let piece: [UInt8]?
+    do throws(RequestBodyError) {
+      piece = try await body.read()
+    } catch {
+      throw Problem(error, bytesMax: context.limits.bodyBytesMax)
+    }
+    guard let piece else { return nil }
+    byteCount += piece.count
+    guard byteCount <= context.limits.bodyBytesMax else { throw tooLarge }
+    fingerprint?.update(piece)
+    return piece
+  }
+
+  private var tooLarge: Problem { .bodyTooLarge(bytesMax: context.limits.bodyBytesMax) }
+}
