@@ -4,7 +4,7 @@ import Glibc
 
 /// A multi handle: all transfers of one forwarder and the connections that they share.
 ///
-/// `@unchecked Sendable`, since libcurl allows only ``wakeUp()`` on other threads
+/// Sound: `@unchecked Sendable`, since libcurl allows only ``wakeUp()`` on other threads
 /// (curl_multi_wakeup(3)); everything else is called on the forwarder's thread alone.
 struct CurlMulti: ~Copyable, @unchecked Sendable {
   private let handle: UnsafeMutableRawPointer

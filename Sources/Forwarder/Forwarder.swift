@@ -49,8 +49,8 @@ package final class Forwarder: Sendable {
 
   /// Calls attempts off; returns at once.
   ///
-  /// Any thread may call. Those that are still under way come back in ``AttemptBatch/cancelled``; the others have been,
-  /// or are about to be, reported as they ended.
+  /// Any thread may call. Those that are still under way come back in
+  /// ``AttemptBatch/cancelled``; the others have been, or are about to be, reported as they ended.
   package func cancel(_ serials: some Sequence<Serial>) {
     shared.post { $0.cancel(serials) }
   }
@@ -99,12 +99,17 @@ final class ForwarderShared: Sendable {
     inbox.withLock { $0.take() }
   }
 
-  /// Whether the thread may sleep: nothing has come in since it looked, and what comes in from now
-  /// on wakes it.
-  func prepareToSleep() -> Bool {
-    inbox.withLock { inbox in
+  /// Waits until a transfer needs something, or something comes in; returns at once if something
+  /// has come in already.
+  ///
+  /// Only a thread that waits is woken: ``ForwarderInbox/isAsleep`` says so, under the same lock.
+  func waitUnlessCalled() {
+    let mayWait = inbox.withLock { inbox in
       inbox.isAsleep = inbox.isEmpty
       return inbox.isAsleep
     }
+    guard mayWait else { return }
+    multi.wait()
+    inbox.withLock { $0.isAsleep = false }
   }
 }

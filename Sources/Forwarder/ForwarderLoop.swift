@@ -3,7 +3,7 @@ import EventLoop
 import Glibc
 import RelayCore
 
-/// What runs on the forwarder's thread: take what came in, let libcurl work, tell what ended, sleep.
+/// What the forwarder's thread does: take what came in, let libcurl work, tell what ended, sleep.
 final class ForwarderLoop {
   private let shared: ForwarderShared
   private let limits: ForwarderLimits
@@ -27,20 +27,27 @@ final class ForwarderLoop {
     // OpenSSL writes without MSG_NOSIGNAL, so a TLS connection that its peer has closed raises
     // SIGPIPE, which would end the process.
     Signals.block([SIGPIPE])
-    var isStopping = false
-    while !isStopping {
-      let inbox = shared.takeInbox()
-      isStopping = inbox.isStopping
-      batch.cancelled.append(contentsOf: inbox.withdrawn)
-      cancel(inbox.cancellation)
-      begin(inbox.requests)
-      if !running.isEmpty { shared.multi.perform() }
+    while takeInbox() {
+      report()
+      // What has just begun is due at once, and ends the wait at once; so one look at all transfers
+      // serves both what is to be sent and what has come.
+      shared.waitUnlessCalled()
+      shared.multi.perform()
       collect()
       report()
-      if !isStopping, shared.prepareToSleep() { shared.multi.wait() }
     }
+    report()
     // Handles go before the multi handle: curl_multi_cleanup(3).
     idle = [:]
+  }
+
+  /// Does what other threads want; false if that is to end.
+  private func takeInbox() -> Bool {
+    let inbox = shared.takeInbox()
+    batch.cancelled.append(contentsOf: inbox.withdrawn)
+    cancel(inbox.cancellation)
+    begin(inbox.requests)
+    return !inbox.isStopping
   }
 
   private func cancel(_ cancellation: ForwarderInbox.Cancellation) {

@@ -25,11 +25,19 @@ struct ConnectionOptions {
   var isEmpty: Bool { names.isEmpty }
 
   /// Adds what one field's value lists.
-  mutating func add(_ value: some Collection<UInt8>) {
-    for item in value.split(separator: UInt8(ascii: ",")) {
-      let name = FieldSyntax.trimmingWhitespace(Array(item))
-      guard !name.isEmpty else { continue }
-      names.append(name.map(FieldSyntax.lowercased))
+  ///
+  /// `close` and `keep-alive`, which nearly every message says, name no field that would not be
+  /// left out anyway.
+  mutating func add(_ value: Span<UInt8>) {
+    var start = 0
+    while start < value.count {
+      var end = start
+      while end < value.count, value[end] != UInt8(ascii: ",") { end += 1 }
+      let item = value.extracting(value.trimmed(start..<end))
+      if !item.isEmpty, !item.equals("close"), !item.equals("keep-alive") {
+        names.append(item.indices.map { FieldSyntax.asciiLowercased(item[$0]) })
+      }
+      start = end + 1
     }
   }
 
@@ -55,6 +63,15 @@ extension Span<UInt8> {
       return false
     }
     return true
+  }
+
+  /// The part of a range that has no blank, tab or other control character at its ends.
+  func trimmed(_ range: Range<Int>) -> Range<Int> {
+    var start = range.lowerBound
+    var end = range.upperBound
+    while start < end, self[start] <= 0x20 || self[start] == 0x7F { start += 1 }
+    while start < end, self[end - 1] <= 0x20 || self[end - 1] == 0x7F { end -= 1 }
+    return start..<end
   }
 
   /// Whether these bytes begin with the given lower-case text; letters' case does not count.

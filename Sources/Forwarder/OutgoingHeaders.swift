@@ -47,7 +47,7 @@ package struct OutgoingHeaders {
     let name = block.span.extracting(field.name)
     switch Rule(name) {
     case .drop: return
-    case .connection: options.add(block[field.value])
+    case .connection: options.add(block.span.extracting(field.value))
     case .via:
       if options.contain(name) { return }
       if !via.isEmpty { via.append(contentsOf: ", ".utf8) }

@@ -16,6 +16,9 @@ package struct ResponseHead {
     case malformed(String)
   }
 
+  /// Room for the fields of most answers, so that they are gathered in one piece of memory.
+  private static let usualFieldBytes = 512
+
   private enum Stage {
     case statusLine
     case interim
@@ -116,14 +119,14 @@ extension ResponseHead {
     while colon < line.count, line[colon] != UInt8(ascii: ":") { colon += 1 }
     guard colon > 0, colon < line.count, line.isToken(0..<colon) else { return }
     let name = line.extracting(first: colon)
-    let value = line.trimmedRange(from: colon + 1)
+    let value = line.trimmed((colon + 1)..<line.count)
     if name.equals("connection") {
-      options.add(value.map { line.sanitised(at: $0) })
+      options.add(line.extracting(value))
     } else if name.equals("content-length") {
-      contentLength = Int64(
-        String(decoding: value.map { line.sanitised(at: $0) }, as: UTF8.self))
+      contentLength = line.decimal(value)
     }
     guard !HopByHop.isListed(name) else { return }
+    fields.reserveCapacity(Self.usualFieldBytes)
     for index in name.indices { fields.append(name[index]) }
     fields.append(UInt8(ascii: ":"))
     fields.append(UInt8(ascii: " "))
@@ -133,7 +136,7 @@ extension ResponseHead {
 
   /// The last field goes on in this line.
   private mutating func unfold(_ line: Span<UInt8>) {
-    let value = line.trimmedRange(from: 0)
+    let value = line.trimmed(0..<line.count)
     guard !value.isEmpty else { return }
     fields.removeLast(2)
     if fields.last != UInt8(ascii: " ") { fields.append(UInt8(ascii: " ")) }
@@ -148,15 +151,15 @@ extension ResponseHead {
 }
 
 extension Span<UInt8> {
-  /// What lies from `start` to the end, without blanks at both ends.
-  fileprivate func trimmedRange(from start: Int) -> Range<Int> {
-    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-    var range = start..<count
-    while let first = range.first, isBlank(sanitised(at: first)) {
-      range = (first + 1)..<range.upperBound
+  /// The number that these digits stand for; nil if they are none, or too many.
+  fileprivate func decimal(_ range: Range<Int>) -> Int64? {
+    guard !range.isEmpty, range.count < 19 else { return nil }
+    var number: Int64 = 0
+    for index in range {
+      guard self[index] >= 0x30, self[index] <= 0x39 else { return nil }
+      number = number * 10 + Int64(self[index] - 0x30)
     }
-    while let last = range.last, isBlank(sanitised(at: last)) { range = range.lowerBound..<last }
-    return range
+    return number
   }
 
   fileprivate func isToken(_ range: Range<Int>) -> Bool {

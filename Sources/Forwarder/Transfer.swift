@@ -21,6 +21,7 @@ final class Transfer {
     wall: WallTime(millisecondsSinceEpoch: 0), monotonic: MonotonicTime(nanoseconds: 0))
   private var headerList = CurlHeaderList()
   private var requestTarget: [UInt8]
+  private var lastMethod = ""
   private var body = OutgoingBody()
   private var collector: ResponseCollector
 
@@ -64,7 +65,10 @@ final class Transfer {
   }
 
   private func setMethod(_ method: String) {
-    handle.set(CURLOPT_CUSTOMREQUEST, method)
+    if method != lastMethod {
+      handle.set(CURLOPT_CUSTOMREQUEST, method)
+      lastMethod = method
+    }
     if body.byteCount > 0 {
       // Without POSTFIELDS the body comes from the read callback.
       handle.set(CURLOPT_POSTFIELDS, pointer: body.memory)

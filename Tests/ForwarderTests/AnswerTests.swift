@@ -22,7 +22,8 @@ struct AnswerTests {
   @Test("a chunked body is put together, and its trailers left out")
   func chunked() async throws {
     let event = try await answer(
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: 1\r\n\r\n"
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: 1\r\n\r\n"
     )
     #expect(event.response?.body == Array("abcde".utf8))
     #expect(event.response?.headers.isEmpty == true)
