@@ -11,7 +11,7 @@ struct FailureTests {
     let host = String(repeating: "a", count: 64) + ".invalid"
     let event = try await Attempts().run(request(.test("http://\(host)")))
     #expect(event.failure == .nameResolution)
-    #expect(event.detail.hasPrefix("the name of \(host):80 could not be resolved"))
+    #expect(event.detail.hasPrefix("the name of \(host) could not be resolved"))
   }
 
   @Test("a port on which nobody listens")
