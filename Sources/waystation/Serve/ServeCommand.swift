@@ -37,8 +37,18 @@ enum ServeCommand {
   private static func relay(
     _ configuration: Configuration, loops: [EventLoop], log: Log, until stop: StopSignals
   ) async -> ExitCode {
-    StandardStream.error.line("waystation serve: the endpoints are not in this build yet")
-    return .failed
+    do throws(RelayStartError) {
+      let relay = try await Relay.start(configuration, loops: loops, log: log)
+      for address in relay.addresses {
+        StandardStream.output.line("listening on http://\(address)")
+      }
+      await stop.requested()
+      await relay.drain(graceSeconds: configuration.shutdownGraceSeconds)
+      return .good
+    } catch {
+      StandardStream.error.line("waystation serve: \(error)")
+      return .failed
+    }
   }
 
   private static func makeLoops() throws(SystemError) -> [EventLoop] {
