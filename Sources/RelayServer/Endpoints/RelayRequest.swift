@@ -59,10 +59,8 @@ struct RelayRequest {
     if record.state.isEnd || record.state == .blocked,
       let answer = try? await context.store.response(acceptance.id)
     {
-      var response = UpstreamAnswer.response(
+      return UpstreamAnswer.response(
         answer, status: answer.status, id: acceptance.id, state: record.state)
-      response.headers.add("Location", acceptance.location)
-      return response
     }
     let placement = context.relay.dispatcher.placement(of: record.id.serial, in: record.lane)
     var acceptance = acceptance

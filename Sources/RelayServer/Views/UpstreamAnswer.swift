@@ -41,7 +41,7 @@ package enum UpstreamAnswer {
   }
 
   private static let stopped: [StaticString] = [
-    "Content-Length", "Date", "Server", "Location", "Set-Cookie", "Strict-Transport-Security",
+    "Content-Length", "Date", "Server", "Set-Cookie", "Strict-Transport-Security",
     "Public-Key-Pins", "Clear-Site-Data", "Alt-Svc", "WWW-Authenticate", "Proxy-Authenticate",
     "Content-Security-Policy", "Service-Worker-Allowed", "Refresh", "NEL", "Report-To",
     "Reporting-Endpoints", "X-Content-Type-Options",
