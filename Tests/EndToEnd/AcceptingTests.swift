@@ -195,7 +195,7 @@ extension EndToEnd {
       "what cannot be taken is answered with its problem",
       arguments: [
         (#"{"client":"c","path":"/","#, 400, "malformed-json", nil),
-        (#"{"client":"c","client":"d","path":"/"}"#, 400, "malformed-json", nil),
+        (#"{"client":"c","client":"d","path":"/"}"#, 400, "malformed-json", "/client"),
         (#""text""#, 422, "invalid-field", ""),
         ("[]", 422, "invalid-field", ""),
         (#"{"client":"c"}"#, 422, "missing-field", "/path"),

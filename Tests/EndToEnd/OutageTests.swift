@@ -16,7 +16,10 @@ extension EndToEnd {
       let device = relay.device()
       let lanes = ["a", "b", "c"]
       try await post(0..<5, lanes, device)
-      try await upstream.received(count: 15)
+      try await eventually("the first fifteen stored as delivered") {
+        let shown = try await Self.upstream(device)
+        return shown["waiting"] as? Int == 0 ? true : nil
+      }
 
       upstream.stop()
       try await post(5..<25, lanes, device)

@@ -56,7 +56,7 @@ private final class Terminal: Sendable {
       environment: [
         "LISTEN": "127.0.0.1:\(relayPort)", "SINK_LISTEN": "127.0.0.1:\(sinkPort)",
         "WAYSTATION_BINARY": Waystation.path,
-      ])
+      ], leadsGroup: true)
     running.change { $0.append(process) }
     return process
   }
@@ -74,7 +74,7 @@ private final class Terminal: Sendable {
   /// Ends what still runs, the last first, as Ctrl-C in each terminal would.
   func close() async throws {
     for process in running.read({ $0 }).reversed() {
-      process.signal(SIGTERM)
+      process.signal(SIGINT)
       try await process.ending()
     }
   }

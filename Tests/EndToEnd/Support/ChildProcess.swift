@@ -18,13 +18,20 @@ final class ChildProcess: Sendable {
 
   /// The process's number.
   let number: pid_t
+  /// What signals are sent to: the process, or its group.
+  private let target: pid_t
   private let state = Monitor(State())
 
   /// Starts a program.
   ///
   /// - Parameters:
   ///   - environment: The whole of it; nothing is inherited but `PATH`.
-  init(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+  ///   - leadsGroup: Whether it gets a process group of its own, so that signals reach whatever it
+  ///     starts, as those of a terminal do.
+  init(
+    _ program: String, _ arguments: [String], environment: [String: String] = [:],
+    leadsGroup: Bool = false
+  ) throws {
     let outputs = try Self.pipe()
     defer { close(outputs.1) }
     let errors = try Self.pipe()
@@ -35,13 +42,17 @@ final class ChildProcess: Sendable {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, outputs.1, 1)
     posix_spawn_file_actions_adddup2(&actions, errors.1, 2)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    if leadsGroup { posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP)) }
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
     let variables = ["PATH": path, "SWIFT_BACKTRACE": "enable=no"]
       .merging(environment) { _, given in given }.map { "\($0)=\($1)" }
     var number: pid_t = 0
     let code = Self.withCStrings([program] + arguments) { arguments in
       Self.withCStrings(variables) { variables in
-        posix_spawnp(&number, program, &actions, nil, arguments, variables)
+        posix_spawnp(&number, program, &actions, &attributes, arguments, variables)
       }
     }
     guard code == 0 else {
@@ -50,6 +61,7 @@ final class ChildProcess: Sendable {
       throw SocketError(operation: "start \(program)", code: code)
     }
     self.number = number
+    target = leadsGroup ? -number : number
     drain(outputs.0, into: \.output)
     drain(errors.0, into: \.errors)
     reap()
@@ -57,7 +69,7 @@ final class ChildProcess: Sendable {
 
   deinit {
     // A test that failed half-way must leave nothing running.
-    if state.read(\.ending) == nil { Glibc.kill(number, SIGKILL) }
+    if state.read(\.ending) == nil { Glibc.kill(target, SIGKILL) }
   }
 
   /// Two connected descriptors that no other child inherits.
@@ -115,7 +127,7 @@ final class ChildProcess: Sendable {
 
   /// Sends a signal, unless it has ended.
   func signal(_ signal: Int32) {
-    state.read { if $0.ending == nil { Glibc.kill(number, signal) } }
+    state.read { if $0.ending == nil { Glibc.kill(target, signal) } }
   }
 
   /// Waits for its end, and for the last of what it wrote.
