@@ -1,0 +1,70 @@
+import RelayCore
+import RelayServer
+import Testing
+
+@Suite("A fingerprint")
+struct FingerprintTests {
+  private static let base = #""client":"c","key":"k","path":"/a","body":"b""#
+
+  private func print(_ members: String) throws -> [UInt8] {
+    try Fixture.decode("{\(members)}").fingerprint
+  }
+
+  @Test(
+    "is the same for what means the same",
+    arguments: [
+      base, #""body":"b","path":"/a","key":"k","client":"c""#, base + #","method":"POST""#,
+      base + #","upstream":"default","lane":"default","hold":false"#,
+      #""client":"c","key":"k","path":"\u002fa","body":"\u0062""#,
+      base + #","headers":{"content-type":"text/plain; charset=utf-8"}"#,
+    ])
+  func same(_ members: String) throws {
+    #expect(try print(members) == print(Self.base))
+  }
+
+  @Test("does not depend on the order of fields of different names, but on that of one name")
+  func headerOrder() throws {
+    let one = try print(Self.base + #","headers":{"A":["1","2"],"B":"3"}"#)
+    #expect(try print(Self.base + #","headers":{"b":"3","a":["1","2"]}"#) == one)
+    #expect(try print(Self.base + #","headers":{"A":["2","1"],"B":"3"}"#) != one)
+  }
+
+  @Test("does not depend on when the envelope is posted")
+  func time() throws {
+    let rules = AcceptanceRules(try Fixture.configuration())
+    let text = Array("{\(Self.base)}".utf8)
+    let later = try EnvelopeDecoder(rules).decode(text, at: Fixture.now.adding(milliseconds: 1))
+    #expect(try later.fingerprint == print(Self.base))
+  }
+
+  @Test("differs wherever anything differs")
+  func different() throws {
+    let variants = [
+      Self.base, #""client":"d","key":"k","path":"/a","body":"b""#,
+      #""client":"c","key":"k","path":"/b","body":"b""#,
+      #""client":"c","key":"k","path":"/a","body":"c""#,
+      #""client":"c","key":"k","path":"/ab","body":"""#, #""client":"c","key":"k","path":"/a""#,
+      #""client":"c","key":"k","path":"/a","bodyBase64":"Yg==""#,
+      Self.base + #","upstream":"billing""#, Self.base + #","method":"PUT""#,
+      Self.base + #","lane":"l""#, Self.base + #","tag":"t""#, Self.base + #","tag":"l""#,
+      Self.base + #","sequence":1"#, Self.base + #","hold":true"#,
+      Self.base + #","notBefore":"2026-03-01T12:00:00Z""#,
+      Self.base + #","expiresAt":"2026-03-01T12:00:00Z""#, Self.base + #","onFailure":"skip""#,
+      Self.base + #","onFailure":"block""#, Self.base + #","headers":{"A":"1"}"#,
+      Self.base + #","headers":{"A":"1","B":""}"#, Self.base + #","headers":{"A":"1B"}"#,
+    ]
+    #expect(Set(try variants.map(print)).count == variants.count)
+  }
+
+  @Test("is the same for a body that comes in pieces")
+  func pieces() throws {
+    let decoded = try Fixture.relay("/v1/relay/default/a", ["Idempotency-Key: k"])
+    var whole = decoded.fingerprint()
+    whole.update(Array("abc".utf8))
+    var parts = decoded.fingerprint()
+    for byte in "abc".utf8 { parts.update([byte]) }
+    let one = whole.finish()
+    let other = parts.finish()
+    #expect(one == other)
+  }
+}
