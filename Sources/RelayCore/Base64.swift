@@ -36,6 +36,17 @@ package enum Base64 {
   package static func decode(
     _ text: some Collection<UInt8>
   ) throws(DecodingError) -> [UInt8] {
+    // Other modules call this unspecialized: one step for the storage beats one for each byte.
+    let result = text.withContiguousStorageIfAvailable { storage in
+      Result { () throws(DecodingError) in try decode(storage) }
+    }
+    guard let result else { return try decode(Array(text)) }
+    return try result.get()
+  }
+
+  private static func decode(
+    _ text: UnsafeBufferPointer<UInt8>
+  ) throws(DecodingError) -> [UInt8] {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(text.count / 4 * 3)
     var group: UInt32 = 0

@@ -27,7 +27,8 @@ struct PreferencesTests {
   @Test(
     "wait is a number of seconds, or is not heeded",
     arguments: [
-      (["wait=20"], 20), (["WAIT=\"5\"; foo"], 5), (["wait=0"], 0), (["wait=99999999999999999999"], 86_400),
+      (["wait=20"], 20), (["WAIT=\"5\"; foo"], 5), (["wait=0"], 0),
+      (["wait=99999999999999999999"], 86_400),
       (["wait=soon"], nil), (["wait"], nil), (["wait=-1"], nil), (["wait=1.5"], nil), ([], nil),
       (["wait=x, wait=3"], nil), (["x=\"\\\", wait=1\", wait=2"], 2), (["\"wait=1"], nil),
     ] as [([String], Int?)])

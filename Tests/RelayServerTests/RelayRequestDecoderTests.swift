@@ -18,7 +18,8 @@ struct RelayRequestDecoderTests {
 
   @Test("the method is the request's, whatever it is")
   func method() throws {
-    #expect(try Fixture.relay("/v1/relay/default/", [], method: "PURGE").draft.content.method == "PURGE")
+    #expect(
+      try Fixture.relay("/v1/relay/default/", [], method: "PURGE").draft.content.method == "PURGE")
   }
 
   @Test("fields go on in their order, but those that concern the connection or the relay")
@@ -73,7 +74,8 @@ struct RelayRequestDecoderTests {
   @Test(
     "a field that cannot be used is named",
     arguments: [
-      ("Waystation-Lane: a b", "Waystation-Lane"), ("Waystation-Sequence: 0", "Waystation-Sequence"),
+      ("Waystation-Lane: a b", "Waystation-Lane"),
+      ("Waystation-Sequence: 0", "Waystation-Sequence"),
       ("Waystation-Sequence: +1", "Waystation-Sequence"),
       ("Waystation-Sequence: 99999999999999999999", "Waystation-Sequence"),
       ("Waystation-Hold: yes", "Waystation-Hold"),

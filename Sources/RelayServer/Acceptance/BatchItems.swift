@@ -19,8 +19,10 @@ package enum BatchItems {
     return try notEmpty(items)
   }
 
-  /// The items of newline-delimited JSON: one a line, lines ended by LF or CR LF, the last one
-  /// maybe by nothing. Lines of white space alone are left out.
+  /// The items of newline-delimited JSON, one a line.
+  ///
+  /// Lines end by LF or CR LF, the last one maybe by nothing; lines of white space alone are left
+  /// out.
   ///
   /// - Throws: `batch-too-large` if there are too many items, `invalid-field` if there is none.
   package static func ofLines(

@@ -48,7 +48,10 @@ package struct EnvelopeDecoder: Sendable {
         fix: "Give the path that the request is for, beginning with a slash.")
     }
     guard let upstream = fields.upstream ?? rules.defaultUpstream else {
-      throw .unknownUpstream("default", field: "/upstream")
+      throw .missingField(
+        "/upstream",
+        "The envelope names no upstream, and of the configured ones none is called default.",
+        fix: "Say in upstream where it goes; GET /status lists them.")
     }
     let (headers, body) = try fields.content()
     var draft = EnvelopeDraft(

@@ -83,16 +83,16 @@ struct EnvelopeFields {
     return (block, bytes)
   }
 
-  private mutating func readUpstream(
+  private func readUpstream(
     _ value: JSONValue
   ) throws(Problem) -> AcceptanceRules.Upstream {
     guard let name = try? value.string() else {
       throw Self.wrong("upstream", value, "a configured upstream's name")
     }
-    // The word "default" is what an envelope that names none means as well.
-    let found = rules.upstream(named: name) ?? (name == "default" ? rules.defaultUpstream : nil)
-    guard let found else { throw .unknownUpstream(name, field: "/upstream") }
-    return found
+    guard let upstream = rules.upstream(named: name) else {
+      throw .unknownUpstream(name, field: "/upstream")
+    }
+    return upstream
   }
 
   private mutating func readBody(_ value: JSONValue) throws(Problem) {
@@ -132,7 +132,8 @@ struct EnvelopeFields {
 
   private mutating func readHeaders(_ value: JSONValue) throws(Problem) {
     guard let object = try? value.object() else {
-      throw Self.wrong("headers", value, "an object with a text or an array of texts for each field")
+      throw Self.wrong(
+        "headers", value, "an object with a text or an array of texts for each field")
     }
     var reader = EnvelopeHeaderReader(limits: rules.limits)
     for member in object { try reader.read(member) }

@@ -6,7 +6,7 @@ enum TargetSyntax {
   /// The most bytes of a path with its query.
   static let bytesMax = 8192
 
-  /// What is wrong with a target, as the end of a sentence that begins with "it"; nil if it is fine.
+  /// What is wrong with a target, as the rest of a sentence about it; nil if it is fine.
   static func refusal(of target: ArraySlice<UInt8>) -> String? {
     guard target.first == slash else { return "has to begin with a slash" }
     guard target.count <= bytesMax else { return "may have \(bytesMax) bytes at the most" }

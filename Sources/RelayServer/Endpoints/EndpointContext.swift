@@ -41,8 +41,9 @@ extension HTTPResponse {
 }
 
 extension Problem {
-  /// What is told of a body that could not be read. The HTTP server answers that by itself, so this
-  /// one is seen only where it does not.
+  /// What is told of a body that could not be read.
+  ///
+  /// The HTTP server answers that by itself, so this one is seen only where it does not.
   init(_ error: RequestBodyError, bytesMax: Int) {
     switch error {
     case .tooLarge: self = .bodyTooLarge(bytesMax: bytesMax)

@@ -76,7 +76,8 @@ extension Problem {
 
   /// Neither JSON nor NDJSON.
   package static func unsupportedMediaType(_ found: String?) -> Problem {
-    let words = found.map { "\(shown($0)) is not taken here." } ?? "The request has no Content-Type."
+    let words =
+      found.map { "\(shown($0)) is not taken here." } ?? "The request has no Content-Type."
     return Problem(
       .unsupportedMediaType, words, field: "Content-Type",
       fix: "Set Content-Type to application/json or application/x-ndjson.")

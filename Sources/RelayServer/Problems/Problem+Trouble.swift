@@ -59,8 +59,9 @@ extension Problem {
       fix: "Try again, with the same key.")
   }
 
-  /// What a sender is told of trouble in the store. What the store said of it is for the log: it
-  /// names files.
+  /// What a sender is told of trouble in the store.
+  ///
+  /// What the store said of it is for the log: it names files.
   package init(_ error: StoreError) {
     switch error.kind {
     case .diskFull: self = .diskFull()

@@ -48,8 +48,9 @@ enum Fixture {
     var router = Router<Int>()
     router.addAny("/v1/relay/{upstream}/{path…}", 1)
     router.addAny("/v1/relay/{upstream}", 2)
-    guard case .found(_, let captures) = router.match(
-      request.head.method, path: request.head.path)
+    guard
+      case .found(_, let captures) = router.match(
+        request.head.method, path: request.head.path)
     else { throw Problem.notFound() }
     return try RelayRequestDecoder(AcceptanceRules(try configuration())).decode(
       request.head, upstream: captures.raw("upstream") ?? [], rest: captures.raw("path") ?? [],
