@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test check format bench bench-quick openapi dockerfile clean
+.PHONY: help run sink stop-sink test simulate check format bench bench-quick openapi dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -11,7 +11,7 @@ export DATA ?= ./data
 export UPSTREAM ?=
 
 # A test that expects a trap would otherwise wait for the backtracer of the process it traps.
-test: export SWIFT_BACKTRACE = enable=no
+test simulate: export SWIFT_BACKTRACE = enable=no
 
 help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,10 @@ test: ## Build, and run every test
 	@scripts/setup build
 	swift build --build-tests
 	swift test
+
+simulate: export SIMULATION_SEED = $(SEED)
+simulate: ## Run the simulation alone; SEED=n replays the run of that seed
+	swift test --filter SimulationTests
 
 check: ## Format, lint and tidy: everything that is checked without building
 	@scripts/check

@@ -30,8 +30,9 @@ extension AttemptReport {
     guard case .answered(let response) = event,
       let text = response.headers.first("Retry-After")
     else { return nil }
-    if let seconds = Int64(text), seconds >= 0, text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") }) {
-      return seconds > Int64.max / 1000 ? Int64.max : seconds * 1000
+    if !text.isEmpty, text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) {
+      guard let seconds = Int64(text), seconds <= Int64.max / 1000 else { return Int64.max }
+      return seconds * 1000
     }
     return HTTPDate.parse(text.utf8, now: now).map { max(0, $0.milliseconds(since: now)) }
   }

@@ -4,6 +4,8 @@ package struct Deque<Element> {
   private var head = 0
   /// How many elements there are.
   package private(set) var count = 0
+  /// For how many elements there is memory.
+  package var capacity: Int { slots.count }
 
   /// An empty queue, which holds no memory.
   package init() {}
@@ -52,6 +54,7 @@ package struct Deque<Element> {
     slots[head] = nil
     head = slot(1)
     count -= 1
+    shrinkIfSparse()
     return element
   }
 
@@ -62,14 +65,21 @@ package struct Deque<Element> {
     let element = slots[place]
     slots[place] = nil
     count -= 1
+    shrinkIfSparse()
     return element
   }
 
-  /// Takes out the element at a place; those behind it move up, in linear time.
+  /// Takes out the element at a place; those on its shorter side move up, so that it costs little
+  /// near either end.
   package mutating func remove(at index: Int) {
     precondition(index >= 0 && index < count, "index out of range")
-    for place in index..<(count - 1) { self[place] = self[place + 1] }
-    _ = popLast()
+    if index < count / 2 {
+      for place in stride(from: index, to: 0, by: -1) { self[place] = self[place - 1] }
+      _ = popFirst()
+    } else {
+      for place in index..<(count - 1) { self[place] = self[place + 1] }
+      _ = popLast()
+    }
   }
 
   private func slot(_ offset: Int) -> Int {
@@ -78,14 +88,27 @@ package struct Deque<Element> {
   }
 
   private mutating func growIfFull() {
-    guard count == slots.count else { return }
-    var grown: [Element?] = []
-    grown.reserveCapacity(max(4, count * 2))
-    for index in 0..<count { grown.append(slots[slot(index)]) }
-    grown.append(contentsOf: repeatElement(nil, count: max(4, count * 2) - count))
-    slots = grown
+    if count == slots.count { move(toSlots: max(Self.slotsMin, count * 2)) }
+  }
+
+  /// Gives memory back when most of it is unused; what was long once must not stay large for good.
+  private mutating func shrinkIfSparse() {
+    guard slots.count > Self.slotsKept, count < slots.count / 4 else { return }
+    move(toSlots: slots.count / 2)
+  }
+
+  private mutating func move(toSlots slotCount: Int) {
+    var moved: [Element?] = []
+    moved.reserveCapacity(slotCount)
+    for index in 0..<count { moved.append(slots[slot(index)]) }
+    moved.append(contentsOf: repeatElement(nil, count: slotCount - count))
+    slots = moved
     head = 0
   }
+
+  private static var slotsMin: Int { 4 }
+  /// So few slots are not worth giving back.
+  private static var slotsKept: Int { 64 }
 }
 
 extension Deque: Sendable where Element: Sendable {}

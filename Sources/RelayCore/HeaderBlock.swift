@@ -16,7 +16,9 @@ package struct HeaderBlock: Hashable, Sendable {
     self.bytes = bytes
     var position = 0
     while position < bytes.count {
-      guard let field = field(at: position) else { return nil }
+      guard let field = field(at: position), field.isWellFormed,
+        bytes[field.name.endIndex + 1] == UInt8(ascii: " ")
+      else { return nil }
       position = field.end
     }
   }
@@ -68,6 +70,12 @@ extension HeaderBlock: Sequence {
     package let value: ArraySlice<UInt8>
     /// The offset behind this field's line.
     fileprivate let end: Int
+
+    /// Whether ``HeaderBlock/append(name:value:)`` would write it so.
+    fileprivate var isWellFormed: Bool {
+      name.allSatisfy(FieldSyntax.isTokenByte) && value.allSatisfy(FieldSyntax.isValueByte)
+        && FieldSyntax.trimmingWhitespace(value).count == value.count
+    }
 
     /// Whether the name is this one; letters' case does not count (RFC 9110 section 5.1).
     package func isNamed(_ other: StaticString) -> Bool {

@@ -39,9 +39,10 @@ package struct Lane: Sendable {
   var seenThrough: Serial
   /// The greatest number accepted into this lane.
   var lastSerial: Serial
-  /// Told apart from older timers of the same lane.
-  var timerGeneration: UInt32 = 0
-  /// The sweep in which an envelope found no room; later ones of that sweep are left as well.
+  /// The wait that a timer has to be for; any other timer of this lane is an old one.
+  var wait: WaitNumber = 0
+  /// The sweep that came by an envelope without putting it into the window; later ones of that
+  /// sweep are left as well.
   var fullInSweep = 0
 
   /// A lane of which nothing before `serial` waits.
@@ -56,13 +57,19 @@ package struct Lane: Sendable {
 
   /// Takes in an envelope that was accepted after all others.
   ///
-  /// - Parameter hasRoom: Whether a window may be longer than the least that every lane may hold.
+  /// - Parameters:
+  ///   - sweep: The walk that is under way, which may have passed this envelope by already.
+  ///   - hasRoom: Whether a window may be longer than the least that every lane may hold.
   /// - Returns: Whether it went into the window.
-  mutating func admit(_ entry: LineEntry, hasRoom: Bool, windowMin: Int) -> Bool {
+  mutating func admit(_ entry: LineEntry, during sweep: Sweep?, hasRoom: Bool, windowMin: Int)
+    -> Bool
+  {
     let fits = isWhole && (hasRoom || window.count < windowMin)
     if fits {
       window.append(entry)
       seenThrough = entry.serial
+    } else if let sweep, entry.serial > seenThrough, entry.serial <= sweep.scannedThrough {
+      fullInSweep = sweep.number
     }
     waiting += 1
     lastSerial = entry.serial

@@ -37,7 +37,7 @@ package struct RetryPolicy: Hashable, Sendable {
   ) -> Int64 {
     if let retryAfterMs {
       let asked = min(max(retryAfterMs, 0), retryAfterMaxMs)
-      return asked + Int64.random(in: 0...firstDelayMs, using: &random)
+      return asked.addingSaturated(Int64.random(in: 0...firstDelayMs, using: &random))
     }
     return Int64.random(in: 0...boundMs(afterFailures: failures), using: &random)
   }
@@ -45,10 +45,11 @@ package struct RetryPolicy: Hashable, Sendable {
   /// The longest wait after the given number of failures in a row, in milliseconds.
   package func boundMs(afterFailures failures: Int) -> Int64 {
     var bound = Double(firstDelayMs)
-    for _ in 1..<max(failures, 1) where bound < Double(maxDelayMs) {
+    for _ in 1..<max(failures, 1) {
+      if factor == 1 || bound >= Double(maxDelayMs) { break }
       bound *= factor
-      if factor == 1 { break }
     }
-    return min(Int64(min(bound, Double(maxDelayMs))), maxDelayMs)
+    // Not every Int64 is a Double: comparing first keeps the conversion in range.
+    return bound >= Double(maxDelayMs) ? maxDelayMs : Int64(bound)
   }
 }

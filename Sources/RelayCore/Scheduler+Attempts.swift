@@ -23,7 +23,7 @@ extension Scheduler {
 
   private mutating func begin(_ head: LineEntry, now: Now) {
     lanes[head.lane]?.phase = .inFlight
-    inFlight[head.serial] = head.lane
+    inFlight[head.serial] = Flight(lane: head.lane, upstream: head.upstream)
     upstreams[head.upstream]?.inFlight += 1
     if upstreams[head.upstream]?.reachability.isReachable == false {
       upstreams[head.upstream]?.probe = head.serial
@@ -34,11 +34,13 @@ extension Scheduler {
 
   /// An attempt ended.
   package mutating func attemptEnded(_ report: AttemptReport, now: Now) {
-    guard let head = takeFromFlight(report.serial),
-      let policy = upstreams[head.upstream]?.policy
+    guard let flight = endFlight(report.serial),
+      let policy = upstreams[flight.upstream]?.policy
     else { return }
+    let wasGivenUp = learn(from: report, of: flight.upstream, now: now)
+    defer { fillSlots(of: flight.upstream, now: now) }
+    guard let head = lanes[flight.lane]?.head, head.serial == report.serial else { return }
     let outcome = policy.outcomes.outcome(of: report.event)
-    let wasGivenUp = learn(from: report, of: head.upstream, now: now)
     let change = change(
       for: head, after: report, outcome: outcome, wasGivenUp: wasGivenUp, policy: policy, now: now)
     let attempt = AttemptRecord(
@@ -49,33 +51,39 @@ extension Scheduler {
       Transition(
         serial: head.serial, lane: head.lane, upstream: head.upstream, change: change,
         at: now.wall, attempt: attempt, response: report.response(keptFor: change), epoch: epoch))
-    fillSlots(of: head.upstream, now: now)
   }
 
   /// An attempt was cut off, or never made, by the relay's own doing: nothing is recorded, and the
   /// envelope stands as it stood.
   package mutating func attemptWithdrawn(_ serial: Serial, now: Now) {
-    guard let head = takeFromFlight(serial) else { return }
-    if upstreams[head.upstream]?.probe == serial { upstreams[head.upstream]?.probe = nil }
-    upstreams[head.upstream]?.reachability.attemptWithdrawn(now: now.monotonic)
-    settleHead(of: head.lane, now: now)
+    guard let flight = endFlight(serial) else { return }
+    giveUpProbe(serial, of: flight.upstream, now: now)
+    if lanes[flight.lane]?.head?.serial == serial { settleHead(of: flight.lane, now: now) }
+    fillSlots(of: flight.upstream, now: now)
   }
 
   /// An attempt could not be made, since the envelope no longer waits.
   package mutating func attemptVanished(_ serial: Serial, now: Now) {
-    guard let head = takeFromFlight(serial) else { return }
-    if upstreams[head.upstream]?.probe == serial { upstreams[head.upstream]?.probe = nil }
-    upstreams[head.upstream]?.reachability.attemptWithdrawn(now: now.monotonic)
-    advance(head.lane, now: now)
-    fillSlots(of: head.upstream, now: now)
+    guard let flight = endFlight(serial) else { return }
+    giveUpProbe(serial, of: flight.upstream, now: now)
+    if lanes[flight.lane]?.head?.serial == serial {
+      countOut(of: flight.lane, for: flight.upstream)
+      advance(flight.lane, now: now)
+    }
+    fillSlots(of: flight.upstream, now: now)
   }
 
-  private mutating func takeFromFlight(_ serial: Serial) -> LineEntry? {
-    guard let lane = inFlight.removeValue(forKey: serial), let head = lanes[lane]?.head,
-      head.serial == serial
-    else { return nil }
-    upstreams[head.upstream]?.inFlight -= 1
-    return head
+  private mutating func endFlight(_ serial: Serial) -> Flight? {
+    guard let flight = inFlight.removeValue(forKey: serial) else { return nil }
+    upstreams[flight.upstream]?.inFlight -= 1
+    return flight
+  }
+
+  /// An attempt that was to be a probe showed nothing: another one may go out at once.
+  private mutating func giveUpProbe(_ serial: Serial, of number: UpstreamNumber, now: Now) {
+    guard upstreams[number]?.probe == serial else { return }
+    upstreams[number]?.probe = nil
+    upstreams[number]?.reachability.attemptWithdrawn(now: now.monotonic)
   }
 
   /// What the end of an attempt says of the upstream.
@@ -85,6 +93,10 @@ extension Scheduler {
   private mutating func learn(
     from report: AttemptReport, of number: UpstreamNumber, now: Now
   ) -> Bool {
+    if case .failed(.local, _) = report.event {
+      giveUpProbe(report.serial, of: number, now: now)
+      return false
+    }
     let wasProbe = upstreams[number]?.probe == report.serial
     if wasProbe { upstreams[number]?.probe = nil }
     switch report.event {
@@ -94,9 +106,6 @@ extension Scheduler {
         actions.append(.reachabilityChanged(number, isReachable: true, reason: nil))
         letGoBackoff(of: number, now: now)
       }
-      return false
-    case .failed(.local, _):
-      if wasProbe { upstreams[number]?.reachability.attemptWithdrawn(now: now.monotonic) }
       return false
     case .failed:
       upstreams[number]?.lastError = report.sentence
@@ -127,6 +136,7 @@ extension Scheduler {
       }
       guard !wasGivenUp else { return .retry(at: now.wall) }
       let failures = (lanes[head.lane]?.failuresInARow ?? 0) + 1
+      lanes[head.lane]?.failuresInARow = failures
       let delay = policy.retry.delayMs(
         afterFailures: failures, retryAfterMs: report.retryAfterMs(at: now.wall), random: &random)
       return .retry(at: min(now.wall.adding(milliseconds: delay), head.expiresAt))

@@ -33,7 +33,7 @@ extension Scheduler {
     let fresh = Lane(client: entry.client, before: entry.serial)
     let hasRoom = hasRoom
     let fits = lanes[entry.lane, default: fresh].admit(
-      entry, hasRoom: hasRoom, windowMin: limits.laneWindowMin)
+      entry, during: sweep, hasRoom: hasRoom, windowMin: limits.laneWindowMin)
     if fits { windowEntries += 1 }
     clientsWaiting[entry.client, default: 0] += 1
     upstreams[entry.upstream]?.waiting += 1
@@ -52,7 +52,11 @@ extension Scheduler {
       starve(number)
       return
     }
-    lanes[number]?.timerGeneration &+= 1
+    guard !ending.contains(head.serial) else {
+      // Its end was on its way to the disk before it became the head.
+      lanes[number]?.phase = .recording
+      return
+    }
     switch head.standing {
     case .held: lanes[number]?.phase = .held
     case .blocked:
@@ -72,9 +76,10 @@ extension Scheduler {
 
   private mutating func wait(_ number: LaneNumber, until time: WallTime, now: Now) {
     let dueAt = now.monotonic(at: time)
+    waitCount += 1
     lanes[number]?.phase = .waiting(until: dueAt)
-    guard let generation = lanes[number]?.timerGeneration else { return }
-    timers.insert(LaneTimer(lane: number, generation: generation), at: dueAt)
+    lanes[number]?.wait = waitCount
+    startTimer(LaneTimer(lane: number, wait: waitCount), until: dueAt, now: now)
   }
 
   private mutating func queue(
@@ -91,8 +96,9 @@ extension Scheduler {
 
   /// The head of a lane has left it; the next one moves up.
   mutating func advance(_ number: LaneNumber, now: Now) {
-    guard lanes[number]?.window.popFirst() != nil else { return }
+    guard let head = lanes[number]?.window.popFirst() else { return }
     windowEntries -= 1
+    upstreams[head.upstream]?.connectionBackoff.remove(number)
     lanes[number]?.failuresInARow = 0
     settleHead(of: number, now: now)
   }

@@ -22,6 +22,7 @@ extension Scheduler {
     switch transition.change {
     case .end:
       blocked.remove(transition.lane)
+      ending.remove(transition.serial)
       countOut(of: transition.lane, for: head.upstream)
       advance(transition.lane, now: now)
     case .block:
@@ -44,11 +45,8 @@ extension Scheduler {
   private mutating func noteBackoff(
     of head: LineEntry, transition: Transition, until time: WallTime, now: Now
   ) {
-    guard time > now.wall else { return }
-    lanes[transition.lane]?.failuresInARow += 1
-    if transition.attempt?.status == nil {
-      upstreams[head.upstream]?.connectionBackoff.insert(transition.lane)
-    }
+    guard time > now.wall, transition.attempt?.status == nil else { return }
+    upstreams[head.upstream]?.connectionBackoff.insert(transition.lane)
   }
 
   /// An envelope that is not its lane's head ended.
@@ -57,6 +55,8 @@ extension Scheduler {
     if let place = lanes[transition.lane]?.place(of: transition.serial) {
       lanes[transition.lane]?.window.remove(at: place)
       windowEntries -= 1
+    } else {
+      sweep?.ended.insert(transition.serial)
     }
     countOut(of: transition.lane, for: transition.upstream)
   }

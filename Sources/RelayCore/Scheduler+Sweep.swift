@@ -3,6 +3,12 @@ struct Sweep: Sendable {
   var number: Int
   /// Where it began: a lane that has not seen everything up to here must not take anything.
   var start: Serial
+  /// Up to where it has come.
+  var scannedThrough: Serial
+  /// Lanes that it fed, and that stood still for want of envelopes.
+  var fed: [LaneNumber] = []
+  /// What ended behind a window since the present page was asked for, and may yet be on it.
+  var ended: Set<Serial> = []
 }
 
 // One walk serves all lanes: the line is in order of acceptance, with no index by lane, which is
@@ -13,17 +19,23 @@ extension Scheduler {
       let start = starving.compactMap({ lanes[$0]?.seenThrough }).min()
     else { return }
     sweepCount += 1
-    sweep = Sweep(number: sweepCount, start: start)
+    sweep = Sweep(number: sweepCount, start: start, scannedThrough: start)
     actions.append(.readLine(after: start))
   }
 
   /// A page of the line, read since ``Action/readLine(after:)`` asked for it.
   package mutating func refill(_ page: LinePage, now: Now) {
-    guard let sweep else { return }
-    for entry in page.entries { take(entry, in: sweep) }
-    let fed = starving.filter { lanes[$0]?.head != nil }.sorted()
-    starving.subtract(fed)
-    for number in fed { settleHead(of: number, now: now) }
+    guard var sweep else { return }
+    for entry in page.entries { take(entry, in: &sweep) }
+    let fed = sweep.fed
+    sweep.fed = []
+    sweep.ended = []
+    sweep.scannedThrough = page.scannedThrough
+    self.sweep = sweep
+    for number in fed {
+      starving.remove(number)
+      settleHead(of: number, now: now)
+    }
     let isWorthGoingOn = hasRoom || !starving.isEmpty
     if page.hasMore && isWorthGoingOn && !isStopped {
       actions.append(.readLine(after: page.scannedThrough))
@@ -40,11 +52,16 @@ extension Scheduler {
   /// Asks for the line again after a failure.
   package mutating func retrySweep() { beginSweepIfNeeded() }
 
-  private mutating func take(_ entry: LineEntry, in sweep: Sweep) {
+  private mutating func take(_ entry: LineEntry, in sweep: inout Sweep) {
+    guard !sweep.ended.contains(entry.serial) else { return }
     let hasRoom = hasRoom
     let isTaken = lanes[entry.lane]?.take(
       entry, in: sweep, hasRoom: hasRoom, windowMin: limits.laneWindowMin)
-    if isTaken == true { windowEntries += 1 }
+    guard isTaken == true else { return }
+    windowEntries += 1
+    if lanes[entry.lane]?.window.count == 1, lanes[entry.lane]?.phase == .starved {
+      sweep.fed.append(entry.lane)
+    }
   }
 
   /// The whole line was read and holds nothing of a lane that is said to have something waiting:

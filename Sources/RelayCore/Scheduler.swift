@@ -36,7 +36,18 @@ package struct Scheduler: Sendable {
   /// A place in the timers: which lane waits, and which of its waits it was.
   struct LaneTimer: Sendable {
     var lane: LaneNumber
-    var generation: UInt32
+    var wait: WaitNumber
+  }
+
+  /// A wait is looked at again at least this often, whatever it waits for: the wall clock may have
+  /// been set meanwhile (a relay without a battery-backed clock starts in 1970), and what waited in
+  /// vain leaves the timers.
+  static let waitSliceMs: Int64 = 60_000
+
+  /// An attempt that is under way: in which lane, and in which upstream's slot.
+  struct Flight: Sendable {
+    var lane: LaneNumber
+    var upstream: UpstreamNumber
   }
 
   let limits: Limits
@@ -46,7 +57,8 @@ package struct Scheduler: Sendable {
   var upstreams: [UpstreamNumber: UpstreamLine]
   var timers = TimerQueue<LaneTimer>()
   var clientsWaiting: [ClientNumber: Int] = [:]
-  var inFlight: [Serial: LaneNumber] = [:]
+  var waitCount: WaitNumber = 0
+  var inFlight: [Serial: Flight] = [:]
   var windowEntries = 0
   var waitingTotal = 0
   var starving: Set<LaneNumber> = []
@@ -76,14 +88,14 @@ package struct Scheduler: Sendable {
 
   /// What there is to do, in order; each action is handed out once.
   package mutating func takeActions() -> [Action] {
-    guard !actions.isEmpty else { return [] }
-    let taken = actions
-    actions.removeAll(keepingCapacity: true)
+    var taken: [Action] = []
+    swap(&taken, &actions)
     return taken
   }
 
   /// When ``timePassed(now:)`` is due next; nil if nothing waits for time.
   package var nextWake: MonotonicTime? {
+    guard !isStopped else { return nil }
     var earliest = timers.earliest
     for upstream in upstreams.values where upstream.ready.count > 0 {
       guard let probe = upstream.reachability.nextProbeAt else { continue }
@@ -95,12 +107,23 @@ package struct Scheduler: Sendable {
   /// Time passed: waits that are over end, and probes that are due go out.
   package mutating func timePassed(now: Now) {
     while let timer = timers.popDue(at: now.monotonic) {
-      guard lanes[timer.lane]?.timerGeneration == timer.generation,
-        case .waiting = lanes[timer.lane]?.phase
+      guard lanes[timer.lane]?.wait == timer.wait,
+        case .waiting(let until) = lanes[timer.lane]?.phase
       else { continue }
-      endWait(of: timer.lane, now: now)
+      let dueAt = lanes[timer.lane]?.head?.dueAt ?? now.wall
+      if until <= now.monotonic || dueAt <= now.wall {
+        endWait(of: timer.lane, now: now)
+      } else {
+        startTimer(timer, until: until, now: now)
+      }
     }
     for number in upstreams.keys.sorted() { fillSlots(of: number, now: now) }
+  }
+
+  /// Sets a timer for a wait, or for its first slice.
+  mutating func startTimer(_ timer: LaneTimer, until time: MonotonicTime, now: Now) {
+    let slice = now.monotonic.adding(milliseconds: Self.waitSliceMs)
+    timers.insert(timer, at: min(time, slice))
   }
 
   /// The head of a lane waits no longer, be its time come or its upstream back.
@@ -114,6 +137,9 @@ package struct Scheduler: Sendable {
   /// From now on nothing more is attempted: the relay is shutting down.
   package mutating func stop() { isStopped = true }
 }
+
+/// Tells one wait of a lane from all others, so that an old timer ends no later wait.
+typealias WaitNumber = UInt64
 
 /// One upstream, as the scheduler sees it.
 struct UpstreamLine: Sendable {

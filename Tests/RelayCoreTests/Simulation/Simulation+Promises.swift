@@ -6,8 +6,9 @@ extension Simulation {
     violations.append("\(sentence) (seed \(seed), event \(eventCount))")
   }
 
-  /// Promise 2: within a lane, an envelope is first attempted only when every earlier one has
-  /// ended. And one envelope is never attempted twice at once.
+  /// Promise 2: an envelope is first attempted only when every earlier one of its lane has ended.
+  ///
+  /// And one envelope is never attempted twice at once.
   mutating func checkOrder(of entry: LineEntry) {
     let record = store[entry.serial]
     if record.end != nil { violate("\(entry.serial) was attempted after its end") }
@@ -15,7 +16,9 @@ extension Simulation {
     if record.entry.attempts != entry.attempts {
       violate("\(entry.serial) forgot its attempts: \(entry.attempts)")
     }
-    if let dueAt = record.entry.dueAt, dueAt > clock.wall, record.entry.attempts == 0 {
+    if let dueAt = record.entry.dueAt, dueAt > clock.wall, record.entry.attempts == 0,
+      !wasClockSetBack
+    {
       violate("\(entry.serial) was attempted before its time")
     }
     let earlier = store.line.first { store[$0].entry.lane == entry.lane }
@@ -42,6 +45,24 @@ extension Simulation {
     }
   }
 
+  /// What is shown as waiting is what waits.
+  mutating func checkCounts() {
+    var waiting: [LaneNumber: Int] = [:]
+    for serial in store.line { waiting[store[serial].entry.lane, default: 0] += 1 }
+    for (number, lane) in scheduler.lanes where lane.waiting != waiting[number] ?? 0 {
+      violate(
+        "lane \(number.rawValue) counts \(lane.waiting), and \(waiting[number] ?? 0) wait in it")
+    }
+    let counted = scheduler.upstreams.values.reduce(0) { $0 + $1.waiting }
+    if counted != store.line.count {
+      violate("upstreams count \(counted), and \(store.line.count) wait")
+    }
+    let held = scheduler.lanes.values.reduce(0) { $0 + $1.window.count }
+    if held != scheduler.windowEntries {
+      violate("windows hold \(held) and are said to hold \(scheduler.windowEntries)")
+    }
+  }
+
   /// Promises 1, 3, 4 and 5, once the faults have ended and everything has run out.
   mutating func checkEnd() {
     guard violations.isEmpty else { return }
@@ -64,6 +85,7 @@ extension Simulation {
       if end.state == .delivered && arrived == 0 { violate("\(index + 1) was never delivered") }
     }
     if scheduler.waitingCount != 0 { violate("\(scheduler.waitingCount) are said to wait") }
+    if scheduler.endingCount != 0 { violate("ends are said to be on their way to the disk") }
     if !scheduler.clientsWaiting.isEmpty {
       violate("clients are said to wait with nothing waiting")
     }

@@ -93,12 +93,37 @@ extension Simulation {
     }
   }
 
-  /// The plug is pulled: only what was committed is left. The relay starts anew from it.
+  /// The plug is pulled: only what was committed is left.
+  ///
+  /// The relay starts anew from it.
   mutating func crash() {
     guard !isFaultFree else { return }
+    if Bool.random(using: &random) { drain() }
     restart()
     crashCount += 1
     schedule(.crash, inMs: Int64.random(in: 1_000...15_000, using: &random))
+  }
+
+  /// The relay is told to end: what is in flight is cut off, and nothing more goes out.
+  private mutating func drain() {
+    scheduler.stop()
+    for serial in inFlight.sorted() { scheduler.attemptWithdrawn(serial, now: clock) }
+    scheduler.timePassed(now: clock)
+    for case .attempt(let entry) in scheduler.takeActions() {
+      violate("\(entry.serial) was attempted after the relay was told to end")
+    }
+    if scheduler.inFlightCount != 0 { violate("attempts are said to be in flight after all ended") }
+    if scheduler.nextWake != nil { violate("a relay that ends wants to be woken") }
+    checkCounts()
+  }
+
+  /// Somebody, or NTP, sets the wall clock, backwards as well.
+  mutating func setClock() {
+    guard !isFaultFree else { return }
+    let offset = Int64.random(in: -20_000...20_000, using: &random)
+    wasClockSetBack = wasClockSetBack || offset < wallOffsetMs
+    wallOffsetMs = offset
+    schedule(.clockIsSet, inMs: Int64.random(in: 500...10_000, using: &random))
   }
 
   mutating func restart() {
@@ -117,10 +142,11 @@ extension Simulation {
   }
 
   /// Ends the faults: upstreams are well, and the plug stays in.
+  ///
+  /// The relay goes on as it is, so that a lane that it has lost sight of shows.
   mutating func endFaults() {
     isFaultFree = true
     for index in upstreams.indices { upstreams[index].mood = .healthy }
     for device in devices.indices { devices[device].unanswered = [] }
-    restart()
   }
 }

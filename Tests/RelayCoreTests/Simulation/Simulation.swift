@@ -11,9 +11,11 @@ struct Simulation {
     case commitRecord(Transition)
     case attemptEnds(LineEntry, AttemptEvent, startedAt: WallTime, durationMs: Int64)
     case lineRead(after: Serial)
+    case linePage(LinePage)
     case wake
     case moodChanges(upstream: Int)
     case walkForExpired
+    case clockIsSet
     case crash
   }
 
@@ -40,6 +42,9 @@ struct Simulation {
   var attemptCount = 0
   var crashCount = 0
   var isFaultFree = false
+  /// By how much the wall clock has been set; only every other seed sets it.
+  var wallOffsetMs: Int64 = 0
+  var wasClockSetBack = false
 
   static let upstreamCount = 3
   static let epoch = WallTime(millisecondsSinceEpoch: 1_700_000_000_000)
@@ -54,6 +59,7 @@ struct Simulation {
     for upstream in upstreams.indices { schedule(.moodChanges(upstream: upstream), inMs: 2000) }
     schedule(.walkForExpired, inMs: 1000)
     schedule(.crash, inMs: 30_000)
+    if seed % 2 == 0 { schedule(.clockIsSet, inMs: 10_000) }
   }
 
   /// Small windows and few slots, so that sweeps and waits for a slot are the rule.
@@ -89,12 +95,14 @@ struct Simulation {
   private mutating func step() -> Bool {
     guard let time = agenda.earliest, let next = agenda.popDue(at: time) else { return false }
     clock.monotonic = max(time, clock.monotonic)
-    clock.wall = Self.epoch.adding(milliseconds: clock.monotonic.nanoseconds / 1_000_000)
+    clock.wall = Self.epoch.adding(
+      milliseconds: clock.monotonic.nanoseconds / 1_000_000 + wallOffsetMs)
     guard next.life == life || next.event.outlivesTheRelay else { return true }
     eventCount += 1
     happen(next.event)
     carryOutActions()
     checkNoSlotIsIdle()
+    if eventCount % 32 == 0 { checkCounts() }
     return true
   }
 
@@ -112,10 +120,15 @@ struct Simulation {
           serial: entry.serial, event: event, startedAt: startedAt, durationMs: durationMs),
         now: clock)
     case .lineRead(let after):
-      scheduler.refill(store.page(after: after, countMax: 16), now: clock)
+      // By the time that it is handed over, a page no longer shows what the store holds.
+      schedule(
+        .linePage(store.page(after: after, countMax: 16)),
+        inMs: Int64.random(in: 0...20, using: &random))
+    case .linePage(let page): scheduler.refill(page, now: clock)
     case .wake: scheduler.timePassed(now: clock)
     case .moodChanges(let upstream): changeMood(of: upstream)
     case .walkForExpired: walkForExpired()
+    case .clockIsSet: setClock()
     case .crash: crash()
     }
   }
@@ -158,8 +171,8 @@ extension Simulation.Event {
   /// Devices, upstreams and plugs go on when the relay is dead; what it had under way does not.
   var outlivesTheRelay: Bool {
     switch self {
-    case .post, .moodChanges, .crash, .walkForExpired: true
-    case .commitAppend, .commitRecord, .attemptEnds, .lineRead, .wake: false
+    case .post, .moodChanges, .crash, .walkForExpired, .clockIsSet: true
+    case .commitAppend, .commitRecord, .attemptEnds, .lineRead, .linePage, .wake: false
     }
   }
 }

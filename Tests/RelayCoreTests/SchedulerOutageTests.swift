@@ -1,0 +1,126 @@
+@testable import RelayCore
+import Testing
+
+@Suite("Upstreams that go away and come back")
+struct SchedulerOutageTests {
+  /// Eight lanes, of which the first three have failed and made the upstream unreachable.
+  private func relayInOutage() -> ManualRelay {
+    var relay = ManualRelay(policy: .manual.concurrency(3))
+    for lane in 1...8 { relay.accept(lane: Int64(lane)) }
+    for serial in 1...3 { relay.fail(Serial(serial)) }
+    relay.commit()
+    return relay
+  }
+
+  private func isReachable(_ relay: ManualRelay) -> Bool? {
+    relay.scheduler.upstreamViews()[ManualRelay.upstream]?.isReachable
+  }
+
+  @Test("while an upstream is unreachable, one probe is in flight however much time passes")
+  func oneProbe() {
+    var relay = relayInOutage()
+    let before = relay.inFlight.count
+    #expect(isReachable(relay) == false)
+    for entry in relay.inFlight { relay.fail(entry.serial) }
+    relay.commit()
+    #expect(before == 2 && relay.inFlight.isEmpty)
+    for _ in 0..<5 { relay.pass(ms: 60_000) }
+    #expect(relay.inFlight.count == 1)
+  }
+
+  @Test("a failed probe goes behind the other lanes, and all of them take turns")
+  func probesTakeTurns() {
+    var relay = ManualRelay(policy: .manual.concurrency(1))
+    for lane in 1...4 { relay.accept(lane: Int64(lane)) }
+    for serial in 1...3 { relay.fail(Serial(serial)) }
+    relay.commit()
+    var probes: [Serial] = []
+    for _ in 0..<8 {
+      relay.pass(ms: 8000)
+      guard let probe = relay.inFlight.first?.serial else { break }
+      probes.append(probe)
+      relay.fail(probe)
+      relay.commit()
+    }
+    #expect(probes.count == 8 && Set(probes.prefix(4)).count == 4)
+    #expect(Array(probes.prefix(4)) == Array(probes.suffix(4)))
+  }
+
+  @Test("the first answer lets all lanes go, and the attempts ramp up from one")
+  func recovery() {
+    var relay = relayInOutage()
+    for entry in relay.inFlight { relay.fail(entry.serial) }
+    relay.commit()
+    relay.pass(ms: 1000)
+    var sizes: [Int] = []
+    while !relay.inFlight.isEmpty {
+      sizes.append(relay.inFlight.count)
+      for entry in relay.inFlight { relay.answer(entry.serial) }
+      relay.commit()
+    }
+    #expect(sizes.first == 1 && sizes.max() == 3 && sizes.reduce(0, +) == 8)
+    #expect(isReachable(relay) == true && relay.line.isEmpty)
+  }
+
+  @Test("time spent unreachable lengthens no envelope's own backoff")
+  func outageCostsNoBackoff() {
+    var relay = ManualRelay(policy: .manual.concurrency(1))
+    for lane in 1...4 { relay.accept(lane: Int64(lane)) }
+    for serial in 1...3 { relay.fail(Serial(serial)) }
+    relay.commit()
+    for _ in 0..<20 {
+      relay.pass(ms: 8000)
+      if let probe = relay.inFlight.first?.serial { relay.fail(probe) }
+      relay.commit()
+    }
+    #expect(relay.scheduler.lanes.values.allSatisfy { $0.failuresInARow <= 1 })
+  }
+
+  @Test("a dead upstream holds up no other")
+  func otherUpstream() {
+    let other = UpstreamNumber(rawValue: 2)
+    var relay = ManualRelay(policy: .manual.concurrency(1), others: [other: .manual])
+    for lane in 1...3 { relay.accept(lane: Int64(lane)) }
+    for serial in 1...3 { relay.fail(Serial(serial)) }
+    relay.commit()
+    relay.accept(relay.makeEntry(lane: 4, upstream: other))
+    #expect(relay.attempted.last == 4)
+  }
+
+  @Test("an old attempt that is withdrawn during an outage sends out no second probe")
+  func withdrawnIsNoProbe() {
+    var relay = relayInOutage()
+    let old = relay.inFlight.map(\.serial)
+    relay.pass(ms: 2000)
+    #expect(relay.inFlight.count == old.count + 1)
+    relay.withdraw(old[0])
+    #expect(relay.inFlight.count == old.count)
+  }
+
+  @Test("a probe that is withdrawn is followed by another")
+  func withdrawnProbe() {
+    var relay = relayInOutage()
+    for entry in relay.inFlight { relay.fail(entry.serial) }
+    relay.commit()
+    relay.pass(ms: 2000)
+    relay.withdraw(relay.inFlight[0].serial)
+    #expect(relay.inFlight.count == 1)
+  }
+
+  @Test("a fresh envelope hastens the probe and is the probe")
+  func freshEnvelopeHastens() {
+    var relay = relayInOutage()
+    for entry in relay.inFlight { relay.fail(entry.serial) }
+    relay.commit()
+    for _ in 0..<6 {
+      relay.pass(ms: 8000)
+      for entry in relay.inFlight { relay.fail(entry.serial) }
+      relay.commit()
+    }
+    relay.pass(ms: 999)
+    let fresh = relay.accept(lane: 50)
+    #expect(relay.inFlight.isEmpty)
+    relay.pass(ms: 1)
+    #expect(relay.inFlight.map(\.serial) == [fresh])
+  }
+}

@@ -1,0 +1,203 @@
+@testable import RelayCore
+
+/// A scheduler with a clock that stands until it is moved, and a disk that commits when it is told.
+struct ManualRelay {
+  var clock = Now(
+    wall: WallTime(millisecondsSinceEpoch: 1_700_000_000_000),
+    monotonic: MonotonicTime(nanoseconds: 5_000_000_000))
+  var scheduler: Scheduler
+  /// What waits, as the disk has it.
+  var line: [LineEntry] = []
+  /// Attempts in the order in which they began, and those that have not ended.
+  private(set) var attempted: [Serial] = []
+  private(set) var inFlight: [LineEntry] = []
+  /// Changes that were asked for and are not committed.
+  private(set) var uncommitted: [Transition] = []
+  private(set) var linesAskedFor: [Serial] = []
+  private var lastSerial: Serial = 0
+
+  static let upstream = UpstreamNumber(rawValue: 1)
+
+  init(
+    policy: UpstreamPolicy = .manual, limits: Scheduler.Limits = .init(), seed: UInt64 = 1,
+    others: [UpstreamNumber: UpstreamPolicy] = [:]
+  ) {
+    var upstreams = others
+    upstreams[Self.upstream] = policy
+    scheduler = Scheduler(upstreams: upstreams, limits: limits, epoch: 1, seed: seed, now: clock)
+  }
+
+  /// Makes an entry of the next number, which nothing knows of yet.
+  mutating func makeEntry(
+    lane: Int64, client: Int64? = nil, upstream: UpstreamNumber = upstream,
+    expiresInMs: Int64 = 604_800_000, standing: Standing = .queued,
+    onFailure: FailurePolicy = .skip, dueInMs: Int64? = nil
+  ) -> LineEntry {
+    lastSerial += 1
+    return LineEntry(
+      serial: lastSerial, client: ClientNumber(rawValue: client ?? lane),
+      lane: LaneNumber(rawValue: lane), upstream: upstream, acceptedAt: clock.wall,
+      expiresAt: clock.wall.adding(milliseconds: expiresInMs), standing: standing,
+      onFailure: onFailure, dueAt: dueInMs.map { clock.wall.adding(milliseconds: $0) })
+  }
+
+  /// Commits an entry and tells the scheduler.
+  @discardableResult
+  mutating func accept(_ entry: LineEntry) -> Int {
+    line.append(entry)
+    let position = scheduler.accepted(entry, now: clock)
+    take()
+    return position
+  }
+
+  /// Makes entries and accepts them.
+  @discardableResult
+  mutating func accept(count: Int = 1, lane: Int64, client: Int64? = nil) -> Serial {
+    for _ in 0..<count { accept(makeEntry(lane: lane, client: client)) }
+    return lastSerial
+  }
+
+  /// Ends an attempt by an answer.
+  mutating func answer(_ serial: Serial, status: Int = 200, retryAfter: String? = nil) {
+    var headers = HeaderBlock()
+    if let retryAfter { headers.append(name: "Retry-After", value: retryAfter) }
+    end(serial, .answered(UpstreamResponse(status: status, headers: headers, body: [])))
+  }
+
+  /// Ends an attempt without an answer.
+  mutating func fail(_ serial: Serial, _ failure: ConnectionFailure = .connect) {
+    end(serial, .failed(failure, detail: ""))
+  }
+
+  private mutating func end(_ serial: Serial, _ event: AttemptEvent) {
+    inFlight.removeAll { $0.serial == serial }
+    scheduler.attemptEnded(
+      AttemptReport(serial: serial, event: event, startedAt: clock.wall, durationMs: 1),
+      now: clock)
+    take()
+  }
+
+  mutating func withdraw(_ serial: Serial) {
+    inFlight.removeAll { $0.serial == serial }
+    scheduler.attemptWithdrawn(serial, now: clock)
+    take()
+  }
+
+  mutating func vanish(_ serial: Serial) {
+    inFlight.removeAll { $0.serial == serial }
+    line.removeAll { $0.serial == serial }
+    scheduler.attemptVanished(serial, now: clock)
+    take()
+  }
+
+  /// Commits what was asked for up to now.
+  mutating func commit() {
+    let transitions = uncommitted
+    uncommitted = []
+    for transition in transitions {
+      commitToDisk(transition)
+      scheduler.recorded(transition, now: clock)
+      take()
+    }
+  }
+
+  /// Ends every attempt under way with 200, commits, and so on until nothing is under way.
+  mutating func deliverAll() {
+    while !inFlight.isEmpty || !uncommitted.isEmpty || !linesAskedFor.isEmpty {
+      for entry in inFlight { answer(entry.serial) }
+      commit()
+      readLine()
+    }
+  }
+
+  /// Hands over the pages of the line that were asked for.
+  mutating func readLine(countMax: Int = 1000) {
+    while !linesAskedFor.isEmpty {
+      let after = linesAskedFor.removeFirst()
+      scheduler.refill(page(after: after, countMax: countMax), now: clock)
+      take()
+    }
+  }
+
+  func page(after: Serial, countMax: Int) -> LinePage {
+    let behind = line.drop { $0.serial <= after }
+    let hasMore = behind.count > countMax
+    let entries = Array(behind.prefix(countMax))
+    return LinePage(
+      entries: entries, scannedThrough: hasMore ? entries[countMax - 1].serial : lastSerial,
+      hasMore: hasMore)
+  }
+
+  /// Hands a page over that was read earlier, in answer to the oldest question for one.
+  mutating func refill(_ page: LinePage) {
+    linesAskedFor.removeFirst()
+    scheduler.refill(page, now: clock)
+    take()
+  }
+
+  mutating func expire(_ serial: Serial) {
+    guard let entry = line.first(where: { $0.serial == serial }) else { return }
+    scheduler.expire(entry, now: clock)
+    take()
+  }
+
+  /// Both clocks go on.
+  mutating func pass(ms: Int64) {
+    clock.wall = clock.wall.adding(milliseconds: ms)
+    clock.monotonic = clock.monotonic.adding(milliseconds: ms)
+    scheduler.timePassed(now: clock)
+    take()
+  }
+
+  /// The relay starts anew from its disk.
+  mutating func restart(policy: UpstreamPolicy = .manual) {
+    scheduler = Scheduler(upstreams: [Self.upstream: policy], epoch: 1, seed: 2, now: clock)
+    (inFlight, uncommitted, linesAskedFor) = ([], [], [])
+    scheduler.restore(LinePage(entries: line, scannedThrough: lastSerial, hasMore: false))
+    scheduler.restored(now: clock)
+    take()
+  }
+
+  mutating func take() {
+    for action in scheduler.takeActions() {
+      switch action {
+      case .attempt(let entry):
+        attempted.append(entry.serial)
+        inFlight.append(entry)
+      case .record(let transition): uncommitted.append(transition)
+      case .readLine(let after): linesAskedFor.append(after)
+      case .reachabilityChanged: break
+      }
+    }
+  }
+
+  private mutating func commitToDisk(_ transition: Transition) {
+    guard let place = line.firstIndex(where: { $0.serial == transition.serial }) else { return }
+    if let attempt = transition.attempt { line[place].attempts = attempt.number }
+    switch transition.change {
+    case .retry(let time): line[place].dueAt = time
+    case .block: line[place].standing = .blocked
+    case .end: line.remove(at: place)
+    }
+  }
+
+  var waiting: Int? { scheduler.upstreamViews()[Self.upstream]?.waiting }
+  func phase(of lane: Int64) -> Lane.Phase? {
+    scheduler.lane(LaneNumber(rawValue: lane))?.phase
+  }
+}
+
+extension UpstreamPolicy {
+  /// Short waits, and few failures until an upstream is given up.
+  static let manual = UpstreamPolicy(
+    concurrencyMax: 4,
+    retry: RetryPolicy(firstDelayMs: 1000, maxDelayMs: 8000, factor: 2, retryAfterMaxMs: 60_000),
+    reachability: ReachabilityPolicy(
+      failuresBeforeUnreachable: 3, firstProbeDelayMs: 1000, maxProbeDelayMs: 8000))
+
+  func concurrency(_ count: Int) -> UpstreamPolicy {
+    var changed = self
+    changed.concurrencyMax = count
+    return changed
+  }
+}
