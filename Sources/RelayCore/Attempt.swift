@@ -2,7 +2,7 @@
 package enum AttemptEvent: Sendable {
   /// The upstream answered, whatever it said.
   case answered(UpstreamResponse)
-  /// No answer came.
+  /// No answer came; `detail` says why in a sentence, or is empty.
   case failed(ConnectionFailure, detail: String)
 }
 

@@ -10,8 +10,7 @@ extension AttemptReport {
   package var sentence: String {
     switch event {
     case .answered(let response): "the upstream answered \(response.status)"
-    case .failed(let failure, let detail):
-      detail.isEmpty ? failure.sentence : "\(failure.sentence): \(detail)"
+    case .failed(let failure, let detail): detail.isEmpty ? failure.sentence : detail
     }
   }
 
