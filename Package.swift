@@ -77,8 +77,12 @@ let package = Package(
 // The benchmarks' programs are built only where Benchmarks/run asks for them: they measure parts
 // that are open within this package alone, and nobody who builds the relay needs them.
 if Context.environment["WAYSTATION_BENCHMARKS"] != nil {
-  package.targets.append(
+  package.targets += [
     .executableTarget(
       name: "bench-forwarder", dependencies: ["Forwarder", "EventLoop", "RelayCore"],
-      path: "Benchmarks/Sources/bench-forwarder", swiftSettings: strict))
+      path: "Benchmarks/Sources/bench-forwarder", swiftSettings: strict),
+    .executableTarget(
+      name: "bench-server", dependencies: ["HTTPServer", "EventLoop"],
+      path: "Benchmarks/Sources/bench-server", swiftSettings: strict),
+  ]
 }

@@ -1,0 +1,53 @@
+"""Builds what is measured and what measures it, all of it optimised."""
+
+import os
+import pathlib
+import subprocess
+
+SWIFT_PRODUCTS = ["waystation", "bench-server", "bench-forwarder"]
+C_PROGRAMS = {
+    "load": ("load/load.c", []),
+    "upstream": ("load/upstream.c", []),
+    "curl-multi": ("ceilings/curl-multi.c", ["-lcurl"]),
+    "sqlite-append": ("ceilings/sqlite-append.c", ["-lsqlite3"]),
+}
+
+
+class BuildFailed(Exception):
+    """A program could not be built; the compiler has said why."""
+
+
+def all_programs(here, scratch):
+    """Builds everything; the programs' paths by name."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    programs = {}
+    for name, (source, libraries) in C_PROGRAMS.items():
+        programs[name] = scratch / name
+        compiler = [os.environ.get("CC", "cc"), "-O2", "-Wall", "-Wextra"]
+        run(compiler + ["-o", programs[name], here / source] + libraries)
+    for name in SWIFT_PRODUCTS:
+        programs[name] = swift(here.parent, "--product", name)
+    return programs
+
+
+def swift(package, option, product):
+    """Builds one product of the package, as a release; the path of the program."""
+    command = ["swift", "build", "--package-path", package, "-c", "release"]
+    # Package.swift has the benchmarks' targets only where this is set.
+    environment = os.environ | {"WAYSTATION_BENCHMARKS": "1"}
+    run(command + [option, product], environment)
+    shown = subprocess.run(
+        [str(word) for word in command + ["--show-bin-path"]],
+        env=environment, capture_output=True, text=True, check=True)
+    return pathlib.Path(shown.stdout.strip()) / product
+
+
+def run(command, environment=None):
+    """Runs a compiler, whose words go to the terminal if it fails."""
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(words, env=environment, capture_output=True, text=True)
+    except OSError as error:
+        raise BuildFailed(f"{words[0]} cannot be run: {error}") from error
+    if done.returncode != 0:
+        raise BuildFailed(f"{' '.join(words)}\n{done.stdout}{done.stderr}")

@@ -1,0 +1,108 @@
+/* The ceiling for durable acceptance: SQLite alone, with the relay's own tables and settings.
+
+   usage: sqlite-append DATABASE BATCH SECONDS
+   Appends rows as the relay does for 1 KiB envelopes (one in `envelope`, one in `line`; the ledger
+   once a transaction), BATCH to a transaction, for a number of seconds, and prints rows a second.
+   DATABASE is a store that the relay has made and closed, so that tables and page size are its. */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { body_bytes = 1024, lanes = 256, checkpoint_pages = 2048 };
+
+static sqlite3 *database;
+
+static double seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void fail(const char *what) {
+  fprintf(stderr, "%s: %s\n", what, sqlite3_errmsg(database));
+  exit(1);
+}
+
+static void run(const char *sql) {
+  if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK) fail(sql);
+}
+
+static sqlite3_stmt *prepare(const char *sql) {
+  sqlite3_stmt *statement;
+  if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) != SQLITE_OK)
+    fail(sql);
+  return statement;
+}
+
+static void step(sqlite3_stmt *statement) {
+  if (sqlite3_step(statement) != SQLITE_DONE) fail("step");
+  sqlite3_reset(statement);
+}
+
+static long long first_serial(void) {
+  sqlite3_stmt *statement = prepare("SELECT coalesce(max(serial), 0) + 1 FROM envelope");
+  if (sqlite3_step(statement) != SQLITE_ROW) fail("max(serial)");
+  long long serial = sqlite3_column_int64(statement, 0);
+  sqlite3_finalize(statement);
+  return serial;
+}
+
+static void insert(sqlite3_stmt *envelope, sqlite3_stmt *line, long long serial) {
+  static const char headers[] = "Content-Type: application/json\r\n";
+  static char body[body_bytes], id[16];
+  const long long now = 1767225600000;
+  memset(body, 'x', body_bytes);
+  memcpy(id, &serial, sizeof serial);
+  long long lane = serial % lanes + 1;
+  sqlite3_bind_int64(envelope, 1, serial);
+  sqlite3_bind_blob(envelope, 2, id, sizeof id, SQLITE_STATIC);
+  sqlite3_bind_int64(envelope, 3, lane);
+  sqlite3_bind_int64(envelope, 4, lane);
+  sqlite3_bind_int64(envelope, 5, now);
+  sqlite3_bind_blob(envelope, 6, "/bench", 6, SQLITE_STATIC);
+  sqlite3_bind_blob(envelope, 7, headers, sizeof headers - 1, SQLITE_STATIC);
+  sqlite3_bind_blob(envelope, 8, body, body_bytes, SQLITE_STATIC);
+  step(envelope);
+  sqlite3_bind_int64(line, 1, serial);
+  sqlite3_bind_int64(line, 2, lane);
+  sqlite3_bind_int64(line, 3, lane);
+  sqlite3_bind_int64(line, 4, now);
+  sqlite3_bind_int64(line, 5, now);
+  step(line);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 4) return 2;
+  int batch = atoi(argv[2]);
+  double duration = atof(argv[3]);
+  if (sqlite3_open_v2(argv[1], &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+      SQLITE_OK)
+    fail("open");
+  run("PRAGMA synchronous = FULL; PRAGMA cache_size = -16384; PRAGMA mmap_size = 0;"
+      "PRAGMA temp_store = MEMORY");
+  sqlite3_wal_autocheckpoint(database, checkpoint_pages);
+  sqlite3_stmt *begin = prepare("BEGIN IMMEDIATE"), *commit = prepare("COMMIT");
+  sqlite3_stmt *envelope = prepare(
+      "INSERT INTO envelope (serial, id, client, lane, upstream, key, fingerprint, sequence, tag,"
+      " hold, not_before, expires_at, on_failure, method, target, headers, body)"
+      " VALUES (?, ?, ?, ?, 1, NULL, x'', NULL, NULL, 0, NULL, ?, 0, 'POST', ?, ?, ?)");
+  sqlite3_stmt *line = prepare(
+      "INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing,"
+      " on_failure, due_at, attempts) VALUES (?, ?, ?, 1, ?, ?, 0, 0, NULL, 0)");
+  sqlite3_stmt *ledger = prepare("UPDATE ledger SET queued = queued + ?, last_serial = ?");
+
+  long long first = first_serial(), serial = first;
+  double start = seconds();
+  while (seconds() - start < duration) {
+    step(begin);
+    for (int index = 0; index < batch; index++) insert(envelope, line, serial++);
+    sqlite3_bind_int64(ledger, 1, batch);
+    sqlite3_bind_int64(ledger, 2, serial - 1);
+    step(ledger);
+    step(commit);
+  }
+  printf("%.1f\n", (double)(serial - first) / (seconds() - start));
+  return 0;
+}

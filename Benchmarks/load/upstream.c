@@ -1,0 +1,140 @@
+/* An upstream that costs next to nothing: answers every request with 202, one thread, epoll.
+
+   usage: upstream COUNT [shut]
+   Prints `listening on PORT`. With `shut` it answers nobody until a line comes in on standard
+   input, so that a backlog can be built up before. When COUNT requests have been answered it prints
+   how many that were a second, since the line came in, or else since the first request. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { buffer_bytes = 65536, connections_max = 65536 };
+
+struct connection {
+  int socket;
+  int received;
+  bool waits;
+  char buffer[buffer_bytes];
+};
+
+static struct connection *connections[connections_max];
+static bool is_shut;
+static long answered, count_max;
+static double started_at;
+
+static double seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void fail(const char *what) {
+  perror(what);
+  exit(1);
+}
+
+/* The length of the request at the start of the buffer; 0 if it is not whole yet. */
+static int request_length(struct connection *c) {
+  char *end = memmem(c->buffer, (size_t)c->received, "\r\n\r\n", 4);
+  if (!end) return 0;
+  *end = 0;
+  char *field = strcasestr(c->buffer, "\r\ncontent-length:");
+  *end = '\r';
+  int whole = (int)(end - c->buffer) + 4 + (field ? atoi(field + 17) : 0);
+  return c->received >= whole ? whole : 0;
+}
+
+static void answer(struct connection *c, int length) {
+  static const char text[] = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n";
+  memmove(c->buffer, c->buffer + length, (size_t)(c->received - length));
+  c->received -= length;
+  c->waits = false;
+  if (started_at == 0) started_at = seconds();
+  if (send(c->socket, text, sizeof text - 1, MSG_NOSIGNAL) < 0) return;
+  if (++answered == count_max) {
+    printf("%.1f\n", (double)count_max / (seconds() - started_at));
+    fflush(stdout);
+  }
+}
+
+static void serve(struct connection *c) {
+  int length;
+  while ((length = request_length(c)) > 0) {
+    c->waits = is_shut;
+    if (is_shut) return;
+    answer(c, length);
+  }
+}
+
+static void receive(struct connection *c) {
+  ssize_t count = recv(c->socket, c->buffer + c->received,
+                       (size_t)(buffer_bytes - c->received), 0);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (count <= 0) {
+    connections[c->socket] = NULL;
+    close(c->socket);
+    free(c);
+    return;
+  }
+  c->received += (int)count;
+  serve(c);
+}
+
+static void open_up(void) {
+  char line[64];
+  if (!fgets(line, sizeof line, stdin)) exit(0);
+  is_shut = false;
+  started_at = seconds();
+  for (int socket = 0; socket < connections_max; socket++)
+    if (connections[socket] && connections[socket]->waits) serve(connections[socket]);
+}
+
+static void take_connection(int epoll, int listener) {
+  int socket = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+  if (socket < 0 || socket >= connections_max) return;
+  int one = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  struct connection *c = calloc(1, sizeof *c);
+  c->socket = socket;
+  connections[socket] = c;
+  struct epoll_event event = {.events = EPOLLIN, .data.fd = socket};
+  if (epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) < 0) fail("epoll_ctl");
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2) return 2;
+  count_max = atol(argv[1]);
+  is_shut = argc > 2 && strcmp(argv[2], "shut") == 0;
+  int listener = socket(AF_INET, SOCK_STREAM, 0), epoll = epoll_create1(0);
+  struct sockaddr_in address = {.sin_family = AF_INET};
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  if (bind(listener, (struct sockaddr *)&address, length) < 0 || listen(listener, 1024) < 0 ||
+      getsockname(listener, (struct sockaddr *)&address, &length) < 0)
+    fail("listen");
+  printf("listening on %d\n", ntohs(address.sin_port));
+  fflush(stdout);
+  int watched[] = {listener, STDIN_FILENO};
+  for (int index = 0; index < 2; index++) {
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = watched[index]};
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, watched[index], &event) < 0) fail("epoll_ctl");
+  }
+  for (;;) {
+    struct epoll_event events[256];
+    int ready = epoll_wait(epoll, events, 256, -1);
+    for (int index = 0; index < ready; index++) {
+      int number = events[index].data.fd;
+      if (number == listener) take_connection(epoll, listener);
+      else if (number == STDIN_FILENO) open_up();
+      else if (connections[number]) receive(connections[number]);
+    }
+  }
+}
