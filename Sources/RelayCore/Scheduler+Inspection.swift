@@ -41,6 +41,27 @@ extension Scheduler {
     return views
   }
 
+  /// Lanes whose heads go to an upstream that is not configured, for showing.
+  package struct UnconfiguredView: Sendable {
+    /// How many envelopes stand in those lanes.
+    package var waiting: Int
+    /// When the oldest of their heads was accepted.
+    package var oldestWaitingAt: WallTime
+  }
+
+  /// All upstreams that are not configured and that something waits for.
+  package func unconfiguredViews() -> [UpstreamNumber: UnconfiguredView] {
+    var views: [UpstreamNumber: UnconfiguredView] = [:]
+    for lane in lanes.values where lane.phase == .unconfigured {
+      guard let head = lane.head else { continue }
+      let known = views[head.upstream]
+      views[head.upstream] = UnconfiguredView(
+        waiting: (known?.waiting ?? 0) + lane.waiting,
+        oldestWaitingAt: known.map { min($0.oldestWaitingAt, head.acceptedAt) } ?? head.acceptedAt)
+    }
+    return views
+  }
+
   /// When the oldest of all lanes' heads was accepted; nil if nothing waits.
   package var oldestWaitingAt: WallTime? {
     lanes.values.lazy.compactMap { $0.head?.acceptedAt }.min()

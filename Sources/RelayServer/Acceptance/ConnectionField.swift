@@ -14,10 +14,6 @@ enum ConnectionField {
 
   /// The names that a `Connection` field's value lists.
   static func names(in value: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
-    value.split(separator: UInt8(ascii: ",")).map { element in
-      let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
-      let head = element.drop(while: isBlank)
-      return head.prefix { !isBlank($0) }
-    }
+    value.split(separator: UInt8(ascii: ",")).map(FieldValue.trimmed)
   }
 }

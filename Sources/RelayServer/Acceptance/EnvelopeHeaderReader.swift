@@ -62,7 +62,7 @@ struct EnvelopeHeaderReader {
       throw .invalidField(
         pointer, "The value has a control character, which a header field cannot have.")
     }
-    lines.append(name[...], FieldSyntax.trimmingWhitespace(bytes))
+    lines.append(name[...], FieldValue.trimmed(bytes[...]))
     guard lines.count <= limits.headerCountMax else {
       throw .invalidField(
         "/headers", "An envelope may have \(limits.headerCountMax) header fields at the most.")

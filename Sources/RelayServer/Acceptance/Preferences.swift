@@ -71,12 +71,12 @@ struct PreferenceElement {
   }
 
   private init?(_ element: ArraySlice<UInt8>) {
-    raw = Self.trimmed(element)
+    raw = FieldValue.trimmed(element)
     guard !raw.isEmpty else { return nil }
     let preference = Self.split(raw, at: UInt8(ascii: ";"))[0]
     let equals = preference.firstIndex(of: UInt8(ascii: "=")) ?? preference.endIndex
-    name = Self.trimmed(preference[..<equals])
-    value = Self.unquoted(Self.trimmed(preference[equals...].dropFirst()))
+    name = FieldValue.trimmed(preference[..<equals])
+    value = Self.unquoted(FieldValue.trimmed(preference[equals...].dropFirst()))
   }
 
   /// Cuts at each `separator` that stands outside of quotes.
@@ -113,13 +113,5 @@ struct PreferenceElement {
       if !isEscaped { value.append(byte) }
     }
     return value
-  }
-
-  private static func trimmed(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-    guard let first = text.firstIndex(where: { !isBlank($0) }),
-      let last = text.lastIndex(where: { !isBlank($0) })
-    else { return text[text.endIndex...] }
-    return text[first...last]
   }
 }

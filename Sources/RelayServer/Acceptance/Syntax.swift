@@ -49,6 +49,20 @@ enum SequenceSyntax {
   }
 }
 
+/// Values of header fields.
+enum FieldValue {
+  /// A value without the blanks and tabs around it (RFC 9110 section 5.5).
+  static func trimmed(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var start = value.startIndex
+    var end = value.endIndex
+    while start < end, isBlank(value[start]) { start += 1 }
+    while end > start, isBlank(value[end - 1]) { end -= 1 }
+    return value[start..<end]
+  }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}
+
 /// Comparisons of names of header fields, without regard to case (RFC 9110 section 5.1).
 enum FieldName {
   /// Whether `name` is `other`.

@@ -6,6 +6,8 @@ import Synchronization
 package struct DispatcherSnapshot: Sendable {
   /// All configured upstreams.
   package var upstreams: [UpstreamNumber: Scheduler.UpstreamView]
+  /// Upstreams that are not configured and that something waits for.
+  package var unconfigured: [UpstreamNumber: Scheduler.UnconfiguredView]
   /// When the oldest of the lanes' heads was accepted; nil if nothing waits.
   package var oldestWaitingAt: WallTime?
   /// How many attempts are under way.
@@ -63,6 +65,7 @@ extension Dispatcher {
     state.withLock { state in
       DispatcherSnapshot(
         upstreams: state.scheduler.upstreamViews(),
+        unconfigured: state.scheduler.unconfiguredViews(),
         oldestWaitingAt: state.scheduler.oldestWaitingAt,
         inFlightCount: state.scheduler.inFlightCount,
         blockedLanes: state.scheduler.blockedLanes(countMax: DispatcherSnapshot.shownMax),

@@ -25,6 +25,7 @@ struct GetStatus {
       uptimeSeconds: now.wall.milliseconds(since: relay.startedAt) / 1000,
       statistics: context.store.statistics(), inFlightCount: snapshot.inFlightCount,
       oldestWaitingAt: snapshot.oldestWaitingAt, upstreams: upstreams(snapshot, now),
+      unconfiguredUpstreams: try await unconfiguredUpstreams(snapshot.unconfigured),
       rates: StatusView.Rates(
         accepted: rate(.accepted), delivered: rate(.delivered), failed: rate(.failed),
         attempts: rate(.attempts)),
@@ -43,6 +44,16 @@ struct GetStatus {
         nextProbeAt: view.nextProbeAt.map {
           now.wall.adding(milliseconds: $0.milliseconds(since: now.monotonic))
         })
+    }
+  }
+
+  private func unconfiguredUpstreams(
+    _ views: [UpstreamNumber: Scheduler.UnconfiguredView]
+  ) async throws(StoreError) -> [StatusView.UnconfiguredUpstream] {
+    guard !views.isEmpty else { return [] }
+    let names = try await context.store.upstreamNames()
+    return views.sorted { $0.key < $1.key }.compactMap { number, view in
+      names[number].map { StatusView.UnconfiguredUpstream(name: $0, view: view) }
     }
   }
 

@@ -11,6 +11,12 @@ package struct StatusView: Sendable {
     var nextProbeAt: WallTime?
   }
 
+  /// An upstream that is not configured any more, and that something waits for.
+  package struct UnconfiguredUpstream: Sendable {
+    var name: String
+    var view: Scheduler.UnconfiguredView
+  }
+
   /// A lane that stands until someone resolves it.
   package struct BlockedLane: Sendable {
     var name: LaneName
@@ -34,6 +40,7 @@ package struct StatusView: Sendable {
   var inFlightCount: Int
   var oldestWaitingAt: WallTime?
   var upstreams: [Upstream]
+  var unconfiguredUpstreams: [UnconfiguredUpstream]
   var rates: Rates
   var blockedLaneCount: Int
   var blockedLanes: [BlockedLane]
@@ -50,6 +57,7 @@ package struct StatusView: Sendable {
       json.memberObject("store") { writeStore(to: &$0) }
       json.memberArray("upstreams") { json in
         for upstream in upstreams { upstream.write(to: &json) }
+        for upstream in unconfiguredUpstreams { upstream.write(to: &json) }
       }
       json.memberObject("rates") { writeRates(to: &$0) }
       json.member("blockedLaneCount", blockedLaneCount)
@@ -109,6 +117,21 @@ extension StatusView.Upstream {
       if !view.isReachable { json.member("nextProbeAt", nextProbeAt) }
       json.member("concurrencyNow", view.concurrency.now)
       json.member("concurrencyMax", view.concurrency.max)
+    }
+  }
+}
+
+extension StatusView.UnconfiguredUpstream {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.member("name", name)
+      json.member("configured", false)
+      json.member("reachable", false)
+      json.member("inFlight", 0)
+      json.member("waiting", view.waiting)
+      json.member("oldestWaitingAt", view.oldestWaitingAt)
+      json.member("concurrencyNow", 0)
+      json.member("concurrencyMax", 0)
     }
   }
 }
