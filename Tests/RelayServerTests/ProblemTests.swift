@@ -95,6 +95,7 @@ struct ProblemTests {
       String(decoding: response.headers.bytes, as: UTF8.self) == """
         Content-Type: text/html\r
         ETag: "1"\r
+        Location: /x\r
         Cache-Control: no-cache\r
         Waystation-Id: \(id)\r
         Waystation-State: failed\r
