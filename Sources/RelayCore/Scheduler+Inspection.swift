@@ -26,9 +26,9 @@ extension Scheduler {
     var oldest: [UpstreamNumber: WallTime] = [:]
     for lane in lanes.values {
       guard let head = lane.head else { continue }
-      oldest[head.upstream] =
-        oldest[head.upstream].map { min($0, head.acceptedAt) }
-        ?? head.acceptedAt
+      // One look-up for most lanes: with 100,000 of them it counts.
+      if let known = oldest[head.upstream], known <= head.acceptedAt { continue }
+      oldest[head.upstream] = head.acceptedAt
     }
     var views: [UpstreamNumber: UpstreamView] = [:]
     for (number, upstream) in upstreams {
