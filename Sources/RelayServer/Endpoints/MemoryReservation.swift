@@ -1,6 +1,9 @@
 import RelayCore
 
-/// Bytes of one request that are counted against the relay's memory, given back when it ends.
+/// Bytes of one request that are counted against the relay's memory.
+///
+/// Whoever makes one says by a `defer` how long the bytes are held; `deinit` is there for what that
+/// may miss, and to keep the type from being copied.
 struct MemoryReservation: ~Copyable {
   private let budget: MemoryBudget
   private var bytes = 0
@@ -19,7 +22,7 @@ struct MemoryReservation: ~Copyable {
     bytes += count
   }
 
-  /// Gives everything back before the request ends.
+  /// Gives everything back.
   mutating func giveBack() {
     budget.release(bytes)
     bytes = 0

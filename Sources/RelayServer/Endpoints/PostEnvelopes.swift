@@ -26,6 +26,7 @@ struct PostEnvelopes {
     var room = try Room(context)
     let type = try Self.mediaType(of: request.head)
     var memory = MemoryReservation(context.relay.memory)
+    defer { memory.giveBack() }
     let text = try await PostBody(context).read(request, &memory)
     let countMax = context.limits.batchCountMax
     switch type {

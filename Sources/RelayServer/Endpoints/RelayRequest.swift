@@ -31,6 +31,7 @@ struct RelayRequest {
     try await room.take(for: decoded.draft.client)
 
     var memory = MemoryReservation(context.relay.memory)
+    defer { memory.giveBack() }
     var reader = RelayedBody(context, decoded.draft.key == nil ? nil : decoded.fingerprint())
     let body = try await reader.read(request.body, &memory)
     decoded.draft.content.body = body.body
