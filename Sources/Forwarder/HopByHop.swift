@@ -35,7 +35,7 @@ struct ConnectionOptions {
       while end < value.count, value[end] != UInt8(ascii: ",") { end += 1 }
       let item = value.extracting(value.trimmed(start..<end))
       if !item.isEmpty, !item.equals("close"), !item.equals("keep-alive") {
-        names.append(item.indices.map { FieldSyntax.asciiLowercased(item[$0]) })
+        names.append(item.indices.map { FieldSyntax.lowercased(item[$0]) })
       }
       start = end + 1
     }
@@ -59,10 +59,16 @@ extension Span<UInt8> {
   /// Whether these bytes are the given lower-case name; letters' case does not count.
   func equals(_ name: Span<UInt8>) -> Bool {
     guard count == name.count else { return false }
-    for index in indices where FieldSyntax.asciiLowercased(self[index]) != name[index] {
+    for index in indices where Self.lowercased(self[index]) != name[index] {
       return false
     }
     return true
+  }
+
+  /// As ``FieldSyntax/lowercased(_:)``, but within this module, where the optimiser can see it.
+  @inline(__always)
+  static func lowercased(_ byte: UInt8) -> UInt8 {
+    byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
   }
 
   /// The part of a range that has no blank, tab or other control character at its ends.
@@ -77,13 +83,5 @@ extension Span<UInt8> {
   /// Whether these bytes begin with the given lower-case text; letters' case does not count.
   func begins(with prefix: StaticString) -> Bool {
     count >= prefix.utf8CodeUnitCount && extracting(first: prefix.utf8CodeUnitCount).equals(prefix)
-  }
-}
-
-extension FieldSyntax {
-  /// As ``lowercased(_:)``, but within this module, where the optimiser can see it.
-  @inline(__always)
-  static func asciiLowercased(_ byte: UInt8) -> UInt8 {
-    byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
   }
 }

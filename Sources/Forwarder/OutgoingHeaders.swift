@@ -109,7 +109,6 @@ package struct OutgoingHeaders {
     append("Accept:", EmptyCollection())
     append("Content-Type:", EmptyCollection())
     append("Expect:", EmptyCollection())
-    append("User-Agent:", EmptyCollection())
   }
 
   private mutating func append(_ name: StaticString, _ value: some Collection<UInt8>) {

@@ -127,7 +127,7 @@ extension ResponseHead {
     }
     guard !HopByHop.isListed(name) else { return }
     fields.reserveCapacity(Self.usualFieldBytes)
-    for index in name.indices { fields.append(name[index]) }
+    name.withUnsafeBufferPointer { fields.append(contentsOf: $0) }
     fields.append(UInt8(ascii: ":"))
     fields.append(UInt8(ascii: " "))
     appendValue(line, value)
@@ -144,7 +144,11 @@ extension ResponseHead {
   }
 
   private mutating func appendValue(_ line: Span<UInt8>, _ range: Range<Int>) {
-    for index in range { fields.append(line.sanitised(at: index)) }
+    let start = fields.count
+    line.extracting(range).withUnsafeBufferPointer { fields.append(contentsOf: $0) }
+    if line.holdsControls(range) {
+      for index in range { fields[start + index - range.lowerBound] = line.sanitised(at: index) }
+    }
     fields.append(0x0D)
     fields.append(0x0A)
   }
@@ -165,6 +169,11 @@ extension Span<UInt8> {
   fileprivate func isToken(_ range: Range<Int>) -> Bool {
     for index in range where !FieldSyntax.isTokenByte(self[index]) { return false }
     return true
+  }
+
+  fileprivate func holdsControls(_ range: Range<Int>) -> Bool {
+    for index in range where sanitised(at: index) != self[index] { return true }
+    return false
   }
 
   /// The byte, or a blank where a value must not have it.

@@ -89,7 +89,9 @@ final class Transfer {
 
   /// What came of the attempt; lets go of what only it needed.
   func finish(_ code: CURLcode, at now: Now) -> AttemptReport {
-    let verdict = collector.verdict(
+    let ended = collector
+    collector = ResponseCollector(bodyBytesMax: 0, limits: limits, hasNoBody: false)
+    let verdict = ended.verdict(
       succeeded: code == CURLE_OK, failedInSending: code == CURLE_SEND_ERROR)
     let event: AttemptEvent =
       switch verdict {
@@ -102,7 +104,7 @@ final class Transfer {
           detail: TransferFailure.detail(
             code, words: handle.error, target: target, bytesMax: limits.errorDetailBytesMax))
       }
-    release()
+    body = OutgoingBody()
     return AttemptReport(
       serial: serial, event: event, startedAt: startedAt.wall,
       durationMs: now.monotonic.milliseconds(since: startedAt.monotonic))
