@@ -5,6 +5,7 @@ import json
 
 import schemathesis
 from schemathesis.core.failures import AcceptedNegativeData
+from schemathesis.openapi.checks import EnsureResourceAvailability, RejectedPositiveData
 
 NDJSON = "application/x-ndjson"
 
@@ -56,10 +57,29 @@ def map_body(context, body):
     return body
 
 
+def problems(response):
+    """The names of the problems that an answer tells of, those of a batch's items for the batch."""
+    if "application/problem+json" not in str(response.headers.get("content-type")):
+        return set()
+    whole = response.json()
+    items = [item["problem"] for item in whole.get("results", []) if "problem" in item]
+    names = {one["type"].rpartition(":")[2] for one in items or [whole]}
+    # An item that was left out says nothing but that another one was at fault.
+    return names - {"batch-rejected"}
+
+
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    """A batch is taken item by item: 202 with a bad item `rejected` is the refusal of that item."""
-    if not isinstance(failure, AcceptedNegativeData) or response.status_code != 202:
-        return True
-    results = response.json().get("results", [])
-    return not any(item.get("result") == "rejected" for item in results)
+    """Answers that are right, although one request by itself does not show why."""
+    if isinstance(failure, AcceptedNegativeData) and response.status_code == 202:
+        # A batch is taken item by item: `rejected` is the refusal of the bad item.
+        results = response.json().get("results", [])
+        return not any(item.get("result") == "rejected" for item in results)
+    if isinstance(failure, RejectedPositiveData):
+        # Another request of the same run has used the key, or a later number.
+        found = problems(response)
+        return not found or not found <= {"key-conflict", "sequence-passed"}
+    if isinstance(failure, EnsureResourceAvailability):
+        # The envelope is there, and the upstream has not answered it so far.
+        return problems(response) != {"no-response-yet"}
+    return True
