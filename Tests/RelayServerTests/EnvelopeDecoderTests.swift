@@ -72,7 +72,7 @@ struct EnvelopeDecoderTests {
       (#""key":null"#, "/key"), (#""client":7"#, "/client"), (#""lane":"""#, "/lane"),
       (#""tag":["a"]"#, "/tag"), (#""method":"G T""#, "/method"), (#""method":"""#, "/method"),
       (#""method":"CONNECT""#, "/method"), (#""sequence":0"#, "/sequence"),
-      (#""sequence":1.0"#, "/sequence"), (#""sequence":9007199254740992"#, "/sequence"),
+      (#""sequence":1.5"#, "/sequence"), (#""sequence":9007199254740992"#, "/sequence"),
       (#""sequence":"1""#, "/sequence"), (#""hold":1"#, "/hold"), (#""hold":null"#, "/hold"),
       (#""notBefore":"tomorrow""#, "/notBefore"), (#""expiresAt":0"#, "/expiresAt"),
       (#""onFailure":"stop""#, "/onFailure"), (#""headers":[]"#, "/headers"),

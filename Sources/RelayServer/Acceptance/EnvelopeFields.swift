@@ -187,7 +187,9 @@ extension EnvelopeFields {
   }
 
   private static func sequence(_ value: JSONValue) throws(Problem) -> Int64 {
-    guard let number = try? value.int64(), SequenceSyntax.range.contains(number) else {
+    // To JSON Schema, 1.0 is a whole number, and some senders write all numbers so.
+    let number = (try? value.int64()) ?? (try? value.double()).flatMap(Int64.init(exactly:))
+    guard let number, SequenceSyntax.range.contains(number) else {
       throw wrong("sequence", value, SequenceSyntax.rule)
     }
     return number
