@@ -115,6 +115,12 @@ package struct Transition: Sendable, Equatable {
     case block(reason: String)
     /// It ends.
     case end(EnvelopeState, reason: String)
+    /// Someone runs it, or has it tried again: what held it, or kept it waiting, does so no longer.
+    case release
+    /// Someone corrected it.
+    indirect case edit(EnvelopeEdit)
+    /// It had ended, and waits again, in the place that its number gives it.
+    indirect case requeue(LineEntry)
   }
 
   /// Which envelope.

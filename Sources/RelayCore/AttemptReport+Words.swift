@@ -18,8 +18,8 @@ extension AttemptReport {
   func response(keptFor change: Transition.Change) -> UpstreamResponse? {
     guard case .answered(let response) = event else { return nil }
     switch change {
-    case .retry: return nil
     case .block, .end: return response
+    case .retry, .release, .edit, .requeue: return nil
     }
   }
 

@@ -69,6 +69,19 @@ package struct Deque<Element> {
     return element
   }
 
+  /// Puts an element in before the one at a place; those on the shorter side move.
+  package mutating func insert(_ element: Element, at index: Int) {
+    precondition(index >= 0 && index <= count, "index out of range")
+    if index < count / 2 {
+      prepend(element)
+      for place in 0..<index { self[place] = self[place + 1] }
+    } else {
+      append(element)
+      for place in stride(from: count - 1, to: index, by: -1) { self[place] = self[place - 1] }
+    }
+    self[index] = element
+  }
+
   /// Takes out the element at a place; those on its shorter side move up, so that it costs little
   /// near either end.
   package mutating func remove(at index: Int) {

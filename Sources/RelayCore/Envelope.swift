@@ -34,7 +34,7 @@ package struct UpstreamNumber: Hashable, Comparable, Sendable {
 }
 
 /// The request that an envelope carries, as it goes to the upstream.
-package struct EnvelopeContent: Sendable {
+package struct EnvelopeContent: Sendable, Equatable {
   /// The request method: a token (RFC 9110 section 9.1), letters' case as sent.
   package var method: String
   /// Path and query, from the leading `/`, byte for byte as the sender wrote them.
@@ -54,7 +54,7 @@ package struct EnvelopeContent: Sendable {
 }
 
 /// An envelope's body: small ones travel in memory, large ones stay in a file of the store's.
-package enum EnvelopeBody: Sendable {
+package enum EnvelopeBody: Sendable, Equatable {
   /// The bytes themselves.
   case inline([UInt8])
   /// A file that the store keeps, written and synced before the envelope is accepted.
@@ -173,6 +173,37 @@ package struct LineEntry: Hashable, Sendable {
     self.onFailure = onFailure
     self.dueAt = dueAt
     self.attempts = attempts
+  }
+}
+
+extension LineEntry {
+  /// Lets go of what holds it, or keeps it waiting.
+  mutating func release() {
+    standing = .queued
+    dueAt = nil
+  }
+}
+
+/// What an envelope is to be from now on; its key, its client, its lane and its place stay.
+package struct EnvelopeEdit: Sendable, Equatable {
+  /// The request itself.
+  package var content: EnvelopeContent
+  /// The sender's own label; nil for none.
+  package var tag: String?
+  /// Its place in the line, with what changes there: the upstream, the deadline, when it is due,
+  /// whether it is held, and what becomes of its lane if it is refused.
+  package var entry: LineEntry
+  /// The sender's wish in ``LineEntry/dueAt``, as it is shown.
+  package var notBefore: WallTime?
+
+  /// Puts an edit together; see the properties for what each part means.
+  package init(
+    content: EnvelopeContent, tag: String?, entry: LineEntry, notBefore: WallTime?
+  ) {
+    self.content = content
+    self.tag = tag
+    self.entry = entry
+    self.notBefore = notBefore
   }
 }
 

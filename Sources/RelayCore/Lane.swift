@@ -52,6 +52,9 @@ package struct Lane: Sendable {
     lastSerial = serial - 1
   }
 
+  /// Whether the head is being attempted, or a change of it is on its way to the disk.
+  var isUnderWay: Bool { phase == .inFlight || phase == .recording }
+
   /// Whether every waiting envelope is in the window.
   var isWhole: Bool { seenThrough == lastSerial }
 
@@ -103,14 +106,22 @@ package struct Lane: Sendable {
 
   /// The place of an envelope in the window, counted from 0; nil if it is not there.
   ///
-  /// Numbers grow along the window, so that halving finds it.
+  /// Numbers grow along the window, so that halving finds it; only the head may be out of order, if
+  /// it was under way when an earlier one was requeued.
   func place(of serial: Serial) -> Int? {
-    var low = 0
+    if window.first?.serial == serial { return 0 }
+    let low = firstPlace(notBefore: serial)
+    return low < window.count && window[low].serial == serial ? low : nil
+  }
+
+  /// The first place behind the head whose number is not below this one.
+  func firstPlace(notBefore serial: Serial) -> Int {
+    var low = min(1, window.count)
     var high = window.count
     while low < high {
       let middle = (low + high) / 2
       if window[middle].serial < serial { low = middle + 1 } else { high = middle }
     }
-    return low < window.count && window[low].serial == serial ? low : nil
+    return low
   }
 }

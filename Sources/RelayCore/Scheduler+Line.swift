@@ -52,8 +52,8 @@ extension Scheduler {
       starve(number)
       return
     }
-    guard !ending.contains(head.serial) else {
-      // Its end was on its way to the disk before it became the head.
+    guard !changing.contains(head.serial) else {
+      // A change of it was on its way to the disk before it became the head.
       lanes[number]?.phase = .recording
       return
     }

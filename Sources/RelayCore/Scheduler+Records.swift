@@ -15,14 +15,15 @@ extension Scheduler {
 
   /// A change that was asked for is durable.
   package mutating func recorded(_ transition: Transition, now: Now) {
+    let wasBehind = changing.remove(transition.serial) != nil
+    if case .requeue(let entry) = transition.change { return requeued(entry, now: now) }
     guard let head = lanes[transition.lane]?.head, head.serial == transition.serial else {
-      endedBehindHead(transition)
+      if wasBehind { recordedBehindHead(transition) }
       return
     }
     switch transition.change {
     case .end:
       blocked.remove(transition.lane)
-      ending.remove(transition.serial)
       countOut(of: transition.lane, for: head.upstream)
       advance(transition.lane, now: now)
     case .block:
@@ -34,6 +35,20 @@ extension Scheduler {
       countAttempt(of: transition)
       noteBackoff(of: head, transition: transition, until: time, now: now)
       settleHead(of: transition.lane, now: now)
+    case .release:
+      blocked.remove(transition.lane)
+      upstreams[head.upstream]?.connectionBackoff.remove(transition.lane)
+      lanes[transition.lane]?.window[0].release()
+      lanes[transition.lane]?.failuresInARow = 0
+      settleHead(of: transition.lane, now: now, isNews: true)
+    case .edit(let edit):
+      blocked.remove(transition.lane)
+      upstreams[head.upstream]?.connectionBackoff.remove(transition.lane)
+      lanes[transition.lane]?.window[0] = edit.entry
+      recount(from: head.upstream, to: edit.entry.upstream)
+      settleHead(of: transition.lane, now: now, isNews: true)
+    case .requeue:
+      break
     }
   }
 
@@ -49,16 +64,41 @@ extension Scheduler {
     upstreams[head.upstream]?.connectionBackoff.insert(transition.lane)
   }
 
-  /// An envelope that is not its lane's head ended.
-  private mutating func endedBehindHead(_ transition: Transition) {
-    guard case .end = transition.change, ending.remove(transition.serial) != nil else { return }
-    if let place = lanes[transition.lane]?.place(of: transition.serial) {
-      lanes[transition.lane]?.window.remove(at: place)
-      windowEntries -= 1
-    } else {
-      sweep?.ended.insert(transition.serial)
+  /// A change of an envelope that is not its lane's head is durable.
+  private mutating func recordedBehindHead(_ transition: Transition) {
+    let place = lanes[transition.lane]?.place(of: transition.serial)
+    switch transition.change {
+    case .end:
+      if let place {
+        lanes[transition.lane]?.window.remove(at: place)
+        windowEntries -= 1
+      } else {
+        sweep?.ended.insert(transition.serial)
+      }
+      countOut(of: transition.lane, for: transition.upstream)
+    case .edit(let edit):
+      if let place { lanes[transition.lane]?.window[place] = edit.entry }
+      recount(from: transition.upstream, to: edit.entry.upstream)
+      if place == nil { leaveToNextSweep(transition.lane) }
+    case .release:
+      if let place {
+        lanes[transition.lane]?.window[place].release()
+      } else {
+        leaveToNextSweep(transition.lane)
+      }
+    case .retry, .block, .requeue:
+      break
     }
-    countOut(of: transition.lane, for: transition.upstream)
+  }
+
+  /// A page that is being read may show an envelope of this lane as it was before it changed.
+  private mutating func leaveToNextSweep(_ lane: LaneNumber) {
+    if let sweep { lanes[lane]?.fullInSweep = sweep.number }
+  }
+
+  private mutating func recount(from old: UpstreamNumber, to new: UpstreamNumber) {
+    upstreams[old]?.waiting -= 1
+    upstreams[new]?.waiting += 1
   }
 
   /// The deadline of a waiting envelope has passed, wherever in its lane it stands.
@@ -75,7 +115,7 @@ extension Scheduler {
       return
     }
     let stillWaits = entry.serial > seen || lanes[entry.lane]?.place(of: entry.serial) != nil
-    guard stillWaits, ending.insert(entry.serial).inserted else { return }
+    guard stillWaits, changing.insert(entry.serial).inserted else { return }
     actions.append(
       .record(
         Transition(
@@ -83,8 +123,8 @@ extension Scheduler {
           change: .end(.expired, reason: Self.expiredReason), at: now.wall, epoch: epoch)))
   }
 
-  /// How many ends of envelopes behind a head are on their way to the disk.
+  /// How many changes of envelopes behind a head are on their way to the disk.
   ///
-  /// While there are any, a page of the line may still show what has ended.
-  package var endingCount: Int { ending.count }
+  /// While there are any, a page of the line may still show what has changed.
+  package var changingCount: Int { changing.count }
 }

@@ -63,8 +63,8 @@ package struct Scheduler: Sendable {
   var waitingTotal = 0
   var starving: Set<LaneNumber> = []
   var blocked: Set<LaneNumber> = []
-  /// Envelopes behind a head whose end is on its way to the disk.
-  var ending: Set<Serial> = []
+  /// Envelopes that were behind a head when a change of theirs set out for the disk.
+  var changing: Set<Serial> = []
   var sweep: Sweep?
   var sweepCount = 0
   var isStopped = false

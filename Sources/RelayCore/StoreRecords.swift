@@ -8,10 +8,8 @@ package struct EnvelopeRecord: Sendable {
   package var state: EnvelopeState
   /// In words, why it ended or stands; nil if there is nothing to say.
   package var reason: String?
-  /// The lane that it stands, or stood, in.
-  package var lane: LaneNumber
-  /// When it is to be attempted next; nil if nothing keeps it.
-  package var dueAt: WallTime?
+  /// Its place in the line; of an envelope that has ended, the one that it would have again.
+  package var entry: LineEntry
   /// When it ended; nil if it has not.
   package var endedAt: WallTime?
   /// How many attempts were recorded in all.
@@ -21,18 +19,22 @@ package struct EnvelopeRecord: Sendable {
   /// The status of the kept answer; nil if there is none.
   package var responseStatus: Int?
 
+  /// The lane that it stands, or stood, in.
+  package var lane: LaneNumber { entry.lane }
+  /// When it is to be attempted next; nil if nothing keeps it, or it has ended.
+  package var dueAt: WallTime? { state.isEnd ? nil : entry.dueAt }
+
   /// Puts a record together; see the properties for what each part means.
   package init(
-    id: EnvelopeID, draft: EnvelopeDraft, state: EnvelopeState, reason: String?, lane: LaneNumber,
-    dueAt: WallTime?, endedAt: WallTime?, attemptCount: Int32, attempts: [AttemptRecord],
+    id: EnvelopeID, draft: EnvelopeDraft, state: EnvelopeState, reason: String?, entry: LineEntry,
+    endedAt: WallTime?, attemptCount: Int32, attempts: [AttemptRecord],
     responseStatus: Int?
   ) {
     self.id = id
     self.draft = draft
     self.state = state
     self.reason = reason
-    self.lane = lane
-    self.dueAt = dueAt
+    self.entry = entry
     self.endedAt = endedAt
     self.attemptCount = attemptCount
     self.attempts = attempts

@@ -33,10 +33,14 @@ extension Reader {
       notBefore: WallTime(sql.envelope.optionalInt(9)),
       expiresAt: WallTime(millisecondsSinceEpoch: sql.envelope.int(10)),
       onFailure: FailurePolicy(code: sql.envelope.int(11)))
+    let entry = LineEntry(
+      serial: id.serial, client: ClientNumber(rawValue: sql.envelope.int(17)),
+      lane: LaneNumber(rawValue: sql.envelope.int(16)),
+      upstream: UpstreamNumber(rawValue: Int32(truncatingIfNeeded: sql.envelope.int(18))),
+      acceptedAt: id.acceptedAt, expiresAt: draft.expiresAt, onFailure: draft.onFailure)
     return EnvelopeRecord(
-      id: id, draft: draft, state: .queued, reason: nil,
-      lane: LaneNumber(rawValue: sql.envelope.int(16)), dueAt: nil, endedAt: nil, attemptCount: 0,
-      attempts: [], responseStatus: nil)
+      id: id, draft: draft, state: .queued, reason: nil, entry: entry, endedAt: nil,
+      attemptCount: 0, attempts: [], responseStatus: nil)
   }
 
   private func readPlace(
@@ -45,8 +49,10 @@ extension Reader {
     sql.place.bind(1, serial)
     guard try sql.place.step() else { return false }
     defer { sql.place.reset() }
-    record.state = try Standing(code: sql.place.int(0)).state
-    record.dueAt = WallTime(sql.place.optionalInt(1))
+    record.entry.standing = try Standing(code: sql.place.int(0))
+    record.state = record.entry.standing.state
+    record.entry.dueAt = WallTime(sql.place.optionalInt(1))
+    record.entry.attempts = Int32(truncatingIfNeeded: sql.place.int(2))
     record.attemptCount = Int32(truncatingIfNeeded: sql.place.int(2))
     record.reason = sql.place.text(3)
     return true
@@ -61,6 +67,7 @@ extension Reader {
     record.state = try EnvelopeState(endCode: sql.end.int(0))
     record.endedAt = WallTime(millisecondsSinceEpoch: sql.end.int(1))
     record.attemptCount = Int32(truncatingIfNeeded: sql.end.int(2))
+    record.entry.attempts = record.attemptCount
     record.reason = sql.end.text(3)
     guard let number = sql.end.optionalInt(4) else { return true }
     record.attempts.append(

@@ -180,7 +180,7 @@ extension Writer {
       content.body.byteCount + Int64(content.target.count + content.headers.bytes.count)
   }
 
-  private func insertBodyFile(_ file: StoredBodyFile, serial: Serial) throws(StoreError) {
+  func insertBodyFile(_ file: StoredBodyFile, serial: Serial) throws(StoreError) {
     sql.insertBodyFile.bind(1, serial)
     sql.insertBodyFile.bind(2, BodyFiles.name(of: file))
     sql.insertBodyFile.bind(3, file.byteCount)

@@ -102,7 +102,9 @@ extension Writer {
   ) throws(StoreError) -> Receipt {
     var receipt = Receipt()
     try begin()
-    for change in changes where change.epoch == Self.epoch { try apply(change) }
+    for change in changes where change.epoch == Self.epoch {
+      try apply(change, into: &receipt)
+    }
     for request in work {
       if isCareful {
         try applyCarefully(request, into: &receipt)
@@ -154,6 +156,7 @@ extension Writer {
       recovery.noteRefused(epoch: change.epoch)
     }
     publish()
+    shared.bodies.delete(receipt.deletedFiles)
     shared.figures.withLock { $0.commitCount += 1 }
     var positions: [Int] = []
     if !changes.isEmpty || !receipt.accepted.isEmpty {

@@ -68,7 +68,7 @@ extension Writer {
   }
 
   /// The file itself goes once the row's deletion has been committed.
-  private func deleteBodyFile(
+  func deleteBodyFile(
     of serial: Serial, into deletedFiles: inout [String]
   ) throws(StoreError) {
     sql.findBodyFile.bind(1, serial)

@@ -5,7 +5,8 @@ extension Writer {
   static let epoch: Int64 = 1
 
   /// Makes one change; one for an envelope that no longer waits changes nothing.
-  func apply(_ transition: Transition) throws(StoreError) {
+  func apply(_ transition: Transition, into receipt: inout Receipt) throws(StoreError) {
+    if case .requeue(let entry) = transition.change { return try requeue(entry) }
     sql.waiting.bind(1, transition.serial)
     guard try sql.waiting.step() else { return }
     let code = sql.waiting.int(0)
@@ -32,6 +33,15 @@ extension Writer {
     case .end(let end, let reason):
       try finish(transition, as: end, reason: reason, attempts: attempts)
       state.ledger.add(-1, standing: standing)
+    case .release:
+      sql.releaseLine.bind(1, transition.serial)
+      try sql.releaseLine.run()
+      move(from: standing, to: .queued)
+    case .edit(let edit):
+      try apply(edit, into: &receipt)
+      move(from: standing, to: edit.entry.standing)
+    case .requeue:
+      break
     }
     if let response = transition.response { try keep(response, of: transition.serial) }
   }

@@ -30,6 +30,13 @@ final class WriterStatements {
   let trimAttempts: Statement
   let insertResponse: Statement
 
+  let releaseLine: Statement
+  let editLine: Statement
+  let editEnvelope: Statement
+  let requeueLine: Statement
+  let renewDeadline: Statement
+  let requeueAttempt: Statement
+
   let nextEnded: Statement
   let deleted: Statement
   let findBodyFile: Statement
@@ -68,7 +75,7 @@ final class WriterStatements {
     findIdentity = try Statement(
       "SELECT id, fingerprint FROM envelope WHERE serial = ?", on: connection)
     findStanding = try Statement("SELECT standing FROM line WHERE serial = ?", on: connection)
-    findEnd = try Statement("SELECT state FROM ended WHERE serial = ?", on: connection)
+    findEnd = try Statement("SELECT state, attempts FROM ended WHERE serial = ?", on: connection)
 
     findClient = try Statement("SELECT number FROM client WHERE name = ?", on: connection)
     insertClient = try Statement(
@@ -98,6 +105,35 @@ final class WriterStatements {
       "DELETE FROM attempt WHERE serial = ? AND number <= ?", on: connection)
     insertResponse = try Statement(
       "INSERT OR REPLACE INTO response VALUES (?, ?, ?, ?, ?)", on: connection)
+
+    releaseLine = try Statement(
+      "UPDATE line SET standing = 0, due_at = NULL, reason = NULL WHERE serial = ?",
+      on: connection)
+    editLine = try Statement(
+      """
+      UPDATE line SET upstream = ?, expires_at = ?, standing = ?, on_failure = ?, due_at = ? \
+      WHERE serial = ?
+      """, on: connection)
+    editEnvelope = try Statement(
+      """
+      UPDATE envelope SET upstream = ?, tag = ?, hold = ?, not_before = ?, expires_at = ?, \
+      on_failure = ?, method = ?, target = ?, headers = ?, body = ? WHERE serial = ?
+      """, on: connection)
+    requeueLine = try Statement(
+      """
+      INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing, \
+      on_failure, due_at, attempts) \
+      SELECT serial, client, lane, upstream, ?2, ?3, 0, on_failure, NULL, ?4 \
+      FROM envelope WHERE serial = ?1
+      """, on: connection)
+    renewDeadline = try Statement(
+      "UPDATE envelope SET expires_at = ? WHERE serial = ?", on: connection)
+    requeueAttempt = try Statement(
+      """
+      INSERT OR REPLACE INTO attempt SELECT serial, attempt_number, attempt_started_at, \
+      attempt_duration_ms, attempt_outcome, attempt_status, attempt_error \
+      FROM ended WHERE serial = ? AND attempt_number IS NOT NULL
+      """, on: connection)
 
     nextEnded = try Statement(
       "SELECT serial, state, ended_at FROM ended WHERE serial > ? ORDER BY serial LIMIT ?",

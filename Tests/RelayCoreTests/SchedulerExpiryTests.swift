@@ -30,9 +30,9 @@ struct SchedulerExpiryTests {
     relay.expire(2)
     relay.expire(2)
     #expect(relay.uncommitted.count == 1)
-    #expect(relay.scheduler.endingCount == 1)
+    #expect(relay.scheduler.changingCount == 1)
     relay.commit()
-    #expect(relay.waiting == 2 && relay.scheduler.endingCount == 0)
+    #expect(relay.waiting == 2 && relay.scheduler.changingCount == 0)
     relay.deliverAll()
     #expect(relay.attempted == [1, 3])
   }
@@ -65,7 +65,7 @@ struct SchedulerExpiryTests {
     relay.commit()
     #expect(relay.attempted == [1, 3])
     #expect(relay.uncommitted.isEmpty)
-    #expect(relay.waiting == 1 && relay.scheduler.endingCount == 0)
+    #expect(relay.waiting == 1 && relay.scheduler.changingCount == 0)
     relay.deliverAll()
     #expect(relay.waiting == 0 && relay.scheduler.lanes.isEmpty)
   }

@@ -5,7 +5,7 @@ import Synchronization
 
 // How dispatching begins and ends.
 extension Dispatcher {
-  /// Takes up the line as it stands in the store. Nothing is attempted before ``setOff()``.
+  /// Takes up the line as it stands in the store; nothing is attempted before ``setOff()``.
   ///
   /// - Parameters:
   ///   - policies: What the scheduler goes by, for each configured upstream.

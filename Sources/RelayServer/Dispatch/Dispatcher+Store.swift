@@ -17,9 +17,14 @@ extension Dispatcher: StoreObserver {
   /// Lets lanes go on, and tells those who wait.
   package func recorded(_ transitions: [Transition]) {
     apply { state, now in
-      for transition in transitions { state.scheduler.recorded(transition, now: now) }
+      for transition in transitions {
+        if case .edit = transition.change { _ = state.contents.take(transition.serial) }
+        if case .requeue(let entry) = transition.change { deadlines.note(entry.expiresAt) }
+        state.scheduler.recorded(transition, now: now)
+      }
     }
     count(transitions)
+    changes.settle(transitions.lazy.map(\.serial))
     waiters.settle(transitions.lazy.filter(\.change.settles).map(\.serial))
     for transition in transitions { tell(transition) }
   }
@@ -31,7 +36,7 @@ extension Dispatcher: StoreObserver {
       switch transition.change {
       case .end(.delivered, _): delivered += 1
       case .end(.failed, _): failed += 1
-      case .end, .retry, .block: break
+      case .end, .retry, .block, .release, .edit, .requeue: break
       }
     }
     let now = clock().monotonic
@@ -48,7 +53,7 @@ extension Dispatcher: StoreObserver {
     case .block(let reason):
       log.warning(
         "lane is blocked", ("serial", .integer(transition.serial)), ("reason", .text(reason)))
-    case .end, .retry:
+    case .end, .retry, .release, .edit, .requeue:
       break
     }
   }
@@ -59,7 +64,7 @@ extension Transition.Change {
   var settles: Bool {
     switch self {
     case .end, .block: true
-    case .retry: false
+    case .retry, .release, .edit, .requeue: false
     }
   }
 }

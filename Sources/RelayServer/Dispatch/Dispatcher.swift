@@ -26,6 +26,8 @@ package final class Dispatcher: Sendable {
   let log: Log
   let meter: RateMeter
   let waiters = SettlementWaiters()
+  /// Those who wait until a change that they asked for is durable.
+  let changes = SettlementWaiters()
   let targets: Mutex<[UpstreamNumber: UpstreamTarget]> = Mutex([:])
   let deadlines = DeadlineAlarm()
 
@@ -76,7 +78,7 @@ package final class Dispatcher: Sendable {
   func expire(_ entries: [LineEntry]) -> Int {
     apply { state, now in
       for entry in entries { state.scheduler.expire(entry, now: now) }
-      return state.scheduler.endingCount
+      return state.scheduler.changingCount
     }
   }
 

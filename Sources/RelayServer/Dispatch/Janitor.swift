@@ -111,10 +111,10 @@ final class Janitor: Sendable {
   /// Lets envelopes expire, and waits until that is on disk: a page read before then would show
   /// them again.
   private func end(_ expired: [LineEntry]) async throws(StoreError) {
-    var endingCount = dispatcher.expire(expired)
-    while endingCount > 0 && !isStopped {
+    var changingCount = dispatcher.expire(expired)
+    while changingCount > 0 && !isStopped {
       await pause()
-      endingCount = dispatcher.expire([])
+      changingCount = dispatcher.expire([])
     }
   }
 

@@ -33,7 +33,7 @@ final class SettlementWaiters: Sendable {
   }
 
   /// Tells those who wait for these envelopes.
-  func settle(_ serials: [Serial]) {
+  func settle(_ serials: some Sequence<Serial>) {
     let told = table.withLock { table -> [Waiter] in
       guard !table.waiters.isEmpty else { return [] }
       return serials.flatMap { serial in

@@ -36,6 +36,7 @@ struct SimulatedStore {
   /// Commits a change; one to an envelope that no longer waits is passed over.
   mutating func commit(_ transition: Transition) {
     let index = Int(transition.serial) - 1
+    if case .requeue(let entry) = transition.change { return requeue(entry) }
     guard records[index].end == nil else { return }
     switch transition.change {
     case .retry(let time):
@@ -45,8 +46,24 @@ struct SimulatedStore {
     case .end(let state, let reason):
       records[index].end = (state, reason)
       line.removeAll { $0 == transition.serial }
+    case .release:
+      records[index].entry.standing = .queued
+      records[index].entry.dueAt = nil
+    case .edit(let edit):
+      records[index].entry = edit.entry
+    case .requeue:
+      break
     }
     if let attempt = transition.attempt { records[index].entry.attempts = attempt.number }
+  }
+
+  /// What was delivered, or waits already, is not put back in line.
+  private mutating func requeue(_ entry: LineEntry) {
+    let index = Int(entry.serial) - 1
+    guard let end = records[index].end, end.state != .delivered else { return }
+    records[index].end = nil
+    records[index].entry = entry
+    line.insert(entry.serial, at: line.firstIndex { $0 > entry.serial } ?? line.endIndex)
   }
 
   func page(after serial: Serial, countMax: Int) -> LinePage {

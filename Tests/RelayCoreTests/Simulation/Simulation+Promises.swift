@@ -85,7 +85,7 @@ extension Simulation {
       if end.state == .delivered && arrived == 0 { violate("\(index + 1) was never delivered") }
     }
     if scheduler.waitingCount != 0 { violate("\(scheduler.waitingCount) are said to wait") }
-    if scheduler.endingCount != 0 { violate("ends are said to be on their way to the disk") }
+    if scheduler.changingCount != 0 { violate("ends are said to be on their way to the disk") }
     if !scheduler.clientsWaiting.isEmpty {
       violate("clients are said to wait with nothing waiting")
     }

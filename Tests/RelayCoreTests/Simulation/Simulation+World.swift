@@ -53,6 +53,7 @@ extension Simulation {
         upstream: UpstreamNumber(rawValue: Int32(lane % Self.upstreamCount)),
         acceptedAt: clock.wall,
         expiresAt: clock.wall.adding(milliseconds: isShortLived ? 5_000 : 604_800_000),
+        standing: content % 41 == 0 ? .held : .queued,
         onFailure: index % 8 == 7 ? .block : .skip,
         dueAt: content % 29 == 0 ? clock.wall.adding(milliseconds: 1500) : nil),
       key: key, content: content)
@@ -73,24 +74,13 @@ extension Simulation {
   }
 
   mutating func walkForExpired() {
-    if scheduler.endingCount == 0 {
+    if scheduler.changingCount == 0 {
       for serial in store.line where store[serial].entry.expiresAt <= clock.wall {
         scheduler.expire(store[serial].entry, now: clock)
       }
     }
-    discardSomeBlocked()
+    steer()
     schedule(.walkForExpired, inMs: 1000)
-  }
-
-  /// Somebody looks at blocked lanes now and then, and at all of them once the faults are over.
-  private mutating func discardSomeBlocked() {
-    for serial in store.line where store[serial].entry.standing == .blocked {
-      guard isFaultFree || Int.random(in: 0..<30, using: &random) == 0 else { continue }
-      let discard = Transition(
-        serial: serial, lane: store[serial].entry.lane, upstream: store[serial].entry.upstream,
-        change: .end(.failed, reason: "discarded"), at: clock.wall, epoch: 1)
-      agenda.insert(Scheduled(life: life, event: .commitRecord(discard)), at: commitTime())
-    }
   }
 
   /// The plug is pulled: only what was committed is left.

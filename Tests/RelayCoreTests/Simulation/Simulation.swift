@@ -41,6 +41,7 @@ struct Simulation {
   var violations: [String] = []
   var attemptCount = 0
   var crashCount = 0
+  var commandCount = 0
   var isFaultFree = false
   /// By how much the wall clock has been set; only every other seed sets it.
   var wallOffsetMs: Int64 = 0

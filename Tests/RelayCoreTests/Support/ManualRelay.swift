@@ -172,12 +172,21 @@ struct ManualRelay {
   }
 
   private mutating func commitToDisk(_ transition: Transition) {
+    if case .requeue(let entry) = transition.change {
+      let place = line.firstIndex { $0.serial >= entry.serial } ?? line.endIndex
+      return line.insert(entry, at: place)
+    }
     guard let place = line.firstIndex(where: { $0.serial == transition.serial }) else { return }
     if let attempt = transition.attempt { line[place].attempts = attempt.number }
     switch transition.change {
     case .retry(let time): line[place].dueAt = time
     case .block: line[place].standing = .blocked
     case .end: line.remove(at: place)
+    case .release:
+      line[place].standing = .queued
+      line[place].dueAt = nil
+    case .edit(let edit): line[place] = edit.entry
+    case .requeue: break
     }
   }
 

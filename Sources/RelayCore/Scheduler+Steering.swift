@@ -1,0 +1,187 @@
+/// What somebody asks to be done with an envelope.
+package enum Command: Sendable {
+  /// Run it, if it is held; cut its wait short, if it waits for its time.
+  case run
+  /// Try it again, though it was refused and blocks its lane.
+  case retry
+  /// Give it up, though its lane stands for it: it becomes a dead letter.
+  case discard(reason: String)
+  /// Take it back.
+  case cancel(reason: String)
+  /// Correct it.
+  case edit(EnvelopeEdit)
+  /// Put it back in line, though it has ended.
+  case requeue
+}
+
+/// What became of a ``Command``.
+package enum CommandVerdict: Sendable, Equatable {
+  /// It is on its way to the disk, and takes effect once it is there.
+  case recording
+  /// There is nothing to do: the envelope is attempted as soon as its turn comes anyway.
+  case unneeded
+  /// An attempt is under way, or a change is on its way to the disk: ask again in a moment.
+  case busy
+  /// Only the head of a lane can be run; this one stands before it.
+  case behind(Serial)
+  /// It was refused and blocks its lane: it has to be resolved.
+  case blocked
+  /// It does not block its lane, so there is nothing to resolve.
+  case notBlocked
+  /// It does not wait any more, or, to be requeued, it has not ended.
+  case gone
+}
+
+// How somebody from outside changes what waits. Nothing takes effect before it is durable; until
+// then the head of the lane stands still.
+extension Scheduler {
+  /// Somebody asks for something.
+  ///
+  /// - Parameter entry: The envelope's place as the store shows it.
+  package mutating func obey(
+    _ command: Command, of entry: LineEntry, now: Now
+  ) -> CommandVerdict {
+    if case .requeue = command {
+      guard changing.insert(entry.serial).inserted else { return .busy }
+      var entry = entry
+      entry.release()
+      set(.requeue(entry), of: entry, now: now)
+      return .recording
+    }
+    guard inFlight[entry.serial] == nil, !changing.contains(entry.serial) else { return .busy }
+    guard let seen = lanes[entry.lane]?.seenThrough else { return .gone }
+    guard lanes[entry.lane]?.head?.serial == entry.serial else {
+      let waits = entry.serial > seen || lanes[entry.lane]?.place(of: entry.serial) != nil
+      return waits ? obeyBehindHead(command, of: entry, now: now) : .gone
+    }
+    guard lanes[entry.lane]?.phase != .recording else { return .busy }
+    return obeyAtHead(command, of: entry, now: now)
+  }
+
+  private mutating func obeyAtHead(
+    _ command: Command, of entry: LineEntry, now: Now
+  ) -> CommandVerdict {
+    let isBlocked = lanes[entry.lane]?.phase == .blocked
+    switch command {
+    case .run where isBlocked: return .blocked
+    case .run: return runHead(of: entry.lane, now: now)
+    case .retry, .discard:
+      guard isBlocked else { return .notBlocked }
+    case .cancel, .edit, .requeue: break
+    }
+    lanes[entry.lane]?.phase = .recording
+    set(change(for: command), of: entry, now: now)
+    return .recording
+  }
+
+  private mutating func obeyBehindHead(
+    _ command: Command, of entry: LineEntry, now: Now
+  ) -> CommandVerdict {
+    switch command {
+    case .run: return lanes[entry.lane]?.head.map { .behind($0.serial) } ?? .busy
+    case .retry, .discard: return .notBlocked
+    case .cancel, .edit, .requeue: break
+    }
+    changing.insert(entry.serial)
+    set(change(for: command), of: entry, now: now)
+    return .recording
+  }
+
+  private mutating func runHead(of number: LaneNumber, now: Now) -> CommandVerdict {
+    guard let head = lanes[number]?.head else { return .gone }
+    switch lanes[number]?.phase {
+    case .held, .waiting:
+      lanes[number]?.phase = .recording
+      set(.release, of: head, now: now)
+      return .recording
+    case .ready:
+      hasten(head.upstream, for: number, now: now)
+      return .unneeded
+    default: return .unneeded
+    }
+  }
+
+  /// Somebody wants this lane to go on: its upstream is tried sooner, with this lane's head.
+  private mutating func hasten(_ upstream: UpstreamNumber, for lane: LaneNumber, now: Now) {
+    guard let client = lanes[lane]?.client,
+      upstreams[upstream]?.reachability.hasten(now: now.monotonic) == true
+    else { return }
+    upstreams[upstream]?.ready.prepend(lane, of: client)
+    fillSlots(of: upstream, now: now)
+  }
+
+  private func change(for command: Command) -> Transition.Change {
+    switch command {
+    case .run, .retry: .release
+    case .discard(let reason): .end(.failed, reason: reason)
+    case .cancel(let reason): .end(.cancelled, reason: reason)
+    case .edit(let edit): .edit(edit)
+    case .requeue: preconditionFailure("a requeue is no change of a waiting envelope")
+    }
+  }
+
+  private mutating func set(_ change: Transition.Change, of entry: LineEntry, now: Now) {
+    actions.append(
+      .record(
+        Transition(
+          serial: entry.serial, lane: entry.lane, upstream: entry.upstream, change: change,
+          at: now.wall, epoch: epoch)))
+  }
+
+  /// An envelope that had ended waits again: it takes the place that its number gives it, but none
+  /// before a head that is under way.
+  mutating func requeued(_ entry: LineEntry, now: Now) {
+    guard lanes[entry.lane]?.place(of: entry.serial) == nil else { return }
+    let isOnlyOne = lanes[entry.lane] == nil
+    countIn(entry)
+    guard !isOnlyOne else {
+      lanes[entry.lane]?.window.append(entry)
+      windowEntries += 1
+      settleHead(of: entry.lane, now: now, isNews: true)
+      return
+    }
+    guard let head = lanes[entry.lane]?.head, let seen = lanes[entry.lane]?.seenThrough,
+      entry.serial < seen
+    else { return leaveRequeuedToSweep(entry) }
+    windowEntries += 1
+    if entry.serial < head.serial, lanes[entry.lane]?.isUnderWay == false {
+      lanes[entry.lane]?.window.prepend(entry)
+      blocked.remove(entry.lane)
+      upstreams[head.upstream]?.connectionBackoff.remove(entry.lane)
+      settleHead(of: entry.lane, now: now, isNews: true)
+    } else if let place = lanes[entry.lane]?.firstPlace(notBefore: entry.serial) {
+      lanes[entry.lane]?.window.insert(entry, at: place)
+    }
+    trimWindow(of: entry.lane)
+  }
+
+  /// What was requeued may have made a window longer than there is room for: its end is left to a
+  /// walk along the line.
+  private mutating func trimWindow(of number: LaneNumber) {
+    guard !hasRoom, let count = lanes[number]?.window.count, count > limits.laneWindowMin,
+      let last = lanes[number]?.window.popLast()
+    else { return }
+    windowEntries -= 1
+    lanes[number]?.seenThrough = last.serial - 1
+    if let sweep { lanes[number]?.fullInSweep = sweep.number }
+  }
+
+  private mutating func countIn(_ entry: LineEntry) {
+    let fresh = Lane(client: entry.client, before: entry.serial + 1)
+    lanes[entry.lane, default: fresh].waiting += 1
+    clientsWaiting[entry.client, default: 0] += 1
+    upstreams[entry.upstream]?.waiting += 1
+    waitingTotal += 1
+  }
+
+  /// It stands behind the window, or its lane is being filled: a walk along the line that begins
+  /// before it finds it.
+  private mutating func leaveRequeuedToSweep(_ entry: LineEntry) {
+    guard let seen = lanes[entry.lane]?.seenThrough else { return }
+    if entry.serial <= seen { lanes[entry.lane]?.seenThrough = entry.serial - 1 }
+    let last = lanes[entry.lane]?.lastSerial ?? 0
+    lanes[entry.lane]?.lastSerial = max(last, entry.serial)
+    if let sweep { lanes[entry.lane]?.fullInSweep = sweep.number }
+    beginSweepIfNeeded()
+  }
+}

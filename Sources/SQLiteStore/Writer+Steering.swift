@@ -1,0 +1,82 @@
+import RelayCore
+
+// What people do to envelopes: correct one that waits, put one that had ended back in line.
+extension Writer {
+  /// Puts the corrected request in place of the old one; the key, the fingerprint of what was posted
+  /// and the place in the line stay.
+  func apply(_ edit: EnvelopeEdit, into receipt: inout Receipt) throws(StoreError) {
+    let serial = edit.entry.serial
+    try forgetContent(of: serial, into: &receipt)
+    sql.editLine.bind(1, Int64(edit.entry.upstream.rawValue))
+    sql.editLine.bind(2, edit.entry.expiresAt.millisecondsSinceEpoch)
+    sql.editLine.bind(3, Int64(edit.entry.standing.rawValue))
+    sql.editLine.bind(4, edit.entry.onFailure.code)
+    sql.editLine.bind(5, edit.entry.dueAt?.millisecondsSinceEpoch)
+    sql.editLine.bind(6, serial)
+    try sql.editLine.run()
+    try writeContent(edit)
+  }
+
+  private func writeContent(_ edit: EnvelopeEdit) throws(StoreError) {
+    let content = edit.content
+    sql.editEnvelope.bind(1, Int64(edit.entry.upstream.rawValue))
+    sql.editEnvelope.bind(2, edit.tag)
+    sql.editEnvelope.bind(3, edit.entry.standing == .held ? 1 : 0)
+    sql.editEnvelope.bind(4, edit.notBefore?.millisecondsSinceEpoch)
+    sql.editEnvelope.bind(5, edit.entry.expiresAt.millisecondsSinceEpoch)
+    sql.editEnvelope.bind(6, edit.entry.onFailure.code)
+    sql.editEnvelope.bind(7, content.method)
+    sql.editEnvelope.bind(8, content.target)
+    sql.editEnvelope.bind(9, content.headers.bytes)
+    sql.editEnvelope.bind(11, edit.entry.serial)
+    switch content.body {
+    case .inline(let bytes): try sql.editEnvelope.runBorrowing(10, bytes)
+    case .file(let file):
+      sql.editEnvelope.bindNull(10)
+      try sql.editEnvelope.run()
+      try insertBodyFile(file, serial: edit.entry.serial)
+    }
+    state.ledger.contentBytes +=
+      content.body.byteCount + Int64(content.target.count + content.headers.bytes.count)
+  }
+
+  /// Takes the old content out of the counts, and lets go of its file.
+  private func forgetContent(of serial: Serial, into receipt: inout Receipt) throws(StoreError) {
+    sql.deleted.bind(1, serial)
+    guard try sql.deleted.step() else { throw .senseless("a place without its envelope") }
+    state.ledger.contentBytes -= sql.deleted.int(3)
+    sql.deleted.reset()
+    try deleteBodyFile(of: serial, into: &receipt.deletedFiles)
+  }
+
+  /// Puts an envelope that failed, expired or was cancelled back in line.
+  ///
+  /// One that was delivered, or that waits already, stays as it is.
+  func requeue(_ entry: LineEntry) throws(StoreError) {
+    sql.findEnd.bind(1, entry.serial)
+    guard try sql.findEnd.step() else { return }
+    let code = sql.findEnd.int(0)
+    let attempts = sql.findEnd.int(1)
+    sql.findEnd.reset()
+    guard try EnvelopeState(endCode: code) != .delivered else { return }
+    try run(sql.requeueAttempt, for: entry.serial)
+    sql.requeueLine.bind(1, entry.serial)
+    sql.requeueLine.bind(2, entry.acceptedAt.millisecondsSinceEpoch)
+    sql.requeueLine.bind(3, entry.expiresAt.millisecondsSinceEpoch)
+    sql.requeueLine.bind(4, attempts)
+    try sql.requeueLine.run()
+    sql.renewDeadline.bind(1, entry.expiresAt.millisecondsSinceEpoch)
+    sql.renewDeadline.bind(2, entry.serial)
+    try sql.renewDeadline.run()
+    try run(sql.deleteEnded, for: entry.serial)
+    try run(sql.deleteResponse, for: entry.serial)
+    state.ledger.add(-1, endCode: code)
+    state.ledger.add(1, standing: .queued)
+    state.endedLog.append(lane: entry.lane, endCode: code, isDeletion: true)
+  }
+
+  private func run(_ statement: borrowing Statement, for serial: Serial) throws(StoreError) {
+    statement.bind(1, serial)
+    try statement.run()
+  }
+}
