@@ -7,6 +7,8 @@ let strict: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
 ]
 
 /// A Swift target of this package, built under the `strict` settings.

@@ -74,8 +74,9 @@ extension Dispatcher {
     }
   }
 
-  /// How many envelopes wait in all.
-  package var waitingCount: Int { state.withLock { $0.scheduler.waitingCount } }
+  /// How many envelopes wait in all, as of the last event; asked at every request, so that it must
+  /// not wait for whoever decides just now.
+  package var waitingCount: Int { waitingCountNow.load(ordering: .relaxed) }
 
   /// How many envelopes of one client wait.
   package func waiting(of client: ClientNumber) -> Int {

@@ -30,6 +30,7 @@ package final class Dispatcher: Sendable {
   let changes = SettlementWaiters()
   let targets: Mutex<[UpstreamNumber: UpstreamTarget]> = Mutex([:])
   let deadlines = DeadlineAlarm()
+  let waitingCountNow = Atomic(0)
 
   /// How long to wait before a read that failed is tried again, in milliseconds.
   static let readRetryDelayMs: Int64 = 1000
@@ -104,6 +105,7 @@ package final class Dispatcher: Sendable {
   }
 
   private func takeWork(from state: inout State, now: Now) -> Work {
+    waitingCountNow.store(state.scheduler.waitingCount, ordering: .relaxed)
     var work = Work(forwarder: state.forwarder)
     for action in state.scheduler.takeActions() {
       switch action {
