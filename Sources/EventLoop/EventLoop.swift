@@ -126,9 +126,9 @@ extension EventLoop {
 
 // MARK: - Timers
 
+// Sound: the entry's one mutable field is read and written only under the loop's lock.
 /// A timer that has been set and can be cancelled.
 package struct ScheduledTimer: @unchecked Sendable {
-  // Sound because the entry's one mutable field is read and written only under the loop's lock.
   fileprivate let entry: TimerHeap.Entry
   fileprivate let loop: EventLoop
 

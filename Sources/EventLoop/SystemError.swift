@@ -33,6 +33,7 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     return String(decoding: buffer[..<end].lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
+  /// Operation, subject and reason in a line.
   package var description: String {
     subject.isEmpty ? "\(operation): \(reason)" : "\(operation) \(subject): \(reason)"
   }

@@ -3,9 +3,9 @@ import RelayCore
 import Synchronization
 
 /// One connection: carries out what ``ConnectionState`` decides, in one task.
+// Sound: one task at a time uses the mutable fields: the connection's own, which lends
+// them to its handler, through RequestBody and ResponseWriter, until the handler has returned.
 final class Connection: BodySource, @unchecked Sendable {
-  // Sound because one task at a time uses the mutable fields: the connection's own, which lends
-  // them to its handler, through RequestBody and ResponseWriter, until the handler has returned.
   private var state: ConnectionState
   private var head: [UInt8] = []
 

@@ -1,4 +1,4 @@
-/// Lanes that wait for a slot of one upstream: clients take turns, and within a client its lanes do.
+/// Lanes that wait for a slot of one upstream: clients take turns, and so do a client's lanes.
 ///
 /// So a client with a thousand lanes gets no more turns than one with a single lane, and the length
 /// of a lane does not matter at all.

@@ -3,7 +3,7 @@ import Glibc
 import RelayCore
 
 /// A large body on its way into a file; all of it happens on the thread of ``BodyFiles``.
-// @unchecked Sendable: `file`, `byteCount` and `isFinished` are only touched by jobs of that one
+// Sound: `file`, `byteCount` and `isFinished` are only touched by jobs of that one
 // thread, which runs them one after the other.
 final class BodyFileWriter: BodyWriter, @unchecked Sendable {
   private let files: BodyFiles

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Carries a value that is not `Sendable` to the one thread that uses it from then on.
-// @unchecked Sendable: the maker lets go of the value when it puts it in here, and `take()` gives
+// Sound: the maker lets go of the value when it puts it in here, and `take()` gives
 // it out once; so at every moment one thread has it.
 final class Handover<Value: ~Copyable>: @unchecked Sendable {
   private var value: Value?

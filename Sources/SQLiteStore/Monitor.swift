@@ -4,7 +4,7 @@ import RelayCore
 /// A value that threads share and wait for: a mutex and a condition variable.
 ///
 /// `Synchronization.Mutex` has no condition to wait for, and a waiting thread must cost nothing.
-// @unchecked Sendable: `state` is only touched between lock and unlock of `mutex`, and both
+// Sound: `state` is only touched between lock and unlock of `mutex`, and both
 // pthread objects stay at one address from init to deinit, as POSIX asks.
 final class Monitor<State: Sendable>: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)

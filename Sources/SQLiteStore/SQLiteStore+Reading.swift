@@ -2,10 +2,12 @@ import RelayCore
 import Synchronization
 
 extension SQLiteStore {
+  /// What ``EnvelopeStore`` says of `upstreamNames`.
   package func upstreamNames() async throws(StoreError) -> [UpstreamNumber: String] {
     try await read { reader throws(StoreError) in try reader.upstreamNames() }
   }
 
+  /// What ``EnvelopeStore`` says of `line`.
   package func line(
     after serial: Serial, countMax: Int
   ) async throws(StoreError) -> LinePage {
@@ -14,44 +16,53 @@ extension SQLiteStore {
     }
   }
 
+  /// What ``EnvelopeStore`` says of `load`.
   package func load(_ serials: [Serial]) async throws(StoreError) -> [DeliverableEnvelope] {
     try await read(on: lineReads) { reader throws(StoreError) in try reader.load(serials) }
   }
 
+  /// What ``EnvelopeStore`` says of `envelope`.
   package func envelope(_ id: EnvelopeID) async throws(StoreError) -> EnvelopeRecord? {
     try await read { reader throws(StoreError) in try reader.envelope(id) }
   }
 
+  /// What ``EnvelopeStore`` says of `envelope`.
   package func envelope(
     client: String, key: String
   ) async throws(StoreError) -> EnvelopeID? {
     try await read { reader throws(StoreError) in try reader.envelope(client: client, key: key) }
   }
 
+  /// What ``EnvelopeStore`` says of `ids`.
   package func ids(of serials: [Serial]) async throws(StoreError) -> [Serial: EnvelopeID] {
     try await read { reader throws(StoreError) in try reader.ids(of: serials) }
   }
 
+  /// What ``EnvelopeStore`` says of `response`.
   package func response(_ id: EnvelopeID) async throws(StoreError) -> UpstreamResponse? {
     try await read { reader throws(StoreError) in try reader.response(id) }
   }
 
+  /// What ``EnvelopeStore`` says of `client`.
   package func client(_ name: String) async throws(StoreError) -> ClientRecord? {
     try await read { reader throws(StoreError) in try reader.client(name) }
   }
 
+  /// What ``EnvelopeStore`` says of `clientNames`.
   package func clientNames(
     _ numbers: [ClientNumber]
   ) async throws(StoreError) -> [ClientNumber: String] {
     try await read { reader throws(StoreError) in try reader.clientNames(numbers) }
   }
 
+  /// What ``EnvelopeStore`` says of `laneNames`.
   package func laneNames(
     _ numbers: [LaneNumber]
   ) async throws(StoreError) -> [LaneNumber: LaneName] {
     try await read { reader throws(StoreError) in try reader.laneNames(numbers) }
   }
 
+  /// What ``EnvelopeStore`` says of `statistics`.
   package func statistics() -> StoreStatistics {
     let (ledger, trouble) = shared.figures.withLock { ($0.ledger, $0.trouble) }
     let fileBytes =
@@ -62,6 +73,7 @@ extension SQLiteStore {
       trouble: trouble)
   }
 
+  /// What ``EnvelopeStore`` says of `expiredEntries`.
   package func expiredEntries(
     at now: WallTime, countMax: Int
   ) async throws(StoreError) -> ExpiryPage {

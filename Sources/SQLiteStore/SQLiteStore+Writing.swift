@@ -3,6 +3,7 @@ import RelayCore
 import Synchronization
 
 extension SQLiteStore {
+  /// What ``EnvelopeStore`` says of `start`.
   package func start(observer: any StoreObserver) {
     shared.observer.withLock { current in
       precondition(current == nil, "a store is started once")
@@ -10,6 +11,7 @@ extension SQLiteStore {
     }
   }
 
+  /// What ``EnvelopeStore`` says of `register`.
   package func register(
     upstreams names: [String]
   ) async throws(StoreError) -> [String: UpstreamNumber] {
@@ -20,6 +22,7 @@ extension SQLiteStore {
     }
   }
 
+  /// What ``EnvelopeStore`` says of `append`.
   package func append(
     _ drafts: [EnvelopeDraft], isAtomic: Bool
   ) async throws(StoreError) -> [AppendResult] {
@@ -32,6 +35,7 @@ extension SQLiteStore {
     return try result.get()
   }
 
+  /// What ``EnvelopeStore`` says of `record`.
   package func record(_ transitions: [Transition]) {
     // After close() the store's state stands; these envelopes still wait, and are sent again.
     shared.inbox.update { inbox in
@@ -39,6 +43,7 @@ extension SQLiteStore {
     }
   }
 
+  /// What ``EnvelopeStore`` says of `deleteEnded`.
   package func deleteEnded(
     _ retention: RetentionCutoffs, countMax: Int
   ) async throws(StoreError) -> RetentionPage {
@@ -52,14 +57,17 @@ extension SQLiteStore {
     return step.page
   }
 
+  /// What ``EnvelopeStore`` says of `beginBody`.
   package func beginBody() async throws(StoreError) -> any BodyWriter {
     try await BodyFileWriter.begin(in: shared.bodies)
   }
 
+  /// What ``EnvelopeStore`` says of `leases`.
   package func leases() -> [ShardLease] {
     (0..<Shard.count).map { ShardLease(shard: $0, epoch: Writer.epoch) }
   }
 
+  /// What ``EnvelopeStore`` says of `close`.
   package func close() async {
     await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
       shared.inbox.update { $0.isClosing = true }

@@ -2,8 +2,9 @@ import RelayCore
 
 // What people do to envelopes: correct one that waits, put one that had ended back in line.
 extension Writer {
-  /// Puts the corrected request in place of the old one; the key, the fingerprint of what was posted
-  /// and the place in the line stay.
+  /// Puts the corrected request in place of the old one.
+  ///
+  /// The key, the fingerprint of what was posted and the place in the line stay.
   func apply(_ edit: EnvelopeEdit, into receipt: inout Receipt) throws(StoreError) {
     let serial = edit.entry.serial
     try forgetContent(of: serial, into: &receipt)

@@ -56,8 +56,8 @@ struct TestServer {
 }
 
 /// A bare connection: what goes out and comes in is up to the test.
+// Sound: each client is used by one test's one task.
 final class TestClient: @unchecked Sendable {
-  // Sound because each client is used by one test's one task.
   private var buffer: [UInt8] = []
   let socket: Socket
 
