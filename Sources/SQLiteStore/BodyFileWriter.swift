@@ -46,6 +46,10 @@ final class BodyFileWriter: BodyWriter, @unchecked Sendable {
 
   private func write(_ bytes: [UInt8]) throws(StoreError) {
     guard let number = file?.number else { throw cutOff("write") }
+    guard files.room.bytesLeft >= bytes.count else {
+      remove()
+      throw files.room.lackOfRoom(operation: "write a body to")
+    }
     var written = 0
     while written < bytes.count {
       let count = bytes[written...].withUnsafeBytes {

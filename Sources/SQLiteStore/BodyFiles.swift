@@ -8,9 +8,14 @@ final class BodyFiles: Sendable {
   let jobs = WorkQueue<@Sendable () -> Void>()
   /// Where the files are.
   let folder: String
+  /// How far bodies may fill the disk.
+  let room: DiskRoom
 
   /// Keeps bodies in `folder`, which is there already.
-  init(folder: String) { self.folder = folder }
+  init(folder: String, room: DiskRoom) {
+    self.folder = folder
+    self.room = room
+  }
 
   /// The name under which the database knows a file.
   static func name(of file: StoredBodyFile) -> String {

@@ -6,6 +6,10 @@ struct Recovery {
   private(set) var pauseMs: Int64 = 0
   /// Not before this time.
   private(set) var retryAt: MonotonicTime?
+  /// When to look whether the trouble is over, if nobody writes until then; nil if there is none.
+  private(set) var lookAt: MonotonicTime?
+  /// What keeps new envelopes out, though others can be written.
+  private(set) var lackOfRoom: StoreError?
   private var failure: String?
   private var refusedCount = 0
   private var refusedEpoch: Int64 = 0
@@ -26,8 +30,27 @@ struct Recovery {
     failure = error.description
   }
 
+  /// Whether the last transaction failed.
+  var hasFailed: Bool { failure != nil }
+
+  /// Whether it is time to look whether the trouble is over.
+  func isLookDue(at now: MonotonicTime) -> Bool {
+    guard let lookAt else { return false }
+    return now >= lookAt
+  }
+
   /// A transaction without transitions failed.
-  mutating func noteFailed(_ error: StoreError) { failure = error.description }
+  mutating func noteFailed(_ error: StoreError, at now: MonotonicTime) {
+    failure = error.description
+    lookAt = now.adding(milliseconds: StoreTuning.lookPauseMs)
+  }
+
+  /// Somebody looked whether there is room for new envelopes.
+  mutating func noteRoom(lack: StoreError?, at now: MonotonicTime) {
+    lackOfRoom = lack
+    let isFine = lack == nil && failure == nil
+    lookAt = isFine ? nil : now.adding(milliseconds: StoreTuning.lookPauseMs)
+  }
 
   /// A transaction succeeded.
   mutating func noteCommitted(withTransitions: Bool) {
@@ -35,7 +58,10 @@ struct Recovery {
       retryAt = nil
       pauseMs = 0
     }
-    if retryAt == nil { failure = nil }
+    if retryAt == nil {
+      failure = nil
+      if lackOfRoom == nil { lookAt = nil }
+    }
   }
 
   /// An outcome came under another epoch than the store's own.
@@ -50,6 +76,7 @@ struct Recovery {
   /// that it does not hold.
   var trouble: String? {
     if let failure { return failure }
+    if let lackOfRoom { return lackOfRoom.description }
     guard refusedCount > 0 else { return nil }
     return "\(refusedCount) outcomes were refused: they came under lease epoch \(refusedEpoch), "
       + "and this store's is \(Writer.epoch)"

@@ -13,12 +13,17 @@ package final class SQLiteStore: EnvelopeStore {
     package var clock: @Sendable () -> WallTime
     /// The size of a page, for a store that is made anew: a power of two from 512 to 65,536.
     package var pageBytes: Int
+    /// The most bytes that the store may take on disk, its log and free pages left out; past it,
+    /// appends fail as on a full disk. Nil for as many as the disk has.
+    package var storeBytesMax: Int64?
 
     /// The real clock and the page size that measured best.
     package init(
-      clock: @escaping @Sendable () -> WallTime = { WallClock.now() }, pageBytes: Int? = nil
+      clock: @escaping @Sendable () -> WallTime = { WallClock.now() }, pageBytes: Int? = nil,
+      storeBytesMax: Int64? = nil
     ) {
       self.clock = clock
+      self.storeBytesMax = storeBytesMax
       self.pageBytes = pageBytes ?? StoreTuning.pageBytes
     }
   }
@@ -55,9 +60,10 @@ package final class SQLiteStore: EnvelopeStore {
   ) throws(StoreError) -> SQLiteStore {
     let data = try DataFolder.claim(folder)
     try DatabaseFile.prepare(path: data.database, pageBytes: options.pageBytes)
-    let bodies = BodyFiles(folder: data.bodies)
+    let room = DiskRoom(folder: folder, storeBytesMax: options.storeBytesMax)
+    let bodies = BodyFiles(folder: data.bodies, room: room)
     try bodies.sweep(database: data.database)
-    let shared = StoreShared(bodies: bodies)
+    let shared = StoreShared(bodies: bodies, room: room)
     let store = SQLiteStore(shared: shared, database: data.database)
     let writer = try Writer(database: data.database, shared: shared, clock: options.clock)
     try DataFolder.sync(folder: folder)

@@ -23,5 +23,11 @@ final class StoreShared: Sendable {
   /// The bodies that are too large for the database.
   let bodies: BodyFiles
 
-  init(bodies: BodyFiles) { self.bodies = bodies }
+  /// How far new envelopes may fill the disk.
+  let room: DiskRoom
+
+  init(bodies: BodyFiles, room: DiskRoom) {
+    self.bodies = bodies
+    self.room = room
+  }
 }

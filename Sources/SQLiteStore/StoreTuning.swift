@@ -35,6 +35,17 @@ enum StoreTuning {
   /// The longest pause after writes that failed.
   static let retryPauseMsMax: Int64 = 5000
 
+  /// How often to look whether trouble is over while nobody writes.
+  static let lookPauseMs: Int64 = 1000
+
+  /// New envelopes leave this much of the disk to the outcomes of those that were accepted.
+  static let diskBytesReservedMax: Int64 = 64 << 20
+  /// They leave no more than one part in so many of a small disk.
+  static let diskShareReserved: Int64 = 8
+  /// While there is trouble a transaction takes at most this many transitions: a small one may
+  /// find room where a large one does not.
+  static let transitionsPerTransactionInTroubleMax = 16
+
   /// How many free pages are kept for new envelopes before any are given back to the disk.
   static let freePagesKept: Int64 = 2048
   /// How many pages one step of retention gives back at the most.

@@ -11,6 +11,7 @@ extension Writer {
       tendLog(isCheckpointDue: inbox.isCheckpointDue)
       while hasWork(isClosing: inbox.isClosing) { runTransaction(isClosing: inbox.isClosing) }
       if inbox.isClosing { return }
+      lookAgain()
       // A slice keeps what was dropped from it for as long as it lives.
       if transitions.isEmpty { transitions = [] }
       requests = []
@@ -25,7 +26,7 @@ extension Writer {
 
   /// Waits for work, or for the time to try again.
   private func takeInbox() -> WriterInbox? {
-    let deadline = transitions.isEmpty ? nil : recovery.retryAt
+    let deadline = transitions.isEmpty ? recovery.lookAt : recovery.retryAt
     let taken: WriterInbox? = shared.inbox.wait(until: deadline) { inbox in
       guard !inbox.isEmpty || inbox.isClosing else { return nil }
       defer { inbox = WriterInbox(isClosing: inbox.isClosing) }
@@ -39,10 +40,16 @@ extension Writer {
   /// After trouble transitions go first and alone: they take little room, and an append that does
   /// not fit must not keep them out.
   private func runTransaction(isClosing: Bool) {
+    refuseAppendsWithoutRoom()
     let isPausing = recovery.isPausing(at: MonotonicClock.now()) && !isClosing
-    let changes = isPausing ? [] : transitions.prefix(StoreTuning.transitionsPerTransactionMax)
+    let countMax =
+      recovery.isTroubled
+      ? StoreTuning.transitionsPerTransactionInTroubleMax
+      : StoreTuning.transitionsPerTransactionMax
+    let changes = isPausing ? [] : transitions.prefix(countMax)
     let isAlone = recovery.isTroubled && !changes.isEmpty
     let work = isAlone ? [] : nextRequests()
+    guard !changes.isEmpty || !work.isEmpty else { return tendLog(isCheckpointDue: false) }
     do throws(StoreError) {
       let receipt = try attempt(changes, work)
       requests = requests.dropFirst(work.count)
@@ -52,7 +59,7 @@ extension Writer {
     } catch {
       requests = requests.dropFirst(work.count)
       if changes.isEmpty {
-        recovery.noteFailed(error)
+        recovery.noteFailed(error, at: MonotonicClock.now())
       } else {
         recovery.noteTransitionsFailed(error, at: MonotonicClock.now())
         // Who closes does not wait for room: these envelopes still wait, and are sent again.

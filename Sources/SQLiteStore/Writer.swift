@@ -44,6 +44,8 @@ final class Writer {
   /// Other work that is yet to be done, oldest first.
   var requests: ArraySlice<WriteRequest> = []
   var recovery = Recovery()
+  /// The size of a page of the database.
+  let pageBytes: Int64
   /// How many pages the log holds, told by SQLite at each commit.
   private let logPages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
 
@@ -55,6 +57,7 @@ final class Writer {
     connection = try Connection(path: database, access: .readWrite)
     try DatabaseFile.configure(connection, cacheKiB: StoreTuning.writerCacheKiB)
     sql = try WriterStatements(on: connection)
+    pageBytes = try connection.number("PRAGMA page_size")
     self.shared = shared
     self.clock = clock
     state.ledger = try Ledger(reading: connection)
@@ -149,6 +152,9 @@ final class Writer {
     if state.ledger != committed.ledger { try state.ledger.write(to: sql.updateLedger) }
   }
 
+  /// How many bytes the log holds.
+  var logBytes: Int64 { Int64(logPages.pointee) * pageBytes }
+
   /// Shows the counts to everybody.
   func publish() {
     let ledger = state.ledger
@@ -170,7 +176,9 @@ final class Writer {
       shared.isCheckpointing.store(false, ordering: .releasing)
       return
     }
-    guard logPages.pointee > StoreTuning.checkpointPages,
+    // Where there is no room, what the log holds takes some that its end could give back.
+    let pagesMax = recovery.lackOfRoom == nil ? StoreTuning.checkpointPages : 0
+    guard logPages.pointee > pagesMax,
       !shared.isCheckpointing.exchange(true, ordering: .acquiringAndReleasing)
     else { return }
     logPages.pointee = 0

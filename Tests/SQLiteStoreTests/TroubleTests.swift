@@ -72,6 +72,54 @@ struct TroubleTests {
     }
   }
 
+  @Test("at the store's limit appends fail, outcomes are stored, and what is forgotten makes room")
+  func limitOfTheStore() async throws {
+    let small = StoreFactory(testDescription: "SQLite, 1 MiB") { folder, clock in
+      try SQLiteStore.open(
+        folder: folder, options: .init(clock: { clock.now }, storeBytesMax: 1 << 20))
+    }
+    try await Bench.with(small) { bench in
+      let big = bench.draft(body: .inline([UInt8](repeating: 1, count: 100_000)))
+      var acceptedCount = 0
+      let error = try await #require(throws: StoreError.self) {
+        while true {
+          _ = try await bench.store.append([big], isAtomic: false)
+          acceptedCount += 1
+        }
+      }
+      #expect(error.kind == .diskFull)
+      #expect(acceptedCount > 1)
+      #expect(bench.store.statistics().trouble?.contains("storeBytesMax") == true)
+      let page = try await bench.store.line(after: 0, countMax: 100)
+      bench.store.record(
+        page.entries.map { entry in
+          Transition(
+            serial: entry.serial, lane: entry.lane, upstream: entry.upstream,
+            change: .end(.delivered, reason: ""), at: bench.clock.now,
+            response: UpstreamResponse(status: 200, headers: HeaderBlock(), body: []), epoch: 1)
+        })
+      await bench.observer.waitUntilRecorded(acceptedCount)
+      let later = bench.clock.now.adding(milliseconds: 1)
+      let deleted = try await bench.store.deleteEnded(
+        RetentionCutoffs(delivered: later, failed: later), countMax: 100)
+      #expect(deleted.deletedCount == acceptedCount)
+      _ = try await bench.store.append([big], isAtomic: false)
+      #expect(bench.store.statistics().trouble == nil)
+    }
+  }
+
+  @Test("trouble is over as soon as there is room, though nobody writes")
+  func troubleEndsByItself() async throws {
+    try await Bench.with { bench in
+      _ = try await fill(bench)
+      #expect(bench.store.statistics().trouble != nil)
+      try await sqlite(bench).limitPages(to: nil)
+      while bench.store.statistics().trouble != nil {
+        try await Task.sleep(for: .milliseconds(5))
+      }
+    }
+  }
+
   @Test("closing does not wait for room")
   func closeOnFullDisk() async throws {
     try await Bench.with { bench in

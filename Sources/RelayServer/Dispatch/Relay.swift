@@ -112,7 +112,9 @@ package final class Relay: Sendable {
     _ configuration: Configuration
   ) throws(RelayStartError) -> SQLiteStore {
     do throws(StoreError) {
-      return try SQLiteStore.open(folder: configuration.data)
+      let bytesMax = configuration.limits.storeBytesMax.map(Int64.init)
+      return try SQLiteStore.open(
+        folder: configuration.data, options: SQLiteStore.Options(storeBytesMax: bytesMax))
     } catch {
       throw RelayStartError(description: error.description)
     }

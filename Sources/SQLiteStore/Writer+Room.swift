@@ -1,0 +1,66 @@
+import EventLoop
+import RelayCore
+
+extension Writer {
+  /// Turns away the appends that wait if there is no room for them.
+  func refuseAppendsWithoutRoom() {
+    guard requests.contains(where: \.isAppend) else { return }
+    noteRoom()
+    guard let error = recovery.lackOfRoom else { return }
+    let appends = requests.filter(\.isAppend)
+    requests.removeAll(where: \.isAppend)
+    publish()
+    for append in appends { append.fail(error) }
+  }
+
+  /// Looks whether the trouble is over though nobody writes.
+  ///
+  /// Whoever heeds `/readyz` sends nothing until it says that the relay is ready.
+  func lookAgain() {
+    let now = MonotonicClock.now()
+    guard recovery.isLookDue(at: now) else { return }
+    noteRoom()
+    if recovery.hasFailed, transitions.isEmpty {
+      do throws(StoreError) {
+        try begin()
+        try state.ledger.write(to: sql.updateLedger)
+        try commit()
+        recovery.noteCommitted(withTransitions: false)
+      } catch {
+        rollBack()
+        recovery.noteFailed(error, at: now)
+      }
+    }
+    publish()
+  }
+
+  private func noteRoom() {
+    recovery.noteRoom(lack: lackOfRoom(), at: MonotonicClock.now())
+  }
+
+  private func lackOfRoom() -> StoreError? {
+    let room = shared.room
+    // What the log holds may have to go into the database file as well, which then grows.
+    let left = room.bytesLeft - logBytes
+    do throws(StoreError) {
+      if left <= 0, try left + freeBytes() <= 0 { return room.lackOfRoom(operation: "add to") }
+      guard let bytesMax = room.storeBytesMax else { return nil }
+      let used = try connection.number("PRAGMA page_count") * pageBytes - freeBytes()
+      return used + state.ledger.fileBytes < bytesMax ? nil : room.limitReached()
+    } catch {
+      // The transaction that follows meets the same trouble, and tells it.
+      return nil
+    }
+  }
+
+  /// Bytes in the database file that the next envelopes can take.
+  private func freeBytes() throws(StoreError) -> Int64 {
+    try connection.number("PRAGMA freelist_count") * pageBytes
+  }
+}
+
+extension WriteRequest {
+  fileprivate var isAppend: Bool {
+    if case .append = self { true } else { false }
+  }
+}
