@@ -6,6 +6,7 @@ struct EndpointContext: Sendable {
   let relay: Relay
   let rules: AcceptanceRules
   let clientNumbers = ClientNumbers()
+  private let troubleLog = TroubleLog()
 
   init(_ relay: Relay) {
     self.relay = relay
@@ -17,7 +18,7 @@ struct EndpointContext: Sendable {
 
   /// What the sender is told of trouble in the store; the log is told the rest.
   func problem(_ error: StoreError) -> Problem {
-    if error.kind != .closed {
+    if error.kind != .closed, troubleLog.isDue(error.kind, at: relay.now().monotonic) {
       relay.log.error("store trouble", ("error", .text(error.description)))
     }
     return Problem(error)
