@@ -13,7 +13,8 @@ struct RelayRequest {
       let preferences = Preferences(request.head.values(of: "Prefer"))
       guard let wait = preferences.waitSeconds else { return Self.accepted(acceptance) }
       var response = await outcome(
-        of: acceptance, withinSeconds: min(wait, context.limits.waitSecondsMax))
+        of: acceptance, withinSeconds: min(wait, context.limits.waitSecondsMax),
+        isHead: request.head.method == .head)
       response.headers.add("Preference-Applied", "wait")
       return response
     } catch {
@@ -47,7 +48,7 @@ struct RelayRequest {
 
   /// The upstream's answer, if it comes in time; else how the envelope stands.
   private func outcome(
-    of acceptance: Acceptance, withinSeconds seconds: Int
+    of acceptance: Acceptance, withinSeconds seconds: Int, isHead: Bool
   ) async -> HTTPResponse {
     if seconds > 0 {
       _ = await context.relay.dispatcher.settled(
@@ -61,7 +62,7 @@ struct RelayRequest {
       let answer = try? await context.store.response(acceptance.id)
     {
       return UpstreamAnswer.response(
-        answer, status: answer.status, id: acceptance.id, state: record.state)
+        answer, status: answer.status, id: acceptance.id, state: record.state, isToHead: isHead)
     }
     let placement = context.relay.dispatcher.placement(of: record.id.serial, in: record.lane)
     var acceptance = acceptance

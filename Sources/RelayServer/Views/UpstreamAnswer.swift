@@ -8,10 +8,14 @@ package enum UpstreamAnswer {
   /// - Parameters:
   ///   - status: The status of the answer to the device: the upstream's, or 200 where only its
   ///     content was asked for.
+  ///   - isToHead: Whether the device asked by HEAD. Then nobody knows how long the content would
+  ///     be, and no `Content-Length` may claim that it is empty (RFC 9110 section 8.6).
   package static func response(
-    _ answer: UpstreamResponse, status: Int, id: EnvelopeID, state: EnvelopeState
+    _ answer: UpstreamResponse, status: Int, id: EnvelopeID, state: EnvelopeState,
+    isToHead: Bool = false
   ) -> HTTPResponse {
-    var response = HTTPResponse(status: status, body: .bytes(answer.body))
+    var response = HTTPResponse(
+      status: status, body: isToHead ? .stream({ _ in }) : .bytes(answer.body))
     let listed = connectionNames(in: answer.headers)
     for field in answer.headers {
       guard passes(field.name), !listed.contains(where: { FieldName.equal($0, field.name) }) else {
