@@ -7,14 +7,14 @@ import RelayCore
 extension LimitsConfiguration {
   /// The HTTP server's limits.
   ///
-  /// A request's body may be as large as the largest thing that any route takes; each route holds
-  /// its own limit.
+  /// The server has no limit for bodies: each route has its own, reads no further, and names it
+  /// when it refuses.
   var http: HTTPLimits {
     var limits = HTTPLimits()
     limits.requestLineBytesMax = requestLineBytesMax
     limits.fieldCountMax = headerCountMax
     limits.fieldBytesMax = headerBytesMax
-    limits.bodyBytesMax = Int64(max(bodyBytesMax, batchBytesMax))
+    limits.bodyBytesMax = .max
     limits.connectionsMax = connectionsMax
     limits.idleTimeoutMs = Int64(idleTimeoutMs)
     limits.headTimeoutMs = Int64(headTimeoutMs)

@@ -1,19 +1,33 @@
 import Synchronization
 
 /// How many bytes of requests may be in memory at once.
+///
+/// Large requests may not use the last quarter of it: a few that come in slowly shut out each
+/// other, and not the many small ones.
 package final class MemoryBudget: Sendable {
+  /// A request that holds no more than this is a small one.
+  package static let smallRequestBytesMax = 64 * 1024
+
   private let available: Atomic<Int>
+  /// What large requests have to leave.
+  private let bytesForSmallRequests: Int
 
   /// A budget of so many bytes.
-  package init(bytesMax: Int) { available = Atomic(bytesMax) }
+  package init(bytesMax: Int) {
+    available = Atomic(bytesMax)
+    bytesForSmallRequests = bytesMax / 4
+  }
 
   /// Takes bytes out of the budget.
   ///
+  /// - Parameters:
+  ///   - held: How many the same request has taken before.
   /// - Returns: false, with nothing taken, if there is not so much left: the sender is told that
   ///   the relay is overloaded.
-  package func reserve(_ bytes: Int) -> Bool {
+  package func reserve(_ bytes: Int, besides held: Int = 0) -> Bool {
+    let spared = held + bytes > Self.smallRequestBytesMax ? bytesForSmallRequests : 0
     let left = available.subtract(bytes, ordering: .relaxed).newValue
-    guard left < 0 else { return true }
+    guard left < spared else { return true }
     available.add(bytes, ordering: .relaxed)
     return false
   }

@@ -16,7 +16,7 @@ struct MemoryReservation: ~Copyable {
   ///
   /// - Throws: `overloaded` if there are not so many left.
   mutating func take(_ count: Int) throws(Problem) {
-    guard budget.reserve(count) else {
+    guard budget.reserve(count, besides: bytes) else {
       throw .overloaded("The relay holds as many bytes of requests in memory as it may.")
     }
     bytes += count

@@ -31,19 +31,12 @@ struct PostBody {
   private func collect(
     _ body: RequestBody, _ bytesMax: Int, _ memory: inout MemoryReservation
   ) async throws(Problem) -> [UInt8] {
-    if let length = body.knownLength {
-      try memory.take(Int(length) * Self.bytesPerByte)
-      do throws(RequestBodyError) {
-        return try await body.collect(upTo: bytesMax)
-      } catch {
-        throw Problem(error, bytesMax: bytesMax)
-      }
-    }
     var bytes: [UInt8] = []
+    // Counted as they come: what a sender merely announces must not take others' room.
     while let piece = try await next(of: body) {
       guard piece.count <= bytesMax - bytes.count else { throw .batchTooLarge(bytesMax: bytesMax) }
       try memory.take(piece.count * Self.bytesPerByte)
-      bytes.append(contentsOf: piece)
+      if bytes.isEmpty { bytes = piece } else { bytes.append(contentsOf: piece) }
     }
     return bytes
   }

@@ -30,11 +30,11 @@ struct RelayedBody: ~Copyable {
       if length > context.limits.spoolThresholdBytes {
         return try await spool([], body)
       }
-      try memory.take(Int(length))
     }
     var bytes: [UInt8] = []
     while let piece = try await next(of: body) {
-      if body.knownLength == nil { try memory.take(piece.count) }
+      // Counted as they come: what a sender merely announces must not take others' room.
+      try memory.take(piece.count)
       if bytes.isEmpty { bytes = piece } else { bytes.append(contentsOf: piece) }
       if bytes.count > context.limits.spoolThresholdBytes {
         return try await spool(bytes, body)
