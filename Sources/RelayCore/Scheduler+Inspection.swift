@@ -52,8 +52,15 @@ extension Scheduler {
   /// All upstreams that are not configured and that something waits for.
   package func unconfiguredViews() -> [UpstreamNumber: UnconfiguredView] {
     var views: [UpstreamNumber: UnconfiguredView] = [:]
-    for lane in lanes.values where lane.phase == .unconfigured {
-      guard let head = lane.head else { continue }
+    // Not by the lane's phase: it may also be held, or wait for its time. Most lanes go where the
+    // one before went, which saves a look-up.
+    var lastConfigured: UpstreamNumber?
+    for lane in lanes.values {
+      guard let head = lane.head, head.upstream != lastConfigured else { continue }
+      guard upstreams[head.upstream] == nil else {
+        lastConfigured = head.upstream
+        continue
+      }
       let known = views[head.upstream]
       views[head.upstream] = UnconfiguredView(
         waiting: (known?.waiting ?? 0) + lane.waiting,

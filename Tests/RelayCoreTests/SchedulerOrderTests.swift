@@ -81,6 +81,18 @@ struct SchedulerOrderTests {
     #expect(relay.phase(of: 1) == .unconfigured)
   }
 
+  @Test("what waits for an upstream that is not configured is shown before its time as well")
+  func unconfiguredBeforeItsTime() {
+    var relay = ManualRelay()
+    let absent = UpstreamNumber(rawValue: 9)
+    relay.accept(relay.makeEntry(lane: 1, upstream: absent))
+    relay.accept(relay.makeEntry(lane: 2, upstream: absent, dueInMs: 5000))
+    relay.accept(lane: 3)
+    let views = relay.scheduler.unconfiguredViews()
+    #expect(views.count == 1)
+    #expect(views[absent]?.waiting == 2)
+  }
+
   @Test("ten thousand envelopes go in order through windows of forty", arguments: [1, 7, 100])
   func tinyWindows(lanes: Int64) {
     var relay = ManualRelay(limits: .init(windowEntriesMax: 40, laneWindowMin: 2))
