@@ -13,8 +13,9 @@ package final class SQLiteStore: EnvelopeStore {
     package var clock: @Sendable () -> WallTime
     /// The size of a page, for a store that is made anew: a power of two from 512 to 65,536.
     package var pageBytes: Int
-    /// The most bytes that the store may take on disk, its log and free pages left out; past it,
-    /// appends fail as on a full disk. Nil for as many as the disk has.
+    /// The most bytes that the store may take on disk; nil for as many as the disk has.
+    ///
+    /// Its log and free pages are left out. Past it, appends fail as on a full disk.
     package var storeBytesMax: Int64?
 
     /// The real clock and the page size that measured best.
