@@ -5,10 +5,15 @@ import Synchronization
 /// Sees to envelopes past their deadline, and deletes what has been kept long enough: in small
 /// steps, so that nobody feels it, and only when there is something to do.
 final class Janitor: Sendable {
-  /// How many entries are looked at in a step.
+  /// How many entries are looked at in a step of the search for passed deadlines.
   static let stepCountMax = 2000
+  /// How many ended envelopes are looked at in a step of retention: no post is stored while the
+  /// writer deletes them.
+  static let retentionStepCountMax = 250
   /// The pause between two steps of a round, in milliseconds.
   static let stepPauseMs: Int64 = 20
+  /// The same for retention.
+  static let retentionStepPauseMs: Int64 = 5
   /// The least time between two rounds, in milliseconds.
   static let roundPauseMs: Int64 = 200
   /// How often retention begins a round, in milliseconds.
@@ -118,8 +123,8 @@ final class Janitor: Sendable {
     }
   }
 
-  private func pause() async {
-    await loop.sleep(until: clock().monotonic.adding(milliseconds: Self.stepPauseMs))
+  private func pause(_ milliseconds: Int64 = stepPauseMs) async {
+    await loop.sleep(until: clock().monotonic.adding(milliseconds: milliseconds))
   }
 
   // MARK: - Retention
@@ -144,10 +149,11 @@ final class Janitor: Sendable {
     var deletedCount = 0
     do throws(StoreError) {
       while !isStopped {
-        let page = try await store.deleteEnded(cutoffs, countMax: Self.stepCountMax)
+        let page = try await store.deleteEnded(
+          cutoffs, countMax: Self.retentionStepCountMax)
         deletedCount += page.deletedCount
         if page.isRoundDone { break }
-        await pause()
+        await pause(Self.retentionStepPauseMs)
       }
     } catch  where error.kind == .closed {
       return
