@@ -12,6 +12,15 @@ from schemathesis.openapi.checks import (
 )
 
 NDJSON = "application/x-ndjson"
+WRONG_STATE = {
+    "behind",
+    "blocked",
+    "not-blocked",
+    "delivering",
+    "already-ended",
+    "already-delivered",
+    "not-ended",
+}
 
 
 @schemathesis.hook
@@ -47,6 +56,7 @@ def ndjson(context, value):
 
 
 @schemathesis.serializer("application/json")
+@schemathesis.serializer("application/merge-patch+json")
 def packed_json(context, value):
     """JSON, packed where the case says so."""
     return packed(context, value if isinstance(value, bytes) else text(value).encode())
@@ -82,12 +92,18 @@ def filter_failure(context, failure, case, response):
         return not any(item.get("result") == "rejected" for item in results)
     if isinstance(failure, RejectedPositiveData):
         # Another request of the same run has used the key, or a later number; or the upstream's
-        # name is a right one, and not configured here.
+        # name is a right one, and not configured here; or the envelope stands in a way in which this
+        # cannot be done to it.
         # An answer to HEAD has no body to tell it by.
         if case.method.upper() == "HEAD":
             return False
         found = problems(response)
-        return not found or not found <= {"key-conflict", "sequence-passed", "unknown-upstream"}
+        return not found or not found <= {
+            "key-conflict",
+            "sequence-passed",
+            "unknown-upstream",
+            *WRONG_STATE,
+        }
     if isinstance(failure, EnsureResourceAvailability):
         # The envelope is there, and the upstream has not answered it so far.
         return problems(response) != {"no-response-yet"}

@@ -139,6 +139,8 @@ package struct Transition: Sendable, Equatable {
   package var response: UpstreamResponse?
   /// The epoch of the lease under which the attempt was made.
   package var epoch: Int64
+  /// Set by the store: the envelope was not there to be changed any more, so nothing was.
+  package var isMoot = false
 
   /// Describes a change; see the properties for what each part means.
   package init(

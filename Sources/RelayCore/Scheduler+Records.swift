@@ -16,7 +16,10 @@ extension Scheduler {
   /// A change that was asked for is durable.
   package mutating func recorded(_ transition: Transition, now: Now) {
     let wasBehind = changing.remove(transition.serial) != nil
-    if case .requeue(let entry) = transition.change { return requeued(entry, now: now) }
+    if case .requeue(let entry) = transition.change {
+      if !transition.isMoot { requeued(entry, now: now) }
+      return
+    }
     guard let head = lanes[transition.lane]?.head, head.serial == transition.serial else {
       if wasBehind { recordedBehindHead(transition) }
       return
@@ -67,6 +70,8 @@ extension Scheduler {
   /// A change of an envelope that is not its lane's head is durable.
   private mutating func recordedBehindHead(_ transition: Transition) {
     let place = lanes[transition.lane]?.place(of: transition.serial)
+    // It had ended before, and was counted then.
+    if transition.isMoot, place == nil { return }
     switch transition.change {
     case .end:
       if let place {

@@ -28,7 +28,8 @@ package enum CommandVerdict: Sendable, Equatable {
   case blocked
   /// It does not block its lane, so there is nothing to resolve.
   case notBlocked
-  /// It does not wait any more, or, to be requeued, it has not ended.
+  /// It does not stand as the store showed it: it has ended since, say, or was attempted. Look
+  /// again.
   case gone
 }
 
@@ -55,6 +56,13 @@ extension Scheduler {
       return waits ? obeyBehindHead(command, of: entry, now: now) : .gone
     }
     guard lanes[entry.lane]?.phase != .recording else { return .busy }
+    if case .edit(let edit) = command, let head = lanes[entry.lane]?.head,
+      head.attempts != edit.entry.attempts
+        || (head.standing == .blocked) != (edit.entry.standing == .blocked)
+    {
+      // Attempted since the store was asked: the edit would undo what that showed.
+      return .gone
+    }
     return obeyAtHead(command, of: entry, now: now)
   }
 

@@ -8,6 +8,8 @@ struct Receipt {
   var appends: [(append: PendingAppend, results: [AppendResult])] = []
   /// What to call for other work that was done.
   var completions: [@Sendable () -> Void] = []
+  /// Changes that came too late to change anything, by their place among the changes.
+  var moot: Set<Int> = []
   /// Body files that nothing refers to any more.
   var deletedFiles: [String] = []
   /// Requests that could not be done, while their neighbours were.

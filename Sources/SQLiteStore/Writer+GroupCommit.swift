@@ -109,8 +109,8 @@ extension Writer {
   ) throws(StoreError) -> Receipt {
     var receipt = Receipt()
     try begin()
-    for change in changes where change.epoch == Self.epoch {
-      try apply(change, into: &receipt)
+    for (index, change) in changes.enumerated() where change.epoch == Self.epoch {
+      if try !apply(change, into: &receipt) { receipt.moot.insert(index) }
     }
     for request in work {
       if isCareful {
@@ -170,7 +170,9 @@ extension Writer {
       guard let observer = shared.observer.withLock({ $0 }) else {
         preconditionFailure("start(observer:) comes before any other call")
       }
-      let recorded = changes.filter { $0.epoch == Self.epoch }
+      var recorded = Array(changes)
+      for index in receipt.moot { recorded[index].isMoot = true }
+      recorded.removeAll { $0.epoch != Self.epoch }
       if !recorded.isEmpty { observer.recorded(recorded) }
       if !receipt.accepted.isEmpty { positions = observer.accepted(receipt.accepted) }
     }

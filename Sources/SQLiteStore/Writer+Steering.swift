@@ -16,6 +16,11 @@ extension Writer {
     sql.editLine.bind(6, serial)
     try sql.editLine.run()
     try writeContent(edit)
+    if case .file(let file) = edit.content.body {
+      // A body that stays keeps its file.
+      let name = BodyFiles.name(of: file)
+      receipt.deletedFiles.removeAll { $0 == name }
+    }
   }
 
   private func writeContent(_ edit: EnvelopeEdit) throws(StoreError) {
@@ -53,13 +58,15 @@ extension Writer {
   /// Puts an envelope that failed, expired or was cancelled back in line.
   ///
   /// One that was delivered, or that waits already, stays as it is.
-  func requeue(_ entry: LineEntry) throws(StoreError) {
+  ///
+  /// - Returns: Whether it waits again.
+  func requeue(_ entry: LineEntry) throws(StoreError) -> Bool {
     sql.findEnd.bind(1, entry.serial)
-    guard try sql.findEnd.step() else { return }
+    guard try sql.findEnd.step() else { return false }
     let code = sql.findEnd.int(0)
     let attempts = sql.findEnd.int(1)
     sql.findEnd.reset()
-    guard try EnvelopeState(endCode: code) != .delivered else { return }
+    guard try EnvelopeState(endCode: code) != .delivered else { return false }
     try run(sql.requeueAttempt, for: entry.serial)
     sql.requeueLine.bind(1, entry.serial)
     sql.requeueLine.bind(2, entry.acceptedAt.millisecondsSinceEpoch)
@@ -74,6 +81,7 @@ extension Writer {
     state.ledger.add(-1, endCode: code)
     state.ledger.add(1, standing: .queued)
     state.endedLog.append(lane: entry.lane, endCode: code, isDeletion: true)
+    return true
   }
 
   private func run(_ statement: borrowing Statement, for serial: Serial) throws(StoreError) {

@@ -5,10 +5,12 @@ extension Writer {
   static let epoch: Int64 = 1
 
   /// Makes one change; one for an envelope that no longer waits changes nothing.
-  func apply(_ transition: Transition, into receipt: inout Receipt) throws(StoreError) {
+  ///
+  /// - Returns: Whether it changed anything.
+  func apply(_ transition: Transition, into receipt: inout Receipt) throws(StoreError) -> Bool {
     if case .requeue(let entry) = transition.change { return try requeue(entry) }
     sql.waiting.bind(1, transition.serial)
-    guard try sql.waiting.step() else { return }
+    guard try sql.waiting.step() else { return false }
     let code = sql.waiting.int(0)
     let attemptsBefore = sql.waiting.int(1)
     sql.waiting.reset()
@@ -44,6 +46,7 @@ extension Writer {
       break
     }
     if let response = transition.response { try keep(response, of: transition.serial) }
+    return true
   }
 
   private func move(from old: Standing, to new: Standing) {

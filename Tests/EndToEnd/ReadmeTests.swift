@@ -131,18 +131,36 @@ extension EndToEnd {
 
     @Test("the protocol's examples are answered as it says")
     func protocolExamples() async throws {
-      let upstream = try TestUpstream()
+      let upstream = try TestUpstream {
+        $0.target.hasPrefix("/visits") ? .answer(422) : .answer(200)
+      }
       let relay = try await Relay.started(upstream)
+      let device = relay.device("truck-7")
       let blocks = try shellBlocks(of: "docs/protocol.md")
-      let statuses = ["202", "202", "202", "200"]
+      let statuses = [
+        "202", "202", "202", "200", nil, "200", "200", "200", "200", "200", "200", "200",
+      ]
       try #require(blocks.count == statuses.count)
+      var id = ""
       for (block, status) in zip(blocks, statuses) {
         let commands = block.replacingOccurrences(
           of: "127.0.0.1:8080", with: "127.0.0.1:\(relay.port)")
-        let process = try ChildProcess("/bin/sh", ["-ec", commands])
+        let process = try ChildProcess("/bin/sh", ["-ec", "ID=\(id)\n\(commands)\necho \"|$ID\""])
         #expect(try await process.ending() == .exit(0))
+        id = String(process.output.split(separator: "|").last ?? "").trimmingCharacters(
+          in: .newlines)
+        guard let status else { continue }
         #expect(process.output.hasPrefix("HTTP/1.1 \(status)"), "\(block)\n\(process.output)")
+        // An attempt that a call set off comes to its end before the next one.
+        if !id.isEmpty,
+          try await device.get("/v1/envelopes/\(id)").json()["state"] as? String != "held"
+        {
+          _ = try await device.end(of: id)
+        }
       }
+      let forgotten = try await device.get("/v1/envelopes/\(id)").json()
+      #expect(forgotten["state"] as? String == "cancelled")
+      #expect(forgotten["attemptCount"] as? Int == 3)
     }
   }
 }

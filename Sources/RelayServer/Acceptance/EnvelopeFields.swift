@@ -28,7 +28,7 @@ struct EnvelopeFields {
   private(set) var onFailure: FailurePolicy?
   private var headers = HeaderLines()
   private var hasContentType = false
-  private var body = Body.none
+  private(set) var body = Body.none
   private let rules: AcceptanceRules
 
   /// Every field that there is.
@@ -72,10 +72,10 @@ struct EnvelopeFields {
     case .none: bytes = []
     case .text(let text):
       bytes = text
-      if !hasContentType { lines.prepend("Content-Type: text/plain; charset=utf-8\r\n") }
+      if !hasContentType { lines.prepend(DefaultContentType.text) }
     case .json(let text):
       bytes = text
-      if !hasContentType { lines.prepend("Content-Type: application/json\r\n") }
+      if !hasContentType { lines.prepend(DefaultContentType.json) }
     case .bytes(let decoded): bytes = decoded
     }
     // Every part has been checked, so there is always a block.
@@ -144,7 +144,7 @@ struct EnvelopeFields {
 
 extension EnvelopeFields {
   /// The problem of a field with a value that it cannot have.
-  fileprivate static func wrong(
+  static func wrong(
     _ name: String, _ value: JSONValue, _ expected: String
   ) -> Problem {
     .invalidField("/\(name)", "\(name) is \(value.shown); it has to be \(expected).")
@@ -153,7 +153,8 @@ extension EnvelopeFields {
   private static let twoBodies = Problem.invalidField(
     "/bodyBase64", "body and bodyBase64 both stand there.", fix: "Leave one of them out.")
 
-  private static func unknown(_ name: String) -> Problem {
+  /// The problem of a field that is none of those there are.
+  static func unknown(_ name: String, among names: [String] = names) -> Problem {
     // A name that is longer than any is not given back in full.
     let isLong = name.utf8.count > NameSyntax.bytesMax
     return .unknownField(
@@ -195,7 +196,8 @@ extension EnvelopeFields {
     return number
   }
 
-  private static func time(_ field: String, _ value: JSONValue) throws(Problem) -> WallTime {
+  /// The time that a field gives.
+  static func time(_ field: String, _ value: JSONValue) throws(Problem) -> WallTime {
     guard let text = try? value.utf8(), let time = RFC3339.parse(text) else {
       throw wrong(field, value, "a time of RFC 3339, such as 2026-03-01T12:00:00Z")
     }

@@ -6,20 +6,15 @@ struct EnvelopeHeaderReader {
   private let limits: LimitsConfiguration
   private(set) var lines = HeaderLines()
   private(set) var hasContentType = false
-  private var names: [[UInt8]] = []
+  /// The names of the fields that were read.
+  private(set) var names: [[UInt8]] = []
 
   init(limits: LimitsConfiguration) { self.limits = limits }
 
   /// Takes one member: a field, or several of one name.
   mutating func read(_ member: JSONMember) throws(Problem) {
     let text = member.name.string
-    let name = Array(text.utf8)
-    let pointer =
-      name.count > NameSyntax.bytesMax ? "/headers" : "/headers/\(JSONPointer.escape(text))"
-    guard !name.isEmpty, name.allSatisfy(FieldSyntax.isTokenByte) else {
-      throw .invalidField(
-        pointer, "\(Problem.shown(text)) is no name of a header field (RFC 9110 section 5.1).")
-    }
+    let (name, pointer) = try Self.name(of: member)
     guard !Self.isRelaysOwn(name[...]) else {
       throw .invalidField(
         pointer, "The relay writes \(Problem.shown(text)) itself.", fix: "Leave the field out.")
@@ -35,6 +30,21 @@ struct EnvelopeHeaderReader {
       return try append(name, member.value, pointer)
     }
     try append(name, values, pointer)
+  }
+
+  /// The name of the field that a member is about, and where it stands.
+  static func name(
+    of member: JSONMember
+  ) throws(Problem) -> (name: [UInt8], pointer: String) {
+    let text = member.name.string
+    let name = Array(text.utf8)
+    let pointer =
+      name.count > NameSyntax.bytesMax ? "/headers" : "/headers/\(JSONPointer.escape(text))"
+    guard !name.isEmpty, name.allSatisfy(FieldSyntax.isTokenByte) else {
+      throw .invalidField(
+        pointer, "\(Problem.shown(text)) is no name of a header field (RFC 9110 section 5.1).")
+    }
+    return (name, pointer)
   }
 
   private mutating func append(
@@ -63,6 +73,11 @@ struct EnvelopeHeaderReader {
         pointer, "The value has a control character, which a header field cannot have.")
     }
     lines.append(name[...], FieldValue.trimmed(bytes[...]))
+    try Self.check(lines, limits)
+  }
+
+  /// Whether there are no more fields than there may be.
+  static func check(_ lines: HeaderLines, _ limits: LimitsConfiguration) throws(Problem) {
     guard lines.count <= limits.headerCountMax else {
       throw .invalidField(
         "/headers", "An envelope may have \(limits.headerCountMax) header fields at the most.")

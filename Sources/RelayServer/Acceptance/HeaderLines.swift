@@ -21,6 +21,12 @@ struct HeaderLines {
     count += 1
   }
 
+  /// Adds the fields of another block behind those that are there.
+  mutating func append(_ other: HeaderLines) {
+    bytes.append(contentsOf: other.bytes)
+    count += other.count
+  }
+
   /// Adds the field in front of all others.
   mutating func prepend(_ line: StaticString) {
     line.withUTF8Buffer { bytes.insert(contentsOf: $0, at: 0) }

@@ -17,15 +17,68 @@ extension Dispatcher {
   /// How long a command waits for the disk, in milliseconds.
   static let steeringPatienceMs: Int64 = 10_000
 
+  /// Waits until no other command changes an envelope; see ``giveBackTurn(of:)``.
+  ///
+  /// - Returns: false if the other one takes longer than a command waits.
+  func takeTurn(of serial: Serial) async -> Bool {
+    await turns.take(serial, on: loop, withinMs: Self.steeringPatienceMs)
+  }
+
+  /// Lets the next command have its turn, at the latest once this one's change is durable.
+  func giveBackTurn(of serial: Serial) { turns.giveBack(serial) }
+
   /// Has a command carried out, and waits until that is durable.
   ///
-  /// - Parameter entry: The envelope's place as the store showed it a moment ago.
+  /// - Parameter entry: The envelope's place as the store showed it since the turn was taken.
   package func steer(_ command: Command, _ entry: LineEntry) async -> SteeringResult {
     guard let waiter = changes.register(entry.serial) else { return .refused(.busy) }
     defer { changes.remove(waiter) }
-    let verdict = apply { state, now in state.scheduler.obey(command, of: entry, now: now) }
+    let verdict = apply { state, now in
+      let verdict = state.scheduler.obey(command, of: entry, now: now)
+      if verdict == .recording { turns.handOver(entry.serial) }
+      return verdict
+    }
     guard verdict == .recording else { return .refused(verdict) }
     let isDone = await waiter.wait(on: loop, forMs: Self.steeringPatienceMs)
     return isDone ? .done : .delayed
+  }
+
+  /// What became of ``cancel(_:reason:)``.
+  struct Cancellation {
+    /// How many were cancelled, durably.
+    var count = 0
+    /// Those of which an outcome or a change is on its way to the disk: to be asked for again.
+    var busy: [LineEntry] = []
+    /// Whether the store cannot write just now; the rest will be cancelled.
+    var isDelayed = false
+  }
+
+  /// Takes back what waits of these, in one go, and waits until that is durable.
+  ///
+  /// What is being delivered is left alone.
+  func cancel(_ entries: [LineEntry], reason: String) async -> Cancellation {
+    var cancellation = Cancellation()
+    let registered = entries.compactMap { entry in
+      changes.register(entry.serial).map { (entry: entry, waiter: $0) }
+    }
+    defer { for (_, waiter) in registered { changes.remove(waiter) } }
+    let verdicts = apply { state, now in
+      registered.map { entry, _ -> (CommandVerdict, isInFlight: Bool) in
+        let verdict = state.scheduler.obey(.cancel(reason: reason), of: entry, now: now)
+        return (verdict, state.scheduler.isInFlight(entry.serial))
+      }
+    }
+    let deadline = MonotonicClock.now().adding(milliseconds: Self.steeringPatienceMs)
+    for ((entry, waiter), (verdict, isInFlight)) in zip(registered, verdicts) {
+      if verdict == .busy, !isInFlight { cancellation.busy.append(entry) }
+      guard verdict == .recording else { continue }
+      let leftMs = max(0, deadline.milliseconds(since: MonotonicClock.now()))
+      guard await waiter.wait(on: loop, forMs: leftMs) else {
+        cancellation.isDelayed = true
+        return cancellation
+      }
+      cancellation.count += 1
+    }
+    return cancellation
   }
 }

@@ -18,12 +18,16 @@ extension Dispatcher: StoreObserver {
   package func recorded(_ transitions: [Transition]) {
     apply { state, now in
       for transition in transitions {
-        if case .edit = transition.change { _ = state.contents.take(transition.serial) }
+        if case .edit(let edit) = transition.change {
+          _ = state.contents.take(transition.serial)
+          deadlines.note(edit.entry.expiresAt)
+        }
         if case .requeue(let entry) = transition.change { deadlines.note(entry.expiresAt) }
         state.scheduler.recorded(transition, now: now)
       }
     }
     count(transitions)
+    turns.recorded(transitions.lazy.map(\.serial))
     changes.settle(transitions.lazy.map(\.serial))
     waiters.settle(transitions.lazy.filter(\.change.settles).map(\.serial))
     for transition in transitions { tell(transition) }

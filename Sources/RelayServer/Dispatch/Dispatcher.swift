@@ -28,6 +28,8 @@ package final class Dispatcher: Sendable {
   let waiters = SettlementWaiters()
   /// Those who wait until a change that they asked for is durable.
   let changes = SettlementWaiters()
+  /// Whose turn it is to change an envelope.
+  let turns = SteeringTurns()
   let targets: Mutex<[UpstreamNumber: UpstreamTarget]> = Mutex([:])
   let deadlines = DeadlineAlarm()
   let waitingCountNow = Atomic(0)

@@ -71,6 +71,11 @@ package final class Relay: Sendable {
   /// The number of a configured upstream; nil if no such upstream is configured.
   package func upstreamNumber(_ name: String) -> UpstreamNumber? { numbers[name] }
 
+  /// Waits for a moment, or until the task is cancelled.
+  package func pause(milliseconds: Int64) async {
+    await loop.sleep(until: MonotonicClock.now().adding(milliseconds: milliseconds))
+  }
+
   /// Both clocks, read at one moment.
   @Sendable
   package static func readClocks() -> Now {

@@ -15,15 +15,33 @@ struct GetEnvelope {
       if waitSeconds > 0, !record.state.isEnd, record.state != .blocked {
         _ = await context.relay.dispatcher.settled(
           record.id, withinMs: Int64(waitSeconds) * 1000)
-        record = try await self.record(record.id)
+        record = try await context.record(record.id)
       }
-      let placement = context.relay.dispatcher.placement(of: record.id.serial, in: record.lane)
-      let view = EnvelopeView(
-        record, isInFlight: placement.isInFlight, position: placement.position,
-        now: context.relay.now().wall)
-      return .json(view.json())
+      return context.view(of: record)
     } catch {
       return error.response
+    }
+  }
+
+  /// Where the envelope is that a client posted under a key of its own.
+  func respondByKey(_ captures: PathCaptures) async -> HTTPResponse {
+    do throws(Problem) {
+      let client = captures.decoded("client") ?? ""
+      let key = captures.decoded("key") ?? ""
+      guard let id = try await id(of: key, of: client) else { throw .unknownKey(key, of: client) }
+      return context.view(of: try await context.record(id))
+    } catch {
+      return error.response
+    }
+  }
+
+  private func id(of key: String, of client: String) async throws(Problem) -> EnvelopeID? {
+    guard NameSyntax.isName(Array(client.utf8)[...]), NameSyntax.isName(Array(key.utf8)[...])
+    else { return nil }
+    do throws(StoreError) {
+      return try await context.store.envelope(client: client, key: key)
+    } catch {
+      throw context.problem(error)
     }
   }
 
@@ -42,18 +60,7 @@ struct GetEnvelope {
   }
 
   private func record(_ captures: PathCaptures) async throws(Problem) -> EnvelopeRecord {
-    let text = captures.decoded("id") ?? ""
-    guard let id = EnvelopeID(parsing: text) else { throw .unknownEnvelope(text) }
-    return try await record(id)
-  }
-
-  private func record(_ id: EnvelopeID) async throws(Problem) -> EnvelopeRecord {
-    do throws(StoreError) {
-      if let record = try await context.store.envelope(id) { return record }
-    } catch {
-      throw context.problem(error)
-    }
-    throw .unknownEnvelope(id.description)
+    try await context.record(try context.envelopeID(captures))
   }
 
   private func answer(_ id: EnvelopeID) async throws(Problem) -> UpstreamResponse? {

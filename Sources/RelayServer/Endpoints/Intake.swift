@@ -33,19 +33,39 @@ struct Intake {
     }
   }
 
+  /// Stores a body that is no draft's, in a file if it is large; see ``discard()``.
+  mutating func store(_ bytes: [UInt8]?) async throws(Problem) -> EnvelopeBody? {
+    guard let bytes else { return nil }
+    do throws(StoreError) {
+      return try await moved(bytes, ofDraftAt: 0)
+    } catch {
+      discard()
+      throw context.problem(error)
+    }
+  }
+
+  /// Throws away what has been written into files.
+  mutating func discard() { discardFiles { _ in false } }
+
   private mutating func moveLargeBodies(of drafts: inout [EnvelopeDraft]) async throws(StoreError) {
     for index in drafts.indices {
-      guard case .inline(let bytes) = drafts[index].content.body,
-        bytes.count > context.limits.spoolThresholdBytes
-      else { continue }
-      let writer = try await context.store.beginBody()
-      files.append((index, writer))
-      for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
-        let end = min(start + Self.pieceBytes, bytes.count)
-        try await writer.append(Array(bytes[start..<end]))
-      }
-      drafts[index].content.body = .file(try await writer.finish())
+      guard case .inline(let bytes) = drafts[index].content.body else { continue }
+      drafts[index].content.body = try await moved(bytes, ofDraftAt: index)
     }
+  }
+
+  /// A body, in a file of its own if it is too large to stay in memory.
+  private mutating func moved(
+    _ bytes: [UInt8], ofDraftAt index: Int
+  ) async throws(StoreError) -> EnvelopeBody {
+    guard bytes.count > context.limits.spoolThresholdBytes else { return .inline(bytes) }
+    let writer = try await context.store.beginBody()
+    files.append((index, writer))
+    for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
+      let end = min(start + Self.pieceBytes, bytes.count)
+      try await writer.append(Array(bytes[start..<end]))
+    }
+    return .file(try await writer.finish())
   }
 
   private mutating func discardFiles(unless isKept: (Int) -> Bool) {

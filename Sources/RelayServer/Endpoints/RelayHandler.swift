@@ -4,6 +4,7 @@ import HTTPServer
 package struct RelayHandler: RequestHandler {
   private enum Route: Sendable {
     case postEnvelopes, relayRequest, getEnvelope, getAnswer, getClient
+    case getByKey, run, resolve, requeue, patch, cancel, cancelClient
     case getStatus, getHealth, getReadiness
   }
 
@@ -25,7 +26,14 @@ package struct RelayHandler: RequestHandler {
     router.addAny("/v1/relay/{upstream}", .relayRequest)
     router.add(.get, "/v1/envelopes/{id}", .getEnvelope)
     router.add(.get, "/v1/envelopes/{id}/response", .getAnswer)
+    router.add(.post, "/v1/envelopes/{id}/run", .run)
+    router.add(.post, "/v1/envelopes/{id}/resolve", .resolve)
+    router.add(.post, "/v1/envelopes/{id}/requeue", .requeue)
+    router.add(.patch, "/v1/envelopes/{id}", .patch)
+    router.add(.delete, "/v1/envelopes/{id}", .cancel)
     router.add(.get, "/v1/clients/{client}", .getClient)
+    router.add(.delete, "/v1/clients/{client}/envelopes", .cancelClient)
+    router.add(.get, "/v1/clients/{client}/envelopes/{key}", .getByKey)
     router.add(.get, "/status", .getStatus)
     router.add(.get, "/healthz", .getHealth)
     router.add(.get, "/readyz", .getReadiness)
@@ -53,6 +61,13 @@ package struct RelayHandler: RequestHandler {
     case .relayRequest: await RelayRequest(context).respond(to: request, captures)
     case .getEnvelope: await GetEnvelope(context).respond(to: request, captures)
     case .getAnswer: await GetEnvelope(context).respondWithAnswer(captures)
+    case .getByKey: await GetEnvelope(context).respondByKey(captures)
+    case .run: await SteerEnvelope(context).run(captures)
+    case .resolve: await SteerEnvelope(context).resolve(request, captures)
+    case .requeue: await SteerEnvelope(context).requeue(request, captures)
+    case .patch: await PatchEnvelope(context).respond(to: request, captures)
+    case .cancel: await SteerEnvelope(context).cancel(captures)
+    case .cancelClient: await CancelClient(context).respond(captures)
     case .getClient: await GetClient(context).respond(captures)
     case .getStatus: await GetStatus(context).respond()
     case .getHealth: HealthChecks(context).health()

@@ -88,6 +88,14 @@ extension Problem {
       "There is no envelope \(isID ? id : shown(id)); ended ones are forgotten after a while.")
   }
 
+  /// The client has posted nothing under this key, or it is forgotten.
+  package static func unknownKey(_ key: String, of client: String) -> Problem {
+    Problem(
+      .unknownEnvelope,
+      "The client \(shown(client)) has no envelope with the key \(shown(key)); ended ones are"
+        + " forgotten after a while.")
+  }
+
   /// Nothing of this client's was ever accepted.
   package static func unknownClient(_ name: String) -> Problem {
     Problem(.unknownClient, "Nothing was ever accepted from a client named \(shown(name)).")

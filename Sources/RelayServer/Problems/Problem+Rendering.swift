@@ -12,7 +12,7 @@ extension Problem {
     switch kind {
     // RFC 9110 section 15.5.16: which of the two was wrong is told by which field is there.
     case .unsupportedMediaType:
-      response.headers.add("Accept", "application/json, application/x-ndjson")
+      response.headers.add("Accept", accept ?? "application/json")
     case .unsupportedContentEncoding: response.headers.add("Accept-Encoding", "gzip")
     default: break
     }
@@ -32,6 +32,8 @@ extension Problem {
       if let field { json.member("field", field) }
       if let fix { json.member("fix", fix) }
       if let id { json.member("id", id.description) }
+      if let before { json.member("before", before.description) }
+      if let state { json.member("state", state.rawValue) }
       if let lastSequence { json.member("lastSequence", lastSequence) }
       if let results { json.member("results", raw: results) }
     }

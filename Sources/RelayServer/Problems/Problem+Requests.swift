@@ -74,13 +74,17 @@ extension Problem {
     Problem(.httpVersionNotSupported, detail, fix: "Use HTTP/1.1.")
   }
 
-  /// Neither JSON nor NDJSON.
-  package static func unsupportedMediaType(_ found: String?) -> Problem {
+  /// Neither JSON nor NDJSON; or, where `accepted` names others, none of those.
+  package static func unsupportedMediaType(
+    _ found: String?, accepted: [String] = ["application/json", "application/x-ndjson"]
+  ) -> Problem {
     let words =
       found.map { "\(shown($0)) is not taken here." } ?? "The request has no Content-Type."
-    return Problem(
+    var problem = Problem(
       .unsupportedMediaType, words, field: "Content-Type",
-      fix: "Set Content-Type to application/json or application/x-ndjson.")
+      fix: "Set Content-Type to \(accepted.joined(separator: " or ")).")
+    problem.accept = accepted.joined(separator: ", ")
+    return problem
   }
 
   /// Packed in a way that the relay cannot unpack.

@@ -18,6 +18,10 @@ package struct Problem: Error, Equatable, Sendable {
   package var fix: String?
   /// With `key-conflict`, the envelope that has the key.
   package var id: EnvelopeID?
+  /// With `behind`, the head of the lane.
+  package var before: EnvelopeID?
+  /// With a problem of an envelope's state, the state.
+  package var state: EnvelopeState?
   /// With `sequence-passed`, the last number that the lane has accepted.
   package var lastSequence: Int64?
   /// With `batch-rejected`, the results of the items: a JSON array.
@@ -26,6 +30,8 @@ package struct Problem: Error, Equatable, Sendable {
   package var retryAfterSeconds: Int?
   /// With `method-not-allowed`, the methods that the route has.
   package var allow: String?
+  /// With `unsupported-media-type`, the media types that are taken.
+  package var accept: String?
 
   /// A problem of a kind, without extension members.
   package init(_ kind: ProblemKind, _ detail: String, field: String? = nil, fix: String? = nil) {
@@ -38,6 +44,8 @@ package struct Problem: Error, Equatable, Sendable {
 
   /// When to try again if the relay has too much to do just now.
   package static let overloadRetryAfterSeconds = 5
+  /// When to try again if an attempt is under way.
+  package static let deliveringRetryAfterSeconds = 1
   /// When to try again if what is missing has to be made room for, or mended.
   package static let troubleRetryAfterSeconds = 30
 

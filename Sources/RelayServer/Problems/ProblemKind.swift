@@ -13,6 +13,13 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case methodNotAllowed = "method-not-allowed"
   case requestTimeout = "request-timeout"
   case sequencePassed = "sequence-passed"
+  case behind
+  case blocked
+  case notBlocked = "not-blocked"
+  case delivering
+  case alreadyEnded = "already-ended"
+  case alreadyDelivered = "already-delivered"
+  case notEnded = "not-ended"
   case bodyTooLarge = "body-too-large"
   case batchTooLarge = "batch-too-large"
   case uriTooLong = "uri-too-long"
@@ -45,7 +52,9 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .notFound, .unknownEnvelope, .unknownClient, .noResponseYet: 404
     case .methodNotAllowed: 405
     case .requestTimeout: 408
-    case .sequencePassed: 409
+    case .sequencePassed, .behind, .blocked, .notBlocked, .delivering, .alreadyEnded,
+      .alreadyDelivered, .notEnded:
+      409
     case .bodyTooLarge, .batchTooLarge: 413
     case .uriTooLong: 414
     case .unsupportedMediaType, .unsupportedContentEncoding: 415
@@ -77,6 +86,13 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .methodNotAllowed: "The route has no such method"
     case .requestTimeout: "The request took too long"
     case .sequencePassed: "The lane is past this number"
+    case .behind: "Another envelope stands before it"
+    case .blocked: "The envelope blocks its lane"
+    case .notBlocked: "The envelope does not block its lane"
+    case .delivering: "The envelope is being delivered"
+    case .alreadyEnded: "The envelope has ended"
+    case .alreadyDelivered: "The envelope was delivered"
+    case .notEnded: "The envelope has not ended"
     case .bodyTooLarge: "The body is too large"
     case .batchTooLarge: "The batch is too large"
     case .uriTooLong: "The request target is too long"

@@ -1,0 +1,66 @@
+import JSON
+import RelayCore
+
+/// How a blocked envelope is settled: the body of `POST /v1/envelopes/{id}/resolve`.
+package enum Resolution: String, Sendable, CaseIterable {
+  /// It is tried again, as it stands now.
+  case retry
+  /// It becomes a dead letter, and its lane goes on.
+  case discard
+
+  /// Reads the body; nil stands for none.
+  package init(_ text: [UInt8]?) throws(Problem) {
+    var action: Resolution?
+    try CommandTerms.forEach(of: text, ["action"]) { member throws(Problem) in
+      guard let word = try? member.value.string(), let known = Resolution(rawValue: word) else {
+        throw EnvelopeFields.wrong("action", member.value, "\"retry\" or \"discard\"")
+      }
+      action = known
+    }
+    guard let action else {
+      throw .missingField(
+        "/action", "The body does not say what is to be done.",
+        fix: #"Send {"action": "retry"} or {"action": "discard"}."#)
+    }
+    self = action
+  }
+}
+
+/// How an envelope is put back in line: the body of `POST /v1/envelopes/{id}/requeue`.
+package struct RequeueTerms: Sendable {
+  /// When it ends as `expired`; nil for the upstream's own deadline, from now.
+  package private(set) var expiresAt: WallTime?
+
+  /// Reads the body; nil stands for none.
+  package init(_ text: [UInt8]?) throws(Problem) {
+    guard let text else { return }
+    var expiresAt: WallTime?
+    try CommandTerms.forEach(of: text, ["expiresAt"]) { member throws(Problem) in
+      expiresAt = try EnvelopeFields.time("expiresAt", member.value)
+    }
+    self.expiresAt = expiresAt
+  }
+}
+
+/// Goes through the small objects that calls come with.
+private enum CommandTerms {
+  static func forEach(
+    of text: [UInt8]?, _ names: [String], _ read: (JSONMember) throws(Problem) -> Void
+  ) throws(Problem) {
+    guard let text else { return }
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONValue.parse(text)
+    } catch {
+      throw .malformedJSON(error, in: text[...])
+    }
+    guard let object = try? value.object() else {
+      throw .invalidField("", "The body is \(value.kind.inWords); it has to be an object.")
+    }
+    for member in object {
+      let name = member.name.string
+      guard names.contains(name) else { throw EnvelopeFields.unknown(name, among: names) }
+      try read(member)
+    }
+  }
+}

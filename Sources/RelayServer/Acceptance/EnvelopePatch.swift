@@ -1,0 +1,196 @@
+import JSON
+import RelayCore
+
+/// A correction of an envelope that waits: a JSON merge patch (RFC 7396) over what its sender said.
+///
+/// A field that is given takes the old one's place, null puts the default back, and what is not
+/// there stays. Only `headers` are merged within. `body` is replaced whole: what was stored of it
+/// is bytes, and they need not be JSON.
+package struct EnvelopePatch: Sendable {
+  private let rules: AcceptanceRules
+  private var given: Set<String> = []
+  private var cleared: Set<String> = []
+  private var fields: EnvelopeFields
+  private var headers: HeaderPatch?
+
+  /// What a sender says once and for all.
+  static let fixedNames: Set<String> = ["client", "lane", "key", "sequence"]
+  /// What the relay shows of an envelope, and nobody sets.
+  static let shownNames: Set<String> = [
+    "id", "state", "position", "reason", "acceptedAt", "nextAttemptAt", "endedAt", "attemptCount",
+    "attempts", "responseStatus", "bodyBytes",
+  ]
+
+  /// Reads a patch.
+  ///
+  /// - Throws: `malformed-json`, `unknown-field`, `invalid-field`, `unknown-upstream` or
+  ///   `body-too-large`; the first thing that is wrong decides.
+  package init(_ text: [UInt8], _ rules: AcceptanceRules) throws(Problem) {
+    self.rules = rules
+    fields = EnvelopeFields(rules: rules)
+    let value: JSONValue
+    do throws(JSONError) {
+      value = try JSONValue.parse(text)
+    } catch {
+      throw .malformedJSON(error, in: text[...])
+    }
+    guard let object = try? value.object() else {
+      throw .invalidField(
+        "", "A patch is an object, but here stands \(value.kind.inWords).",
+        fix: "Send an object with the fields that are to change.")
+    }
+    for member in object { try read(member) }
+  }
+
+  private mutating func read(_ member: JSONMember) throws(Problem) {
+    let name = member.name.string
+    if Self.fixedNames.contains(name) || Self.shownNames.contains(name) {
+      throw .invalidField(
+        "/\(name)", "\(name) cannot be changed.",
+        fix: Self.fixedNames.contains(name)
+          ? "Leave it out; or cancel this envelope, and post another one." : "Leave it out.")
+    }
+    if name == "headers" {
+      headers = try HeaderPatch(member.value, rules.limits)
+    } else if member.value.isNull, EnvelopeFields.names.contains(name) {
+      if name == "path" {
+        throw .invalidField("/path", "An envelope has a path.", fix: "Give the new path.")
+      }
+      cleared.insert(name)
+    } else {
+      try fields.read(member)
+      given.insert(name)
+    }
+  }
+
+  /// Whether it changes nothing.
+  package var isEmpty: Bool { given.isEmpty && cleared.isEmpty && headers == nil }
+
+  /// The body that takes the old one's place; nil if that stays.
+  package var newBody: [UInt8]? {
+    switch fields.body {
+    case .text(let bytes), .json(let bytes), .bytes(let bytes): bytes
+    case .none: cleared.contains("body") || cleared.contains("bodyBase64") ? [] : nil
+    }
+  }
+
+  /// The envelope as the patch has it.
+  ///
+  /// - Parameters:
+  ///   - record: The envelope as it stands.
+  ///   - body: ``newBody``, wherever it stands by now; nil if the old one stays.
+  ///   - now: What a default deadline counts from.
+  ///   - number: The store's number of a configured upstream.
+  package func applied(
+    to record: EnvelopeRecord, body: EnvelopeBody?, at now: WallTime,
+    _ number: (String) -> UpstreamNumber?
+  ) throws(Problem) -> EnvelopeEdit {
+    var entry = record.entry
+    let terms = try upstream(of: record.draft)
+    if mentions("upstream"), let terms, let upstream = number(terms.name) {
+      if upstream != entry.upstream { entry.dueAt = record.draft.notBefore }
+      entry.upstream = upstream
+    }
+    let notBefore = changed("notBefore", record.draft.notBefore, fields.notBefore)
+    if mentions("notBefore") { entry.dueAt = notBefore }
+    entry.standing = try standing(of: record)
+    if let expiresAt = fields.expiresAt {
+      entry.expiresAt = expiresAt
+    } else if cleared.contains("expiresAt") {
+      let deadlineMs = try configured(terms, record.draft).deadlineMs
+      entry.expiresAt = now.adding(milliseconds: deadlineMs)
+    }
+    if let onFailure = fields.onFailure {
+      entry.onFailure = onFailure
+    } else if cleared.contains("onFailure") {
+      entry.onFailure = try configured(terms, record.draft).onFailure
+    }
+    return EnvelopeEdit(
+      content: try content(of: record.draft.content, body),
+      tag: changed("tag", record.draft.tag, fields.tag), entry: entry, notBefore: notBefore)
+  }
+
+  private func mentions(_ name: String) -> Bool { given.contains(name) || cleared.contains(name) }
+
+  private func changed<Value>(_ name: String, _ old: Value?, _ new: Value?) -> Value? {
+    mentions(name) ? new : old
+  }
+
+  /// Where it goes from now on; nil if that stays, and is not configured any more.
+  private func upstream(
+    of draft: EnvelopeDraft
+  ) throws(Problem) -> AcceptanceRules.Upstream? {
+    if let upstream = fields.upstream { return upstream }
+    guard cleared.contains("upstream") else { return rules.upstream(named: draft.upstream) }
+    guard let upstream = rules.defaultUpstream else {
+      throw .invalidField(
+        "/upstream", "Of the configured upstreams none is called default.",
+        fix: "Name one; GET /status lists them.")
+    }
+    return upstream
+  }
+
+  private func configured(
+    _ terms: AcceptanceRules.Upstream?, _ draft: EnvelopeDraft
+  ) throws(Problem) -> AcceptanceRules.Upstream {
+    guard let terms else { throw .unknownUpstream(draft.upstream, field: "/upstream") }
+    return terms
+  }
+
+  private func standing(of record: EnvelopeRecord) throws(Problem) -> Standing {
+    guard mentions("hold") else { return record.entry.standing }
+    guard record.entry.standing == .blocked else { return fields.hold ? .held : .queued }
+    guard !fields.hold else {
+      throw .invalidField(
+        "/hold", "The envelope blocks its lane, and waits until it is resolved anyway.",
+        fix: "Leave hold out.")
+    }
+    return .blocked
+  }
+
+  private func content(
+    of old: EnvelopeContent, _ body: EnvelopeBody?
+  ) throws(Problem) -> EnvelopeContent {
+    EnvelopeContent(
+      method: mentions("method") ? fields.method : old.method, target: fields.path ?? old.target,
+      headers: try headers(of: old.headers), body: body ?? old.body)
+  }
+
+  /// The header fields, with the type that a new body needs where nobody has given another.
+  private func headers(
+    of old: RelayCore.HeaderBlock
+  ) throws(Problem) -> RelayCore.HeaderBlock {
+    let kept = defaultType == nil || headers?.hasContentType == true ? old : Self.untyped(old)
+    var lines = HeaderLines()
+    if let headers {
+      lines = try headers.applied(to: kept)
+    } else {
+      for field in kept { lines.append(field.name, field.value) }
+    }
+    guard let block = lines.block else { throw .internalError() }
+    guard let defaultType, block.first("Content-Type") == nil else { return block }
+    lines.prepend(defaultType)
+    guard let typed = lines.block else { throw .internalError() }
+    return typed
+  }
+
+  /// The line that says what the new body is; nil if it stays, or is bytes of which only the sender
+  /// knows.
+  private var defaultType: StaticString? {
+    switch fields.body {
+    case .text: DefaultContentType.text
+    case .json: DefaultContentType.json
+    case .bytes, .none: nil
+    }
+  }
+
+  /// A block without a type that the relay may have given by itself: it spoke of the old body.
+  private static func untyped(_ block: RelayCore.HeaderBlock) -> RelayCore.HeaderBlock {
+    var kept = RelayCore.HeaderBlock()
+    for field in block
+    where !field.isNamed("Content-Type") || !DefaultContentType.isOne(field.value) {
+      kept.append(name: field.name, value: field.value)
+    }
+    return kept
+  }
+}

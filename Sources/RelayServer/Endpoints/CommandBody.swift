@@ -1,0 +1,32 @@
+import HTTPServer
+import RelayCore
+
+/// The body of a call that changes an envelope.
+struct CommandBody {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  /// A small body in JSON, unpacked; nil if there is none.
+  func read(_ request: HTTPRequest) async throws(Problem) -> [UInt8]? {
+    var memory = MemoryReservation(context.relay.memory)
+    defer { memory.giveBack() }
+    let text = try await PostBody(context).read(request, &memory)
+    if text.isEmpty { return nil }
+    try Self.check(request.head, isOneOf: ["application/json"])
+    return text
+  }
+
+  /// Whether a request's body is of a type that is taken; parameters make no difference.
+  static func check(
+    _ head: RequestHead, isOneOf types: [StaticString]
+  ) throws(Problem) {
+    let accepted = types.map { "\($0)" }
+    guard let value = head.value(of: "Content-Type") else {
+      throw .unsupportedMediaType(nil, accepted: accepted)
+    }
+    let name = FieldValue.trimmed(value.prefix { $0 != UInt8(ascii: ";") })
+    guard !types.contains(where: { FieldName.equals(name, $0) }) else { return }
+    throw .unsupportedMediaType(String(decoding: value, as: UTF8.self), accepted: accepted)
+  }
+}

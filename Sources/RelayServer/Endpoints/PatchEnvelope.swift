@@ -1,0 +1,44 @@
+import HTTPServer
+import RelayCore
+
+/// `PATCH /v1/envelopes/{id}`: correct one that waits, also one that blocks its lane.
+struct PatchEnvelope {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  func respond(to request: HTTPRequest, _ captures: PathCaptures) async -> HTTPResponse {
+    do throws(Problem) {
+      let id = try context.envelopeID(captures)
+      try CommandBody.check(
+        request.head, isOneOf: ["application/merge-patch+json", "application/json"])
+      var memory = MemoryReservation(context.relay.memory)
+      defer { memory.giveBack() }
+      let text = try await PostBody(context).read(request, &memory)
+      let patch = try EnvelopePatch(text, context.rules)
+      return try await apply(patch, to: id)
+    } catch {
+      return error.response
+    }
+  }
+
+  /// A large body goes into a file of the store's first, which is thrown away unless the envelope
+  /// comes to refer to it.
+  private func apply(
+    _ patch: EnvelopePatch, to id: EnvelopeID
+  ) async throws(Problem) -> HTTPResponse {
+    var intake = Intake(context)
+    let body = try await intake.store(patch.newBody)
+    var isHandedOver = false
+    defer { if !isHandedOver { intake.discard() } }
+    return try await SteeringTurn(context).change(
+      id,
+      { record throws(Problem) in
+        guard !record.state.isEnd else { throw .alreadyEnded(record.state) }
+        if patch.isEmpty { return nil }
+        let edit = try patch.applied(
+          to: record, body: body, at: context.relay.now().wall, context.relay.upstreamNumber)
+        return (.edit(edit), record.entry)
+      }, handedOver: { isHandedOver = true })
+  }
+}

@@ -1,0 +1,104 @@
+import HTTPServer
+import RelayCore
+
+/// `POST /v1/envelopes/{id}/run`, `/resolve` and `/requeue`, and `DELETE /v1/envelopes/{id}`.
+struct SteerEnvelope {
+  private let context: EndpointContext
+
+  /// Why an envelope ended that its sender took back.
+  static let cancelledReason = "cancelled by a call"
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  /// Runs a held one, or cuts a wait short.
+  func run(_ captures: PathCaptures) async -> HTTPResponse {
+    await change(captures, isRunning: true) { record throws(Problem) in
+      guard !record.state.isEnd else { throw .alreadyEnded(record.state) }
+      return (.run, record.entry)
+    }
+  }
+
+  /// Takes one back.
+  func cancel(_ captures: PathCaptures) async -> HTTPResponse {
+    await change(captures) { record throws(Problem) in
+      if record.state == .cancelled { return nil }
+      guard !record.state.isEnd else { throw .alreadyEnded(record.state) }
+      return (.cancel(reason: Self.cancelledReason), record.entry)
+    }
+  }
+
+  /// Settles one that blocks its lane.
+  func resolve(_ request: HTTPRequest, _ captures: PathCaptures) async -> HTTPResponse {
+    do throws(Problem) {
+      let id = try context.envelopeID(captures)
+      let text = try await CommandBody(context).read(request)
+      let resolution = try Resolution(text)
+      return try await SteeringTurn(context).change(id) { record throws(Problem) in
+        guard record.state == .blocked else { throw .notBlocked(record.state) }
+        switch resolution {
+        case .retry: return (.retry, record.entry)
+        case .discard:
+          let reason = "discarded; " + (record.reason ?? "the upstream refused it")
+          return (.discard(reason: reason), record.entry)
+        }
+      }
+    } catch {
+      return error.response
+    }
+  }
+
+  /// Puts one that ended undelivered back in line.
+  func requeue(_ request: HTTPRequest, _ captures: PathCaptures) async -> HTTPResponse {
+    do throws(Problem) {
+      let id = try context.envelopeID(captures)
+      let text = try await CommandBody(context).read(request)
+      let expiresAt = try RequeueTerms(text).expiresAt
+      return try await SteeringTurn(context).change(id) { record throws(Problem) in
+        try await requeue(record, until: expiresAt)
+      }
+    } catch {
+      return error.response
+    }
+  }
+
+  private func requeue(
+    _ record: EnvelopeRecord, until expiresAt: WallTime?
+  ) async throws(Problem) -> SteeringTurn.Order {
+    guard record.state != .delivered else { throw .alreadyDelivered() }
+    guard record.state.isEnd else {
+      let placement = context.relay.dispatcher.placement(of: record.id.serial, in: record.lane)
+      throw .notEnded(placement.isInFlight ? .delivering : record.state)
+    }
+    var room = try Room(context)
+    try await room.take(for: record.draft.client)
+    var entry = record.entry
+    if let expiresAt {
+      entry.expiresAt = expiresAt
+    } else {
+      entry.expiresAt = try defaultDeadline(of: record)
+    }
+    return (.requeue, entry)
+  }
+
+  private func defaultDeadline(of record: EnvelopeRecord) throws(Problem) -> WallTime {
+    guard let upstream = context.rules.upstream(named: record.draft.upstream) else {
+      throw .missingField(
+        "/expiresAt",
+        "The upstream \(Problem.shown(record.draft.upstream)) is not configured any more, so it"
+          + " sets no deadline.", fix: "Say in expiresAt when the envelope is to expire.")
+    }
+    return context.relay.now().wall.adding(milliseconds: upstream.deadlineMs)
+  }
+
+  private func change(
+    _ captures: PathCaptures, isRunning: Bool = false,
+    _ decide: (EnvelopeRecord) async throws(Problem) -> SteeringTurn.Order?
+  ) async -> HTTPResponse {
+    do throws(Problem) {
+      let id = try context.envelopeID(captures)
+      return try await SteeringTurn(context).change(id, isRunning: isRunning, decide)
+    } catch {
+      return error.response
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import HTTPServer
+import RelayCore
+
+/// What endpoints that change one envelope share: look at it, decide, have it done, show it.
+struct SteeringTurn {
+  private let context: EndpointContext
+  private var dispatcher: Dispatcher { context.relay.dispatcher }
+
+  /// What is to be done, with an envelope that stands so.
+  typealias Order = (command: Command, entry: LineEntry)
+
+  /// How often an envelope is looked at again whose outcome is on its way to the disk.
+  private static let looksMax = 100
+  /// The pause between two looks, in milliseconds.
+  private static let pauseMs: Int64 = 10
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  /// Changes an envelope, and shows it.
+  ///
+  /// - Parameters:
+  ///   - isRunning: Whether it is only to be run, so that an attempt under way is as good.
+  ///   - decide: What is to be done with an envelope that stands so; nil if nothing is.
+  ///   - handedOver: Called once the change will be made, whatever is answered.
+  func change(
+    _ id: EnvelopeID, isRunning: Bool = false,
+    _ decide: (EnvelopeRecord) async throws(Problem) -> Order?,
+    handedOver: () -> Void = {}
+  ) async throws(Problem) -> HTTPResponse {
+    guard !context.relay.isDraining else { throw .draining() }
+    guard await dispatcher.takeTurn(of: id.serial) else { throw .delayed() }
+    defer { dispatcher.giveBackTurn(of: id.serial) }
+    for _ in 0..<Self.looksMax {
+      let record = try await context.record(id)
+      guard let order = try await decide(record) else { return context.view(of: record) }
+      switch await dispatcher.steer(order.command, order.entry) {
+      case .done:
+        handedOver()
+        return context.view(of: try await context.record(id))
+      case .delayed:
+        handedOver()
+        throw .delayed()
+      case .refused(let verdict):
+        if try await !isWorthAnotherLook(record, verdict, isRunning: isRunning) {
+          return context.view(of: record)
+        }
+      }
+      await context.relay.pause(milliseconds: Self.pauseMs)
+    }
+    throw .delivering()
+  }
+
+  /// Whether the envelope is about to stand in another way; if not, it is as it was asked to be.
+  private func isWorthAnotherLook(
+    _ record: EnvelopeRecord, _ verdict: CommandVerdict, isRunning: Bool
+  ) async throws(Problem) -> Bool {
+    switch verdict {
+    case .unneeded: return false
+    case .busy:
+      let placement = dispatcher.placement(of: record.id.serial, in: record.lane)
+      guard placement.isInFlight else { return true }
+      guard isRunning else { throw .delivering() }
+      return false
+    case .behind(let head): throw .behind(try await self.id(of: head))
+    case .blocked: throw .blocked()
+    case .notBlocked:
+      guard record.state == .blocked else { throw .notBlocked(record.state) }
+      return true
+    case .gone, .recording: return true
+    }
+  }
+
+  private func id(of serial: Serial) async throws(Problem) -> EnvelopeID? {
+    do throws(StoreError) {
+      return try await context.store.ids(of: [serial])[serial]
+    } catch {
+      throw context.problem(error)
+    }
+  }
+}
+
+extension EndpointContext {
+  /// The envelope that a path names.
+  func envelopeID(_ captures: PathCaptures) throws(Problem) -> EnvelopeID {
+    let text = captures.decoded("id") ?? ""
+    guard let id = EnvelopeID(parsing: text) else { throw .unknownEnvelope(text) }
+    return id
+  }
+
+  /// What the store knows of an envelope.
+  func record(_ id: EnvelopeID) async throws(Problem) -> EnvelopeRecord {
+    do throws(StoreError) {
+      if let record = try await store.envelope(id) { return record }
+    } catch {
+      throw problem(error)
+    }
+    throw .unknownEnvelope(id.description)
+  }
+
+  /// An envelope as it stands.
+  func view(of record: EnvelopeRecord) -> HTTPResponse {
+    let placement = relay.dispatcher.placement(of: record.id.serial, in: record.lane)
+    let view = EnvelopeView(
+      record, isInFlight: placement.isInFlight, position: placement.position,
+      now: relay.now().wall)
+    return .json(view.json())
+  }
+}

@@ -1,0 +1,84 @@
+import RelayCore
+
+// Problems with what is asked to be done with an envelope: its state does not allow it.
+
+extension Problem {
+  /// Only the head of a lane can be run.
+  ///
+  /// - Parameter head: The head; nil if it is not known any more.
+  package static func behind(_ head: EnvelopeID?) -> Problem {
+    var problem = Problem(
+      .behind,
+      "Only the head of a lane can be run, and \(head.map { "\($0)" } ?? "another one")"
+        + " stands before this envelope.",
+      fix: "Run, resolve or cancel what stands before it first.")
+    problem.before = head
+    return problem
+  }
+
+  /// It was refused, and its lane stands.
+  package static func blocked() -> Problem {
+    ofState(
+      .blocked, .blocked, "The upstream refused the envelope, and its lane stands.",
+      fix: "Correct it with PATCH if need be, and settle it with POST /v1/envelopes/{id}/resolve.")
+  }
+
+  /// There is nothing to resolve.
+  package static func notBlocked(_ state: EnvelopeState) -> Problem {
+    ofState(
+      .notBlocked, state, "The envelope is \(state.rawValue), so there is nothing to resolve.",
+      fix: state.isEnd
+        ? "Put it back in line with POST /v1/envelopes/{id}/requeue, unless it was delivered."
+        : "To have it tried now, POST /v1/envelopes/{id}/run; to take it back, DELETE it.")
+  }
+
+  /// An attempt is under way.
+  package static func delivering() -> Problem {
+    ofState(
+      .delivering, .delivering,
+      "The envelope is being delivered, and cannot be changed meanwhile.",
+      fix: "Try again after Retry-After; GET /v1/envelopes/{id}?wait=20 waits for its end."
+    ).retry(afterSeconds: deliveringRetryAfterSeconds)
+  }
+
+  /// It waits no longer.
+  package static func alreadyEnded(_ state: EnvelopeState) -> Problem {
+    ofState(
+      .alreadyEnded, state, "The envelope is \(state.rawValue), and waits no longer.",
+      fix: state == .delivered
+        ? "Post a new one." : "Put it back in line first: POST /v1/envelopes/{id}/requeue.")
+  }
+
+  /// The upstream has it already.
+  package static func alreadyDelivered() -> Problem {
+    ofState(
+      .alreadyDelivered, .delivered, "The upstream has taken the envelope.",
+      fix: "To send its content once more, post a new envelope.")
+  }
+
+  /// It waits already.
+  package static func notEnded(_ state: EnvelopeState) -> Problem {
+    ofState(
+      .notEnded, state, "The envelope is \(state.rawValue): it waits in its lane already.",
+      fix: state == .blocked
+        ? "Settle it with POST /v1/envelopes/{id}/resolve."
+        : "To have it tried now, POST /v1/envelopes/{id}/run.")
+  }
+
+  /// The change is decided, and the store cannot write just now.
+  package static func delayed() -> Problem {
+    Problem(
+      .storeUnavailable,
+      "The store cannot write just now. What was asked for will be done as soon as it can.",
+      fix: "Look after Retry-After whether it is done."
+    ).retry(afterSeconds: overloadRetryAfterSeconds)
+  }
+
+  private static func ofState(
+    _ kind: ProblemKind, _ state: EnvelopeState, _ detail: String, fix: String
+  ) -> Problem {
+    var problem = Problem(kind, detail, fix: fix)
+    problem.state = state
+    return problem
+  }
+}
