@@ -56,9 +56,14 @@ def ndjson(context, value):
 
 
 @schemathesis.serializer("application/json")
-@schemathesis.serializer("application/merge-patch+json")
 def packed_json(context, value):
     """JSON, packed where the case says so."""
+    return packed(context, value if isinstance(value, bytes) else text(value).encode())
+
+
+@schemathesis.serializer("application/merge-patch+json")
+def packed_patch(context, value):
+    """A patch is JSON as well."""
     return packed(context, value if isinstance(value, bytes) else text(value).encode())
 
 
