@@ -22,8 +22,9 @@ final class ServerContext: Sendable {
 
 /// What the connections of one event loop share: read buffers and the `Date` line.
 final class LoopContext: Sendable {
-  /// How many unused read buffers a loop keeps.
-  static let spareBuffersMax = 64
+  /// How many unused read buffers a loop keeps: as many as requests are commonly in flight at once,
+  /// since making one means clearing it.
+  static let spareBuffersMax = 256
 
   private struct DateLine {
     var bytes: [UInt8] = []

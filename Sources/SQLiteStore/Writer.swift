@@ -37,7 +37,7 @@ final class Writer {
   private var committed = State()
   var lanes = GenerationCache<LaneName, Lane>(countMax: StoreTuning.namesCachedMax)
   var clients = GenerationCache<String, ClientNumber>(countMax: StoreTuning.namesCachedMax)
-  var random = SystemRandomNumberGenerator()
+  var random = RandomPool()
 
   /// Transitions that are yet to be committed, oldest first.
   var transitions: ArraySlice<Transition> = []

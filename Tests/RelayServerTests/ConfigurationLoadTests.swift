@@ -48,7 +48,8 @@ struct ConfigurationLoadTests {
       "limits": {
         "bodyBytesMax": 1001, "connectionsMax": 1002, "requestLineBytesMax": 1003,
         "headerCountMax": 1004, "headerBytesMax": 1005, "idleTimeoutMs": 1006,
-        "headTimeoutMs": 1007, "batchCountMax": 1008, "memoryInFlightBytesMax": 1009,
+        "headTimeoutMs": 1007, "batchCountMax": 1008, "batchBytesMax": 378,
+        "memoryInFlightBytesMax": 1009,
         "spoolThresholdBytes": 1000, "waitSecondsMax": 1011, "waitingEnvelopesMax": 1012,
         "clientWaitingEnvelopesMax": 1012, "storeBytesMax": 10000000
       },
@@ -75,11 +76,13 @@ struct ConfigurationLoadTests {
       [
         limits.bodyBytesMax, limits.connectionsMax, limits.requestLineBytesMax,
         limits.headerCountMax, limits.headerBytesMax, limits.idleTimeoutMs, limits.headTimeoutMs,
-        limits.batchCountMax, limits.memoryInFlightBytesMax, limits.spoolThresholdBytes,
-        limits.waitSecondsMax, limits.waitingEnvelopesMax, limits.clientWaitingEnvelopesMax,
+        limits.batchCountMax, limits.batchBytesMax, limits.memoryInFlightBytesMax,
+        limits.spoolThresholdBytes, limits.waitSecondsMax, limits.waitingEnvelopesMax,
+        limits.clientWaitingEnvelopesMax,
         limits.storeBytesMax,
       ] == [
-        1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 1009, 1000, 1011, 1012, 1012, 10_000_000,
+        1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 378, 1009, 1000, 1011, 1012, 1012,
+        10_000_000,
       ])
   }
 

@@ -95,7 +95,9 @@ struct ConfigurationRefusalTests {
       file(#""limits": {"memoryInFlightBytesMax": 1000000}"#),
       [
         "limits.bodyBytesMax: must not be above limits.memoryInFlightBytesMax: 10485760 is"
-          + " above 1000000"
+          + " above 1000000",
+        "limits.batchBytesMax: must not be above three eighths of limits.memoryInFlightBytesMax:"
+          + " 33554432 is above 375000",
       ]
     ),
     (

@@ -11,6 +11,12 @@ extension Configuration {
     notAbove(
       "limits.spoolThresholdBytes", limits.spoolThresholdBytes,
       "limits.memoryInFlightBytesMax", limits.memoryInFlightBytesMax, problems)
+    // Each byte of a batch is counted as it came and as it was decoded, and a large request has to
+    // leave a quarter of the memory to small ones (MemoryBudget): a larger batch would never fit.
+    notAbove(
+      "limits.batchBytesMax", limits.batchBytesMax,
+      "three eighths of limits.memoryInFlightBytesMax", limits.memoryInFlightBytesMax / 8 * 3,
+      problems)
     if let ofOneClient = limits.clientWaitingEnvelopesMax {
       notAbove(
         "limits.clientWaitingEnvelopesMax", ofOneClient, "limits.waitingEnvelopesMax",
