@@ -86,6 +86,12 @@ enum DatabaseFile {
     var header = [UInt8](repeating: 0, count: 100)
     let count = pread(file.number, &header, header.count, 0)
     guard count >= 0 else { throw StoreError(errno: errno, operation: "read", subject: path) }
+    if count == 0, DataFolder.size(ofFile: path + "-wal") > 0 {
+      // SQLite would throw the log away, which still holds what was acknowledged.
+      throw StoreError(
+        kind: .corrupt, operation: "open", subject: path,
+        detail: "it is empty or missing, though its log is not. \(StoreError.corruptAdvice)")
+    }
     // Empty, or half made by a process that was killed: SQLite rolls that back from its journal.
     if count == 0 || access(path + "-journal", F_OK) == 0 { return }
     guard count == header.count, header.starts(with: magic) else {

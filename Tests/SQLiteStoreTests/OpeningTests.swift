@@ -92,6 +92,19 @@ struct OpeningTests {
     }
   }
 
+  @Test("a database that is gone while its log is there is refused, and the log is left")
+  func missingBesideLog() async throws {
+    try await withFolder { folder in
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true)
+      let log = DataFolder.database(in: folder) + "-wal"
+      try Data(repeating: 7, count: 5000).write(to: URL(fileURLWithPath: log))
+      let error = try #require(openError(folder))
+      #expect(error.kind == .corrupt && error.detail.contains("its log"))
+      #expect(FileManager.default.contents(atPath: log)?.count == 5000)
+    }
+  }
+
   @Test("a damaged store is refused, and starts again once it is repaired")
   func damaged() async throws {
     try await Bench.with { bench in

@@ -108,7 +108,8 @@ struct TroubleTests {
     }
   }
 
-  @Test("trouble is over as soon as there is room, though nobody writes")
+  @Test(
+    "trouble is over as soon as there is room, though nobody writes", .timeLimit(.minutes(1)))
   func troubleEndsByItself() async throws {
     try await Bench.with { bench in
       _ = try await fill(bench)
