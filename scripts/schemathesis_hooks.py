@@ -67,12 +67,24 @@ def packed_patch(context, value):
     return packed(context, value if isinstance(value, bytes) else text(value).encode())
 
 
+def distinct(headers):
+    """Header fields without those that differ from another only in letters' case.
+
+    They are one field given twice, which the relay refuses, and JSON Schema has no words for it.
+    """
+    return dict({name.lower(): (name, value) for name, value in headers.items()}.values())
+
+
 @schemathesis.hook
 def map_body(context, body):
-    """The one upstream that is configured, in envelopes as in the path."""
+    """The one upstream that is configured, in envelopes as in the path; each header field once."""
     for envelope in body if isinstance(body, list) else [body]:
-        if isinstance(envelope, dict) and isinstance(envelope.get("upstream"), str):
+        if not isinstance(envelope, dict):
+            continue
+        if isinstance(envelope.get("upstream"), str):
             envelope["upstream"] = "default"
+        if isinstance(envelope.get("headers"), dict):
+            envelope["headers"] = distinct(envelope["headers"])
     return body
 
 

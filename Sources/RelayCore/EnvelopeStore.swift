@@ -91,6 +91,19 @@ package protocol EnvelopeStore: Sendable {
     _ retention: RetentionCutoffs, countMax: Int
   ) async throws(StoreError) -> RetentionPage
 
+  /// Begins or ends a pause durably.
+  ///
+  /// A client or a lane that is not known yet is known from then on.
+  ///
+  /// - Parameter effect: Called with what was meant once that is on disk, in the order of the
+  ///   commits, before this returns.
+  func setPaused(
+    _ isPaused: Bool, _ name: PauseName, effect: @escaping @Sendable (PauseTarget) -> Void
+  ) async throws(StoreError)
+
+  /// Everything that is paused.
+  func pauses() async throws(StoreError) -> Set<PauseTarget>
+
   /// Which shards this relay delivers for.
   func leases() -> [ShardLease]
 

@@ -17,6 +17,8 @@ package struct Lane: Sendable {
     case blocked
     /// The head's upstream is not configured.
     case unconfigured
+    /// Somebody has paused the lane, or its client.
+    case paused
     /// The head is being attempted.
     case inFlight
     /// What became of the head is on its way to the disk.

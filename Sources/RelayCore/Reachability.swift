@@ -152,6 +152,12 @@ package struct Reachability: Sendable {
     return hastened < time
   }
 
+  /// Somebody wants to know at once whether the upstream is back.
+  package mutating func probeNow(at now: MonotonicTime) {
+    guard case .unreachable(let failedProbes, let time) = state else { return }
+    state = .unreachable(failedProbes: failedProbes, nextProbeAt: min(time, now))
+  }
+
   /// Half of the bound is certain and half is drawn, so that probes stay apart and yet do not march
   /// in step.
   private func probeDelayMs(

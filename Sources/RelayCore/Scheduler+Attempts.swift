@@ -16,7 +16,8 @@ extension Scheduler {
   }
 
   private func hasFreeSlot(_ number: UpstreamNumber, now: Now) -> Bool {
-    upstreams[number]?.hasFreeSlot(now: now.monotonic) ?? false
+    guard !paused.contains(.upstream(number)) else { return false }
+    return upstreams[number]?.hasFreeSlot(now: now.monotonic) ?? false
   }
 
   static let expiredReason = "its deadline passed before the upstream took it"

@@ -5,6 +5,8 @@ extension Scheduler {
   package struct UpstreamView: Sendable {
     /// Whether its lanes may try.
     package var isReachable: Bool
+    /// Whether somebody has paused it.
+    package var isPaused: Bool
     /// Since when it has been as it is.
     package var since: WallTime
     /// How many attempts are under way.
@@ -33,7 +35,8 @@ extension Scheduler {
     var views: [UpstreamNumber: UpstreamView] = [:]
     for (number, upstream) in upstreams {
       views[number] = UpstreamView(
-        isReachable: upstream.reachability.isReachable, since: upstream.reachability.since,
+        isReachable: upstream.reachability.isReachable,
+        isPaused: paused.contains(.upstream(number)), since: upstream.reachability.since,
         inFlight: upstream.inFlight, waiting: upstream.waiting, oldestWaitingAt: oldest[number],
         lastError: upstream.lastError, nextProbeAt: upstream.reachability.nextProbeAt,
         concurrency: (upstream.reachability.window, upstream.policy.concurrencyMax))

@@ -67,6 +67,8 @@ extension Scheduler {
         wait(number, until: dueAt, now: now)
       } else if upstreams[head.upstream] == nil {
         lanes[number]?.phase = .unconfigured
+      } else if isPaused(lane: number, of: client) {
+        lanes[number]?.phase = .paused
       } else {
         lanes[number]?.phase = .ready
         queue(number, of: client, for: head.upstream, now: now, isNews: isNews)

@@ -63,6 +63,7 @@ package struct Scheduler: Sendable {
   var waitingTotal = 0
   var starving: Set<LaneNumber> = []
   var blocked: Set<LaneNumber> = []
+  var paused: Set<PauseTarget> = []
   /// Envelopes that were behind a head when a change of theirs set out for the disk.
   var changing: Set<Serial> = []
   var sweep: Sweep?
@@ -97,7 +98,8 @@ package struct Scheduler: Sendable {
   package var nextWake: MonotonicTime? {
     guard !isStopped else { return nil }
     var earliest = timers.earliest
-    for upstream in upstreams.values where upstream.ready.count > 0 {
+    for (number, upstream) in upstreams
+    where upstream.ready.count > 0 && !paused.contains(.upstream(number)) {
       guard let probe = upstream.reachability.nextProbeAt else { continue }
       earliest = earliest.map { min($0, probe) } ?? probe
     }

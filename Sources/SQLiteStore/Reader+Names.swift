@@ -88,4 +88,14 @@ extension Reader {
     }
     return names
   }
+
+  /// Everything that is paused.
+  func pauses() throws(StoreError) -> Set<PauseTarget> {
+    var targets: Set<PauseTarget> = []
+    while try sql.pauses.step() {
+      targets.insert(
+        try PauseTarget(kindCode: sql.pauses.int(0), number: sql.pauses.int(1)))
+    }
+    return targets
+  }
 }

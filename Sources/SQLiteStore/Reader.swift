@@ -52,6 +52,7 @@ final class ReaderStatements {
   let clientName: Statement
   let laneName: Statement
   let upstreams: Statement
+  let pauses: Statement
 
   init(on connection: borrowing Connection) throws(StoreError) {
     begin = try Statement("BEGIN", on: connection)
@@ -114,6 +115,7 @@ final class ReaderStatements {
       SELECT c.name, l.name FROM lane AS l JOIN client AS c ON c.number = l.client \
       WHERE l.number = ?
       """, on: connection)
+    pauses = try Statement("SELECT kind, number FROM paused", on: connection)
     upstreams = try Statement("SELECT number, name FROM upstream", on: connection)
   }
 }

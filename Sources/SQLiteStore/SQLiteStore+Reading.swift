@@ -7,6 +7,11 @@ extension SQLiteStore {
     try await read { reader throws(StoreError) in try reader.upstreamNames() }
   }
 
+  /// What ``EnvelopeStore`` says of `pauses`.
+  package func pauses() async throws(StoreError) -> Set<PauseTarget> {
+    try await read { reader throws(StoreError) in try reader.pauses() }
+  }
+
   /// What ``EnvelopeStore`` says of `line`.
   package func line(
     after serial: Serial, countMax: Int

@@ -57,6 +57,17 @@ extension SQLiteStore {
     return step.page
   }
 
+  /// What ``EnvelopeStore`` says of `setPaused`.
+  package func setPaused(
+    _ isPaused: Bool, _ name: PauseName, effect: @escaping @Sendable (PauseTarget) -> Void
+  ) async throws(StoreError) {
+    try await write("pause") { writer throws(StoreError) in
+      try writer.setPaused(isPaused, name)
+    } onCommit: { target in
+      effect(target)
+    }
+  }
+
   /// What ``EnvelopeStore`` says of `beginBody`.
   package func beginBody() async throws(StoreError) -> any BodyWriter {
     try await BodyFileWriter.begin(in: shared.bodies)
@@ -92,14 +103,21 @@ extension SQLiteStore {
   package var commitCount: Int64 { shared.figures.withLock { $0.commitCount } }
 
   /// Has the writer do something in its next transaction.
+  ///
+  /// - Parameter onCommit: Called on the writer's thread once that is on disk.
+  @discardableResult
   private func write<Value: Sendable>(
-    _ operation: String, _ body: @escaping @Sendable (Writer) throws(StoreError) -> Value
+    _ operation: String, _ body: @escaping @Sendable (Writer) throws(StoreError) -> Value,
+    onCommit: @escaping @Sendable (Value) -> Void = { _ in }
   ) async throws(StoreError) -> Value {
     let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
       let task = WriteTask(
         apply: { writer throws(StoreError) in
           let value = try body(writer)
-          return { continuation.resume(returning: .success(value)) }
+          return {
+            onCommit(value)
+            continuation.resume(returning: .success(value))
+          }
         },
         fail: { error in continuation.resume(returning: .failure(error)) })
       submit(.task(task), operation: operation)

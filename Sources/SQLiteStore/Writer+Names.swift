@@ -42,9 +42,22 @@ extension Writer {
     return lane
   }
 
+  /// The number of a client, which is known from now on.
+  func rememberClient(_ name: String) throws(StoreError) -> ClientNumber {
+    let known = try knownClient(name)
+    return if let known { known } else { try makeClient(name) }
+  }
+
+  /// The number of a lane, which is known from now on.
+  func rememberLane(_ name: LaneName) throws(StoreError) -> LaneNumber {
+    if let known = try knownLane(name) { return known.number }
+    let lane = try makeLane(name)
+    lanes.insert(lane, for: name)
+    return lane.number
+  }
+
   private func makeLane(_ name: LaneName) throws(StoreError) -> Lane {
-    let known = try knownClient(name.client)
-    let client = if let known { known } else { try makeClient(name.client) }
+    let client = try rememberClient(name.client)
     sql.insertLane.bind(1, client.rawValue)
     sql.insertLane.bind(2, name.lane)
     let number = try numberReturned(by: sql.insertLane)

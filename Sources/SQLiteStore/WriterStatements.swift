@@ -37,6 +37,9 @@ final class WriterStatements {
   let renewDeadline: Statement
   let requeueAttempt: Statement
 
+  let insertPause: Statement
+  let deletePause: Statement
+
   let nextEnded: Statement
   let deleted: Statement
   let findBodyFile: Statement
@@ -134,6 +137,10 @@ final class WriterStatements {
       attempt_duration_ms, attempt_outcome, attempt_status, attempt_error \
       FROM ended WHERE serial = ? AND attempt_number IS NOT NULL
       """, on: connection)
+
+    insertPause = try Statement("INSERT OR IGNORE INTO paused VALUES (?, ?)", on: connection)
+    deletePause = try Statement(
+      "DELETE FROM paused WHERE kind = ? AND number = ?", on: connection)
 
     nextEnded = try Statement(
       "SELECT serial, state, ended_at FROM ended WHERE serial > ? ORDER BY serial LIMIT ?",

@@ -20,7 +20,7 @@ struct SimulationTests {
       "replay with: make simulate SEED=\(seed)\n\(simulation.violations.joined(separator: "\n"))")
     #expect(simulation.eventCount >= 25_000)
     #expect(simulation.attemptCount > 1000 && simulation.crashCount > 3)
-    #expect(simulation.commandCount > 100)
+    #expect(simulation.commandCount > 100 && simulation.pauseCount > 10)
   }
 
   @Test("the same seed gives the same run")

@@ -22,6 +22,8 @@ extension Dispatcher {
       state.forwarder = forwarder
       state.scheduler = Scheduler(upstreams: policies, epoch: epoch, seed: seed, now: clock())
     }
+    let pauses = try await store.pauses()
+    state.withLock { $0.scheduler.restorePauses(pauses) }
     var count = 0
     var after: Serial = 0
     while true {

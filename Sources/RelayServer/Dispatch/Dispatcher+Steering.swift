@@ -81,4 +81,23 @@ extension Dispatcher {
     }
     return cancellation
   }
+
+  /// Begins or ends a pause, durably.
+  package func setPaused(_ isPaused: Bool, _ name: PauseName) async throws(StoreError) {
+    try await store.setPaused(isPaused, name) { target in
+      self.apply { state, now in state.scheduler.setPaused(isPaused, target, now: now) }
+    }
+  }
+
+  /// Whether somebody has paused this very target.
+  package func isPaused(_ target: PauseTarget) -> Bool {
+    state.withLock { $0.scheduler.isPaused(target) }
+  }
+
+  /// Tries an unreachable upstream now.
+  ///
+  /// - Returns: Whether it is unreachable, so that there was something to try.
+  package func probe(_ upstream: UpstreamNumber) -> Bool {
+    apply { state, now in state.scheduler.probe(upstream, now: now) }
+  }
 }

@@ -32,11 +32,15 @@ struct GetClient {
     guard let record = try await context.store.client(name) else { return nil }
     let views = record.lanes.map { ($0, context.relay.dispatcher.laneView($0.number)) }
     let ids = try await context.store.ids(of: views.compactMap { $0.1?.head?.serial })
+    let dispatcher = context.relay.dispatcher
     let lanes = views.map { lane, view in
-      ClientView.Lane(
+      var shown = ClientView.Lane(
         record: lane, phase: view?.phase, waiting: view?.waiting ?? 0,
         headStanding: view?.head?.standing, head: view?.head.flatMap { ids[$0.serial] })
+      shown.isPaused = dispatcher.isPaused(.lane(lane.number))
+      return shown
     }
-    return ClientView(client: name, lanes: lanes)
+    return ClientView(
+      client: name, isPaused: dispatcher.isPaused(.client(record.number)), lanes: lanes)
   }
 }

@@ -5,6 +5,7 @@ package struct RelayHandler: RequestHandler {
   private enum Route: Sendable {
     case postEnvelopes, relayRequest, getEnvelope, getAnswer, getClient
     case getByKey, run, resolve, requeue, patch, cancel, cancelClient
+    case pauseUpstream(Bool), pauseClient(Bool), pauseLane(Bool), probe
     case getStatus, getHealth, getReadiness
   }
 
@@ -34,6 +35,12 @@ package struct RelayHandler: RequestHandler {
     router.add(.get, "/v1/clients/{client}", .getClient)
     router.add(.delete, "/v1/clients/{client}/envelopes", .cancelClient)
     router.add(.get, "/v1/clients/{client}/envelopes/{key}", .getByKey)
+    for (word, isPaused) in [("pause", true), ("resume", false)] {
+      router.add(.post, "/v1/upstreams/{upstream}/\(word)", .pauseUpstream(isPaused))
+      router.add(.post, "/v1/clients/{client}/\(word)", .pauseClient(isPaused))
+      router.add(.post, "/v1/clients/{client}/lanes/{lane}/\(word)", .pauseLane(isPaused))
+    }
+    router.add(.post, "/v1/upstreams/{upstream}/probe", .probe)
     router.add(.get, "/status", .getStatus)
     router.add(.get, "/healthz", .getHealth)
     router.add(.get, "/readyz", .getReadiness)
@@ -69,6 +76,11 @@ package struct RelayHandler: RequestHandler {
     case .cancel: await SteerEnvelope(context).cancel(captures)
     case .cancelClient: await CancelClient(context).respond(captures)
     case .getClient: await GetClient(context).respond(captures)
+    case .pauseUpstream(let isPaused):
+      await Pausing(context).upstream(isPaused: isPaused, captures)
+    case .pauseClient(let isPaused): await Pausing(context).client(isPaused: isPaused, captures)
+    case .pauseLane(let isPaused): await Pausing(context).lane(isPaused: isPaused, captures)
+    case .probe: await Pausing(context).probe(captures)
     case .getStatus: await GetStatus(context).respond()
     case .getHealth: HealthChecks(context).health()
     case .getReadiness: HealthChecks(context).readiness()

@@ -16,6 +16,8 @@ package struct ClientView: Sendable {
     package var headStanding: Standing?
     /// Its first envelope; nil if it is not known.
     package var head: EnvelopeID?
+    /// Whether somebody has paused it.
+    package var isPaused = false
 
     /// Describes a lane; see the properties for what each part means.
     package init(
@@ -31,11 +33,13 @@ package struct ClientView: Sendable {
   }
 
   private let client: String
+  private let isPaused: Bool
   private let lanes: [Lane]
 
   /// Shows a client with its lanes, in the order in which they were first used.
-  package init(client: String, lanes: [Lane]) {
+  package init(client: String, isPaused: Bool = false, lanes: [Lane]) {
     self.client = client
+    self.isPaused = isPaused
     self.lanes = lanes
   }
 
@@ -44,6 +48,7 @@ package struct ClientView: Sendable {
     var json = JSONWriter()
     json.object { json in
       json.member("client", client)
+      json.member("paused", isPaused)
       json.member("waiting", lanes.reduce(0) { $0 + $1.waiting })
       json.member("states", EnvelopeState.allCases, count)
       json.memberArray("lanes") { json in
@@ -80,6 +85,7 @@ extension ClientView.Lane {
     case .waiting, .unconfigured: "waiting"
     case .held: "held"
     case .blocked: "blocked"
+    case .paused: "paused"
     case .inFlight: "delivering"
     }
   }
@@ -88,6 +94,7 @@ extension ClientView.Lane {
     json.object { json in
       json.member("name", record.name)
       json.member("state", state)
+      json.member("paused", isPaused)
       json.member("waiting", waiting)
       if let head { json.member("head", head.description) }
       if let sequence = record.lastSequence { json.member("lastSequence", sequence) }

@@ -12,6 +12,7 @@ struct SimulatedStore {
   private(set) var records: [Record] = []
   private var byKey: [KeyOfClient: Serial] = [:]
   private(set) var line: [Serial] = []
+  private(set) var pauses: Set<PauseTarget> = []
 
   struct KeyOfClient: Hashable {
     var client: ClientNumber
@@ -31,6 +32,11 @@ struct SimulatedStore {
     byKey[name] = serial
     line.append(serial)
     return (serial, true)
+  }
+
+  /// Commits a pause, or its end.
+  mutating func setPaused(_ isPaused: Bool, _ target: PauseTarget) {
+    if isPaused { pauses.insert(target) } else { pauses.remove(target) }
   }
 
   /// Commits a change; one to an envelope that no longer waits is passed over.

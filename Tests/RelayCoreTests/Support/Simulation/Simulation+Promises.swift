@@ -21,6 +21,12 @@ extension Simulation {
     {
       violate("\(entry.serial) was attempted before its time")
     }
+    let stops: [PauseTarget] = [
+      .upstream(entry.upstream), .client(entry.client), .lane(entry.lane),
+    ]
+    if let stop = stops.first(where: store.pauses.contains) {
+      violate("\(entry.serial) was attempted in spite of a pause of \(stop)")
+    }
     let earlier = store.line.first { store[$0].entry.lane == entry.lane }
     if let earlier, earlier < entry.serial {
       violate("\(entry.serial) was attempted while \(earlier) of its lane still waited")
@@ -31,7 +37,9 @@ extension Simulation {
   /// the lanes that could use it waits.
   mutating func checkNoSlotIsIdle() {
     for (number, line) in scheduler.upstreams
-    where line.hasFreeSlot(now: clock.monotonic) && line.reachability.isReachable {
+    where line.hasFreeSlot(now: clock.monotonic) && line.reachability.isReachable
+      && !store.pauses.contains(.upstream(number))
+    {
       let idle = scheduler.lanes.first { lane in
         lane.value.phase == .ready && lane.value.head?.upstream == number
       }

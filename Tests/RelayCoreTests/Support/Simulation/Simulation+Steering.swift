@@ -11,6 +11,7 @@ extension Simulation {
       guard isFaultFree || chance(1, in: 8) else { continue }
       note(scheduler.obey(command(for: entry), of: entry, now: clock))
     }
+    pauseOrResume()
     guard !isFaultFree, chance(1, in: 4), let record = store.records.randomElement(using: &random),
       let end = record.end, end.state != .delivered
     else { return }
@@ -21,6 +22,29 @@ extension Simulation {
 
   private mutating func note(_ verdict: CommandVerdict) {
     if verdict == .recording { commandCount += 1 }
+  }
+
+  /// Somebody pauses something now and then, and resumes everything once the faults are over.
+  private mutating func pauseOrResume() {
+    for target in store.pauses.sorted(by: { "\($0)" < "\($1)" })
+    where isFaultFree || chance(1, in: 6) {
+      setPaused(false, target)
+    }
+    guard !isFaultFree, chance(1, in: 4) else { return }
+    let number = Int.random(in: 0..<24, using: &random)
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0: setPaused(true, .upstream(UpstreamNumber(rawValue: Int32(number % 3))))
+    case 1, 2: setPaused(true, .client(ClientNumber(rawValue: Int64(number))))
+    default: setPaused(true, .lane(LaneNumber(rawValue: Int64(number * 2))))
+    }
+  }
+
+  private mutating func setPaused(_ isPaused: Bool, _ target: PauseTarget) {
+    // What was decided before is carried out before.
+    carryOutActions()
+    store.setPaused(isPaused, target)
+    scheduler.setPaused(isPaused, target, now: clock)
+    pauseCount += 1
   }
 
   private func needsPerson(_ entry: LineEntry) -> Bool { entry.standing != .queued }

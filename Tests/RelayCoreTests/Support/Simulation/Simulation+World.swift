@@ -121,6 +121,7 @@ extension Simulation {
     nextWake = clock.monotonic
     inFlight = []
     scheduler = Self.freshScheduler(seed: random.next(), now: clock)
+    scheduler.restorePauses(store.pauses)
     var after: Serial = 0
     while true {
       let page = store.page(after: after, countMax: 16)

@@ -42,6 +42,7 @@ struct Simulation {
   var attemptCount = 0
   var crashCount = 0
   var commandCount = 0
+  var pauseCount = 0
   var isFaultFree = false
   /// By how much the wall clock has been set; only every other seed sets it.
   var wallOffsetMs: Int64 = 0
@@ -134,7 +135,7 @@ struct Simulation {
     }
   }
 
-  private mutating func carryOutActions() {
+  mutating func carryOutActions() {
     while true {
       let actions = scheduler.takeActions()
       guard !actions.isEmpty else { break }

@@ -1,0 +1,85 @@
+import HTTPServer
+import JSON
+import RelayCore
+
+/// `POST …/pause` and `…/resume` of an upstream, a client or a lane, and `POST …/probe` of an
+/// upstream.
+struct Pausing {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  /// Begins or ends an upstream's pause.
+  func upstream(isPaused: Bool, _ captures: PathCaptures) async -> HTTPResponse {
+    await answer { () throws(Problem) in
+      try await set(isPaused, .upstream(try configuredUpstream(captures).name))
+    }
+  }
+
+  /// Begins or ends a client's pause.
+  func client(isPaused: Bool, _ captures: PathCaptures) async -> HTTPResponse {
+    await answer { () throws(Problem) in
+      try await set(isPaused, .client(try name("client", captures)))
+    }
+  }
+
+  /// Begins or ends a lane's pause.
+  func lane(isPaused: Bool, _ captures: PathCaptures) async -> HTTPResponse {
+    await answer { () throws(Problem) in
+      let lane = LaneName(client: try name("client", captures), lane: try name("lane", captures))
+      return try await set(isPaused, .lane(lane))
+    }
+  }
+
+  /// Tries an unreachable upstream at once.
+  func probe(_ captures: PathCaptures) async -> HTTPResponse {
+    await answer { () throws(Problem) in
+      let wasUnreachable = context.relay.dispatcher.probe(try configuredUpstream(captures).number)
+      return Self.json { $0.member("reachable", !wasUnreachable) }
+    }
+  }
+
+  private func set(_ isPaused: Bool, _ name: PauseName) async throws(Problem) -> HTTPResponse {
+    do throws(StoreError) {
+      try await context.relay.dispatcher.setPaused(isPaused, name)
+    } catch {
+      throw context.problem(error)
+    }
+    return Self.json { $0.member("paused", isPaused) }
+  }
+
+  private func configuredUpstream(
+    _ captures: PathCaptures
+  ) throws(Problem) -> (name: String, number: UpstreamNumber) {
+    let name = captures.decoded("upstream") ?? ""
+    guard let number = context.relay.upstreamNumber(name) else {
+      throw .unknownUpstream(name, field: nil)
+    }
+    return (name, number)
+  }
+
+  private func name(_ capture: String, _ captures: PathCaptures) throws(Problem) -> String {
+    let name = captures.decoded(capture) ?? ""
+    guard NameSyntax.isName(Array(name.utf8)[...]) else {
+      throw .invalidField(
+        capture, "A \(capture)'s name is 1 to 128 visible ASCII characters.")
+    }
+    return name
+  }
+
+  private func answer(
+    _ body: () async throws(Problem) -> HTTPResponse
+  ) async -> HTTPResponse {
+    do throws(Problem) {
+      return try await body()
+    } catch {
+      return error.response
+    }
+  }
+
+  private static func json(_ members: (inout JSONWriter) -> Void) -> HTTPResponse {
+    var json = JSONWriter()
+    json.object { members(&$0) }
+    return .freshJSON(json.finish())
+  }
+}

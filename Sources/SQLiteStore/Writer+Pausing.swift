@@ -1,0 +1,60 @@
+import RelayCore
+
+extension Writer {
+  /// Begins or ends a pause; doing so twice changes nothing.
+  func setPaused(_ isPaused: Bool, _ name: PauseName) throws(StoreError) -> PauseTarget {
+    let target = try target(of: name)
+    if isPaused {
+      try run(sql.insertPause, for: target)
+    } else {
+      try run(sql.deletePause, for: target)
+    }
+    return target
+  }
+
+  private func run(
+    _ statement: borrowing Statement, for target: PauseTarget
+  ) throws(StoreError) {
+    statement.bind(1, target.kindCode)
+    statement.bind(2, target.number)
+    try statement.run()
+  }
+
+  private func target(of name: PauseName) throws(StoreError) -> PauseTarget {
+    switch name {
+    case .upstream(let upstream): .upstream(try upstreamNumber(upstream))
+    case .client(let client): .client(try rememberClient(client))
+    case .lane(let lane): .lane(try rememberLane(lane))
+    }
+  }
+}
+
+extension PauseTarget {
+  /// How the kind of target is written in the database, fixed for good.
+  var kindCode: Int64 {
+    switch self {
+    case .upstream: 0
+    case .client: 1
+    case .lane: 2
+    }
+  }
+
+  /// The store's number of it.
+  var number: Int64 {
+    switch self {
+    case .upstream(let number): Int64(number.rawValue)
+    case .client(let number): number.rawValue
+    case .lane(let number): number.rawValue
+    }
+  }
+
+  /// The target that a row speaks of.
+  init(kindCode: Int64, number: Int64) throws(StoreError) {
+    switch kindCode {
+    case 0: self = .upstream(UpstreamNumber(rawValue: Int32(truncatingIfNeeded: number)))
+    case 1: self = .client(ClientNumber(rawValue: number))
+    case 2: self = .lane(LaneNumber(rawValue: number))
+    default: throw .senseless("a pause of kind \(kindCode)")
+    }
+  }
+}
