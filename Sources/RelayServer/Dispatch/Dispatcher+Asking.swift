@@ -23,6 +23,12 @@ package struct DispatcherSnapshot: Sendable {
   package static let shownMax = 20
 }
 
+/// A snapshot, and until when it is shown again.
+struct TakenSnapshot: Sendable {
+  var snapshot: DispatcherSnapshot
+  var validUntil: MonotonicTime
+}
+
 // What can be asked of the dispatcher, by endpoints.
 extension Dispatcher {
   /// Waits until an envelope has ended or blocks its lane, but no longer than so many milliseconds.
@@ -61,7 +67,26 @@ extension Dispatcher {
   }
 
   /// How dispatching stands.
+  ///
+  /// Looks at every lane, and nothing is dispatched meanwhile: where there are so many that this
+  /// takes time, it is done for no more than a twentieth of the time, and what is shown is that old.
   package func snapshot() -> DispatcherSnapshot {
+    lastSnapshot.withLock { last in
+      let begin = clock().monotonic
+      if let last, begin < last.validUntil { return last.snapshot }
+      let snapshot = freshSnapshot()
+      let end = clock().monotonic
+      let tookMs = end.milliseconds(since: begin)
+      last = TakenSnapshot(
+        snapshot: snapshot, validUntil: end.adding(milliseconds: tookMs * Self.snapshotRestFactor))
+      return snapshot
+    }
+  }
+
+  /// How many times as long as a snapshot took it is shown again.
+  static let snapshotRestFactor: Int64 = 20
+
+  private func freshSnapshot() -> DispatcherSnapshot {
     state.withLock { state in
       DispatcherSnapshot(
         upstreams: state.scheduler.upstreamViews(),

@@ -33,6 +33,7 @@ package final class Dispatcher: Sendable {
   let targets: Mutex<[UpstreamNumber: UpstreamTarget]> = Mutex([:])
   let deadlines = DeadlineAlarm()
   let waitingCountNow = Atomic(0)
+  let lastSnapshot = Mutex<TakenSnapshot?>(nil)
 
   /// How long to wait before a read that failed is tried again, in milliseconds.
   static let readRetryDelayMs: Int64 = 1000
