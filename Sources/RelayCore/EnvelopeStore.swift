@@ -56,6 +56,23 @@ package protocol EnvelopeStore: Sendable {
   /// The upstream's last answer that was kept for this envelope; nil if there is none.
   func response(_ id: EnvelopeID) async throws(StoreError) -> UpstreamResponse?
 
+  /// The envelopes that pass a filter, in order of acceptance, found by going on behind `serial`.
+  ///
+  /// One call does a bounded amount of work, so a page may be short, or empty, though more follows.
+  ///
+  /// - Parameters:
+  ///   - serial: Where to go on; 0 for the beginning.
+  ///   - countMax: How many envelopes to return, at the most.
+  ///   - looksMax: How many stored envelopes to look at, at the most. A store may stop earlier.
+  func list(
+    _ filter: EnvelopeFilter, after serial: Serial, countMax: Int, looksMax: Int
+  ) async throws(StoreError) -> EnvelopePage
+
+  /// What has become of some envelopes, all as of one moment.
+  ///
+  /// - Returns: One for each reference, in order; nil for what there is none of, or no longer.
+  func fates(of references: [EnvelopeReference]) async throws(StoreError) -> [EnvelopeFate?]
+
   /// What is known of a client; nil if it has never sent anything that was accepted.
   func client(_ name: String) async throws(StoreError) -> ClientRecord?
 

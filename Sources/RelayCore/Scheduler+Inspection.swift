@@ -89,6 +89,9 @@ extension Scheduler {
   /// Whether an attempt of this envelope is under way.
   package func isInFlight(_ serial: Serial) -> Bool { inFlight[serial] != nil }
 
+  /// The envelopes of which an attempt is under way.
+  package var inFlightSerials: Set<Serial> { Set(inFlight.keys) }
+
   /// How many attempts are under way.
   package var inFlightCount: Int { inFlight.count }
 

@@ -95,7 +95,7 @@ extension Reader {
     return result
   }
 
-  private func responseStatus(of serial: Serial) throws(StoreError) -> Int? {
+  func responseStatus(of serial: Serial) throws(StoreError) -> Int? {
     sql.responseStatus.bind(1, serial)
     guard try sql.responseStatus.step() else { return nil }
     defer { sql.responseStatus.reset() }

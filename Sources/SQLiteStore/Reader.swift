@@ -4,6 +4,7 @@ import RelayCore
 final class Reader {
   let connection: Connection
   let sql: ReaderStatements
+  let listing: ListingStatements
   let bodyFolder: String
 
   /// Opens a read-only connection to a prepared file.
@@ -11,6 +12,7 @@ final class Reader {
     connection = try Connection(path: database, access: .readOnly)
     try DatabaseFile.configure(connection, cacheKiB: StoreTuning.readerCacheKiB)
     sql = try ReaderStatements(on: connection)
+    listing = try ListingStatements(on: connection)
     self.bodyFolder = bodyFolder
   }
 

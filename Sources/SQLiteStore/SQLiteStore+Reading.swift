@@ -48,6 +48,22 @@ extension SQLiteStore {
     try await read { reader throws(StoreError) in try reader.response(id) }
   }
 
+  /// What ``EnvelopeStore`` says of `list`.
+  package func list(
+    _ filter: EnvelopeFilter, after serial: Serial, countMax: Int, looksMax: Int
+  ) async throws(StoreError) -> EnvelopePage {
+    try await read { reader throws(StoreError) in
+      try reader.list(filter, after: serial, countMax: countMax, looksMax: looksMax)
+    }
+  }
+
+  /// What ``EnvelopeStore`` says of `fates`.
+  package func fates(
+    of references: [EnvelopeReference]
+  ) async throws(StoreError) -> [EnvelopeFate?] {
+    try await read { reader throws(StoreError) in try reader.fates(of: references) }
+  }
+
   /// What ``EnvelopeStore`` says of `client`.
   package func client(_ name: String) async throws(StoreError) -> ClientRecord? {
     try await read { reader throws(StoreError) in try reader.client(name) }

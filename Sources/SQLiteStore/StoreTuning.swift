@@ -35,6 +35,11 @@ enum StoreTuning {
   /// The longest pause after writes that failed.
   static let retryPauseMsMax: Int64 = 5000
 
+  /// How long one step of a listing goes on looking; what it looks at may have to come from disk.
+  static let listingMsMax: Int64 = 100
+  /// After how many envelopes a listing looks at the clock.
+  static let listingLooksPerClock = 256
+
   /// How often to look whether trouble is over while nobody writes.
   static let lookPauseMs: Int64 = 1000
 

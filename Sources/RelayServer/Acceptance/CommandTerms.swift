@@ -43,7 +43,8 @@ package struct RequeueTerms: Sendable {
 }
 
 /// Goes through the small objects that calls come with.
-private enum CommandTerms {
+enum CommandTerms {
+  /// Reads each member; a name that is not among `names` is refused.
   static func forEach(
     of text: [UInt8]?, _ names: [String], _ read: (JSONMember) throws(Problem) -> Void
   ) throws(Problem) {

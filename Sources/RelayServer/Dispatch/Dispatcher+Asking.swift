@@ -57,6 +57,11 @@ extension Dispatcher {
     }
   }
 
+  /// The envelopes of which an attempt is under way.
+  package func inFlightSerials() -> Set<Serial> {
+    state.withLock { $0.scheduler.inFlightSerials }
+  }
+
   /// A lane in which something waits; nil if nothing does.
   package func laneView(
     _ lane: LaneNumber

@@ -3,7 +3,8 @@ import HTTPServer
 /// Answers every request that the relay is sent, by the contract in `openapi.yaml`.
 package struct RelayHandler: RequestHandler {
   private enum Route: Sendable {
-    case postEnvelopes, relayRequest, getEnvelope, getAnswer, getClient
+    case postEnvelopes, listEnvelopes, queryEnvelopes, relayRequest, getEnvelope, getAnswer,
+      getClient
     case getByKey, run, resolve, requeue, patch, cancel, cancelClient
     case pauseUpstream(Bool), pauseClient(Bool), pauseLane(Bool), probe
     case getStatus, getHealth, getReadiness
@@ -23,6 +24,8 @@ package struct RelayHandler: RequestHandler {
   private static func routes() -> Router<Route> {
     var router = Router<Route>()
     router.add(.post, "/v1/envelopes", .postEnvelopes)
+    router.add(.get, "/v1/envelopes", .listEnvelopes)
+    router.add(.post, "/v1/envelopes/query", .queryEnvelopes)
     router.addAny("/v1/relay/{upstream}/{path…}", .relayRequest)
     router.addAny("/v1/relay/{upstream}", .relayRequest)
     router.add(.get, "/v1/envelopes/{id}", .getEnvelope)
@@ -65,6 +68,8 @@ package struct RelayHandler: RequestHandler {
   ) async -> HTTPResponse {
     switch route {
     case .postEnvelopes: await postEnvelopes.respond(to: request)
+    case .listEnvelopes: await ListEnvelopes(context).respond(to: request)
+    case .queryEnvelopes: await QueryEnvelopes(context).respond(to: request)
     case .relayRequest: await RelayRequest(context).respond(to: request, captures)
     case .getEnvelope: await GetEnvelope(context).respond(to: request, captures)
     case .getAnswer: await GetEnvelope(context).respondWithAnswer(captures)

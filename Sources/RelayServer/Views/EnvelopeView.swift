@@ -1,66 +1,99 @@
 import JSON
 import RelayCore
 
-/// Where an envelope is, as it is shown (`EnvelopeView` in `openapi.yaml`).
+/// Where an envelope is, as it is shown (`EnvelopeView` and `EnvelopeSummary` in `openapi.yaml`).
 ///
 /// Its headers and its body are not: they may hold secrets.
 package struct EnvelopeView: Sendable {
-  private let record: EnvelopeRecord
+  private let summary: EnvelopeSummary
+  /// nil where only what went wrong last is shown.
+  private let attempts: [AttemptRecord]?
   private let state: EnvelopeState
   private let position: Int?
   private let now: WallTime
 
-  /// Shows a record.
+  /// Shows a record, with its attempts.
   ///
   /// - Parameters:
   ///   - isInFlight: Whether an attempt is under way, which the store does not know.
   ///   - position: Its place in its lane, from 1; nil if it has ended or the place is not known.
   package init(_ record: EnvelopeRecord, isInFlight: Bool, position: Int?, now: WallTime) {
-    self.record = record
-    self.position = record.state.isEnd ? nil : position
+    self.init(
+      EnvelopeSummary(record), attempts: record.attempts, isInFlight: isInFlight,
+      position: position, now: now)
+  }
+
+  /// Shows a summary, as a list has it.
+  ///
+  /// The parameters are those of a record's.
+  package init(_ summary: EnvelopeSummary, isInFlight: Bool, position: Int?, now: WallTime) {
+    self.init(
+      summary, attempts: nil, isInFlight: isInFlight, position: position, now: now)
+  }
+
+  private init(
+    _ summary: EnvelopeSummary, attempts: [AttemptRecord]?, isInFlight: Bool, position: Int?,
+    now: WallTime
+  ) {
+    self.summary = summary
+    self.attempts = attempts
+    self.position = summary.fate.state.isEnd ? nil : position
     self.now = now
-    state = record.state == .queued && isInFlight ? .delivering : record.state
+    state = summary.fate.state == .queued && isInFlight ? .delivering : summary.fate.state
   }
 
   /// The JSON that is answered.
   package func json() -> [UInt8] {
-    let draft = record.draft
     var json = JSONWriter()
+    write(to: &json)
+    return json.finish()
+  }
+
+  /// Writes it as a value.
+  func write(to json: inout JSONWriter) {
+    let terms = summary.terms
     json.object { json in
-      json.member("id", record.id.description)
-      json.member("client", draft.client)
-      if let key = draft.key { json.member("key", key) }
-      json.member("upstream", draft.upstream)
-      json.member("method", draft.content.method)
+      json.member("id", summary.id.description)
+      json.member("client", terms.client)
+      if let key = terms.key { json.member("key", key) }
+      json.member("upstream", terms.upstream)
+      json.member("method", terms.method)
       json.name("path")
-      json.string(utf8: draft.content.target)
-      json.member("lane", draft.lane)
-      if let sequence = draft.sequence { json.member("sequence", sequence) }
-      if let tag = draft.tag { json.member("tag", tag) }
-      json.member("hold", draft.hold)
+      json.string(utf8: terms.target)
+      json.member("lane", terms.lane)
+      if let sequence = terms.sequence { json.member("sequence", sequence) }
+      if let tag = terms.tag { json.member("tag", tag) }
+      json.member("hold", terms.hold)
       json.member("state", state.rawValue)
       if let position { json.member("position", position) }
-      if let reason = record.reason { json.member("reason", reason) }
-      json.member("acceptedAt", record.id.acceptedAt)
-      json.member("notBefore", draft.notBefore)
-      json.member("expiresAt", draft.expiresAt)
-      json.member("onFailure", draft.onFailure.rawValue)
+      if let reason = summary.fate.reason { json.member("reason", reason) }
+      json.member("acceptedAt", summary.id.acceptedAt)
+      json.member("notBefore", terms.notBefore)
+      json.member("expiresAt", terms.expiresAt)
+      json.member("onFailure", terms.onFailure.rawValue)
       json.member("nextAttemptAt", nextAttemptAt)
-      json.member("endedAt", record.endedAt)
-      json.member("attemptCount", record.attemptCount)
-      json.memberArray("attempts") { json in
-        for attempt in record.attempts { Self.write(attempt, to: &json) }
-      }
-      if let status = record.responseStatus { json.member("responseStatus", status) }
-      json.member("bodyBytes", draft.content.body.byteCount)
+      json.member("endedAt", summary.fate.endedAt)
+      json.member("attemptCount", summary.fate.attemptCount)
+      writeAttempts(to: &json)
+      if let status = summary.fate.responseStatus { json.member("responseStatus", status) }
+      json.member("bodyBytes", summary.bodyBytes)
     }
-    return json.finish()
   }
 
   /// A time that has passed keeps nothing: only its turn does.
   private var nextAttemptAt: WallTime? {
-    guard state == .queued, let dueAt = record.dueAt, dueAt > now else { return nil }
+    guard state == .queued, let dueAt = summary.dueAt, dueAt > now else { return nil }
     return dueAt
+  }
+
+  private func writeAttempts(to json: inout JSONWriter) {
+    if let attempts {
+      json.memberArray("attempts") { json in
+        for attempt in attempts { Self.write(attempt, to: &json) }
+      }
+    } else if let error = summary.lastError {
+      json.member("lastError", error)
+    }
   }
 
   private static func write(_ attempt: AttemptRecord, to json: inout JSONWriter) {

@@ -1,0 +1,76 @@
+import Cryptography
+import RelayCore
+
+/// Where a list of envelopes goes on: opaque to those who are handed it.
+///
+/// It holds the number of the last envelope that was looked at, so it outlives restarts and what
+/// happens to any envelope; and a digest of the filter, since under another filter it would leave
+/// out what that one lets pass.
+package struct ListCursor: Equatable, Sendable {
+  /// Everything up to this number has been looked at.
+  package let serial: Serial
+  private let digest: UInt64
+
+  /// The place behind `serial` in the list that a filter makes.
+  package init(behind serial: Serial, of filter: EnvelopeFilter) {
+    self.serial = serial
+    digest = Self.digest(of: filter)
+  }
+
+  /// Reads what ``text`` gave; nil for anything else.
+  package init?(parsing text: String) {
+    guard text.utf8.count == Self.textLength else { return nil }
+    var standard: [UInt8] = []
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "-"): standard.append(UInt8(ascii: "+"))
+      case UInt8(ascii: "_"): standard.append(UInt8(ascii: "/"))
+      case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): return nil
+      default: standard.append(byte)
+      }
+    }
+    standard += [UInt8(ascii: "="), UInt8(ascii: "=")]
+    guard let bytes = try? Base64.decode(standard), bytes.count == 16 else { return nil }
+    let number = Self.number(bytes[0..<8])
+    guard number <= UInt64(EnvelopeID.serialMax) else { return nil }
+    serial = Serial(number)
+    digest = Self.number(bytes[8..<16])
+  }
+
+  /// 22 characters of base64url without padding (RFC 4648 section 5).
+  package var text: String {
+    let standard = Base64.encode(Self.bytes(of: UInt64(serial)) + Self.bytes(of: digest))
+    let url = standard.prefix(Self.textLength).map { byte in
+      switch byte {
+      case UInt8(ascii: "+"): UInt8(ascii: "-")
+      case UInt8(ascii: "/"): UInt8(ascii: "_")
+      default: byte
+      }
+    }
+    return String(decoding: url, as: UTF8.self)
+  }
+
+  /// Whether it was given out under this filter.
+  package func belongs(to filter: EnvelopeFilter) -> Bool { digest == Self.digest(of: filter) }
+
+  private static let textLength = 22
+
+  /// What is being delivered at the moment plays no part in it.
+  private static func digest(of filter: EnvelopeFilter) -> UInt64 {
+    let states = filter.states.map(\.rawValue).sorted().joined(separator: ",")
+    // Names hold no blanks and no line breaks, so each filter has a text of its own.
+    let parts = [
+      "list 1", "client \(filter.client ?? "")", "lane \(filter.lane ?? "")",
+      "upstream \(filter.upstream ?? "")", "tag \(filter.tag ?? "")", "states \(states)",
+    ]
+    return number(SHA256.digest(of: Array(parts.joined(separator: "\n").utf8))[0..<8])
+  }
+
+  private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    bytes.reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  private static func bytes(of number: UInt64) -> [UInt8] {
+    (0..<8).map { UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * $0)) }
+  }
+}

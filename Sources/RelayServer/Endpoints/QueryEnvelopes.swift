@@ -1,0 +1,32 @@
+import HTTPServer
+import RelayCore
+
+/// `POST /v1/envelopes/query`: what has become of many envelopes at once.
+struct QueryEnvelopes {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  func respond(to request: HTTPRequest) async -> HTTPResponse {
+    do throws(Problem) {
+      let question = try FateQuestion(try await CommandBody(context).read(request))
+      // Asked first: what ends meanwhile is shown as ended.
+      let inFlight = context.relay.dispatcher.inFlightSerials()
+      let fates = try await fates(of: question.references)
+      return .json(
+        FateResults(question.references, fates, inFlight: inFlight).json())
+    } catch {
+      return error.response
+    }
+  }
+
+  private func fates(
+    of references: [EnvelopeReference]
+  ) async throws(Problem) -> [EnvelopeFate?] {
+    do throws(StoreError) {
+      return try await context.store.fates(of: references)
+    } catch {
+      throw context.problem(error)
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import RelayCore
+
+/// A filter with the store's numbers in place of names, so that it is tried on narrow rows.
+struct ListingFilter {
+  private let filter: EnvelopeFilter
+  private var client: Int64?
+  private var lane: Int64?
+  private var upstream: Int64?
+  /// With a lane and no client: whether the lane of a number has the name, as far as is known.
+  private var namedLanes: [Int64: Bool] = [:]
+
+  /// The ends that are asked for, by their codes.
+  let endCodes: Set<Int64>
+  /// Whether anything that waits can pass.
+  let wantsWaiting: Bool
+  /// The range of the line in which something can pass: what is being delivered is known.
+  let lineRange: ClosedRange<Serial>
+
+  /// Looks the names up; nil if one of them is not known, so that nothing can pass.
+  init?(_ filter: EnvelopeFilter, _ reader: Reader) throws(StoreError) {
+    self.filter = filter
+    endCodes = Set(filter.states.compactMap(\.endCode))
+    let waiting = filter.states.filter { !$0.isEnd }
+    if waiting == [.delivering] {
+      wantsWaiting = !filter.inFlight.isEmpty
+      lineRange = (filter.inFlight.min() ?? 0)...(filter.inFlight.max() ?? 0)
+    } else {
+      wantsWaiting = !waiting.isEmpty
+      lineRange = 0...Serial.max
+    }
+    if let name = filter.client {
+      guard let number = try reader.number(reader.sql.findClient, name) else { return nil }
+      client = number
+    }
+    if let name = filter.upstream {
+      guard let number = try reader.number(reader.listing.findUpstream, name) else { return nil }
+      upstream = number
+    }
+    if let client, let name = filter.lane {
+      reader.listing.findLane.bind(1, client)
+      reader.listing.findLane.bind(2, name)
+      guard try reader.listing.findLane.step() else { return nil }
+      lane = reader.listing.findLane.int(0)
+      reader.listing.findLane.reset()
+    }
+  }
+
+  /// Whether the envelope in the present row of the line passes, as far as that row shows.
+  mutating func passes(lineOf reader: Reader) throws(StoreError) -> Bool {
+    let row = reader.listing
+    guard client == nil || client == row.line.int(1), lane == nil || lane == row.line.int(2),
+      upstream == nil || upstream == row.line.int(3)
+    else { return false }
+    let standing = try Standing(code: row.line.int(4))
+    guard filter.wants(standing, of: row.line.int(0)) else { return false }
+    guard try isNamed(row.line.int(2), reader) else { return false }
+    guard filter.tag != nil else { return true }
+    return try passes(envelope: row.line.int(0), reader)
+  }
+
+  /// Whether the envelope in the present row of what has ended passes.
+  mutating func passes(endedOf reader: Reader) throws(StoreError) -> Bool {
+    guard endCodes.contains(reader.listing.ended.int(1)) else { return false }
+    guard client != nil || upstream != nil || filter.lane != nil || filter.tag != nil else {
+      return true
+    }
+    return try passes(envelope: reader.listing.ended.int(0), reader)
+  }
+
+  private mutating func passes(
+    envelope serial: Serial, _ reader: Reader
+  ) throws(StoreError) -> Bool {
+    let row = reader.listing
+    row.leading.bind(1, serial)
+    guard try row.leading.step() else { return false }
+    defer { row.leading.reset() }
+    guard client == nil || client == row.leading.int(0),
+      lane == nil || lane == row.leading.int(1),
+      upstream == nil || upstream == row.leading.int(2),
+      filter.tag == nil || filter.tag == row.leading.text(3)
+    else { return false }
+    return try isNamed(row.leading.int(1), reader)
+  }
+
+  /// Whether a lane has the name that is asked for; for a known client that has been looked up.
+  private mutating func isNamed(_ number: Int64, _ reader: Reader) throws(StoreError) -> Bool {
+    guard let name = filter.lane, lane == nil else { return true }
+    if let known = namedLanes[number] { return known }
+    reader.sql.laneName.bind(1, number)
+    guard try reader.sql.laneName.step() else { return false }
+    defer { reader.sql.laneName.reset() }
+    let isNamed = reader.sql.laneName.text(1) == name
+    namedLanes[number] = isNamed
+    return isNamed
+  }
+}

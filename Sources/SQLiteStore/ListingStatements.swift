@@ -1,0 +1,42 @@
+import RelayCore
+
+/// What a reader asks the database for listings, prepared once.
+///
+/// No index serves a filter, since acceptance would pay for it: a listing walks the narrow tables
+/// in the order of their keys, and looks at `envelope` only for what is left.
+final class ListingStatements {
+  let line: Statement
+  let ended: Statement
+  let leading: Statement
+  let summary: Statement
+  let lastError: Statement
+  let findLane: Statement
+  let findUpstream: Statement
+
+  init(on connection: borrowing Connection) throws(StoreError) {
+    line = try Statement(
+      """
+      SELECT serial, client, lane, upstream, standing FROM line \
+      WHERE serial > ? AND serial <= ? ORDER BY serial
+      """, on: connection)
+    ended = try Statement(
+      "SELECT serial, state FROM ended WHERE serial > ? ORDER BY serial", on: connection)
+    // All of these stand before what is long, so that overflow pages are not touched.
+    leading = try Statement(
+      "SELECT client, lane, upstream, tag FROM envelope WHERE serial = ?", on: connection)
+    // length() of a blob is in its row's header: the body itself is not read.
+    summary = try Statement(
+      """
+      SELECT e.id, c.name, l.name, u.name, e.key, e.sequence, e.tag, e.hold, e.not_before, \
+      e.expires_at, e.on_failure, e.method, e.target, length(e.body), e.lane \
+      FROM envelope AS e JOIN client AS c ON c.number = e.client \
+      JOIN lane AS l ON l.number = e.lane JOIN upstream AS u ON u.number = e.upstream \
+      WHERE e.serial = ?
+      """, on: connection)
+    lastError = try Statement(
+      "SELECT error FROM attempt WHERE serial = ? ORDER BY number DESC LIMIT 1", on: connection)
+    findLane = try Statement(
+      "SELECT number FROM lane WHERE client = ? AND name = ?", on: connection)
+    findUpstream = try Statement("SELECT number FROM upstream WHERE name = ?", on: connection)
+  }
+}

@@ -1,0 +1,58 @@
+import RelayCore
+
+/// Where an envelope is, as its narrow row has it.
+struct StoredState {
+  var fate: EnvelopeFate
+  var dueAt: WallTime?
+  /// Whether the row holds the last attempt itself.
+  var hasLastAttempt = false
+  /// What went wrong at that one; nil if nothing did.
+  var lastError: String?
+}
+
+extension Reader {
+  /// What has become of some envelopes, all in one snapshot.
+  func fates(of references: [EnvelopeReference]) throws(StoreError) -> [EnvelopeFate?] {
+    try snapshot { () throws(StoreError) -> [EnvelopeFate?] in
+      var fates: [EnvelopeFate?] = []
+      fates.reserveCapacity(references.count)
+      for reference in references { fates.append(try fate(of: reference)) }
+      return fates
+    }
+  }
+
+  private func fate(of reference: EnvelopeReference) throws(StoreError) -> EnvelopeFate? {
+    switch reference {
+    case .key(let key, let client):
+      guard let id = try envelope(client: client, key: key) else { return nil }
+      return try stateOf(id)?.fate
+    case .id(let id):
+      guard try ids(of: [id.serial])[id.serial] == id else { return nil }
+      return try stateOf(id)?.fate
+    }
+  }
+
+  /// Where an envelope is that is known to be there; read within a snapshot.
+  func stateOf(_ id: EnvelopeID) throws(StoreError) -> StoredState? {
+    sql.place.bind(1, id.serial)
+    if try sql.place.step() {
+      defer { sql.place.reset() }
+      return StoredState(
+        fate: EnvelopeFate(
+          id: id, state: try Standing(code: sql.place.int(0)).state, reason: sql.place.text(3),
+          endedAt: nil, attemptCount: Int32(truncatingIfNeeded: sql.place.int(2)),
+          responseStatus: try responseStatus(of: id.serial)),
+        dueAt: WallTime(sql.place.optionalInt(1)))
+    }
+    sql.end.bind(1, id.serial)
+    guard try sql.end.step() else { return nil }
+    defer { sql.end.reset() }
+    return StoredState(
+      fate: EnvelopeFate(
+        id: id, state: try EnvelopeState(endCode: sql.end.int(0)), reason: sql.end.text(3),
+        endedAt: WallTime(millisecondsSinceEpoch: sql.end.int(1)),
+        attemptCount: Int32(truncatingIfNeeded: sql.end.int(2)),
+        responseStatus: try responseStatus(of: id.serial)),
+      hasLastAttempt: !sql.end.isNull(4), lastError: sql.end.text(9))
+  }
+}
