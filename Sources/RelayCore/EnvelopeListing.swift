@@ -40,7 +40,7 @@ package struct EnvelopePage: Sendable {
   package var envelopes: [EnvelopeSummary]
   /// Everything up to this number has been looked at.
   package var scannedThrough: Serial
-  /// Whether there is something behind it to look at. It need not pass the filter.
+  /// Whether there is something behind it to look at, be it that none of it passes the filter.
   package var hasMore: Bool
 
   /// Puts a page together.
