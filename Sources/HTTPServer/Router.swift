@@ -2,7 +2,8 @@
 ///
 /// A pattern is a path whose segments are literal, `{name}` (one segment, not empty) or, at the
 /// end, `{name…}` (all that is left, slashes and all, maybe nothing). Paths are matched byte for
-/// byte as they came; captures are decoded only when somebody asks. The pattern added first wins.
+/// byte as they came; captures are decoded only when somebody asks. Of the patterns that fit a path,
+/// the one added first owns it, whatever the method: add literal ones before captures.
 package struct Router<Target: Sendable>: Sendable {
   /// What a router says to a request.
   package enum Match: Sendable {
@@ -19,6 +20,8 @@ package struct Router<Target: Sendable>: Sendable {
   private struct Route: Sendable {
     let method: HTTPMethod?
     let pattern: PathPattern
+    /// The pattern as it was written: routes with the same one are the methods of one resource.
+    let text: String
     let target: Target
   }
 
@@ -29,22 +32,25 @@ package struct Router<Target: Sendable>: Sendable {
 
   /// Adds a route for one method; a route for GET answers HEAD as well.
   package mutating func add(_ method: HTTPMethod, _ pattern: String, _ target: Target) {
-    routes.append(Route(method: method, pattern: PathPattern(pattern), target: target))
+    routes.append(Route(method: method, pattern: PathPattern(pattern), text: pattern, target: target))
   }
 
   /// Adds a route for every method, OPTIONS included.
   package mutating func addAny(_ pattern: String, _ target: Target) {
-    routes.append(Route(method: nil, pattern: PathPattern(pattern), target: target))
+    routes.append(Route(method: nil, pattern: PathPattern(pattern), text: pattern, target: target))
   }
 
   /// The answer to `OPTIONS *`, and to the methods of a path.
   package func match(_ method: HTTPMethod, path: ArraySlice<UInt8>) -> Match {
     if path.elementsEqual([0x2A]) { return .options(allow: allow(routes)) }
-    for route in routes where Self.serves(route.method, method) {
-      if let captures = route.pattern.match(path) { return .found(route.target, captures) }
+    var owner: String?
+    for route in routes where owner == nil || owner == route.text {
+      guard let captures = route.pattern.match(path) else { continue }
+      if Self.serves(route.method, method) { return .found(route.target, captures) }
+      owner = route.text
     }
-    let others = routes.filter { $0.pattern.match(path) != nil }
-    if others.isEmpty { return .notFound }
+    guard let owner else { return .notFound }
+    let others = routes.filter { $0.text == owner }
     if method == .options { return .options(allow: allow(others)) }
     return .methodNotAllowed(allow: allow(others))
   }

@@ -7,6 +7,7 @@ struct RouterTests {
   private var router: Router<String> {
     var router = Router<String>()
     router.add(.post, "/v1/envelopes", "accept")
+    router.add(.post, "/v1/envelopes/query", "query")
     router.add(.get, "/v1/envelopes/{id}", "show")
     router.add(.delete, "/v1/envelopes/{id}", "cancel")
     router.add(.get, "/v1/envelopes/{id}/response", "response")
@@ -31,6 +32,8 @@ struct RouterTests {
     arguments: [
       (HTTPMethod.get, "/", "home"),
       (.post, "/v1/envelopes", "accept"),
+      (.post, "/v1/envelopes/query", "query"),
+      (.get, "/v1/envelopes/query", "405 POST, OPTIONS"),
       (.get, "/v1/envelopes/a%2Fb", "show id=a%2Fb"),
       (.head, "/v1/envelopes/7", "show id=7"),
       (.get, "/v1/envelopes/7/response", "response id=7"),
