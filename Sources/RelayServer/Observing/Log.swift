@@ -117,7 +117,9 @@ package final class Log: Sendable {
 
   /// Control characters could move a terminal's cursor or forge a line.
   private static func printable(_ text: String) -> String {
-    String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 ? "?" : $0 }))
+    String(
+      String.UnicodeScalarView(
+        text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
   }
 
   /// One `write` a line: lines of several threads do not mix (POSIX, for pipes up to PIPE_BUF).

@@ -48,11 +48,18 @@ final class Relay: Sendable {
     arguments: [String] = []
   ) throws {
     folder = try TemporaryFolder()
+    configPath = folder.path + "/config.json"
+    self.arguments = arguments
+    try configure(upstreams: upstreams, more: more)
+  }
+
+  /// Writes another configuration, for the next start.
+  func configure(
+    upstreams: [String: [String: any Sendable]], more: [String: any Sendable] = [:]
+  ) throws {
     var config: [String: any Sendable] = ["upstreams": upstreams, "data": folder.path + "/data"]
     config.merge(more) { _, given in given }
-    configPath = try folder.write(
-      "config.json", String(decoding: Device.json(config), as: UTF8.self))
-    self.arguments = arguments
+    try folder.write("config.json", String(decoding: Device.json(config), as: UTF8.self))
   }
 
   /// A relay with one upstream whose retries are quick, started.
