@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test simulate check format bench bench-quick openapi dockerfile clean
+.PHONY: help run sink stop-sink test simulate check format bench bench-quick openapi backlog dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -48,6 +48,9 @@ bench-quick: ## The same in a minute, to see that it works rather than how fast 
 
 openapi: ## Try the running relay against openapi.yaml
 	@scripts/check-openapi
+
+backlog: ## Hold a relay with a million envelopes waiting to its limits of time and memory
+	@scripts/check-backlog
 
 dockerfile: ## Build the Dockerfile and run its image, as far as that goes without a Docker engine
 	@scripts/check-dockerfile

@@ -73,8 +73,8 @@ extension Dispatcher {
 
   /// How dispatching stands.
   ///
-  /// Looks at every lane, and nothing is dispatched meanwhile: where there are so many that this
-  /// takes time, it is done for no more than a twentieth of the time, and what is shown is that old.
+  /// Looks at every lane, and nothing is dispatched meanwhile. Where there are so many that this
+  /// takes time, it is done for no more than a twentieth of the time; what is shown is that old.
   package func snapshot() -> DispatcherSnapshot {
     lastSnapshot.withLock { last in
       let begin = clock().monotonic
