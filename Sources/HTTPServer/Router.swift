@@ -2,8 +2,8 @@
 ///
 /// A pattern is a path whose segments are literal, `{name}` (one segment, not empty) or, at the
 /// end, `{name…}` (all that is left, slashes and all, maybe nothing). Paths are matched byte for
-/// byte as they came; captures are decoded only when somebody asks. Of the patterns that fit a path,
-/// the one added first owns it, whatever the method: add literal ones before captures.
+/// byte as they came; captures are decoded only when somebody asks. Of the patterns that fit a
+/// path, the one added first owns it, whatever the method: add literal ones before captures.
 package struct Router<Target: Sendable>: Sendable {
   /// What a router says to a request.
   package enum Match: Sendable {
@@ -32,7 +32,8 @@ package struct Router<Target: Sendable>: Sendable {
 
   /// Adds a route for one method; a route for GET answers HEAD as well.
   package mutating func add(_ method: HTTPMethod, _ pattern: String, _ target: Target) {
-    routes.append(Route(method: method, pattern: PathPattern(pattern), text: pattern, target: target))
+    routes.append(
+      Route(method: method, pattern: PathPattern(pattern), text: pattern, target: target))
   }
 
   /// Adds a route for every method, OPTIONS included.
