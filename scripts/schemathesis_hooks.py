@@ -117,6 +117,10 @@ def filter_failure(context, failure, case, response):
         # Only the relay can make up a cursor.
         if "cursor" in (case.query or {}):
             return False
+        # A thousand in all: JSON Schema can limit each of two arrays, and not their sum.
+        if case.path == "/v1/envelopes/query" and isinstance(case.body, dict):
+            if len(case.body.get("ids", [])) + len(case.body.get("keys", [])) > 1000:
+                return False
         found = problems(response)
         return not found or not found <= {
             "key-conflict",
