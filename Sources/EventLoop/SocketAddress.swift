@@ -27,14 +27,6 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     SocketAddress(host: .ipv4(0x7F00_0001), port: port)
   }
 
-  /// Whether only this machine can reach the address (127.0.0.0/8 or ::1).
-  package var isLoopback: Bool {
-    switch host {
-    case .ipv4(let address): address >> 24 == 127
-    case .ipv6(let high, let low): high == 0 && low == 1
-    }
-  }
-
   /// Reads `127.0.0.1:8080`, `[::1]:80` or `:8080` (every IPv4 interface); no names are resolved.
   ///
   /// Returns nil for anything else.

@@ -59,16 +59,10 @@ extension Span<UInt8> {
   /// Whether these bytes are the given lower-case name; letters' case does not count.
   func equals(_ name: Span<UInt8>) -> Bool {
     guard count == name.count else { return false }
-    for index in indices where Self.lowercased(self[index]) != name[index] {
+    for index in indices where FieldSyntax.lowercased(self[index]) != name[index] {
       return false
     }
     return true
-  }
-
-  /// As ``FieldSyntax/lowercased(_:)``, but within this module, where the optimiser can see it.
-  @inline(__always)
-  static func lowercased(_ byte: UInt8) -> UInt8 {
-    byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
   }
 
   /// The part of a range that has no blank, tab or other control character at its ends.

@@ -1,3 +1,5 @@
+import RelayCore
+
 /// Comparisons of bytes with names of the protocol.
 enum ASCII {
   /// Whether a range of bytes spells a name, letters compared without regard to case.
@@ -9,7 +11,7 @@ enum ASCII {
     return name.withUTF8Buffer { name in
       var index = range.lowerBound
       for expected in name {
-        if CharacterClass.lowercased(bytes[index]) != CharacterClass.lowercased(expected) {
+        if FieldSyntax.lowercased(bytes[index]) != FieldSyntax.lowercased(expected) {
           return false
         }
         index += 1

@@ -1,3 +1,5 @@
+import RelayCore
+
 /// What a byte may be part of, as RFC 9110 and RFC 3986 spell it; one table lookup a byte.
 enum CharacterClass {
   private static let tokenBit: UInt8 = 1
@@ -40,19 +42,13 @@ enum CharacterClass {
     }
   }
 
-  /// ASCII letters in lower case; every other byte as it is.
-  @inline(__always)
-  static func lowercased(_ byte: UInt8) -> UInt8 {
-    byte &- 0x41 < 26 ? byte | 0x20 : byte
-  }
-
   private static let table: [UInt8] = (0...255).map { (byte: UInt8) in
     var bits: UInt8 = 0
     let isAlphanumeric =
-      isDigit(byte) || lowercased(byte) >= 0x61 && lowercased(byte) <= 0x7A
+      isDigit(byte) || (0x61...0x7A).contains(FieldSyntax.lowercased(byte))
     let isVisible = byte > 0x20 && byte < 0x7F
-    if isAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains(byte) { bits |= tokenBit }
-    if isVisible || byte == 0x20 || byte == 0x09 || byte >= 0x80 { bits |= fieldBit }
+    if FieldSyntax.isTokenByte(byte) { bits |= tokenBit }
+    if FieldSyntax.isValueByte(byte) { bits |= fieldBit }
     if isVisible && !"\"#<>".utf8.contains(byte) { bits |= targetBit }
     if isAlphanumeric || "-._~!$&'()*+,;=%".utf8.contains(byte) { bits |= hostBit }
     return bits

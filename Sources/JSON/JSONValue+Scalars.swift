@@ -45,12 +45,18 @@ extension JSONValue {
   ///
   /// - Throws: ``JSONError/Kind/wrongType`` for anything but a number without fraction and
   ///   exponent; ``JSONError/Kind/numberOutOfRange`` if it does not fit.
-  package func int64() throws(JSONError) -> Int64 { try integer() }
-
-  /// The number as a whole number that is not negative.
-  ///
-  /// - Throws: As ``int64()``.
-  package func uint64() throws(JSONError) -> UInt64 { try integer() }
+  package func int64() throws(JSONError) -> Int64 {
+    guard kind == .number else { throw wrongType(expected: "a whole number") }
+    guard raw.allSatisfy({ $0.isDigit || $0 == .minus }) else {
+      throw error(.wrongType, "expected a whole number but found \(numberText)")
+    }
+    guard let value = Int64(numberText) else {
+      throw error(
+        .numberOutOfRange,
+        "expected a whole number from \(Int64.min) to \(Int64.max) but found \(numberText)")
+    }
+    return value
+  }
 
   /// The number as a `Double`, rounded to the nearest one.
   ///
@@ -66,19 +72,6 @@ extension JSONValue {
 
   /// The number as it was written.
   private var numberText: String { String(decoding: raw, as: UTF8.self) }
-
-  private func integer<Integer: FixedWidthInteger>() throws(JSONError) -> Integer {
-    guard kind == .number else { throw wrongType(expected: "a whole number") }
-    guard raw.allSatisfy({ $0.isDigit || $0 == .minus }) else {
-      throw error(.wrongType, "expected a whole number but found \(numberText)")
-    }
-    guard let value = Integer(numberText) else {
-      throw error(
-        .numberOutOfRange,
-        "expected a whole number from \(Integer.min) to \(Integer.max) but found \(numberText)")
-    }
-    return value
-  }
 
   private func requireString() throws(JSONError) {
     guard kind == .string else { throw wrongType(expected: "a string") }

@@ -34,18 +34,3 @@ struct SHA256Tests {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 }
-
-@Test("bytes are compared whole, and lengths count")
-func comparison() {
-  #expect(constantTimeEquals([], []))
-  #expect(constantTimeEquals([1, 2, 3], [1, 2, 3]))
-  #expect(!constantTimeEquals([1, 2, 3], [1, 2, 4]))
-  #expect(!constantTimeEquals([1, 2, 3], [1, 2]))
-}
-
-@Test("random bytes come in the number asked for, and do not repeat")
-func randomness() {
-  #expect(randomBytes(0) == [])
-  #expect(randomBytes(33).count == 33)
-  #expect(randomBytes(16) != randomBytes(16))
-}

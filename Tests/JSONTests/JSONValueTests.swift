@@ -91,10 +91,8 @@ struct JSONValueTests {
     #expect(error?.kind == kind)
   }
 
-  @Test("unsigned and floating numbers have ranges of their own")
+  @Test("floating numbers have a range of their own")
   func otherNumbers() throws {
-    #expect(try parse("18446744073709551615").uint64() == .max)
-    #expect(throws: JSONError.self) { try parse("-1").uint64() }
     #expect(try parse("-0").double().sign == .minus)
     #expect(try parse("1.5E+2").double() == 150)
     #expect(try parse("5e-400").double() == 0)

@@ -19,13 +19,13 @@ struct EnvelopeHeaderReader {
       throw .invalidField(
         pointer, "The relay writes \(Problem.shown(text)) itself.", fix: "Leave the field out.")
     }
-    guard !names.contains(where: { FieldName.equal($0[...], name[...]) }) else {
+    guard !names.contains(where: { FieldSyntax.equalIgnoringCase($0[...], name[...]) }) else {
       throw .invalidField(
         pointer, "The field \(Problem.shown(text)) is given twice, in different letters' case.",
         fix: "Give a field once, with an array of its values.")
     }
     names.append(name)
-    if FieldName.equals(name[...], "Content-Type") { hasContentType = true }
+    if FieldSyntax.equals(name[...], "Content-Type") { hasContentType = true }
     guard member.value.kind == .array, let values = try? member.value.array() else {
       return try append(name, member.value, pointer)
     }
@@ -72,7 +72,7 @@ struct EnvelopeHeaderReader {
       throw .invalidField(
         pointer, "The value has a control character, which a header field cannot have.")
     }
-    lines.append(name[...], FieldValue.trimmed(bytes[...]))
+    lines.append(name[...], FieldSyntax.trimmingWhitespace(bytes[...]))
     try Self.check(lines, limits)
   }
 
@@ -92,8 +92,8 @@ struct EnvelopeHeaderReader {
   /// Whether the relay writes the field itself: what concerns a connection (RFC 9110 section
   /// 7.6.1), a message's frame or its way, and the relay's own.
   private static func isRelaysOwn(_ name: ArraySlice<UInt8>) -> Bool {
-    ConnectionField.isOne(name) || FieldName.equals(name, "Host")
-      || FieldName.equals(name, "Content-Length") || FieldName.equals(name, "Via")
-      || FieldName.hasPrefix(name, "Waystation-")
+    ConnectionField.isOne(name) || FieldSyntax.equals(name, "Host")
+      || FieldSyntax.equals(name, "Content-Length") || FieldSyntax.equals(name, "Via")
+      || FieldSyntax.hasPrefix(name, "Waystation-")
   }
 }

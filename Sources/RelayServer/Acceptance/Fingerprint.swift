@@ -66,7 +66,7 @@ private struct Encoding {
 
   mutating func headers(_ headers: RelayCore.HeaderBlock) {
     let fields = headers.enumerated().map { index, field in
-      (name: field.name.map(FieldName.lowercased), value: field.value, index: index)
+      (name: field.name.map(FieldSyntax.lowercased), value: field.value, index: index)
     }.sorted { left, right in
       left.name == right.name
         ? left.index < right.index : left.name.lexicographicallyPrecedes(right.name)

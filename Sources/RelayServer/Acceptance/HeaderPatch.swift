@@ -45,7 +45,7 @@ struct HeaderPatch {
   }
 
   private func touches(_ name: ArraySlice<UInt8>) -> Bool {
-    removesAll || removed.contains { FieldName.equal($0[...], name) }
-      || reader.names.contains { FieldName.equal($0[...], name) }
+    removesAll || removed.contains { FieldSyntax.equalIgnoringCase($0[...], name) }
+      || reader.names.contains { FieldSyntax.equalIgnoringCase($0[...], name) }
   }
 }

@@ -1,3 +1,5 @@
+import RelayCore
+
 /// What a request prefers (RFC 7240), as far as the relay heeds it.
 package struct Preferences: Sendable, Equatable {
   /// Whether a batch is to be taken whole or not at all: `handling=strict` (section 4.4).
@@ -24,10 +26,10 @@ package struct Preferences: Sendable, Equatable {
   }
 
   private mutating func take(_ element: PreferenceElement) {
-    if FieldName.equals(element.name, "handling"), !hasHandling {
+    if FieldSyntax.equals(element.name, "handling"), !hasHandling {
       hasHandling = true
-      isStrict = FieldName.equals(element.value[...], "strict")
-    } else if FieldName.equals(element.name, "wait"), !hasWait {
+      isStrict = FieldSyntax.equals(element.value[...], "strict")
+    } else if FieldSyntax.equals(element.name, "wait"), !hasWait {
       hasWait = true
       waitSeconds = Self.seconds(element.value)
     }
@@ -65,18 +67,18 @@ struct PreferenceElement {
     _ name: StaticString, from field: ArraySlice<UInt8>
   ) -> ArraySlice<UInt8>? {
     let elements = elements(of: field)
-    let kept = elements.filter { !FieldName.equals($0.name, name) }
+    let kept = elements.filter { !FieldSyntax.equals($0.name, name) }
     if kept.count == elements.count { return field }
     return kept.isEmpty ? nil : Array(kept.map(\.raw).joined(separator: [0x2C, 0x20]))[...]
   }
 
   private init?(_ element: ArraySlice<UInt8>) {
-    raw = FieldValue.trimmed(element)
+    raw = FieldSyntax.trimmingWhitespace(element)
     guard !raw.isEmpty else { return nil }
     let preference = Self.split(raw, at: UInt8(ascii: ";"))[0]
     let equals = preference.firstIndex(of: UInt8(ascii: "=")) ?? preference.endIndex
-    name = FieldValue.trimmed(preference[..<equals])
-    value = Self.unquoted(FieldValue.trimmed(preference[equals...].dropFirst()))
+    name = FieldSyntax.trimmingWhitespace(preference[..<equals])
+    value = Self.unquoted(FieldSyntax.trimmingWhitespace(preference[equals...].dropFirst()))
   }
 
   /// Cuts at each `separator` that stands outside of quotes.

@@ -34,15 +34,15 @@ struct RelayedFields {
 
   /// Takes one field.
   mutating func read(_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) throws(Problem) {
-    if FieldName.hasPrefix(name, "Waystation-") { return try readOwn(name, value) }
+    if FieldSyntax.hasPrefix(name, "Waystation-") { return try readOwn(name, value) }
     if ConnectionField.isOne(name) || Self.isWrittenAnew(name) || isNamedByConnection(name) {
       return
     }
-    if FieldName.equals(name, "Prefer") {
+    if FieldSyntax.equals(name, "Prefer") {
       guard let rest = PreferenceElement.removing("wait", from: value) else { return }
       return lines.append(name, rest)
     }
-    if FieldName.equals(name, "Idempotency-Key") {
+    if FieldSyntax.equals(name, "Idempotency-Key") {
       try Self.once(&key, "Idempotency-Key") { () throws(Problem) in
         try Self.name("Idempotency-Key", value)
       }
@@ -53,7 +53,7 @@ struct RelayedFields {
   private mutating func readOwn(
     _ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>
   ) throws(Problem) {
-    func isNamed(_ other: StaticString) -> Bool { FieldName.equals(name, other) }
+    func isNamed(_ other: StaticString) -> Bool { FieldSyntax.equals(name, other) }
     if isNamed("Waystation-Client") {
       try Self.once(&client, "Waystation-Client") { () throws(Problem) in
         try Self.name("Waystation-Client", value)
@@ -96,16 +96,16 @@ struct RelayedFields {
   }
 
   private func isNamedByConnection(_ name: ArraySlice<UInt8>) -> Bool {
-    for listed in connectionNames where FieldName.equal(listed, name) { return true }
+    for listed in connectionNames where FieldSyntax.equalIgnoringCase(listed, name) { return true }
     return false
   }
 
   /// Whether the relay writes the field itself towards the upstream, or has answered it itself.
   private static func isWrittenAnew(_ name: ArraySlice<UInt8>) -> Bool {
     switch name.count {
-    case 4: FieldName.equals(name, "Host")
-    case 6: FieldName.equals(name, "Expect")
-    case 14: FieldName.equals(name, "Content-Length")
+    case 4: FieldSyntax.equals(name, "Host")
+    case 6: FieldSyntax.equals(name, "Expect")
+    case 14: FieldSyntax.equals(name, "Content-Length")
     default: false
     }
   }

@@ -27,8 +27,8 @@ struct CommandBody {
     guard let value = head.value(of: "Content-Type") else {
       throw .unsupportedMediaType(nil, accepted: accepted)
     }
-    let name = FieldValue.trimmed(value.prefix { $0 != UInt8(ascii: ";") })
-    guard !types.contains(where: { FieldName.equals(name, $0) }) else { return }
+    let name = FieldSyntax.trimmingWhitespace(value.prefix { $0 != UInt8(ascii: ";") })
+    guard !types.contains(where: { FieldSyntax.equals(name, $0) }) else { return }
     throw .unsupportedMediaType(String(decoding: value, as: UTF8.self), accepted: accepted)
   }
 }

@@ -82,9 +82,9 @@ struct PostBody {
   private static func isPacked(_ head: RequestHead) throws(Problem) -> Bool {
     guard let coding = head.value(of: "Content-Encoding"), !coding.isEmpty else { return false }
     if head.count(of: "Content-Encoding") == 1 {
-      if FieldName.equals(coding, "identity") { return false }
+      if FieldSyntax.equals(coding, "identity") { return false }
       // RFC 9110 section 8.4.1.3: x-gzip is the same.
-      if FieldName.equals(coding, "gzip") || FieldName.equals(coding, "x-gzip") { return true }
+      if FieldSyntax.equals(coding, "gzip") || FieldSyntax.equals(coding, "x-gzip") { return true }
     }
     let all = head.values(of: "Content-Encoding").map { String(decoding: $0, as: UTF8.self) }
     throw .unsupportedContentEncoding(all.joined(separator: ", "))

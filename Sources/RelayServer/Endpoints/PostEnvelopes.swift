@@ -82,9 +82,9 @@ struct PostEnvelopes {
 
   private static func mediaType(of head: RequestHead) throws(Problem) -> MediaType {
     guard let value = head.value(of: "Content-Type") else { throw .unsupportedMediaType(nil) }
-    let name = FieldValue.trimmed(value.prefix { $0 != UInt8(ascii: ";") })
-    if FieldName.equals(name, "application/json") { return .json }
-    if FieldName.equals(name, "application/x-ndjson") { return .lines }
+    let name = FieldSyntax.trimmingWhitespace(value.prefix { $0 != UInt8(ascii: ";") })
+    if FieldSyntax.equals(name, "application/json") { return .json }
+    if FieldSyntax.equals(name, "application/x-ndjson") { return .lines }
     throw .unsupportedMediaType(String(decoding: value, as: UTF8.self))
   }
 }

@@ -18,7 +18,9 @@ package enum UpstreamAnswer {
       status: status, body: isToHead ? .stream({ _ in }) : .bytes(answer.body))
     let listed = connectionNames(in: answer.headers)
     for field in answer.headers {
-      guard passes(field.name), !listed.contains(where: { FieldName.equal($0, field.name) }) else {
+      guard passes(field.name),
+        !listed.contains(where: { FieldSyntax.equalIgnoringCase($0, field.name) })
+      else {
         continue
       }
       response.headers.add(name: field.name, value: field.value)
@@ -39,8 +41,8 @@ package enum UpstreamAnswer {
   /// upstream, or would change how a browser treats the relay's origin.
   package static func passes(_ name: ArraySlice<UInt8>) -> Bool {
     if ConnectionField.isOne(name) { return false }
-    for other in stopped where FieldName.equals(name, other) { return false }
-    for prefix in stoppedPrefixes where FieldName.hasPrefix(name, prefix) { return false }
+    for other in stopped where FieldSyntax.equals(name, other) { return false }
+    for prefix in stoppedPrefixes where FieldSyntax.hasPrefix(name, prefix) { return false }
     return true
   }
 
