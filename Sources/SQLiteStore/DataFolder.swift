@@ -31,6 +31,10 @@ struct DataFolder: ~Copyable {
     self.lock = lock
   }
 
+  // Closing alone would leave the lock to a child that was forked and has not come to its exec yet;
+  // unlocking lets go of it for all copies of the descriptor (flock(2)).
+  deinit { flock(lock.number, LOCK_UN) }
+
   private static func createFolder(_ path: String) throws(StoreError) {
     if mkdir(path, 0o700) == 0 {
       let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
