@@ -82,7 +82,7 @@ package struct ResponseFields: Sendable {
       return false
     }
     bytes.reserveCapacity(bytes.count + name.count + value.count + 4)
-    if FieldSyntax.equals(name, "date") { hasDate = true }
+    if Self.matches(name, "date") { hasDate = true }
     bytes.append(contentsOf: name)
     bytes.append(0x3A)
     bytes.append(0x20)
@@ -95,7 +95,7 @@ package struct ResponseFields: Sendable {
   /// The value of the first field of a name, compared without regard to case.
   package func first(_ name: StaticString) -> String? {
     for line in bytes.split(separator: 0x0A) {
-      guard let colon = line.firstIndex(of: 0x3A), FieldSyntax.equals(line[..<colon], name) else {
+      guard let colon = line.firstIndex(of: 0x3A), Self.matches(line[..<colon], name) else {
         continue
       }
       return String(decoding: line[(colon + 2)...].dropLast(), as: UTF8.self)
@@ -105,12 +105,19 @@ package struct ResponseFields: Sendable {
 
   private static func isReserved(_ name: some Collection<UInt8>) -> Bool {
     switch name.count {
-    case 7: FieldSyntax.equals(name, "trailer") || FieldSyntax.equals(name, "upgrade")
-    case 10: FieldSyntax.equals(name, "connection") || FieldSyntax.equals(name, "keep-alive")
-    case 14: FieldSyntax.equals(name, "content-length")
-    case 17: FieldSyntax.equals(name, "transfer-encoding")
+    case 7: matches(name, "trailer") || matches(name, "upgrade")
+    case 10: matches(name, "connection") || matches(name, "keep-alive")
+    case 14: matches(name, "content-length")
+    case 17: matches(name, "transfer-encoding")
     default: false
     }
   }
 
+  /// Within this module, and not `FieldSyntax`'s: it is asked for any collection.
+  private static func matches(_ name: some Collection<UInt8>, _ other: StaticString) -> Bool {
+    guard name.count == other.utf8CodeUnitCount else { return false }
+    return other.withUTF8Buffer { other in
+      zip(name, other).allSatisfy { FieldSyntax.lowercased($0) == FieldSyntax.lowercased($1) }
+    }
+  }
 }

@@ -22,41 +22,55 @@ package enum FieldSyntax {
   }
 
   /// Whether two names are the same when letters' case does not count.
+  ///
+  /// Slices and loops rather than any collection: every request asks this dozens of times, from
+  /// modules where a generic would be called through its metadata.
   @inlinable
   package static func equalIgnoringCase(
-    _ left: some Collection<UInt8>, _ right: some Collection<UInt8>
+    _ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>
   ) -> Bool {
-    left.count == right.count && zip(left, right).allSatisfy { lowercased($0) == lowercased($1) }
+    guard left.count == right.count else { return false }
+    var index = right.startIndex
+    for byte in left {
+      guard lowercased(byte) == lowercased(right[index]) else { return false }
+      index += 1
+    }
+    return true
   }
 
   /// Whether some bytes are a name, when letters' case does not count.
   @inlinable
-  package static func equals(_ bytes: some Collection<UInt8>, _ name: StaticString) -> Bool {
+  package static func equals(_ bytes: ArraySlice<UInt8>, _ name: StaticString) -> Bool {
     bytes.count == name.utf8CodeUnitCount && hasPrefix(bytes, name)
   }
 
   /// Whether some bytes begin with a prefix, when letters' case does not count.
   @inlinable
-  package static func hasPrefix(_ bytes: some Collection<UInt8>, _ prefix: StaticString) -> Bool {
+  package static func hasPrefix(_ bytes: ArraySlice<UInt8>, _ prefix: StaticString) -> Bool {
     guard bytes.count >= prefix.utf8CodeUnitCount else { return false }
     return prefix.withUTF8Buffer { prefix in
-      zip(bytes, prefix).allSatisfy { lowercased($0) == lowercased($1) }
+      var index = bytes.startIndex
+      for expected in prefix {
+        guard lowercased(bytes[index]) == lowercased(expected) else { return false }
+        index += 1
+      }
+      return true
     }
   }
 
   /// The ASCII letter in lower case; any other byte as it is.
-  @inlinable
+  @inlinable @inline(__always)
   package static func lowercased(_ byte: UInt8) -> UInt8 {
     byte &- 0x41 < 26 ? byte | 0x20 : byte
   }
 
   /// The bytes without the blanks and tabs at both ends.
-  package static func trimmingWhitespace<Bytes: BidirectionalCollection>(
-    _ bytes: Bytes
-  ) -> Bytes.SubSequence where Bytes.Element == UInt8 {
-    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-    let head = bytes.drop(while: isBlank)
-    guard let last = head.lastIndex(where: { !isBlank($0) }) else { return head }
-    return head[head.startIndex...last]
+  @inlinable
+  package static func trimmingWhitespace(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var start = bytes.startIndex
+    var end = bytes.endIndex
+    while start < end, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
+    while end > start, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }
+    return bytes[start..<end]
   }
 }

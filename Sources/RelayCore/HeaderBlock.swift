@@ -33,7 +33,7 @@ package struct HeaderBlock: Hashable, Sendable {
   ///   around the value is not part of it and is left out.
   @discardableResult
   package mutating func append(
-    name: some Sequence<UInt8>, value: some BidirectionalCollection<UInt8>
+    name: some Sequence<UInt8>, value: some Sequence<UInt8>
   ) -> Bool {
     let start = bytes.count
     bytes.append(contentsOf: name)
@@ -43,12 +43,15 @@ package struct HeaderBlock: Hashable, Sendable {
     }
     bytes.append(UInt8(ascii: ":"))
     bytes.append(UInt8(ascii: " "))
-    let trimmed = FieldSyntax.trimmingWhitespace(value)
-    guard trimmed.allSatisfy(FieldSyntax.isValueByte) else {
+    let valueStart = bytes.count
+    bytes.append(contentsOf: value)
+    let kept = FieldSyntax.trimmingWhitespace(bytes[valueStart...]).indices
+    guard bytes[kept].allSatisfy(FieldSyntax.isValueByte) else {
       bytes.removeSubrange(start...)
       return false
     }
-    bytes.append(contentsOf: trimmed)
+    bytes.removeSubrange(kept.upperBound...)
+    bytes.removeSubrange(valueStart..<kept.lowerBound)
     bytes.append(0x0D)
     bytes.append(0x0A)
     return true
@@ -79,7 +82,7 @@ extension HeaderBlock: Sequence {
 
     /// Whether the name is this one; letters' case does not count (RFC 9110 section 5.1).
     package func isNamed(_ other: StaticString) -> Bool {
-      other.withUTF8Buffer { FieldSyntax.equalIgnoringCase(name, $0) }
+      FieldSyntax.equals(name, other)
     }
   }
 
