@@ -81,6 +81,8 @@ struct EnvelopeDecoderTests {
       (#""headers":{"A":["1",2]}"#, "/headers/A/1"), (#""headers":{"A":"\r\n"}"#, "/headers/A"),
       (#""headers":{"A":"\u0000"}"#, "/headers/A"), (#""headers":{"Host":"x"}"#, "/headers/Host"),
       (#""headers":{"via":"x"}"#, "/headers/via"), (#""headers":{"TE":"x"}"#, "/headers/TE"),
+      (#""headers":{"Proxy-Authorization":"x"}"#, "/headers/Proxy-Authorization"),
+      (#""headers":{"proxy-authenticate":"x"}"#, "/headers/proxy-authenticate"),
       (#""headers":{"content-length":"1"}"#, "/headers/content-length"),
       (#""headers":{"Waystation-Lane":"x"}"#, "/headers/Waystation-Lane"),
       (#""headers":{"A":"1","a":"2"}"#, "/headers/a"), (#""upstream":1"#, "/upstream"),

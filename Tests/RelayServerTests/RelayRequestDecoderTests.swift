@@ -29,6 +29,7 @@ struct RelayRequestDecoderTests {
       [
         "X-One:  1 ", "Connection: close, X-Hop", "X-Hop: 1", "x-one: 2", "Keep-Alive: 5",
         "TE: trailers", "Upgrade: h2c", "Proxy-Connection: x", "Trailer: X", "Expect: 100-continue",
+        "Proxy-Authorization: Basic eDp5", "Proxy-Authenticate: Basic",
         "Content-Length: 0", "Via: 1.0 other", "Content-Type: a/b", "Idempotency-Key: k-1",
         "Prefer: return=minimal, wait=5; x=1", "Prefer: WAIT=\"7\"", "Waystation-Attempt: 3",
         "waystation-accepted-at: x", "Content-Encoding: gzip",

@@ -10,6 +10,8 @@ enum ConnectionField {
     case 10: FieldSyntax.equals(name, "Connection") || FieldSyntax.equals(name, "Keep-Alive")
     case 16: FieldSyntax.equals(name, "Proxy-Connection")
     case 17: FieldSyntax.equals(name, "Transfer-Encoding")
+    case 18: FieldSyntax.equals(name, "Proxy-Authenticate")
+    case 19: FieldSyntax.equals(name, "Proxy-Authorization")
     default: false
     }
   }

@@ -48,7 +48,7 @@ package enum UpstreamAnswer {
 
   private static let stopped: [StaticString] = [
     "Content-Length", "Date", "Server", "Set-Cookie", "Strict-Transport-Security",
-    "Public-Key-Pins", "Clear-Site-Data", "Alt-Svc", "WWW-Authenticate", "Proxy-Authenticate",
+    "Public-Key-Pins", "Clear-Site-Data", "Alt-Svc", "WWW-Authenticate",
     "Content-Security-Policy", "Service-Worker-Allowed", "Refresh", "NEL", "Report-To",
     "Reporting-Endpoints", "X-Content-Type-Options",
   ]
