@@ -91,4 +91,20 @@ struct LogTests {
     let lines = target.text().split(separator: "\n").count
     #expect(lines >= Log.linesPerSecondMax && lines < Log.linesPerSecondMax * 3)
   }
+
+  @Test("nobody waits for a reader that has stopped reading", .timeLimit(.minutes(1)))
+  func stalledReader() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    defer { for end in ends { close(end) } }
+    let log = Log(level: .info, format: .json, descriptor: ends[1])
+    // Far more than a pipe holds (64 KiB): without a look beforehand this would wait for ever.
+    let words = String(repeating: "x", count: 3000)
+    for _ in 0..<200 { log.info("a long line", ("words", .text(words))) }
+    var bytes = [UInt8](repeating: 0, count: 1 << 17)
+    let count = read(ends[0], &bytes, bytes.count)
+    #expect(count > 0 && count < 200 * 3000)
+    let lines = String(decoding: bytes[..<max(0, count)], as: UTF8.self).split(separator: "\n")
+    #expect(lines.allSatisfy { $0.hasPrefix("{") && $0.hasSuffix("}") })
+  }
 }

@@ -123,7 +123,14 @@ package final class Log: Sendable {
   }
 
   /// One `write` a line: lines of several threads do not mix (POSIX, for pipes up to PIPE_BUF).
+  ///
+  /// What reads the log may have stopped reading: then the line is left out and counted, and nobody
+  /// waits. So is one that is too long for a pipe to take in one piece, which could make one wait
+  /// after all (pipe(7)).
   private func put(_ line: [UInt8]) {
+    guard line.count <= Self.lineBytesMax, hasRoom else {
+      return throttle.withLock { $0.leftOutCount += 1 }
+    }
     var rest = line[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -131,6 +138,17 @@ package final class Log: Sendable {
       guard count > 0 || (count < 0 && errno == EINTR) else { return }
       rest = rest.dropFirst(max(count, 0))
     }
+  }
+}
+
+extension Log {
+  /// The longest line, in bytes: what a pipe takes in one piece (PIPE_BUF on Linux).
+  static let lineBytesMax = 4096
+
+  /// Whether a line can be written without waiting.
+  private var hasRoom: Bool {
+    var target = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&target, 1, 0) > 0 && target.revents & Int16(POLLOUT) != 0
   }
 }
 
