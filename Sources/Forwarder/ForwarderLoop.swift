@@ -13,6 +13,8 @@ final class ForwarderLoop {
   private var idle: [ObjectIdentifier: [Transfer]] = [:]
   private var headers = OutgoingHeaders()
   private var batch = AttemptBatch()
+  /// Whether attempts were begun since libcurl last looked at them.
+  private var hasBegun = false
 
   init(
     shared: ForwarderShared, limits: ForwarderLimits, deliver: @escaping Forwarder.Delivery
@@ -29,9 +31,9 @@ final class ForwarderLoop {
     Signals.block([SIGPIPE])
     while takeInbox() {
       report()
-      // What has just begun is due at once, and ends the wait at once; so one look at all transfers
-      // serves both what is to be sent and what has come.
-      shared.waitUnlessCalled()
+      // What has just begun is sent before anything is waited for; the same look at all transfers
+      // serves what has come meanwhile.
+      if !hasBegun { shared.waitUnlessCalled() }
       shared.multi.perform()
       collect()
       report()
@@ -47,6 +49,7 @@ final class ForwarderLoop {
     batch.cancelled.append(contentsOf: inbox.withdrawn)
     cancel(inbox.cancellation)
     begin(inbox.requests)
+    hasBegun = !inbox.requests.isEmpty
     return !inbox.isStopping
   }
 
