@@ -30,6 +30,16 @@ package final class Socket: Sendable {
   /// Whether the peer has gone altogether; costs no system call.
   package var isHungUp: Bool { watch.isHungUp }
 
+  /// Has it told, once, when the peer has ended its side, or has gone altogether; at once if that
+  /// is so already, and never if this side closes the socket first.
+  ///
+  /// Needs nobody who reads: what the peer sent before may still be unread.
+  ///
+  /// - Parameter action: Called on the loop's thread, or on the caller's; must not block.
+  package func onInputEnd(_ action: @escaping @Sendable () -> Void) {
+    watch.onInputEnd(action)
+  }
+
   /// Connects to an address.
   ///
   /// - Throws: ``SystemError``, ``SystemError/isTimeout`` where the deadline passed first.

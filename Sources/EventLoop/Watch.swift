@@ -51,6 +51,8 @@ final class Watch: Sendable {
     var inputEnds = false
     /// The connection is gone in both directions.
     var isHungUp = false
+    /// Whom to tell, once, that the peer will send no more.
+    var onInputEnd: (@Sendable () -> Void)?
   }
 
   private let state: Mutex<State>
@@ -63,6 +65,19 @@ final class Watch: Sendable {
 
   /// Whether the peer has gone altogether (reset, or closed in both directions).
   var isHungUp: Bool { state.withLock { $0.isHungUp } }
+
+  /// Has it told, once, when the peer will send no more; at once if that is so already, and never
+  /// if the descriptor is closed first.
+  ///
+  /// - Parameter action: Called on the loop's thread, or on the caller's; must not block.
+  func onInputEnd(_ action: @escaping @Sendable () -> Void) {
+    let hasEnded = state.withLock { state in
+      guard state.descriptor != nil else { return false }
+      if !state.inputEnds { state.onInputEnd = action }
+      return state.inputEnds
+    }
+    if hasEnded { action() }
+  }
 
   /// Runs a system call that takes from the descriptor; nil where the caller has to wait first.
   ///
@@ -144,6 +159,7 @@ final class Watch: Sendable {
       guard let number = state.descriptor?.number else { return [] }
       loop.unwatch(number)
       state.descriptor = nil
+      state.onInputEnd = nil
       return [state.input.takeWaiter(), state.output.takeWaiter()]
     }
     for waiter in waiters { waiter?.resume(returning: .closed) }
@@ -153,9 +169,13 @@ final class Watch: Sendable {
   func notice(_ bits: UInt32) {
     let gone = bits & (waystation_epoll_err | waystation_epoll_hup) != 0
     let ends = gone || bits & waystation_epoll_rdhup != 0
-    let (reader, writer) = state.withLock { state in
+    let (reader, writer, onInputEnd) = state.withLock { state in
       if gone { state.isHungUp = true }
-      if ends { state.inputEnds = true }
+      var onInputEnd: (@Sendable () -> Void)?
+      if ends {
+        state.inputEnds = true
+        swap(&onInputEnd, &state.onInputEnd)
+      }
       var reader: UnsafeContinuation<WaitOutcome, Never>?
       var writer: UnsafeContinuation<WaitOutcome, Never>?
       if ends || bits & waystation_epoll_in != 0 {
@@ -166,10 +186,11 @@ final class Watch: Sendable {
         state.output.mayProceed = true
         writer = state.output.takeWaiter()
       }
-      return (reader, writer)
+      return (reader, writer, onInputEnd)
     }
     reader?.resume(returning: .ready)
     writer?.resume(returning: .ready)
+    onInputEnd?()
   }
 
   /// Wakes waits whose deadline has passed; returns the earliest deadline that is left.

@@ -57,6 +57,12 @@ final class Connection: BodySource, @unchecked Sendable {
     if isWaitingForRequest.load(ordering: .relaxed) { socket.close() }
   }
 
+  /// Has it told, once, when the peer has ended its side, whatever the connection is doing.
+  ///
+  /// That is how a handler learns that nobody waits for its answer, which it would otherwise see
+  /// only when it writes.
+  func whenPeerEnds(_ action: @escaping @Sendable () -> Void) { socket.onInputEnd(action) }
+
   /// Cuts the connection, whatever it is doing; from any thread.
   func abort() {
     socket.close()

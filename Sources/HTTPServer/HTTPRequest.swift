@@ -34,7 +34,10 @@ package protocol RequestHandler: Sendable {
   /// Answers a request.
   ///
   /// Runs in the connection's own task, on its event loop: it may suspend for as long as it needs,
-  /// and must not block. The task is cancelled when the server's drain runs out of time.
+  /// and must not block. The task is cancelled when the server's drain runs out of time, and when
+  /// the peer has ended its side: it has gone, or wants its answer now. What is returned is sent
+  /// nevertheless. So whoever only waits should stop waiting then, and whoever makes a change
+  /// should see it through.
   ///
   /// Where reading the body has thrown a ``RequestBodyError``, the server answers that by itself,
   /// and what this returns is not sent.

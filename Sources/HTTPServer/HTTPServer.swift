@@ -161,6 +161,7 @@ extension HTTPServer {
       end(identity, on: context)
     }
     state.withLock { $0.connections[identity]?.task = task }
+    connection.whenPeerEnds { task.cancel() }
     return true
   }
 

@@ -31,9 +31,10 @@ struct TakenSnapshot: Sendable {
 
 // What can be asked of the dispatcher, by endpoints.
 extension Dispatcher {
-  /// Waits until an envelope has ended or blocks its lane, but no longer than so many milliseconds.
+  /// Waits until an envelope has ended or blocks its lane, but no longer than so many milliseconds,
+  /// and no longer than the task is wanted.
   ///
-  /// - Returns: false if the time ran out, or the relay is shutting down.
+  /// - Returns: false if the time ran out, the task was cancelled, or the relay is shutting down.
   package func settled(_ id: EnvelopeID, withinMs milliseconds: Int64) async -> Bool {
     // Registered first and looked up then, so that nothing that happens in between is missed.
     guard let waiter = waiters.register(id.serial) else { return false }
@@ -41,7 +42,7 @@ extension Dispatcher {
     if let record = try? await store.envelope(id), record.state.isEnd || record.state == .blocked {
       return true
     }
-    return await waiter.wait(on: loop, forMs: milliseconds)
+    return await waiter.waitWhileWanted(on: loop, forMs: milliseconds)
   }
 
   /// Whether an attempt of a waiting envelope is under way, and its place in its lane, from 1; nil

@@ -71,9 +71,12 @@ package final class Relay: Sendable {
   /// The number of a configured upstream; nil if no such upstream is configured.
   package func upstreamNumber(_ name: String) -> UpstreamNumber? { numbers[name] }
 
-  /// Waits for a moment, or until the task is cancelled.
+  /// Waits for a moment, also in a task that is cancelled: a change is seen through though its
+  /// sender has gone.
   package func pause(milliseconds: Int64) async {
-    await loop.sleep(until: MonotonicClock.now().adding(milliseconds: milliseconds))
+    await withUnsafeContinuation { continuation in
+      _ = loop.schedule(afterMs: milliseconds) { continuation.resume() }
+    }
   }
 
   /// Both clocks, read at one moment.

@@ -84,6 +84,18 @@ final class SettlementWaiters: Sendable {
       }
     }
 
+    /// Waits for the news, at most so long, and no longer than somebody wants it: a cancelled task
+    /// goes on at once.
+    ///
+    /// - Returns: Whether it came.
+    func waitWhileWanted(on loop: EventLoop, forMs milliseconds: Int64) async -> Bool {
+      await withTaskCancellationHandler {
+        await wait(on: loop, forMs: milliseconds)
+      } onCancel: {
+        finish(isSettled: false)
+      }
+    }
+
     func finish(isSettled: Bool) {
       let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
         guard state.isSettled == nil else { return nil }
