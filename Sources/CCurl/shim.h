@@ -2,6 +2,12 @@
 #define WAYSTATION_CCURL_SHIM_H
 
 #include <curl/curl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+
+#if LIBCURL_VERSION_NUM < 0x075000
+#error "libcurl 7.80 or newer is needed, for CURLOPT_PREREQFUNCTION"
+#endif
 
 /* Swift cannot call variadic C, and libcurl reads each option's argument with the type that the
    option's name promises. So there is one function a type; which option takes which type stands in
@@ -66,6 +72,38 @@ static inline CURLMcode waystation_curl_multi_set_long(CURLM *multi, CURLMoption
   return curl_multi_setopt(multi, option, value);
 }
 
+/* Called when a connection is there and the request is about to be written on it, each time that it
+   is: libcurl writes it once more if a kept connection turns out to be dead. Takes the handle's
+   CURLOPT_PREREQDATA. */
+static inline CURLcode waystation_curl_set_request_callback(
+    CURL *handle, int (*callback)(void *, char *, char *, int, int)) {
+  return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
+}
+
+/* Figures that are a curl_off_t, of a transfer that goes on or has ended; 0 if there is none. */
+static inline curl_off_t waystation_curl_offset_info(CURL *handle, CURLINFO info) {
+  curl_off_t value = 0;
+  if (curl_easy_getinfo(handle, info, &value) != CURLE_OK) return 0;
+  return value;
+}
+
+/* Figures that are a long, likewise. */
+static inline long waystation_curl_long_info(CURL *handle, CURLINFO info) {
+  long value = 0;
+  if (curl_easy_getinfo(handle, info, &value) != CURLE_OK) return 0;
+  return value;
+}
+
+/* How many bytes a transfer's connection has been given that its peer has not acknowledged
+   (SIOCOUTQ, tcp(7)); 0 if that cannot be known. */
+static inline int waystation_curl_unacknowledged_bytes(CURL *handle) {
+  curl_socket_t connection = CURL_SOCKET_BAD;
+  int count = 0;
+  if (curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &connection) != CURLE_OK) return 0;
+  if (connection == CURL_SOCKET_BAD || ioctl(connection, SIOCOUTQ, &count) != 0) return 0;
+  return count;
+}
+
 /* What CURLOPT_PRIVATE was set to. */
 static inline void *waystation_curl_private(CURL *handle) {
   char *pointer = NULL;
@@ -87,6 +125,8 @@ static inline CURLcode waystation_curl_global_init(void) {
 /* Macros that Swift's importer leaves out, for their casts. */
 enum {
   waystation_curl_read_abort = CURL_READFUNC_ABORT,
+  waystation_curl_request_ok = CURL_PREREQFUNC_OK,
+  waystation_curl_request_abort = CURL_PREREQFUNC_ABORT,
 };
 
 #endif

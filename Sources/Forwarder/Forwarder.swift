@@ -60,6 +60,19 @@ package final class Forwarder: Sendable {
     shared.post { $0.cancelAll() }
   }
 
+  /// How far attempts have come that are under way.
+  ///
+  /// Costs the transfers nothing but the moment in which it is answered. Any task may ask.
+  ///
+  /// - Parameter serials: Whose; nil for all.
+  /// - Returns: One for each of them that has begun and not ended, in no order.
+  package func progress(of serials: Set<Serial>? = nil) async -> [AttemptProgress] {
+    await withCheckedContinuation { continuation in
+      let question = ProgressQuestion(serials: serials) { continuation.resume(returning: $0) }
+      if !shared.post({ $0.ask(question) }) { continuation.resume(returning: []) }
+    }
+  }
+
   /// Calls all attempts off, and waits until that has been reported and the thread has ended.
   ///
   /// - Precondition: Not called from the delivery.

@@ -15,6 +15,8 @@ struct ForwarderInbox: Sendable {
   private(set) var cancellation = Cancellation.none
   /// Attempts that were called off before they began.
   private(set) var withdrawn: [Serial] = []
+  /// Who wants to know how far attempts have come.
+  private(set) var questions: [ProgressQuestion] = []
   /// Whether the thread is to end.
   private(set) var isStopping = false
   /// Whether the thread sleeps and has to be woken for this.
@@ -23,13 +25,20 @@ struct ForwarderInbox: Sendable {
   /// Whether there is nothing to do.
   var isEmpty: Bool {
     guard case .none = cancellation else { return false }
-    return requests.isEmpty && withdrawn.isEmpty && !isStopping
+    return requests.isEmpty && withdrawn.isEmpty && questions.isEmpty && !isStopping
   }
 
   /// Adds attempts to begin; false if the thread is to end.
   mutating func submit(_ new: [AttemptRequest]) -> Bool {
     guard !isStopping else { return false }
     requests.append(contentsOf: new)
+    return true
+  }
+
+  /// Adds a question; false if the thread is to end, and nobody will answer.
+  mutating func ask(_ question: ProgressQuestion) -> Bool {
+    guard !isStopping else { return false }
+    questions.append(question)
     return true
   }
 

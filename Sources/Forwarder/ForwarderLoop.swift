@@ -49,8 +49,16 @@ final class ForwarderLoop {
     batch.cancelled.append(contentsOf: inbox.withdrawn)
     cancel(inbox.cancellation)
     begin(inbox.requests)
+    for question in inbox.questions { answer(question) }
     hasBegun = !inbox.requests.isEmpty
     return !inbox.isStopping
+  }
+
+  private func answer(_ question: ProgressQuestion) {
+    guard let serials = question.serials else {
+      return question.answer(running.values.map(\.progress))
+    }
+    question.answer(serials.compactMap { running[$0]?.progress })
   }
 
   private func cancel(_ cancellation: ForwarderInbox.Cancellation) {

@@ -13,7 +13,8 @@ struct ResponseCollector {
 
   private var head: ResponseHead
   private var body: [UInt8] = []
-  private var bodyBytesSeen: Int64 = 0
+  /// How many bytes of the body have come in, kept or not.
+  private(set) var bodyBytesSeen: Int64 = 0
   private var ending: Ending?
   private let bodyBytesMax: Int
   private let drainBytesMax: Int

@@ -17,7 +17,7 @@ final class Transfer {
   let handle: CurlEasy
 
   private let limits: ForwarderLimits
-  private var startedAt = Now(
+  private(set) var startedAt = Now(
     wall: WallTime(millisecondsSinceEpoch: 0), monotonic: MonotonicTime(nanoseconds: 0))
   private var headerList = CurlHeaderList()
   private var requestTarget: [UInt8]
@@ -86,6 +86,11 @@ final class Transfer {
       handle.set(CURLOPT_HTTPGET, 1)
     }
   }
+
+  /// How many bytes the request's body has.
+  var bodyByteCount: Int64 { body.byteCount }
+  /// How many bytes of the answer's body have come in.
+  var receivedBytes: Int64 { collector.bodyBytesSeen }
 
   /// What came of the attempt; lets go of what only it needed.
   func finish(_ code: CURLcode, at now: Now) -> AttemptReport {

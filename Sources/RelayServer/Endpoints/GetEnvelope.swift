@@ -17,7 +17,7 @@ struct GetEnvelope {
           record.id, withinMs: Int64(waitSeconds) * 1000)
         record = try await context.record(record.id)
       }
-      return context.view(of: record)
+      return await context.viewWithProgress(of: record)
     } catch {
       return error.response
     }
@@ -29,7 +29,7 @@ struct GetEnvelope {
       let client = captures.decoded("client") ?? ""
       let key = captures.decoded("key") ?? ""
       guard let id = try await id(of: key, of: client) else { throw .unknownKey(key, of: client) }
-      return context.view(of: try await context.record(id))
+      return await context.viewWithProgress(of: try await context.record(id))
     } catch {
       return error.response
     }

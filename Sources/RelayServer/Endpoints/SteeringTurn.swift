@@ -98,11 +98,19 @@ extension EndpointContext {
   }
 
   /// An envelope as it stands.
-  func view(of record: EnvelopeRecord) -> HTTPResponse {
+  func view(of record: EnvelopeRecord, progress: AttemptProgress? = nil) -> HTTPResponse {
     let placement = relay.dispatcher.placement(of: record.id.serial, in: record.lane)
-    let view = EnvelopeView(
+    var view = EnvelopeView(
       record, isInFlight: placement.isInFlight, position: placement.position,
       now: relay.now().wall)
+    view.progress = progress
     return .json(view.json())
+  }
+
+  /// An envelope as it stands, with how far its attempt has come.
+  func viewWithProgress(of record: EnvelopeRecord) async -> HTTPResponse {
+    let progress =
+      record.state == .queued ? await relay.dispatcher.progress(of: record.id.serial) : nil
+    return view(of: record, progress: progress)
   }
 }

@@ -11,6 +11,8 @@ package struct EnvelopeView: Sendable {
   private let state: EnvelopeState
   private let position: Int?
   private let now: WallTime
+  /// How far the attempt has come that is under way; nil if none is, or it is not known.
+  package var progress: AttemptProgress?
 
   /// Shows a record, with its attempts.
   ///
@@ -75,6 +77,7 @@ package struct EnvelopeView: Sendable {
       json.member("endedAt", summary.fate.endedAt)
       json.member("attemptCount", summary.fate.attemptCount)
       writeAttempts(to: &json)
+      if let progress, state == .delivering { progress.write(to: &json) }
       if let status = summary.fate.responseStatus { json.member("responseStatus", status) }
       json.member("bodyBytes", summary.bodyBytes)
     }

@@ -1,3 +1,4 @@
+import Dispatch
 import EventLoop
 import Glibc
 import Synchronization
@@ -127,6 +128,12 @@ final class RawConnection {
   @discardableResult
   func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
+  /// Lets the kernel hold little of what has not been read.
+  func shrinkReceiveBuffer() {
+    var bytes: Int32 = 16 * 1024
+    setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+  }
+
   /// Waits until the peer closes.
   func waitForEnd() { while fill(to: pending.count + 1) { pending.removeAll() } }
 
@@ -170,4 +177,18 @@ final class Log<Element: Sendable>: Sendable {
 
   func add(_ entry: Element) { entries.withLock { $0.append(entry) } }
   var all: [Element] { entries.withLock { $0 } }
+}
+
+/// A gate that one thread opens for others, for good.
+final class Gate: Sendable {
+  private let semaphore = DispatchSemaphore(value: 0)
+
+  /// Lets through whoever waits, and whoever comes later.
+  func open() { semaphore.signal() }
+
+  /// Waits until it is open.
+  func wait() {
+    semaphore.wait()
+    semaphore.signal()
+  }
 }
