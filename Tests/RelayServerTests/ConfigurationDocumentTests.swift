@@ -1,4 +1,5 @@
 import Foundation
+import RelayCore
 import RelayServer
 import Testing
 
@@ -14,7 +15,7 @@ struct ConfigurationDocumentTests {
     object.flatMap { key, value in
       let inner = value as? [String: Any]
       switch (path, key) {
-      case ("", "upstreams"):
+      case ("", "upstreams"), ("", "lanes"), ("", "clients"):
         return (inner?.values.first as? [String: Any]).map { keys($0) } ?? []
       case (_, "headers"): return [path + key]
       // The limits have a table of their own, without the word before each.
@@ -26,7 +27,10 @@ struct ConfigurationDocumentTests {
 
   @Test("every key is described on the operators' page, with its default")
   func everyKey() throws {
-    let configuration = try Fixture.configuration(["default"])
+    let configuration = try Fixture.configuration(["default"]) {
+      $0.lanes = LaneRulesTable([.init(pattern: "*", value: LaneRules())])
+      $0.clients = ClientRulesTable([.init(pattern: "*", value: ClientRules())])
+    }
     let printed = try JSONSerialization.jsonObject(with: Data(configuration.description.utf8))
     let page = try document("docs/operating.md")
     let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `") }

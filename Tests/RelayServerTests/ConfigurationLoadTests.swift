@@ -41,10 +41,17 @@ struct ConfigurationLoadTests {
           "proxy": "http://user:${API_TOKEN}@proxy.example:3128",
           "reachability": {
             "failuresBeforeUnreachable": 9, "firstProbeDelayMs": 10, "maxProbeDelayMs": 11
-          }
+          },
+          "startPaused": true
         },
         "telemetry_2": {"url": "HTTP://[2001:DB8::1]:81"}
       },
+      "lanes": {
+        "live": {"order": "latest", "ttlSeconds": 60, "startPaused": true},
+        "telemetry-*": {"gapTimeoutSeconds": 300, "ttlSeconds": null}
+      },
+      "clients": {"till-*": {"startPaused": true}, "till-7": {}},
+      "collections": {"boot": ["settings", "profile"]},
       "limits": {
         "bodyBytesMax": 1001, "connectionsMax": 1002, "requestLineBytesMax": 1003,
         "headerCountMax": 1004, "headerBytesMax": 1005, "idleTimeoutMs": 1006,
@@ -86,6 +93,23 @@ struct ConfigurationLoadTests {
       ])
   }
 
+  @Test("what is said of lanes, clients and collections arrives where it belongs")
+  func everyName() throws {
+    let configuration = try loadConfiguration(
+      Self.everything, environment: ["API_TOKEN": "s3cret"]
+    ).get()
+    let live = configuration.lanes.rules(ofLane: "live")
+    #expect(live.order == .latest && live.ttlMs == 60_000)
+    #expect(live.startPaused && live.gapTimeoutMs == nil)
+    let telemetry = configuration.lanes.rules(ofLane: "telemetry-2")
+    #expect(telemetry.order == .strict && telemetry.gapTimeoutMs == 300_000)
+    #expect(configuration.lanes.rules(ofLane: "other") == LaneRules())
+    #expect(configuration.clients.rules(ofClient: "till-8").startPaused)
+    #expect(!configuration.clients.rules(ofClient: "till-7").startPaused)
+    #expect(
+      configuration.collections == [TagCollection(name: "boot", tags: ["settings", "profile"])])
+  }
+
   @Test("every key of an upstream arrives where it belongs")
   func everyUpstreamKey() throws {
     let configuration = try loadConfiguration(
@@ -110,6 +134,7 @@ struct ConfigurationLoadTests {
     #expect(upstream.reachability.failuresBeforeUnreachable == 9)
     #expect(upstream.reachability.firstProbeDelayMs == 10)
     #expect(upstream.reachability.maxProbeDelayMs == 11)
+    #expect(upstream.startPaused)
     let other = try #require(configuration.upstream(named: "telemetry_2"))
     #expect(other.url.description == "http://[2001:db8::1]:81")
     #expect(other == UpstreamConfiguration(name: "telemetry_2", url: other.url))

@@ -108,6 +108,46 @@ struct ConfigurationRefusalTests {
       ]
     ),
     (
+      upstream(#""startPaused": "yes""#),
+      [#"upstreams.a.startPaused: expected true or false but found "yes""#]
+    ),
+    (
+      file(#""lanes": {"a": {"order": "newest", "ttlSeconds": 0, "startPaused": 1, "ttl": 1}}"#),
+      [
+        #"lanes.a.order: expected "strict" or "latest" but found "newest""#,
+        "lanes.a.ttlSeconds: expected a whole number from 1 to 3155760000, or null but found 0",
+        "lanes.a.startPaused: expected true or false but found 1",
+        #"lanes.a.ttl: unknown key"#,
+      ]
+    ),
+    (
+      file(#""lanes": {"a": {"order": "latest", "gapTimeoutSeconds": 9}}"#),
+      [
+        "lanes.a.gapTimeoutSeconds: a lane of the order \"latest\" takes no sequence numbers, so it"
+          + " has no gaps to wait for"
+      ]
+    ),
+    (
+      file(#""lanes": {"a*b": {}}, "clients": {"a b": {}}"#),
+      [
+        "lanes.a*b: a lane's name has 1 to 128 visible ASCII characters, without blanks; \"*\" may"
+          + " stand at its end, for every name that begins so",
+        "clients.\"a b\": a client's name has 1 to 128 visible ASCII characters, without blanks;"
+          + " \"*\" may stand at its end, for every name that begins so",
+      ]
+    ),
+    (
+      file(#""collections": {"": ["a"], "b": [], "c": ["a", 1], "d": ["a", "a"]}"#),
+      [
+        "collections.\"\": a collection's name has 1 to 128 visible ASCII characters, without blanks",
+        "collections.b: expected an array of 1 to 1000 tags (each 1 to 128 visible ASCII"
+          + " characters, without blanks) but found []",
+        "collections.c: expected an array of 1 to 1000 tags (each 1 to 128 visible ASCII"
+          + " characters, without blanks) but found [\"a\", 1]",
+        "collections.d: the tag \"a\" stands there twice",
+      ]
+    ),
+    (
       #"{"upstreams": {"a/b": {"url": "http://x"}}}"#,
       [#"upstreams.a/b: an upstream's name has 1 to 64 letters, digits, ".", "_" or "-""#]
     ),

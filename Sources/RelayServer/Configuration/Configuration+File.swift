@@ -1,5 +1,6 @@
 import EventLoop
 import JSON
+import RelayCore
 
 extension Configuration {
   /// A hundred years, in seconds: longer is a mistake, and sums of it must not overflow.
@@ -17,6 +18,9 @@ extension Configuration {
       upstreams = section.readUpstreams(environment: environment)
     }
     self.upstreams = upstreams
+    section.section("lanes") { lanes = $0.readPatterns(of: "lane", LaneRules.read) }
+    section.section("clients") { clients = $0.readPatterns(of: "client", ClientRules.read) }
+    section.section("collections") { collections = $0.readCollections() }
     section.section("limits") { limits.read(&$0) }
     section.section("retention") { retention.read(&$0) }
     section.section("log") { section in

@@ -19,6 +19,9 @@ extension Configuration: CustomStringConvertible {
       json.memberObject("upstreams") { json in
         for upstream in upstreams { json.member(upstream.name) { upstream.write(to: &$0) } }
       }
+      json.memberPatterns("lanes", lanes) { $0.write(to: &$1) }
+      json.memberPatterns("clients", clients) { $0.write(to: &$1) }
+      json.memberCollections("collections", collections)
       json.member("limits") { limits.write(to: &$0) }
       json.memberObject("retention") { json in
         json.member("deliveredSeconds", retention.deliveredSeconds)
@@ -86,6 +89,7 @@ extension UpstreamConfiguration {
         json.member("firstProbeDelayMs", reachability.firstProbeDelayMs)
         json.member("maxProbeDelayMs", reachability.maxProbeDelayMs)
       }
+      json.member("startPaused", startPaused)
     }
   }
 }
@@ -100,7 +104,8 @@ extension StatusCodeSet {
 }
 
 extension JSONWriter {
-  fileprivate mutating func integerOrNull(_ value: Int?) {
+  /// A whole number, or `null` where there is none.
+  mutating func integerOrNull(_ value: (some BinaryInteger)?) {
     if let value { integer(value) } else { null() }
   }
 }

@@ -12,6 +12,12 @@ package struct Configuration: Equatable, Sendable {
   package var data = "./data"
   /// The upstreams, at least one, each with a name of its own, in the order they were named.
   package var upstreams: [UpstreamConfiguration] = []
+  /// How lanes go about their envelopes, by the lanes' names.
+  package var lanes = LaneRulesTable()
+  /// What is particular about clients, by their names.
+  package var clients = ClientRulesTable()
+  /// Sets of tags that a run can name, in the order they were named.
+  package var collections: [TagCollection] = []
   /// What a sender, and all of them together, may use.
   package var limits = LimitsConfiguration()
   /// How long ended envelopes are kept.

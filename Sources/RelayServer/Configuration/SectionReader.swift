@@ -87,6 +87,11 @@ struct SectionReader {
     read(key, into: &target, expected: Word.choices) { (try? $0.string()).flatMap(Word.init) }
   }
 
+  /// `true` or `false`.
+  mutating func flag(_ key: String, into target: inout Bool) {
+    read(key, into: &target, expected: "true or false") { try? $0.bool() }
+  }
+
   /// A section of its own, if there is one.
   mutating func section(_ key: String, _ read: (inout SectionReader) -> Void) {
     guard let value = value(key),

@@ -73,6 +73,7 @@ extension UpstreamConfiguration {
     retry.retryAfterMaxMs = retryAfterMaxSeconds * 1000
     proxy = Self.readProxy(&section, environment: environment)
     section.section("reachability") { reachability.read(&$0) }
+    section.flag("startPaused", into: &startPaused)
     if url == nil { return nil }
   }
 

@@ -28,6 +28,8 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var proxy: ProxyURL?
   /// When it counts as unreachable, and how it is probed then.
   package var reachability = ReachabilityPolicy.standard
+  /// Whether it is paused from the moment it is first configured.
+  package var startPaused = false
 
   /// The longest name of an upstream, in bytes.
   package static let nameBytesMax = 64
