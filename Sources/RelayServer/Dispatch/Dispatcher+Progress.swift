@@ -1,5 +1,6 @@
 import Forwarder
 import RelayCore
+import Synchronization
 
 extension Dispatcher {
   /// How far attempts have come that are under way.
