@@ -121,6 +121,33 @@ package protocol EnvelopeStore: Sendable {
   /// Everything that is paused.
   func pauses() async throws(StoreError) -> Set<PauseTarget>
 
+  /// Logs something that no change of an envelope says.
+  ///
+  /// Changes of envelopes and pauses are logged by the store itself, in their own transactions.
+  func note(_ entry: EventEntry) async throws(StoreError)
+
+  /// What the event log holds.
+  func eventLogSpan() async throws(StoreError) -> EventLogSpan
+
+  /// The events behind a place that pass a filter, in the order of the commits.
+  ///
+  /// One call does a bounded amount of work, so a page may be short, or empty, though more follows.
+  ///
+  /// - Parameters:
+  ///   - position: Where to go on; see ``EventLogSpan``.
+  ///   - countMax: How many events to return, at the most.
+  ///   - looksMax: How many logged events to look at, roughly at the most.
+  func events(
+    behind position: EventPosition, _ filter: EventFilter, countMax: Int, looksMax: Int
+  ) async throws(StoreError) -> EventPage
+
+  /// Forgets the oldest events that were logged before a time. The latest transaction's are kept.
+  ///
+  /// - Parameter countMax: How many transactions' events to forget, at the most: a step that nobody
+  ///   feels.
+  /// - Returns: Whether no more are left to be forgotten.
+  func forgetEvents(before time: WallTime, countMax: Int) async throws(StoreError) -> Bool
+
   /// Which shards this relay delivers for.
   func leases() -> [ShardLease]
 
@@ -138,6 +165,14 @@ package protocol StoreObserver: Sendable {
 
   /// Changes were made durable.
   func recorded(_ transitions: [Transition])
+
+  /// Events were logged, and can be read; `end` is the place behind the latest.
+  func logged(through end: EventPosition)
+}
+
+extension StoreObserver {
+  /// Pays no heed to the event log.
+  package func logged(through end: EventPosition) {}
 }
 
 /// An envelope that has just been committed.

@@ -54,6 +54,9 @@ struct Connection: ~Copyable {
     return statement.int(0)
   }
 
+  /// How many rows the last statement that ended has inserted, changed or deleted.
+  var changeCount: Int32 { sqlite3_changes(handle) }
+
   /// Whether a transaction is open.
   ///
   /// After some errors SQLite has already rolled back by itself.

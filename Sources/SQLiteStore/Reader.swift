@@ -5,6 +5,7 @@ final class Reader {
   let connection: Connection
   let sql: ReaderStatements
   let listing: ListingStatements
+  let events: EventStatements
   let bodyFolder: String
 
   /// Opens a read-only connection to a prepared file.
@@ -13,6 +14,7 @@ final class Reader {
     try DatabaseFile.configure(connection, cacheKiB: StoreTuning.readerCacheKiB)
     sql = try ReaderStatements(on: connection)
     listing = try ListingStatements(on: connection)
+    events = try EventStatements(on: connection)
     self.bodyFolder = bodyFolder
   }
 

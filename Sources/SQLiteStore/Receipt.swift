@@ -10,6 +10,8 @@ struct Receipt {
   var completions: [@Sendable () -> Void] = []
   /// Changes that came too late to change anything, by their place among the changes.
   var moot: Set<Int> = []
+  /// Whether events were logged.
+  var hasEvents = false
   /// Body files that nothing refers to any more.
   var deletedFiles: [String] = []
   /// Requests that could not be done, while their neighbours were.

@@ -83,6 +83,20 @@ extension SQLiteStore {
     try await read { reader throws(StoreError) in try reader.laneNames(numbers) }
   }
 
+  /// What ``EnvelopeStore`` says of `eventLogSpan`.
+  package func eventLogSpan() async throws(StoreError) -> EventLogSpan {
+    try await read { reader throws(StoreError) in try reader.eventLogSpan() }
+  }
+
+  /// What ``EnvelopeStore`` says of `events`.
+  package func events(
+    behind position: EventPosition, _ filter: EventFilter, countMax: Int, looksMax: Int
+  ) async throws(StoreError) -> EventPage {
+    try await read { reader throws(StoreError) in
+      try reader.events(behind: position, filter, countMax: countMax, looksMax: looksMax)
+    }
+  }
+
   /// What ``EnvelopeStore`` says of `statistics`.
   package func statistics() -> StoreStatistics {
     let (ledger, trouble) = shared.figures.withLock { ($0.ledger, $0.trouble) }

@@ -68,6 +68,22 @@ extension SQLiteStore {
     }
   }
 
+  /// What ``EnvelopeStore`` says of `note`.
+  package func note(_ entry: EventEntry) async throws(StoreError) {
+    try await write("log an event") { writer throws(StoreError) in
+      writer.state.events.append(entry)
+    }
+  }
+
+  /// What ``EnvelopeStore`` says of `forgetEvents`.
+  package func forgetEvents(
+    before time: WallTime, countMax: Int
+  ) async throws(StoreError) -> Bool {
+    try await write("forget events") { writer throws(StoreError) in
+      try writer.forgetEvents(before: time, countMax: countMax)
+    }
+  }
+
   /// What ``EnvelopeStore`` says of `beginBody`.
   package func beginBody() async throws(StoreError) -> any BodyWriter {
     try await BodyFileWriter.begin(in: shared.bodies)

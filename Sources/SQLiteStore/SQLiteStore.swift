@@ -17,14 +17,18 @@ package final class SQLiteStore: EnvelopeStore {
     ///
     /// Its log and free pages are left out. Past it, appends fail as on a full disk.
     package var storeBytesMax: Int64?
+    /// How many bytes of events are kept; the log grows past it by a sixteenth, and is then cut
+    /// down to it.
+    package var eventLogBytesMax: Int64
 
     /// The real clock and the page size that measured best.
     package init(
       clock: @escaping @Sendable () -> WallTime = { WallClock.now() }, pageBytes: Int? = nil,
-      storeBytesMax: Int64? = nil
+      storeBytesMax: Int64? = nil, eventLogBytesMax: Int64? = nil
     ) {
       self.clock = clock
       self.storeBytesMax = storeBytesMax
+      self.eventLogBytesMax = eventLogBytesMax ?? StoreTuning.eventLogBytesMax
       self.pageBytes = pageBytes ?? StoreTuning.pageBytes
     }
   }
@@ -64,7 +68,8 @@ package final class SQLiteStore: EnvelopeStore {
     let room = DiskRoom(folder: folder, storeBytesMax: options.storeBytesMax)
     let bodies = BodyFiles(folder: data.bodies, room: room)
     try bodies.sweep(database: data.database)
-    let shared = StoreShared(bodies: bodies, room: room)
+    let shared = StoreShared(
+      bodies: bodies, room: room, eventLogBytesMax: options.eventLogBytesMax)
     let store = SQLiteStore(shared: shared, database: data.database)
     let writer = try Writer(database: data.database, shared: shared, clock: options.clock)
     try DataFolder.sync(folder: folder)

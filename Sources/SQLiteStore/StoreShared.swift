@@ -26,8 +26,12 @@ final class StoreShared: Sendable {
   /// How far new envelopes may fill the disk.
   let room: DiskRoom
 
-  init(bodies: BodyFiles, room: DiskRoom) {
+  /// How many bytes of events are kept, roughly at the most.
+  let eventLogBytesMax: Int64
+
+  init(bodies: BodyFiles, room: DiskRoom, eventLogBytesMax: Int64) {
     self.bodies = bodies
     self.room = room
+    self.eventLogBytesMax = eventLogBytesMax
   }
 }

@@ -35,6 +35,17 @@ enum StoreTuning {
   /// The longest pause after writes that failed.
   static let retryPauseMsMax: Int64 = 5000
 
+  /// How many bytes of events are kept unless it is said otherwise.
+  static let eventLogBytesMax: Int64 = 64 << 20
+  /// Past one part in so many more the log of events is cut down.
+  static let eventLogSlackShare: Int64 = 16
+  /// How many rows of the log of events one transaction forgets at the most, to make room.
+  static let eventRowsForgottenMax = 256
+  /// About how many bytes of events one transaction forgets at the most.
+  static let eventBytesForgottenMax: Int64 = 1 << 20
+  /// How many lanes' names each reader of events remembers.
+  static let eventNamesCachedMax = 8192
+
   /// How long one step of a listing goes on looking; what it looks at may have to come from disk.
   static let listingMsMax: Int64 = 100
   /// After how many envelopes a listing looks at the clock.

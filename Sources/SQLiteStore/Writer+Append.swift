@@ -146,6 +146,7 @@ extension Writer {
     state.ledger.lastSerial = serial
     state.ledger.lastAcceptedAt = acceptedAt
     state.ledger.add(1, standing: entry.standing)
+    state.events.append(EventEntry(accepted: entry))
     return AcceptedEnvelope(entry: entry, id: id, draft: draft)
   }
 

@@ -108,6 +108,7 @@ extension Writer {
     _ changes: ArraySlice<Transition>, _ work: ArraySlice<WriteRequest>, isCareful: Bool
   ) throws(StoreError) -> Receipt {
     var receipt = Receipt()
+    let eventsEnd = eventsEnd
     try begin()
     for (index, change) in changes.enumerated() where change.epoch == Self.epoch {
       if try !apply(change, into: &receipt) { receipt.moot.insert(index) }
@@ -120,6 +121,7 @@ extension Writer {
       }
     }
     try commit()
+    receipt.hasEvents = self.eventsEnd > eventsEnd
     return receipt
   }
 
@@ -176,6 +178,7 @@ extension Writer {
       if !recorded.isEmpty { observer.recorded(recorded) }
       if !receipt.accepted.isEmpty { positions = observer.accepted(receipt.accepted) }
     }
+    if receipt.hasEvents { shared.observer.withLock { $0 }?.logged(through: eventsEnd) }
     receipt.resume(positions: positions)
   }
 }

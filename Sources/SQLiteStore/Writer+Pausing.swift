@@ -9,6 +9,9 @@ extension Writer {
     } else {
       try run(sql.deletePause, for: target)
     }
+    if connection.changeCount > 0 {
+      state.events.append(EventEntry(isPaused: isPaused, target))
+    }
     return target
   }
 

@@ -4,10 +4,18 @@ extension Writer {
   /// The epoch of the one lease that there is: an embedded store has one relay.
   static let epoch: Int64 = 1
 
-  /// Makes one change; one for an envelope that no longer waits changes nothing.
+  /// Makes one change and logs it; one for an envelope that no longer waits changes nothing.
   ///
   /// - Returns: Whether it changed anything.
   func apply(_ transition: Transition, into receipt: inout Receipt) throws(StoreError) -> Bool {
+    guard try change(transition, into: &receipt) else { return false }
+    state.events.append(EventEntry(transition))
+    return true
+  }
+
+  private func change(
+    _ transition: Transition, into receipt: inout Receipt
+  ) throws(StoreError) -> Bool {
     if case .requeue(let entry) = transition.change { return try requeue(entry) }
     sql.waiting.bind(1, transition.serial)
     guard try sql.waiting.step() else { return false }

@@ -14,6 +14,8 @@ final class Writer {
     var ledger = Ledger()
     /// Endings that are not yet added up.
     var endedLog = EndedLog()
+    /// Events that are not yet written, and how large their log is.
+    var events = EventLog()
     /// Up to where retention has looked in its present round.
     var retentionCursor: Serial = 0
     /// Upstreams by name: as many as were ever configured.
@@ -62,6 +64,7 @@ final class Writer {
     self.clock = clock
     state.ledger = try Ledger(reading: connection)
     state.upstreams = try Self.upstreams(on: connection)
+    state.events = try Self.eventLog(on: connection)
     try checkEdges()
     committed = state
     try addUpEndings()
@@ -149,8 +152,12 @@ final class Writer {
     }
     state.sequences.removeAll(keepingCapacity: true)
     try sealEndedLog()
+    try sealEventLog()
     if state.ledger != committed.ledger { try state.ledger.write(to: sql.updateLedger) }
   }
+
+  /// The place behind the events that have been committed.
+  var eventsEnd: EventPosition { committed.events.end }
 
   /// How many bytes the log holds.
   var logBytes: Int64 { Int64(logPages.pointee) * pageBytes }

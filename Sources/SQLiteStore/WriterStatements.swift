@@ -56,6 +56,10 @@ final class WriterStatements {
   let clearEndedLog: Statement
   let addToLane: Statement
 
+  let insertEvents: Statement
+  let oldestEvents: Statement
+  let forgetEvents: Statement
+
   init(on connection: borrowing Connection) throws(StoreError) {
     begin = try Statement("BEGIN IMMEDIATE", on: connection)
     commit = try Statement("COMMIT", on: connection)
@@ -169,5 +173,14 @@ final class WriterStatements {
       UPDATE lane SET delivered = delivered + ?, failed = failed + ?, expired = expired + ?, \
       cancelled = cancelled + ? WHERE number = ?
       """, on: connection)
+
+    insertEvents = try Statement(
+      "INSERT INTO event_log (number, at, bytes_through, entries) VALUES (?, ?, ?, ?)",
+      on: connection)
+    oldestEvents = try Statement(
+      """
+      SELECT number, at, bytes_through FROM event_log WHERE number < ? ORDER BY number LIMIT ?
+      """, on: connection)
+    forgetEvents = try Statement("DELETE FROM event_log WHERE number <= ?", on: connection)
   }
 }

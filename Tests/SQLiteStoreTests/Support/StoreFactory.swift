@@ -90,6 +90,7 @@ final class RecordingObserver: StoreObserver {
     var accepted: [AcceptedEnvelope] = []
     var recorded: [Transition] = []
     var acceptedGroups = 0
+    var loggedThrough: [EventPosition] = []
     var waitingByLane: [LaneNumber: Set<Serial>] = [:]
     var waiters: [(count: Int, resume: @Sendable () -> Void)] = []
   }
@@ -120,6 +121,10 @@ final class RecordingObserver: StoreObserver {
       return state.waiters.filter { $0.count <= count }
     }
     for waiter in ready { waiter.resume() }
+  }
+
+  func logged(through end: EventPosition) {
+    state.withLock { $0.loggedThrough.append(end) }
   }
 
   /// Waits until so many transitions have been recorded in all.
