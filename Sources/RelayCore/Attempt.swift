@@ -4,6 +4,9 @@ package enum AttemptEvent: Sendable {
   case answered(UpstreamResponse)
   /// No answer came; `detail` says why in a sentence, or is empty.
   case failed(ConnectionFailure, detail: String)
+  /// Nothing was sent, and trying again as it is would not help: the envelope refers to an answer
+  /// that there is not. `reason` says so as a part of a sentence.
+  case unsendable(reason: String)
 }
 
 /// Why no answer came from the upstream.

@@ -11,6 +11,7 @@ extension AttemptReport {
     switch event {
     case .answered(let response): "the upstream answered \(response.status)"
     case .failed(let failure, let detail): detail.isEmpty ? failure.sentence : detail
+    case .unsendable(let reason): reason
     }
   }
 

@@ -111,13 +111,18 @@ package struct EnvelopeDraft: Sendable {
   package var expiresAt: WallTime
   /// What becomes of the lane if this envelope is refused.
   package var onFailure: FailurePolicy
+  /// Whether its content holds references to earlier envelopes' answers, to be filled when it is
+  /// sent.
+  package var references: Bool
 
   /// Puts a draft together; see the properties for what each part means.
   package init(
     client: String, lane: String, upstream: String, content: EnvelopeContent, key: String? = nil,
     fingerprint: [UInt8] = [], sequence: Int64? = nil, tag: String? = nil, hold: Bool = false,
-    notBefore: WallTime? = nil, expiresAt: WallTime, onFailure: FailurePolicy = .skip
+    notBefore: WallTime? = nil, expiresAt: WallTime, onFailure: FailurePolicy = .skip,
+    references: Bool = false
   ) {
+    self.references = references
     self.client = client
     self.lane = lane
     self.upstream = upstream
@@ -195,11 +200,15 @@ package struct EnvelopeEdit: Sendable, Equatable {
   package var entry: LineEntry
   /// The sender's wish in ``LineEntry/dueAt``, as it is shown.
   package var notBefore: WallTime?
+  /// Whether the content holds references to earlier envelopes' answers.
+  package var references: Bool
 
   /// Puts an edit together; see the properties for what each part means.
   package init(
-    content: EnvelopeContent, tag: String?, entry: LineEntry, notBefore: WallTime?
+    content: EnvelopeContent, tag: String?, entry: LineEntry, notBefore: WallTime?,
+    references: Bool = false
   ) {
+    self.references = references
     self.content = content
     self.tag = tag
     self.entry = entry
@@ -219,11 +228,15 @@ package struct DeliverableEnvelope: Sendable {
   package var key: String?
   /// The request to be made.
   package var content: EnvelopeContent
+  /// Whether the content holds references that are to be filled first.
+  package var references: Bool
 
   /// Puts the parts together.
   package init(
-    serial: Serial, id: EnvelopeID, client: String, key: String?, content: EnvelopeContent
+    serial: Serial, id: EnvelopeID, client: String, key: String?, content: EnvelopeContent,
+    references: Bool = false
   ) {
+    self.references = references
     self.serial = serial
     self.id = id
     self.client = client

@@ -96,13 +96,16 @@ package struct EnvelopeSummary: Sendable {
     package var expiresAt: WallTime
     /// What becomes of the lane if it is refused.
     package var onFailure: FailurePolicy
+    /// Whether its content holds references to earlier envelopes' answers.
+    package var references: Bool
 
     /// Puts the terms together.
     package init(
       client: String, lane: String, upstream: String, method: String, target: [UInt8],
       key: String?, sequence: Int64?, tag: String?, hold: Bool, notBefore: WallTime?,
-      expiresAt: WallTime, onFailure: FailurePolicy
+      expiresAt: WallTime, onFailure: FailurePolicy, references: Bool
     ) {
+      self.references = references
       self.client = client
       self.lane = lane
       self.upstream = upstream
@@ -139,7 +142,7 @@ package struct EnvelopeSummary: Sendable {
       client: draft.client, lane: draft.lane, upstream: draft.upstream,
       method: draft.content.method, target: draft.content.target, key: draft.key,
       sequence: draft.sequence, tag: draft.tag, hold: draft.hold, notBefore: draft.notBefore,
-      expiresAt: draft.expiresAt, onFailure: draft.onFailure)
+      expiresAt: draft.expiresAt, onFailure: draft.onFailure, references: draft.references)
     id = record.id
     lane = record.lane
     bodyBytes = draft.content.body.byteCount

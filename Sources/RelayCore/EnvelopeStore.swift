@@ -56,6 +56,15 @@ package protocol EnvelopeStore: Sendable {
   /// The upstream's last answer that was kept for this envelope; nil if there is none.
   func response(_ id: EnvelopeID) async throws(StoreError) -> UpstreamResponse?
 
+  /// What has become of the envelopes that another one refers to by their keys, all as of one
+  /// moment.
+  ///
+  /// - Parameter serial: The one that refers to them: its client, its lane and its place count.
+  /// - Returns: One for each key.
+  func answers(
+    to keys: Set<String>, for serial: Serial
+  ) async throws(StoreError) -> [String: ReferencedAnswer]
+
   /// The envelopes that pass a filter, in order of acceptance, found by going on behind `serial`.
   ///
   /// One call does a bounded amount of work, so a page may be short, or empty, though more follows.

@@ -46,10 +46,12 @@ package struct OutcomeRules: Hashable, Sendable {
     self.retry = retry
   }
 
-  /// What an attempt showed: whatever kept an answer from coming is `unreachable`.
+  /// What an attempt showed: whatever kept an answer from coming is `unreachable`, unless it lies in
+  /// the envelope itself.
   package func outcome(of event: AttemptEvent) -> Outcome {
     switch event {
     case .failed: .unreachable
+    case .unsendable: .refused
     case .answered(let response):
       if deliver.contains(response.status) {
         .delivered

@@ -94,9 +94,11 @@ extension Scheduler {
   private mutating func learn(
     from report: AttemptReport, of number: UpstreamNumber, now: Now
   ) -> Bool {
-    if case .failed(.local, _) = report.event {
+    switch report.event {
+    case .failed(.local, _), .unsendable:
       giveUpProbe(report.serial, of: number, now: now)
       return false
+    case .answered, .failed: break
     }
     let wasProbe = upstreams[number]?.probe == report.serial
     if wasProbe { upstreams[number]?.probe = nil }
@@ -117,6 +119,7 @@ extension Scheduler {
           .reachabilityChanged(number, isReachable: false, reason: report.sentence))
       }
       return upstreams[number]?.reachability.isReachable == false
+    case .unsendable: return false
     }
   }
 

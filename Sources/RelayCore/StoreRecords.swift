@@ -123,3 +123,17 @@ package enum StoreLimits {
   /// How many of a client's lanes are shown.
   package static let lanesShownMax = 1000
 }
+
+/// What has become of an envelope whose answer another one refers to.
+package enum ReferencedAnswer: Sendable, Equatable {
+  /// The client has none of this key, or no longer.
+  case unknown
+  /// It stands, or stood, in another lane.
+  case elsewhere
+  /// It was accepted after the one that refers to it.
+  case notEarlier
+  /// It waits, or ended in another way.
+  case undelivered(EnvelopeState)
+  /// It was delivered; nil if no answer was kept.
+  case delivered(UpstreamResponse?)
+}

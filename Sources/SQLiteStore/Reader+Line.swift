@@ -52,7 +52,8 @@ extension Reader {
         result.append(
           DeliverableEnvelope(
             serial: serial, id: try EnvelopeID(stored: sql.load.bytes(0)),
-            client: sql.load.text(1) ?? "", key: sql.load.text(2), content: content))
+            client: sql.load.text(1) ?? "", key: sql.load.text(2), content: content,
+            references: sql.load.int(7) != 0))
       }
       return result
     }

@@ -94,7 +94,8 @@ extension Reader {
       sequence: row.summary.optionalInt(5), tag: row.summary.text(6),
       hold: row.summary.int(7) != 0, notBefore: WallTime(row.summary.optionalInt(8)),
       expiresAt: WallTime(millisecondsSinceEpoch: row.summary.int(9)),
-      onFailure: FailurePolicy(code: row.summary.int(10)))
+      onFailure: FailurePolicy(code: row.summary.int(10)),
+      references: row.summary.int(15) != 0)
   }
 
   private func lastError(

@@ -32,7 +32,8 @@ extension Reader {
       tag: sql.envelope.text(7), hold: sql.envelope.int(8) != 0,
       notBefore: WallTime(sql.envelope.optionalInt(9)),
       expiresAt: WallTime(millisecondsSinceEpoch: sql.envelope.int(10)),
-      onFailure: FailurePolicy(code: sql.envelope.int(11)))
+      onFailure: FailurePolicy(code: sql.envelope.int(11)),
+      references: sql.envelope.int(19) != 0)
     let entry = LineEntry(
       serial: id.serial, client: ClientNumber(rawValue: sql.envelope.int(17)),
       lane: LaneNumber(rawValue: sql.envelope.int(16)),
@@ -110,14 +111,19 @@ extension Reader {
       let stored = try EnvelopeID(stored: sql.identity.bytes(0))
       sql.identity.reset()
       guard stored == id else { return nil }
-      sql.response.bind(1, id.serial)
-      guard try sql.response.step() else { return nil }
-      defer { sql.response.reset() }
-      return UpstreamResponse(
-        status: Int(sql.response.int(0)),
-        headers: try HeaderBlock(trusted: sql.response.bytes(2)), body: sql.response.bytes(3),
-        isTruncated: sql.response.int(1) != 0)
+      return try keptResponse(of: id.serial)
     }
+  }
+
+  /// The answer that was kept for an envelope of this number.
+  func keptResponse(of serial: Serial) throws(StoreError) -> UpstreamResponse? {
+    sql.response.bind(1, serial)
+    guard try sql.response.step() else { return nil }
+    defer { sql.response.reset() }
+    return UpstreamResponse(
+      status: Int(sql.response.int(0)),
+      headers: try HeaderBlock(trusted: sql.response.bytes(2)), body: sql.response.bytes(3),
+      isTruncated: sql.response.int(1) != 0)
   }
 
   /// The id under which a client's key was stored.

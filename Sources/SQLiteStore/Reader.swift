@@ -51,6 +51,7 @@ final class ReaderStatements {
   let response: Statement
   let findClient: Statement
   let findKey: Statement
+  let referenced: Statement
   let lanes: Statement
   let endedLog: Statement
   let clientName: Statement
@@ -70,7 +71,8 @@ final class ReaderStatements {
       "SELECT last_serial FROM ledger WHERE number = 1", on: connection)
     load = try Statement(
       """
-      SELECT e.id, c.name, e.key, e.method, e.target, e.headers, e.body FROM line AS l \
+      SELECT e.id, c.name, e.key, e.method, e.target, e.headers, e.body, e.has_references \
+      FROM line AS l \
       JOIN envelope AS e ON e.serial = l.serial JOIN client AS c ON c.number = e.client \
       WHERE l.serial = ?
       """, on: connection)
@@ -80,7 +82,7 @@ final class ReaderStatements {
       """
       SELECT e.id, c.name, l.name, u.name, e.key, e.fingerprint, e.sequence, e.tag, e.hold, \
       e.not_before, e.expires_at, e.on_failure, e.method, e.target, e.headers, e.body, e.lane, \
-      e.client, e.upstream \
+      e.client, e.upstream, e.has_references \
       FROM envelope AS e JOIN client AS c ON c.number = e.client \
       JOIN lane AS l ON l.number = e.lane JOIN upstream AS u ON u.number = e.upstream \
       WHERE e.serial = ?
@@ -106,6 +108,12 @@ final class ReaderStatements {
       """
       SELECT e.id FROM client AS c JOIN key_index AS k ON k.client = c.number AND k.key = ? \
       JOIN envelope AS e ON e.serial = k.serial WHERE c.name = ?
+      """, on: connection)
+    referenced = try Statement(
+      """
+      SELECT e.id, e.lane = own.lane, e.serial FROM envelope AS own \
+      JOIN key_index AS k ON k.client = own.client AND k.key = ? \
+      JOIN envelope AS e ON e.serial = k.serial WHERE own.serial = ?
       """, on: connection)
     lanes = try Statement(
       """

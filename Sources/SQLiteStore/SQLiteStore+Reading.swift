@@ -48,6 +48,15 @@ extension SQLiteStore {
     try await read { reader throws(StoreError) in try reader.response(id) }
   }
 
+  /// What ``EnvelopeStore`` says of `answers`.
+  package func answers(
+    to keys: Set<String>, for serial: Serial
+  ) async throws(StoreError) -> [String: ReferencedAnswer] {
+    try await read(on: lineReads) { reader throws(StoreError) in
+      try reader.answers(to: keys, for: serial)
+    }
+  }
+
   /// What ``EnvelopeStore`` says of `list`.
   package func list(
     _ filter: EnvelopeFilter, after serial: Serial, countMax: Int, looksMax: Int

@@ -170,6 +170,7 @@ extension Writer {
     sql.insertEnvelope.bind(14, content.method)
     sql.insertEnvelope.bind(15, content.target)
     sql.insertEnvelope.bind(16, content.headers.bytes)
+    sql.insertEnvelope.bind(18, draft.references ? 1 : 0)
     switch content.body {
     case .inline(let bytes): try sql.insertEnvelope.runBorrowing(17, bytes)
     case .file(let file):

@@ -35,6 +35,7 @@ extension Writer {
     sql.editEnvelope.bind(8, content.target)
     sql.editEnvelope.bind(9, content.headers.bytes)
     sql.editEnvelope.bind(11, edit.entry.serial)
+    sql.editEnvelope.bind(12, edit.references ? 1 : 0)
     switch content.body {
     case .inline(let bytes): try sql.editEnvelope.runBorrowing(10, bytes)
     case .file(let file):

@@ -67,8 +67,8 @@ final class WriterStatements {
     insertEnvelope = try Statement(
       """
       INSERT INTO envelope (serial, id, client, lane, upstream, key, fingerprint, sequence, tag, \
-      hold, not_before, expires_at, on_failure, method, target, headers, body) \
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      hold, not_before, expires_at, on_failure, method, target, headers, body, has_references) \
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, on: connection)
     insertLine = try Statement(
       """
@@ -124,7 +124,8 @@ final class WriterStatements {
     editEnvelope = try Statement(
       """
       UPDATE envelope SET upstream = ?, tag = ?, hold = ?, not_before = ?, expires_at = ?, \
-      on_failure = ?, method = ?, target = ?, headers = ?, body = ? WHERE serial = ?
+      on_failure = ?, method = ?, target = ?, headers = ?, body = ?, has_references = ?12 \
+      WHERE serial = ?11
       """, on: connection)
     requeueLine = try Statement(
       """

@@ -42,7 +42,7 @@ package struct EnvelopeDecoder: Sendable {
       throw .missingField(
         "/client", "The envelope has no client.", fix: "Say in client who sends the envelope.")
     }
-    guard let path = fields.path else {
+    guard let path = try fields.target(references: fields.references) else {
       throw .missingField(
         "/path", "The envelope has no path.",
         fix: "Give the path that the request is for, beginning with a slash.")
@@ -61,7 +61,10 @@ package struct EnvelopeDecoder: Sendable {
       key: fields.key, sequence: fields.sequence, tag: fields.tag, hold: fields.hold,
       notBefore: fields.notBefore,
       expiresAt: fields.expiresAt ?? now.adding(milliseconds: upstream.deadlineMs),
-      onFailure: fields.onFailure ?? upstream.onFailure)
+      onFailure: fields.onFailure ?? upstream.onFailure, references: fields.references)
+    if draft.references {
+      try draft.content.checkReferences(.json, bodyBytesMax: rules.limits.spoolThresholdBytes)
+    }
     if draft.key != nil {
       var print = Fingerprint(
         of: draft, expiresAt: fields.expiresAt, onFailure: fields.onFailure)

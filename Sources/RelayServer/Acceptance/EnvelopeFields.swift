@@ -18,7 +18,8 @@ struct EnvelopeFields {
   private(set) var key: String?
   private(set) var upstream: AcceptanceRules.Upstream?
   private(set) var method = "POST"
-  private(set) var path: [UInt8]?
+  /// What stands under `path`; ``target(references:)`` says whether it can be used.
+  private var path: JSONValue?
   private(set) var lane = "default"
   private(set) var sequence: Int64?
   private(set) var tag: String?
@@ -26,6 +27,7 @@ struct EnvelopeFields {
   private(set) var notBefore: WallTime?
   private(set) var expiresAt: WallTime?
   private(set) var onFailure: FailurePolicy?
+  private(set) var references = false
   private var headers = HeaderLines()
   private var hasContentType = false
   private(set) var body = Body.none
@@ -34,7 +36,7 @@ struct EnvelopeFields {
   /// Every field that there is.
   static let names = [
     "key", "client", "upstream", "method", "path", "headers", "body", "bodyBase64", "lane",
-    "sequence", "tag", "hold", "notBefore", "expiresAt", "onFailure",
+    "sequence", "tag", "hold", "notBefore", "expiresAt", "onFailure", "references",
   ]
 
   init(rules: AcceptanceRules) { self.rules = rules }
@@ -44,7 +46,7 @@ struct EnvelopeFields {
     let value = member.value
     switch member.name {
     case "client": client = try Self.name("client", value)
-    case "path": path = try Self.target(value)
+    case "path": path = value
     case "body": try readBody(value)
     case "bodyBase64": try readBase64(value)
     case "headers": try readHeaders(value)
@@ -55,8 +57,8 @@ struct EnvelopeFields {
     case "sequence": sequence = try Self.sequence(value)
     case "tag": tag = try Self.name("tag", value)
     case "hold":
-      guard value.kind == .boolean else { throw Self.wrong("hold", value, "true or false") }
-      hold = value.raw.first == UInt8(ascii: "t")
+      hold = try Self.boolean("hold", value)
+    case "references": references = try Self.boolean("references", value)
     case "notBefore": notBefore = try Self.time("notBefore", value)
     case "expiresAt": expiresAt = try Self.time("expiresAt", value)
     case "onFailure": onFailure = try Self.policy(value)
@@ -170,14 +172,23 @@ extension EnvelopeFields {
     return name
   }
 
-  private static func target(_ value: JSONValue) throws(Problem) -> [UInt8] {
+  /// The path; nil if there is none.
+  ///
+  /// - Parameter references: Whether references may stand in it, with which it is checked later.
+  func target(references: Bool) throws(Problem) -> [UInt8]? {
+    guard let value = path else { return nil }
     guard let path = try? value.utf8() else {
-      throw wrong("path", value, "a path that begins with a slash")
+      throw Self.wrong("path", value, "a path that begins with a slash")
     }
-    if let refusal = TargetSyntax.refusal(of: path[...]) {
+    if !references, let refusal = TargetSyntax.refusal(of: path[...]) {
       throw .invalidField("/path", "path is \(value.shown); it \(refusal).")
     }
     return path
+  }
+
+  private static func boolean(_ field: String, _ value: JSONValue) throws(Problem) -> Bool {
+    guard value.kind == .boolean else { throw wrong(field, value, "true or false") }
+    return value.raw.first == UInt8(ascii: "t")
   }
 
   private static func method(_ value: JSONValue) throws(Problem) -> String {

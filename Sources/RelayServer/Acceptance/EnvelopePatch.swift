@@ -105,9 +105,11 @@ package struct EnvelopePatch: Sendable {
     } else if cleared.contains("onFailure") {
       entry.onFailure = try configured(terms, record.draft).onFailure
     }
+    let references = mentions("references") ? fields.references : record.draft.references
     return EnvelopeEdit(
-      content: try content(of: record.draft.content, body),
-      tag: changed("tag", record.draft.tag, fields.tag), entry: entry, notBefore: notBefore)
+      content: try content(of: record.draft, body, references: references),
+      tag: changed("tag", record.draft.tag, fields.tag), entry: entry, notBefore: notBefore,
+      references: references)
   }
 
   private func mentions(_ name: String) -> Bool { given.contains(name) || cleared.contains(name) }
@@ -149,11 +151,20 @@ package struct EnvelopePatch: Sendable {
   }
 
   private func content(
-    of old: EnvelopeContent, _ body: EnvelopeBody?
+    of draft: EnvelopeDraft, _ body: EnvelopeBody?, references: Bool
   ) throws(Problem) -> EnvelopeContent {
-    EnvelopeContent(
-      method: mentions("method") ? fields.method : old.method, target: fields.path ?? old.target,
+    let old = draft.content
+    let target = try fields.target(references: references) ?? old.target
+    let content = EnvelopeContent(
+      method: mentions("method") ? fields.method : old.method, target: target,
       headers: try headers(of: old.headers), body: body ?? old.body)
+    if references {
+      try content.checkReferences(.json, bodyBytesMax: rules.limits.spoolThresholdBytes)
+    } else if draft.references, let refusal = TargetSyntax.refusal(of: target[...]) {
+      throw .invalidField(
+        "/path", "Without references, the path \(refusal).", fix: "Give the new path as well.")
+    }
+    return content
   }
 
   /// The header fields, with the type that a new body needs where nobody has given another.

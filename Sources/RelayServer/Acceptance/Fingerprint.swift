@@ -21,7 +21,7 @@ package struct Fingerprint: ~Copyable {
   ///   - expiresAt: The deadline that the sender gave, if it gave one.
   ///   - onFailure: The policy that the sender gave, if it gave one.
   package init(of draft: EnvelopeDraft, expiresAt: WallTime?, onFailure: FailurePolicy?) {
-    var encoding = Encoding()
+    var encoding = Encoding(version: draft.references ? 2 : 1)
     encoding.text(draft.client.utf8)
     encoding.text(draft.upstream.utf8)
     encoding.text(draft.lane.utf8)
@@ -34,6 +34,7 @@ package struct Fingerprint: ~Copyable {
     encoding.optional(draft.notBefore?.millisecondsSinceEpoch)
     encoding.optional(expiresAt?.millisecondsSinceEpoch)
     encoding.optional(onFailure?.rawValue)
+    if draft.references { encoding.bytes.append(1) }
     hash.update(encoding.bytes)
   }
 
@@ -46,8 +47,10 @@ package struct Fingerprint: ~Copyable {
 
 /// Bytes that no other content would make.
 private struct Encoding {
-  /// Begins with the version of the encoding, so that a later one cannot be taken for this.
-  var bytes: [UInt8] = [1]
+  var bytes: [UInt8]
+
+  /// Begins with the version of the encoding, so that one cannot be taken for another.
+  init(version: UInt8) { bytes = [version] }
 
   mutating func text(_ text: some Collection<UInt8>) {
     integer(UInt64(text.count))

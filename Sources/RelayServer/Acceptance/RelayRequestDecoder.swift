@@ -37,11 +37,12 @@ package struct RelayRequestDecoder: Sendable {
       throw .unknownUpstream(name, field: nil)
     }
     let target = Self.target(rest, query: head.query)
-    if let refusal = TargetSyntax.refusal(of: target[...]) {
-      throw .invalidField("path", "The path for the upstream \(refusal).")
-    }
     var fields = RelayedFields(head)
     for field in head.fields { try fields.read(head.name(of: field), head.value(of: field)) }
+    let references = fields.references ?? false
+    if !references, let refusal = TargetSyntax.refusal(of: target[...]) {
+      throw .invalidField("path", "The path for the upstream \(refusal).")
+    }
     guard let client = fields.client else {
       throw .missingField(
         "Waystation-Client", "The request has no Waystation-Client field.",
@@ -55,7 +56,9 @@ package struct RelayRequestDecoder: Sendable {
       key: fields.key, sequence: fields.sequence, tag: fields.tag, hold: fields.hold ?? false,
       notBefore: fields.notBefore,
       expiresAt: fields.expiresAt ?? now.adding(milliseconds: upstream.deadlineMs),
-      onFailure: fields.onFailure ?? upstream.onFailure)
+      onFailure: fields.onFailure ?? upstream.onFailure, references: references)
+    // The body is looked through once it is there; a bad path need not wait for it.
+    if references { try draft.content.checkReferences(.relayed) }
     return Decoded(draft: draft, expiresAt: fields.expiresAt, onFailure: fields.onFailure)
   }
 

@@ -11,6 +11,7 @@ struct RelayedFields {
   private(set) var notBefore: WallTime?
   private(set) var expiresAt: WallTime?
   private(set) var onFailure: FailurePolicy?
+  private(set) var references: Bool?
   private(set) var key: String?
   /// What goes on to the upstream, as it came.
   private(set) var lines: HeaderLines
@@ -21,6 +22,7 @@ struct RelayedFields {
   static let names = [
     "Waystation-Client", "Waystation-Lane", "Waystation-Sequence", "Waystation-Tag",
     "Waystation-Hold", "Waystation-Not-Before", "Waystation-Expires-At", "Waystation-On-Failure",
+    "Waystation-References",
   ]
 
   init(_ head: RequestHead) {
@@ -87,6 +89,10 @@ struct RelayedFields {
         try Self.parsed("Waystation-On-Failure", value, FailurePolicy.choices) {
           FailurePolicy(rawValue: String(decoding: $0, as: UTF8.self))
         }
+      }
+    } else if isNamed("Waystation-References") {
+      try Self.once(&references, "Waystation-References") { () throws(Problem) in
+        try Self.parsed("Waystation-References", value, "true or false", Self.boolean)
       }
     } else if !isNamed("Waystation-Attempt"), !isNamed("Waystation-Accepted-At") {
       // Those two another relay may have added on the way here.

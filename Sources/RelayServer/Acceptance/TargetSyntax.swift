@@ -30,7 +30,7 @@ enum TargetSyntax {
     var segment = Segment()
     var index = target.startIndex
     while index < target.endIndex, target[index] != UInt8(ascii: "?") {
-      let (byte, next) = decodedByte(of: target, at: index)
+      let (byte, next) = PercentEncoding.decodedByte(of: target, at: index)
       index = next
       if byte == slash || byte == UInt8(ascii: "\\") {
         if segment.isDots { return true }
@@ -57,24 +57,6 @@ enum TargetSyntax {
       case UInt8(ascii: ";"): hasParameters = true
       default: hasOthers = true
       }
-    }
-  }
-
-  private static func decodedByte(
-    of target: ArraySlice<UInt8>, at index: Int
-  ) -> (byte: UInt8, next: Int) {
-    guard target[index] == UInt8(ascii: "%"), index + 2 < target.endIndex,
-      let high = hexValue(target[index + 1]), let low = hexValue(target[index + 2])
-    else { return (target[index], index + 1) }
-    return (high << 4 | low, index + 3)
-  }
-
-  private static func hexValue(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case 0x30...0x39: byte - 0x30
-    case 0x41...0x46: byte - 0x41 + 10
-    case 0x61...0x66: byte - 0x61 + 10
-    default: nil
     }
   }
 

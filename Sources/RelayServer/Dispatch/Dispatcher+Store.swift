@@ -8,7 +8,8 @@ extension Dispatcher: StoreObserver {
     if let deadline = envelopes.lazy.map(\.entry.expiresAt).min() { deadlines.note(deadline) }
     return apply { state, now in
       envelopes.map { envelope in
-        state.contents.insert(envelope.deliverable)
+        // References are filled from the store, so there is nothing to be gained by keeping it.
+        if !envelope.draft.references { state.contents.insert(envelope.deliverable) }
         return state.scheduler.accepted(envelope.entry, now: now)
       }
     }
@@ -77,6 +78,7 @@ extension AcceptedEnvelope {
   /// What an attempt needs of it.
   var deliverable: DeliverableEnvelope {
     DeliverableEnvelope(
-      serial: entry.serial, id: id, client: draft.client, key: draft.key, content: draft.content)
+      serial: entry.serial, id: id, client: draft.client, key: draft.key, content: draft.content,
+      references: draft.references)
   }
 }

@@ -171,7 +171,7 @@ package final class Dispatcher: Sendable {
     Task(executorPreference: loop) { [self] in
       do throws(StoreError) {
         let loaded = try await store.load(serials)
-        attempt(entries, with: loaded)
+        attempt(entries, with: try await filled(loaded))
       } catch {
         log.error("envelopes could not be read", ("error", .text(error.description)))
         loop.schedule(afterMs: Self.readRetryDelayMs) { self.withdraw(serials) }
@@ -179,11 +179,11 @@ package final class Dispatcher: Sendable {
     }
   }
 
-  private func attempt(_ entries: [LineEntry], with loaded: [DeliverableEnvelope]) {
-    var contents = Dictionary(uniqueKeysWithValues: loaded.map { ($0.serial, $0) })
+  private func attempt(_ entries: [LineEntry], with filled: FilledEnvelopes) {
+    var contents = Dictionary(uniqueKeysWithValues: filled.ready.map { ($0.serial, $0) })
     var requests: [AttemptRequest] = []
     var vanished: [Serial] = []
-    for entry in entries {
+    for entry in entries where filled.unsendable[entry.serial] == nil {
       if let content = contents.removeValue(forKey: entry.serial),
         let request = request(content, entry)
       {
@@ -194,6 +194,7 @@ package final class Dispatcher: Sendable {
     }
     let forwarder = apply { state, now in
       for serial in vanished { state.scheduler.attemptVanished(serial, now: now) }
+      for report in filled.reports(at: now.wall) { state.scheduler.attemptEnded(report, now: now) }
       return state.forwarder
     }
     if !requests.isEmpty { submit(requests, to: forwarder) }

@@ -40,6 +40,15 @@ struct RelayRequest {
 
     var intake = Intake(context)
     if let writer = body.writer { intake.adopt(writer, forDraftAt: 0) }
+    if decoded.draft.references {
+      do throws(Problem) {
+        try decoded.draft.content.checkReferences(
+          .relayed, bodyBytesMax: context.limits.spoolThresholdBytes)
+      } catch {
+        intake.discard()
+        throw error
+      }
+    }
     let results = try await intake.append([decoded.draft], isAtomic: false)
     return try Acceptance(
       results[0], of: decoded.draft, keyField: "Idempotency-Key",

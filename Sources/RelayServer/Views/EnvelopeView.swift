@@ -66,6 +66,7 @@ package struct EnvelopeView: Sendable {
       if let sequence = terms.sequence { json.member("sequence", sequence) }
       if let tag = terms.tag { json.member("tag", tag) }
       json.member("hold", terms.hold)
+      if terms.references { json.member("references", true) }
       json.member("state", state.rawValue)
       if let position { json.member("position", position) }
       if let reason = summary.fate.reason { json.member("reason", reason) }

@@ -1,0 +1,38 @@
+/// The strings of a JSON text, names of members included, wherever they stand.
+package enum JSONStrings {
+  /// Where each string stands, its quotes included, in order.
+  ///
+  /// The text has to be well formed, or be several well-formed texts one behind the other.
+  package static func ranges(in text: [UInt8]) -> [Range<Int>] {
+    text.withUnsafeBytes { bytes in
+      var ranges: [Range<Int>] = []
+      var position = 0
+      while position < bytes.count {
+        guard bytes[position] == .quote else {
+          position += 1
+          continue
+        }
+        let end = JSONScanner.skipString(bytes, from: position, to: bytes.count).end
+        ranges.append(position..<end)
+        position = end
+      }
+      return ranges
+    }
+  }
+
+  /// The UTF-8 of what a string stands for, its escapes resolved.
+  ///
+  /// - Parameter range: As ``ranges(in:)`` gave it.
+  package static func utf8(of text: [UInt8], in range: Range<Int>) -> [UInt8] {
+    text.withUnsafeBytes {
+      JSONText.decode($0, from: range.lowerBound + 1, to: range.upperBound - 1)
+    }
+  }
+
+  /// A string as JSON: quoted, and escaped where RFC 8259 section 7 asks for it.
+  package static func quoted(utf8 text: [UInt8]) -> [UInt8] {
+    var json = JSONWriter()
+    json.string(utf8: text)
+    return json.finish()
+  }
+}

@@ -1,0 +1,52 @@
+import RelayCore
+
+/// Envelopes that were read to be attempted, their references filled.
+struct FilledEnvelopes: Sendable {
+  /// Those that can be sent.
+  var ready: [DeliverableEnvelope] = []
+  /// Why the others cannot.
+  var unsendable: [Serial: String] = [:]
+
+  /// What is to be recorded of those that cannot be sent.
+  func reports(at time: WallTime) -> [AttemptReport] {
+    unsendable.sorted { $0.key < $1.key }.map { serial, reason in
+      AttemptReport(
+        serial: serial, event: .unsendable(reason: reason), startedAt: time, durationMs: 0)
+    }
+  }
+}
+
+extension Dispatcher {
+  /// Fills references from what the store has kept; whatever holds none stays as it is.
+  func filled(_ loaded: [DeliverableEnvelope]) async throws(StoreError) -> FilledEnvelopes {
+    var filled = FilledEnvelopes()
+    for envelope in loaded {
+      guard envelope.references else {
+        filled.ready.append(envelope)
+        continue
+      }
+      switch try await content(of: envelope) {
+      case .success(let content):
+        var ready = envelope
+        ready.content = content
+        filled.ready.append(ready)
+      case .failure(let fault): filled.unsendable[envelope.serial] = fault.detail
+      }
+    }
+    return filled
+  }
+
+  private func content(
+    of envelope: DeliverableEnvelope
+  ) async throws(StoreError) -> Result<EnvelopeContent, ReferenceFault> {
+    let content: ReferencedContent
+    do throws(ReferenceFault) {
+      content = try ReferencedContent(envelope.content)
+    } catch {
+      return .failure(error)
+    }
+    let keys = Set(content.references.map(\.key))
+    let answers = try await store.answers(to: keys, for: envelope.serial)
+    return Result { () throws(ReferenceFault) in try content.filled(from: answers) }
+  }
+}

@@ -1,0 +1,49 @@
+/// Percent-encoding (RFC 3986 section 2.1).
+enum PercentEncoding {
+  /// The character at an index, an encoded one decoded, and where the next begins.
+  static func decodedByte(
+    of text: ArraySlice<UInt8>, at index: Int
+  ) -> (byte: UInt8, next: Int) {
+    guard text[index] == UInt8(ascii: "%"), index + 2 < text.endIndex,
+      let high = hexValue(text[index + 1]), let low = hexValue(text[index + 2])
+    else { return (text[index], index + 1) }
+    return (high << 4 | low, index + 3)
+  }
+
+  /// The bytes with all but unreserved characters encoded (section 2.3).
+  static func encode(_ bytes: [UInt8]) -> [UInt8] {
+    var encoded: [UInt8] = []
+    encoded.reserveCapacity(bytes.count)
+    for byte in bytes {
+      if isUnreserved(byte) {
+        encoded.append(byte)
+      } else {
+        encoded += [UInt8(ascii: "%"), hexDigit(byte >> 4), hexDigit(byte & 0xF)]
+      }
+    }
+    return encoded
+  }
+
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+      UInt8(ascii: "_"), UInt8(ascii: "~"):
+      true
+    default: false
+    }
+  }
+
+  private static func hexDigit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+  }
+
+  private static func hexValue(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case 0x30...0x39: byte - 0x30
+    case 0x41...0x46: byte - 0x41 + 10
+    case 0x61...0x66: byte - 0x61 + 10
+    default: nil
+    }
+  }
+}
