@@ -201,4 +201,18 @@ struct EnvelopePatchTests {
     let terms = try RequeueTerms(Array(#"{"expiresAt":"2026-03-01T12:00:00Z"}"#.utf8))
     #expect(terms.expiresAt == Fixture.now)
   }
+
+  @Test("references are turned on and off, and looked at with all that then stands there")
+  func references() throws {
+    let on = try apply(#"{"references":true,"path":"/{{response:k#/id}}"}"#, to: try record())
+    #expect(on.references && on.content.target == Array("/{{response:k#/id}}".utf8))
+    let record = try record(#","references":true,"body":"{{response:k#/id}}""#)
+    #expect(try apply(#"{"tag":"t"}"#, to: record).references)
+    #expect(try !apply(#"{"references":null}"#, to: record).references)
+    #expect(try problem(#"{"body":"{{"}"#, record)?.field == "/body")
+    #expect(try problem(#"{"references":true}"#, self.record(#","body":"{{""#))?.field == "/body")
+    var templated = record
+    templated.draft.content.target = Array("/{{response:k#/id}}".utf8)
+    #expect(try problem(#"{"references":false}"#, templated)?.field == "/path")
+  }
 }

@@ -146,12 +146,14 @@ struct ReferenceTemplate {
   }
 
   private static func references(in pieces: [Piece]) -> [Reference] {
-    pieces.flatMap { piece in
+    var found: [Reference] = []
+    for piece in pieces {
       switch piece {
-      case .literal: []
-      case .reference(let reference): [reference]
-      case .string(let pieces): references(in: pieces)
+      case .literal: break
+      case .reference(let reference): found.append(reference)
+      case .string(let pieces): found += references(in: pieces)
       }
     }
+    return found
   }
 }

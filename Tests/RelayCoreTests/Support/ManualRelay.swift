@@ -69,6 +69,11 @@ struct ManualRelay {
     end(serial, .failed(failure, detail: ""))
   }
 
+  /// Ends an attempt before anything was sent.
+  mutating func refuseToSend(_ serial: Serial, reason: String) {
+    end(serial, .unsendable(reason: reason))
+  }
+
   private mutating func end(_ serial: Serial, _ event: AttemptEvent) {
     inFlight.removeAll { $0.serial == serial }
     scheduler.attemptEnded(
