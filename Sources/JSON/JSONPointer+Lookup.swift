@@ -1,6 +1,7 @@
 extension JSONPointer {
-  /// The reference tokens of a pointer, their escapes resolved (RFC 6901 section 4); nil if the text
-  /// is no pointer.
+  /// The reference tokens of a pointer, their escapes resolved (RFC 6901 section 4).
+  ///
+  /// nil if the text is no pointer.
   ///
   /// The empty pointer has no tokens: it leads to the whole document.
   package static func tokens(of pointer: String) -> [String]? {
@@ -50,7 +51,8 @@ extension JSONValue {
   private func child(_ token: String) -> JSONValue? {
     switch kind {
     case .object: (try? object())?.first { $0.name.string == token }?.value
-    case .array: Self.index(token).flatMap { index in (try? array())?.dropFirst(index).first { _ in true } }
+    case .array:
+      Self.index(token).flatMap { index in (try? array())?.dropFirst(index).first { _ in true } }
     case .string, .number, .boolean, .null: nil
     }
   }

@@ -46,8 +46,8 @@ package struct OutcomeRules: Hashable, Sendable {
     self.retry = retry
   }
 
-  /// What an attempt showed: whatever kept an answer from coming is `unreachable`, unless it lies in
-  /// the envelope itself.
+  /// What an attempt showed: whatever kept an answer from coming is `unreachable`, unless it lies
+  /// in the envelope itself.
   package func outcome(of event: AttemptEvent) -> Outcome {
     switch event {
     case .failed: .unreachable

@@ -53,7 +53,8 @@ extension EndToEnd {
       #expect(try await device.end(of: id)["state"] as? String == "delivered")
       let received = try await upstream.received(count: 3)
       #expect(received[1].target == "/orders/a%2F7/lines" && received[1]["X-Order"] == "a/7")
-      #expect(try received[1].message.json() as? [String: String] == ["order": "no. a/7", "n": "3"])
+      #expect(
+        try received[1].message.json() as? [String: String] == ["order": "no. a/7", "n": "3"])
       #expect(received[2].target == "/o/3" && received[2].message.text == "3")
       #expect(received[2]["Waystation-References"] == nil)
     }

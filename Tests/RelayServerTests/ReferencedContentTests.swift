@@ -46,10 +46,12 @@ struct ReferencedContentTests {
     }
   }
 
-  @Test("in a path, a value is percent-encoded", arguments: [
-    "/o/{{response:k#/id}}/x?n={{response:k#/n}}",
-    "/o/%7B%7Bresponse:k%23/id%7D%7D/x?n=%7b%7bresponse%3Ak%23%2Fn%7d%7d",
-  ])
+  @Test(
+    "in a path, a value is percent-encoded",
+    arguments: [
+      "/o/{{response:k#/id}}/x?n={{response:k#/n}}",
+      "/o/%7B%7Bresponse:k%23/id%7D%7D/x?n=%7b%7bresponse%3Ak%23%2Fn%7d%7d",
+    ])
   func path(path: String) throws {
     let filled = try fill(Self.content(path: path))
     #expect(String(decoding: filled.target, as: UTF8.self) == "/o/a%20b%2F%C3%BC/x?n=42")
@@ -58,7 +60,9 @@ struct ReferencedContentTests {
   @Test("a header field takes a value as it is, but no control character")
   func headers() throws {
     let filled = try fill(
-      Self.content(headers: [("X-Id", "<{{response:k#/list/0/x}}>"), ("X-Ok", "{{response:k#/yes}}")]))
+      Self.content(headers: [
+        ("X-Id", "<{{response:k#/list/0/x}}>"), ("X-Ok", "{{response:k#/yes}}"),
+      ]))
     #expect(text(filled.headers) == "X-Id: <y>\r\nX-Ok: true\r\n")
     let fault = try fault(Self.content(headers: [("X", "{{response:k#/crlf}}")]))
     #expect(fault?.contains("control character") == true)
@@ -67,8 +71,10 @@ struct ReferencedContentTests {
   @Test(
     "in JSON, a value is escaped within its string, and all else stays as it was written",
     arguments: [
-      (#"{"a" : 1.0, "b":"<{{response:k#/quote}}>", "c":"\u0041"}"#,
-        #"{"a" : 1.0, "b":"<\"\\\n>", "c":"\u0041"}"#),
+      (
+        #"{"a" : 1.0, "b":"<{{response:k#/quote}}>", "c":"\u0041"}"#,
+        #"{"a" : 1.0, "b":"<\"\\\n>", "c":"\u0041"}"#
+      ),
       // Some writers escape slashes.
       (#"["{{response:k#\/list\/0\/x}}","{{response:k#/n}}"]"#, #"["y","42"]"#),
       (#"{"{{response:k#/n}}":"{\"{"}"#, #"{"42":"{\"{"}"#),
@@ -109,7 +115,8 @@ struct ReferencedContentTests {
       ("/{{response:k#/nothing}}", "has nothing at this place"),
       ("/{{response:k#/list}}", "stands an array"), ("/{{response:k#}}", "stands an object"),
       ("/{{response:k#/no}}", "stands null"), ("/{{response:k#/empty}}", "empty text"),
-      ("/{{response:k#/dots}}/x", "segment"), ("/{{response:other#/id}}", "no envelope of this key"),
+      ("/{{response:k#/dots}}/x", "segment"),
+      ("/{{response:other#/id}}", "no envelope of this key"),
     ])
   func unfillable(path: String, words: String) throws {
     let fault = try #require(try fault(Self.content(path: path)))
@@ -174,7 +181,8 @@ struct ReferencedContentTests {
     let problem = try Fixture.problem(#"{"client":"c","path":"/{{response:k#/id}}"}"#)
     #expect(problem?.field == "/path")
     let on = try Fixture.decode(
-      #"{"references":true,"client":"c","path":"/{{response:k#/id}}","body":{"a":"{{response:k#/b}}"}}"#)
+      #"{"references":true,"client":"c","path":"/{{response:k#/id}}","body":{"a":"{{response:k#/b}}"}}"#
+    )
     #expect(on.references && on.content.target == Array("/{{response:k#/id}}".utf8))
   }
 

@@ -143,9 +143,10 @@ struct OpeningTests {
     }
   }
 
-  @Test("migrations are numbered without a gap")
+  @Test("migrations are numbered upwards, from 1")
   func numbering() {
-    #expect(Migration.all.map(\.version) == Array(1...Migration.latest))
+    let versions = Migration.all.map(\.version)
+    #expect(versions.first == 1 && versions == Array(Set(versions)).sorted())
   }
 
   @Test("a migration that fails leaves the version before it")

@@ -7,7 +7,8 @@ struct ReferenceConformance {
   private let created = UpstreamResponse(
     status: 201, headers: HeaderBlock(), body: Array(#"{"id":7}"#.utf8))
 
-  @Test("that an envelope holds references is kept, and follows an edit", arguments: StoreFactory.all)
+  @Test(
+    "that an envelope holds references is kept, and follows an edit", arguments: StoreFactory.all)
   func kept(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       var draft = bench.draft()
