@@ -41,6 +41,13 @@ package protocol EnvelopeStore: Sendable {
   ///   - countMax: How many entries at the most.
   func line(after serial: Serial, countMax: Int) async throws(StoreError) -> LinePage
 
+  /// The line backwards, from before `serial`: what waits, the newest first.
+  ///
+  /// - Parameters:
+  ///   - serial: Where to begin; the entry of this number is left out.
+  ///   - countMax: How many entries at the most.
+  func line(before serial: Serial, countMax: Int) async throws(StoreError) -> LinePage
+
   /// The waiting envelopes of these numbers, in any order. Ones that do not wait are left out.
   func load(_ serials: [Serial]) async throws(StoreError) -> [DeliverableEnvelope]
 
@@ -218,10 +225,11 @@ package enum AppendResult: Sendable, Equatable {
 
 /// A stretch of the line.
 package struct LinePage: Sendable {
-  /// What waits, in order of acceptance.
+  /// What waits, in order of acceptance, or the other way round.
   package var entries: [LineEntry]
   /// Everything up to this number has been seen: the last entry's, or, on the last page, the
-  /// greatest number that had been given out when the page was read.
+  /// greatest number that had been given out when the page was read; 0 on the last of those that go
+  /// backwards.
   package var scannedThrough: Serial
   /// Whether the line goes on behind this page.
   package var hasMore: Bool

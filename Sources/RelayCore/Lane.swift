@@ -27,6 +27,8 @@ package struct Lane: Sendable {
 
   /// Whose lane it is.
   package let client: ClientNumber
+  /// In which order its envelopes take their turns.
+  package let order: LaneOrder
   /// The first envelopes, in order; empty only while ``Phase/starved``.
   package internal(set) var window = Deque<LineEntry>()
   /// How many envelopes wait in all, those behind the window included.
@@ -34,33 +36,40 @@ package struct Lane: Sendable {
   /// What it is doing.
   package internal(set) var phase: Phase = .starved
   /// Failures of the present head in a row, for its backoff; those met while the upstream was
-  /// unreachable do not count.
+  /// unreachable do not count. In a ``LaneOrder/latest`` lane a new head takes them over.
   package internal(set) var failuresInARow = 0
 
-  /// Every envelope up to this number is in the window or has left the lane.
-  var seenThrough: Serial
-  /// The greatest number accepted into this lane.
-  var lastSerial: Serial
+  /// Every envelope up to this rank is in the window or has left the lane.
+  var seenThrough: Rank
+  /// The greatest rank that this lane has had.
+  var lastRank: Rank
+  /// Until when attempts at an upstream wait, whichever envelope is the head: only in a
+  /// ``LaneOrder/latest`` lane, where else each new one would be tried at once.
+  var backoffs: [UpstreamNumber: WallTime] = [:]
   /// The wait that a timer has to be for; any other timer of this lane is an old one.
   var wait: WaitNumber = 0
   /// The sweep that came by an envelope without putting it into the window; later ones of that
   /// sweep are left as well.
   var fullInSweep = 0
 
-  /// A lane of which nothing before `serial` waits.
-  init(client: ClientNumber, before serial: Serial) {
+  /// A lane of which nothing waits that is not seen.
+  init(client: ClientNumber, order: LaneOrder, seenThrough: Rank) {
     self.client = client
-    seenThrough = serial - 1
-    lastSerial = serial - 1
+    self.order = order
+    self.seenThrough = seenThrough
+    lastRank = seenThrough
   }
 
   /// Whether the head is being attempted, or a change of it is on its way to the disk.
   var isUnderWay: Bool { phase == .inFlight || phase == .recording }
 
   /// Whether every waiting envelope is in the window.
-  var isWhole: Bool { seenThrough == lastSerial }
+  var isWhole: Bool { seenThrough == lastRank }
 
   /// Takes in an envelope that was accepted after all others.
+  ///
+  /// In a ``LaneOrder/latest`` lane it always goes into the window, which then may have to be
+  /// trimmed.
   ///
   /// - Parameters:
   ///   - sweep: The walk that is under way, which may have passed this envelope by already.
@@ -69,15 +78,20 @@ package struct Lane: Sendable {
   mutating func admit(_ entry: LineEntry, during sweep: Sweep?, hasRoom: Bool, windowMin: Int)
     -> Bool
   {
+    let rank = order.rank(of: entry.serial)
+    waiting += 1
+    guard rank > seenThrough else {
+      insert(entry)
+      return true
+    }
     let fits = isWhole && (hasRoom || window.count < windowMin)
     if fits {
       window.append(entry)
-      seenThrough = entry.serial
-    } else if let sweep, entry.serial > seenThrough, entry.serial <= sweep.scannedThrough {
+      seenThrough = rank
+    } else if let sweep, sweep.order == order, rank > seenThrough, rank <= sweep.scannedThrough {
       fullInSweep = sweep.number
     }
-    waiting += 1
-    lastSerial = entry.serial
+    lastRank = rank
     return fits
   }
 
@@ -87,14 +101,21 @@ package struct Lane: Sendable {
   mutating func take(
     _ entry: LineEntry, in sweep: Sweep, hasRoom: Bool, windowMin: Int
   ) -> Bool {
-    guard seenThrough >= sweep.start, entry.serial > seenThrough, fullInSweep != sweep.number
+    let rank = order.rank(of: entry.serial)
+    guard order == sweep.order, seenThrough >= sweep.start, rank > seenThrough,
+      fullInSweep != sweep.number
     else { return false }
+    guard head?.serial != entry.serial else {
+      // It was under way while the window was cut short before it.
+      seenThrough = rank
+      return false
+    }
     guard hasRoom || window.count < windowMin else {
       fullInSweep = sweep.number
       return false
     }
     window.append(entry)
-    seenThrough = entry.serial
+    seenThrough = rank
     return true
   }
 
@@ -102,27 +123,27 @@ package struct Lane: Sendable {
   package var head: LineEntry? { window.first }
 
   /// Whether a walk that came to the end of the line would have found what waits here.
-  func isGone(after sweep: Sweep, scannedThrough: Serial) -> Bool {
-    lastSerial <= scannedThrough && seenThrough >= sweep.start && fullInSweep != sweep.number
+  func isGone(after sweep: Sweep) -> Bool {
+    lastRank <= sweep.scannedThrough && seenThrough >= sweep.start && fullInSweep != sweep.number
   }
 
   /// The place of an envelope in the window, counted from 0; nil if it is not there.
   ///
-  /// Numbers grow along the window, so that halving finds it; only the head may be out of order, if
-  /// it was under way when an earlier one was requeued.
+  /// Ranks grow along the window, so that halving finds it; only the head may be out of order, if
+  /// it was under way when one came that goes before it.
   func place(of serial: Serial) -> Int? {
     if window.first?.serial == serial { return 0 }
-    let low = firstPlace(notBefore: serial)
+    let low = firstPlace(notBefore: order.rank(of: serial), from: 1)
     return low < window.count && window[low].serial == serial ? low : nil
   }
 
-  /// The first place behind the head whose number is not below this one.
-  func firstPlace(notBefore serial: Serial) -> Int {
-    var low = min(1, window.count)
+  /// The first place, from one on, whose rank is not below this one.
+  func firstPlace(notBefore rank: Rank, from first: Int) -> Int {
+    var low = min(first, window.count)
     var high = window.count
     while low < high {
       let middle = (low + high) / 2
-      if window[middle].serial < serial { low = middle + 1 } else { high = middle }
+      if order.rank(of: window[middle].serial) < rank { low = middle + 1 } else { high = middle }
     }
     return low
   }

@@ -4,7 +4,14 @@ package enum LaneOrder: String, CaseIterable, Sendable {
   case strict
   /// The newest first: live data need not queue behind a backlog.
   case latest
+
+  /// Where an envelope of this number stands in a lane of this order: the smaller goes first.
+  func rank(of serial: Serial) -> Rank { self == .strict ? serial : -serial }
 }
+
+/// A place in the order of one lane; see ``LaneOrder/rank(of:)``. Within a lane no two envelopes
+/// have the same, and how far apart two are says nothing.
+typealias Rank = Int64
 
 /// What is configured for a lane; what stands here are the defaults.
 package struct LaneRules: Hashable, Sendable {

@@ -42,6 +42,11 @@ package struct RetryPolicy: Hashable, Sendable {
     return Int64.random(in: 0...boundMs(afterFailures: failures), using: &random)
   }
 
+  /// The longest wait that any failure leads to, in milliseconds.
+  package var longestDelayMs: Int64 {
+    max(maxDelayMs, retryAfterMaxMs.addingSaturated(firstDelayMs))
+  }
+
   /// The longest wait after the given number of failures in a row, in milliseconds.
   package func boundMs(afterFailures failures: Int) -> Int64 {
     var bound = Double(firstDelayMs)

@@ -69,7 +69,7 @@ extension Scheduler {
     giveUpProbe(serial, of: flight.upstream, now: now)
     if lanes[flight.lane]?.head?.serial == serial {
       countOut(of: flight.lane, for: flight.upstream)
-      advance(flight.lane, now: now)
+      advance(flight.lane, isAnswered: false, now: now)
     }
     fillSlots(of: flight.upstream, now: now)
   }
@@ -143,6 +143,7 @@ extension Scheduler {
       lanes[head.lane]?.failuresInARow = failures
       let delay = policy.retry.delayMs(
         afterFailures: failures, retryAfterMs: report.retryAfterMs(at: now.wall), random: &random)
+      noteBackoff(of: head, until: now.wall.adding(milliseconds: delay))
       return .retry(at: min(now.wall.adding(milliseconds: delay), head.expiresAt))
     }
   }
@@ -152,10 +153,16 @@ extension Scheduler {
     guard let lanes = upstreams[number]?.connectionBackoff else { return }
     upstreams[number]?.connectionBackoff = []
     for lane in lanes.sorted() {
-      guard case .waiting = self.lanes[lane]?.phase,
-        self.lanes[lane]?.head?.upstream == number
+      self.lanes[lane]?.backoffs[number] = nil
+      guard case .waiting = self.lanes[lane]?.phase, let head = self.lanes[lane]?.head,
+        head.upstream == number
       else { continue }
-      endWait(of: lane, now: now)
+      if head.attempts == 0 {
+        // It has only taken over another one's backoff, and may have a time of its own.
+        settleHead(of: lane, now: now)
+      } else {
+        endWait(of: lane, now: now)
+      }
     }
   }
 }

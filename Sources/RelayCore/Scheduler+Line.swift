@@ -3,9 +3,13 @@
 extension Scheduler {
   /// An envelope was accepted and is durable.
   ///
-  /// - Returns: How many stand in its lane now, itself included: its position.
-  package mutating func accepted(_ entry: LineEntry, now: Now) -> Int {
-    let position = admit(entry)
+  /// - Parameter order: That of its lane.
+  /// - Returns: Its position: how many stand in its lane up to it, itself included.
+  package mutating func accepted(
+    _ entry: LineEntry, order: LaneOrder = .strict, now: Now
+  ) -> Int {
+    guard order == .strict else { return acceptedNewest(entry, now: now) }
+    let position = admit(entry, order: order)
     if lanes[entry.lane]?.phase == .starved, lanes[entry.lane]?.head != nil {
       settleHead(of: entry.lane, now: now, isNews: true)
     }
@@ -13,8 +17,16 @@ extension Scheduler {
   }
 
   /// The line as it stood at start, page by page, before anything is accepted or attempted.
-  package mutating func restore(_ page: LinePage) {
-    for entry in page.entries { _ = admit(entry) }
+  ///
+  /// - Parameter latest: Those of the lanes on this page whose order is ``LaneOrder/latest``.
+  package mutating func restore(_ page: LinePage, latest: Set<LaneNumber> = []) {
+    for entry in page.entries {
+      if latest.contains(entry.lane) {
+        restoreNewest(entry)
+      } else {
+        _ = admit(entry, order: .strict)
+      }
+    }
   }
 
   /// The last page of the line has been handed to ``restore(_:)``: the lanes begin to move.
@@ -22,6 +34,7 @@ extension Scheduler {
   /// Those whose heads have waited longest come first. Lanes into which something was accepted
   /// meanwhile move already.
   package mutating func restored(now: Now) {
+    boundRestoredBackoffs(now: now)
     let heads = lanes.compactMap { lane in
       lane.value.phase == .starved ? lane.value.head.map { (lane.key, $0.serial) } : nil
     }
@@ -29,8 +42,9 @@ extension Scheduler {
   }
 
   /// Counts an envelope in, and puts it into its lane's window if that is whole and has room.
-  private mutating func admit(_ entry: LineEntry) -> Int {
-    let fresh = Lane(client: entry.client, before: entry.serial)
+  mutating func admit(_ entry: LineEntry, order: LaneOrder) -> Int {
+    let fresh = Lane(
+      client: entry.client, order: order, seenThrough: order.rank(of: entry.serial) - 1)
     let hasRoom = hasRoom
     let fits = lanes[entry.lane, default: fresh].admit(
       entry, during: sweep, hasRoom: hasRoom, windowMin: limits.laneWindowMin)
@@ -48,6 +62,7 @@ extension Scheduler {
   /// - Parameter isNews: Whether the head was accepted just now, which is reason to try an upstream
   ///   that was given up for the moment.
   mutating func settleHead(of number: LaneNumber, now: Now, isNews: Bool = false) {
+    if lanes[number]?.order == .latest { putHeadInOrder(of: number) }
     guard let head = lanes[number]?.head, let client = lanes[number]?.client else {
       starve(number)
       return
@@ -63,7 +78,7 @@ extension Scheduler {
       lanes[number]?.phase = .blocked
       blocked.insert(number)
     case .queued:
-      if let dueAt = head.dueAt, dueAt > now.wall {
+      if let dueAt = lanes[number]?.dueAt, dueAt > now.wall {
         wait(number, until: dueAt, now: now)
       } else if upstreams[head.upstream] == nil {
         lanes[number]?.phase = .unconfigured
@@ -97,11 +112,16 @@ extension Scheduler {
   }
 
   /// The head of a lane has left it; the next one moves up.
-  mutating func advance(_ number: LaneNumber, now: Now) {
+  ///
+  /// - Parameter isAnswered: Whether the upstream has taken or refused it, and so asks for no
+  ///   patience any more.
+  mutating func advance(_ number: LaneNumber, isAnswered: Bool, now: Now) {
     guard let head = lanes[number]?.window.popFirst() else { return }
     windowEntries -= 1
-    upstreams[head.upstream]?.connectionBackoff.remove(number)
-    lanes[number]?.failuresInARow = 0
+    if isAnswered || lanes[number]?.order == .strict {
+      upstreams[head.upstream]?.connectionBackoff.remove(number)
+      lanes[number]?.forgetFailures(at: head.upstream)
+    }
     settleHead(of: number, now: now)
   }
 
@@ -116,14 +136,14 @@ extension Scheduler {
 
   /// A lane whose window is empty is filled again, or forgotten if nothing waits behind it.
   private mutating func starve(_ number: LaneNumber) {
-    guard let isWhole = lanes[number]?.isWhole else { return }
+    guard let isWhole = lanes[number]?.isWhole, let order = lanes[number]?.order else { return }
     guard !isWhole else {
       lanes[number] = nil
-      starving.remove(number)
+      starving[order].remove(number)
       return
     }
     lanes[number]?.phase = .starved
-    starving.insert(number)
+    starving[order].insert(number)
     beginSweepIfNeeded()
   }
 }

@@ -17,7 +17,8 @@ extension Scheduler {
   package mutating func recorded(_ transition: Transition, now: Now) {
     let wasBehind = changing.remove(transition.serial) != nil
     if case .requeue(let entry) = transition.change {
-      if !transition.isMoot { requeued(entry, now: now) }
+      let isLatest = latestRequeues.remove(transition.serial) != nil
+      if !transition.isMoot { requeued(entry, order: isLatest ? .latest : .strict, now: now) }
       return
     }
     guard let head = lanes[transition.lane]?.head, head.serial == transition.serial else {
@@ -28,9 +29,12 @@ extension Scheduler {
     case .end:
       blocked.remove(transition.lane)
       countOut(of: transition.lane, for: head.upstream)
-      advance(transition.lane, now: now)
+      let outcome = transition.attempt?.outcome
+      advance(
+        transition.lane, isAnswered: outcome == .delivered || outcome == .refused, now: now)
     case .block:
       lanes[transition.lane]?.window[0].standing = .blocked
+      lanes[transition.lane]?.backoffs[head.upstream] = nil
       countAttempt(of: transition)
       settleHead(of: transition.lane, now: now)
     case .retry(let time):
@@ -42,7 +46,7 @@ extension Scheduler {
       blocked.remove(transition.lane)
       upstreams[head.upstream]?.connectionBackoff.remove(transition.lane)
       lanes[transition.lane]?.window[0].release()
-      lanes[transition.lane]?.failuresInARow = 0
+      lanes[transition.lane]?.forgetFailures(at: head.upstream)
       settleHead(of: transition.lane, now: now, isNews: true)
     case .edit(let edit):
       blocked.remove(transition.lane)
@@ -97,7 +101,7 @@ extension Scheduler {
   }
 
   /// A page that is being read may show an envelope of this lane as it was before it changed.
-  private mutating func leaveToNextSweep(_ lane: LaneNumber) {
+  mutating func leaveToNextSweep(_ lane: LaneNumber) {
     if let sweep { lanes[lane]?.fullInSweep = sweep.number }
   }
 
@@ -111,16 +115,16 @@ extension Scheduler {
   /// One that is being attempted, or whose outcome is on its way to the disk, is left alone, as is
   /// one that has left its lane since the line was read.
   package mutating func expire(_ entry: LineEntry, now: Now) {
-    guard let head = lanes[entry.lane]?.head, let seen = lanes[entry.lane]?.seenThrough,
-      entry.expiresAt <= now.wall, inFlight[entry.serial] == nil
+    guard let head = lanes[entry.lane]?.head, entry.expiresAt <= now.wall,
+      inFlight[entry.serial] == nil
     else { return }
     if head.serial == entry.serial {
       guard lanes[entry.lane]?.phase != .recording else { return }
       end(head, as: .expired, reason: Self.expiredReason, now: now)
       return
     }
-    let stillWaits = entry.serial > seen || lanes[entry.lane]?.place(of: entry.serial) != nil
-    guard stillWaits, changing.insert(entry.serial).inserted else { return }
+    guard lanes[entry.lane]?.mayHold(entry.serial) == true, changing.insert(entry.serial).inserted
+    else { return }
     actions.append(
       .record(
         Transition(

@@ -10,8 +10,8 @@ package enum Command: Sendable {
   case cancel(reason: String)
   /// Correct it.
   case edit(EnvelopeEdit)
-  /// Put it back in line, though it has ended.
-  case requeue
+  /// Put it back in line, though it has ended; the order is that of its lane.
+  case requeue(into: LaneOrder)
 }
 
 /// What became of a ``Command``.
@@ -42,18 +42,18 @@ extension Scheduler {
   package mutating func obey(
     _ command: Command, of entry: LineEntry, now: Now
   ) -> CommandVerdict {
-    if case .requeue = command {
+    if case .requeue(let order) = command {
       guard changing.insert(entry.serial).inserted else { return .busy }
+      if order == .latest { latestRequeues.insert(entry.serial) }
       var entry = entry
       entry.release()
       set(.requeue(entry), of: entry, now: now)
       return .recording
     }
     guard inFlight[entry.serial] == nil, !changing.contains(entry.serial) else { return .busy }
-    guard let seen = lanes[entry.lane]?.seenThrough else { return .gone }
+    guard lanes[entry.lane]?.mayHold(entry.serial) == true else { return .gone }
     guard lanes[entry.lane]?.head?.serial == entry.serial else {
-      let waits = entry.serial > seen || lanes[entry.lane]?.place(of: entry.serial) != nil
-      return waits ? obeyBehindHead(command, of: entry, now: now) : .gone
+      return obeyBehindHead(command, of: entry, now: now)
     }
     guard lanes[entry.lane]?.phase != .recording else { return .busy }
     if case .edit(let edit) = command, let head = lanes[entry.lane]?.head,
@@ -134,62 +134,5 @@ extension Scheduler {
         Transition(
           serial: entry.serial, lane: entry.lane, upstream: entry.upstream, change: change,
           at: now.wall, epoch: epoch)))
-  }
-
-  /// An envelope that had ended waits again: it takes the place that its number gives it, but none
-  /// before a head that is under way.
-  mutating func requeued(_ entry: LineEntry, now: Now) {
-    guard lanes[entry.lane]?.place(of: entry.serial) == nil else { return }
-    let isOnlyOne = lanes[entry.lane] == nil
-    countIn(entry)
-    guard !isOnlyOne else {
-      lanes[entry.lane]?.window.append(entry)
-      windowEntries += 1
-      settleHead(of: entry.lane, now: now, isNews: true)
-      return
-    }
-    guard let head = lanes[entry.lane]?.head, let seen = lanes[entry.lane]?.seenThrough,
-      entry.serial < seen
-    else { return leaveRequeuedToSweep(entry) }
-    windowEntries += 1
-    if entry.serial < head.serial, lanes[entry.lane]?.isUnderWay == false {
-      lanes[entry.lane]?.window.prepend(entry)
-      blocked.remove(entry.lane)
-      upstreams[head.upstream]?.connectionBackoff.remove(entry.lane)
-      settleHead(of: entry.lane, now: now, isNews: true)
-    } else if let place = lanes[entry.lane]?.firstPlace(notBefore: entry.serial) {
-      lanes[entry.lane]?.window.insert(entry, at: place)
-    }
-    trimWindow(of: entry.lane)
-  }
-
-  /// What was requeued may have made a window longer than there is room for: its end is left to a
-  /// walk along the line.
-  private mutating func trimWindow(of number: LaneNumber) {
-    guard !hasRoom, let count = lanes[number]?.window.count, count > limits.laneWindowMin,
-      let last = lanes[number]?.window.popLast()
-    else { return }
-    windowEntries -= 1
-    lanes[number]?.seenThrough = last.serial - 1
-    if let sweep { lanes[number]?.fullInSweep = sweep.number }
-  }
-
-  private mutating func countIn(_ entry: LineEntry) {
-    let fresh = Lane(client: entry.client, before: entry.serial + 1)
-    lanes[entry.lane, default: fresh].waiting += 1
-    clientsWaiting[entry.client, default: 0] += 1
-    upstreams[entry.upstream]?.waiting += 1
-    waitingTotal += 1
-  }
-
-  /// It stands behind the window, or its lane is being filled: a walk along the line that begins
-  /// before it finds it.
-  private mutating func leaveRequeuedToSweep(_ entry: LineEntry) {
-    guard let seen = lanes[entry.lane]?.seenThrough else { return }
-    if entry.serial <= seen { lanes[entry.lane]?.seenThrough = entry.serial - 1 }
-    let last = lanes[entry.lane]?.lastSerial ?? 0
-    lanes[entry.lane]?.lastSerial = max(last, entry.serial)
-    if let sweep { lanes[entry.lane]?.fullInSweep = sweep.number }
-    beginSweepIfNeeded()
   }
 }

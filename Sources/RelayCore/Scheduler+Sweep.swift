@@ -1,26 +1,55 @@
 /// A walk along the line that fills windows again.
 struct Sweep: Sendable {
   var number: Int
+  /// The lanes that it is for: it goes along the line in their order.
+  var order: LaneOrder
   /// Where it began: a lane that has not seen everything up to here must not take anything.
-  var start: Serial
+  var start: Rank
   /// Up to where it has come.
-  var scannedThrough: Serial
+  var scannedThrough: Rank
   /// Lanes that it fed, and that stood still for want of envelopes.
   var fed: [LaneNumber] = []
   /// What ended behind a window since the present page was asked for, and may yet be on it.
   var ended: Set<Serial> = []
 }
 
-// One walk serves all lanes: the line is in order of acceptance, with no index by lane, which is
-// what makes accepting cheap. A walk begins at the first place that a starved lane has not seen.
+/// Lanes that wait for a walk along the line, by the order in which it has to go.
+struct StarvingLanes: Sendable {
+  private var strict: Set<LaneNumber> = []
+  private var latest: Set<LaneNumber> = []
+
+  subscript(order: LaneOrder) -> Set<LaneNumber> {
+    get { order == .strict ? strict : latest }
+    _modify {
+      switch order {
+      case .strict: yield &strict
+      case .latest: yield &latest
+      }
+    }
+  }
+}
+
+// One walk serves all lanes of an order: the line is in order of acceptance, with no index by lane,
+// which is what makes accepting cheap. A walk begins at the first place that a starved lane has not
+// seen, and goes forwards for strict lanes, backwards for those that want the newest first. There is
+// one at a time; where both are wanted, they take turns.
 extension Scheduler {
   mutating func beginSweepIfNeeded() {
-    guard sweep == nil, !isStopped,
-      let start = starving.compactMap({ lanes[$0]?.seenThrough }).min()
-    else { return }
+    guard sweep == nil, !isStopped else { return }
+    let preferred: LaneOrder = lastSweepOrder == .strict ? .latest : .strict
+    let order = starving[preferred].isEmpty ? lastSweepOrder : preferred
+    guard let start = starving[order].compactMap({ lanes[$0]?.seenThrough }).min() else { return }
     sweepCount += 1
-    sweep = Sweep(number: sweepCount, start: start, scannedThrough: start)
-    actions.append(.readLine(after: start))
+    lastSweepOrder = order
+    sweep = Sweep(number: sweepCount, order: order, start: start, scannedThrough: start)
+    readLine(behind: start, in: order)
+  }
+
+  private mutating func readLine(behind rank: Rank, in order: LaneOrder) {
+    switch order {
+    case .strict: actions.append(.readLine(after: rank))
+    case .latest: actions.append(.readLineBackwards(before: -rank))
+    }
   }
 
   /// A page of the line, read since ``Action/readLine(after:)`` asked for it.
@@ -30,19 +59,19 @@ extension Scheduler {
     let fed = sweep.fed
     sweep.fed = []
     sweep.ended = []
-    sweep.scannedThrough = page.scannedThrough
+    sweep.scannedThrough = sweep.order.rank(of: page.scannedThrough)
     self.sweep = sweep
     for number in fed {
-      starving.remove(number)
+      starving[sweep.order].remove(number)
       settleHead(of: number, now: now)
     }
-    let isWorthGoingOn = hasRoom || !starving.isEmpty
+    let isWorthGoingOn = hasRoom || !starving[sweep.order].isEmpty
     if page.hasMore && isWorthGoingOn && !isStopped {
-      actions.append(.readLine(after: page.scannedThrough))
+      readLine(behind: sweep.scannedThrough, in: sweep.order)
       return
     }
     self.sweep = nil
-    if !page.hasMore { forgetEmptyLanes(after: sweep, scannedThrough: page.scannedThrough) }
+    if !page.hasMore { forgetEmptyLanes(after: sweep) }
     beginSweepIfNeeded()
   }
 
@@ -66,14 +95,12 @@ extension Scheduler {
 
   /// The whole line was read and holds nothing of a lane that is said to have something waiting:
   /// what waited there has ended.
-  private mutating func forgetEmptyLanes(after sweep: Sweep, scannedThrough: Serial) {
-    for number in starving.sorted() {
-      guard let isGone = lanes[number]?.isGone(after: sweep, scannedThrough: scannedThrough),
-        isGone
-      else { continue }
+  private mutating func forgetEmptyLanes(after sweep: Sweep) {
+    for number in starving[sweep.order].sorted() {
+      guard lanes[number]?.isGone(after: sweep) == true else { continue }
       countOut(lanes[number]?.waiting ?? 0, of: number, for: nil)
       lanes[number] = nil
-      starving.remove(number)
+      starving[sweep.order].remove(number)
     }
   }
 }

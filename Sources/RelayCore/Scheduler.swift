@@ -14,6 +14,9 @@ package struct Scheduler: Sendable {
     /// Read the line from behind this number, and hand it over by
     /// ``Scheduler/refill(_:now:)``.
     case readLine(after: Serial)
+    /// Read the line backwards from before this number, and hand it over by
+    /// ``Scheduler/refill(_:now:)``.
+    case readLineBackwards(before: Serial)
     /// An upstream's lanes stop trying, or start again: for the log.
     case reachabilityChanged(UpstreamNumber, isReachable: Bool, reason: String?)
   }
@@ -61,13 +64,17 @@ package struct Scheduler: Sendable {
   var inFlight: [Serial: Flight] = [:]
   var windowEntries = 0
   var waitingTotal = 0
-  var starving: Set<LaneNumber> = []
+  /// Lanes that stand still for want of envelopes in memory.
+  var starving = StarvingLanes()
   var blocked: Set<LaneNumber> = []
   var paused: Set<PauseTarget> = []
   /// Envelopes that were behind a head when a change of theirs set out for the disk.
   var changing: Set<Serial> = []
+  /// Envelopes of ``LaneOrder/latest`` lanes that are about to be back in line.
+  var latestRequeues: Set<Serial> = []
   var sweep: Sweep?
   var sweepCount = 0
+  var lastSweepOrder = LaneOrder.latest
   var isStopped = false
   var actions: [Action] = []
 
@@ -112,7 +119,7 @@ package struct Scheduler: Sendable {
       guard lanes[timer.lane]?.wait == timer.wait,
         case .waiting(let until) = lanes[timer.lane]?.phase
       else { continue }
-      let dueAt = lanes[timer.lane]?.head?.dueAt ?? now.wall
+      let dueAt = lanes[timer.lane]?.dueAt ?? now.wall
       if until <= now.monotonic || dueAt <= now.wall {
         endWait(of: timer.lane, now: now)
       } else {
@@ -132,6 +139,7 @@ package struct Scheduler: Sendable {
   mutating func endWait(of number: LaneNumber, now: Now) {
     guard let upstream = lanes[number]?.head?.upstream else { return }
     lanes[number]?.window[0].dueAt = nil
+    lanes[number]?.backoffs[upstream] = nil
     upstreams[upstream]?.connectionBackoff.remove(number)
     settleHead(of: number, now: now)
   }

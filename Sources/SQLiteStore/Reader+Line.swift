@@ -8,7 +8,7 @@ extension Reader {
       entries.reserveCapacity(min(countMax, 4096))
       sql.line.bind(1, serial)
       sql.line.bind(2, Int64(countMax))
-      while try sql.line.step() { entries.append(try lineEntry()) }
+      while try sql.line.step() { entries.append(try lineEntry(sql.line)) }
       if entries.count == countMax, let last = entries.last {
         return LinePage(entries: entries, scannedThrough: last.serial, hasMore: true)
       }
@@ -17,16 +17,30 @@ extension Reader {
     }
   }
 
-  private func lineEntry() throws(StoreError) -> LineEntry {
+  /// A stretch of the line, from before `serial` on, backwards.
+  func line(before serial: Serial, countMax: Int) throws(StoreError) -> LinePage {
+    try snapshot { () throws(StoreError) -> LinePage in
+      var entries: [LineEntry] = []
+      entries.reserveCapacity(min(countMax, 4096))
+      sql.lineBackwards.bind(1, serial)
+      sql.lineBackwards.bind(2, Int64(countMax))
+      while try sql.lineBackwards.step() { entries.append(try lineEntry(sql.lineBackwards)) }
+      let isFull = entries.count == countMax
+      return LinePage(
+        entries: entries, scannedThrough: isFull ? entries.last?.serial ?? 0 : 0, hasMore: isFull)
+    }
+  }
+
+  private func lineEntry(_ row: borrowing Statement) throws(StoreError) -> LineEntry {
     LineEntry(
-      serial: sql.line.int(0), client: ClientNumber(rawValue: sql.line.int(1)),
-      lane: LaneNumber(rawValue: sql.line.int(2)),
-      upstream: UpstreamNumber(rawValue: Int32(truncatingIfNeeded: sql.line.int(3))),
-      acceptedAt: WallTime(millisecondsSinceEpoch: sql.line.int(4)),
-      expiresAt: WallTime(millisecondsSinceEpoch: sql.line.int(5)),
-      standing: try Standing(code: sql.line.int(6)),
-      onFailure: FailurePolicy(code: sql.line.int(7)), dueAt: WallTime(sql.line.optionalInt(9)),
-      attempts: Int32(truncatingIfNeeded: sql.line.int(8)))
+      serial: row.int(0), client: ClientNumber(rawValue: row.int(1)),
+      lane: LaneNumber(rawValue: row.int(2)),
+      upstream: UpstreamNumber(rawValue: Int32(truncatingIfNeeded: row.int(3))),
+      acceptedAt: WallTime(millisecondsSinceEpoch: row.int(4)),
+      expiresAt: WallTime(millisecondsSinceEpoch: row.int(5)),
+      standing: try Standing(code: row.int(6)),
+      onFailure: FailurePolicy(code: row.int(7)), dueAt: WallTime(row.optionalInt(9)),
+      attempts: Int32(truncatingIfNeeded: row.int(8)))
   }
 
   private func lastSerial() throws(StoreError) -> Serial {

@@ -39,6 +39,7 @@ final class ReaderStatements {
   let begin: Statement
   let commit: Statement
   let line: Statement
+  let lineBackwards: Statement
   let lastSerial: Statement
   let load: Statement
   let bodyFile: Statement
@@ -66,6 +67,11 @@ final class ReaderStatements {
       """
       SELECT serial, client, lane, upstream, accepted_at, expires_at, standing, on_failure, \
       attempts, due_at FROM line WHERE serial > ? ORDER BY serial LIMIT ?
+      """, on: connection)
+    lineBackwards = try Statement(
+      """
+      SELECT serial, client, lane, upstream, accepted_at, expires_at, standing, on_failure, \
+      attempts, due_at FROM line WHERE serial < ? ORDER BY serial DESC LIMIT ?
       """, on: connection)
     lastSerial = try Statement(
       "SELECT last_serial FROM ledger WHERE number = 1", on: connection)

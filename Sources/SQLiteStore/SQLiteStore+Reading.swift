@@ -21,6 +21,15 @@ extension SQLiteStore {
     }
   }
 
+  /// What ``EnvelopeStore`` says of `line`.
+  package func line(
+    before serial: Serial, countMax: Int
+  ) async throws(StoreError) -> LinePage {
+    try await read(on: lineReads) { reader throws(StoreError) in
+      try reader.line(before: serial, countMax: countMax)
+    }
+  }
+
   /// What ``EnvelopeStore`` says of `load`.
   package func load(_ serials: [Serial]) async throws(StoreError) -> [DeliverableEnvelope] {
     try await read(on: lineReads) { reader throws(StoreError) in try reader.load(serials) }

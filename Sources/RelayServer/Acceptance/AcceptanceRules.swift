@@ -16,11 +16,14 @@ package final class AcceptanceRules: Sendable {
   package let limits: LimitsConfiguration
   /// For envelopes that name no upstream; nil if there are several, and none is called `default`.
   package let defaultUpstream: Upstream?
+  /// What is configured for lanes, by their names.
+  package let lanes: LaneRulesTable
   private let upstreams: [Upstream]
 
   /// The rules that a configuration sets.
   package init(_ configuration: Configuration) {
     limits = configuration.limits
+    lanes = configuration.lanes
     upstreams = configuration.upstreams.map(Upstream.init)
     defaultUpstream = configuration.defaultUpstream.map(Upstream.init)
   }

@@ -65,6 +65,7 @@ package struct EnvelopeDecoder: Sendable {
     if draft.references {
       try draft.content.checkReferences(.json, bodyBytesMax: rules.limits.spoolThresholdBytes)
     }
+    try rules.holdToLane(&draft, at: now, sequenceField: "/sequence")
     if draft.key != nil {
       var print = Fingerprint(
         of: draft, expiresAt: fields.expiresAt, onFailure: fields.onFailure)

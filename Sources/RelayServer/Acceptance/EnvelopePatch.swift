@@ -100,6 +100,12 @@ package struct EnvelopePatch: Sendable {
       let deadlineMs = try configured(terms, record.draft).deadlineMs
       entry.expiresAt = now.adding(milliseconds: deadlineMs)
     }
+    if mentions("expiresAt") {
+      // What was requeued may have a later one than its acceptance gives it.
+      let rules = rules.lanes.rules(ofLane: record.draft.lane)
+      let bound = rules.deadline(entry.expiresAt, acceptedAt: entry.acceptedAt)
+      entry.expiresAt = min(entry.expiresAt, max(bound, record.entry.expiresAt))
+    }
     if let onFailure = fields.onFailure {
       entry.onFailure = onFailure
     } else if cleared.contains("onFailure") {

@@ -49,7 +49,7 @@ package struct RelayRequestDecoder: Sendable {
         fix: "Say in Waystation-Client who sends the envelope.")
     }
     guard let headers = fields.lines.block else { throw .internalError() }
-    let draft = EnvelopeDraft(
+    var draft = EnvelopeDraft(
       client: client, lane: fields.lane ?? "default", upstream: upstream.name,
       content: EnvelopeContent(
         method: head.method.description, target: target, headers: headers, body: .inline([])),
@@ -59,6 +59,7 @@ package struct RelayRequestDecoder: Sendable {
       onFailure: fields.onFailure ?? upstream.onFailure, references: references)
     // The body is looked through once it is there; a bad path need not wait for it.
     if references { try draft.content.checkReferences(.relayed) }
+    try rules.holdToLane(&draft, at: now, sequenceField: "Waystation-Sequence")
     return Decoded(draft: draft, expiresAt: fields.expiresAt, onFailure: fields.onFailure)
   }
 

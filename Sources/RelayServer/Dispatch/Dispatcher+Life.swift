@@ -24,17 +24,7 @@ extension Dispatcher {
     }
     let pauses = try await store.pauses()
     state.withLock { $0.scheduler.restorePauses(pauses) }
-    var count = 0
-    var after: Serial = 0
-    while true {
-      let page = try await store.line(after: after, countMax: Self.linePageCountMax)
-      state.withLock { $0.scheduler.restore(page) }
-      count += page.entries.count
-      after = page.scannedThrough
-      if let deadline = page.entries.lazy.map(\.expiresAt).min() { deadlines.note(deadline) }
-      if !page.hasMore { break }
-    }
-    return count
+    return try await restoreLine()
   }
 
   /// Begins to attempt what waits.

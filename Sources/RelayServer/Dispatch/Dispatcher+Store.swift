@@ -10,7 +10,8 @@ extension Dispatcher: StoreObserver {
       envelopes.map { envelope in
         // References are filled from the store, so there is nothing to be gained by keeping it.
         if !envelope.draft.references { state.contents.insert(envelope.deliverable) }
-        return state.scheduler.accepted(envelope.entry, now: now)
+        let order = lanes.rules(ofLane: envelope.draft.lane).order
+        return state.scheduler.accepted(envelope.entry, order: order, now: now)
       }
     }
   }

@@ -25,6 +25,8 @@ package final class Dispatcher: Sendable {
   let clock: @Sendable () -> Now
   let log: Log
   let meter: RateMeter
+  /// What is configured for lanes, by their names.
+  let lanes: LaneRulesTable
   let waiters = SettlementWaiters()
   /// Those who wait until a change that they asked for is durable.
   let changes = SettlementWaiters()
@@ -41,8 +43,9 @@ package final class Dispatcher: Sendable {
   /// Makes a dispatcher that knows of no upstream and no envelope yet.
   init(
     store: any EnvelopeStore, loop: EventLoop, clock: @escaping @Sendable () -> Now, log: Log,
-    meter: RateMeter
+    meter: RateMeter, lanes: LaneRulesTable
   ) {
+    self.lanes = lanes
     self.store = store
     self.loop = loop
     self.clock = clock
@@ -100,7 +103,7 @@ package final class Dispatcher: Sendable {
     var attempts: [AttemptRequest] = []
     var loads: [LineEntry] = []
     var records: [Transition] = []
-    var readLineAfter: [Serial] = []
+    var lines: [LineQuestion] = []
     var reachability: [(UpstreamNumber, isReachable: Bool, reason: String?)] = []
     var wakeAt: MonotonicTime?
     var idleWaiters: [CheckedContinuation<Void, Never>] = []
@@ -119,7 +122,8 @@ package final class Dispatcher: Sendable {
           work.loads.append(entry)
         }
       case .record(let transition): work.records.append(transition)
-      case .readLine(let after): work.readLineAfter.append(after)
+      case .readLine(let serial): work.lines.append(.after(serial))
+      case .readLineBackwards(let serial): work.lines.append(.before(serial))
       case .reachabilityChanged(let upstream, let isReachable, let reason):
         work.reachability.append((upstream, isReachable, reason))
       }
@@ -141,7 +145,7 @@ package final class Dispatcher: Sendable {
     if !work.records.isEmpty { store.record(work.records) }
     if !work.attempts.isEmpty { submit(work.attempts, to: work.forwarder) }
     if !work.loads.isEmpty { load(work.loads) }
-    for after in work.readLineAfter { readLine(after: after) }
+    for question in work.lines { readLine(question) }
     if let wakeAt = work.wakeAt { loop.schedule(at: wakeAt) { self.timePassed() } }
     for change in work.reachability { logReachability(change) }
     for waiter in work.idleWaiters { waiter.resume() }
@@ -199,24 +203,6 @@ package final class Dispatcher: Sendable {
     }
     if !requests.isEmpty { submit(requests, to: forwarder) }
   }
-
-  private func readLine(after serial: Serial) {
-    Task(executorPreference: loop) { [self] in
-      do throws(StoreError) {
-        let page = try await store.line(after: serial, countMax: Self.linePageCountMax)
-        apply { state, now in state.scheduler.refill(page, now: now) }
-      } catch {
-        log.error("the line could not be read", ("error", .text(error.description)))
-        apply { state, _ in state.scheduler.refillFailed() }
-        loop.schedule(afterMs: Self.readRetryDelayMs) {
-          self.apply { state, _ in state.scheduler.retrySweep() }
-        }
-      }
-    }
-  }
-
-  /// How many entries of the line are read at a time.
-  static let linePageCountMax = 4096
 
   private func logReachability(
     _ change: (upstream: UpstreamNumber, isReachable: Bool, reason: String?)

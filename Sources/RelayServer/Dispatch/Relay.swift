@@ -93,7 +93,8 @@ package final class Relay: Sendable {
   ) async throws(RelayStartError) -> Relay {
     let store = try openStore(configuration)
     let dispatcher = Dispatcher(
-      store: store, loop: loop, clock: readClocks, log: log, meter: RateMeter())
+      store: store, loop: loop, clock: readClocks, log: log, meter: RateMeter(),
+      lanes: configuration.lanes)
     store.start(observer: dispatcher)
     do {
       let targets = try configuration.upstreams.map { try $0.target() }

@@ -77,7 +77,9 @@ struct SteerEnvelope {
     } else {
       entry.expiresAt = try defaultDeadline(of: record)
     }
-    return (.requeue, entry)
+    let rules = context.rules.lanes.rules(ofLane: record.draft.lane)
+    entry.expiresAt = rules.deadline(entry.expiresAt, acceptedAt: context.relay.now().wall)
+    return (.requeue(into: rules.order), entry)
   }
 
   private func defaultDeadline(of record: EnvelopeRecord) throws(Problem) -> WallTime {

@@ -18,6 +18,8 @@ package struct ClientView: Sendable {
     package var head: EnvelopeID?
     /// Whether somebody has paused it.
     package var isPaused = false
+    /// In which order its envelopes take their turns.
+    package var order = LaneOrder.strict
 
     /// Describes a lane; see the properties for what each part means.
     package init(
@@ -93,6 +95,7 @@ extension ClientView.Lane {
   fileprivate func write(to json: inout JSONWriter) {
     json.object { json in
       json.member("name", record.name)
+      json.member("order", order.rawValue)
       json.member("state", state)
       json.member("paused", isPaused)
       json.member("waiting", waiting)

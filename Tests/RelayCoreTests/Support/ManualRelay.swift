@@ -14,6 +14,10 @@ struct ManualRelay {
   /// Changes that were asked for and are not committed.
   private(set) var uncommitted: [Transition] = []
   private(set) var linesAskedFor: [Serial] = []
+  /// Where pages were asked for that go backwards.
+  private(set) var linesAskedForBackwards: [Serial] = []
+  /// The lanes in which the newest goes first.
+  var latest: Set<LaneNumber> = []
   private var lastSerial: Serial = 0
 
   static let upstream = UpstreamNumber(rawValue: 1)
@@ -45,7 +49,7 @@ struct ManualRelay {
   @discardableResult
   mutating func accept(_ entry: LineEntry) -> Int {
     line.append(entry)
-    let position = scheduler.accepted(entry, now: clock)
+    let position = scheduler.accepted(entry, order: order(of: entry), now: clock)
     take()
     return position
   }
@@ -108,7 +112,9 @@ struct ManualRelay {
 
   /// Ends every attempt under way with 200, commits, and so on until nothing is under way.
   mutating func deliverAll() {
-    while !inFlight.isEmpty || !uncommitted.isEmpty || !linesAskedFor.isEmpty {
+    while !inFlight.isEmpty || !uncommitted.isEmpty || !linesAskedFor.isEmpty
+      || !linesAskedForBackwards.isEmpty
+    {
       for entry in inFlight { answer(entry.serial) }
       commit()
       readLine()
@@ -122,6 +128,32 @@ struct ManualRelay {
       scheduler.refill(page(after: after, countMax: countMax), now: clock)
       take()
     }
+    while !linesAskedForBackwards.isEmpty {
+      let before = linesAskedForBackwards.removeFirst()
+      scheduler.refill(page(before: before, countMax: countMax), now: clock)
+      take()
+    }
+  }
+
+  func page(before: Serial, countMax: Int) -> LinePage {
+    let behind = line.reversed().drop { $0.serial >= before }
+    let hasMore = behind.count > countMax
+    let entries = Array(behind.prefix(countMax))
+    return LinePage(
+      entries: entries, scannedThrough: hasMore ? entries[countMax - 1].serial : 0,
+      hasMore: hasMore)
+  }
+
+  private func order(of entry: LineEntry) -> LaneOrder {
+    latest.contains(entry.lane) ? .latest : .strict
+  }
+
+  /// Somebody asks for something.
+  @discardableResult
+  mutating func obey(_ command: Command, of entry: LineEntry) -> CommandVerdict {
+    let verdict = scheduler.obey(command, of: entry, now: clock)
+    take()
+    return verdict
   }
 
   func page(after: Serial, countMax: Int) -> LinePage {
@@ -136,6 +168,13 @@ struct ManualRelay {
   /// Hands a page over that was read earlier, in answer to the oldest question for one.
   mutating func refill(_ page: LinePage) {
     linesAskedFor.removeFirst()
+    scheduler.refill(page, now: clock)
+    take()
+  }
+
+  /// The same for a page that goes backwards.
+  mutating func refillBackwards(_ page: LinePage) {
+    linesAskedForBackwards.removeFirst()
     scheduler.refill(page, now: clock)
     take()
   }
@@ -155,10 +194,12 @@ struct ManualRelay {
   }
 
   /// The relay starts anew from its disk.
-  mutating func restart(policy: UpstreamPolicy = .manual) {
-    scheduler = Scheduler(upstreams: [Self.upstream: policy], epoch: 1, seed: 2, now: clock)
-    (inFlight, uncommitted, linesAskedFor) = ([], [], [])
-    scheduler.restore(LinePage(entries: line, scannedThrough: lastSerial, hasMore: false))
+  mutating func restart(policy: UpstreamPolicy = .manual, limits: Scheduler.Limits = .init()) {
+    scheduler = Scheduler(
+      upstreams: [Self.upstream: policy], limits: limits, epoch: 1, seed: 2, now: clock)
+    (inFlight, uncommitted, linesAskedFor, linesAskedForBackwards) = ([], [], [], [])
+    scheduler.restore(
+      LinePage(entries: line, scannedThrough: lastSerial, hasMore: false), latest: latest)
     scheduler.restored(now: clock)
     take()
   }
@@ -171,6 +212,7 @@ struct ManualRelay {
         inFlight.append(entry)
       case .record(let transition): uncommitted.append(transition)
       case .readLine(let after): linesAskedFor.append(after)
+      case .readLineBackwards(let before): linesAskedForBackwards.append(before)
       case .reachabilityChanged: break
       }
     }

@@ -71,6 +71,20 @@ struct AcceptanceConformance {
     }
   }
 
+  @Test("the line can be read backwards, page by page", arguments: StoreFactory.all)
+  func backwards(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let drafts = (0..<10).map { bench.draft(hold: $0 == 3) }
+      _ = try await bench.store.append(drafts, isAtomic: false)
+      let forwards = try await bench.store.line(after: 0, countMax: 100).entries
+      let first = try await bench.store.line(before: 9, countMax: 5)
+      #expect(first.hasMore && first.scannedThrough == 4)
+      let second = try await bench.store.line(before: first.scannedThrough, countMax: 5)
+      #expect(!second.hasMore && second.scannedThrough == 0)
+      #expect(first.entries + second.entries == forwards.dropLast(2).reversed())
+    }
+  }
+
   @Test("a held envelope is stored as held", arguments: StoreFactory.all)
   func held(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in

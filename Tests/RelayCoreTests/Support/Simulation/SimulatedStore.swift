@@ -72,6 +72,15 @@ struct SimulatedStore {
     line.insert(entry.serial, at: line.firstIndex { $0 > entry.serial } ?? line.endIndex)
   }
 
+  func page(before serial: Serial, countMax: Int) -> LinePage {
+    let behind = line.reversed().drop { $0 >= serial }
+    let entries = behind.prefix(countMax).map { self[$0].entry }
+    let hasMore = behind.count > countMax
+    return LinePage(
+      entries: entries, scannedThrough: hasMore ? (entries.last?.serial ?? serial) : 0,
+      hasMore: hasMore)
+  }
+
   func page(after serial: Serial, countMax: Int) -> LinePage {
     let behind = line.drop { $0 <= serial }
     let entries = behind.prefix(countMax).map { self[$0].entry }

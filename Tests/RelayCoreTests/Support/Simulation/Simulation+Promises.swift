@@ -27,10 +27,16 @@ extension Simulation {
     if let stop = stops.first(where: store.pauses.contains) {
       violate("\(entry.serial) was attempted in spite of a pause of \(stop)")
     }
-    let earlier = store.line.first { store[$0].entry.lane == entry.lane }
-    if let earlier, earlier < entry.serial {
-      violate("\(entry.serial) was attempted while \(earlier) of its lane still waited")
+    let isInLane = { (serial: Serial) in store[serial].entry.lane == entry.lane }
+    let first =
+      switch Self.order(of: entry.lane) {
+      case .strict: store.line.first(where: isInLane)
+      case .latest: store.line.last(where: isInLane)
+      }
+    if let first, first != entry.serial {
+      violate("\(entry.serial) was attempted while \(first) of its lane still waited")
     }
+    checkPatience(of: entry)
   }
 
   /// Promise 6, and "a free slot is filled at once": while an upstream has a free slot, none of

@@ -17,7 +17,7 @@ extension Simulation {
     else { return }
     var entry = record.entry
     entry.expiresAt = clock.wall.adding(milliseconds: 604_800_000)
-    note(scheduler.obey(.requeue, of: entry, now: clock))
+    note(scheduler.obey(.requeue(into: Self.order(of: entry.lane)), of: entry, now: clock))
   }
 
   private mutating func note(_ verdict: CommandVerdict) {

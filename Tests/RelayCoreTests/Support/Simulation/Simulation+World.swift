@@ -57,7 +57,10 @@ extension Simulation {
         onFailure: index % 8 == 7 ? .block : .skip,
         dueAt: content % 29 == 0 ? clock.wall.adding(milliseconds: 1500) : nil),
       key: key, content: content)
-    if isNew { _ = scheduler.accepted(store[serial].entry, now: clock) }
+    if isNew {
+      let entry = store[serial].entry
+      _ = scheduler.accepted(entry, order: Self.order(of: entry.lane), now: clock)
+    }
     guard Int.random(in: 0..<10, using: &random) > 0 else { return }
     devices[index].unanswered.removeAll { $0 == key }
     if let earlier = devices[index].acknowledged[key], earlier != serial {
@@ -120,12 +123,15 @@ extension Simulation {
     life += 1
     nextWake = clock.monotonic
     inFlight = []
+    // Where the one that failed has ended, nothing on the disk tells of the wait.
+    backoffs = backoffs.filter { store[$0.value.serial].end == nil }
     scheduler = Self.freshScheduler(seed: random.next(), now: clock)
     scheduler.restorePauses(store.pauses)
     var after: Serial = 0
     while true {
       let page = store.page(after: after, countMax: 16)
-      scheduler.restore(page)
+      scheduler.restore(
+        page, latest: Set(page.entries.map(\.lane).filter { Self.order(of: $0) == .latest }))
       after = page.scannedThrough
       if !page.hasMore { break }
     }

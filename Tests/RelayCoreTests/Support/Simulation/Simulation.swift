@@ -11,6 +11,7 @@ struct Simulation {
     case commitRecord(Transition)
     case attemptEnds(LineEntry, AttemptEvent, startedAt: WallTime, durationMs: Int64)
     case lineRead(after: Serial)
+    case lineReadBackwards(before: Serial)
     case linePage(LinePage)
     case wake
     case moodChanges(upstream: Int)
@@ -47,6 +48,8 @@ struct Simulation {
   /// By how much the wall clock has been set; only every other seed sets it.
   var wallOffsetMs: Int64 = 0
   var wasClockSetBack = false
+  /// Until when a lane of the order `latest` waits with its attempts at an upstream, and for whom.
+  var backoffs: [BackoffName: (serial: Serial, until: WallTime)] = [:]
 
   static let upstreamCount = 3
   static let epoch = WallTime(millisecondsSinceEpoch: 1_700_000_000_000)
@@ -113,6 +116,7 @@ struct Simulation {
     case .post(let device): post(device)
     case .commitAppend(let device, let key, let content): append(device, key, content)
     case .commitRecord(let transition):
+      noteBackoff(by: transition)
       store.commit(transition)
       scheduler.recorded(transition, now: clock)
     case .attemptEnds(let entry, let event, let startedAt, let durationMs):
@@ -125,6 +129,10 @@ struct Simulation {
       // By the time that it is handed over, a page no longer shows what the store holds.
       schedule(
         .linePage(store.page(after: after, countMax: 16)),
+        inMs: Int64.random(in: 0...20, using: &random))
+    case .lineReadBackwards(let before):
+      schedule(
+        .linePage(store.page(before: before, countMax: 16)),
         inMs: Int64.random(in: 0...20, using: &random))
     case .linePage(let page): scheduler.refill(page, now: clock)
     case .wake: scheduler.timePassed(now: clock)
@@ -154,6 +162,7 @@ struct Simulation {
       agenda.insert(Scheduled(life: life, event: .commitRecord(transition)), at: commitTime())
     case .reachabilityChanged: break
     case .readLine(let after): schedule(.lineRead(after: after), inMs: 3)
+    case .readLineBackwards(let before): schedule(.lineReadBackwards(before: before), inMs: 3)
     }
   }
 
@@ -174,7 +183,9 @@ extension Simulation.Event {
   var outlivesTheRelay: Bool {
     switch self {
     case .post, .moodChanges, .crash, .walkForExpired, .clockIsSet: true
-    case .commitAppend, .commitRecord, .attemptEnds, .lineRead, .linePage, .wake: false
+    case .commitAppend, .commitRecord, .attemptEnds, .lineRead, .lineReadBackwards, .linePage,
+      .wake:
+      false
     }
   }
 }

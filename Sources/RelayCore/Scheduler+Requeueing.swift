@@ -1,0 +1,61 @@
+// What had ended waits again.
+
+extension Scheduler {
+  /// An envelope that had ended waits again: it takes the place that its number gives it, but none
+  /// before a head that keeps its place.
+  mutating func requeued(_ entry: LineEntry, order: LaneOrder, now: Now) {
+    guard lanes[entry.lane]?.place(of: entry.serial) == nil else { return }
+    let isOnlyOne = lanes[entry.lane] == nil
+    countIn(entry, order: order)
+    guard !isOnlyOne else {
+      lanes[entry.lane]?.window.append(entry)
+      windowEntries += 1
+      settleHead(of: entry.lane, now: now, isNews: true)
+      return
+    }
+    guard let head = lanes[entry.lane]?.head, let seen = lanes[entry.lane]?.seenThrough,
+      order.rank(of: entry.serial) < seen
+    else { return leaveRequeuedToSweep(entry, order: order) }
+    windowEntries += 1
+    lanes[entry.lane]?.insert(entry)
+    if lanes[entry.lane]?.head?.serial == entry.serial {
+      blocked.remove(entry.lane)
+      if order == .strict { upstreams[head.upstream]?.connectionBackoff.remove(entry.lane) }
+      settleHead(of: entry.lane, now: now, isNews: true)
+    }
+    trimWindow(of: entry.lane)
+  }
+
+  /// What came in out of turn may have made a window longer than there is room for: its end is left
+  /// to a walk along the line.
+  mutating func trimWindow(of number: LaneNumber) {
+    guard !hasRoom, let order = lanes[number]?.order, let count = lanes[number]?.window.count
+    else { return }
+    // Behind a head that is under way, the newest has to stay in sight.
+    let countMin = max(limits.laneWindowMin, order == .latest ? 2 : 1)
+    guard count > countMin, let last = lanes[number]?.window.popLast() else { return }
+    windowEntries -= 1
+    lanes[number]?.seenThrough = order.rank(of: last.serial) - 1
+    leaveToNextSweep(number)
+  }
+
+  private mutating func countIn(_ entry: LineEntry, order: LaneOrder) {
+    let fresh = Lane(client: entry.client, order: order, seenThrough: order.rank(of: entry.serial))
+    lanes[entry.lane, default: fresh].waiting += 1
+    clientsWaiting[entry.client, default: 0] += 1
+    upstreams[entry.upstream]?.waiting += 1
+    waitingTotal += 1
+  }
+
+  /// It stands behind the window, or its lane is being filled: a walk along the line that begins
+  /// before it finds it.
+  private mutating func leaveRequeuedToSweep(_ entry: LineEntry, order: LaneOrder) {
+    guard let seen = lanes[entry.lane]?.seenThrough, let last = lanes[entry.lane]?.lastRank
+    else { return }
+    let rank = order.rank(of: entry.serial)
+    lanes[entry.lane]?.seenThrough = min(seen, rank - 1)
+    lanes[entry.lane]?.lastRank = max(last, rank)
+    leaveToNextSweep(entry.lane)
+    beginSweepIfNeeded()
+  }
+}

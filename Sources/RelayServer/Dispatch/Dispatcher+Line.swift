@@ -1,0 +1,86 @@
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// A stretch of the line that the scheduler wants to see.
+enum LineQuestion: Sendable {
+  case after(Serial)
+  case before(Serial)
+}
+
+// How the line gets into the scheduler's windows.
+extension Dispatcher {
+  /// How many entries of the line are read at a time.
+  static let linePageCountMax = 4096
+
+  /// Reads a stretch of the line and hands it over; later, if it cannot be read now.
+  func readLine(_ question: LineQuestion) {
+    Task(executorPreference: loop) { [self] in
+      do throws(StoreError) {
+        let page = try await page(question)
+        apply { state, now in state.scheduler.refill(page, now: now) }
+      } catch {
+        log.error("the line could not be read", ("error", .text(error.description)))
+        apply { state, _ in state.scheduler.refillFailed() }
+        loop.schedule(afterMs: Self.readRetryDelayMs) {
+          self.apply { state, _ in state.scheduler.retrySweep() }
+        }
+      }
+    }
+  }
+
+  private func page(_ question: LineQuestion) async throws(StoreError) -> LinePage {
+    switch question {
+    case .after(let serial): try await store.line(after: serial, countMax: Self.linePageCountMax)
+    case .before(let serial): try await store.line(before: serial, countMax: Self.linePageCountMax)
+    }
+  }
+
+  /// Takes up the line as it stood when the relay stopped.
+  ///
+  /// - Returns: How many envelopes wait.
+  func restoreLine() async throws(StoreError) -> Int {
+    var orders = LaneOrders(rules: lanes)
+    var count = 0
+    var after: Serial = 0
+    while true {
+      let page = try await store.line(after: after, countMax: Self.linePageCountMax)
+      let unknown = orders.unknown(on: page)
+      if !unknown.isEmpty { orders.note(try await store.laneNames(unknown)) }
+      state.withLock { $0.scheduler.restore(page, latest: orders.latest) }
+      count += page.entries.count
+      after = page.scannedThrough
+      if let deadline = page.entries.lazy.map(\.expiresAt).min() { deadlines.note(deadline) }
+      if !page.hasMore { return count }
+    }
+  }
+}
+
+/// Which lanes of a line that is being taken up have the order `latest`.
+///
+/// The line knows lanes by their numbers, and rules by their names; so each name is looked up, once,
+/// if there are such rules at all.
+struct LaneOrders {
+  private let rules: LaneRulesTable
+  private let isAnyLatest: Bool
+  private var known: Set<LaneNumber> = []
+  /// Those that are known to have it.
+  private(set) var latest: Set<LaneNumber> = []
+
+  init(rules: LaneRulesTable) {
+    self.rules = rules
+    isAnyLatest = rules.entries.contains { $0.value.order == .latest }
+  }
+
+  /// Lanes whose names are needed.
+  mutating func unknown(on page: LinePage) -> [LaneNumber] {
+    guard isAnyLatest else { return [] }
+    return page.entries.map(\.lane).filter { known.insert($0).inserted }
+  }
+
+  mutating func note(_ names: [LaneNumber: LaneName]) {
+    for (number, name) in names where rules.rules(ofLane: name.lane).order == .latest {
+      latest.insert(number)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+@testable import RelayCore
+
+/// A lane, and one of the upstreams that its envelopes go to.
+struct BackoffName: Hashable {
+  var lane: LaneNumber
+  var upstream: UpstreamNumber
+}
+
+// Lanes in which the newest goes first.
+extension Simulation {
+  /// Every fifth lane, those of a client that floods among them.
+  static func order(of lane: LaneNumber) -> LaneOrder {
+    lane.rawValue % 5 == 1 ? .latest : .strict
+  }
+
+  /// What a change that is being committed says of how long its lane has to wait.
+  mutating func noteBackoff(by transition: Transition) {
+    guard Self.order(of: transition.lane) == .latest, store[transition.serial].end == nil
+    else { return }
+    let name = BackoffName(lane: transition.lane, upstream: transition.upstream)
+    switch transition.change {
+    case .retry(let time) where transition.attempt?.status != nil:
+      // Without an answer it waits as well, but no longer than until the upstream is back.
+      backoffs[name] = (transition.serial, time)
+    case .release, .edit: backoffs = backoffs.filter { $0.key.lane != transition.lane }
+    case .retry, .block, .end, .requeue: backoffs[name] = nil
+    }
+  }
+
+  /// A lane that an upstream has told to wait waits, whatever newer envelopes come.
+  mutating func checkPatience(of entry: LineEntry) {
+    let name = BackoffName(lane: entry.lane, upstream: entry.upstream)
+    guard let backoff = backoffs[name], backoff.until > clock.wall, !wasClockSetBack else { return }
+    violate("\(entry.serial) was attempted though \(backoff.serial) was told to wait")
+  }
+}
