@@ -9,6 +9,8 @@ package protocol EnvelopeStore: Sendable {
   func start(observer: any StoreObserver)
 
   /// Gives each name its number, for good. The same name always gets the same number.
+  ///
+  /// An upstream that starts paused (``StartPauses``) is paused the first time that it is so.
   func register(upstreams names: [String]) async throws(StoreError) -> [String: UpstreamNumber]
 
   /// All upstream names that the store knows, including such as are no longer configured.
@@ -174,6 +176,9 @@ package protocol EnvelopeStore: Sendable {
 /// What a store tells of its commits: on a thread of the store's, in the order of the commits, and
 /// before anybody who waits for that commit is told.
 package protocol StoreObserver: Sendable {
+  /// Something became known that starts paused; told before anything of it is.
+  func startedPaused(_ targets: [PauseTarget])
+
   /// Envelopes were accepted, in this order.
   ///
   /// - Returns: For each, how many stand in its lane now, itself included: its position.

@@ -2,6 +2,8 @@ import RelayCore
 
 /// What a transaction did, to be told once it has been committed.
 struct Receipt {
+  /// What became known and stands still.
+  var startedPaused: [PauseTarget] = []
   /// What was accepted, in order.
   var accepted: [AcceptedEnvelope] = []
   /// Who waits for which results, in the order of ``accepted``.

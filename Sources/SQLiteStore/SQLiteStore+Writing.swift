@@ -17,7 +17,7 @@ extension SQLiteStore {
   ) async throws(StoreError) -> [String: UpstreamNumber] {
     try await write("register upstreams") { writer throws(StoreError) in
       var numbers: [String: UpstreamNumber] = [:]
-      for name in names { numbers[name] = try writer.upstreamNumber(name) }
+      for name in names { numbers[name] = try writer.registerUpstream(name) }
       return numbers
     }
   }

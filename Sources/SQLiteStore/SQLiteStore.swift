@@ -20,12 +20,16 @@ package final class SQLiteStore: EnvelopeStore {
     /// How many bytes of events are kept; the log grows past it by a sixteenth, and is then cut
     /// down to it.
     package var eventLogBytesMax: Int64
+    /// Who stands still from the moment when it is first known.
+    package var startPauses: StartPauses
 
     /// The real clock and the page size that measured best.
     package init(
       clock: @escaping @Sendable () -> WallTime = { WallClock.now() }, pageBytes: Int? = nil,
-      storeBytesMax: Int64? = nil, eventLogBytesMax: Int64? = nil
+      storeBytesMax: Int64? = nil, eventLogBytesMax: Int64? = nil,
+      startPauses: StartPauses = StartPauses()
     ) {
+      self.startPauses = startPauses
       self.clock = clock
       self.storeBytesMax = storeBytesMax
       self.eventLogBytesMax = eventLogBytesMax ?? StoreTuning.eventLogBytesMax
@@ -69,7 +73,8 @@ package final class SQLiteStore: EnvelopeStore {
     let bodies = BodyFiles(folder: data.bodies, room: room)
     try bodies.sweep(database: data.database)
     let shared = StoreShared(
-      bodies: bodies, room: room, eventLogBytesMax: options.eventLogBytesMax)
+      bodies: bodies, room: room, eventLogBytesMax: options.eventLogBytesMax,
+      startPauses: options.startPauses)
     let store = SQLiteStore(shared: shared, database: data.database)
     let writer = try Writer(database: data.database, shared: shared, clock: options.clock)
     try DataFolder.sync(folder: folder)

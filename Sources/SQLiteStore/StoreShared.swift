@@ -29,7 +29,13 @@ final class StoreShared: Sendable {
   /// How many bytes of events are kept, roughly at the most.
   let eventLogBytesMax: Int64
 
-  init(bodies: BodyFiles, room: DiskRoom, eventLogBytesMax: Int64) {
+  /// Who starts paused.
+  let startPauses: StartPauses
+
+  init(
+    bodies: BodyFiles, room: DiskRoom, eventLogBytesMax: Int64, startPauses: StartPauses
+  ) {
+    self.startPauses = startPauses
     self.bodies = bodies
     self.room = room
     self.eventLogBytesMax = eventLogBytesMax

@@ -120,6 +120,8 @@ extension Writer {
         try apply(request, into: &receipt)
       }
     }
+    receipt.startedPaused = state.startedPaused
+    state.startedPaused = []
     try commit()
     receipt.hasEvents = self.eventsEnd > eventsEnd
     return receipt
@@ -168,10 +170,11 @@ extension Writer {
     shared.bodies.delete(receipt.deletedFiles)
     shared.figures.withLock { $0.commitCount += 1 }
     var positions: [Int] = []
-    if !changes.isEmpty || !receipt.accepted.isEmpty {
+    if !changes.isEmpty || !receipt.accepted.isEmpty || !receipt.startedPaused.isEmpty {
       guard let observer = shared.observer.withLock({ $0 }) else {
         preconditionFailure("start(observer:) comes before any other call")
       }
+      if !receipt.startedPaused.isEmpty { observer.startedPaused(receipt.startedPaused) }
       var recorded = Array(changes)
       for index in receipt.moot { recorded[index].isMoot = true }
       recorded.removeAll { $0.epoch != Self.epoch }

@@ -61,6 +61,7 @@ extension Writer {
     sql.insertLane.bind(1, client.rawValue)
     sql.insertLane.bind(2, name.lane)
     let number = try numberReturned(by: sql.insertLane)
+    try startPaused(.lane(name), .lane(LaneNumber(rawValue: number)))
     return Lane(client: client, number: LaneNumber(rawValue: number), lastSequence: nil)
   }
 
@@ -68,6 +69,7 @@ extension Writer {
     sql.insertClient.bind(1, name)
     let number = ClientNumber(rawValue: try numberReturned(by: sql.insertClient))
     clients.insert(number, for: name)
+    try startPaused(.client(name), .client(number))
     return number
   }
 

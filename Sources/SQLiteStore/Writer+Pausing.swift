@@ -4,6 +4,11 @@ extension Writer {
   /// Begins or ends a pause; doing so twice changes nothing.
   func setPaused(_ isPaused: Bool, _ name: PauseName) throws(StoreError) -> PauseTarget {
     let target = try target(of: name)
+    try setPaused(isPaused, target)
+    return target
+  }
+
+  private func setPaused(_ isPaused: Bool, _ target: PauseTarget) throws(StoreError) {
     if isPaused {
       try run(sql.insertPause, for: target)
     } else {
@@ -12,7 +17,23 @@ extension Writer {
     if connection.changeCount > 0 {
       state.events.append(EventEntry(isPaused: isPaused, target))
     }
-    return target
+  }
+
+  /// Has a client or lane that becomes known in this transaction stand still, if it starts so.
+  func startPaused(_ name: PauseName, _ target: PauseTarget) throws(StoreError) {
+    guard shared.startPauses.includes(name) else { return }
+    try setPaused(true, target)
+    state.startedPaused.append(target)
+  }
+
+  /// The number of a configured upstream. It stands still if it starts so and never did.
+  func registerUpstream(_ name: String) throws(StoreError) -> UpstreamNumber {
+    let number = try upstreamNumber(name)
+    guard shared.startPauses.includes(.upstream(name)) else { return number }
+    sql.markStartPaused.bind(1, Int64(number.rawValue))
+    try sql.markStartPaused.run()
+    if connection.changeCount > 0 { try startPaused(.upstream(name), .upstream(number)) }
+    return number
   }
 
   private func run(

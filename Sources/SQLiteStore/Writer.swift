@@ -22,6 +22,8 @@ final class Writer {
     var upstreams: [String: UpstreamNumber] = [:]
     /// Last sequence numbers that are yet to be written to their lanes.
     var sequences: [LaneNumber: Int64] = [:]
+    /// What the transaction has paused since it starts so.
+    var startedPaused: [PauseTarget] = []
   }
 
   /// A lane that was used lately.

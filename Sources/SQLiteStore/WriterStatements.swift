@@ -39,6 +39,7 @@ final class WriterStatements {
 
   let insertPause: Statement
   let deletePause: Statement
+  let markStartPaused: Statement
 
   let nextEnded: Statement
   let deleted: Statement
@@ -144,6 +145,8 @@ final class WriterStatements {
       """, on: connection)
 
     insertPause = try Statement("INSERT OR IGNORE INTO paused VALUES (?, ?)", on: connection)
+    markStartPaused = try Statement(
+      "UPDATE upstream SET start_paused = 1 WHERE number = ? AND start_paused = 0", on: connection)
     deletePause = try Statement(
       "DELETE FROM paused WHERE kind = ? AND number = ?", on: connection)
 

@@ -74,7 +74,7 @@ struct TroubleTests {
 
   @Test("at the store's limit appends fail, outcomes are stored, and what is forgotten makes room")
   func limitOfTheStore() async throws {
-    let small = StoreFactory(testDescription: "SQLite, 1 MiB") { folder, clock in
+    let small = StoreFactory(testDescription: "SQLite, 1 MiB") { folder, clock, _ in
       try SQLiteStore.open(
         folder: folder, options: .init(clock: { clock.now }, storeBytesMax: 1 << 20))
     }

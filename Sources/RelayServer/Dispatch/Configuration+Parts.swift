@@ -22,6 +22,14 @@ extension LimitsConfiguration {
   }
 }
 
+extension Configuration {
+  /// Who stands still from the moment when it is first known.
+  var startPauses: StartPauses {
+    StartPauses(
+      upstreams: Set(upstreams.filter(\.startPaused).map(\.name)), clients: clients, lanes: lanes)
+  }
+}
+
 extension UpstreamConfiguration {
   /// Where and how the forwarder sends.
   ///

@@ -2,6 +2,13 @@ import RelayCore
 
 // What the store tells, on its own thread, after each commit and in the order of the commits.
 extension Dispatcher: StoreObserver {
+  /// What is accepted for these stands still.
+  package func startedPaused(_ targets: [PauseTarget]) {
+    apply { state, now in
+      for target in targets { state.scheduler.setPaused(true, target, now: now) }
+    }
+  }
+
   /// Takes in what was accepted; free slots are filled at once.
   package func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int] {
     meter.count(.accepted, envelopes.count, at: clock().monotonic)

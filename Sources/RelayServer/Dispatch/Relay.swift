@@ -123,7 +123,9 @@ package final class Relay: Sendable {
     do throws(StoreError) {
       let bytesMax = configuration.limits.storeBytesMax.map(Int64.init)
       return try SQLiteStore.open(
-        folder: configuration.data, options: SQLiteStore.Options(storeBytesMax: bytesMax))
+        folder: configuration.data,
+        options: SQLiteStore.Options(
+          storeBytesMax: bytesMax, startPauses: configuration.startPauses))
     } catch {
       throw RelayStartError(description: error.description)
     }

@@ -38,4 +38,93 @@ struct PauseConformance {
       #expect(told.withLock { $0 } == .lane(record.lane))
     }
   }
+
+  private static let startPauses = StartPauses(
+    upstreams: ["default"],
+    clients: ClientRulesTable([
+      .init(
+        pattern: "till-*",
+        value: {
+          var rules = ClientRules(); rules.startPaused = true
+          return rules
+        }())
+    ]),
+    lanes: LaneRulesTable([
+      .init(
+        pattern: "photos",
+        value: {
+          var rules = LaneRules(); rules.startPaused = true
+          return rules
+        }())
+    ]))
+
+  @Test(
+    "what starts paused is paused with its first envelope, and the observer hears of it before",
+    arguments: StoreFactory.all)
+  func startsPaused(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      try await bench.reopen(Self.startPauses)
+      let id = try await bench.accept(bench.draft(client: "till-1", lane: "photos"))
+      let entry = try await bench.entry(id)
+      let expected: Set<PauseTarget> = [.client(entry.client), .lane(entry.lane)]
+      #expect(try await bench.store.pauses() == expected)
+      let told = bench.observer.state.withLock {
+        ($0.startedPaused, $0.acceptedBeforeStartedPaused)
+      }
+      #expect(Set(told.0) == expected && told.0.count == 2 && told.1 == 0)
+      _ = try await bench.accept(bench.draft(client: "other"))
+      _ = try await bench.accept(bench.draft(client: "till-1", lane: "photos"))
+      #expect(try await bench.store.pauses() == expected)
+    }
+  }
+
+  @Test("what was resumed stays so over a restart", arguments: StoreFactory.all)
+  func resumed(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      try await bench.reopen(Self.startPauses)
+      let numbers = try await bench.store.register(upstreams: ["default", "other"])
+      #expect(
+        try await bench.store.pauses() == Set(numbers["default"].map { [.upstream($0)] } ?? []))
+      _ = try await bench.accept(bench.draft(client: "till-1"))
+      try await bench.store.setPaused(false, .upstream("default")) { _ in }
+      try await bench.store.setPaused(false, .client("till-1")) { _ in }
+      // Before anything of it is known.
+      try await bench.store.setPaused(false, .client("till-2")) { _ in }
+      try await bench.reopen(Self.startPauses)
+      _ = try await bench.store.register(upstreams: ["default", "other"])
+      _ = try await bench.accept(bench.draft(client: "till-1"))
+      _ = try await bench.accept(bench.draft(client: "till-2"))
+      #expect(try await bench.store.pauses().isEmpty)
+    }
+  }
+
+  @Test(
+    "an upstream that is known already is paused once it is to start so, and only once",
+    arguments: StoreFactory.all)
+  func knownUpstream(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      _ = try await bench.store.register(upstreams: ["default"])
+      _ = try await bench.accept(bench.draft(client: "till-1"))
+      try await bench.reopen(Self.startPauses)
+      let numbers = try await bench.store.register(upstreams: ["default"])
+      let upstream = try #require(numbers["default"])
+      // A client that was known before goes on.
+      _ = try await bench.accept(bench.draft(client: "till-1"))
+      #expect(try await bench.store.pauses() == [.upstream(upstream)])
+    }
+  }
+
+  @Test("an atomic batch that is refused makes nothing known", arguments: StoreFactory.all)
+  func refused(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      try await bench.reopen(Self.startPauses)
+      let drafts = [
+        bench.draft(client: "till-1", key: "a"),
+        bench.draft(client: "till-1", key: "a", fingerprint: 2),
+      ]
+      _ = try await bench.store.append(drafts, isAtomic: true)
+      #expect(try await bench.store.pauses().isEmpty)
+      #expect(bench.observer.state.withLock { $0.startedPaused.isEmpty })
+    }
+  }
 }

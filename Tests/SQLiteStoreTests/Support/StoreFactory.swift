@@ -8,12 +8,15 @@ import Testing
 struct StoreFactory: Sendable, CustomTestStringConvertible {
   let testDescription: String
   /// Opens the store that keeps its data under `folder`; again and again the same one.
-  let open: @Sendable (_ folder: String, _ clock: ManualClock) throws -> any EnvelopeStore
+  let open:
+    @Sendable (_ folder: String, _ clock: ManualClock, _ startPauses: StartPauses) throws
+      -> any EnvelopeStore
 
   /// Every kind that there is.
   static let all = [
-    StoreFactory(testDescription: "SQLite") { folder, clock in
-      try SQLiteStore.open(folder: folder, options: .init(clock: { clock.now }))
+    StoreFactory(testDescription: "SQLite") { folder, clock, startPauses in
+      try SQLiteStore.open(
+        folder: folder, options: .init(clock: { clock.now }, startPauses: startPauses))
     }
   ]
 }
@@ -44,7 +47,7 @@ final class Bench: Sendable {
     self.factory = factory
     folder = Bench.freshFolder()
     observer = RecordingObserver()
-    let store = try factory.open(folder, clock)
+    let store = try factory.open(folder, clock, StartPauses())
     store.start(observer: observer)
     current = Mutex(store)
   }
@@ -52,9 +55,11 @@ final class Bench: Sendable {
   var store: any EnvelopeStore { current.withLock { $0 } }
 
   /// Closes the store and opens it again.
-  func reopen() async throws {
+  ///
+  /// - Parameter startPauses: Who starts paused from now on.
+  func reopen(_ startPauses: StartPauses = StartPauses()) async throws {
     await store.close()
-    let store = try factory.open(folder, clock)
+    let store = try factory.open(folder, clock, startPauses)
     store.start(observer: observer)
     current.withLock { $0 = store }
   }
@@ -87,6 +92,9 @@ final class Bench: Sendable {
 /// Remembers what a store told, counts positions, and lets a test wait for what is recorded.
 final class RecordingObserver: StoreObserver {
   struct State {
+    var startedPaused: [PauseTarget] = []
+    /// How many had been accepted when the last of those was told.
+    var acceptedBeforeStartedPaused = 0
     var accepted: [AcceptedEnvelope] = []
     var recorded: [Transition] = []
     var acceptedGroups = 0
@@ -96,6 +104,13 @@ final class RecordingObserver: StoreObserver {
   }
 
   let state = Mutex(State())
+
+  func startedPaused(_ targets: [PauseTarget]) {
+    state.withLock { state in
+      state.startedPaused += targets
+      state.acceptedBeforeStartedPaused = state.accepted.count
+    }
+  }
 
   func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int] {
     state.withLock { state in
