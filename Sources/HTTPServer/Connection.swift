@@ -201,6 +201,8 @@ final class Connection: BodySource, @unchecked Sendable {
       chunk.append(contentsOf: bytes)
       chunk.append(contentsOf: [0x0D, 0x0A])
       try await write(chunk)
+    } abort: { [self] in
+      abort()
     }
     defer { writer.end() }
     try await produce(writer)

@@ -5,10 +5,21 @@ import Synchronization
 /// Where the bytes of a streamed answer go.
 package final class ResponseWriter: Sendable {
   private let send: @Sendable ([UInt8]) async throws(SystemError) -> Void
+  private let abort: @Sendable () -> Void
   private let hasEnded = Atomic<Bool>(false)
 
-  init(_ send: @escaping @Sendable ([UInt8]) async throws(SystemError) -> Void) {
+  init(
+    _ send: @escaping @Sendable ([UInt8]) async throws(SystemError) -> Void,
+    abort: @escaping @Sendable () -> Void
+  ) {
     self.send = send
+    self.abort = abort
+  }
+
+  /// Cuts the connection, from any thread, so that a ``write(_:)`` that waits for a slow peer
+  /// throws; does nothing once the stream has ended.
+  package func cut() {
+    if !hasEnded.load(ordering: .relaxed) { abort() }
   }
 
   /// Sends some bytes on at once; suspends while the peer is slow to take them.

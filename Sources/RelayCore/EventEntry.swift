@@ -22,7 +22,7 @@ package struct EventEntry: Sendable, Equatable {
   package var dueAt: WallTime?
   /// What else the kind has to say: its own numbers, in an order of its own.
   package var numbers: [Int64]
-  /// In words, why. A store keeps the first ``EventLimits/reasonBytesMax`` bytes.
+  /// In words, why; a store keeps the first ``EventLimits/reasonBytesMax`` bytes.
   package var reason: String?
 
   /// Writes a line; see the properties for what each part means.

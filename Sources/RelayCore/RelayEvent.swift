@@ -84,7 +84,7 @@ package struct EventPage: Sendable {
   package var next: EventPosition
   /// Whether there is more behind it now, be it that none of it passes the filter.
   package var hasMore: Bool
-  /// Whether something behind the place that was asked for is not kept any more. The page is empty
+  /// Whether something behind the place that was asked for is not kept any more; the page is empty
   /// then.
   package var isPastGone: Bool
 

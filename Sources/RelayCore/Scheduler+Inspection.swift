@@ -23,6 +23,11 @@ extension Scheduler {
     package var concurrency: (now: Int, max: Int)
   }
 
+  /// The lane and the upstream of an attempt that is under way; nil if none is.
+  package func flight(of serial: Serial) -> (lane: LaneNumber, upstream: UpstreamNumber)? {
+    inFlight[serial].map { ($0.lane, $0.upstream) }
+  }
+
   /// All configured upstreams.
   package func upstreamViews() -> [UpstreamNumber: UpstreamView] {
     var oldest: [UpstreamNumber: WallTime] = [:]

@@ -110,7 +110,9 @@ struct EventLog {
       if entry.client != nil { fields.insert(.client) }
       if entry.lane != nil { fields.insert(.lane) }
       if entry.upstream != nil { fields.insert(.upstream) }
-      if let standing = entry.standing { fields.insert(standing == .queued ? .isQueued : .standing) }
+      if let standing = entry.standing {
+        fields.insert(standing == .queued ? .isQueued : .standing)
+      }
       if entry.attempt != nil { fields.insert(.attempt) }
       if entry.status != nil { fields.insert(.status) }
       if entry.dueAt != nil { fields.insert(.dueAt) }

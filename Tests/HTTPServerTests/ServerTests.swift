@@ -232,6 +232,25 @@ struct ServerTests {
     await server.stop()
   }
 
+  @Test("a stream that is cut breaks off, also where it waits for a peer that does not read")
+  func cutStream() async throws {
+    let server = try TestServer { _ in
+      HTTPResponse(
+        status: 200,
+        body: .stream { writer in
+          let much = [UInt8](repeating: 0x61, count: 1 << 20)
+          TestLoops.all[0].schedule(afterMs: 20) { writer.cut() }
+          while true { try await writer.write(much) }
+        })
+    }
+    let client = try await server.connect()
+    try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    // Ends only once no connection is left, long before the peer has stalled for too long.
+    let deadline = MonotonicClock.now().adding(milliseconds: 15_000)
+    _ = try await client.read(through: "\r\n\r\n")
+    #expect(await server.server.drain(until: deadline) == 0)
+  }
+
   @Test("a source that gives fewer bytes than it promised cuts the connection")
   func shortSource() async throws {
     let server = try TestServer { _ in

@@ -31,7 +31,9 @@ package struct ListParameters: Sendable {
     var states: Set<EnvelopeState> = []
     var cursor: String?
     for (name, value) in items {
-      guard Self.names.contains(name) else { throw Self.unknown(name) }
+      guard Self.names.contains(name) else {
+        throw .unknownParameter(name, among: Self.names)
+      }
       guard seen.insert(name).inserted || name == "state" else {
         throw .invalidField(name, "\(name) is given twice.", fix: "Give \(name) once.")
       }
@@ -105,11 +107,14 @@ package struct ListParameters: Sendable {
     }
     return cursor.serial
   }
+}
 
-  private static func unknown(_ name: String) -> Problem {
+extension Problem {
+  /// The query has a parameter that is none of `known`.
+  static func unknownParameter(_ name: String, among known: [String]) -> Problem {
     // A name that is longer than any is not given back in full.
     let isLong = name.utf8.count > NameSyntax.bytesMax
     return .unknownField(
-      isLong ? "" : name, name: name, near: isLong ? nil : NearestWord.find(name, in: names))
+      isLong ? "" : name, name: name, near: isLong ? nil : NearestWord.find(name, in: known))
   }
 }

@@ -22,6 +22,8 @@ package struct Configuration: Equatable, Sendable {
   package var limits = LimitsConfiguration()
   /// How long ended envelopes are kept.
   package var retention = RetentionConfiguration()
+  /// What is kept of events, and who may listen to them.
+  package var events = EventsConfiguration()
   /// What is logged, and in which form.
   package var log = LogConfiguration()
   /// How long attempts in flight may go on once the relay was asked to stop, in seconds.

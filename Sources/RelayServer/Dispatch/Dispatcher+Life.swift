@@ -36,6 +36,7 @@ extension Dispatcher {
   /// grace period; what is left then is called off, and stands in its lane as it stood.
   func drain(graceMs: Int64) async {
     waiters.close()
+    listeners.close()
     apply { state, _ in
       state.isStopped = true
       state.scheduler.stop()

@@ -34,6 +34,10 @@ package final class Dispatcher: Sendable {
   let turns = SteeringTurns()
   let targets: Mutex<[UpstreamNumber: UpstreamTarget]> = Mutex([:])
   let deadlines = DeadlineAlarm()
+  /// Those who listen to events.
+  let listeners = EventListeners()
+  /// The latest change of each upstream's reachability that is to be logged.
+  let reachabilityNotes = ReachabilityNotes()
   let waitingCountNow = Atomic(0)
   let lastSnapshot = Mutex<TakenSnapshot?>(nil)
 
@@ -105,6 +109,8 @@ package final class Dispatcher: Sendable {
     var records: [Transition] = []
     var lines: [LineQuestion] = []
     var reachability: [(UpstreamNumber, isReachable: Bool, reason: String?)] = []
+    /// Whose reachability is to be logged.
+    var notes: [UpstreamNumber] = []
     var wakeAt: MonotonicTime?
     var idleWaiters: [CheckedContinuation<Void, Never>] = []
     var forwarder: Forwarder?
@@ -126,6 +132,7 @@ package final class Dispatcher: Sendable {
       case .readLineBackwards(let serial): work.lines.append(.before(serial))
       case .reachabilityChanged(let upstream, let isReachable, let reason):
         work.reachability.append((upstream, isReachable, reason))
+        if noteReachability(of: upstream, isReachable, reason) { work.notes.append(upstream) }
       }
     }
     if let wake = state.scheduler.nextWake, !state.isStopped,
@@ -148,6 +155,7 @@ package final class Dispatcher: Sendable {
     for question in work.lines { readLine(question) }
     if let wakeAt = work.wakeAt { loop.schedule(at: wakeAt) { self.timePassed() } }
     for change in work.reachability { logReachability(change) }
+    for upstream in work.notes { writeNote(of: upstream) }
     for waiter in work.idleWaiters { waiter.resume() }
   }
 

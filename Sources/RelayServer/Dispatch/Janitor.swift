@@ -28,18 +28,20 @@ final class Janitor: Sendable {
   private let store: any EnvelopeStore
   private let dispatcher: Dispatcher
   private let retention: RetentionConfiguration
+  private let eventsKeptSeconds: Int
   private let loop: EventLoop
   private let clock: @Sendable () -> Now
   private let log: Log
   private let state = Mutex(State())
 
   init(
-    dispatcher: Dispatcher, retention: RetentionConfiguration, loop: EventLoop,
-    clock: @escaping @Sendable () -> Now, log: Log
+    dispatcher: Dispatcher, retention: RetentionConfiguration, eventsKeptSeconds: Int,
+    loop: EventLoop, clock: @escaping @Sendable () -> Now, log: Log
   ) {
     store = dispatcher.store
     self.dispatcher = dispatcher
     self.retention = retention
+    self.eventsKeptSeconds = eventsKeptSeconds
     self.loop = loop
     self.clock = clock
     self.log = log
@@ -135,6 +137,7 @@ final class Janitor: Sendable {
       guard let self else { return }
       Task(executorPreference: loop) {
         await self.deleteEnded()
+        await self.forgetEvents()
         self.scheduleRetention(afterMs: Self.retentionPeriodMs)
       }
     }
@@ -162,6 +165,23 @@ final class Janitor: Sendable {
     }
     if deletedCount > 0 {
       log.debug("ended envelopes were deleted", ("count", .integer(Int64(deletedCount))))
+    }
+  }
+
+  /// Forgets events that have been kept long enough.
+  private func forgetEvents() async {
+    let cutoff = clock().wall.adding(milliseconds: -Int64(eventsKeptSeconds) * 1000)
+    do throws(StoreError) {
+      while !isStopped {
+        let isDone = try await store.forgetEvents(
+          before: cutoff, countMax: Self.retentionStepCountMax)
+        if isDone { return }
+        await pause(Self.retentionStepPauseMs)
+      }
+    } catch  where error.kind == .closed {
+      return
+    } catch {
+      log.error("events could not be forgotten", ("error", .text(error.description)))
     }
   }
 }

@@ -50,7 +50,8 @@ package final class Relay: Sendable {
     memory = MemoryBudget(bytesMax: configuration.limits.memoryInFlightBytesMax)
     startedAt = WallClock.now()
     janitor = Janitor(
-      dispatcher: dispatcher, retention: configuration.retention, loop: loop,
+      dispatcher: dispatcher, retention: configuration.retention,
+      eventsKeptSeconds: configuration.events.keptSeconds, loop: loop,
       clock: Self.readClocks, log: log)
   }
 
@@ -125,7 +126,8 @@ package final class Relay: Sendable {
       return try SQLiteStore.open(
         folder: configuration.data,
         options: SQLiteStore.Options(
-          storeBytesMax: bytesMax, startPauses: configuration.startPauses))
+          storeBytesMax: bytesMax, eventLogBytesMax: Int64(configuration.events.keptBytesMax),
+          startPauses: configuration.startPauses))
     } catch {
       throw RelayStartError(description: error.description)
     }
@@ -136,6 +138,7 @@ package final class Relay: Sendable {
     let waiting = try await dispatcher.takeUpLine(
       policies: parts.policies, targets: parts.targets, forwarder: forwarder,
       seed: UInt64.random(in: .min ... .max))
+    await dispatcher.noteStart()
     log.info(
       "line taken up", ("waiting", .integer(Int64(waiting))),
       ("durationMs", .integer(MonotonicClock.now().milliseconds(since: begin))))

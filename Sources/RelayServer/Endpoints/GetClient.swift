@@ -28,7 +28,8 @@ struct GetClient {
     return view
   }
 
-  private func knownView(of name: String) async throws(StoreError) -> ClientView? {
+  /// How a client stands; nil if nothing of its was ever accepted.
+  func knownView(of name: String) async throws(StoreError) -> ClientView? {
     guard let record = try await context.store.client(name) else { return nil }
     let views = record.lanes.map { ($0, context.relay.dispatcher.laneView($0.number)) }
     let ids = try await context.store.ids(of: views.compactMap { $0.1?.head?.serial })

@@ -15,7 +15,8 @@ struct GetStatus {
     }
   }
 
-  private func view() async throws(StoreError) -> StatusView {
+  /// How the relay stands.
+  func view() async throws(StoreError) -> StatusView {
     let relay = context.relay
     let now = relay.now()
     let snapshot = relay.dispatcher.snapshot()

@@ -7,7 +7,7 @@ package struct RelayHandler: RequestHandler {
       getClient
     case getByKey, run, resolve, requeue, patch, cancel, cancelClient
     case pauseUpstream(Bool), pauseClient(Bool), pauseLane(Bool), probe
-    case getStatus, getHealth, getReadiness
+    case getEvents, getStatus, getHealth, getReadiness
   }
 
   private let router: Router<Route>
@@ -44,6 +44,7 @@ package struct RelayHandler: RequestHandler {
       router.add(.post, "/v1/clients/{client}/lanes/{lane}/\(word)", .pauseLane(isPaused))
     }
     router.add(.post, "/v1/upstreams/{upstream}/probe", .probe)
+    router.add(.get, "/v1/events", .getEvents)
     router.add(.get, "/status", .getStatus)
     router.add(.get, "/healthz", .getHealth)
     router.add(.get, "/readyz", .getReadiness)
@@ -86,6 +87,7 @@ package struct RelayHandler: RequestHandler {
     case .pauseClient(let isPaused): await Pausing(context).client(isPaused: isPaused, captures)
     case .pauseLane(let isPaused): await Pausing(context).lane(isPaused: isPaused, captures)
     case .probe: await Pausing(context).probe(captures)
+    case .getEvents: await GetEvents(context).respond(to: request)
     case .getStatus: await GetStatus(context).respond()
     case .getHealth: HealthChecks(context).health()
     case .getReadiness: HealthChecks(context).readiness()

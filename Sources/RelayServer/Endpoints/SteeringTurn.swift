@@ -99,18 +99,27 @@ extension EndpointContext {
 
   /// An envelope as it stands.
   func view(of record: EnvelopeRecord, progress: AttemptProgress? = nil) -> HTTPResponse {
+    .json(shown(record, progress).json())
+  }
+
+  private func shown(_ record: EnvelopeRecord, _ progress: AttemptProgress?) -> EnvelopeView {
     let placement = relay.dispatcher.placement(of: record.id.serial, in: record.lane)
     var view = EnvelopeView(
       record, isInFlight: placement.isInFlight, position: placement.position,
       now: relay.now().wall)
     view.progress = progress
-    return .json(view.json())
+    return view
   }
 
   /// An envelope as it stands, with how far its attempt has come.
   func viewWithProgress(of record: EnvelopeRecord) async -> HTTPResponse {
+    .json(await jsonWithProgress(of: record))
+  }
+
+  /// The same, as JSON.
+  func jsonWithProgress(of record: EnvelopeRecord) async -> [UInt8] {
     let progress =
       record.state == .queued ? await relay.dispatcher.progress(of: record.id.serial) : nil
-    return view(of: record, progress: progress)
+    return shown(record, progress).json()
   }
 }

@@ -76,6 +76,19 @@ package struct StatusView: Sendable {
     return json.finish()
   }
 
+  /// One upstream as ``json()`` has it; nil if there is none of this name.
+  func json(upstream name: String) -> [UInt8]? {
+    var json = JSONWriter()
+    if let upstream = upstreams.first(where: { $0.name == name }) {
+      upstream.write(to: &json)
+    } else if let upstream = unconfiguredUpstreams.first(where: { $0.name == name }) {
+      upstream.write(to: &json)
+    } else {
+      return nil
+    }
+    return json.finish()
+  }
+
   private func writeStore(to json: inout JSONWriter) {
     // The store counts an envelope that is being attempted as queued.
     let queued = statistics.envelopes[.queued] ?? 0

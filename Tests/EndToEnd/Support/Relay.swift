@@ -125,6 +125,9 @@ final class Relay: Sendable {
     }
   }
 
+  /// The running process's number; 0 before the first start.
+  var processNumber: pid_t { process?.number ?? 0 }
+
   /// What it has written to its log.
   var log: String { (process?.errors ?? "") + (process?.output ?? "") }
 

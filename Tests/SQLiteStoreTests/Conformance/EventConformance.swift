@@ -14,7 +14,8 @@ struct EventConformance {
       let id = try await bench.accept(bench.draft(client: "truck-7", lane: "photos"))
       let dueAt = bench.clock.now.adding(milliseconds: 500)
       try await bench.record(id, .retry(at: dueAt), attempt: bench.attempt(1, .unreachable))
-      try await bench.record(id, .block(reason: "no"), attempt: bench.attempt(2, .refused, status: 422))
+      try await bench.record(
+        id, .block(reason: "no"), attempt: bench.attempt(2, .refused, status: 422))
       try await bench.record(id, .release)
       try await bench.record(
         id, .end(.delivered, reason: ""), attempt: bench.attempt(3, .delivered, status: 200))

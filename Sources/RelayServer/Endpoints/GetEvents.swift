@@ -1,0 +1,62 @@
+import HTTPServer
+import RelayCore
+
+/// `GET /v1/events`: what happens, as server-sent events.
+struct GetEvents {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  func respond(to request: HTTPRequest) async -> HTTPResponse {
+    do throws(Problem) {
+      let parameters = try EventParameters(request.head)
+      try await check(parameters.filter)
+      return response(parameters, try admit())
+    } catch {
+      return error.response
+    }
+  }
+
+  private func response(
+    _ parameters: EventParameters, _ listener: EventListener
+  ) -> HTTPResponse {
+    var response = HTTPResponse(
+      status: 200,
+      body: .stream { [context] writer in
+        var stream = EventStream(context, parameters, listener, writer)
+        try await stream.run()
+      })
+    response.headers.add("Content-Type", "text/event-stream")
+    response.headers.add("Cache-Control", "no-store")
+    // Proxies that gather an answer before they pass it on would hold events back.
+    response.headers.add("X-Accel-Buffering", "no")
+    return response
+  }
+
+  /// Whether there is what the filter names; a client may come to be known later.
+  private func check(_ filter: EventFilter) async throws(Problem) {
+    var isUpstreamKnown = true
+    var isEnvelopeKnown = true
+    do throws(StoreError) {
+      if let name = filter.upstream, context.relay.upstreamNumber(name) == nil {
+        isUpstreamKnown = try await context.store.upstreamNames().values.contains(name)
+      }
+      if let id = filter.envelope {
+        isEnvelopeKnown = try await context.store.ids(of: [id.serial])[id.serial] == id
+      }
+    } catch {
+      throw context.problem(error)
+    }
+    if !isUpstreamKnown { throw .unknownUpstream(filter.upstream ?? "", field: "upstream") }
+    if !isEnvelopeKnown { throw .unknownEnvelope(filter.envelope?.description ?? "") }
+  }
+
+  private func admit() throws(Problem) -> EventListener {
+    let countMax = context.relay.configuration.events.listenersMax
+    switch context.relay.dispatcher.listeners.admit(countMax: countMax) {
+    case .admitted(let listener): return listener
+    case .full: throw .tooManyListeners(countMax: countMax)
+    case .closed: throw .draining()
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import JSON
+import RelayCore
+
+/// What a listener is told first: how things stand, as far as its filter goes.
+struct EventSnapshot {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  /// The data of the event (`EventSnapshot` in `openapi.yaml`): the envelope, the client, the
+  /// upstream, or all that `/status` shows; by the narrowest thing that the filter names.
+  func json(_ filter: EventFilter) async throws(StoreError) -> [UInt8] {
+    let (name, value) = try await part(filter)
+    var json = JSONWriter()
+    json.object { json in
+      json.member("at", context.relay.now().wall)
+      if let value { json.member(name, raw: value) }
+    }
+    return json.finish()
+  }
+
+  /// Nothing stands for an envelope that is not kept any more.
+  private func part(_ filter: EventFilter) async throws(StoreError) -> (String, [UInt8]?) {
+    if let id = filter.envelope {
+      guard let record = try await context.store.envelope(id) else { return ("envelope", nil) }
+      return ("envelope", await context.jsonWithProgress(of: record))
+    }
+    if let name = filter.client {
+      let view = try await GetClient(context).knownView(of: name)
+      return ("client", (view ?? ClientView(client: name, lanes: [])).json())
+    }
+    let status = try await GetStatus(context).view()
+    if let upstream = filter.upstream { return ("upstream", status.json(upstream: upstream)) }
+    return ("status", status.json())
+  }
+}

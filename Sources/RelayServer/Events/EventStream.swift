@@ -1,0 +1,171 @@
+import EventLoop
+import HTTPServer
+import RelayCore
+
+/// One listener's events, from the first to the last: a place in the log that moves on.
+///
+/// Holds one page at a time, however slow the peer is and however much happens meanwhile.
+struct EventStream {
+  /// How many events are read and sent at a time: some 50 KB.
+  static let pageCountMax = 200
+  /// How many logged events are looked at for a page.
+  static let pageLooksMax = 20_000
+  /// The least time between two looks at the log, in milliseconds: where much happens, its commits
+  /// are read many at a time.
+  static let readPauseMs: Int64 = 20
+  /// How long a peer whose connection broke is to wait before it comes back, in milliseconds.
+  static let retryMs: Int64 = 2000
+  /// How long a listener that is sent away may take to read what it is being sent, in milliseconds.
+  static let partingMs: Int64 = 1000
+
+  private let context: EndpointContext
+  private let parameters: EventParameters
+  private let listener: EventListener
+  private let writer: ResponseWriter
+  private var origin: UInt32 = 0
+  private var place = EventPosition(row: 1, index: 0)
+  private var lastSign: MonotonicTime
+  private var progress: ProgressWatch
+
+  init(
+    _ context: EndpointContext, _ parameters: EventParameters, _ listener: EventListener,
+    _ writer: ResponseWriter
+  ) {
+    self.context = context
+    self.parameters = parameters
+    self.listener = listener
+    self.writer = writer
+    lastSign = context.relay.now().monotonic
+    progress = ProgressWatch(context, parameters.filter, now: lastSign)
+  }
+
+  private var loop: EventLoop { context.relay.dispatcher.loop }
+  private var now: MonotonicTime { context.relay.now().monotonic }
+  private var settings: EventsConfiguration { context.relay.configuration.events }
+  private var isWanted: Bool { !listener.isOver && !Task.isCancelled }
+
+  /// Goes on until the peer has gone, is cut off, or is sent away.
+  ///
+  /// - Throws: What the connection or the store said; the peer then comes back by itself, and goes
+  ///   on where it was.
+  mutating func run() async throws {
+    listener.onEnd { [loop, writer] in
+      loop.schedule(afterMs: Self.partingMs) { writer.cut() }
+    }
+    var text = EventText()
+    text.retry(afterMs: Self.retryMs)
+    try await begin(&text)
+    while isWanted {
+      listener.rearm()
+      let begin = now
+      let page = try await read()
+      try await tell(page)
+      try await tellProgress()
+      if page.hasMore || page.isPastGone { continue }
+      try await waitForMore(since: begin)
+    }
+  }
+
+  // MARK: - From the log
+
+  /// Finds the place to go on from: that which the listener has come to, or, where what follows it
+  /// is not kept any more, the end, with a snapshot.
+  private mutating func begin(_ text: inout EventText) async throws {
+    let span = try await context.store.eventLogSpan()
+    origin = span.origin
+    if let lastSeen = parameters.lastSeen {
+      if span.reaches(lastSeen) {
+        place = lastSeen.position
+        return try await send(text)
+      }
+      text.event("forgotten", data: forgotten(lastSeen, span))
+    }
+    try await sendSnapshot(at: span.end, text)
+  }
+
+  /// The snapshot is taken after the place: what happens in between is in both.
+  private mutating func sendSnapshot(at end: EventPosition, _ text: EventText) async throws {
+    var text = text
+    place = end
+    let data = try await EventSnapshot(context).json(parameters.filter)
+    text.event("snapshot", id: id(place), data: data)
+    try await send(text)
+  }
+
+  private func read() async throws -> EventPage {
+    do throws(StoreError) {
+      return try await context.store.events(
+        behind: place, parameters.filter, countMax: Self.pageCountMax, looksMax: Self.pageLooksMax)
+    } catch {
+      throw context.problem(error)
+    }
+  }
+
+  private mutating func tell(_ page: EventPage) async throws {
+    if page.isPastGone {
+      // So slow that the log has been cut off behind it.
+      let span = try await context.store.eventLogSpan()
+      var text = EventText()
+      text.event(
+        "forgotten", data: forgotten(EventID(origin: origin, position: place), span))
+      return try await sendSnapshot(at: span.end, text)
+    }
+    place = page.next
+    guard !page.events.isEmpty else { return }
+    var text = EventText()
+    for event in page.events {
+      text.event(event.kind.rawValue, id: id(event.position), data: event.json())
+    }
+    try await send(text)
+  }
+
+  private func forgotten(_ lastSeen: EventID, _ span: EventLogSpan) -> [UInt8] {
+    let first = EventID(origin: span.origin, position: span.first)
+    return ForgottenView(at: context.relay.now().wall, lastSeen: lastSeen, first: first).json()
+  }
+
+  private func id(_ position: EventPosition) -> String {
+    EventID(origin: origin, position: position).description
+  }
+
+  // MARK: - Beside the log
+
+  private mutating func tellProgress() async throws {
+    let events = try await progress.look(at: context.relay.now())
+    guard !events.isEmpty else { return }
+    var text = EventText()
+    for data in events { text.event("progress", data: data) }
+    try await send(text)
+  }
+
+  /// Waits until there is something to read, or to tell; shows the peer now and then that the
+  /// connection is alive.
+  private mutating func waitForMore(since begin: MonotonicTime) async throws {
+    let heartbeatMs = Int64(settings.heartbeatSeconds) * 1000
+    let leftMs = max(0, heartbeatMs - now.milliseconds(since: lastSign))
+    let waitMs = context.relay.dispatcher.waitingCount > 0 ? min(leftMs, progress.periodMs) : leftMs
+    switch await listener.wait(on: loop, forMs: waitMs) {
+    case .over: return
+    case .rung:
+      let pauseMs = Self.readPauseMs - now.milliseconds(since: begin)
+      if pauseMs > 0 { await loop.sleep(until: now.adding(milliseconds: pauseMs)) }
+    case .silence: break
+    }
+    guard now.milliseconds(since: lastSign) >= heartbeatMs else { return }
+    var text = EventText()
+    text.sign(id: id(place))
+    try await send(text)
+  }
+
+  /// Sends some text on; a peer that does not read it in time is cut off.
+  private mutating func send(_ text: EventText) async throws {
+    let limitMs = Int64(settings.readTimeoutSeconds) * 1000
+    let timer = loop.schedule(afterMs: limitMs) { [writer, log = context.relay.log] in
+      log.info("a listener that does not read is cut off")
+      writer.cut()
+    }
+    defer { timer.cancel() }
+    try await writer.write(text.bytes)
+    lastSign = now
+  }
+}
