@@ -31,8 +31,8 @@ struct StarvingLanes: Sendable {
 
 // One walk serves all lanes of an order: the line is in order of acceptance, with no index by lane,
 // which is what makes accepting cheap. A walk begins at the first place that a starved lane has not
-// seen, and goes forwards for strict lanes, backwards for those that want the newest first. There is
-// one at a time; where both are wanted, they take turns.
+// seen, and goes forwards for strict lanes, backwards for those that want the newest first. There
+// is one at a time; where both are wanted, they take turns.
 extension Scheduler {
   mutating func beginSweepIfNeeded() {
     guard sweep == nil, !isStopped else { return }

@@ -1,7 +1,8 @@
 /// Who stands still from the moment when it is first known, until somebody resumes it.
 ///
 /// A store applies this once for each name, in the transaction in which the name becomes known, and
-/// tells its observer before anything of that name can be attempted. What somebody resumes stays so.
+/// tells its observer before anything of that name can be attempted. What somebody resumes stays
+/// so.
 package struct StartPauses: Hashable, Sendable {
   /// Upstreams, by name. Their names are configured, so one counts from when it is first here.
   package var upstreams: Set<String>

@@ -134,14 +134,15 @@ extension EndToEnd {
       let upstream = try TestUpstream {
         $0.target.hasPrefix("/visits") ? .answer(422) : .answer(200)
       }
-      let relay = try await Relay.started(upstream)
+      let live: [String: any Sendable] = ["order": "latest", "ttlSeconds": 60]
+      let relay = try await Relay.started(upstream, more: ["lanes": ["live": live]])
       let device = relay.device("truck-7")
       let blocks = try shellBlocks(of: "docs/protocol.md")
       let statuses = [
         "202", "202", "202", "200", "202", "200", "200", "200", nil, "200", "200", "200", "200",
         "200",
         "200",
-        "200", "200", "200",
+        "200", "200", "200", "202",
       ]
       try #require(blocks.count == statuses.count)
       var id = ""

@@ -139,7 +139,8 @@ struct ConfigurationRefusalTests {
     (
       file(#""collections": {"": ["a"], "b": [], "c": ["a", 1], "d": ["a", "a"]}"#),
       [
-        "collections.\"\": a collection's name has 1 to 128 visible ASCII characters, without blanks",
+        "collections.\"\": a collection's name has 1 to 128 visible ASCII characters, without"
+          + " blanks",
         "collections.b: expected an array of 1 to 1000 tags (each 1 to 128 visible ASCII"
           + " characters, without blanks) but found []",
         "collections.c: expected an array of 1 to 1000 tags (each 1 to 128 visible ASCII"
