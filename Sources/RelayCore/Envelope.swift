@@ -95,9 +95,10 @@ package struct EnvelopeDraft: Sendable {
   package var content: EnvelopeContent
   /// The sender's own key, by which a repeated post is known; nil if it sent none.
   package var key: String?
-  /// A digest of all that the sender said, by which a repeated key with other content is known.
+  /// A digest of all that the sender said, by which a repeated key or number with other content is
+  /// known.
   ///
-  /// 32 bytes; empty where there is no key.
+  /// 32 bytes; empty where there is neither a key nor a sequence number.
   package var fingerprint: [UInt8]
   /// The sender's own number within the lane, from 1; nil if it sends none.
   package var sequence: Int64?
@@ -202,17 +203,22 @@ package struct EnvelopeEdit: Sendable, Equatable {
   package var notBefore: WallTime?
   /// Whether the content holds references to earlier envelopes' answers.
   package var references: Bool
+  /// Whether it waits, or will wait once it is in line, until someone runs it.
+  package var hold: Bool
 
   /// Puts an edit together; see the properties for what each part means.
+  ///
+  /// - Parameter hold: nil for what ``LineEntry/standing`` says.
   package init(
     content: EnvelopeContent, tag: String?, entry: LineEntry, notBefore: WallTime?,
-    references: Bool = false
+    references: Bool = false, hold: Bool? = nil
   ) {
     self.references = references
     self.content = content
     self.tag = tag
     self.entry = entry
     self.notBefore = notBefore
+    self.hold = hold ?? (entry.standing == .held)
   }
 }
 

@@ -147,8 +147,9 @@ package struct EnvelopeSummary: Sendable {
     lane = record.lane
     bodyBytes = draft.content.body.byteCount
     fate = EnvelopeFate(
-      id: record.id, state: record.state, reason: record.reason, endedAt: record.endedAt,
-      attemptCount: record.attemptCount, responseStatus: record.responseStatus)
+      id: record.id, serial: record.entry.serial, state: record.state, reason: record.reason,
+      endedAt: record.endedAt, attemptCount: record.attemptCount,
+      responseStatus: record.responseStatus)
     dueAt = record.dueAt
     lastError = record.attempts.last?.error
   }
@@ -166,6 +167,8 @@ package enum EnvelopeReference: Hashable, Sendable {
 package struct EnvelopeFate: Sendable, Equatable {
   /// The relay's name for it.
   package var id: EnvelopeID
+  /// Its number in the line; the one in its id, unless it was parked.
+  package var serial: Serial
   /// Where it is; never ``EnvelopeState/delivering``, which only the dispatcher knows.
   package var state: EnvelopeState
   /// In words, why it ended or stands; nil if there is nothing to say.
@@ -179,10 +182,11 @@ package struct EnvelopeFate: Sendable, Equatable {
 
   /// Puts the parts together; see the properties for what each part means.
   package init(
-    id: EnvelopeID, state: EnvelopeState, reason: String?, endedAt: WallTime?,
-    attemptCount: Int32, responseStatus: Int?
+    id: EnvelopeID, serial: Serial? = nil, state: EnvelopeState, reason: String?,
+    endedAt: WallTime?, attemptCount: Int32, responseStatus: Int?
   ) {
     self.id = id
+    self.serial = serial ?? id.serial
     self.state = state
     self.reason = reason
     self.endedAt = endedAt

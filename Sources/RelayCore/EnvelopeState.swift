@@ -4,6 +4,8 @@ package enum EnvelopeState: String, Sendable, CaseIterable {
   case held
   /// Stands in its lane, or waits there for its next attempt.
   case queued
+  /// Waits for sequence numbers before its own that have not come.
+  case parked
   /// An attempt is under way. Never stored: a relay that starts finds such an envelope queued.
   case delivering
   /// Heads a lane that stands still, since the upstream refused it under the policy `block`.
@@ -21,7 +23,7 @@ package enum EnvelopeState: String, Sendable, CaseIterable {
   package var isEnd: Bool {
     switch self {
     case .delivered, .failed, .expired, .cancelled: true
-    case .held, .queued, .delivering, .blocked: false
+    case .held, .queued, .parked, .delivering, .blocked: false
     }
   }
 }
@@ -34,6 +36,8 @@ package enum Standing: UInt8, Sendable, CaseIterable {
   case held = 1
   /// Refused under the policy `block`: its lane stands until someone resolves it.
   case blocked = 2
+  /// To be put in line once the sequence numbers before its own have come.
+  case parked = 3
 
   /// The state that this standing is shown as while no attempt is under way.
   package var state: EnvelopeState {
@@ -41,6 +45,7 @@ package enum Standing: UInt8, Sendable, CaseIterable {
     case .queued: .queued
     case .held: .held
     case .blocked: .blocked
+    case .parked: .parked
     }
   }
 }

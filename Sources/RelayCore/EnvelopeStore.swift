@@ -116,6 +116,20 @@ package protocol EnvelopeStore: Sendable {
     at now: WallTime, countMax: Int
   ) async throws(StoreError) -> ExpiryPage
 
+  /// Gives up the sequence numbers that a lane waits for, as far as an envelope has been parked for
+  /// them since this time or longer, durably.
+  ///
+  /// What is parked behind them moves to the end of the line, in the order of the numbers.
+  func skipGaps(
+    of lane: LaneNumber, parkedBy time: WallTime
+  ) async throws(StoreError) -> GapSkip
+
+  /// Goes on with putting in line what was parked and waits for nothing any more, where an earlier
+  /// process was cut off.
+  ///
+  /// Called once, when the line has been read from its beginning.
+  func placeParked() async throws(StoreError)
+
   /// Deletes envelopes that ended longer ago than they are kept, by going on with a walk along
   /// them.
   ///
@@ -179,9 +193,11 @@ package protocol StoreObserver: Sendable {
   /// Something became known that starts paused; told before anything of it is.
   func startedPaused(_ targets: [PauseTarget])
 
-  /// Envelopes were accepted, in this order.
+  /// Envelopes were accepted, or moved to the end of the line since nothing is missing before them
+  /// any more, in this order.
   ///
-  /// - Returns: For each, how many stand in its lane now, itself included: its position.
+  /// - Returns: For each, how many stand in its lane now, itself included: its position. What is
+  ///   given back for one that is parked is not looked at.
   func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int]
 
   /// Changes were made durable.
@@ -196,20 +212,29 @@ extension StoreObserver {
   package func logged(through end: EventPosition) {}
 }
 
-/// An envelope that has just been committed.
+/// An envelope that has just been committed, or that has just moved to its place in the line.
 package struct AcceptedEnvelope: Sendable {
   /// Its place in the line.
   package var entry: LineEntry
   /// The relay's name for it.
   package var id: EnvelopeID
-  /// What the sender handed over.
-  package var draft: EnvelopeDraft
+  /// What the sender handed over; nil for one that was accepted before and only moved.
+  package var draft: EnvelopeDraft?
+  /// Of one that was parked, and has moved to the end of the line: the number that it had.
+  package var movedFrom: Serial?
 
-  /// Puts the parts together.
+  /// Describes an envelope that is new.
   package init(entry: LineEntry, id: EnvelopeID, draft: EnvelopeDraft) {
     self.entry = entry
     self.id = id
     self.draft = draft
+  }
+
+  /// Describes one that was parked, and has a place in line now.
+  package init(entry: LineEntry, id: EnvelopeID, movedFrom serial: Serial) {
+    self.entry = entry
+    self.id = id
+    movedFrom = serial
   }
 }
 
@@ -217,12 +242,20 @@ package struct AcceptedEnvelope: Sendable {
 package enum AppendResult: Sendable, Equatable {
   /// Stored. `position` is its place in its lane, from 1.
   case accepted(id: EnvelopeID, state: EnvelopeState, position: Int)
-  /// The same key with the same content was stored before, and is this one.
+  /// The same key, or sequence number, with the same content was stored before, and is this one.
   case duplicate(id: EnvelopeID, state: EnvelopeState)
   /// The same key was stored before with other content: in the envelope of this id, or, if that is
   /// nil, earlier in the same atomic batch, of which nothing was stored.
   case keyConflict(id: EnvelopeID?)
-  /// The lane has taken this sequence number, or a later one, before.
+  /// Stored, and put in line once the sequence numbers before its own have come.
+  case parked(id: EnvelopeID, missing: MissingNumbers)
+  /// The lane has taken this sequence number before, in an envelope that is not kept any more.
+  case forgotten
+  /// The lane took this sequence number before with other content: in the envelope of this id, or,
+  /// if that is nil, earlier in the same atomic batch, of which nothing was stored.
+  case sequenceConflict(id: EnvelopeID?)
+  /// The lane has gone on without this sequence number, since others had waited for it long enough.
+  /// `last` is the number up to which nothing is waited for.
   case sequencePassed(last: Int64)
   /// Not stored, since another one of an atomic batch could not be taken.
   case leftOut

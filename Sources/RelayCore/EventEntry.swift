@@ -75,8 +75,9 @@ package struct EventEntry: Sendable, Equatable {
       upstream = edit.entry.upstream
       standing = edit.entry.standing
       dueAt = edit.entry.dueAt
-    case .requeue:
+    case .requeue(let entry):
       kind = .requeued
+      standing = entry.standing
     }
   }
 
@@ -99,7 +100,7 @@ extension EventKind {
     case .failed: self = .failed
     case .expired: self = .expired
     case .cancelled: self = .cancelled
-    case .held, .queued, .delivering, .blocked: preconditionFailure("\(end) is no end")
+    case .held, .queued, .parked, .delivering, .blocked: preconditionFailure("\(end) is no end")
     }
   }
 }

@@ -32,6 +32,12 @@ package enum EventKind: String, Sendable, CaseIterable {
   case edited
   /// It had ended, and waits again.
   case requeued
+  /// The sequence numbers before its own have come, or are waited for no longer: what was parked
+  /// stands in line now.
+  case placed
+  /// A lane waits no longer for some sequence numbers: ``EventEntry/numbers`` are the first and the
+  /// last of them.
+  case gapSkipped
   /// Somebody paused an upstream, a client or a lane.
   case paused
   /// Somebody ended such a pause.
@@ -46,13 +52,15 @@ package enum EventKind: String, Sendable, CaseIterable {
   /// Where the envelope is after it; nil where the entry says that, or no envelope is meant.
   package var state: EnvelopeState? {
     switch self {
-    case .attempted, .released, .requeued: .queued
+    case .attempted, .released: .queued
     case .blocked: .blocked
     case .delivered: .delivered
     case .failed: .failed
     case .expired: .expired
     case .cancelled: .cancelled
-    case .accepted, .edited, .paused, .resumed, .unreachable, .reachable, .started: nil
+    case .accepted, .edited, .requeued, .placed, .gapSkipped, .paused, .resumed, .unreachable,
+      .reachable, .started:
+      nil
     }
   }
 }

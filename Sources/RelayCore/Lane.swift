@@ -11,6 +11,8 @@ package struct Lane: Sendable {
     case ready
     /// The head waits until a time.
     case waiting(until: MonotonicTime)
+    /// Nothing stands in the lane: what waits does so for sequence numbers that are missing.
+    case parked
     /// The head is held until someone runs it.
     case held
     /// The head was refused, and stands until someone resolves it.
@@ -29,10 +31,12 @@ package struct Lane: Sendable {
   package let client: ClientNumber
   /// In which order its envelopes take their turns.
   package let order: LaneOrder
-  /// The first envelopes, in order; empty only while ``Phase/starved``.
+  /// The first envelopes, in order; empty only while ``Phase/starved`` or ``Phase/parked``.
   package internal(set) var window = Deque<LineEntry>()
-  /// How many envelopes wait in all, those behind the window included.
+  /// How many envelopes wait in all, those behind the window and those that are parked included.
   package internal(set) var waiting = 0
+  /// How many of them are parked: they wait for sequence numbers before their own.
+  package internal(set) var parked = 0
   /// What it is doing.
   package internal(set) var phase: Phase = .starved
   /// Failures of the present head in a row, for its backoff; those met while the upstream was
@@ -63,7 +67,10 @@ package struct Lane: Sendable {
   /// Whether the head is being attempted, or a change of it is on its way to the disk.
   var isUnderWay: Bool { phase == .inFlight || phase == .recording }
 
-  /// Whether every waiting envelope is in the window.
+  /// Whether it waits for anything that may be attempted.
+  var isEmptyHanded: Bool { phase == .starved || phase == .parked }
+
+  /// Whether every waiting envelope that is not parked is in the window.
   var isWhole: Bool { seenThrough == lastRank }
 
   /// Takes in an envelope that was accepted after all others.
@@ -117,6 +124,12 @@ package struct Lane: Sendable {
     window.append(entry)
     seenThrough = rank
     return true
+  }
+
+  /// Something was put back into a lane in which nothing stood.
+  mutating func noteOnlyOne(_ serial: Serial) {
+    seenThrough = max(seenThrough, order.rank(of: serial))
+    lastRank = max(lastRank, order.rank(of: serial))
   }
 
   /// The envelope whose turn it is.

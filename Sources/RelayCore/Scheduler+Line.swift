@@ -4,13 +4,18 @@ extension Scheduler {
   /// An envelope was accepted and is durable.
   ///
   /// - Parameter order: That of its lane.
-  /// - Returns: Its position: how many stand in its lane up to it, itself included.
+  /// - Returns: Its position: how many stand in its lane up to it, itself included. One that is
+  ///   parked has none: 0.
   package mutating func accepted(
     _ entry: LineEntry, order: LaneOrder = .strict, now: Now
   ) -> Int {
+    guard entry.standing != .parked else {
+      admitParked(entry, order: order)
+      return 0
+    }
     guard order == .strict else { return acceptedNewest(entry, now: now) }
     let position = admit(entry, order: order)
-    if lanes[entry.lane]?.phase == .starved, lanes[entry.lane]?.head != nil {
+    if lanes[entry.lane]?.isEmptyHanded == true, lanes[entry.lane]?.head != nil {
       settleHead(of: entry.lane, now: now, isNews: true)
     }
     return position
@@ -21,7 +26,10 @@ extension Scheduler {
   /// - Parameter latest: Those of the lanes on this page whose order is ``LaneOrder/latest``.
   package mutating func restore(_ page: LinePage, latest: Set<LaneNumber> = []) {
     for entry in page.entries {
-      if latest.contains(entry.lane) {
+      let isLatest = latest.contains(entry.lane)
+      if entry.standing == .parked {
+        admitParked(entry, order: isLatest ? .latest : .strict)
+      } else if isLatest {
         restoreNewest(entry)
       } else {
         _ = admit(entry, order: .strict)
@@ -36,7 +44,7 @@ extension Scheduler {
   package mutating func restored(now: Now) {
     boundRestoredBackoffs(now: now)
     let heads = lanes.compactMap { lane in
-      lane.value.phase == .starved ? lane.value.head.map { (lane.key, $0.serial) } : nil
+      lane.value.isEmptyHanded ? lane.value.head.map { (lane.key, $0.serial) } : nil
     }
     for (number, _) in heads.sorted(by: { $0.1 < $1.1 }) { settleHead(of: number, now: now) }
   }
@@ -52,7 +60,7 @@ extension Scheduler {
     clientsWaiting[entry.client, default: 0] += 1
     upstreams[entry.upstream]?.waiting += 1
     waitingTotal += 1
-    return lanes[entry.lane]?.waiting ?? 0
+    return lanes[entry.lane].map { $0.waiting - $0.parked } ?? 0
   }
 
   var hasRoom: Bool { windowEntries < limits.windowEntriesMax }
@@ -73,6 +81,7 @@ extension Scheduler {
       return
     }
     switch head.standing {
+    case .parked: preconditionFailure("a parked envelope stands in no window")
     case .held: lanes[number]?.phase = .held
     case .blocked:
       lanes[number]?.phase = .blocked
@@ -137,11 +146,7 @@ extension Scheduler {
   /// A lane whose window is empty is filled again, or forgotten if nothing waits behind it.
   private mutating func starve(_ number: LaneNumber) {
     guard let isWhole = lanes[number]?.isWhole, let order = lanes[number]?.order else { return }
-    guard !isWhole else {
-      lanes[number] = nil
-      starving[order].remove(number)
-      return
-    }
+    guard !isWhole else { return restEmpty(number) }
     lanes[number]?.phase = .starved
     starving[order].insert(number)
     beginSweepIfNeeded()

@@ -21,6 +21,7 @@ extension Scheduler {
       if !transition.isMoot { requeued(entry, order: isLatest ? .latest : .strict, now: now) }
       return
     }
+    if changingParked.remove(transition.serial) != nil { return recordedParked(transition) }
     guard let head = lanes[transition.lane]?.head, head.serial == transition.serial else {
       if wasBehind { recordedBehindHead(transition) }
       return
@@ -105,7 +106,7 @@ extension Scheduler {
     if let sweep { lanes[lane]?.fullInSweep = sweep.number }
   }
 
-  private mutating func recount(from old: UpstreamNumber, to new: UpstreamNumber) {
+  mutating func recount(from old: UpstreamNumber, to new: UpstreamNumber) {
     upstreams[old]?.waiting -= 1
     upstreams[new]?.waiting += 1
   }
@@ -115,6 +116,7 @@ extension Scheduler {
   /// One that is being attempted, or whose outcome is on its way to the disk, is left alone, as is
   /// one that has left its lane since the line was read.
   package mutating func expire(_ entry: LineEntry, now: Now) {
+    guard entry.standing != .parked else { return expireParked(entry, now: now) }
     guard let head = lanes[entry.lane]?.head, entry.expiresAt <= now.wall,
       inFlight[entry.serial] == nil
     else { return }

@@ -4,10 +4,12 @@ extension Scheduler {
   /// An envelope that had ended waits again: it takes the place that its number gives it, but none
   /// before a head that keeps its place.
   mutating func requeued(_ entry: LineEntry, order: LaneOrder, now: Now) {
+    guard entry.standing != .parked else { return admitParked(entry, order: order) }
     guard lanes[entry.lane]?.place(of: entry.serial) == nil else { return }
-    let isOnlyOne = lanes[entry.lane] == nil
+    let isOnlyOne = lanes[entry.lane] == nil || lanes[entry.lane]?.phase == .parked
     countIn(entry, order: order)
     guard !isOnlyOne else {
+      lanes[entry.lane]?.noteOnlyOne(entry.serial)
       lanes[entry.lane]?.window.append(entry)
       windowEntries += 1
       settleHead(of: entry.lane, now: now, isNews: true)

@@ -24,6 +24,8 @@ package enum CommandVerdict: Sendable, Equatable {
   case busy
   /// Only the head of a lane can be run; this one stands before it.
   case behind(Serial)
+  /// It waits for sequence numbers before its own, so it has no place in its lane yet.
+  case parked
   /// It was refused and blocks its lane: it has to be resolved.
   case blocked
   /// It does not block its lane, so there is nothing to resolve.
@@ -51,6 +53,7 @@ extension Scheduler {
       return .recording
     }
     guard inFlight[entry.serial] == nil, !changing.contains(entry.serial) else { return .busy }
+    guard entry.standing != .parked else { return obeyParked(command, of: entry, now: now) }
     guard lanes[entry.lane]?.mayHold(entry.serial) == true else { return .gone }
     guard lanes[entry.lane]?.head?.serial == entry.serial else {
       return obeyBehindHead(command, of: entry, now: now)
@@ -118,7 +121,7 @@ extension Scheduler {
     fillSlots(of: upstream, now: now)
   }
 
-  private func change(for command: Command) -> Transition.Change {
+  func change(for command: Command) -> Transition.Change {
     switch command {
     case .run, .retry: .release
     case .discard(let reason): .end(.failed, reason: reason)
@@ -128,7 +131,7 @@ extension Scheduler {
     }
   }
 
-  private mutating func set(_ change: Transition.Change, of entry: LineEntry, now: Now) {
+  mutating func set(_ change: Transition.Change, of entry: LineEntry, now: Now) {
     actions.append(
       .record(
         Transition(

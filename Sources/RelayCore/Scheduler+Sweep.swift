@@ -82,7 +82,8 @@ extension Scheduler {
   package mutating func retrySweep() { beginSweepIfNeeded() }
 
   private mutating func take(_ entry: LineEntry, in sweep: inout Sweep) {
-    guard !sweep.ended.contains(entry.serial) else { return }
+    // What is parked was counted, and moves before its turn comes.
+    guard entry.standing != .parked, !sweep.ended.contains(entry.serial) else { return }
     let hasRoom = hasRoom
     let isTaken = lanes[entry.lane]?.take(
       entry, in: sweep, hasRoom: hasRoom, windowMin: limits.laneWindowMin)
@@ -98,9 +99,8 @@ extension Scheduler {
   private mutating func forgetEmptyLanes(after sweep: Sweep) {
     for number in starving[sweep.order].sorted() {
       guard lanes[number]?.isGone(after: sweep) == true else { continue }
-      countOut(lanes[number]?.waiting ?? 0, of: number, for: nil)
-      lanes[number] = nil
-      starving[sweep.order].remove(number)
+      countOut(lanes[number].map { $0.waiting - $0.parked } ?? 0, of: number, for: nil)
+      restEmpty(number)
     }
   }
 }

@@ -70,6 +70,8 @@ package struct Scheduler: Sendable {
   var paused: Set<PauseTarget> = []
   /// Envelopes that were behind a head when a change of theirs set out for the disk.
   var changing: Set<Serial> = []
+  /// Those of them that were parked.
+  var changingParked: Set<Serial> = []
   /// Envelopes of ``LaneOrder/latest`` lanes that are about to be back in line.
   var latestRequeues: Set<Serial> = []
   var sweep: Sweep?

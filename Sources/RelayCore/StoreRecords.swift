@@ -18,6 +18,8 @@ package struct EnvelopeRecord: Sendable {
   package var attempts: [AttemptRecord]
   /// The status of the kept answer; nil if there is none.
   package var responseStatus: Int?
+  /// Of one that is parked, the sequence numbers that it waits for.
+  package var missing = MissingNumbers.none
 
   /// The lane that it stands, or stood, in.
   package var lane: LaneNumber { entry.lane }
@@ -63,8 +65,12 @@ package struct LaneRecord: Sendable {
   package var number: LaneNumber
   /// Its name within the client.
   package var name: String
-  /// The last sequence number accepted; nil if the client sends none.
+  /// The sequence number up to which nothing is waited for; nil if the client sends none.
   package var lastSequence: Int64?
+  /// The greatest sequence number accepted; nil if that is ``lastSequence``.
+  package var highestSequence: Int64?
+  /// The numbers between the two that have not come.
+  package var missing = MissingNumbers.none
   /// How many envelopes of it ended in each way and are still kept.
   package var ended: [EnvelopeState: Int]
 
@@ -120,6 +126,8 @@ package struct StoreStatistics: Sendable, Equatable {
 package enum StoreLimits {
   /// How many attempts of one envelope are kept: the latest.
   package static let attemptsKeptMax = 100
+  /// How many stretches of missing sequence numbers of a lane are named.
+  package static let missingRangesMax = 16
   /// How many of a client's lanes are shown.
   package static let lanesShownMax = 1000
 }

@@ -20,6 +20,8 @@ extension EventKind {
     case .unreachable: 13
     case .reachable: 14
     case .started: 15
+    case .placed: 16
+    case .gapSkipped: 17
     }
   }
 

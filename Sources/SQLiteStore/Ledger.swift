@@ -9,7 +9,7 @@ struct Ledger: Equatable {
   /// When the last envelope was accepted; the next one's id never goes back behind it.
   var lastAcceptedAt: Int64 = 0
   /// Waiting envelopes by ``Standing``'s code.
-  var standing: InlineArray<3, Int64> = [0, 0, 0]
+  var standing: InlineArray<4, Int64> = [0, 0, 0, 0]
   /// Ended envelopes by their state's code less one.
   var ended: InlineArray<4, Int64> = [0, 0, 0, 0]
   /// Bytes of bodies, headers and targets.
@@ -46,15 +46,15 @@ struct Ledger: Equatable {
 extension Ledger {
   /// The columns in the order that ``init(reading:)`` and ``write(to:)`` use.
   static let selection = """
-    SELECT last_serial, last_accepted_at, queued, held, blocked, delivered, failed, expired, \
-    cancelled, content_bytes, file_bytes FROM ledger WHERE number = 1
+    SELECT last_serial, last_accepted_at, queued, held, blocked, parked, delivered, failed, \
+    expired, cancelled, content_bytes, file_bytes FROM ledger WHERE number = 1
     """
 
   /// The statement that ``write(to:)`` runs.
   static let update = """
     UPDATE ledger SET last_serial = ?, last_accepted_at = ?, queued = ?, held = ?, blocked = ?, \
-    delivered = ?, failed = ?, expired = ?, cancelled = ?, content_bytes = ?, file_bytes = ? \
-    WHERE number = 1
+    parked = ?, delivered = ?, failed = ?, expired = ?, cancelled = ?, content_bytes = ?, \
+    file_bytes = ? WHERE number = 1
     """
 
   /// Reads the row.
@@ -63,20 +63,20 @@ extension Ledger {
     guard try statement.step() else { throw .senseless("no ledger") }
     lastSerial = statement.int(0)
     lastAcceptedAt = statement.int(1)
-    for index in 0..<3 { standing[index] = statement.int(Int32(2 + index)) }
-    for index in 0..<4 { ended[index] = statement.int(Int32(5 + index)) }
-    contentBytes = statement.int(9)
-    fileBytes = statement.int(10)
+    for index in 0..<4 { standing[index] = statement.int(Int32(2 + index)) }
+    for index in 0..<4 { ended[index] = statement.int(Int32(6 + index)) }
+    contentBytes = statement.int(10)
+    fileBytes = statement.int(11)
   }
 
   /// Writes the row.
   func write(to statement: borrowing Statement) throws(StoreError) {
     statement.bind(1, lastSerial)
     statement.bind(2, lastAcceptedAt)
-    for index in 0..<3 { statement.bind(Int32(3 + index), standing[index]) }
-    for index in 0..<4 { statement.bind(Int32(6 + index), ended[index]) }
-    statement.bind(10, contentBytes)
-    statement.bind(11, fileBytes)
+    for index in 0..<4 { statement.bind(Int32(3 + index), standing[index]) }
+    for index in 0..<4 { statement.bind(Int32(7 + index), ended[index]) }
+    statement.bind(11, contentBytes)
+    statement.bind(12, fileBytes)
     try statement.run()
   }
 }

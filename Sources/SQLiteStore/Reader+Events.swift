@@ -27,6 +27,9 @@ extension Reader {
       }
       var walk = EventWalk(
         page: EventPage(events: [], next: position, hasMore: true), filter: filter,
+        places: try filter.envelope.map { id throws(StoreError) in
+          [id.serial, try present(id.serial)]
+        },
         upstreams: try upstreamNames(), countMax: countMax, looksMax: looksMax)
       defer { events.rows.reset() }
       events.rows.bind(1, position.row)
@@ -42,6 +45,8 @@ extension Reader {
   private struct EventWalk {
     var page: EventPage
     let filter: EventFilter
+    /// The numbers that the one envelope has, or had while it was parked; nil for all envelopes.
+    let places: Set<Serial>?
     let upstreams: [UpstreamNumber: String]
     let countMax: Int
     var looksMax: Int
@@ -77,7 +82,7 @@ extension Reader {
     let filter = walk.filter
     let upstream = entry.upstream.flatMap { walk.upstreams[$0] }
     if entry.isAboutSomebody {
-      if let envelope = filter.envelope, entry.serial != envelope.serial { return nil }
+      if let places = walk.places, entry.serial.map(places.contains) != true { return nil }
       if let wanted = filter.upstream, upstream != wanted { return nil }
     }
     let (client, lane) = try names(of: entry)

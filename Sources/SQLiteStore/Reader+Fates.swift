@@ -25,34 +25,39 @@ extension Reader {
     switch reference {
     case .key(let key, let client):
       guard let id = try envelope(client: client, key: key) else { return nil }
-      return try stateOf(id)?.fate
+      return try fate(of: id)
     case .id(let id):
-      guard try ids(of: [id.serial])[id.serial] == id else { return nil }
-      return try stateOf(id)?.fate
+      return try fate(of: id)
     }
   }
 
+  private func fate(of id: EnvelopeID) throws(StoreError) -> EnvelopeFate? {
+    guard let serial = try serial(of: id) else { return nil }
+    return try stateOf(id, serial)?.fate
+  }
+
   /// Where an envelope is that is known to be there; read within a snapshot.
-  func stateOf(_ id: EnvelopeID) throws(StoreError) -> StoredState? {
-    sql.place.bind(1, id.serial)
+  func stateOf(_ id: EnvelopeID, _ serial: Serial) throws(StoreError) -> StoredState? {
+    sql.place.bind(1, serial)
     if try sql.place.step() {
       defer { sql.place.reset() }
       return StoredState(
         fate: EnvelopeFate(
-          id: id, state: try Standing(code: sql.place.int(0)).state, reason: sql.place.text(3),
-          endedAt: nil, attemptCount: Int32(truncatingIfNeeded: sql.place.int(2)),
-          responseStatus: try responseStatus(of: id.serial)),
+          id: id, serial: serial, state: try Standing(code: sql.place.int(0)).state,
+          reason: sql.place.text(3), endedAt: nil,
+          attemptCount: Int32(truncatingIfNeeded: sql.place.int(2)),
+          responseStatus: try responseStatus(of: serial)),
         dueAt: WallTime(sql.place.optionalInt(1)))
     }
-    sql.end.bind(1, id.serial)
+    sql.end.bind(1, serial)
     guard try sql.end.step() else { return nil }
     defer { sql.end.reset() }
     return StoredState(
       fate: EnvelopeFate(
-        id: id, state: try EnvelopeState(endCode: sql.end.int(0)), reason: sql.end.text(3),
-        endedAt: WallTime(millisecondsSinceEpoch: sql.end.int(1)),
+        id: id, serial: serial, state: try EnvelopeState(endCode: sql.end.int(0)),
+        reason: sql.end.text(3), endedAt: WallTime(millisecondsSinceEpoch: sql.end.int(1)),
         attemptCount: Int32(truncatingIfNeeded: sql.end.int(2)),
-        responseStatus: try responseStatus(of: id.serial)),
+        responseStatus: try responseStatus(of: serial)),
       hasLastAttempt: !sql.end.isNull(4), lastError: sql.end.text(9))
   }
 }

@@ -28,7 +28,17 @@ extension Reader {
           number: LaneNumber(rawValue: sql.lanes.int(0)), name: sql.lanes.text(1) ?? "",
           lastSequence: sql.lanes.optionalInt(2), ended: ended))
     }
+    for index in lanes.indices where lanes[index].lastSequence != nil {
+      try addMissing(to: &lanes[index])
+    }
     return lanes
+  }
+
+  private func addMissing(to lane: inout LaneRecord) throws(StoreError) {
+    lane.missing = try missing(in: lane.number)
+    guard let gap = lane.missing.ranges.first else { return }
+    lane.highestSequence = lane.lastSequence
+    lane.lastSequence = gap.first - 1
   }
 
   private func addLoggedEndings(to lanes: inout [LaneRecord]) throws(StoreError) {
@@ -67,15 +77,10 @@ extension Reader {
     return names
   }
 
-  /// The ids of envelopes.
+  /// The ids of envelopes, also by numbers that they had while they were parked.
   func ids(of serials: [Serial]) throws(StoreError) -> [Serial: EnvelopeID] {
     var ids: [Serial: EnvelopeID] = [:]
-    for serial in serials {
-      sql.identity.bind(1, serial)
-      guard try sql.identity.step() else { continue }
-      defer { sql.identity.reset() }
-      ids[serial] = try EnvelopeID(stored: sql.identity.bytes(0))
-    }
+    for serial in serials { ids[serial] = try identity(of: try present(serial)) }
     return ids
   }
 

@@ -4,24 +4,32 @@ extension Reader {
   /// Everything that is known of one envelope.
   func envelope(_ id: EnvelopeID) throws(StoreError) -> EnvelopeRecord? {
     try snapshot { () throws(StoreError) -> EnvelopeRecord? in
-      guard var record = try recordOfDraft(id) else { return nil }
-      record.attempts = try attempts(of: id.serial)
-      record.responseStatus = try responseStatus(of: id.serial)
-      if try readPlace(of: id.serial, into: &record) { return record }
-      guard try readEnd(of: id.serial, into: &record) else {
+      guard let serial = try serial(of: id), var record = try recordOfDraft(id, serial) else {
+        return nil
+      }
+      record.attempts = try attempts(of: serial)
+      record.responseStatus = try responseStatus(of: serial)
+      if try readPlace(of: serial, into: &record) {
+        if record.state == .parked, let number = record.draft.sequence {
+          record.missing = try missing(in: record.lane).before(number)
+        }
+        return record
+      }
+      guard try readEnd(of: serial, into: &record) else {
         throw .senseless("an envelope without a state")
       }
       return record
     }
   }
 
-  private func recordOfDraft(_ id: EnvelopeID) throws(StoreError) -> EnvelopeRecord? {
-    sql.envelope.bind(1, id.serial)
+  private func recordOfDraft(
+    _ id: EnvelopeID, _ serial: Serial
+  ) throws(StoreError) -> EnvelopeRecord? {
+    sql.envelope.bind(1, serial)
     guard try sql.envelope.step() else { return nil }
     defer { sql.envelope.reset() }
-    guard try EnvelopeID(stored: sql.envelope.bytes(0)) == id else { return nil }
     let body: EnvelopeBody =
-      sql.envelope.isNull(15) ? .file(try bodyFile(of: id.serial)) : .inline(sql.envelope.bytes(15))
+      sql.envelope.isNull(15) ? .file(try bodyFile(of: serial)) : .inline(sql.envelope.bytes(15))
     let content = EnvelopeContent(
       method: sql.envelope.text(12) ?? "", target: sql.envelope.bytes(13),
       headers: try HeaderBlock(trusted: sql.envelope.bytes(14)), body: body)
@@ -35,7 +43,7 @@ extension Reader {
       onFailure: FailurePolicy(code: sql.envelope.int(11)),
       references: sql.envelope.int(19) != 0)
     let entry = LineEntry(
-      serial: id.serial, client: ClientNumber(rawValue: sql.envelope.int(17)),
+      serial: serial, client: ClientNumber(rawValue: sql.envelope.int(17)),
       lane: LaneNumber(rawValue: sql.envelope.int(16)),
       upstream: UpstreamNumber(rawValue: Int32(truncatingIfNeeded: sql.envelope.int(18))),
       acceptedAt: id.acceptedAt, expiresAt: draft.expiresAt, onFailure: draft.onFailure)
@@ -106,12 +114,8 @@ extension Reader {
   /// The answer that was kept for an envelope.
   func response(_ id: EnvelopeID) throws(StoreError) -> UpstreamResponse? {
     try snapshot { () throws(StoreError) -> UpstreamResponse? in
-      sql.identity.bind(1, id.serial)
-      guard try sql.identity.step() else { return nil }
-      let stored = try EnvelopeID(stored: sql.identity.bytes(0))
-      sql.identity.reset()
-      guard stored == id else { return nil }
-      return try keptResponse(of: id.serial)
+      guard let serial = try serial(of: id) else { return nil }
+      return try keptResponse(of: serial)
     }
   }
 

@@ -24,7 +24,7 @@ extension Reader {
     sql.referenced.reset()
     guard isInSameLane else { return .elsewhere }
     guard earlier < serial else { return .notEarlier }
-    guard let state = try stateOf(id)?.fate.state else { return .unknown }
+    guard let state = try stateOf(id, earlier)?.fate.state else { return .unknown }
     guard state == .delivered else { return .undelivered(state) }
     return .delivered(try keptResponse(of: earlier))
   }

@@ -6,6 +6,7 @@ final class Reader {
   let sql: ReaderStatements
   let listing: ListingStatements
   let events: EventStatements
+  let numbers: NumberStatements
   let bodyFolder: String
 
   /// Opens a read-only connection to a prepared file.
@@ -15,6 +16,7 @@ final class Reader {
     sql = try ReaderStatements(on: connection)
     listing = try ListingStatements(on: connection)
     events = try EventStatements(on: connection)
+    numbers = try NumberStatements(on: connection)
     self.bodyFolder = bodyFolder
   }
 

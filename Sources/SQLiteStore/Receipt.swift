@@ -4,9 +4,15 @@ import RelayCore
 struct Receipt {
   /// What became known and stands still.
   var startedPaused: [PauseTarget] = []
-  /// What was accepted, in order.
+  /// What was accepted, or moved to the end of the line, in order.
   var accepted: [AcceptedEnvelope] = []
-  /// Who waits for which results, in the order of ``accepted``.
+  /// What moved, by the number that it had: its place in ``accepted``.
+  var moved: [Serial: Int] = [:]
+  /// Results that say that an envelope is parked, until it is known whether it moved at once.
+  var parked: [ParkedResult] = []
+  /// What was put back in line, and is parked.
+  var parkedAgain: Set<Serial> = []
+  /// Who waits for which results. A position is a place in ``accepted`` until it is known.
   var appends: [(append: PendingAppend, results: [AppendResult])] = []
   /// What to call for other work that was done.
   var completions: [@Sendable () -> Void] = []
@@ -21,16 +27,37 @@ struct Receipt {
 
   /// Tells everybody who waits; the observer has been told before.
   func resume(positions: [Int]) {
-    var next = 0
     for (append, results) in appends {
       let placed = results.map { result -> AppendResult in
-        guard case .accepted(let id, let state, _) = result else { return result }
-        defer { next += 1 }
-        return .accepted(id: id, state: state, position: positions[next])
+        guard case .accepted(let id, let state, let place) = result else { return result }
+        return .accepted(id: id, state: state, position: positions[place])
       }
       append.resume(.success(placed))
     }
     for completion in completions { completion() }
     for failure in failures { failure.request.fail(failure.error) }
+  }
+}
+
+/// A result that says that an envelope is parked.
+struct ParkedResult {
+  /// Which of ``Receipt/appends``.
+  let append: Int
+  /// Which of its results.
+  let result: Int
+  /// The envelope.
+  let serial: Serial
+  /// Its lane.
+  let lane: LaneNumber
+  /// Its number in the lane.
+  let number: Int64
+}
+
+extension Transition {
+  /// What was put back in line is parked there.
+  mutating func noteParked() {
+    guard case .requeue(var entry) = change else { return }
+    entry.standing = .parked
+    change = .requeue(entry)
   }
 }

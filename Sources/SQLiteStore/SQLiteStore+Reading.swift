@@ -148,7 +148,7 @@ extension SQLiteStore {
   }
 
   /// Has a reading thread do something; on which one is up to `queue`.
-  private func read<Value: Sendable>(
+  func read<Value: Sendable>(
     on queue: WorkQueue<ReadJob>? = nil,
     _ body: @escaping @Sendable (Reader) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {

@@ -57,6 +57,29 @@ extension SQLiteStore {
     return step.page
   }
 
+  /// What ``EnvelopeStore`` says of `skipGaps`.
+  package func skipGaps(
+    of lane: LaneNumber, parkedBy time: WallTime
+  ) async throws(StoreError) -> GapSkip {
+    let parked = try await read { reader throws(StoreError) in
+      try reader.parked(in: lane, by: time)
+    }
+    guard let number = parked.number else {
+      return GapSkip(skipped: [], waitingSince: parked.waitingSince)
+    }
+    let skipped = try await write("skip a gap") { writer throws(StoreError) in
+      try writer.skipGaps(of: lane, below: number)
+    }
+    return GapSkip(skipped: skipped, waitingSince: parked.waitingSince)
+  }
+
+  /// What ``EnvelopeStore`` says of `placeParked`.
+  package func placeParked() async throws(StoreError) {
+    try await write("place what was parked") { writer throws(StoreError) in
+      try writer.resumeFlow()
+    }
+  }
+
   /// What ``EnvelopeStore`` says of `setPaused`.
   package func setPaused(
     _ isPaused: Bool, _ name: PauseName, effect: @escaping @Sendable (PauseTarget) -> Void

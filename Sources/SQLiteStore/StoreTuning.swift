@@ -15,6 +15,8 @@ enum StoreTuning {
   static let appendsPerTransactionMax = 1024
   /// A transaction takes no further appends once it holds this many bytes of content.
   static let appendBytesPerTransactionMax = 4 << 20
+  /// A transaction moves at most this many envelopes that were parked into line.
+  static let movesPerTransactionMax = 256
   /// A transaction takes at most this many transitions.
   static let transitionsPerTransactionMax = 1024
 

@@ -9,7 +9,17 @@ extension Writer {
     }
 
     private var fingerprints: [KeyName: [UInt8]] = [:]
-    private var sequences: [LaneName: Int64] = [:]
+    private struct NumberName: Hashable {
+      let lane: LaneName
+      let number: Int64
+    }
+
+    private struct Said: Equatable {
+      let fingerprint: [UInt8]
+      let key: String?
+    }
+
+    private var numbers: [NumberName: Said] = [:]
 
     /// Notes a draft; tells if an earlier one of the batch stands in its way.
     mutating func refusal(of draft: EnvelopeDraft) -> AppendResult? {
@@ -22,8 +32,10 @@ extension Writer {
       }
       guard let sequence = draft.sequence else { return nil }
       let lane = LaneName(client: draft.client, lane: draft.lane)
-      if let last = sequences[lane], sequence <= last { return .sequencePassed(last: last) }
-      sequences[lane] = sequence
+      let name = NumberName(lane: lane, number: sequence)
+      let said = Said(fingerprint: draft.fingerprint, key: draft.key)
+      if let first = numbers[name], first != said { return .sequenceConflict(id: nil) }
+      numbers[name] = said
       return nil
     }
   }
@@ -50,9 +62,22 @@ extension Writer {
       case .answer(let result): results.append(result)
       case .take(let lane):
         let accepted = try insert(draft, lane: lane)
+        if accepted.entry.standing == .parked, let number = draft.sequence {
+          receipt.parked.append(
+            ParkedResult(
+              append: receipt.appends.count, result: results.count,
+              serial: accepted.entry.serial, lane: accepted.entry.lane, number: number))
+          results.append(.parked(id: accepted.id, missing: .none))
+        } else {
+          results.append(
+            .accepted(
+              id: accepted.id, state: accepted.entry.standing.state,
+              position: receipt.accepted.count))
+        }
         receipt.accepted.append(accepted)
-        results.append(
-          .accepted(id: accepted.id, state: accepted.entry.standing.state, position: 0))
+        if state.flowing.contains(accepted.entry.lane), movesLeft > 0 {
+          try flow(accepted.entry.lane, into: &receipt)
+        }
       }
     }
     return results
@@ -63,8 +88,10 @@ extension Writer {
       return .answer(answer)
     }
     let lane = try knownLane(LaneName(client: draft.client, lane: draft.lane))
-    if let sequence = draft.sequence, let last = lane?.lastSequence, sequence <= last {
-      return .answer(.sequencePassed(last: last))
+    if let number = draft.sequence, let lane, let highest = lane.lastSequence,
+      let answer = try answer(toNumber: number, of: draft, in: lane.number, highest: highest)
+    {
+      return .answer(answer)
     }
     return .take(lane)
   }
@@ -87,7 +114,7 @@ extension Writer {
     return .duplicate(id: id, state: try presentState(of: serial))
   }
 
-  private func presentState(of serial: Serial) throws(StoreError) -> EnvelopeState {
+  func presentState(of serial: Serial) throws(StoreError) -> EnvelopeState {
     sql.findStanding.bind(1, serial)
     if try sql.findStanding.step() {
       defer { sql.findStanding.reset() }
@@ -112,12 +139,33 @@ extension Writer {
       case .take: result = seen.refusal(of: draft) ?? .leftOut
       }
       switch result {
-      case .keyConflict, .sequencePassed: isRefused = true
-      case .accepted, .duplicate, .leftOut: break
+      case .keyConflict, .sequenceConflict, .sequencePassed: isRefused = true
+      case .accepted, .parked, .duplicate, .forgotten, .leftOut: break
       }
       return result
     }
     return isRefused ? results : nil
+  }
+
+  /// Says of what was parked in this transaction what it waits for, or, if it has moved to its
+  /// place already, where it stands.
+  func nameMissing(in receipt: inout Receipt) throws(StoreError) {
+    var missing: [LaneNumber: MissingNumbers] = [:]
+    for parked in receipt.parked {
+      let result = receipt.appends[parked.append].results[parked.result]
+      guard case .parked(let id, _) = result else { continue }
+      if let place = receipt.moved[parked.serial] {
+        receipt.appends[parked.append].results[parked.result] = .accepted(
+          id: id, state: receipt.accepted[place].entry.standing.state, position: place)
+        continue
+      }
+      // Not `??`, whose right side cannot throw a StoreError.
+      let known = missing[parked.lane]
+      let all = if let known { known } else { try self.missing(in: parked.lane) }
+      missing[parked.lane] = all
+      receipt.appends[parked.append].results[parked.result] = .parked(
+        id: id, missing: all.before(parked.number))
+    }
   }
 
   // MARK: - Writing
@@ -126,17 +174,24 @@ extension Writer {
     _ draft: EnvelopeDraft, lane known: Lane?
   ) throws(StoreError) -> AcceptedEnvelope {
     let lane = try remember(draft, lane: known)
+    var standing: Standing = draft.hold ? .held : .queued
+    if let number = draft.sequence,
+      try note(number: number, in: lane.number, highest: known?.lastSequence ?? 0)
+    {
+      standing = .parked
+    }
     let upstream = try upstreamNumber(draft.upstream)
     let serial = state.ledger.lastSerial + 1
     let acceptedAt = max(clock().millisecondsSinceEpoch, state.ledger.lastAcceptedAt)
     let time = WallTime(millisecondsSinceEpoch: acceptedAt)
     let entry = LineEntry(
       serial: serial, client: lane.client, lane: lane.number, upstream: upstream,
-      acceptedAt: time, expiresAt: draft.expiresAt, standing: draft.hold ? .held : .queued,
+      acceptedAt: time, expiresAt: draft.expiresAt, standing: standing,
       onFailure: draft.onFailure, dueAt: draft.notBefore)
     let id = EnvelopeID(serial: serial, acceptedAt: time, random: random.next())
     try insertEnvelope(draft, id: id, entry: entry)
     try insertLine(entry)
+    if let number = draft.sequence { try insertNumber(number, of: serial, in: lane.number) }
     if let key = draft.key {
       sql.insertKey.bind(1, lane.client.rawValue)
       sql.insertKey.bind(2, key)

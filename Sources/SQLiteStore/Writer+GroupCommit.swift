@@ -19,14 +19,15 @@ extension Writer {
   }
 
   private func hasWork(isClosing: Bool) -> Bool {
-    if !requests.isEmpty { return true }
+    if !requests.isEmpty || canFlow && !isClosing { return true }
     if transitions.isEmpty { return false }
     return isClosing || !recovery.isPausing(at: MonotonicClock.now())
   }
 
   /// Waits for work, or for the time to try again.
   private func takeInbox() -> WriterInbox? {
-    let deadline = transitions.isEmpty ? recovery.lookAt : recovery.retryAt
+    var deadline = transitions.isEmpty ? recovery.lookAt : recovery.retryAt
+    if canFlow { deadline = MonotonicClock.now() }
     let taken: WriterInbox? = shared.inbox.wait(until: deadline) { inbox in
       guard !inbox.isEmpty || inbox.isClosing else { return nil }
       defer { inbox = WriterInbox(isClosing: inbox.isClosing) }
@@ -49,7 +50,9 @@ extension Writer {
     let changes = isPausing ? [] : transitions.prefix(countMax)
     let isAlone = recovery.isTroubled && !changes.isEmpty
     let work = isAlone ? [] : nextRequests()
-    guard !changes.isEmpty || !work.isEmpty else { return tendLog(isCheckpointDue: false) }
+    guard !changes.isEmpty || !work.isEmpty || canFlow else {
+      return tendLog(isCheckpointDue: false)
+    }
     do throws(StoreError) {
       let receipt = try attempt(changes, work)
       requests = requests.dropFirst(work.count)
@@ -120,6 +123,8 @@ extension Writer {
         try apply(request, into: &receipt)
       }
     }
+    try flow(into: &receipt)
+    try nameMissing(in: &receipt)
     receipt.startedPaused = state.startedPaused
     state.startedPaused = []
     try commit()
@@ -177,6 +182,9 @@ extension Writer {
       if !receipt.startedPaused.isEmpty { observer.startedPaused(receipt.startedPaused) }
       var recorded = Array(changes)
       for index in receipt.moot { recorded[index].isMoot = true }
+      for index in recorded.indices where receipt.parkedAgain.contains(recorded[index].serial) {
+        recorded[index].noteParked()
+      }
       recorded.removeAll { $0.epoch != Self.epoch }
       if !recorded.isEmpty { observer.recorded(recorded) }
       if !receipt.accepted.isEmpty { positions = observer.accepted(receipt.accepted) }

@@ -35,8 +35,9 @@ extension Writer {
     // Not `??`, whose right side cannot throw a StoreError.
     var lane = if let known { known } else { try makeLane(name) }
     if let sequence = draft.sequence {
-      lane.lastSequence = sequence
-      state.sequences[lane.number] = sequence
+      let highest = max(sequence, lane.lastSequence ?? 0)
+      lane.lastSequence = highest
+      state.sequences[lane.number] = highest
     }
     lanes.insert(lane, for: name)
     return lane

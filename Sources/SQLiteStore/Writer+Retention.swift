@@ -47,7 +47,11 @@ extension Writer {
     let lane = LaneNumber(rawValue: sql.deleted.int(1))
     let key = sql.deleted.text(2)
     state.ledger.contentBytes -= sql.deleted.int(3)
+    let number = sql.deleted.optionalInt(4)
+    let id = try EnvelopeID(stored: sql.deleted.bytes(5))
     sql.deleted.reset()
+    if let number { try forgetNumber(number, of: lane) }
+    if id.serial != serial { try delete(id.serial, with: gaps.deleteMoved) }
     if let key {
       sql.deleteKey.bind(1, client)
       sql.deleteKey.bind(2, key)

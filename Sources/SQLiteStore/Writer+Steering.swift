@@ -27,7 +27,7 @@ extension Writer {
     let content = edit.content
     sql.editEnvelope.bind(1, Int64(edit.entry.upstream.rawValue))
     sql.editEnvelope.bind(2, edit.tag)
-    sql.editEnvelope.bind(3, edit.entry.standing == .held ? 1 : 0)
+    sql.editEnvelope.bind(3, edit.hold ? 1 : 0)
     sql.editEnvelope.bind(4, edit.notBefore?.millisecondsSinceEpoch)
     sql.editEnvelope.bind(5, edit.entry.expiresAt.millisecondsSinceEpoch)
     sql.editEnvelope.bind(6, edit.entry.onFailure.code)
@@ -61,7 +61,9 @@ extension Writer {
   /// One that was delivered, or that waits already, stays as it is.
   ///
   /// - Returns: Whether it waits again.
-  func requeue(_ entry: LineEntry) throws(StoreError) -> Bool {
+  func requeue(
+    _ entry: LineEntry, into receipt: inout Receipt
+  ) throws(StoreError) -> Bool {
     sql.findEnd.bind(1, entry.serial)
     guard try sql.findEnd.step() else { return false }
     let code = sql.findEnd.int(0)
@@ -81,6 +83,7 @@ extension Writer {
     try run(sql.deleteResponse, for: entry.serial)
     state.ledger.add(-1, endCode: code)
     state.ledger.add(1, standing: .queued)
+    if try parkAgain(entry.serial) { receipt.parkedAgain.insert(entry.serial) }
     state.endedLog.append(lane: entry.lane, endCode: code, isDeletion: true)
     return true
   }

@@ -9,6 +9,8 @@ extension Writer {
   /// - Returns: Whether it changed anything.
   func apply(_ transition: Transition, into receipt: inout Receipt) throws(StoreError) -> Bool {
     guard try change(transition, into: &receipt) else { return false }
+    var transition = transition
+    if receipt.parkedAgain.contains(transition.serial) { transition.noteParked() }
     state.events.append(EventEntry(transition))
     return true
   }
@@ -16,7 +18,7 @@ extension Writer {
   private func change(
     _ transition: Transition, into receipt: inout Receipt
   ) throws(StoreError) -> Bool {
-    if case .requeue(let entry) = transition.change { return try requeue(entry) }
+    if case .requeue(let entry) = transition.change { return try requeue(entry, into: &receipt) }
     sql.waiting.bind(1, transition.serial)
     guard try sql.waiting.step() else { return false }
     let code = sql.waiting.int(0)

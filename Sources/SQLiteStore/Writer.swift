@@ -20,21 +20,25 @@ final class Writer {
     var retentionCursor: Serial = 0
     /// Upstreams by name: as many as were ever configured.
     var upstreams: [String: UpstreamNumber] = [:]
-    /// Last sequence numbers that are yet to be written to their lanes.
+    /// Greatest sequence numbers that are yet to be written to their lanes.
     var sequences: [LaneNumber: Int64] = [:]
     /// What the transaction has paused since it starts so.
     var startedPaused: [PauseTarget] = []
+    /// Lanes in which something that was parked may be put in line.
+    var flowing: Set<LaneNumber> = []
   }
 
   /// A lane that was used lately.
   struct Lane {
     let client: ClientNumber
     let number: LaneNumber
+    /// The greatest sequence number that it has taken.
     var lastSequence: Int64?
   }
 
   let connection: Connection
   let sql: WriterStatements
+  let gaps: GapStatements
   let shared: StoreShared
   let clock: @Sendable () -> WallTime
   var state = State()
@@ -42,6 +46,8 @@ final class Writer {
   var lanes = GenerationCache<LaneName, Lane>(countMax: StoreTuning.namesCachedMax)
   var clients = GenerationCache<String, ClientNumber>(countMax: StoreTuning.namesCachedMax)
   var random = RandomPool()
+  /// How many parked envelopes the transaction under way may still put in line.
+  var movesLeft = 0
 
   /// Transitions that are yet to be committed, oldest first.
   var transitions: ArraySlice<Transition> = []
@@ -61,6 +67,7 @@ final class Writer {
     connection = try Connection(path: database, access: .readWrite)
     try DatabaseFile.configure(connection, cacheKiB: StoreTuning.writerCacheKiB)
     sql = try WriterStatements(on: connection)
+    gaps = try GapStatements(on: connection)
     pageBytes = try connection.number("PRAGMA page_size")
     self.shared = shared
     self.clock = clock
@@ -123,7 +130,10 @@ final class Writer {
   }
 
   /// Begins a transaction.
-  func begin() throws(StoreError) { try sql.begin.run() }
+  func begin() throws(StoreError) {
+    movesLeft = StoreTuning.movesPerTransactionMax
+    try sql.begin.run()
+  }
 
   /// Writes what was gathered in memory, commits, and makes the counts known.
   func commit() throws(StoreError) {

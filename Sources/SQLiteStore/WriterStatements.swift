@@ -81,7 +81,7 @@ final class WriterStatements {
     findKey = try Statement(
       "SELECT serial FROM key_index WHERE client = ? AND key = ?", on: connection)
     findIdentity = try Statement(
-      "SELECT id, fingerprint FROM envelope WHERE serial = ?", on: connection)
+      "SELECT id, fingerprint, key FROM envelope WHERE serial = ?", on: connection)
     findStanding = try Statement("SELECT standing FROM line WHERE serial = ?", on: connection)
     findEnd = try Statement("SELECT state, attempts FROM ended WHERE serial = ?", on: connection)
 
@@ -155,8 +155,8 @@ final class WriterStatements {
       on: connection)
     deleted = try Statement(
       """
-      SELECT client, lane, key, length(target) + length(headers) + coalesce(length(body), 0) \
-      FROM envelope WHERE serial = ?
+      SELECT client, lane, key, length(target) + length(headers) + coalesce(length(body), 0), \
+      sequence, id FROM envelope WHERE serial = ?
       """, on: connection)
     findBodyFile = try Statement(
       "SELECT name, bytes FROM body_file WHERE serial = ?", on: connection)

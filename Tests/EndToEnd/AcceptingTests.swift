@@ -177,20 +177,6 @@ extension EndToEnd {
       #expect(problem["type"] as? String == "urn:waystation:problem:key-conflict")
     }
 
-    @Test("a sequence number that has passed is refused, a gap is not")
-    func sequence() async throws {
-      #expect(try await device.post(["path": "/", "sequence": 5]).status == 202)
-      #expect(try await device.post(["path": "/", "sequence": 9]).status == 202)
-      for passed in [9, 1] {
-        let late = try await device.post(["path": "/", "sequence": passed])
-        #expect(late.status == 409)
-        #expect(late.problem == "sequence-passed")
-        #expect(try late.json()["lastSequence"] as? Int == 9)
-      }
-      let other = try await device.post(["path": "/", "sequence": 1, "lane": "other"])
-      #expect(other.status == 202)
-    }
-
     @Test(
       "what cannot be taken is answered with its problem",
       arguments: [

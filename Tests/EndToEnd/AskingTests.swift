@@ -19,7 +19,7 @@ extension EndToEnd {
       let upstream = upstream
       upstream.behave { _ in upstream.received.count < 2 ? .answer(503) : .answer(201) }
       let posted = try await device.post([
-        "key": "k", "path": "/p?q", "method": "PUT", "lane": "l", "sequence": 3, "tag": "t",
+        "key": "k", "path": "/p?q", "method": "PUT", "lane": "l", "sequence": 1, "tag": "t",
         "body": "secret", "headers": ["Authorization": "secret"] as [String: any Sendable],
         "expiresAt": "2999-01-01T01:00:00+01:00",
       ])
@@ -35,7 +35,7 @@ extension EndToEnd {
       #expect(envelope["method"] as? String == "PUT")
       #expect(envelope["path"] as? String == "/p?q")
       #expect(envelope["lane"] as? String == "l")
-      #expect(envelope["sequence"] as? Int == 3)
+      #expect(envelope["sequence"] as? Int == 1)
       #expect(envelope["tag"] as? String == "t")
       #expect(envelope["hold"] as? Bool == false)
       #expect(envelope["state"] as? String == "delivered")
@@ -101,9 +101,9 @@ extension EndToEnd {
     @Test("a client shows its lanes, and where it is to go on")
     func client() async throws {
       upstream.behave { $0.target == "/stuck" ? .never : .answer(200) }
-      let done = try await device.post(["path": "/done", "lane": "a", "sequence": 41])
+      let done = try await device.post(["path": "/done", "lane": "a", "sequence": 1])
       _ = try await device.end(of: try #require(done.json()["id"] as? String))
-      let stuck = try await device.post(["path": "/stuck", "lane": "a", "sequence": 42])
+      let stuck = try await device.post(["path": "/stuck", "lane": "a", "sequence": 2])
       _ = try await device.post(["path": "/behind", "lane": "a"])
       let held = try await device.post(["path": "/held", "lane": "h", "hold": true])
       #expect(try held.json()["state"] as? String == "held")
@@ -121,7 +121,7 @@ extension EndToEnd {
       #expect(lanes.map { $0["name"] as? String } == ["a", "h"])
       #expect(lanes.map { $0["state"] as? String } == ["delivering", "held"])
       #expect(lanes.map { $0["waiting"] as? Int } == [2, 1])
-      #expect(lanes[0]["lastSequence"] as? Int == 42)
+      #expect(lanes[0]["lastSequence"] as? Int == 2)
       #expect(lanes[0]["head"] as? String == (try stuck.json()["id"] as? String))
       #expect((lanes[0]["ended"] as? [String: Int])?["delivered"] == 1)
       let unknown = try await device.get("/v1/clients/nobody")

@@ -83,7 +83,7 @@ extension EndToEnd {
     func filters() async throws {
       upstream.behave { $0.target == "/bad" ? .answer(422) : .answer(200) }
       let good = try await post(["path": "/good", "tag": "t"])
-      let bad = try await post(["path": "/bad", "lane": "l", "sequence": 2, "body": "secret"])
+      let bad = try await post(["path": "/bad", "lane": "l", "sequence": 1, "body": "secret"])
       let held = try await post(["path": "/held", "hold": true, "tag": "t"])
       _ = try await device.end(of: good)
       _ = try await device.end(of: bad)

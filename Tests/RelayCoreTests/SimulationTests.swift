@@ -21,6 +21,8 @@ struct SimulationTests {
     #expect(simulation.eventCount >= 25_000)
     #expect(simulation.attemptCount > 1000 && simulation.crashCount > 3)
     #expect(simulation.commandCount > 100 && simulation.pauseCount > 10)
+    #expect(simulation.parkedCount > 50 && simulation.placedCount > 20)
+    #expect(simulation.skipCount > 0)
   }
 
   @Test("the same seed gives the same run")

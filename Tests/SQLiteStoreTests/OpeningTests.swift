@@ -143,6 +143,31 @@ struct OpeningTests {
     }
   }
 
+  @Test("numbers that an earlier version has passed over stay passed over")
+  func earlierNumbers() async throws {
+    try await withFolder { folder in
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true)
+      let path = DataFolder.database(in: folder)
+      try DatabaseFile.prepare(
+        path: path, pageBytes: 4096, migrations: Migration.all.filter { $0.version < 4 })
+      let connection = try Connection(path: path, access: .readWrite)
+      try connection.execute(
+        """
+        INSERT INTO client VALUES (1, 'c');
+        INSERT INTO lane (number, client, name, last_sequence) VALUES (1, 1, 'l', 5);
+        """)
+      let bench = try Bench(folder: folder)
+      let results = try await bench.store.append(
+        [4, 6, 8].map { bench.draft(client: "c", lane: "l", sequence: $0) }, isAtomic: false)
+      #expect(results[0] == .sequencePassed(last: 5))
+      guard case .accepted = results[1], case .parked(_, missing((7, 7))) = results[2] else {
+        throw Unexpected(description: "\(results)")
+      }
+      await bench.store.close()
+    }
+  }
+
   @Test("migrations are numbered upwards, from 1")
   func numbering() {
     let versions = Migration.all.map(\.version)

@@ -66,7 +66,7 @@ package struct EnvelopeDecoder: Sendable {
       try draft.content.checkReferences(.json, bodyBytesMax: rules.limits.spoolThresholdBytes)
     }
     try rules.holdToLane(&draft, at: now, sequenceField: "/sequence")
-    if draft.key != nil {
+    if draft.key != nil || draft.sequence != nil {
       var print = Fingerprint(
         of: draft, expiresAt: fields.expiresAt, onFailure: fields.onFailure)
       print.update(body)

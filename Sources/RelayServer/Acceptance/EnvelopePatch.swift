@@ -18,7 +18,7 @@ package struct EnvelopePatch: Sendable {
   /// What the relay shows of an envelope, and nobody sets.
   static let shownNames: Set<String> = [
     "id", "state", "position", "reason", "acceptedAt", "nextAttemptAt", "endedAt", "attemptCount",
-    "attempts", "responseStatus", "bodyBytes",
+    "attempts", "responseStatus", "bodyBytes", "missing", "moreMissing",
   ]
 
   /// Reads a patch.
@@ -115,7 +115,11 @@ package struct EnvelopePatch: Sendable {
     return EnvelopeEdit(
       content: try content(of: record.draft, body, references: references),
       tag: changed("tag", record.draft.tag, fields.tag), entry: entry, notBefore: notBefore,
-      references: references)
+      references: references, hold: entry.standing == .parked ? isHeld(record.draft) : nil)
+  }
+
+  private func isHeld(_ draft: EnvelopeDraft) -> Bool {
+    mentions("hold") ? fields.hold : draft.hold
   }
 
   private func mentions(_ name: String) -> Bool { given.contains(name) || cleared.contains(name) }
@@ -146,7 +150,7 @@ package struct EnvelopePatch: Sendable {
   }
 
   private func standing(of record: EnvelopeRecord) throws(Problem) -> Standing {
-    guard mentions("hold") else { return record.entry.standing }
+    guard mentions("hold"), record.entry.standing != .parked else { return record.entry.standing }
     guard record.entry.standing == .blocked else { return fields.hold ? .held : .queued }
     guard !fields.hold else {
       throw .invalidField(

@@ -36,13 +36,21 @@ extension Dispatcher {
   ///
   /// - Returns: false if the time ran out, the task was cancelled, or the relay is shutting down.
   package func settled(_ id: EnvelopeID, withinMs milliseconds: Int64) async -> Bool {
-    // Registered first and looked up then, so that nothing that happens in between is missed.
-    guard let waiter = waiters.register(id.serial) else { return false }
-    defer { waiters.remove(waiter) }
-    if let record = try? await store.envelope(id), record.state.isEnd || record.state == .blocked {
-      return true
+    // Registered first and looked up then, so that nothing that happens in between is missed. One
+    // that was parked may have moved before: then it is known by another number.
+    var serial = id.serial
+    while true {
+      guard let waiter = waiters.register(serial) else { return false }
+      defer { waiters.remove(waiter) }
+      guard let record = try? await store.envelope(id) else {
+        return await waiter.waitWhileWanted(on: loop, forMs: milliseconds)
+      }
+      if record.state.isEnd || record.state == .blocked { return true }
+      guard record.entry.serial != serial else {
+        return await waiter.waitWhileWanted(on: loop, forMs: milliseconds)
+      }
+      serial = record.entry.serial
     }
-    return await waiter.waitWhileWanted(on: loop, forMs: milliseconds)
   }
 
   /// Whether an attempt of a waiting envelope is under way, and its place in its lane, from 1; nil
@@ -66,9 +74,9 @@ extension Dispatcher {
   /// A lane in which something waits; nil if nothing does.
   package func laneView(
     _ lane: LaneNumber
-  ) -> (phase: Lane.Phase, waiting: Int, head: LineEntry?)? {
+  ) -> (phase: Lane.Phase, waiting: Int, parked: Int, head: LineEntry?)? {
     state.withLock { state in
-      state.scheduler.lane(lane).map { ($0.phase, $0.waiting, $0.head) }
+      state.scheduler.lane(lane).map { ($0.phase, $0.waiting, $0.parked, $0.head) }
     }
   }
 

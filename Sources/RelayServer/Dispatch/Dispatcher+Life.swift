@@ -30,6 +30,7 @@ extension Dispatcher {
   /// Begins to attempt what waits.
   func setOff() {
     apply { state, now in state.scheduler.restored(now: now) }
+    gaps.start()
   }
 
   /// Attempts nothing more, and waits until what is under way has ended, but no longer than the
@@ -37,6 +38,7 @@ extension Dispatcher {
   func drain(graceMs: Int64) async {
     waiters.close()
     listeners.close()
+    gaps.stop()
     apply { state, _ in
       state.isStopped = true
       state.scheduler.stop()

@@ -43,16 +43,22 @@ extension Dispatcher {
     var orders = LaneOrders(rules: lanes)
     var count = 0
     var after: Serial = 0
+    var parked: [LaneNumber: WallTime] = [:]
     while true {
       let page = try await store.line(after: after, countMax: Self.linePageCountMax)
       let unknown = orders.unknown(on: page)
       if !unknown.isEmpty { orders.note(try await store.laneNames(unknown)) }
       state.withLock { $0.scheduler.restore(page, latest: orders.latest) }
       count += page.entries.count
+      for entry in page.entries where entry.standing == .parked {
+        parked[entry.lane] = min(parked[entry.lane] ?? entry.acceptedAt, entry.acceptedAt)
+      }
       after = page.scannedThrough
       if let deadline = page.entries.lazy.map(\.expiresAt).min() { deadlines.note(deadline) }
-      if !page.hasMore { return count }
+      if !page.hasMore { break }
     }
+    try await gaps.takeUp(parked)
+    return count
   }
 }
 

@@ -29,17 +29,23 @@ extension Dispatcher {
 
   /// Has a command carried out, and waits until that is durable.
   ///
-  /// - Parameter entry: The envelope's place as the store showed it since the turn was taken.
-  package func steer(_ command: Command, _ entry: LineEntry) async -> SteeringResult {
+  /// - Parameters:
+  ///   - entry: The envelope's place as the store showed it since the turn was taken.
+  ///   - id: The envelope, whose turn ends with the change.
+  package func steer(
+    _ command: Command, _ entry: LineEntry, of id: EnvelopeID
+  ) async -> SteeringResult {
     guard let waiter = changes.register(entry.serial) else { return .refused(.busy) }
     defer { changes.remove(waiter) }
     let verdict = apply { state, now in
       let verdict = state.scheduler.obey(command, of: entry, now: now)
-      if verdict == .recording { turns.handOver(entry.serial) }
+      if verdict == .recording { turns.handOver(id.serial, at: entry.serial) }
       return verdict
     }
     guard verdict == .recording else { return .refused(verdict) }
     let isDone = await waiter.wait(on: loop, forMs: Self.steeringPatienceMs)
+    // It had moved, or ended, before: whoever asked looks again.
+    if waiter.isMoot { return .refused(.gone) }
     return isDone ? .done : .delayed
   }
 
@@ -77,7 +83,7 @@ extension Dispatcher {
         cancellation.isDelayed = true
         return cancellation
       }
-      cancellation.count += 1
+      if !waiter.isMoot { cancellation.count += 1 }
     }
     return cancellation
   }

@@ -11,13 +11,20 @@ extension Dispatcher: StoreObserver {
 
   /// Takes in what was accepted; free slots are filled at once.
   package func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int] {
-    meter.count(.accepted, envelopes.count, at: clock().monotonic)
+    meter.count(
+      .accepted, envelopes.count { $0.movedFrom == nil }, at: clock().monotonic)
+    for envelope in envelopes {
+      if let old = envelope.movedFrom { waiters.move(old, to: envelope.entry.serial) }
+    }
+    gaps.note(envelopes)
     if let deadline = envelopes.lazy.map(\.entry.expiresAt).min() { deadlines.note(deadline) }
     return apply { state, now in
       envelopes.map { envelope in
-        // References are filled from the store, so there is nothing to be gained by keeping it.
-        if !envelope.draft.references { state.contents.insert(envelope.deliverable) }
-        let order = lanes.rules(ofLane: envelope.draft.lane).order
+        if envelope.movedFrom != nil {
+          return state.scheduler.placed(envelope.entry, now: now)
+        }
+        if let deliverable = envelope.deliverable { state.contents.insert(deliverable) }
+        let order = envelope.draft.map { lanes.rules(ofLane: $0.lane).order } ?? .strict
         return state.scheduler.accepted(envelope.entry, order: order, now: now)
       }
     }
@@ -31,13 +38,17 @@ extension Dispatcher: StoreObserver {
           _ = state.contents.take(transition.serial)
           deadlines.note(edit.entry.expiresAt)
         }
-        if case .requeue(let entry) = transition.change { deadlines.note(entry.expiresAt) }
+        if case .requeue(let entry) = transition.change {
+          deadlines.note(entry.expiresAt)
+          if entry.standing == .parked { gaps.noteAgain(entry) }
+        }
         state.scheduler.recorded(transition, now: now)
       }
     }
     count(transitions)
     turns.recorded(transitions.lazy.map(\.serial))
-    changes.settle(transitions.lazy.map(\.serial))
+    changes.settle(transitions.lazy.filter(\.isMoot).map(\.serial), isMoot: true)
+    changes.settle(transitions.lazy.filter { !$0.isMoot }.map(\.serial))
     waiters.settle(transitions.lazy.filter(\.change.settles).map(\.serial))
     for transition in transitions { tell(transition) }
   }
@@ -83,9 +94,11 @@ extension Transition.Change {
 }
 
 extension AcceptedEnvelope {
-  /// What an attempt needs of it.
-  var deliverable: DeliverableEnvelope {
-    DeliverableEnvelope(
+  /// What an attempt needs of it; nil if it has to be read all the same, or is not needed soon.
+  var deliverable: DeliverableEnvelope? {
+    // References are filled from the store, so there is nothing to be gained by keeping it.
+    guard let draft, !draft.references, entry.standing != .parked else { return nil }
+    return DeliverableEnvelope(
       serial: entry.serial, id: id, client: draft.client, key: draft.key, content: draft.content,
       references: draft.references)
   }

@@ -38,6 +38,8 @@ package final class Dispatcher: Sendable {
   let listeners = EventListeners()
   /// The latest change of each upstream's reachability that is to be logged.
   let reachabilityNotes = ReachabilityNotes()
+  /// Sees to lanes that wait for sequence numbers.
+  let gaps: GapKeeper
   let waitingCountNow = Atomic(0)
   let lastSnapshot = Mutex<TakenSnapshot?>(nil)
 
@@ -55,6 +57,7 @@ package final class Dispatcher: Sendable {
     self.clock = clock
     self.log = log
     self.meter = meter
+    gaps = GapKeeper(store: store, rules: lanes, loop: loop, clock: clock, log: log)
     state = Mutex(State(scheduler: Scheduler(upstreams: [:], epoch: 1, seed: 0, now: clock())))
   }
 

@@ -6,6 +6,8 @@ import Synchronization
 final class SettlementWaiters: Sendable {
   private struct Table {
     var waiters: [Serial: [UInt64: Waiter]] = [:]
+    /// Those whose envelope has moved: the number under which they stand in ``waiters``.
+    var moved: [UInt64: Serial] = [:]
     var lastTicket: UInt64 = 0
     var isClosed = false
   }
@@ -27,20 +29,32 @@ final class SettlementWaiters: Sendable {
 
   func remove(_ waiter: Waiter) {
     table.withLock { table in
-      table.waiters[waiter.serial]?[waiter.ticket] = nil
-      if table.waiters[waiter.serial]?.isEmpty == true { table.waiters[waiter.serial] = nil }
+      let serial = table.moved.removeValue(forKey: waiter.ticket) ?? waiter.serial
+      table.waiters[serial]?[waiter.ticket] = nil
+      if table.waiters[serial]?.isEmpty == true { table.waiters[serial] = nil }
+    }
+  }
+
+  /// An envelope has another number from now on: those who wait for it go on waiting.
+  func move(_ old: Serial, to new: Serial) {
+    table.withLock { table in
+      guard let waiters = table.waiters.removeValue(forKey: old) else { return }
+      table.waiters[new, default: [:]].merge(waiters) { _, moved in moved }
+      for ticket in waiters.keys { table.moved[ticket] = new }
     }
   }
 
   /// Tells those who wait for these envelopes.
-  func settle(_ serials: some Sequence<Serial>) {
+  ///
+  /// - Parameter isMoot: Whether what they wait for has come to nothing.
+  func settle(_ serials: some Sequence<Serial>, isMoot: Bool = false) {
     let told = table.withLock { table -> [Waiter] in
       guard !table.waiters.isEmpty else { return [] }
       return serials.flatMap { serial in
         table.waiters.removeValue(forKey: serial).map { Array($0.values) } ?? []
       }
     }
-    for waiter in told { waiter.finish(isSettled: true) }
+    for waiter in told { waiter.finish(isSettled: true, isMoot: isMoot) }
   }
 
   /// Sends everybody away who still waits, and whoever comes later.
@@ -57,6 +71,7 @@ final class SettlementWaiters: Sendable {
   final class Waiter: Sendable {
     private struct State {
       var isSettled: Bool?
+      var isMoot = false
       var continuation: CheckedContinuation<Bool, Never>?
     }
 
@@ -96,10 +111,14 @@ final class SettlementWaiters: Sendable {
       }
     }
 
-    func finish(isSettled: Bool) {
+    /// Whether the news is that what was waited for has come to nothing.
+    var isMoot: Bool { state.withLock { $0.isMoot } }
+
+    func finish(isSettled: Bool, isMoot: Bool = false) {
       let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
         guard state.isSettled == nil else { return nil }
         state.isSettled = isSettled
+        state.isMoot = isMoot
         defer { state.continuation = nil }
         return state.continuation
       }

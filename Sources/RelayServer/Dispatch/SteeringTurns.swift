@@ -2,7 +2,7 @@ import EventLoop
 import RelayCore
 import Synchronization
 
-/// Lets one command at a time change an envelope: from before the envelope is looked up until what
+/// Lets one command at a time change an envelope, by the number in its id: from before the envelope is looked up until what
 /// was asked for is durable, so that no command goes by what another one has changed.
 final class SteeringTurns: Sendable {
   private enum Turn {
@@ -13,6 +13,8 @@ final class SteeringTurns: Sendable {
   }
 
   private let turns = Mutex<[Serial: Turn]>([:])
+  /// Of changes on their way to the disk, whose turn each ends, where that is not its own number.
+  private let owners = Mutex<[Serial: Serial]>([:])
   private let waiters = SettlementWaiters()
 
   /// Waits for the turn, at most so long.
@@ -39,12 +41,20 @@ final class SteeringTurns: Sendable {
   func giveBack(_ serial: Serial) { end(serial, if: .taken) }
 
   /// The change is on its way to the disk.
-  func handOver(_ serial: Serial) { turns.withLock { $0[serial] = .handedOver } }
+  ///
+  /// - Parameter place: The number of the envelope's place, if it is not the one in its id.
+  func handOver(_ serial: Serial, at place: Serial) {
+    if place != serial { owners.withLock { $0[place] = serial } }
+    turns.withLock { $0[serial] = .handedOver }
+  }
 
   /// Changes are durable.
   func recorded(_ serials: some Sequence<Serial>) {
     guard turns.withLock({ !$0.isEmpty }) else { return }
-    for serial in serials { end(serial, if: .handedOver) }
+    for place in serials {
+      let owner = owners.withLock { $0.removeValue(forKey: place) }
+      end(owner ?? place, if: .handedOver)
+    }
   }
 
   private func end(_ serial: Serial, if turn: Turn) {

@@ -36,9 +36,11 @@ struct Batch {
     settled = zip(results, drafts).map { result, draft in
       do throws(Problem) {
         let acceptance = try Acceptance(result, of: draft)
-        return acceptance.isDuplicate
-          ? .duplicate(id: acceptance.id, state: acceptance.state)
-          : .accepted(id: acceptance.id, state: acceptance.state)
+        guard let id = acceptance.id, let state = acceptance.state, !acceptance.isDuplicate else {
+          return .duplicate(id: acceptance.id, state: acceptance.state)
+        }
+        return state == .parked
+          ? .parked(id: id, missing: acceptance.missing) : .accepted(id: id, state: state)
       } catch {
         return .rejected(error)
       }

@@ -38,6 +38,7 @@ struct GetClient {
       var shown = ClientView.Lane(
         record: lane, phase: view?.phase, waiting: view?.waiting ?? 0,
         headStanding: view?.head?.standing, head: view?.head.flatMap { ids[$0.serial] })
+      shown.parked = view?.parked ?? 0
       shown.isPaused = dispatcher.isPaused(.lane(lane.number))
       shown.order = context.rules.lanes.rules(ofLane: lane.name).order
       return shown

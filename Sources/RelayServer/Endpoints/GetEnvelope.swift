@@ -50,7 +50,7 @@ struct GetEnvelope {
     do throws(Problem) {
       let record = try await record(captures)
       guard let answer = try await answer(record.id) else {
-        let placement = context.relay.dispatcher.placement(of: record.id.serial, in: record.lane)
+        let placement = context.relay.dispatcher.placement(of: record.entry.serial, in: record.lane)
         throw .noResponseYet(placement.isInFlight ? .delivering : record.state)
       }
       return UpstreamAnswer.response(answer, status: 200, id: record.id, state: record.state)

@@ -76,6 +76,9 @@ struct Intake {
 
 extension AppendResult {
   fileprivate var isAccepted: Bool {
-    if case .accepted = self { true } else { false }
+    switch self {
+    case .accepted, .parked: true
+    case .duplicate, .forgotten, .keyConflict, .sequenceConflict, .sequencePassed, .leftOut: false
+    }
   }
 }

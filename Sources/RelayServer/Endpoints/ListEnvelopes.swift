@@ -45,7 +45,7 @@ struct ListEnvelopes {
     json.object { json in
       json.memberArray("envelopes") { json in
         for envelope in page.envelopes {
-          let serial = envelope.id.serial
+          let serial = envelope.fate.serial
           let view = EnvelopeView(
             envelope, isInFlight: inFlight.contains(serial),
             position: dispatcher.placement(of: serial, in: envelope.lane).position, now: now)

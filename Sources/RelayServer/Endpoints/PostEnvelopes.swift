@@ -50,7 +50,7 @@ struct PostEnvelopes {
     let results = try await intake.append([draft], isAtomic: false)
     let acceptance = try Acceptance(results[0], of: draft)
     var response = HTTPResponse.json(acceptance.json(), status: 202)
-    response.headers.add("Location", acceptance.location)
+    if let location = acceptance.location { response.headers.add("Location", location) }
     return response
   }
 
@@ -94,7 +94,7 @@ extension Acceptance {
   ///
   /// - Parameters:
   ///   - field: How the sender writes what its key and its sequence number stand in.
-  /// - Throws: `key-conflict` or `sequence-passed`.
+  /// - Throws: `key-conflict`, `sequence-conflict` or `sequence-passed`.
   init(
     _ result: AppendResult, of draft: EnvelopeDraft,
     keyField: String = "/key", sequenceField: String = "/sequence"
@@ -108,7 +108,17 @@ extension Acceptance {
       self.init(
         isDuplicate: true, id: id, client: draft.client, lane: draft.lane, key: draft.key,
         state: state)
+    case .parked(let id, let missing):
+      self.init(
+        isDuplicate: false, id: id, client: draft.client, lane: draft.lane, key: draft.key,
+        state: .parked, missing: missing)
+    case .forgotten:
+      self.init(
+        isDuplicate: true, id: nil, client: draft.client, lane: draft.lane, key: draft.key,
+        state: nil)
     case .keyConflict(let id): throw .keyConflict(draft.key, id: id, field: keyField)
+    case .sequenceConflict(let id):
+      throw .sequenceConflict(draft.sequence, id: id, field: sequenceField)
     case .sequencePassed(let last):
       throw .sequencePassed(draft.sequence, last: last, field: sequenceField)
     case .leftOut: throw .leftOut()

@@ -33,7 +33,8 @@ struct RelayRequest {
 
     var memory = MemoryReservation(context.relay.memory)
     defer { memory.giveBack() }
-    var reader = RelayedBody(context, decoded.draft.key == nil ? nil : decoded.fingerprint())
+    let isRecognisable = decoded.draft.key != nil || decoded.draft.sequence != nil
+    var reader = RelayedBody(context, isRecognisable ? decoded.fingerprint() : nil)
     let body = try await reader.read(request.body, &memory)
     decoded.draft.content.body = body.body
     decoded.draft.fingerprint = reader.finishFingerprint()
@@ -59,34 +60,35 @@ struct RelayRequest {
   private func outcome(
     of acceptance: Acceptance, withinSeconds seconds: Int, isHead: Bool
   ) async -> HTTPResponse {
+    guard let id = acceptance.id else { return Self.accepted(acceptance) }
     if seconds > 0 {
-      _ = await context.relay.dispatcher.settled(
-        acceptance.id, withinMs: Int64(seconds) * 1000)
+      _ = await context.relay.dispatcher.settled(id, withinMs: Int64(seconds) * 1000)
     }
     // The envelope is stored, whatever else happens: trouble here is none of the sender's.
-    guard let record = try? await context.store.envelope(acceptance.id) else {
+    guard let record = try? await context.store.envelope(id) else {
       return Self.accepted(acceptance)
     }
     if record.state.isEnd || record.state == .blocked,
-      let answer = try? await context.store.response(acceptance.id)
+      let answer = try? await context.store.response(id)
     {
       return UpstreamAnswer.response(
-        answer, status: answer.status, id: acceptance.id, state: record.state, isToHead: isHead)
+        answer, status: answer.status, id: id, state: record.state, isToHead: isHead)
     }
-    let placement = context.relay.dispatcher.placement(of: record.id.serial, in: record.lane)
+    let placement = context.relay.dispatcher.placement(of: record.entry.serial, in: record.lane)
     var acceptance = acceptance
     acceptance.state =
       record.state == .queued && placement.isInFlight ? .delivering : record.state
     let hasPlace = !acceptance.isDuplicate && !record.state.isEnd
     acceptance.position = hasPlace ? placement.position : nil
+    acceptance.missing = record.missing
     return Self.accepted(acceptance)
   }
 
   private static func accepted(_ acceptance: Acceptance) -> HTTPResponse {
     var response = HTTPResponse.json(acceptance.json(), status: 202)
-    response.headers.add("Location", acceptance.location)
-    response.headers.add("Waystation-Id", acceptance.id.description)
-    response.headers.add("Waystation-State", acceptance.state.rawValue)
+    if let location = acceptance.location { response.headers.add("Location", location) }
+    if let id = acceptance.id { response.headers.add("Waystation-Id", id.description) }
+    if let state = acceptance.state { response.headers.add("Waystation-State", state.rawValue) }
     return response
   }
 }

@@ -66,7 +66,7 @@ struct SteerEnvelope {
   ) async throws(Problem) -> SteeringTurn.Order {
     guard record.state != .delivered else { throw .alreadyDelivered() }
     guard record.state.isEnd else {
-      let placement = context.relay.dispatcher.placement(of: record.id.serial, in: record.lane)
+      let placement = context.relay.dispatcher.placement(of: record.entry.serial, in: record.lane)
       throw .notEnded(placement.isInFlight ? .delivering : record.state)
     }
     var room = try Room(context)

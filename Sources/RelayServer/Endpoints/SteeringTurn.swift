@@ -33,7 +33,7 @@ struct SteeringTurn {
     for _ in 0..<Self.looksMax {
       let record = try await context.record(id)
       guard let order = try await decide(record) else { return context.view(of: record) }
-      switch await dispatcher.steer(order.command, order.entry) {
+      switch await dispatcher.steer(order.command, order.entry, of: id) {
       case .done:
         handedOver()
         return context.view(of: try await context.record(id))
@@ -57,11 +57,12 @@ struct SteeringTurn {
     switch verdict {
     case .unneeded: return false
     case .busy:
-      let placement = dispatcher.placement(of: record.id.serial, in: record.lane)
+      let placement = dispatcher.placement(of: record.entry.serial, in: record.lane)
       guard placement.isInFlight else { return true }
       guard isRunning else { throw .delivering() }
       return false
     case .behind(let head): throw .behind(try await self.id(of: head))
+    case .parked: throw .parked(record.missing)
     case .blocked: throw .blocked()
     case .notBlocked:
       guard record.state == .blocked else { throw .notBlocked(record.state) }
@@ -103,7 +104,7 @@ extension EndpointContext {
   }
 
   private func shown(_ record: EnvelopeRecord, _ progress: AttemptProgress?) -> EnvelopeView {
-    let placement = relay.dispatcher.placement(of: record.id.serial, in: record.lane)
+    let placement = relay.dispatcher.placement(of: record.entry.serial, in: record.lane)
     var view = EnvelopeView(
       record, isInFlight: placement.isInFlight, position: placement.position,
       now: relay.now().wall)
@@ -119,7 +120,7 @@ extension EndpointContext {
   /// The same, as JSON.
   func jsonWithProgress(of record: EnvelopeRecord) async -> [UInt8] {
     let progress =
-      record.state == .queued ? await relay.dispatcher.progress(of: record.id.serial) : nil
+      record.state == .queued ? await relay.dispatcher.progress(of: record.entry.serial) : nil
     return shown(record, progress).json()
   }
 }

@@ -52,13 +52,30 @@ extension Problem {
     return problem
   }
 
-  /// The lane has taken this number, or a later one.
+  /// The lane has waited for this number long enough, and gone on without it.
   package static func sequencePassed(_ sequence: Int64?, last: Int64, field: String) -> Problem {
-    let words = sequence.map { "; \($0) comes too late" } ?? ""
     var problem = Problem(
-      .sequencePassed, "The lane has taken sequence \(last) before\(words).", field: field,
-      fix: "Go on with a number above lastSequence.")
+      .sequencePassed,
+      "The lane has gone on without sequence \(sequence ?? last); it comes too late.",
+      field: field,
+      fix: "If it is to be sent all the same, post it with a number above lastSequence, or without"
+        + " one.")
     problem.lastSequence = last
+    return problem
+  }
+
+  /// The number was used before with other content.
+  ///
+  /// - Parameter id: The envelope that has the number; nil if that is one of the same batch, of
+  ///   which nothing was stored.
+  package static func sequenceConflict(
+    _ sequence: Int64?, id: EnvelopeID?, field: String
+  ) -> Problem {
+    let words = sequence.map { "The lane's sequence number \($0)" } ?? "The sequence number"
+    var problem = Problem(
+      .sequenceConflict, "\(words) was used before with other content.", field: field,
+      fix: "Use the next number for new content; GET /v1/clients/{client} tells where to go on.")
+    problem.id = id
     return problem
   }
 

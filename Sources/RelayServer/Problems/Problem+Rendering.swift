@@ -35,6 +35,7 @@ extension Problem {
       if let before { json.member("before", before.description) }
       if let state { json.member("state", state.rawValue) }
       if let lastSequence { json.member("lastSequence", lastSequence) }
+      json.member(missing)
       if let results { json.member("results", raw: results) }
     }
   }

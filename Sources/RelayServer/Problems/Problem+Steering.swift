@@ -16,6 +16,18 @@ extension Problem {
     return problem
   }
 
+  /// Sequence numbers before its own are missing.
+  package static func parked(_ missing: MissingNumbers) -> Problem {
+    var problem = ofState(
+      .parked, .parked,
+      missing.isEmpty
+        ? "The envelope is about to be put in line."
+        : "The envelope waits for sequence numbers that have not come: \(missing.words).",
+      fix: missing.isEmpty ? "Try again." : "Post what is missing, or take this one back.")
+    problem.missing = missing
+    return problem
+  }
+
   /// It was refused, and its lane stands.
   package static func blocked() -> Problem {
     ofState(
@@ -29,6 +41,8 @@ extension Problem {
       .notBlocked, state, "The envelope is \(state.rawValue), so there is nothing to resolve.",
       fix: state.isEnd
         ? "Put it back in line with POST /v1/envelopes/{id}/requeue, unless it was delivered."
+        : state == .parked
+          ? "Post what is missing before it; to take it back, DELETE it."
         : "To have it tried now, POST /v1/envelopes/{id}/run; to take it back, DELETE it.")
   }
 
@@ -62,7 +76,8 @@ extension Problem {
       .notEnded, state, "The envelope is \(state.rawValue): it waits in its lane already.",
       fix: state == .blocked
         ? "Settle it with POST /v1/envelopes/{id}/resolve."
-        : "To have it tried now, POST /v1/envelopes/{id}/run.")
+        : state == .parked
+          ? "Post what is missing before it." : "To have it tried now, POST /v1/envelopes/{id}/run.")
   }
 
   /// The change is decided, and the store cannot write just now.

@@ -16,14 +16,16 @@ package struct Problem: Error, Equatable, Sendable {
   package var field: String?
   /// What to do about it.
   package var fix: String?
-  /// With `key-conflict`, the envelope that has the key.
+  /// With `key-conflict` and `sequence-conflict`, the envelope that has the key or the number.
   package var id: EnvelopeID?
   /// With `behind`, the head of the lane.
   package var before: EnvelopeID?
   /// With a problem of an envelope's state, the state.
   package var state: EnvelopeState?
-  /// With `sequence-passed`, the last number that the lane has accepted.
+  /// With `sequence-passed`, the number up to which the lane waits for nothing.
   package var lastSequence: Int64?
+  /// With `parked`, the sequence numbers that are waited for.
+  package var missing = MissingNumbers.none
   /// With `batch-rejected`, the results of the items: a JSON array.
   package var results: [UInt8]?
   /// After how many seconds to try again, where that helps.

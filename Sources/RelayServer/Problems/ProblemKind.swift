@@ -13,6 +13,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case methodNotAllowed = "method-not-allowed"
   case requestTimeout = "request-timeout"
   case sequencePassed = "sequence-passed"
+  case parked
   case behind
   case blocked
   case notBlocked = "not-blocked"
@@ -30,6 +31,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case invalidField = "invalid-field"
   case missingField = "missing-field"
   case keyConflict = "key-conflict"
+  case sequenceConflict = "sequence-conflict"
   case batchRejected = "batch-rejected"
   case clientQueueFull = "client-queue-full"
   case headerFieldsTooLarge = "header-fields-too-large"
@@ -52,7 +54,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .notFound, .unknownEnvelope, .unknownClient, .noResponseYet: 404
     case .methodNotAllowed: 405
     case .requestTimeout: 408
-    case .sequencePassed, .behind, .blocked, .notBlocked, .delivering, .alreadyEnded,
+    case .sequencePassed, .parked, .behind, .blocked, .notBlocked, .delivering, .alreadyEnded,
       .alreadyDelivered, .notEnded:
       409
     case .bodyTooLarge, .batchTooLarge: 413
@@ -60,7 +62,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .unsupportedMediaType, .unsupportedContentEncoding: 415
     case .expectationFailed: 417
     case .unknownUpstream, .unknownField, .invalidField, .missingField, .keyConflict,
-      .batchRejected:
+      .sequenceConflict, .batchRejected:
       422
     case .clientQueueFull: 429
     case .headerFieldsTooLarge: 431
@@ -86,6 +88,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .methodNotAllowed: "The route has no such method"
     case .requestTimeout: "The request took too long"
     case .sequencePassed: "The lane is past this number"
+    case .parked: "Numbers before its own are missing"
     case .behind: "Another envelope stands before it"
     case .blocked: "The envelope blocks its lane"
     case .notBlocked: "The envelope does not block its lane"
@@ -103,6 +106,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .invalidField: "A field has a value that cannot be used"
     case .missingField: "A field is missing"
     case .keyConflict: "The key stands for another envelope"
+    case .sequenceConflict: "The number stands for another envelope"
     case .batchRejected: "Nothing of the batch was taken"
     case .clientQueueFull: "The client has too many envelopes waiting"
     case .headerFieldsTooLarge: "The header fields are too large"

@@ -3,23 +3,25 @@ import RelayCore
 
 /// How an envelope was taken, as its sender is told (`Acceptance` in `openapi.yaml`).
 package struct Acceptance: Sendable, Equatable {
-  /// Whether it was stored before under the same key.
+  /// Whether it was stored before under the same key or number.
   package var isDuplicate: Bool
-  /// The relay's name for it.
-  package var id: EnvelopeID
+  /// The relay's name for it; nil for a duplicate of one that is not kept any more.
+  package var id: EnvelopeID?
   /// Who sent it.
   package var client: String
   /// The lane that it stands in.
   package var lane: String
   /// The sender's own name for it.
   package var key: String?
-  /// Where it is.
-  package var state: EnvelopeState
+  /// Where it is; nil if that is not known any more.
+  package var state: EnvelopeState?
   /// Its place in its lane, from 1; nil once it has ended, and for a duplicate.
   package var position: Int?
+  /// The sequence numbers that it waits for, if it is parked.
+  package var missing = MissingNumbers.none
 
-  /// The path to ask for it at.
-  package var location: String { "/v1/envelopes/\(id)" }
+  /// The path to ask for it at; nil if there is nothing to ask for any more.
+  package var location: String? { id.map { "/v1/envelopes/\($0)" } }
 
   /// The JSON that the sender is answered.
   package func json() -> [UInt8] {
@@ -28,12 +30,13 @@ package struct Acceptance: Sendable, Equatable {
     var json = JSONWriter(appendingTo: buffer)
     json.object { json in
       json.member("result", isDuplicate ? "duplicate" : "accepted")
-      json.member("id", id.description)
+      if let id { json.member("id", id.description) }
       json.member("client", client)
       json.member("lane", lane)
       if let key { json.member("key", key) }
-      json.member("state", state.rawValue)
+      if let state { json.member("state", state.rawValue) }
       if let position { json.member("position", position) }
+      json.member(missing)
     }
     return json.finish()
   }

@@ -7,8 +7,10 @@ package struct BatchResults: Sendable, Equatable {
   package enum Item: Sendable, Equatable {
     /// Stored now.
     case accepted(id: EnvelopeID, state: EnvelopeState)
-    /// Stored before under the same key.
-    case duplicate(id: EnvelopeID, state: EnvelopeState)
+    /// Stored now, and kept out of line until these numbers have come.
+    case parked(id: EnvelopeID, missing: MissingNumbers)
+    /// Stored before under the same key or number; nil if it is not kept any more.
+    case duplicate(id: EnvelopeID?, state: EnvelopeState?)
     /// Not stored.
     case rejected(Problem)
   }
@@ -82,8 +84,13 @@ package struct BatchResults: Sendable, Equatable {
         json.member("state", state.rawValue)
       case .duplicate(let id, let state):
         json.member("result", "duplicate")
+        if let id { json.member("id", id.description) }
+        if let state { json.member("state", state.rawValue) }
+      case .parked(let id, let missing):
+        json.member("result", "accepted")
         json.member("id", id.description)
-        json.member("state", state.rawValue)
+        json.member("state", EnvelopeState.parked.rawValue)
+        json.member(missing)
       case .rejected(let problem):
         json.member("result", "rejected")
         json.member("problem") { problem.write(to: &$0) }

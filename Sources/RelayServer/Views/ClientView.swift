@@ -12,6 +12,8 @@ package struct ClientView: Sendable {
     package var phase: RelayCore.Lane.Phase?
     /// How many envelopes wait in it.
     package var waiting: Int
+    /// How many of them are parked.
+    package var parked = 0
     /// How its first envelope stands; nil if it is not known.
     package var headStanding: Standing?
     /// Its first envelope; nil if it is not known.
@@ -65,17 +67,21 @@ package struct ClientView: Sendable {
   private func count(_ state: EnvelopeState) -> Int64 {
     lanes.reduce(0) { total, lane in
       if state.isEnd { return total + Int64(lane.record.ended[state] ?? 0) }
+      if state == .parked { return total + Int64(lane.parked) }
       let isHeads = lane.headState == state ? 1 : 0
-      let behind = state == .queued && lane.waiting > 0 ? lane.waiting - 1 : 0
+      let behind = state == .queued && lane.inLine > 0 ? lane.inLine - 1 : 0
       return total + Int64(isHeads + behind)
     }
   }
 }
 
 extension ClientView.Lane {
-  /// The state of the first envelope; nil if nothing waits.
+  /// How many stand in the lane itself.
+  fileprivate var inLine: Int { waiting - parked }
+
+  /// The state of the first envelope; nil if none stands in the lane.
   fileprivate var headState: EnvelopeState? {
-    guard waiting > 0 else { return nil }
+    guard inLine > 0 else { return nil }
     return phase == .inFlight ? .delivering : headStanding?.state ?? .queued
   }
 
@@ -86,6 +92,7 @@ extension ClientView.Lane {
     case .starved, .ready, .recording: "queued"
     case .waiting, .unconfigured: "waiting"
     case .held: "held"
+    case .parked: "parked"
     case .blocked: "blocked"
     case .paused: "paused"
     case .inFlight: "delivering"
@@ -99,8 +106,11 @@ extension ClientView.Lane {
       json.member("state", state)
       json.member("paused", isPaused)
       json.member("waiting", waiting)
+      if parked > 0 { json.member("parked", parked) }
       if let head { json.member("head", head.description) }
       if let sequence = record.lastSequence { json.member("lastSequence", sequence) }
+      if let highest = record.highestSequence { json.member("highestSequence", highest) }
+      json.member(record.missing)
       json.member("ended", EnvelopeState.allCases.filter(\.isEnd)) { Int64(record.ended[$0] ?? 0) }
     }
   }

@@ -8,6 +8,8 @@ package struct EnvelopeView: Sendable {
   private let summary: EnvelopeSummary
   /// nil where only what went wrong last is shown.
   private let attempts: [AttemptRecord]?
+  /// The sequence numbers that it waits for; a list does not tell them.
+  private var missing = MissingNumbers.none
   private let state: EnvelopeState
   private let position: Int?
   private let now: WallTime
@@ -23,6 +25,7 @@ package struct EnvelopeView: Sendable {
     self.init(
       EnvelopeSummary(record), attempts: record.attempts, isInFlight: isInFlight,
       position: position, now: now)
+    missing = record.missing
   }
 
   /// Shows a summary, as a list has it.
@@ -69,6 +72,7 @@ package struct EnvelopeView: Sendable {
       if terms.references { json.member("references", true) }
       json.member("state", state.rawValue)
       if let position { json.member("position", position) }
+      json.member(missing)
       if let reason = summary.fate.reason { json.member("reason", reason) }
       json.member("acceptedAt", summary.id.acceptedAt)
       json.member("notBefore", terms.notBefore)

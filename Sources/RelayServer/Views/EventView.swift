@@ -24,8 +24,12 @@ extension RelayEvent {
   /// What each kind calls its own numbers.
   private func writeNumbers(to json: inout JSONWriter) {
     switch kind {
+    case .gapSkipped:
+      guard numbers.count == 2 else { return }
+      json.member("first", numbers[0])
+      json.member("last", numbers[1])
     case .accepted, .attempted, .blocked, .delivered, .failed, .expired, .cancelled, .released,
-      .edited, .requeued, .paused, .resumed, .unreachable, .reachable, .started:
+      .edited, .requeued, .placed, .paused, .resumed, .unreachable, .reachable, .started:
       break
     }
   }

@@ -42,7 +42,7 @@ package struct FateResults: Sendable {
       }
       json.member("found", fate != nil)
       guard let fate else { return }
-      let isInFlight = fate.state == .queued && inFlight.contains(fate.id.serial)
+      let isInFlight = fate.state == .queued && inFlight.contains(fate.serial)
       json.member("state", (isInFlight ? EnvelopeState.delivering : fate.state).rawValue)
       if let reason = fate.reason { json.member("reason", reason) }
       json.member("endedAt", fate.endedAt)

@@ -8,7 +8,9 @@ struct Migration {
   let sql: String
 
   /// All steps, from an empty file on.
-  static let all = [migration0001, migration0002, migration0003, migration0005, migration0007]
+  static let all = [
+    migration0001, migration0002, migration0003, migration0004, migration0005, migration0007,
+  ]
 
   /// The version that this program reads and writes.
   static var latest: Int64 { all.last?.version ?? 0 }

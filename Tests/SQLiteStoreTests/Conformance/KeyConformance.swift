@@ -1,8 +1,8 @@
 import RelayCore
 import Testing
 
-/// What every store promises of keys, sequence numbers and atomic batches.
-@Suite("conformance: keys and sequences", .timeLimit(.minutes(1)))
+/// What every store promises of keys and atomic batches.
+@Suite("conformance: keys", .timeLimit(.minutes(1)))
 struct KeyConformance {
   @Test(
     "the same key with the same content is a duplicate, and tells the first one's state",
@@ -70,51 +70,25 @@ struct KeyConformance {
     }
   }
 
-  @Test(
-    "a sequence number that is not greater is refused, but a known key wins",
-    arguments: StoreFactory.all)
-  func sequence(_ factory: StoreFactory) async throws {
-    try await Bench.with(factory) { bench in
-      let first = try await bench.accept(bench.draft(key: "a", sequence: 5))
-      let results = try await bench.store.append(
-        [
-          bench.draft(sequence: 5), bench.draft(sequence: 4), bench.draft(sequence: 6),
-          bench.draft(sequence: 6), bench.draft(lane: "other", sequence: 1),
-          bench.draft(key: "a", sequence: 5), bench.draft(),
-        ], isAtomic: false)
-      #expect(results[0] == .sequencePassed(last: 5))
-      #expect(results[1] == .sequencePassed(last: 5))
-      #expect(results[3] == .sequencePassed(last: 6))
-      #expect(results[5] == .duplicate(id: first, state: .queued))
-      #expect(bench.store.statistics().envelopes[.queued] == 4)
-      try await bench.reopen()
-      let again = try await bench.store.append([bench.draft(sequence: 6)], isAtomic: false)
-      #expect(again == [.sequencePassed(last: 6)])
-      let lanes = try #require(try await bench.store.client("device-1")).lanes
-      #expect(lanes.map(\.name) == ["default", "other"])
-      #expect(lanes.map(\.lastSequence) == [6, 1])
-    }
-  }
-
   @Test("an atomic batch with one bad item stores nothing", arguments: StoreFactory.all)
   func atomic(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
-      let id = try await bench.accept(bench.draft(key: "k", sequence: 3))
+      let id = try await bench.accept(bench.draft(key: "k", sequence: 1))
       let before = bench.store.statistics().envelopes
       let results = try await bench.store.append(
         [
           bench.draft(client: "new"), bench.draft(key: "k", fingerprint: 2),
           bench.draft(key: "k"), bench.draft(key: "fresh", sequence: 9),
-          bench.draft(key: "fresh", fingerprint: 3), bench.draft(sequence: 8),
+          bench.draft(key: "fresh", fingerprint: 3), bench.draft(fingerprint: 2, sequence: 9),
         ], isAtomic: true)
       #expect(
         results == [
           .leftOut, .keyConflict(id: id), .duplicate(id: id, state: .queued), .leftOut,
-          .keyConflict(id: nil), .sequencePassed(last: 9),
+          .keyConflict(id: nil), .sequenceConflict(id: nil),
         ])
       #expect(bench.store.statistics().envelopes == before)
       #expect(try await bench.store.client("new") == nil)
-      #expect(try await bench.store.client("device-1")?.lanes.first?.lastSequence == 3)
+      #expect(try await bench.store.client("device-1")?.lanes.first?.lastSequence == 1)
     }
   }
 

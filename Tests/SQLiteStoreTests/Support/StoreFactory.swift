@@ -43,11 +43,11 @@ final class Bench: Sendable {
   let observer: RecordingObserver
   private let current: Mutex<any EnvelopeStore>
 
-  init(_ factory: StoreFactory = StoreFactory.all[0]) throws {
+  init(_ factory: StoreFactory = StoreFactory.all[0], folder: String? = nil) throws {
     self.factory = factory
-    folder = Bench.freshFolder()
+    self.folder = folder ?? Bench.freshFolder()
     observer = RecordingObserver()
-    let store = try factory.open(folder, clock, StartPauses())
+    let store = try factory.open(self.folder, clock, StartPauses())
     store.start(observer: observer)
     current = Mutex(store)
   }
@@ -117,6 +117,8 @@ final class RecordingObserver: StoreObserver {
       state.acceptedGroups += 1
       state.accepted += envelopes
       return envelopes.map {
+        if let old = $0.movedFrom { state.waitingByLane[$0.entry.lane]?.remove(old) }
+        guard $0.entry.standing != .parked else { return 0 }
         state.waitingByLane[$0.entry.lane, default: []].insert($0.entry.serial)
         return state.waitingByLane[$0.entry.lane]?.count ?? 0
       }
@@ -172,7 +174,8 @@ extension Bench {
       client: client, lane: lane, upstream: upstream,
       content: EnvelopeContent(
         method: "POST", target: Array("/a?b=c".utf8), headers: headers, body: body),
-      key: key, fingerprint: key == nil ? [] : [UInt8](repeating: fingerprint, count: 32),
+      key: key,
+      fingerprint: key == nil && sequence == nil ? [] : [UInt8](repeating: fingerprint, count: 32),
       sequence: sequence, tag: "t", hold: hold, notBefore: notBefore,
       expiresAt: clock.now.adding(milliseconds: expiresInMs), onFailure: onFailure)
   }
@@ -181,16 +184,17 @@ extension Bench {
   @discardableResult
   func accept(_ draft: EnvelopeDraft) async throws -> EnvelopeID {
     let results = try await store.append([draft], isAtomic: false)
-    guard case .accepted(let id, _, _) = results.first else {
-      throw Unexpected(description: "not accepted: \(results)")
+    switch results.first {
+    case .accepted(let id, _, _), .parked(let id, _): return id
+    default: throw Unexpected(description: "not accepted: \(results)")
     }
-    return id
   }
 
   /// The place in the line of an envelope that waits.
   func entry(_ id: EnvelopeID) async throws -> LineEntry {
-    let page = try await store.line(after: id.serial - 1, countMax: 1)
-    guard let entry = page.entries.first, entry.serial == id.serial else {
+    let serial = try await store.envelope(id)?.entry.serial ?? id.serial
+    let page = try await store.line(after: serial - 1, countMax: 1)
+    guard let entry = page.entries.first, entry.serial == serial else {
       throw Unexpected(description: "\(id) does not wait")
     }
     return entry
@@ -205,7 +209,7 @@ extension Bench {
     let count = observer.recordedCount
     store.record([
       Transition(
-        serial: id.serial, lane: entry.lane, upstream: entry.upstream, change: change,
+        serial: entry.serial, lane: entry.lane, upstream: entry.upstream, change: change,
         at: clock.now, attempt: attempt, response: response, epoch: 1)
     ])
     await observer.waitUntilRecorded(count + 1)

@@ -6,13 +6,18 @@ struct SimulatedStore {
     var entry: LineEntry
     var key: Int
     var content: Int
+    var number: Int64?
+    var isHeld = false
     var end: (state: EnvelopeState, reason: String)?
+    /// Where it is now, once it was parked and has moved.
+    var movedTo: Serial?
   }
 
   private(set) var records: [Record] = []
   private var byKey: [KeyOfClient: Serial] = [:]
   private(set) var line: [Serial] = []
   private(set) var pauses: Set<PauseTarget> = []
+  var numbers: [LaneNumber: SimulatedNumbers] = [:]
 
   struct KeyOfClient: Hashable {
     var client: ClientNumber
@@ -21,29 +26,62 @@ struct SimulatedStore {
 
   subscript(serial: Serial) -> Record { records[Int(serial) - 1] }
 
-  /// Commits an envelope, unless its key was committed before.
-  mutating func append(_ entry: LineEntry, key: Int, content: Int) -> (Serial, isNew: Bool) {
+  /// Commits an envelope, unless its key was committed before, or its lane is past its number.
+  ///
+  /// - Returns: nil if the lane is past its number.
+  mutating func append(
+    _ entry: LineEntry, key: Int, content: Int, number: Int64? = nil
+  ) -> (Serial, isNew: Bool)? {
     let name = KeyOfClient(client: entry.client, key: key)
     if let serial = byKey[name] { return (serial, false) }
+    if let number, numbers[entry.lane]?.skipped.contains(number) == true { return nil }
     let serial = Serial(records.count + 1)
     var entry = entry
     entry.serial = serial
-    records.append(Record(entry: entry, key: key, content: content, end: nil))
+    let isHeld = entry.standing == .held
+    if let number, note(number, of: serial, in: entry.lane) { entry.standing = .parked }
+    records.append(
+      Record(entry: entry, key: key, content: content, number: number, isHeld: isHeld))
     byKey[name] = serial
     line.append(serial)
     return (serial, true)
   }
+
+  /// Moves what was parked to the end of the line.
+  ///
+  /// - Returns: Its place; nil if it has ended.
+  mutating func move(_ serial: Serial, number: Int64) -> LineEntry? {
+    var record = self[serial]
+    record.entry.serial = Serial(records.count + 1)
+    record.entry.standing = record.isHeld ? .held : .queued
+    records[Int(serial) - 1].movedTo = record.entry.serial
+    numbers[record.entry.lane]?.taken[number] = record.entry.serial
+    byKey[KeyOfClient(client: record.entry.client, key: record.key)] = record.entry.serial
+    records.append(record)
+    line.removeAll { $0 == serial }
+    guard record.end == nil else { return nil }
+    line.append(record.entry.serial)
+    return record.entry
+  }
+
+  /// The number that stands for this one now.
+  func present(_ serial: Serial) -> Serial { self[serial].movedTo ?? serial }
 
   /// Commits a pause, or its end.
   mutating func setPaused(_ isPaused: Bool, _ target: PauseTarget) {
     if isPaused { pauses.insert(target) } else { pauses.remove(target) }
   }
 
-  /// Commits a change; one to an envelope that no longer waits is passed over.
-  mutating func commit(_ transition: Transition) {
+  /// Commits a change; one to an envelope that no longer waits, or not there, is moot.
+  mutating func commit(_ transition: inout Transition) {
     let index = Int(transition.serial) - 1
-    if case .requeue(let entry) = transition.change { return requeue(entry) }
-    guard records[index].end == nil else { return }
+    if case .requeue(let entry) = transition.change {
+      guard let entry = requeue(entry) else { return transition.isMoot = true }
+      return transition.change = .requeue(entry)
+    }
+    guard records[index].end == nil, records[index].movedTo == nil else {
+      return transition.isMoot = true
+    }
     switch transition.change {
     case .retry(let time):
       records[index].entry.dueAt = time
@@ -57,6 +95,7 @@ struct SimulatedStore {
       records[index].entry.dueAt = nil
     case .edit(let edit):
       records[index].entry = edit.entry
+      records[index].isHeld = edit.hold
     case .requeue:
       break
     }
@@ -64,12 +103,20 @@ struct SimulatedStore {
   }
 
   /// What was delivered, or waits already, is not put back in line.
-  private mutating func requeue(_ entry: LineEntry) {
+  private mutating func requeue(_ entry: LineEntry) -> LineEntry? {
     let index = Int(entry.serial) - 1
-    guard let end = records[index].end, end.state != .delivered else { return }
+    guard let end = records[index].end, end.state != .delivered, records[index].movedTo == nil
+    else { return nil }
+    var entry = entry
+    if let number = records[index].number, let known = numbers[entry.lane],
+      number > known.placed
+    {
+      entry.standing = .parked
+    }
     records[index].end = nil
     records[index].entry = entry
     line.insert(entry.serial, at: line.firstIndex { $0 > entry.serial } ?? line.endIndex)
+    return entry
   }
 
   func page(before serial: Serial, countMax: Int) -> LinePage {

@@ -27,7 +27,11 @@ extension Simulation {
     if let stop = stops.first(where: store.pauses.contains) {
       violate("\(entry.serial) was attempted in spite of a pause of \(stop)")
     }
-    let isInLane = { (serial: Serial) in store[serial].entry.lane == entry.lane }
+    checkNumbers(of: entry)
+    let isInLane = { (serial: Serial) in
+      let other = store[serial].entry
+      return other.lane == entry.lane && other.standing != .parked
+    }
     let first =
       switch Self.order(of: entry.lane) {
       case .strict: store.line.first(where: isInLane)
@@ -62,7 +66,15 @@ extension Simulation {
   /// What is shown as waiting is what waits.
   mutating func checkCounts() {
     var waiting: [LaneNumber: Int] = [:]
-    for serial in store.line { waiting[store[serial].entry.lane, default: 0] += 1 }
+    var parked: [LaneNumber: Int] = [:]
+    for serial in store.line {
+      let entry = store[serial].entry
+      waiting[entry.lane, default: 0] += 1
+      if entry.standing == .parked { parked[entry.lane, default: 0] += 1 }
+    }
+    for (number, lane) in scheduler.lanes where lane.parked != parked[number] ?? 0 {
+      violate("lane \(number.rawValue) counts \(lane.parked) parked, not \(parked[number] ?? 0)")
+    }
     for (number, lane) in scheduler.lanes where lane.waiting != waiting[number] ?? 0 {
       violate(
         "lane \(number.rawValue) counts \(lane.waiting), and \(waiting[number] ?? 0) wait in it")
@@ -87,18 +99,20 @@ extension Simulation {
         "\(store.line.count) envelopes never ended; \(serial) is \(String(describing: phase))")
     }
     for device in devices {
-      for (key, serial) in device.acknowledged where store[serial].key != key {
+      for (key, serial) in device.acknowledged
+      where store[store.present(serial)].key != key {
         violate("key \(key) of device \(device.number) was acknowledged and is not stored")
       }
     }
     for index in store.records.indices {
       let record = store.records[index]
-      guard let end = record.end else { continue }
+      guard let end = record.end, record.movedTo == nil else { continue }
       if end.reason.isEmpty { violate("\(index + 1) ended without a reason") }
       let arrived = upstreams[Int(record.entry.upstream.rawValue)].arrivals[Serial(index + 1)] ?? 0
       if end.state == .delivered && arrived == 0 { violate("\(index + 1) was never delivered") }
     }
     if scheduler.waitingCount != 0 { violate("\(scheduler.waitingCount) are said to wait") }
+    if !scheduler.changingParked.isEmpty { violate("changes of parked ones never arrived") }
     if scheduler.changingCount != 0 { violate("ends are said to be on their way to the disk") }
     if !scheduler.clientsWaiting.isEmpty {
       violate("clients are said to wait with nothing waiting")

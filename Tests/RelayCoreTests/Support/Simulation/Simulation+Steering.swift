@@ -13,7 +13,7 @@ extension Simulation {
     }
     pauseOrResume()
     guard !isFaultFree, chance(1, in: 4), let record = store.records.randomElement(using: &random),
-      let end = record.end, end.state != .delivered
+      let end = record.end, end.state != .delivered, record.movedTo == nil
     else { return }
     var entry = record.entry
     entry.expiresAt = clock.wall.adding(milliseconds: 604_800_000)
@@ -47,13 +47,15 @@ extension Simulation {
     pauseCount += 1
   }
 
-  private func needsPerson(_ entry: LineEntry) -> Bool { entry.standing != .queued }
+  private func needsPerson(_ entry: LineEntry) -> Bool {
+    entry.standing == .held || entry.standing == .blocked
+  }
 
   private mutating func command(for entry: LineEntry) -> Command {
     switch entry.standing {
     case .held: return .run
     case .blocked: return chance(1, in: 3) && !isFaultFree ? .retry : .discard(reason: "discarded")
-    case .queued: break
+    case .queued, .parked: break
     }
     switch Int.random(in: 0..<4, using: &random) {
     case 0: return .cancel(reason: "cancelled")

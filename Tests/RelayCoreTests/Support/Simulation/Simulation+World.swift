@@ -8,6 +8,10 @@ struct SimulatedDevice {
   var unanswered: [Int] = []
   /// What was acknowledged: key to the envelope's number.
   var acknowledged: [Int: Serial] = [:]
+  /// The sequence numbers of what was posted, by key; empty for a device that sends none.
+  var numbers: [Int: Int64] = [:]
+  /// The last sequence number of each lane.
+  var lastNumber: [Int: Int64] = [:]
 
   init(number: Int) { self.number = number }
 }
@@ -25,14 +29,35 @@ extension Simulation {
       key = devices[index].nextKey
       devices[index].nextKey += 1
       devices[index].unanswered.append(key)
+      number(key, of: index)
     }
-    agenda.insert(
-      Scheduled(
-        life: life,
-        event: .commitAppend(device: index, key: key, content: index * 1_000_003 + key)),
-      at: commitTime())
+    let isLost = devices[index].numbers[key] != nil && Int.random(in: 0..<6, using: &random) == 0
+    if !isLost {
+      agenda.insert(
+        Scheduled(
+          life: life,
+          event: .commitAppend(device: index, key: key, content: Self.content(of: key, index))),
+        at: commitTime())
+    }
     let isFlood = index == 0
     schedule(.post(device: index), inMs: isFlood ? 60 : Int64.random(in: 50...2000, using: &random))
+  }
+
+  private static func content(of key: Int, _ device: Int) -> Int { device * 1_000_003 + key }
+
+  private static func lane(of content: Int, _ device: Int) -> Int {
+    device * 2 + (content % 3 == 0 ? 1 : 0)
+  }
+
+  /// Every fourth device numbers what it posts, lane by lane; a lane of the newest takes no numbers.
+  private mutating func number(_ key: Int, of index: Int) {
+    let lane = Self.lane(of: Self.content(of: key, index), index)
+    guard index % 4 == 1, Self.order(of: LaneNumber(rawValue: Int64(lane))) == .strict else {
+      return
+    }
+    let number = (devices[index].lastNumber[lane] ?? 0) + 1
+    devices[index].lastNumber[lane] = number
+    devices[index].numbers[key] = number
   }
 
   /// Commits happen one after the other, in the order in which they were asked for.
@@ -44,9 +69,9 @@ extension Simulation {
 
   /// The commit of an append: from here on the device may be told, and usually is.
   mutating func append(_ index: Int, _ key: Int, _ content: Int) {
-    let lane = index * 2 + (content % 3 == 0 ? 1 : 0)
+    let lane = Self.lane(of: content, index)
     let isShortLived = content % 11 == 0
-    let (serial, isNew) = store.append(
+    let result = store.append(
       LineEntry(
         serial: 0, client: ClientNumber(rawValue: Int64(index)),
         lane: LaneNumber(rawValue: Int64(lane)),
@@ -56,14 +81,15 @@ extension Simulation {
         standing: content % 41 == 0 ? .held : .queued,
         onFailure: index % 8 == 7 ? .block : .skip,
         dueAt: content % 29 == 0 ? clock.wall.adding(milliseconds: 1500) : nil),
-      key: key, content: content)
-    if isNew {
-      let entry = store[serial].entry
-      _ = scheduler.accepted(entry, order: Self.order(of: entry.lane), now: clock)
+      key: key, content: content, number: devices[index].numbers[key])
+    guard let (serial, isNew) = result else {
+      // The lane is past its number, and says so.
+      return devices[index].unanswered.removeAll { $0 == key }
     }
+    if isNew { tell(store[serial].entry) }
     guard Int.random(in: 0..<10, using: &random) > 0 else { return }
     devices[index].unanswered.removeAll { $0 == key }
-    if let earlier = devices[index].acknowledged[key], earlier != serial {
+    if let earlier = devices[index].acknowledged[key], store.present(earlier) != serial {
       violate("key \(key) of device \(index) was stored as \(earlier) and as \(serial)")
     }
     devices[index].acknowledged[key] = serial
@@ -82,6 +108,7 @@ extension Simulation {
         scheduler.expire(store[serial].entry, now: clock)
       }
     }
+    giveUpGaps()
     steer()
     schedule(.walkForExpired, inMs: 1000)
   }
@@ -136,6 +163,7 @@ extension Simulation {
       if !page.hasMore { break }
     }
     scheduler.restored(now: clock)
+    takeUpGaps()
   }
 
   /// Ends the faults: upstreams are well, and the plug stays in.

@@ -9,6 +9,7 @@ struct Simulation {
     case post(device: Int)
     case commitAppend(device: Int, key: Int, content: Int)
     case commitRecord(Transition)
+    case commitFlow(LaneNumber)
     case attemptEnds(LineEntry, AttemptEvent, startedAt: WallTime, durationMs: Int64)
     case lineRead(after: Serial)
     case lineReadBackwards(before: Serial)
@@ -44,6 +45,11 @@ struct Simulation {
   var crashCount = 0
   var commandCount = 0
   var pauseCount = 0
+  var parkedCount = 0
+  var placedCount = 0
+  var skipCount = 0
+  /// Which lanes wait for sequence numbers.
+  var watch = GapWatch()
   var isFaultFree = false
   /// By how much the wall clock has been set; only every other seed sets it.
   var wallOffsetMs: Int64 = 0
@@ -115,10 +121,11 @@ struct Simulation {
     switch event {
     case .post(let device): post(device)
     case .commitAppend(let device, let key, let content): append(device, key, content)
-    case .commitRecord(let transition):
+    case .commitRecord(var transition):
       noteBackoff(by: transition)
-      store.commit(transition)
+      store.commit(&transition)
       scheduler.recorded(transition, now: clock)
+    case .commitFlow(let lane): flow(lane)
     case .attemptEnds(let entry, let event, let startedAt, let durationMs):
       inFlight.remove(entry.serial)
       scheduler.attemptEnded(
@@ -183,8 +190,8 @@ extension Simulation.Event {
   var outlivesTheRelay: Bool {
     switch self {
     case .post, .moodChanges, .crash, .walkForExpired, .clockIsSet: true
-    case .commitAppend, .commitRecord, .attemptEnds, .lineRead, .lineReadBackwards, .linePage,
-      .wake:
+    case .commitAppend, .commitRecord, .commitFlow, .attemptEnds, .lineRead, .lineReadBackwards,
+      .linePage, .wake:
       false
     }
   }

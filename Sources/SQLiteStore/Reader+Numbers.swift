@@ -1,0 +1,92 @@
+import RelayCore
+
+/// What a reader asks the database of sequence numbers and of what was parked, prepared once.
+final class NumberStatements {
+  let moved: Statement
+  let openGaps: Statement
+  let placedThrough: Statement
+  let dueThrough: Statement
+  let waitingSince: Statement
+
+  init(on connection: borrowing Connection) throws(StoreError) {
+    moved = try Statement("SELECT place FROM moved WHERE serial = ?", on: connection)
+    openGaps = try Statement(GapStatements.openGapsSQL, on: connection)
+    placedThrough = try Statement(GapStatements.placedThroughSQL, on: connection)
+    dueThrough = try Statement(
+      """
+      SELECT max(n.sequence) FROM sequence_index AS n JOIN line AS l ON l.serial = n.serial \
+      WHERE n.lane = ? AND n.sequence > ? AND l.accepted_at <= ?
+      """, on: connection)
+    waitingSince = try Statement(
+      """
+      SELECT min(l.accepted_at) FROM sequence_index AS n JOIN line AS l ON l.serial = n.serial \
+      WHERE n.lane = ? AND n.sequence > ?
+      """, on: connection)
+  }
+}
+
+extension Reader {
+  /// The number under which an envelope is stored: the one in its id, or, once it was parked and
+  /// has moved, another one. nil if there is no envelope of this id, or no longer.
+  ///
+  /// The one place where an id is turned into a number of the store's.
+  func serial(of id: EnvelopeID) throws(StoreError) -> Serial? {
+    let serial = try present(id.serial)
+    guard try identity(of: serial) == id else { return nil }
+    return serial
+  }
+
+  /// The number that stands for this one now.
+  func present(_ serial: Serial) throws(StoreError) -> Serial {
+    numbers.moved.bind(1, serial)
+    guard try numbers.moved.step() else { return serial }
+    defer { numbers.moved.reset() }
+    return numbers.moved.int(0)
+  }
+
+  func identity(of serial: Serial) throws(StoreError) -> EnvelopeID? {
+    sql.identity.bind(1, serial)
+    guard try sql.identity.step() else { return nil }
+    defer { sql.identity.reset() }
+    return try EnvelopeID(stored: sql.identity.bytes(0))
+  }
+
+  /// The number up to which what came of a lane stands in line; nil if everything does.
+  func placedThrough(_ lane: LaneNumber) throws(StoreError) -> Int64? {
+    numbers.placedThrough.bind(1, lane.rawValue)
+    guard try numbers.placedThrough.step() else { return nil }
+    defer { numbers.placedThrough.reset() }
+    return numbers.placedThrough.int(0)
+  }
+
+  /// What a lane waits for.
+  func missing(in lane: LaneNumber) throws(StoreError) -> MissingNumbers {
+    guard let placed = try placedThrough(lane) else { return .none }
+    return try MissingNumbers(reading: numbers.openGaps, lane: lane.rawValue, behind: placed)
+  }
+
+  /// What of a lane has been parked since this time or longer.
+  ///
+  /// - Returns: The greatest of the numbers, nil if there is none; and when the one that has waited
+  ///   longest of those behind it was accepted.
+  func parked(
+    in lane: LaneNumber, by time: WallTime
+  ) throws(StoreError) -> (number: Int64?, waitingSince: WallTime?) {
+    try snapshot { () throws(StoreError) -> (number: Int64?, waitingSince: WallTime?) in
+      guard let placed = try placedThrough(lane) else { return (nil, nil) }
+      numbers.dueThrough.bind(1, lane.rawValue)
+      numbers.dueThrough.bind(2, placed)
+      numbers.dueThrough.bind(3, time.millisecondsSinceEpoch)
+      let number = try first(of: numbers.dueThrough)
+      numbers.waitingSince.bind(1, lane.rawValue)
+      numbers.waitingSince.bind(2, number ?? placed)
+      return (number, WallTime(try first(of: numbers.waitingSince)))
+    }
+  }
+
+  private func first(of statement: borrowing Statement) throws(StoreError) -> Int64? {
+    guard try statement.step() else { return nil }
+    defer { statement.reset() }
+    return statement.optionalInt(0)
+  }
+}
