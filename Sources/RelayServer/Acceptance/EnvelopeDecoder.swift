@@ -65,7 +65,7 @@ package struct EnvelopeDecoder: Sendable {
     if draft.references {
       try draft.content.checkReferences(.json, bodyBytesMax: rules.limits.spoolThresholdBytes)
     }
-    try rules.holdToLane(&draft, at: now, sequenceField: "/sequence")
+    try rules.holdToLane(&draft, at: now, .json)
     if draft.key != nil || draft.sequence != nil {
       var print = Fingerprint(
         of: draft, expiresAt: fields.expiresAt, onFailure: fields.onFailure)

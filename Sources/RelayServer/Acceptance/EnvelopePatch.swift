@@ -95,16 +95,10 @@ package struct EnvelopePatch: Sendable {
     if mentions("notBefore") { entry.dueAt = notBefore }
     entry.standing = try standing(of: record)
     if let expiresAt = fields.expiresAt {
-      entry.expiresAt = expiresAt
+      entry.expiresAt = rules.deadline(expiresAt, of: record)
     } else if cleared.contains("expiresAt") {
       let deadlineMs = try configured(terms, record.draft).deadlineMs
-      entry.expiresAt = now.adding(milliseconds: deadlineMs)
-    }
-    if mentions("expiresAt") {
-      // What was requeued may have a later one than its acceptance gives it.
-      let rules = rules.lanes.rules(ofLane: record.draft.lane)
-      let bound = rules.deadline(entry.expiresAt, acceptedAt: entry.acceptedAt)
-      entry.expiresAt = min(entry.expiresAt, max(bound, record.entry.expiresAt))
+      entry.expiresAt = rules.deadline(now.adding(milliseconds: deadlineMs), of: record)
     }
     if let onFailure = fields.onFailure {
       entry.onFailure = onFailure
@@ -112,6 +106,7 @@ package struct EnvelopePatch: Sendable {
       entry.onFailure = try configured(terms, record.draft).onFailure
     }
     let references = mentions("references") ? fields.references : record.draft.references
+    if references { try rules.checkReferences(inLane: record.draft.lane) }
     return EnvelopeEdit(
       content: try content(of: record.draft, body, references: references),
       tag: changed("tag", record.draft.tag, fields.tag), entry: entry, notBefore: notBefore,

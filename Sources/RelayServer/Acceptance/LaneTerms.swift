@@ -1,21 +1,54 @@
 import RelayCore
 
 extension AcceptanceRules {
+  /// Where an envelope says what a lane's order may leave no meaning to.
+  enum OrderFields {
+    /// In an envelope in JSON.
+    case json
+    /// On a relayed request.
+    case relayed
+
+    fileprivate var sequence: String { self == .json ? "/sequence" : "Waystation-Sequence" }
+    fileprivate var references: String { self == .json ? "/references" : "Waystation-References" }
+  }
+
   /// Holds an envelope to what is configured for its lane.
   ///
-  /// - Parameter field: Where its sequence number stands, for the problem.
-  /// - Throws: `invalid-field` if the lane's order leaves no meaning to a sequence number.
+  /// - Throws: `invalid-field` if it says what the lane's order leaves no meaning to.
   func holdToLane(
-    _ draft: inout EnvelopeDraft, at now: WallTime, sequenceField field: String
+    _ draft: inout EnvelopeDraft, at now: WallTime, _ fields: OrderFields
   ) throws(Problem) {
     guard !lanes.isEmpty else { return }
     let rules = lanes.rules(ofLane: draft.lane)
     draft.expiresAt = rules.deadline(draft.expiresAt, acceptedAt: now)
-    guard draft.sequence != nil, rules.order == .latest else { return }
-    throw .invalidField(
-      field,
-      "The lane \(Problem.shown(draft.lane)) delivers the newest first, so it takes no sequence"
-        + " numbers.",
-      fix: "Leave the sequence number out, or name a lane whose order is strict.")
+    guard rules.order == .latest else { return }
+    if draft.sequence != nil {
+      throw .notInLatestLane(draft.lane, "sequence numbers", field: fields.sequence)
+    }
+    if draft.references { try checkReferences(inLane: draft.lane, fields) }
+  }
+
+  /// Refuses references in a lane where nothing waits for what came before it.
+  func checkReferences(inLane lane: String, _ fields: OrderFields = .json) throws(Problem) {
+    guard lanes.rules(ofLane: lane).order == .latest else { return }
+    throw .notInLatestLane(lane, "references to earlier answers", field: fields.references)
+  }
+
+  /// The deadline of a waiting envelope for which somebody asks another: no later than its lane's
+  /// rules have it, unless it has a later one already, since it was requeued.
+  func deadline(_ asked: WallTime, of record: EnvelopeRecord) -> WallTime {
+    let rules = lanes.rules(ofLane: record.draft.lane)
+    let bound = rules.deadline(asked, acceptedAt: record.entry.acceptedAt)
+    return min(asked, max(bound, record.entry.expiresAt))
+  }
+}
+
+extension Problem {
+  /// What goes by the order of acceptance has no place where the newest goes first.
+  fileprivate static func notInLatestLane(_ lane: String, _ what: String, field: String) -> Problem
+  {
+    .invalidField(
+      field, "The lane \(Problem.shown(lane)) delivers the newest first, so it takes no \(what).",
+      fix: "Leave that out, or name a lane whose order is strict.")
   }
 }

@@ -59,7 +59,7 @@ package struct RelayRequestDecoder: Sendable {
       onFailure: fields.onFailure ?? upstream.onFailure, references: references)
     // The body is looked through once it is there; a bad path need not wait for it.
     if references { try draft.content.checkReferences(.relayed) }
-    try rules.holdToLane(&draft, at: now, sequenceField: "Waystation-Sequence")
+    try rules.holdToLane(&draft, at: now, .relayed)
     return Decoded(draft: draft, expiresAt: fields.expiresAt, onFailure: fields.onFailure)
   }
 

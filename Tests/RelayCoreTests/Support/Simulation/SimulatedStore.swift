@@ -18,6 +18,7 @@ struct SimulatedStore {
   private(set) var line: [Serial] = []
   private(set) var pauses: Set<PauseTarget> = []
   var numbers: [LaneNumber: SimulatedNumbers] = [:]
+  private var lanesStartedPaused: Set<LaneNumber> = []
 
   struct KeyOfClient: Hashable {
     var client: ClientNumber
@@ -66,6 +67,15 @@ struct SimulatedStore {
 
   /// The number that stands for this one now.
   func present(_ serial: Serial) -> Serial { self[serial].movedTo ?? serial }
+
+  /// Commits that a lane is known from now on, and paused.
+  ///
+  /// - Returns: false if it was known before.
+  mutating func startPaused(_ lane: LaneNumber) -> Bool {
+    guard lanesStartedPaused.insert(lane).inserted else { return false }
+    pauses.insert(.lane(lane))
+    return true
+  }
 
   /// Commits a pause, or its end.
   mutating func setPaused(_ isPaused: Bool, _ target: PauseTarget) {

@@ -39,6 +39,13 @@ extension Simulation {
     }
   }
 
+  /// Every seventh lane stands from its first envelope on: in the same commit, and told before it.
+  mutating func startPaused(_ lane: LaneNumber) {
+    guard lane.rawValue % 7 == 3, store.startPaused(lane) else { return }
+    scheduler.setPaused(true, .lane(lane), now: clock)
+    pauseCount += 1
+  }
+
   private mutating func setPaused(_ isPaused: Bool, _ target: PauseTarget) {
     // What was decided before is carried out before.
     carryOutActions()

@@ -86,7 +86,10 @@ extension Simulation {
       // The lane is past its number, and says so.
       return devices[index].unanswered.removeAll { $0 == key }
     }
-    if isNew { tell(store[serial].entry) }
+    if isNew {
+      startPaused(store[serial].entry.lane)
+      tell(store[serial].entry)
+    }
     guard Int.random(in: 0..<10, using: &random) > 0 else { return }
     devices[index].unanswered.removeAll { $0 == key }
     if let earlier = devices[index].acknowledged[key], store.present(earlier) != serial {
