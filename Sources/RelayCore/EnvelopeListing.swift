@@ -8,6 +8,8 @@ package struct EnvelopeFilter: Sendable {
   package var upstream: String?
   /// The sender's own label.
   package var tag: String?
+  /// Labels of which it has one; nil if that is not asked about.
+  package var anyOfTags: Set<String>?
   /// Where they are: any of these.
   package var states: Set<EnvelopeState>
   /// The envelopes of which an attempt is under way: of what is stored as

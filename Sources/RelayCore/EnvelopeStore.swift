@@ -86,6 +86,10 @@ package protocol EnvelopeStore: Sendable {
     _ filter: EnvelopeFilter, after serial: Serial, countMax: Int, looksMax: Int
   ) async throws(StoreError) -> EnvelopePage
 
+  /// What is shown in a list of the envelopes of these ids, in the ids' order. Ones that are not
+  /// known are left out.
+  func summaries(of ids: [EnvelopeID]) async throws(StoreError) -> [EnvelopeSummary]
+
   /// What has become of some envelopes, all as of one moment.
   ///
   /// - Returns: One for each reference, in order; nil for what there is none of, or no longer.

@@ -68,6 +68,14 @@ package struct Reachability: Sendable {
     if case .reachable = state { true } else { false }
   }
 
+  /// How many probes in a row have failed since it became unreachable; nil while it is reachable.
+  package var failedProbes: Int? {
+    switch state {
+    case .reachable: nil
+    case .unreachable(let failedProbes, _), .probing(let failedProbes): failedProbes
+    }
+  }
+
   /// When the next probe may go out; nil while reachable, or while a probe is under way.
   package var nextProbeAt: MonotonicTime? {
     if case .unreachable(_, let time) = state { time } else { nil }

@@ -54,16 +54,16 @@ struct ListingFilter {
     let standing = try Standing(code: row.line.int(4))
     guard filter.wants(standing, of: row.line.int(0)) else { return false }
     guard try isNamed(row.line.int(2), reader) else { return false }
-    guard filter.tag != nil else { return true }
+    guard filter.tag != nil || filter.anyOfTags != nil else { return true }
     return try passes(envelope: row.line.int(0), reader)
   }
 
   /// Whether the envelope in the present row of what has ended passes.
   mutating func passes(endedOf reader: Reader) throws(StoreError) -> Bool {
     guard endCodes.contains(reader.listing.ended.int(1)) else { return false }
-    guard client != nil || upstream != nil || filter.lane != nil || filter.tag != nil else {
-      return true
-    }
+    guard client != nil || upstream != nil || filter.lane != nil || filter.tag != nil
+      || filter.anyOfTags != nil
+    else { return true }
     return try passes(envelope: reader.listing.ended.int(0), reader)
   }
 
@@ -79,6 +79,9 @@ struct ListingFilter {
       upstream == nil || upstream == row.leading.int(2),
       filter.tag == nil || filter.tag == row.leading.text(3)
     else { return false }
+    if let tags = filter.anyOfTags {
+      guard let tag = row.leading.text(3), tags.contains(tag) else { return false }
+    }
     return try isNamed(row.leading.int(1), reader)
   }
 

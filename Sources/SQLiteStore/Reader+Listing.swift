@@ -18,6 +18,18 @@ extension Reader {
     }
   }
 
+  /// What is shown of some envelopes, all in one snapshot; see ``EnvelopeStore``.
+  func summaries(of ids: [EnvelopeID]) throws(StoreError) -> [EnvelopeSummary] {
+    try snapshot { () throws(StoreError) -> [EnvelopeSummary] in
+      var summaries: [EnvelopeSummary] = []
+      for id in ids {
+        guard let serial = try serial(of: id) else { continue }
+        summaries.append(try summary(of: serial))
+      }
+      return summaries
+    }
+  }
+
   /// Goes along both narrow tables at once, in the order of acceptance.
   private func walk(
     _ filter: ListingFilter, after serial: Serial, countMax: Int, looksMax: Int

@@ -75,6 +75,13 @@ extension SQLiteStore {
     }
   }
 
+  /// What ``EnvelopeStore`` says of `summaries`.
+  package func summaries(
+    of ids: [EnvelopeID]
+  ) async throws(StoreError) -> [EnvelopeSummary] {
+    try await read { reader throws(StoreError) in try reader.summaries(of: ids) }
+  }
+
   /// What ``EnvelopeStore`` says of `fates`.
   package func fates(
     of references: [EnvelopeReference]

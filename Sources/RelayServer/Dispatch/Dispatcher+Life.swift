@@ -39,6 +39,8 @@ extension Dispatcher {
     waiters.close()
     listeners.close()
     gaps.stop()
+    runsBegun.close()
+    runsSettled.close()
     apply { state, _ in
       state.isStopped = true
       state.scheduler.stop()

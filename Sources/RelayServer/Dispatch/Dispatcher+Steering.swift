@@ -91,7 +91,10 @@ extension Dispatcher {
   /// Begins or ends a pause, durably.
   package func setPaused(_ isPaused: Bool, _ name: PauseName) async throws(StoreError) {
     try await store.setPaused(isPaused, name) { target in
-      self.apply { state, now in state.scheduler.setPaused(isPaused, target, now: now) }
+      self.apply { state, now in
+        state.scheduler.setPaused(isPaused, target, now: now)
+        state.runs.lookAtAll(in: &state.scheduler, now: now)
+      }
     }
   }
 

@@ -42,7 +42,7 @@ extension Dispatcher: StoreObserver {
           deadlines.note(entry.expiresAt)
           if entry.standing == .parked { gaps.noteAgain(entry) }
         }
-        state.scheduler.recorded(transition, now: now)
+        state.recorded(transition, now: now)
       }
     }
     count(transitions)

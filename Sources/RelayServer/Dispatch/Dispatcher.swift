@@ -13,6 +13,7 @@ package final class Dispatcher: Sendable {
   struct State {
     var scheduler: Scheduler
     var contents = ContentCache()
+    var runs = RunBook()
     var armedAt: MonotonicTime?
     var forwarder: Forwarder?
     var isStopped = false
@@ -30,6 +31,9 @@ package final class Dispatcher: Sendable {
   let waiters = SettlementWaiters()
   /// Those who wait until a change that they asked for is durable.
   let changes = SettlementWaiters()
+  /// Those who wait until it is known what a run is about, and those who wait until it is settled.
+  let runsBegun = SettlementWaiters()
+  let runsSettled = SettlementWaiters()
   /// Whose turn it is to change an envelope.
   let turns = SteeringTurns()
   let targets: Mutex<[UpstreamNumber: UpstreamTarget]> = Mutex([:])
@@ -71,6 +75,7 @@ package final class Dispatcher: Sendable {
     let now = clock()
     let (result, work) = state.withLock { state -> (Result, Work) in
       let result = event(&state, now)
+      if !state.runs.isEmpty { state.runs.lookAtUpstreams(in: &state.scheduler, now: now) }
       return (result, takeWork(from: &state, now: now))
     }
     carryOut(work)
@@ -117,11 +122,13 @@ package final class Dispatcher: Sendable {
     var wakeAt: MonotonicTime?
     var idleWaiters: [CheckedContinuation<Void, Never>] = []
     var forwarder: Forwarder?
+    var runs = RunWork()
   }
 
   private func takeWork(from state: inout State, now: Now) -> Work {
     waitingCountNow.store(state.scheduler.waitingCount, ordering: .relaxed)
     var work = Work(forwarder: state.forwarder)
+    work.runs = RunWork(takenFrom: &state.runs)
     for action in state.scheduler.takeActions() {
       switch action {
       case .attempt(let entry):
@@ -160,6 +167,7 @@ package final class Dispatcher: Sendable {
     for change in work.reachability { logReachability(change) }
     for upstream in work.notes { writeNote(of: upstream) }
     for waiter in work.idleWaiters { waiter.resume() }
+    carryOut(work.runs)
   }
 
   private func submit(_ requests: [AttemptRequest], to forwarder: Forwarder?) {
@@ -210,6 +218,7 @@ package final class Dispatcher: Sendable {
     let forwarder = apply { state, now in
       for serial in vanished { state.scheduler.attemptVanished(serial, now: now) }
       for report in filled.reports(at: now.wall) { state.scheduler.attemptEnded(report, now: now) }
+      if !vanished.isEmpty { state.runs.lookAtAll(in: &state.scheduler, now: now) }
       return state.forwarder
     }
     if !requests.isEmpty { submit(requests, to: forwarder) }

@@ -10,7 +10,7 @@ struct GetEnvelope {
   /// Where the envelope is.
   func respond(to request: HTTPRequest, _ captures: PathCaptures) async -> HTTPResponse {
     do throws(Problem) {
-      let waitSeconds = try waitSeconds(request.head.query)
+      let waitSeconds = try context.waitSeconds(request.head.query)
       var record = try await record(captures)
       if waitSeconds > 0, !record.state.isEnd, record.state != .blocked {
         _ = await context.relay.dispatcher.settled(
@@ -69,26 +69,5 @@ struct GetEnvelope {
     } catch {
       throw context.problem(error)
     }
-  }
-
-  private func waitSeconds(_ query: ArraySlice<UInt8>?) throws(Problem) -> Int {
-    guard query != nil else { return 0 }
-    let secondsMax = context.limits.waitSecondsMax
-    let rule = "a whole number of seconds from 0 to \(secondsMax)"
-    let text: String?
-    do throws(QueryParameters.Failure) {
-      text = try QueryParameters(query).single("wait")
-    } catch {
-      throw .invalidField(
-        "wait",
-        error == .malformedEncoding
-          ? "The query is not properly percent-encoded." : "wait is given twice.",
-        fix: "Give wait once, as \(rule).")
-    }
-    guard let text else { return 0 }
-    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let seconds = Int(text),
-      (0...secondsMax).contains(seconds)
-    else { throw .invalidField("wait", "wait is \(Problem.shown(text)); it has to be \(rule).") }
-    return seconds
   }
 }

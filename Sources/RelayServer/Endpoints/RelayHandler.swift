@@ -5,7 +5,7 @@ package struct RelayHandler: RequestHandler {
   private enum Route: Sendable {
     case postEnvelopes, listEnvelopes, queryEnvelopes, relayRequest, getEnvelope, getAnswer,
       getClient
-    case getByKey, run, resolve, requeue, patch, cancel, cancelClient
+    case getByKey, run, resolve, requeue, patch, cancel, cancelClient, runClient
     case pauseUpstream(Bool), pauseClient(Bool), pauseLane(Bool), probe
     case getEvents, getStatus, getHealth, getReadiness
   }
@@ -37,6 +37,7 @@ package struct RelayHandler: RequestHandler {
     router.add(.delete, "/v1/envelopes/{id}", .cancel)
     router.add(.get, "/v1/clients/{client}", .getClient)
     router.add(.delete, "/v1/clients/{client}/envelopes", .cancelClient)
+    router.add(.post, "/v1/clients/{client}/run", .runClient)
     router.add(.get, "/v1/clients/{client}/envelopes/{key}", .getByKey)
     for (word, isPaused) in [("pause", true), ("resume", false)] {
       router.add(.post, "/v1/upstreams/{upstream}/\(word)", .pauseUpstream(isPaused))
@@ -81,6 +82,7 @@ package struct RelayHandler: RequestHandler {
     case .patch: await PatchEnvelope(context).respond(to: request, captures)
     case .cancel: await SteerEnvelope(context).cancel(captures)
     case .cancelClient: await CancelClient(context).respond(captures)
+    case .runClient: await RunClient(context).respond(to: request, captures)
     case .getClient: await GetClient(context).respond(captures)
     case .pauseUpstream(let isPaused):
       await Pausing(context).upstream(isPaused: isPaused, captures)

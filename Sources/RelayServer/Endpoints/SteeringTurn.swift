@@ -32,17 +32,17 @@ struct SteeringTurn {
     defer { dispatcher.giveBackTurn(of: id.serial) }
     for _ in 0..<Self.looksMax {
       let record = try await context.record(id)
-      guard let order = try await decide(record) else { return context.view(of: record) }
+      guard let order = try await decide(record) else { return await context.view(of: record) }
       switch await dispatcher.steer(order.command, order.entry, of: id) {
       case .done:
         handedOver()
-        return context.view(of: try await context.record(id))
+        return await context.view(of: try await context.record(id))
       case .delayed:
         handedOver()
         throw .delayed()
       case .refused(let verdict):
         if try await !isWorthAnotherLook(record, verdict, isRunning: isRunning) {
-          return context.view(of: record)
+          return await context.view(of: record)
         }
       }
       await context.relay.pause(milliseconds: Self.pauseMs)
@@ -99,16 +99,19 @@ extension EndpointContext {
   }
 
   /// An envelope as it stands.
-  func view(of record: EnvelopeRecord, progress: AttemptProgress? = nil) -> HTTPResponse {
-    .json(shown(record, progress).json())
+  func view(of record: EnvelopeRecord, progress: AttemptProgress? = nil) async -> HTTPResponse {
+    .json(await shown(record, progress).json())
   }
 
-  private func shown(_ record: EnvelopeRecord, _ progress: AttemptProgress?) -> EnvelopeView {
+  private func shown(
+    _ record: EnvelopeRecord, _ progress: AttemptProgress?
+  ) async -> EnvelopeView {
     let placement = relay.dispatcher.placement(of: record.entry.serial, in: record.lane)
     var view = EnvelopeView(
       record, isInFlight: placement.isInFlight, position: placement.position,
       now: relay.now().wall)
     view.progress = progress
+    view.errorID = await errorID(of: record.id, record.state)
     return view
   }
 
@@ -121,6 +124,6 @@ extension EndpointContext {
   func jsonWithProgress(of record: EnvelopeRecord) async -> [UInt8] {
     let progress =
       record.state == .queued ? await relay.dispatcher.progress(of: record.entry.serial) : nil
-    return shown(record, progress).json()
+    return await shown(record, progress).json()
   }
 }

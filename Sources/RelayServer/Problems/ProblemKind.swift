@@ -33,6 +33,8 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case keyConflict = "key-conflict"
   case sequenceConflict = "sequence-conflict"
   case batchRejected = "batch-rejected"
+  case unknownCollection = "unknown-collection"
+  case runTooLarge = "run-too-large"
   case clientQueueFull = "client-queue-full"
   case headerFieldsTooLarge = "header-fields-too-large"
   case internalError = "internal-error"
@@ -62,7 +64,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .unsupportedMediaType, .unsupportedContentEncoding: 415
     case .expectationFailed: 417
     case .unknownUpstream, .unknownField, .invalidField, .missingField, .keyConflict,
-      .sequenceConflict, .batchRejected:
+      .sequenceConflict, .batchRejected, .unknownCollection, .runTooLarge:
       422
     case .clientQueueFull: 429
     case .headerFieldsTooLarge: 431
@@ -108,6 +110,8 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .keyConflict: "The key stands for another envelope"
     case .sequenceConflict: "The number stands for another envelope"
     case .batchRejected: "Nothing of the batch was taken"
+    case .unknownCollection: "Unknown collection"
+    case .runTooLarge: "The run is about too many envelopes"
     case .clientQueueFull: "The client has too many envelopes waiting"
     case .headerFieldsTooLarge: "The header fields are too large"
     case .internalError: "A mistake of the relay's own"

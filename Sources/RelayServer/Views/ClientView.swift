@@ -39,6 +39,13 @@ package struct ClientView: Sendable {
   private let client: String
   private let isPaused: Bool
   private let lanes: [Lane]
+  /// What stands until a person settles it; at most ``attentionMax``.
+  package var needsAttention: [Attention] = []
+  /// How many lanes stand so.
+  package var needsAttentionCount = 0
+
+  /// How many envelopes that need a person are shown.
+  package static let attentionMax = 20
 
   /// Shows a client with its lanes, in the order in which they were first used.
   package init(client: String, isPaused: Bool = false, lanes: [Lane]) {
@@ -57,6 +64,10 @@ package struct ClientView: Sendable {
       json.member("states", EnvelopeState.allCases, count)
       json.memberArray("lanes") { json in
         for lane in lanes { lane.write(to: &json) }
+      }
+      json.member("needsAttentionCount", needsAttentionCount)
+      json.memberArray("needsAttention") { json in
+        for attention in needsAttention { attention.write(to: &json) }
       }
     }
     return json.finish()

@@ -15,6 +15,8 @@ package struct EnvelopeView: Sendable {
   private let now: WallTime
   /// How far the attempt has come that is under way; nil if none is, or it is not known.
   package var progress: AttemptProgress?
+  /// What the upstream calls the mistake for which it refused the envelope; nil if it has no name.
+  package var errorID: String?
 
   /// Shows a record, with its attempts.
   ///
@@ -84,6 +86,7 @@ package struct EnvelopeView: Sendable {
       writeAttempts(to: &json)
       if let progress, state == .delivering { progress.write(to: &json) }
       if let status = summary.fate.responseStatus { json.member("responseStatus", status) }
+      if let errorID { json.member("errorId", errorID) }
       json.member("bodyBytes", summary.bodyBytes)
     }
   }

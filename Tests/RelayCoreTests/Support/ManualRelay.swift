@@ -6,6 +6,7 @@ struct ManualRelay {
     wall: WallTime(millisecondsSinceEpoch: 1_700_000_000_000),
     monotonic: MonotonicTime(nanoseconds: 5_000_000_000))
   var scheduler: Scheduler
+  var runs = RunBook()
   /// What waits, as the disk has it.
   var line: [LineEntry] = []
   /// Attempts in the order in which they began, and those that have not ended.
@@ -105,7 +106,9 @@ struct ManualRelay {
     uncommitted = []
     for transition in transitions {
       commitToDisk(transition)
+      let client = scheduler.lane(transition.lane)?.client
       scheduler.recorded(transition, now: clock)
+      runs.recorded(transition, of: client, in: &scheduler, now: clock)
       take()
     }
   }
@@ -126,6 +129,7 @@ struct ManualRelay {
     while !linesAskedFor.isEmpty {
       let after = linesAskedFor.removeFirst()
       scheduler.refill(page(after: after, countMax: countMax), now: clock)
+      runs.lookAtAll(in: &scheduler, now: clock)
       take()
     }
     while !linesAskedForBackwards.isEmpty {
@@ -205,6 +209,7 @@ struct ManualRelay {
   }
 
   mutating func take() {
+    carryOutRuns()
     for action in scheduler.takeActions() {
       switch action {
       case .attempt(let entry):

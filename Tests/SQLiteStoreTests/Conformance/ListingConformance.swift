@@ -64,6 +64,8 @@ struct ListingConformance {
         (EnvelopeFilter(client: "b", upstream: "south"), [8, 10, 12]),
         (EnvelopeFilter(tag: "t", states: [.failed]), [7, 10]),
         (EnvelopeFilter(tag: "other"), []),
+        (EnvelopeFilter.tagged(["other", "t"], client: "a"), [1, 3, 5, 7, 9, 11]),
+        (EnvelopeFilter.tagged(["other"], client: "a"), []),
         (EnvelopeFilter(states: [.delivered, .failed]), [1, 4, 7, 10]),
         (EnvelopeFilter(client: "b", states: [.delivered, .failed]), [4, 10]),
         (EnvelopeFilter(states: [.held]), [11]),
@@ -181,5 +183,30 @@ struct ListingConformance {
       }
       #expect(try await bench.store.fates(of: []).isEmpty)
     }
+  }
+
+  @Test("envelopes are shown by their ids, in the ids' order", arguments: StoreFactory.all)
+  func summaries(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let ids = try await fill(bench)
+      let unknown = EnvelopeID(serial: 3, acceptedAt: ids[2].acceptedAt, random: 12_345)
+      for _ in 0..<2 {
+        let shown = try await bench.store.summaries(of: [ids[10], unknown, ids[3], ids[1]])
+        #expect(shown.map(\.id) == [ids[10], ids[3], ids[1]])
+        #expect(shown.map(\.fate.state) == [.held, .delivered, .queued])
+        #expect(shown.map(\.terms.client) == ["a", "b", "b"])
+        try await bench.reopen()
+      }
+      #expect(try await bench.store.summaries(of: []).isEmpty)
+    }
+  }
+}
+
+extension EnvelopeFilter {
+  /// A filter by any of some tags.
+  fileprivate static func tagged(_ tags: Set<String>, client: String) -> EnvelopeFilter {
+    var filter = EnvelopeFilter(client: client)
+    filter.anyOfTags = tags
+    return filter
   }
 }

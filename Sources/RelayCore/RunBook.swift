@@ -1,0 +1,238 @@
+/// All runs that are under way, and who waits for them.
+///
+/// A value beside the ``Scheduler``, told of the same events right after it. A run is looked at
+/// when something that it depends on has changed, and never otherwise. It goes on though nobody
+/// waits for it, until all of it is decided, so that a second one with the same filter joins it.
+package struct RunBook: Sendable {
+  /// The number of a run, never given out twice while the relay runs.
+  package typealias Number = Int64
+
+  /// How many runs there may be, and how large.
+  package enum Limits {
+    /// Runs under way at once; where there are as many, one that nobody waits for gives way.
+    package static let runsMax = 64
+    /// Envelopes that one run may be about; one takes about 150 bytes.
+    package static let membersMax = 10_000
+  }
+
+  /// Why a run could not begin.
+  package enum Failure: Error, Sendable {
+    /// The filter names more than ``Limits/membersMax`` envelopes.
+    case tooLarge
+    /// The store could not be read.
+    case unreadable(StoreError)
+  }
+
+  /// How a run stands.
+  package enum Stand: Sendable {
+    /// What it is about is being read.
+    case collecting
+    /// It is under way, or complete.
+    case begun(ClientRun)
+    /// It could not begin.
+    case failed(Failure)
+  }
+
+  /// A head that is to be let go, and the run that asks for it.
+  package struct Release: Sendable, Equatable {
+    /// Which run.
+    package var run: Number
+    /// The head as the scheduler has it.
+    package var head: LineEntry
+    /// The relay's name for it.
+    package var id: EnvelopeID
+  }
+
+  private struct Key: Hashable, Sendable {
+    var client: ClientNumber
+    var filter: RunFilter
+  }
+
+  private struct Entry: Sendable {
+    var key: Key
+    var failure: Failure?
+    /// What became durable while its members were being read.
+    var early: [(serial: Serial, news: RunNews)] = []
+    /// How many wait for it.
+    var attendants = 1
+  }
+
+  private var entries: [Number: Entry] = [:]
+  /// Those that have begun; changed in place, since a copy of one is large.
+  private var runs: [Number: ClientRun] = [:]
+  /// Those that a second one joins: neither complete nor failed.
+  private var underWay: [Key: Number] = [:]
+  private var runsOfLane: [LaneNumber: Set<Number>] = [:]
+  private var lastNumber: Number = 0
+  private var orders: [Release] = []
+  private var settled: [Number] = []
+
+  /// No runs.
+  package init() {}
+
+  /// Whether there is nothing to be told of anything.
+  package var isEmpty: Bool { entries.isEmpty }
+
+  // MARK: - Who takes part
+
+  /// Takes part in the run with this filter; each call is to be followed by ``leave(_:)``.
+  ///
+  /// - Returns: The run, and whether it is a new one, whose members are to be handed over by
+  ///   ``begin(_:_:in:now:)`` or kept back by ``fail(_:_:)``; nil if there are too many runs.
+  package mutating func join(
+    _ filter: RunFilter, of client: ClientNumber
+  ) -> (number: Number, isNew: Bool)? {
+    let key = Key(client: client, filter: filter)
+    if let number = underWay[key] {
+      entries[number]?.attendants += 1
+      return (number, false)
+    }
+    guard entries.count < Limits.runsMax || giveWay() else { return nil }
+    lastNumber += 1
+    entries[lastNumber] = Entry(key: key)
+    underWay[key] = lastNumber
+    return (lastNumber, true)
+  }
+
+  /// How a run stands that somebody takes part in; nil if nobody does.
+  package func stand(of number: Number) -> Stand? {
+    guard let entry = entries[number] else { return nil }
+    if let failure = entry.failure { return .failed(failure) }
+    return runs[number].map { .begun($0) } ?? .collecting
+  }
+
+  /// Takes part no longer; a run that is settled and has nobody left is forgotten.
+  package mutating func leave(_ number: Number) {
+    entries[number]?.attendants -= 1
+    forgetIfSettled(number)
+  }
+
+  /// Forgets the oldest run that nobody waits for; false if there is none.
+  private mutating func giveWay() -> Bool {
+    guard let oldest = entries.filter({ $0.value.attendants == 0 }).keys.min() else { return false }
+    forget(oldest)
+    return true
+  }
+
+  private mutating func forgetIfSettled(_ number: Number) {
+    guard let entry = entries[number], entry.attendants == 0, underWay[entry.key] != number
+    else { return }
+    forget(number)
+  }
+
+  private mutating func forget(_ number: Number) {
+    guard let entry = entries.removeValue(forKey: number) else { return }
+    if underWay[entry.key] == number { underWay[entry.key] = nil }
+    guard let run = runs.removeValue(forKey: number) else { return }
+    for lane in run.lanes {
+      runsOfLane[lane]?.remove(number)
+      if runsOfLane[lane]?.isEmpty == true { runsOfLane[lane] = nil }
+    }
+  }
+
+  // MARK: - What happened
+
+  /// The members of a new run were read: those that waited at some moment since it was joined.
+  package mutating func begin(
+    _ number: Number, _ members: [RunMember], in scheduler: inout Scheduler, now: Now
+  ) {
+    guard let entry = entries[number] else { return }
+    var run = ClientRun(members, namesEach: entry.key.filter.namesEach)
+    for (serial, news) in entry.early { run.note(news, of: serial) }
+    for lane in run.lanes { runsOfLane[lane, default: []].insert(number) }
+    entries[number]?.early = []
+    let lanes = run.pendingLanes
+    runs[number] = run
+    look(at: lanes, of: number, in: &scheduler, now: now)
+  }
+
+  /// A new run cannot begin.
+  package mutating func fail(_ number: Number, _ failure: Failure) {
+    entries[number]?.failure = failure
+    entries[number]?.early = []
+    settle(number)
+  }
+
+  /// A change became durable, and the scheduler knows of it.
+  ///
+  /// - Parameter client: Whose lane it was, as the scheduler had it before the change.
+  package mutating func recorded(
+    _ transition: Transition, of client: ClientNumber?, in scheduler: inout Scheduler, now: Now
+  ) {
+    let numbers = runsOfLane[transition.lane]?.sorted() ?? []
+    if let news = RunNews(transition) {
+      for number in numbers { runs[number]?.note(news, of: transition.serial) }
+      for number in collecting(of: client) {
+        entries[number]?.early.append((transition.serial, news))
+      }
+    }
+    for number in numbers { look(at: [transition.lane], of: number, in: &scheduler, now: now) }
+  }
+
+  /// Runs of a client of which it is not known yet what they are about.
+  private func collecting(of client: ClientNumber?) -> [Number] {
+    entries.filter { $0.value.key.client == client && runs[$0.key] == nil }.keys.sorted()
+  }
+
+  /// A head that was to be let go could not be; see ``takeOrders()``.
+  package mutating func releaseRefused(
+    _ number: Number, in lane: LaneNumber, _ scheduler: inout Scheduler, now: Now
+  ) {
+    runs[number]?.releaseRefused(in: lane)
+    look(at: [lane], of: number, in: &scheduler, now: now)
+  }
+
+  /// Something happened that may concern any lane: a pause, say, or a page of the line was read.
+  package mutating func lookAtAll(in scheduler: inout Scheduler, now: Now) {
+    for number in runs.keys.sorted() {
+      look(at: runs[number]?.pendingLanes ?? [], of: number, in: &scheduler, now: now)
+    }
+  }
+
+  /// Anything happened: runs whose upstreams are not as they were look at their lanes.
+  package mutating func lookAtUpstreams(in scheduler: inout Scheduler, now: Now) {
+    for number in runs.keys.sorted() {
+      guard runs[number]?.noticeUpstreams(scheduler.standing) == true else { continue }
+      look(at: runs[number]?.pendingLanes ?? [], of: number, in: &scheduler, now: now)
+    }
+  }
+
+  private mutating func look(
+    at lanes: [LaneNumber], of number: Number, in scheduler: inout Scheduler, now: Now
+  ) {
+    for lane in lanes {
+      switch runs[number]?.look(at: lane, scheduler.runView(of: lane), now: now.wall) {
+      case .release(let head, let id): orders.append(Release(run: number, head: head, id: id))
+      // What the scheduler says to it is of no account: its upstream is tried sooner, or no sooner.
+      case .hasten(let head): _ = scheduler.obey(.run, of: head, now: now)
+      case nil: break
+      }
+    }
+    if runs[number]?.isComplete == true { settle(number) }
+  }
+
+  /// A run is complete, or cannot begin: nobody joins it any more.
+  private mutating func settle(_ number: Number) {
+    guard let key = entries[number]?.key, underWay[key] == number else { return }
+    underWay[key] = nil
+    settled.append(number)
+    forgetIfSettled(number)
+  }
+
+  // MARK: - What is to be done
+
+  /// The heads that are to be let go; each is handed out once.
+  ///
+  /// What becomes of one is heard by ``recorded(_:of:in:now:)``, or told by
+  /// ``releaseRefused(_:in:_:now:)``.
+  package mutating func takeOrders() -> [Release] {
+    defer { orders = [] }
+    return orders
+  }
+
+  /// Runs that are complete, or could not begin: each is handed out once.
+  package mutating func takeSettled() -> [Number] {
+    defer { settled = [] }
+    return settled
+  }
+}
