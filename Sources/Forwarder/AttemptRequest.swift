@@ -6,6 +6,9 @@ package struct AttemptRequest: Sendable {
   package var serial: Serial
   /// The envelope's id, which the upstream sees as `Idempotency-Key` where the sender set none.
   package var id: EnvelopeID
+  /// What the upstream sees as `Idempotency-Key` instead, if its content is no more the one that
+  /// its id stands for; nil if it is.
+  package var idempotencyKey: String?
   /// The sender's name: 1 to 128 visible ASCII characters.
   package var client: String
   /// The attempt's number, from 1.
@@ -38,6 +41,7 @@ package struct AttemptRequest: Sendable {
     self.init(
       serial: envelope.serial, id: envelope.id, client: envelope.client, attempt: attempt,
       acceptedAt: acceptedAt, target: target, content: envelope.content)
+    if envelope.revision > 0 { idempotencyKey = envelope.idempotencyKey }
   }
 }
 

@@ -115,15 +115,19 @@ package struct EnvelopeDraft: Sendable {
   /// Whether its content holds references to earlier envelopes' answers, to be filled when it is
   /// sent.
   package var references: Bool
+  /// The name under which a later post of the same lane takes this one's place as long as it waits;
+  /// nil for never. 1 to 128 visible ASCII characters.
+  package var coalesce: String?
 
   /// Puts a draft together; see the properties for what each part means.
   package init(
     client: String, lane: String, upstream: String, content: EnvelopeContent, key: String? = nil,
     fingerprint: [UInt8] = [], sequence: Int64? = nil, tag: String? = nil, hold: Bool = false,
     notBefore: WallTime? = nil, expiresAt: WallTime, onFailure: FailurePolicy = .skip,
-    references: Bool = false
+    references: Bool = false, coalesce: String? = nil
   ) {
     self.references = references
+    self.coalesce = coalesce
     self.client = client
     self.lane = lane
     self.upstream = upstream
@@ -236,12 +240,21 @@ package struct DeliverableEnvelope: Sendable {
   package var content: EnvelopeContent
   /// Whether the content holds references that are to be filled first.
   package var references: Bool
+  /// How often the content has been replaced by a later post's.
+  package var revision: Int64
+
+  /// By which the upstream tells a repeat, unless the content has a field that says so.
+  ///
+  /// A content that has taken another one's place has a name of its own, since the former one may
+  /// have arrived, though nobody knows.
+  package var idempotencyKey: String { revision == 0 ? "\(id)" : "\(id).\(revision)" }
 
   /// Puts the parts together.
   package init(
     serial: Serial, id: EnvelopeID, client: String, key: String?, content: EnvelopeContent,
-    references: Bool = false
+    references: Bool = false, revision: Int64 = 0
   ) {
+    self.revision = revision
     self.references = references
     self.serial = serial
     self.id = id

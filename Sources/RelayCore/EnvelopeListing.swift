@@ -100,13 +100,16 @@ package struct EnvelopeSummary: Sendable {
     package var onFailure: FailurePolicy
     /// Whether its content holds references to earlier envelopes' answers.
     package var references: Bool
+    /// The name under which a later post takes its place.
+    package var coalesce: String?
 
     /// Puts the terms together.
     package init(
       client: String, lane: String, upstream: String, method: String, target: [UInt8],
       key: String?, sequence: Int64?, tag: String?, hold: Bool, notBefore: WallTime?,
-      expiresAt: WallTime, onFailure: FailurePolicy, references: Bool
+      expiresAt: WallTime, onFailure: FailurePolicy, references: Bool, coalesce: String?
     ) {
+      self.coalesce = coalesce
       self.references = references
       self.client = client
       self.lane = lane
@@ -144,7 +147,8 @@ package struct EnvelopeSummary: Sendable {
       client: draft.client, lane: draft.lane, upstream: draft.upstream,
       method: draft.content.method, target: draft.content.target, key: draft.key,
       sequence: draft.sequence, tag: draft.tag, hold: draft.hold, notBefore: draft.notBefore,
-      expiresAt: draft.expiresAt, onFailure: draft.onFailure, references: draft.references)
+      expiresAt: draft.expiresAt, onFailure: draft.onFailure, references: draft.references,
+      coalesce: draft.coalesce)
     id = record.id
     lane = record.lane
     bodyBytes = draft.content.body.byteCount

@@ -207,6 +207,20 @@ package protocol StoreObserver: Sendable {
   /// Changes were made durable.
   func recorded(_ transitions: [Transition])
 
+  /// Within a transaction: a later post is about to take a waiting envelope's place.
+  ///
+  /// - Returns: Whether it may. If so, no attempt of that envelope may begin until the store has said
+  ///   what came of it, by ``coalesced(_:)`` or ``released(_:)``.
+  func reserve(_ serial: Serial, in lane: LaneNumber) -> Bool
+
+  /// Envelopes that were reserved have got a later post's content.
+  ///
+  /// - Returns: For each, its place in its lane, from 1; nil if it is not known.
+  func coalesced(_ envelopes: [CoalescedEnvelope]) -> [Int?]
+
+  /// Envelopes that were reserved stand as they stood.
+  func released(_ reserved: [Serial: LaneNumber])
+
   /// Events were logged, and can be read; `end` is the place behind the latest.
   func logged(through end: EventPosition)
 }
@@ -226,9 +240,12 @@ package struct AcceptedEnvelope: Sendable {
   package var draft: EnvelopeDraft?
   /// Of one that was parked, and has moved to the end of the line: the number that it had.
   package var movedFrom: Serial?
+  /// How often another post has taken it over within the same commit.
+  package var revision: Int64 = 0
 
   /// Describes an envelope that is new.
-  package init(entry: LineEntry, id: EnvelopeID, draft: EnvelopeDraft) {
+  package init(entry: LineEntry, id: EnvelopeID, draft: EnvelopeDraft, revision: Int64 = 0) {
+    self.revision = revision
     self.entry = entry
     self.id = id
     self.draft = draft
@@ -248,6 +265,9 @@ package enum AppendResult: Sendable, Equatable {
   case accepted(id: EnvelopeID, state: EnvelopeState, position: Int)
   /// The same key, or sequence number, with the same content was stored before, and is this one.
   case duplicate(id: EnvelopeID, state: EnvelopeState)
+  /// It has taken the place of the envelope of this id, which waits, and whose content is forgotten.
+  /// `position` is its place in its lane, from 1; nil if that is not known.
+  case coalesced(id: EnvelopeID, state: EnvelopeState, position: Int?)
   /// The same key was stored before with other content: in the envelope of this id, or, if that is
   /// nil, earlier in the same atomic batch, of which nothing was stored.
   case keyConflict(id: EnvelopeID?)

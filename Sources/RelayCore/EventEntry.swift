@@ -81,6 +81,13 @@ package struct EventEntry: Sendable, Equatable {
     }
   }
 
+  /// What is logged of a later post that took an envelope's place.
+  package init(coalesced entry: LineEntry) {
+    self.init(
+      .coalesced, serial: entry.serial, lane: entry.lane, upstream: entry.upstream,
+      standing: entry.standing, dueAt: entry.dueAt)
+  }
+
   /// What is logged of a pause's beginning or end.
   package init(isPaused: Bool, _ target: PauseTarget) {
     self.init(isPaused ? .paused : .resumed)

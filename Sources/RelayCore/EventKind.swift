@@ -38,6 +38,8 @@ package enum EventKind: String, Sendable, CaseIterable {
   /// A lane waits no longer for some sequence numbers: ``EventEntry/numbers`` are the first and the
   /// last of them.
   case gapSkipped
+  /// A later post took its place.
+  case coalesced
   /// Somebody paused an upstream, a client or a lane.
   case paused
   /// Somebody ended such a pause.
@@ -58,8 +60,8 @@ package enum EventKind: String, Sendable, CaseIterable {
     case .failed: .failed
     case .expired: .expired
     case .cancelled: .cancelled
-    case .accepted, .edited, .requeued, .placed, .gapSkipped, .paused, .resumed, .unreachable,
-      .reachable, .started:
+    case .accepted, .edited, .requeued, .placed, .gapSkipped, .coalesced, .paused, .resumed,
+      .unreachable, .reachable, .started:
       nil
     }
   }

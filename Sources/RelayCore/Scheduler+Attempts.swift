@@ -7,6 +7,10 @@ extension Scheduler {
     while hasFreeSlot(number, now: now), let lane = upstreams[number]?.ready.popFirst() {
       guard lanes[lane]?.phase == .ready, let head = lanes[lane]?.head, head.upstream == number
       else { continue }
+      guard !isReserved(head) else {
+        holdBack(lane, hasTurn: true)
+        continue
+      }
       if head.expiresAt <= now.wall {
         end(head, as: .expired, reason: Self.expiredReason, now: now)
       } else {

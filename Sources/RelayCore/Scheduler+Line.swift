@@ -69,7 +69,10 @@ extension Scheduler {
   ///
   /// - Parameter isNews: Whether the head was accepted just now, which is reason to try an upstream
   ///   that was given up for the moment.
-  mutating func settleHead(of number: LaneNumber, now: Now, isNews: Bool = false) {
+  /// - Parameter hasTurn: Whether there was a slot for the head already.
+  mutating func settleHead(
+    of number: LaneNumber, now: Now, isNews: Bool = false, hasTurn: Bool = false
+  ) {
     if lanes[number]?.order == .latest { putHeadInOrder(of: number) }
     guard let head = lanes[number]?.head, let client = lanes[number]?.client else {
       starve(number)
@@ -80,6 +83,7 @@ extension Scheduler {
       lanes[number]?.phase = .recording
       return
     }
+    guard !isReserved(head) else { return holdBack(number, hasTurn: hasTurn) }
     switch head.standing {
     case .parked: preconditionFailure("a parked envelope stands in no window")
     case .held: lanes[number]?.phase = .held
@@ -95,7 +99,8 @@ extension Scheduler {
         lanes[number]?.phase = .paused
       } else {
         lanes[number]?.phase = .ready
-        queue(number, of: client, for: head.upstream, now: now, isNews: isNews)
+        queue(
+          number, of: client, for: head.upstream, now: now, isNews: isNews, hasTurn: hasTurn)
       }
     }
   }
@@ -110,9 +115,11 @@ extension Scheduler {
 
   private mutating func queue(
     _ number: LaneNumber, of client: ClientNumber, for upstream: UpstreamNumber, now: Now,
-    isNews: Bool
+    isNews: Bool, hasTurn: Bool
   ) {
-    if isNews, upstreams[upstream]?.reachability.hasten(now: now.monotonic) == true {
+    let isHastened =
+      isNews && upstreams[upstream]?.reachability.hasten(now: now.monotonic) == true
+    if isHastened || hasTurn {
       upstreams[upstream]?.ready.prepend(number, of: client)
     } else {
       upstreams[upstream]?.ready.append(number, of: client)

@@ -118,7 +118,7 @@ extension Scheduler {
   package mutating func expire(_ entry: LineEntry, now: Now) {
     guard entry.standing != .parked else { return expireParked(entry, now: now) }
     guard let head = lanes[entry.lane]?.head, entry.expiresAt <= now.wall,
-      inFlight[entry.serial] == nil
+      inFlight[entry.serial] == nil, !isReserved(entry)
     else { return }
     if head.serial == entry.serial {
       guard lanes[entry.lane]?.phase != .recording else { return }

@@ -52,7 +52,8 @@ extension Scheduler {
       set(.requeue(entry), of: entry, now: now)
       return .recording
     }
-    guard inFlight[entry.serial] == nil, !changing.contains(entry.serial) else { return .busy }
+    guard inFlight[entry.serial] == nil, !changing.contains(entry.serial), !isReserved(entry)
+    else { return .busy }
     guard entry.standing != .parked else { return obeyParked(command, of: entry, now: now) }
     guard lanes[entry.lane]?.mayHold(entry.serial) == true else { return .gone }
     guard lanes[entry.lane]?.head?.serial == entry.serial else {
@@ -113,7 +114,7 @@ extension Scheduler {
   }
 
   /// Somebody wants this lane to go on: its upstream is tried sooner, with this lane's head.
-  private mutating func hasten(_ upstream: UpstreamNumber, for lane: LaneNumber, now: Now) {
+  mutating func hasten(_ upstream: UpstreamNumber, for lane: LaneNumber, now: Now) {
     guard let client = lanes[lane]?.client,
       upstreams[upstream]?.reachability.hasten(now: now.monotonic) == true
     else { return }

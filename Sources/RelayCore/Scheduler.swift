@@ -74,6 +74,10 @@ package struct Scheduler: Sendable {
   var changingParked: Set<Serial> = []
   /// Envelopes of ``LaneOrder/latest`` lanes that are about to be back in line.
   var latestRequeues: Set<Serial> = []
+  /// Envelopes that the store is about to replace.
+  var reserved: Set<Serial> = []
+  /// Lanes whose heads would go on, were they not reserved; whether there was a slot for them.
+  var heldBack: [LaneNumber: Bool] = [:]
   var sweep: Sweep?
   var sweepCount = 0
   var lastSweepOrder = LaneOrder.latest

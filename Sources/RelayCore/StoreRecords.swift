@@ -128,6 +128,8 @@ package enum StoreLimits {
   package static let attemptsKeptMax = 100
   /// How many stretches of missing sequence numbers of a lane are named.
   package static let missingRangesMax = 16
+  /// How many keys of contents that a later post has replaced one envelope keeps: the latest.
+  package static let coalescedKeysKeptMax = 1000
   /// How many of a client's lanes are shown.
   package static let lanesShownMax = 1000
 }

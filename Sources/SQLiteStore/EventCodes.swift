@@ -22,6 +22,7 @@ extension EventKind {
     case .started: 15
     case .placed: 16
     case .gapSkipped: 17
+    case .coalesced: 20
     }
   }
 

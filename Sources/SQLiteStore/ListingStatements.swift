@@ -29,7 +29,7 @@ final class ListingStatements {
       """
       SELECT e.id, c.name, l.name, u.name, e.key, e.sequence, e.tag, e.hold, e.not_before, \
       e.expires_at, e.on_failure, e.method, e.target, length(e.body), e.lane, \
-      e.has_references \
+      e.has_references, e.coalesce_key \
       FROM envelope AS e JOIN client AS c ON c.number = e.client \
       JOIN lane AS l ON l.number = e.lane JOIN upstream AS u ON u.number = e.upstream \
       WHERE e.serial = ?

@@ -67,7 +67,7 @@ extension Reader {
           DeliverableEnvelope(
             serial: serial, id: try EnvelopeID(stored: sql.load.bytes(0)),
             client: sql.load.text(1) ?? "", key: sql.load.text(2), content: content,
-            references: sql.load.int(7) != 0))
+            references: sql.load.int(7) != 0, revision: sql.load.int(8)))
       }
       return result
     }

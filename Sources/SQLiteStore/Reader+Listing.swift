@@ -107,7 +107,7 @@ extension Reader {
       hold: row.summary.int(7) != 0, notBefore: WallTime(row.summary.optionalInt(8)),
       expiresAt: WallTime(millisecondsSinceEpoch: row.summary.int(9)),
       onFailure: FailurePolicy(code: row.summary.int(10)),
-      references: row.summary.int(15) != 0)
+      references: row.summary.int(15) != 0, coalesce: row.summary.text(16))
   }
 
   private func lastError(

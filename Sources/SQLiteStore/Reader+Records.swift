@@ -41,7 +41,7 @@ extension Reader {
       notBefore: WallTime(sql.envelope.optionalInt(9)),
       expiresAt: WallTime(millisecondsSinceEpoch: sql.envelope.int(10)),
       onFailure: FailurePolicy(code: sql.envelope.int(11)),
-      references: sql.envelope.int(19) != 0)
+      references: sql.envelope.int(19) != 0, coalesce: sql.envelope.text(20))
     let entry = LineEntry(
       serial: serial, client: ClientNumber(rawValue: sql.envelope.int(17)),
       lane: LaneNumber(rawValue: sql.envelope.int(16)),

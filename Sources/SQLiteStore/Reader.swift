@@ -79,8 +79,8 @@ final class ReaderStatements {
       "SELECT last_serial FROM ledger WHERE number = 1", on: connection)
     load = try Statement(
       """
-      SELECT e.id, c.name, e.key, e.method, e.target, e.headers, e.body, e.has_references \
-      FROM line AS l \
+      SELECT e.id, c.name, e.key, e.method, e.target, e.headers, e.body, e.has_references, \
+      e.revision FROM line AS l \
       JOIN envelope AS e ON e.serial = l.serial JOIN client AS c ON c.number = e.client \
       WHERE l.serial = ?
       """, on: connection)
@@ -90,7 +90,7 @@ final class ReaderStatements {
       """
       SELECT e.id, c.name, l.name, u.name, e.key, e.fingerprint, e.sequence, e.tag, e.hold, \
       e.not_before, e.expires_at, e.on_failure, e.method, e.target, e.headers, e.body, e.lane, \
-      e.client, e.upstream, e.has_references \
+      e.client, e.upstream, e.has_references, e.coalesce_key \
       FROM envelope AS e JOIN client AS c ON c.number = e.client \
       JOIN lane AS l ON l.number = e.lane JOIN upstream AS u ON u.number = e.upstream \
       WHERE e.serial = ?

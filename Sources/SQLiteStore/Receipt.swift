@@ -12,6 +12,10 @@ struct Receipt {
   var parked: [ParkedResult] = []
   /// What was put back in line, and is parked.
   var parkedAgain: Set<Serial> = []
+  /// What waited before, and has got a later post's content.
+  var coalesced: [CoalescedEnvelope] = []
+  /// Whether a post has taken the place of anything, be it of this very transaction.
+  private var hasCoalesced = false
   /// Who waits for which results. A position is a place in ``accepted`` until it is known.
   var appends: [(append: PendingAppend, results: [AppendResult])] = []
   /// What to call for other work that was done.
@@ -25,12 +29,59 @@ struct Receipt {
   /// Requests that could not be done, while their neighbours were.
   var failures: [(request: WriteRequest, error: StoreError)] = []
 
+  /// Whether there is anything to tell the observer of.
+  var hasNews: Bool { !accepted.isEmpty || !coalesced.isEmpty || !startedPaused.isEmpty }
+
+  /// Whether an envelope was accepted in this transaction.
+  func hasAccepted(_ serial: Serial) -> Bool { place(ofAccepted: serial) != nil }
+
+  /// The last ones are looked at first: what coalesces comes close together.
+  private func place(ofAccepted serial: Serial) -> Int? {
+    accepted.lastIndex { $0.entry.serial == serial }
+  }
+
+  /// Notes that a post has taken an envelope's place. One that nobody has been told of yet is told as
+  /// it stands now.
+  mutating func note(_ envelope: CoalescedEnvelope) {
+    hasCoalesced = true
+    let serial = envelope.entry.serial
+    if let place = place(ofAccepted: serial) {
+      accepted[place] = AcceptedEnvelope(
+        entry: envelope.entry, id: envelope.id, draft: envelope.draft, revision: envelope.revision)
+    } else if let place = coalesced.firstIndex(where: { $0.entry.serial == serial }) {
+      var envelope = envelope
+      envelope.formerUpstream = coalesced[place].formerUpstream
+      envelope.keepsBackoff = coalesced[place].keepsBackoff && envelope.keepsBackoff
+      coalesced[place] = envelope
+    } else {
+      coalesced.append(envelope)
+    }
+  }
+
+  /// Notes the places of what was coalesced, as the observer has told them.
+  func note(_ found: [Int?], in places: inout [Serial: Int]) {
+    for (envelope, place) in zip(coalesced, found) { places[envelope.entry.serial] = place }
+  }
+
   /// Tells everybody who waits; the observer has been told before.
-  func resume(positions: [Int]) {
+  ///
+  /// - Parameters:
+  ///   - positions: Of what was accepted, in order.
+  ///   - places: Of what was coalesced, as far as they are known.
+  func resume(positions: [Int], places: [Serial: Int]) {
+    var places = places
+    if hasCoalesced {
+      for (envelope, place) in zip(accepted, positions) { places[envelope.entry.serial] = place }
+    }
     for (append, results) in appends {
       let placed = results.map { result -> AppendResult in
-        guard case .accepted(let id, let state, let place) = result else { return result }
-        return .accepted(id: id, state: state, position: positions[place])
+        switch result {
+        case .accepted(let id, let state, let place):
+          return .accepted(id: id, state: state, position: positions[place])
+        case .coalesced(let id, let state, _):
+          return .coalesced(id: id, state: state, position: places[id.serial])
+        default: return result
+        }
       }
       append.resume(.success(placed))
     }

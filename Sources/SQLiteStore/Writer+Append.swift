@@ -61,6 +61,10 @@ extension Writer {
       switch try verdict(on: draft) {
       case .answer(let result): results.append(result)
       case .take(let lane):
+        if let coalesced = try coalesce(draft, in: lane, into: &receipt) {
+          results.append(coalesced)
+          continue
+        }
         let accepted = try insert(draft, lane: lane)
         if accepted.entry.standing == .parked, let number = draft.sequence {
           receipt.parked.append(
@@ -105,12 +109,14 @@ extension Writer {
     sql.findKey.bind(2, key)
     guard try sql.findKey.step() else { return nil }
     let serial = sql.findKey.int(0)
+    let ownFingerprint = sql.findKey.isNull(1) ? nil : sql.findKey.bytes(1)
     sql.findKey.reset()
     sql.findIdentity.bind(1, serial)
     guard try sql.findIdentity.step() else { throw .senseless("a key without its envelope") }
     defer { sql.findIdentity.reset() }
     let id = try EnvelopeID(stored: sql.findIdentity.bytes(0))
-    guard sql.findIdentity.bytes(1) == draft.fingerprint else { return .keyConflict(id: id) }
+    let fingerprint = ownFingerprint ?? sql.findIdentity.bytes(1)
+    guard fingerprint == draft.fingerprint else { return .keyConflict(id: id) }
     return .duplicate(id: id, state: try presentState(of: serial))
   }
 
@@ -140,7 +146,7 @@ extension Writer {
       }
       switch result {
       case .keyConflict, .sequenceConflict, .sequencePassed: isRefused = true
-      case .accepted, .parked, .duplicate, .forgotten, .leftOut: break
+      case .accepted, .parked, .coalesced, .duplicate, .forgotten, .leftOut: break
       }
       return result
     }
@@ -192,17 +198,22 @@ extension Writer {
     try insertEnvelope(draft, id: id, entry: entry)
     try insertLine(entry)
     if let number = draft.sequence { try insertNumber(number, of: serial, in: lane.number) }
-    if let key = draft.key {
-      sql.insertKey.bind(1, lane.client.rawValue)
-      sql.insertKey.bind(2, key)
-      sql.insertKey.bind(3, serial)
-      try sql.insertKey.run()
-    }
+    if let key = draft.key { try insertKey(key, of: lane.client, serial) }
+    try indexForCoalescing(draft, entry)
     state.ledger.lastSerial = serial
     state.ledger.lastAcceptedAt = acceptedAt
     state.ledger.add(1, standing: entry.standing)
     state.events.append(EventEntry(accepted: entry))
     return AcceptedEnvelope(entry: entry, id: id, draft: draft)
+  }
+
+  func insertKey(
+    _ key: String, of client: ClientNumber, _ serial: Serial
+  ) throws(StoreError) {
+    sql.insertKey.bind(1, client.rawValue)
+    sql.insertKey.bind(2, key)
+    sql.insertKey.bind(3, serial)
+    try sql.insertKey.run()
   }
 
   private func insertEnvelope(
@@ -226,6 +237,7 @@ extension Writer {
     sql.insertEnvelope.bind(15, content.target)
     sql.insertEnvelope.bind(16, content.headers.bytes)
     sql.insertEnvelope.bind(18, draft.references ? 1 : 0)
+    sql.insertEnvelope.bind(19, draft.coalesce)
     switch content.body {
     case .inline(let bytes): try sql.insertEnvelope.runBorrowing(17, bytes)
     case .file(let file):

@@ -59,7 +59,9 @@ extension Writer {
       transitions = transitions.dropFirst(changes.count)
       recovery.noteCommitted(withTransitions: !changes.isEmpty)
       tell(receipt, changes)
+      releaseReservations(besides: receipt.coalesced)
     } catch {
+      releaseReservations()
       requests = requests.dropFirst(work.count)
       if changes.isEmpty {
         recovery.noteFailed(error, at: MonotonicClock.now())
@@ -175,7 +177,8 @@ extension Writer {
     shared.bodies.delete(receipt.deletedFiles)
     shared.figures.withLock { $0.commitCount += 1 }
     var positions: [Int] = []
-    if !changes.isEmpty || !receipt.accepted.isEmpty || !receipt.startedPaused.isEmpty {
+    var places: [Serial: Int] = [:]
+    if !changes.isEmpty || receipt.hasNews {
       guard let observer = shared.observer.withLock({ $0 }) else {
         preconditionFailure("start(observer:) comes before any other call")
       }
@@ -187,9 +190,12 @@ extension Writer {
       }
       recorded.removeAll { $0.epoch != Self.epoch }
       if !recorded.isEmpty { observer.recorded(recorded) }
+      if !receipt.coalesced.isEmpty {
+        receipt.note(observer.coalesced(receipt.coalesced), in: &places)
+      }
       if !receipt.accepted.isEmpty { positions = observer.accepted(receipt.accepted) }
     }
     if receipt.hasEvents { shared.observer.withLock { $0 }?.logged(through: eventsEnd) }
-    receipt.resume(positions: positions)
+    receipt.resume(positions: positions, places: places)
   }
 }

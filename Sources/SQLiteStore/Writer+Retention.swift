@@ -49,9 +49,13 @@ extension Writer {
     state.ledger.contentBytes -= sql.deleted.int(3)
     let number = sql.deleted.optionalInt(4)
     let id = try EnvelopeID(stored: sql.deleted.bytes(5))
+    let coalesceKey = sql.deleted.text(6)
+    let revision = sql.deleted.int(7)
     sql.deleted.reset()
     if let number { try forgetNumber(number, of: lane) }
     if id.serial != serial { try delete(id.serial, with: gaps.deleteMoved) }
+    try forgetCoalescing(
+      of: serial, client: client, lane: lane, name: coalesceKey, revision: revision)
     if let key {
       sql.deleteKey.bind(1, client)
       sql.deleteKey.bind(2, key)

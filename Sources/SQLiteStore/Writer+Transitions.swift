@@ -59,7 +59,7 @@ extension Writer {
     return true
   }
 
-  private func move(from old: Standing, to new: Standing) {
+  func move(from old: Standing, to new: Standing) {
     state.ledger.add(-1, standing: old)
     state.ledger.add(1, standing: new)
   }

@@ -54,6 +54,8 @@ final class Writer {
   /// Other work that is yet to be done, oldest first.
   var requests: ArraySlice<WriteRequest> = []
   var recovery = Recovery()
+  /// What the observer keeps from being attempted, for the transaction under way.
+  var reservations: [Serial: LaneNumber] = [:]
   /// The size of a page of the database.
   let pageBytes: Int64
   /// How many pages the log holds, told by SQLite at each commit.

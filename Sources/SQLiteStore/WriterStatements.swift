@@ -37,6 +37,8 @@ final class WriterStatements {
   let renewDeadline: Statement
   let requeueAttempt: Statement
 
+  let coalescing: CoalescingStatements
+
   let insertPause: Statement
   let deletePause: Statement
   let markStartPaused: Statement
@@ -68,18 +70,19 @@ final class WriterStatements {
     insertEnvelope = try Statement(
       """
       INSERT INTO envelope (serial, id, client, lane, upstream, key, fingerprint, sequence, tag, \
-      hold, not_before, expires_at, on_failure, method, target, headers, body, has_references) \
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      hold, not_before, expires_at, on_failure, method, target, headers, body, has_references, \
+      coalesce_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, on: connection)
     insertLine = try Statement(
       """
       INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing, \
       on_failure, due_at, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
       """, on: connection)
-    insertKey = try Statement("INSERT INTO key_index VALUES (?, ?, ?)", on: connection)
+    insertKey = try Statement(
+      "INSERT INTO key_index (client, key, serial) VALUES (?, ?, ?)", on: connection)
     insertBodyFile = try Statement("INSERT INTO body_file VALUES (?, ?, ?)", on: connection)
     findKey = try Statement(
-      "SELECT serial FROM key_index WHERE client = ? AND key = ?", on: connection)
+      "SELECT serial, fingerprint FROM key_index WHERE client = ? AND key = ?", on: connection)
     findIdentity = try Statement(
       "SELECT id, fingerprint, key FROM envelope WHERE serial = ?", on: connection)
     findStanding = try Statement("SELECT standing FROM line WHERE serial = ?", on: connection)
@@ -144,6 +147,8 @@ final class WriterStatements {
       FROM ended WHERE serial = ? AND attempt_number IS NOT NULL
       """, on: connection)
 
+    coalescing = try CoalescingStatements(on: connection)
+
     insertPause = try Statement("INSERT OR IGNORE INTO paused VALUES (?, ?)", on: connection)
     markStartPaused = try Statement(
       "UPDATE upstream SET start_paused = 1 WHERE number = ? AND start_paused = 0", on: connection)
@@ -156,7 +161,7 @@ final class WriterStatements {
     deleted = try Statement(
       """
       SELECT client, lane, key, length(target) + length(headers) + coalesce(length(body), 0), \
-      sequence, id FROM envelope WHERE serial = ?
+      sequence, id, coalesce_key, revision FROM envelope WHERE serial = ?
       """, on: connection)
     findBodyFile = try Statement(
       "SELECT name, bytes FROM body_file WHERE serial = ?", on: connection)

@@ -23,6 +23,7 @@ struct SimulationTests {
     #expect(simulation.commandCount > 100 && simulation.pauseCount > 10)
     #expect(simulation.parkedCount > 50 && simulation.placedCount > 20)
     #expect(simulation.skipCount > 0)
+    #expect(simulation.coalescedCount > 100)
   }
 
   @Test("the same seed gives the same run")

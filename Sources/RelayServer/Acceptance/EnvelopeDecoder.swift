@@ -61,7 +61,9 @@ package struct EnvelopeDecoder: Sendable {
       key: fields.key, sequence: fields.sequence, tag: fields.tag, hold: fields.hold,
       notBefore: fields.notBefore,
       expiresAt: fields.expiresAt ?? now.adding(milliseconds: upstream.deadlineMs),
-      onFailure: fields.onFailure ?? upstream.onFailure, references: fields.references)
+      onFailure: fields.onFailure ?? upstream.onFailure, references: fields.references,
+      coalesce: fields.coalesce)
+    if draft.coalesce != nil, draft.sequence != nil { throw .coalesceWithSequence("/coalesce") }
     if draft.references {
       try draft.content.checkReferences(.json, bodyBytesMax: rules.limits.spoolThresholdBytes)
     }

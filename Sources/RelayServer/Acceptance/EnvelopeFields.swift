@@ -28,6 +28,7 @@ struct EnvelopeFields {
   private(set) var expiresAt: WallTime?
   private(set) var onFailure: FailurePolicy?
   private(set) var references = false
+  private(set) var coalesce: String?
   private var headers = HeaderLines()
   private var hasContentType = false
   private(set) var body = Body.none
@@ -36,7 +37,8 @@ struct EnvelopeFields {
   /// Every field that there is.
   static let names = [
     "key", "client", "upstream", "method", "path", "headers", "body", "bodyBase64", "lane",
-    "sequence", "tag", "hold", "notBefore", "expiresAt", "onFailure", "references",
+    "sequence", "tag", "hold", "notBefore", "expiresAt", "onFailure", "coalesce",
+    "references",
   ]
 
   init(rules: AcceptanceRules) { self.rules = rules }
@@ -58,6 +60,7 @@ struct EnvelopeFields {
     case "tag": tag = try Self.name("tag", value)
     case "hold":
       hold = try Self.boolean("hold", value)
+    case "coalesce": coalesce = try Self.name("coalesce", value)
     case "references": references = try Self.boolean("references", value)
     case "notBefore": notBefore = try Self.time("notBefore", value)
     case "expiresAt": expiresAt = try Self.time("expiresAt", value)

@@ -14,7 +14,7 @@ package struct EnvelopePatch: Sendable {
   private var headers: HeaderPatch?
 
   /// What a sender says once and for all.
-  static let fixedNames: Set<String> = ["client", "lane", "key", "sequence"]
+  static let fixedNames: Set<String> = ["client", "lane", "key", "sequence", "coalesce"]
   /// What the relay shows of an envelope, and nobody sets.
   static let shownNames: Set<String> = [
     "id", "state", "position", "reason", "acceptedAt", "nextAttemptAt", "endedAt", "attemptCount",

@@ -21,7 +21,8 @@ package struct Fingerprint: ~Copyable {
   ///   - expiresAt: The deadline that the sender gave, if it gave one.
   ///   - onFailure: The policy that the sender gave, if it gave one.
   package init(of draft: EnvelopeDraft, expiresAt: WallTime?, onFailure: FailurePolicy?) {
-    var encoding = Encoding(version: draft.references ? 2 : 1)
+    let hasMore = draft.references || draft.coalesce != nil
+    var encoding = Encoding(version: hasMore ? 2 : 1)
     encoding.text(draft.client.utf8)
     encoding.text(draft.upstream.utf8)
     encoding.text(draft.lane.utf8)
@@ -34,7 +35,10 @@ package struct Fingerprint: ~Copyable {
     encoding.optional(draft.notBefore?.millisecondsSinceEpoch)
     encoding.optional(expiresAt?.millisecondsSinceEpoch)
     encoding.optional(onFailure?.rawValue)
-    if draft.references { encoding.bytes.append(1) }
+    if hasMore {
+      encoding.bytes.append(draft.references ? 1 : 0)
+      encoding.optional(draft.coalesce)
+    }
     hash.update(encoding.bytes)
   }
 

@@ -56,7 +56,11 @@ package struct RelayRequestDecoder: Sendable {
       key: fields.key, sequence: fields.sequence, tag: fields.tag, hold: fields.hold ?? false,
       notBefore: fields.notBefore,
       expiresAt: fields.expiresAt ?? now.adding(milliseconds: upstream.deadlineMs),
-      onFailure: fields.onFailure ?? upstream.onFailure, references: references)
+      onFailure: fields.onFailure ?? upstream.onFailure, references: references,
+      coalesce: fields.coalesce)
+    if draft.coalesce != nil, draft.sequence != nil {
+      throw .coalesceWithSequence("Waystation-Coalesce")
+    }
     // The body is looked through once it is there; a bad path need not wait for it.
     if references { try draft.content.checkReferences(.relayed) }
     try rules.holdToLane(&draft, at: now, .relayed)

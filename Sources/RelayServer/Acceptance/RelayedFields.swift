@@ -11,6 +11,7 @@ struct RelayedFields {
   private(set) var notBefore: WallTime?
   private(set) var expiresAt: WallTime?
   private(set) var onFailure: FailurePolicy?
+  private(set) var coalesce: String?
   private(set) var references: Bool?
   private(set) var key: String?
   /// What goes on to the upstream, as it came.
@@ -22,7 +23,7 @@ struct RelayedFields {
   static let names = [
     "Waystation-Client", "Waystation-Lane", "Waystation-Sequence", "Waystation-Tag",
     "Waystation-Hold", "Waystation-Not-Before", "Waystation-Expires-At", "Waystation-On-Failure",
-    "Waystation-References",
+    "Waystation-Coalesce", "Waystation-References",
   ]
 
   init(_ head: RequestHead) {
@@ -89,6 +90,10 @@ struct RelayedFields {
         try Self.parsed("Waystation-On-Failure", value, FailurePolicy.choices) {
           FailurePolicy(rawValue: String(decoding: $0, as: UTF8.self))
         }
+      }
+    } else if isNamed("Waystation-Coalesce") {
+      try Self.once(&coalesce, "Waystation-Coalesce") { () throws(Problem) in
+        try Self.name("Waystation-Coalesce", value)
       }
     } else if isNamed("Waystation-References") {
       try Self.once(&references, "Waystation-References") { () throws(Problem) in

@@ -100,6 +100,6 @@ extension AcceptedEnvelope {
     guard let draft, !draft.references, entry.standing != .parked else { return nil }
     return DeliverableEnvelope(
       serial: entry.serial, id: id, client: draft.client, key: draft.key, content: draft.content,
-      references: draft.references)
+      references: draft.references, revision: revision)
   }
 }

@@ -36,11 +36,15 @@ struct Batch {
     settled = zip(results, drafts).map { result, draft in
       do throws(Problem) {
         let acceptance = try Acceptance(result, of: draft)
-        guard let id = acceptance.id, let state = acceptance.state, !acceptance.isDuplicate else {
+        guard let id = acceptance.id, let state = acceptance.state else {
           return .duplicate(id: acceptance.id, state: acceptance.state)
         }
-        return state == .parked
-          ? .parked(id: id, missing: acceptance.missing) : .accepted(id: id, state: state)
+        switch acceptance.result {
+        case .accepted where state == .parked: return .parked(id: id, missing: acceptance.missing)
+        case .accepted: return .accepted(id: id, state: state)
+        case .duplicate: return .duplicate(id: id, state: state)
+        case .coalesced: return .coalesced(id: id, state: state)
+        }
       } catch {
         return .rejected(error)
       }

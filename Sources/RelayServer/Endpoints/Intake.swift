@@ -77,7 +77,7 @@ struct Intake {
 extension AppendResult {
   fileprivate var isAccepted: Bool {
     switch self {
-    case .accepted, .parked: true
+    case .accepted, .parked, .coalesced: true
     case .duplicate, .forgotten, .keyConflict, .sequenceConflict, .sequencePassed, .leftOut: false
     }
   }

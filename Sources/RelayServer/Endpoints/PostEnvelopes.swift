@@ -102,20 +102,24 @@ extension Acceptance {
     switch result {
     case .accepted(let id, let state, let position):
       self.init(
-        isDuplicate: false, id: id, client: draft.client, lane: draft.lane, key: draft.key,
+        result: .accepted, id: id, client: draft.client, lane: draft.lane, key: draft.key,
         state: state, position: position)
     case .duplicate(let id, let state):
       self.init(
-        isDuplicate: true, id: id, client: draft.client, lane: draft.lane, key: draft.key,
+        result: .duplicate, id: id, client: draft.client, lane: draft.lane, key: draft.key,
         state: state)
     case .parked(let id, let missing):
       self.init(
-        isDuplicate: false, id: id, client: draft.client, lane: draft.lane, key: draft.key,
+        result: .accepted, id: id, client: draft.client, lane: draft.lane, key: draft.key,
         state: .parked, missing: missing)
     case .forgotten:
       self.init(
-        isDuplicate: true, id: nil, client: draft.client, lane: draft.lane, key: draft.key,
+        result: .duplicate, id: nil, client: draft.client, lane: draft.lane, key: draft.key,
         state: nil)
+    case .coalesced(let id, let state, let position):
+      self.init(
+        result: .coalesced, id: id, client: draft.client, lane: draft.lane, key: draft.key,
+        state: state, position: position)
     case .keyConflict(let id): throw .keyConflict(draft.key, id: id, field: keyField)
     case .sequenceConflict(let id):
       throw .sequenceConflict(draft.sequence, id: id, field: sequenceField)

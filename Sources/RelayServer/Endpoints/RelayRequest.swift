@@ -78,7 +78,7 @@ struct RelayRequest {
     var acceptance = acceptance
     acceptance.state =
       record.state == .queued && placement.isInFlight ? .delivering : record.state
-    let hasPlace = !acceptance.isDuplicate && !record.state.isEnd
+    let hasPlace = acceptance.result != .duplicate && !record.state.isEnd
     acceptance.position = hasPlace ? placement.position : nil
     acceptance.missing = record.missing
     return Self.accepted(acceptance)

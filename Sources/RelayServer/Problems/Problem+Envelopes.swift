@@ -23,6 +23,13 @@ extension Problem {
     Problem(.invalidField, detail, field: field, fix: fix)
   }
 
+  /// What counts what it sends wants none of it left out.
+  package static func coalesceWithSequence(_ field: String) -> Problem {
+    .invalidField(
+      field, "An envelope with a sequence number cannot coalesce: its number would be missing.",
+      fix: "Leave one of the two out.")
+  }
+
   /// A field that has to be there is not.
   package static func missingField(_ field: String, _ detail: String, fix: String) -> Problem {
     Problem(.missingField, detail, field: field, fix: fix)

@@ -3,8 +3,18 @@ import RelayCore
 
 /// How an envelope was taken, as its sender is told (`Acceptance` in `openapi.yaml`).
 package struct Acceptance: Sendable, Equatable {
-  /// Whether it was stored before under the same key or number.
-  package var isDuplicate: Bool
+  /// What became of a post that was taken, in the contract's words.
+  package enum Result: String, Sendable {
+    /// Stored now.
+    case accepted
+    /// Stored before under the same key or number.
+    case duplicate
+    /// Stored in the place of an earlier post that waits.
+    case coalesced
+  }
+
+  /// What became of the post.
+  package var result: Result
   /// The relay's name for it; nil for a duplicate of one that is not kept any more.
   package var id: EnvelopeID?
   /// Who sent it.
@@ -29,7 +39,7 @@ package struct Acceptance: Sendable, Equatable {
     buffer.reserveCapacity(256)
     var json = JSONWriter(appendingTo: buffer)
     json.object { json in
-      json.member("result", isDuplicate ? "duplicate" : "accepted")
+      json.member("result", result.rawValue)
       if let id { json.member("id", id.description) }
       json.member("client", client)
       json.member("lane", lane)

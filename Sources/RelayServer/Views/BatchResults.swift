@@ -11,6 +11,8 @@ package struct BatchResults: Sendable, Equatable {
     case parked(id: EnvelopeID, missing: MissingNumbers)
     /// Stored before under the same key or number; nil if it is not kept any more.
     case duplicate(id: EnvelopeID?, state: EnvelopeState?)
+    /// Stored in the place of an earlier post that waits.
+    case coalesced(id: EnvelopeID, state: EnvelopeState)
     /// Not stored.
     case rejected(Problem)
   }
@@ -91,6 +93,10 @@ package struct BatchResults: Sendable, Equatable {
         json.member("id", id.description)
         json.member("state", EnvelopeState.parked.rawValue)
         json.member(missing)
+      case .coalesced(let id, let state):
+        json.member("result", "coalesced")
+        json.member("id", id.description)
+        json.member("state", state.rawValue)
       case .rejected(let problem):
         json.member("result", "rejected")
         json.member("problem") { problem.write(to: &$0) }

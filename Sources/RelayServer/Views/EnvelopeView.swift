@@ -71,6 +71,7 @@ package struct EnvelopeView: Sendable {
       if let sequence = terms.sequence { json.member("sequence", sequence) }
       if let tag = terms.tag { json.member("tag", tag) }
       json.member("hold", terms.hold)
+      if let coalesce = terms.coalesce { json.member("coalesce", coalesce) }
       if terms.references { json.member("references", true) }
       json.member("state", state.rawValue)
       if let position { json.member("position", position) }

@@ -183,6 +183,49 @@ struct ManualRelay {
     take()
   }
 
+  /// The store is about to replace an envelope.
+  mutating func reserve(_ serial: Serial) -> Bool {
+    guard let entry = line.first(where: { $0.serial == serial }) else { return false }
+    defer { take() }
+    return scheduler.reserve(serial, in: entry.lane)
+  }
+
+  /// The store has put a draft in an envelope's place.
+  @discardableResult
+  mutating func coalesce(_ serial: Serial, by draft: EnvelopeDraft, to upstream: UpstreamNumber = upstream)
+    -> Int?
+  {
+    guard let place = line.firstIndex(where: { $0.serial == serial }) else { return nil }
+    let former = line[place]
+    let (entry, keepsBackoff) = former.replaced(by: draft, to: upstream, formerNotBefore: nil)
+    line[place] = entry
+    defer { take() }
+    return scheduler.coalesced(
+      CoalescedEnvelope(
+        entry: entry, id: EnvelopeID(serial: serial, acceptedAt: entry.acceptedAt, random: 1),
+        draft: draft, revision: 1, formerUpstream: former.upstream, keepsBackoff: keepsBackoff),
+      now: clock)
+  }
+
+  /// The store has not replaced it after all.
+  mutating func release(_ serial: Serial) {
+    guard let entry = line.first(where: { $0.serial == serial }) else { return }
+    scheduler.released(serial, in: entry.lane, now: clock)
+    take()
+  }
+
+  /// A draft with what matters to scheduling.
+  func draft(hold: Bool = false, dueInMs: Int64? = nil, expiresInMs: Int64 = 604_800_000)
+    -> EnvelopeDraft
+  {
+    EnvelopeDraft(
+      client: "c", lane: "l", upstream: "u",
+      content: EnvelopeContent(
+        method: "POST", target: [0x2F], headers: HeaderBlock(), body: .inline([])),
+      hold: hold, notBefore: dueInMs.map { clock.wall.adding(milliseconds: $0) },
+      expiresAt: clock.wall.adding(milliseconds: expiresInMs), coalesce: "k")
+  }
+
   mutating func expire(_ serial: Serial) {
     guard let entry = line.first(where: { $0.serial == serial }) else { return }
     scheduler.expire(entry, now: clock)

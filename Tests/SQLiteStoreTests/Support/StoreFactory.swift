@@ -101,6 +101,10 @@ final class RecordingObserver: StoreObserver {
     var loggedThrough: [EventPosition] = []
     var waitingByLane: [LaneNumber: Set<Serial>] = [:]
     var waiters: [(count: Int, resume: @Sendable () -> Void)] = []
+    /// What may not be replaced, since an attempt is said to be under way.
+    var underWay: Set<Serial> = []
+    var reserved: Set<Serial> = []
+    var coalesced: [CoalescedEnvelope] = []
   }
 
   let state = Mutex(State())
@@ -140,6 +144,23 @@ final class RecordingObserver: StoreObserver {
     for waiter in ready { waiter.resume() }
   }
 
+  func reserve(_ serial: Serial, in lane: LaneNumber) -> Bool {
+    state.withLock { state in
+      !state.underWay.contains(serial) && state.reserved.insert(serial).inserted
+    }
+  }
+
+  func coalesced(_ envelopes: [CoalescedEnvelope]) -> [Int?] {
+    state.withLock { state in
+      state.coalesced += envelopes
+      return envelopes.map { state.reserved.remove($0.entry.serial) == nil ? nil : 1 }
+    }
+  }
+
+  func released(_ reserved: [Serial: LaneNumber]) {
+    state.withLock { $0.reserved.subtract(reserved.keys) }
+  }
+
   func logged(through end: EventPosition) {
     state.withLock { $0.loggedThrough.append(end) }
   }
@@ -166,7 +187,7 @@ extension Bench {
     body: EnvelopeBody = .inline(Array("hello".utf8)), key: String? = nil,
     fingerprint: UInt8 = 1, sequence: Int64? = nil, hold: Bool = false,
     notBefore: WallTime? = nil, expiresInMs: Int64 = 604_800_000,
-    onFailure: FailurePolicy = .skip
+    onFailure: FailurePolicy = .skip, coalesce: String? = nil
   ) -> EnvelopeDraft {
     var headers = HeaderBlock()
     headers.append(name: "Content-Type", value: "text/plain")
@@ -177,7 +198,8 @@ extension Bench {
       key: key,
       fingerprint: key == nil && sequence == nil ? [] : [UInt8](repeating: fingerprint, count: 32),
       sequence: sequence, tag: "t", hold: hold, notBefore: notBefore,
-      expiresAt: clock.now.adding(milliseconds: expiresInMs), onFailure: onFailure)
+      expiresAt: clock.now.adding(milliseconds: expiresInMs), onFailure: onFailure,
+      coalesce: coalesce)
   }
 
   /// Appends one envelope that must be accepted.

@@ -4,10 +4,13 @@ import RelayCore
 struct SimulatedStore {
   struct Record {
     var entry: LineEntry
-    var key: Int
+    /// The keys of all its contents, the latest last.
+    var keys: [Int]
+    /// The latest content.
     var content: Int
     var number: Int64?
     var isHeld = false
+    var notBefore: WallTime?
     var end: (state: EnvelopeState, reason: String)?
     /// Where it is now, once it was parked and has moved.
     var movedTo: Serial?
@@ -16,6 +19,8 @@ struct SimulatedStore {
   private(set) var records: [Record] = []
   private var byKey: [KeyOfClient: Serial] = [:]
   private(set) var line: [Serial] = []
+  /// The last envelope of each name under which later posts take its place.
+  private var byName: [NameInLane: Serial] = [:]
   private(set) var pauses: Set<PauseTarget> = []
   var numbers: [LaneNumber: SimulatedNumbers] = [:]
   private var lanesStartedPaused: Set<LaneNumber> = []
@@ -25,16 +30,44 @@ struct SimulatedStore {
     var key: Int
   }
 
+  struct NameInLane: Hashable {
+    var lane: LaneNumber
+    var name: Int
+  }
+
+  /// The envelope that was posted under a key.
+  func serial(of key: Int, _ client: ClientNumber) -> Serial? {
+    byKey[KeyOfClient(client: client, key: key)]
+  }
+
+  /// The last envelope of a name, if it waits.
+  func waiting(_ name: Int, in lane: LaneNumber) -> Serial? {
+    guard let serial = byName[NameInLane(lane: lane, name: name)], self[serial].end == nil else {
+      return nil
+    }
+    return serial
+  }
+
+  /// Commits another content for an envelope that waits.
+  mutating func replace(_ entry: LineEntry, key: Int, content: Int, notBefore: WallTime?) {
+    let index = Int(entry.serial) - 1
+    records[index].entry = entry
+    records[index].keys.append(key)
+    records[index].content = content
+    records[index].notBefore = notBefore
+    byKey[KeyOfClient(client: entry.client, key: key)] = entry.serial
+  }
+
   subscript(serial: Serial) -> Record { records[Int(serial) - 1] }
 
   /// Commits an envelope, unless its key was committed before, or its lane is past its number.
   ///
   /// - Returns: nil if the lane is past its number.
   mutating func append(
-    _ entry: LineEntry, key: Int, content: Int, number: Int64? = nil
+    _ entry: LineEntry, key: Int, content: Int, number: Int64? = nil, name: Int? = nil
   ) -> (Serial, isNew: Bool)? {
-    let name = KeyOfClient(client: entry.client, key: key)
-    if let serial = byKey[name] { return (serial, false) }
+    let owner = KeyOfClient(client: entry.client, key: key)
+    if let serial = byKey[owner] { return (serial, false) }
     if let number, numbers[entry.lane]?.skipped.contains(number) == true { return nil }
     let serial = Serial(records.count + 1)
     var entry = entry
@@ -42,8 +75,11 @@ struct SimulatedStore {
     let isHeld = entry.standing == .held
     if let number, note(number, of: serial, in: entry.lane) { entry.standing = .parked }
     records.append(
-      Record(entry: entry, key: key, content: content, number: number, isHeld: isHeld))
-    byKey[name] = serial
+      Record(
+        entry: entry, keys: [key], content: content, number: number, isHeld: isHeld,
+        notBefore: entry.dueAt))
+    byKey[owner] = serial
+    if let name { byName[NameInLane(lane: entry.lane, name: name)] = serial }
     line.append(serial)
     return (serial, true)
   }
@@ -106,6 +142,7 @@ struct SimulatedStore {
     case .edit(let edit):
       records[index].entry = edit.entry
       records[index].isHeld = edit.hold
+      records[index].notBefore = edit.notBefore
     case .requeue:
       break
     }

@@ -12,6 +12,13 @@ struct SimulatedUpstream {
   var mood: Mood = .healthy
   /// How often each envelope arrived, by its number.
   private(set) var arrivals: [Serial: Int] = [:]
+  /// What arrived last of each.
+  private(set) var latest: [Serial: Int] = [:]
+
+  private mutating func take(_ serial: Serial, _ content: Int) {
+    arrivals[serial, default: 0] += 1
+    latest[serial] = content
+  }
 
   /// What comes of an attempt, and how long it takes.
   mutating func attempt(
@@ -26,10 +33,10 @@ struct SimulatedUpstream {
     case .overloaded:
       return (Self.answer([429, 503, 500].randomElement(using: &random) ?? 503, &random), 20)
     case .flaky where Bool.random(using: &random):
-      if Bool.random(using: &random) { arrivals[serial, default: 0] += 1 }
+      if Bool.random(using: &random) { take(serial, content) }
       return (.failed(.cut, detail: ""), 30)
     case .flaky, .healthy:
-      arrivals[serial, default: 0] += 1
+      take(serial, content)
       let isPoison = content % 37 == 0
       return (Self.answer(isPoison ? 422 : 200, &random), Int64.random(in: 1...50, using: &random))
     }

@@ -11,6 +11,7 @@ extension Simulation {
   /// And one envelope is never attempted twice at once.
   mutating func checkOrder(of entry: LineEntry) {
     let record = store[entry.serial]
+    if reserved.contains(entry.serial) { violate("\(entry.serial) was attempted while reserved") }
     if record.end != nil { violate("\(entry.serial) was attempted after its end") }
     if inFlight.contains(entry.serial) { violate("\(entry.serial) was attempted twice at once") }
     if record.entry.attempts != entry.attempts {
@@ -100,7 +101,7 @@ extension Simulation {
     }
     for device in devices {
       for (key, serial) in device.acknowledged
-      where store[store.present(serial)].key != key {
+      where !store[store.present(serial)].keys.contains(key) {
         violate("key \(key) of device \(device.number) was acknowledged and is not stored")
       }
     }
@@ -110,10 +111,17 @@ extension Simulation {
       if end.reason.isEmpty { violate("\(index + 1) ended without a reason") }
       let arrived = upstreams[Int(record.entry.upstream.rawValue)].arrivals[Serial(index + 1)] ?? 0
       if end.state == .delivered && arrived == 0 { violate("\(index + 1) was never delivered") }
+      let latest = upstreams[Int(record.entry.upstream.rawValue)].latest[Serial(index + 1)]
+      if end.state == .delivered && latest != record.content {
+        violate("the latest content of \(index + 1) is not what arrived last")
+      }
     }
     if scheduler.waitingCount != 0 { violate("\(scheduler.waitingCount) are said to wait") }
     if !scheduler.changingParked.isEmpty { violate("changes of parked ones never arrived") }
     if scheduler.changingCount != 0 { violate("ends are said to be on their way to the disk") }
+    if !scheduler.reserved.isEmpty || !scheduler.heldBack.isEmpty {
+      violate("something is said to be reserved after all was replaced")
+    }
     if !scheduler.clientsWaiting.isEmpty {
       violate("clients are said to wait with nothing waiting")
     }

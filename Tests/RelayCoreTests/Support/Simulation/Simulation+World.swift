@@ -71,18 +71,22 @@ extension Simulation {
   mutating func append(_ index: Int, _ key: Int, _ content: Int) {
     let lane = Self.lane(of: content, index)
     let isShortLived = content % 11 == 0
-    let result = store.append(
-      LineEntry(
-        serial: 0, client: ClientNumber(rawValue: Int64(index)),
-        lane: LaneNumber(rawValue: Int64(lane)),
-        upstream: UpstreamNumber(rawValue: Int32(lane % Self.upstreamCount)),
-        acceptedAt: clock.wall,
-        expiresAt: clock.wall.adding(milliseconds: isShortLived ? 5_000 : 604_800_000),
-        standing: content % 41 == 0 ? .held : .queued,
-        onFailure: index % 8 == 7 ? .block : .skip,
-        dueAt: content % 29 == 0 ? clock.wall.adding(milliseconds: 1500) : nil),
-      key: key, content: content, number: devices[index].numbers[key])
-    guard let (serial, isNew) = result else {
+    let entry = LineEntry(
+      serial: 0, client: ClientNumber(rawValue: Int64(index)),
+      lane: LaneNumber(rawValue: Int64(lane)),
+      upstream: UpstreamNumber(rawValue: Int32(lane % Self.upstreamCount)),
+      acceptedAt: clock.wall,
+      expiresAt: clock.wall.adding(milliseconds: isShortLived ? 5_000 : 604_800_000),
+      standing: content % 41 == 0 ? .held : .queued,
+      onFailure: index % 8 == 7 ? .block : .skip,
+      dueAt: content % 29 == 0 ? clock.wall.adding(milliseconds: 1500) : nil)
+    let number = devices[index].numbers[key]
+    let name = index % 3 == 1 && content % 4 != 0 && number == nil ? content % 2 : nil
+    if let name, coalesce(entry, name, device: index, key: key, content: content) { return }
+    guard
+      let (serial, isNew) = store.append(
+        entry, key: key, content: content, number: number, name: name)
+    else {
       // The lane is past its number, and says so.
       return devices[index].unanswered.removeAll { $0 == key }
     }
@@ -90,6 +94,11 @@ extension Simulation {
       startPaused(store[serial].entry.lane)
       tell(store[serial].entry)
     }
+    acknowledge(index, key, serial)
+  }
+
+  /// The device is told, unless it is cut off.
+  mutating func acknowledge(_ index: Int, _ key: Int, _ serial: Serial) {
     guard Int.random(in: 0..<10, using: &random) > 0 else { return }
     devices[index].unanswered.removeAll { $0 == key }
     if let earlier = devices[index].acknowledged[key], store.present(earlier) != serial {
@@ -155,6 +164,7 @@ extension Simulation {
     inFlight = []
     // Where the one that failed has ended, nothing on the disk tells of the wait.
     backoffs = backoffs.filter { store[$0.value.serial].end == nil }
+    reserved = []
     scheduler = Self.freshScheduler(seed: random.next(), now: clock)
     scheduler.restorePauses(store.pauses)
     var after: Serial = 0

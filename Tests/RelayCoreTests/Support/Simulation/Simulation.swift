@@ -10,6 +10,7 @@ struct Simulation {
     case commitAppend(device: Int, key: Int, content: Int)
     case commitRecord(Transition)
     case commitFlow(LaneNumber)
+    case commitReplacement(Replacement, isRolledBack: Bool)
     case attemptEnds(LineEntry, AttemptEvent, startedAt: WallTime, durationMs: Int64)
     case lineRead(after: Serial)
     case lineReadBackwards(before: Serial)
@@ -38,6 +39,9 @@ struct Simulation {
   var life = 0
   var eventCount = 0
   var inFlight: Set<Serial> = []
+  /// What the store is about to replace.
+  var reserved: Set<Serial> = []
+  var coalescedCount = 0
   var nextWake = MonotonicTime(nanoseconds: 0)
   var lastCommitAt = MonotonicTime(nanoseconds: 0)
   var violations: [String] = []
@@ -126,6 +130,8 @@ struct Simulation {
       store.commit(&transition)
       scheduler.recorded(transition, now: clock)
     case .commitFlow(let lane): flow(lane)
+    case .commitReplacement(let replacement, let isRolledBack):
+      replace(replacement, isRolledBack: isRolledBack)
     case .attemptEnds(let entry, let event, let startedAt, let durationMs):
       inFlight.remove(entry.serial)
       scheduler.attemptEnded(
@@ -190,8 +196,8 @@ extension Simulation.Event {
   var outlivesTheRelay: Bool {
     switch self {
     case .post, .moodChanges, .crash, .walkForExpired, .clockIsSet: true
-    case .commitAppend, .commitRecord, .commitFlow, .attemptEnds, .lineRead, .lineReadBackwards,
-      .linePage, .wake:
+    case .commitAppend, .commitRecord, .commitFlow, .commitReplacement, .attemptEnds, .lineRead,
+      .lineReadBackwards, .linePage, .wake:
       false
     }
   }
