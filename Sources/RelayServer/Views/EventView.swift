@@ -29,7 +29,8 @@ extension RelayEvent {
       json.member("first", numbers[0])
       json.member("last", numbers[1])
     case .accepted, .attempted, .blocked, .delivered, .failed, .expired, .cancelled, .released,
-      .edited, .requeued, .placed, .paused, .resumed, .unreachable, .reachable, .started:
+      .edited, .requeued, .placed, .coalesced, .paused, .resumed, .unreachable, .reachable,
+      .started:
       break
     }
   }
