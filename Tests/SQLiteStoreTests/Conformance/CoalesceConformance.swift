@@ -115,7 +115,7 @@ struct CoalesceConformance {
         #expect(try await loaded(bench, id).content.body == body("3"))
         let accepted = bench.observer.state.withLock { $0.accepted }
         let told = try #require(accepted.first { $0.id == id })
-        #expect(told.draft.content.body == body("3") && told.revision == 2)
+        #expect(told.draft?.content.body == body("3") && told.revision == 2)
         #expect(told.entry == (try await bench.entry(id)))
       }
       #expect(bench.observer.state.withLock { $0.coalesced.isEmpty })
