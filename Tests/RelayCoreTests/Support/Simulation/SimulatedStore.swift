@@ -93,7 +93,9 @@ struct SimulatedStore {
     record.entry.standing = record.isHeld ? .held : .queued
     records[Int(serial) - 1].movedTo = record.entry.serial
     numbers[record.entry.lane]?.taken[number] = record.entry.serial
-    byKey[KeyOfClient(client: record.entry.client, key: record.key)] = record.entry.serial
+    for key in record.keys {
+      byKey[KeyOfClient(client: record.entry.client, key: key)] = record.entry.serial
+    }
     records.append(record)
     line.removeAll { $0 == serial }
     guard record.end == nil else { return nil }
