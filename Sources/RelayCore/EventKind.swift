@@ -7,7 +7,8 @@
 /// 3. Have the store log it in the transaction that makes it true: in the writer,
 ///    `state.events.append(EventEntry(.kind, …))`, nothing more. What belongs to no transaction is
 ///    handed to ``EnvelopeStore/note(_:)``.
-/// 4. Describe it in the table of `docs/protocol.md` and in `openapi.yaml` (`EventName`).
+/// 4. Describe it in the table of `docs/protocol.md` and in `openapi.yaml` (`EventName`), where a
+///    test looks for it.
 ///
 /// What a kind has to say beside who it is about goes into ``EventEntry/numbers`` and is named in
 /// `RelayServer/Views/EventView`.

@@ -30,7 +30,7 @@ struct ProgressWatch {
     let dispatcher = context.relay.dispatcher
     guard now.monotonic >= nextLookAt, dispatcher.waitingCount > 0 else { return [] }
     nextLookAt = now.monotonic.adding(milliseconds: periodMs)
-    let underWay = await dispatcher.progress(of: filter.envelope.map { [$0.serial] })
+    let underWay = await dispatcher.progress()
     let old = underWay.filter { now.wall.milliseconds(since: $0.startedAt) >= Self.ageMinMs }
     let news = old.filter { told[$0.serial] != $0 }.sorted { $0.serial < $1.serial }
     let shown = try await passing(news)
@@ -48,15 +48,17 @@ struct ProgressWatch {
     guard !flights.isEmpty else { return [] }
     let upstreams = try await context.store.upstreamNames()
     let lanes = try await context.store.laneNames(Array(Set(flights.values.map(\.lane))))
+    // By its id, since an envelope that was parked has another number by now.
+    let ids = try await context.store.ids(of: news.map(\.serial))
     let passing = news.filter { progress in
       guard let flight = flights[progress.serial], let lane = lanes[flight.lane] else {
         return false
       }
-      return filter.client.map { $0 == lane.client } ?? true
+      return filter.envelope.map { $0 == ids[progress.serial] } ?? true
+        && filter.client.map { $0 == lane.client } ?? true
         && filter.lane.map { $0 == lane.lane } ?? true
         && filter.upstream.map { $0 == upstreams[flight.upstream] } ?? true
     }.prefix(Self.countMax)
-    let ids = try await context.store.ids(of: passing.map(\.serial))
     return passing.compactMap { progress in
       guard let flight = flights[progress.serial], let lane = lanes[flight.lane],
         let id = ids[progress.serial]
