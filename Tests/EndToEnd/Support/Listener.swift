@@ -61,7 +61,10 @@ final class Listener: Sendable {
   deinit { connection.shutDown() }
 
   /// Goes away.
-  func close() { connection.close() }
+  func close() {
+    // Not closed, since the thread that listens could read from whatever gets its number next.
+    connection.shutDown()
+  }
 
   private static func listen(to connection: Connection, _ state: Monitor<State>) {
     var text = ""
