@@ -41,8 +41,8 @@ struct EventTextTests {
     #expect(
       json(entry)
         == #"{"at":"1970-01-01T00:00:01.000Z","client":"c","lane":"l","state":"queued","#
-        + #""attempt":2,"status":503,"reason":"it said\n\"later\"","nextAttemptAt":"1970-01-01T00:00:01.500Z"}"#
-    )
+        + #""attempt":2,"status":503,"reason":"it said\n\"later\"","#
+        + #""nextAttemptAt":"1970-01-01T00:00:01.500Z"}"#)
     entry = EventEntry(.accepted, serial: 7, standing: .held)
     #expect(
       json(entry)
