@@ -21,7 +21,7 @@ struct LaneTermsTests {
   }
 
   @Test(
-    "a ttl brings the deadline forward, be it the upstream's or the sender's, and never puts it off",
+    "a ttl brings a deadline forward, be it the upstream's or the sender's, and never puts it off",
     arguments: [
       ("", "brief-1", 60), (#","expiresAt":"2999-01-01T00:00:00Z""#, "brief-1", 60),
       (#","expiresAt":"2026-03-01T12:00:30Z""#, "brief-1", 30), ("", "default", 604_800),

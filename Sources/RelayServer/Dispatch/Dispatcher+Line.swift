@@ -67,8 +67,8 @@ extension Dispatcher {
 
 /// Which lanes of a line that is being taken up have the order `latest`.
 ///
-/// The line knows lanes by their numbers, and rules are by names; so each name is looked up once, if
-/// there are such rules at all.
+/// The line knows lanes by their numbers, and rules are by names; so each name is looked up once,
+/// if there are such rules at all.
 struct LaneOrders {
   private let rules: LaneRulesTable
   private let isAnyLatest: Bool
