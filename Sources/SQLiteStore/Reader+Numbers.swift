@@ -26,10 +26,11 @@ final class NumberStatements {
 }
 
 extension Reader {
-  /// The number under which an envelope is stored: the one in its id, or, once it was parked and
-  /// has moved, another one. nil if there is no envelope of this id, or no longer.
+  /// The number under which an envelope is stored; nil if there is no envelope of this id, or no
+  /// longer.
   ///
-  /// The one place where an id is turned into a number of the store's.
+  /// It is the one in its id, or, once it was parked and has moved, another one. This is the one
+  /// place where an id is turned into a number of the store's.
   func serial(of id: EnvelopeID) throws(StoreError) -> Serial? {
     let serial = try present(id.serial)
     guard try identity(of: serial) == id else { return nil }

@@ -16,7 +16,9 @@ struct Receipt {
   var coalesced: [CoalescedEnvelope] = []
   /// Whether a post has taken the place of anything, be it of this very transaction.
   private var hasCoalesced = false
-  /// Who waits for which results. A position is a place in ``accepted`` until it is known.
+  /// Who waits for which results.
+  ///
+  /// A position is a place in ``accepted`` until it is known.
   var appends: [(append: PendingAppend, results: [AppendResult])] = []
   /// What to call for other work that was done.
   var completions: [@Sendable () -> Void] = []

@@ -131,7 +131,7 @@ final class GapKeeper: Sendable {
       let skip = try await store.skipGaps(of: due.lane, parkedBy: due.parkedBy)
       if let since = skip.waitingSince { note(due, since: since) }
       if !skip.skipped.isEmpty { await logSkip(skip.skipped, of: due.lane) }
-    } catch where error.kind == .closed {
+    } catch  where error.kind == .closed {
       return
     } catch {
       logTrouble(error)
@@ -163,7 +163,7 @@ final class GapKeeper: Sendable {
     Task(executorPreference: loop) { [self] in
       do throws(StoreError) {
         try await store.placeParked()
-      } catch where error.kind == .closed {
+      } catch  where error.kind == .closed {
         return
       } catch {
         logTrouble(error)

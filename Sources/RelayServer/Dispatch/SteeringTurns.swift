@@ -2,8 +2,10 @@ import EventLoop
 import RelayCore
 import Synchronization
 
-/// Lets one command at a time change an envelope, by the number in its id: from before the envelope is looked up until what
+/// Lets one command at a time change an envelope: from before the envelope is looked up until what
 /// was asked for is durable, so that no command goes by what another one has changed.
+///
+/// An envelope is known by the number in its id, which stays though the envelope may move.
 final class SteeringTurns: Sendable {
   private enum Turn {
     /// Somebody looks at the envelope and decides.

@@ -43,7 +43,7 @@ extension Problem {
         ? "Put it back in line with POST /v1/envelopes/{id}/requeue, unless it was delivered."
         : state == .parked
           ? "Post what is missing before it; to take it back, DELETE it."
-        : "To have it tried now, POST /v1/envelopes/{id}/run; to take it back, DELETE it.")
+          : "To have it tried now, POST /v1/envelopes/{id}/run; to take it back, DELETE it.")
   }
 
   /// An attempt is under way.
@@ -74,10 +74,15 @@ extension Problem {
   package static func notEnded(_ state: EnvelopeState) -> Problem {
     ofState(
       .notEnded, state, "The envelope is \(state.rawValue): it waits in its lane already.",
-      fix: state == .blocked
-        ? "Settle it with POST /v1/envelopes/{id}/resolve."
-        : state == .parked
-          ? "Post what is missing before it." : "To have it tried now, POST /v1/envelopes/{id}/run.")
+      fix: fixForWaiting(state))
+  }
+
+  private static func fixForWaiting(_ state: EnvelopeState) -> String {
+    switch state {
+    case .blocked: "Settle it with POST /v1/envelopes/{id}/resolve."
+    case .parked: "Post what is missing before it."
+    default: "To have it tried now, POST /v1/envelopes/{id}/run."
+    }
   }
 
   /// The change is decided, and the store cannot write just now.

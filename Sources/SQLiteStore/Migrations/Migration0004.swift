@@ -1,7 +1,7 @@
 extension Migration {
   /// Sequence numbers that wait for each other.
   ///
-  /// `docs/decisions/0008-sequence-numbers-wait-for-each-other.md` says why it looks so.
+  /// `docs/decisions/0012-sequence-numbers-wait-for-each-other.md` says why it looks so.
   static let migration0004 = Migration(
     version: 4,
     sql: """

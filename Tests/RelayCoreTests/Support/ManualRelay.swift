@@ -104,7 +104,8 @@ struct ManualRelay {
   mutating func commit() {
     let transitions = uncommitted
     uncommitted = []
-    for transition in transitions {
+    for var transition in transitions {
+      transition.isMoot = !isThere(transition)
       commitToDisk(transition)
       let client = scheduler.lane(transition.lane)?.client
       scheduler.recorded(transition, now: clock)
@@ -226,6 +227,22 @@ struct ManualRelay {
       expiresAt: clock.wall.adding(milliseconds: expiresInMs), coalesce: "k")
   }
 
+  /// Moves what is parked to the end of the line.
+  ///
+  /// - Returns: Its position.
+  @discardableResult
+  mutating func place(_ serial: Serial) -> Int? {
+    guard let index = line.firstIndex(where: { $0.serial == serial }) else { return nil }
+    var entry = line.remove(at: index)
+    lastSerial += 1
+    entry.serial = lastSerial
+    entry.standing = .queued
+    line.append(entry)
+    let position = scheduler.placed(entry, now: clock)
+    take()
+    return position
+  }
+
   mutating func expire(_ serial: Serial) {
     guard let entry = line.first(where: { $0.serial == serial }) else { return }
     scheduler.expire(entry, now: clock)
@@ -264,6 +281,11 @@ struct ManualRelay {
       case .reachabilityChanged: break
       }
     }
+  }
+
+  private func isThere(_ transition: Transition) -> Bool {
+    if case .requeue = transition.change { return true }
+    return line.contains { $0.serial == transition.serial }
   }
 
   private mutating func commitToDisk(_ transition: Transition) {

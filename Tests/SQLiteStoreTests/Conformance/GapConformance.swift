@@ -175,8 +175,9 @@ struct GapConformance {
       #expect(try await numbersInLine(bench) == [1, 3])
       try await bench.reopen()
       #expect(try await append(bench.draft(sequence: 2), bench) == .sequencePassed(last: 3))
-      guard case .parked(_, missing((4, 4))) = try await append(
-        bench.draft(sequence: 5), bench)
+      guard
+        case .parked(_, missing((4, 4))) = try await append(
+          bench.draft(sequence: 5), bench)
       else { throw Unexpected(description: "what is waited for is taken") }
       try await bench.accept(bench.draft(sequence: 4))
       let rest = try await bench.store.skipGaps(of: lane, parkedBy: bench.clock.now)

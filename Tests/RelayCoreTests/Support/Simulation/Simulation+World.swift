@@ -49,7 +49,9 @@ extension Simulation {
     device * 2 + (content % 3 == 0 ? 1 : 0)
   }
 
-  /// Every fourth device numbers what it posts, lane by lane; a lane of the newest takes no numbers.
+  /// Every fourth device numbers what it posts, lane by lane.
+  ///
+  /// A lane of the newest takes no numbers.
   private mutating func number(_ key: Int, of index: Int) {
     let lane = Self.lane(of: Self.content(of: key, index), index)
     guard index % 4 == 1, Self.order(of: LaneNumber(rawValue: Int64(lane))) == .strict else {
