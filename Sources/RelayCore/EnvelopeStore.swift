@@ -95,6 +95,20 @@ package protocol EnvelopeStore: Sendable {
   /// - Returns: One for each reference, in order; nil for what there is none of, or no longer.
   func fates(of references: [EnvelopeReference]) async throws(StoreError) -> [EnvelopeFate?]
 
+  /// What a client is to be told of its envelopes that have ended.
+  ///
+  /// From a client's first check-in on its endings are kept until it says that it has seen them, or
+  /// until their envelopes are deleted. The first one also tells of those that ended lately.
+  ///
+  /// - Parameters:
+  ///   - number: Up to where the client has seen them, by the last page; 0 for nothing. Those are
+  ///     forgotten, durably. A number that was never given out counts as 0.
+  ///   - countMax: How many endings to return, at the most.
+  /// - Returns: nil if nothing of this client was ever accepted.
+  func checkIn(
+    _ client: String, seenThrough number: EndingNumber, countMax: Int
+  ) async throws(StoreError) -> CheckInPage?
+
   /// What is known of a client; nil if it has never sent anything that was accepted.
   func client(_ name: String) async throws(StoreError) -> ClientRecord?
 

@@ -107,17 +107,20 @@ package struct StoreStatistics: Sendable, Equatable {
   package var contentBytes: Int64
   /// How many bytes the store's files take on disk.
   package var fileBytes: Int64
+  /// How many bytes new envelopes may still take on disk.
+  package var roomBytes: Int64
   /// The last trouble that kept the store from writing, in words; nil while all is well.
   package var trouble: String?
 
   /// Puts the figures together.
   package init(
     envelopes: [EnvelopeState: Int64] = [:], contentBytes: Int64 = 0, fileBytes: Int64 = 0,
-    trouble: String? = nil
+    roomBytes: Int64 = .max, trouble: String? = nil
   ) {
     self.envelopes = envelopes
     self.contentBytes = contentBytes
     self.fileBytes = fileBytes
+    self.roomBytes = roomBytes
     self.trouble = trouble
   }
 }

@@ -17,8 +17,12 @@ struct Ledger: Equatable {
   /// Those of them that are in files of their own.
   var fileBytes: Int64 = 0
 
+  /// The number of the last ending that was kept to be told.
+  var lastEnding: EndingNumber = 0
+
   static func == (left: Ledger, right: Ledger) -> Bool {
     left.lastSerial == right.lastSerial && left.lastAcceptedAt == right.lastAcceptedAt
+      && left.lastEnding == right.lastEnding
       && left.contentBytes == right.contentBytes && left.fileBytes == right.fileBytes
       && left.standing.indices.allSatisfy { left.standing[$0] == right.standing[$0] }
       && left.ended.indices.allSatisfy { left.ended[$0] == right.ended[$0] }
@@ -47,14 +51,14 @@ extension Ledger {
   /// The columns in the order that ``init(reading:)`` and ``write(to:)`` use.
   static let selection = """
     SELECT last_serial, last_accepted_at, queued, held, blocked, parked, delivered, failed, \
-    expired, cancelled, content_bytes, file_bytes FROM ledger WHERE number = 1
+    expired, cancelled, content_bytes, file_bytes, last_ending FROM ledger WHERE number = 1
     """
 
   /// The statement that ``write(to:)`` runs.
   static let update = """
     UPDATE ledger SET last_serial = ?, last_accepted_at = ?, queued = ?, held = ?, blocked = ?, \
     parked = ?, delivered = ?, failed = ?, expired = ?, cancelled = ?, content_bytes = ?, \
-    file_bytes = ? WHERE number = 1
+    file_bytes = ?, last_ending = ? WHERE number = 1
     """
 
   /// Reads the row.
@@ -67,6 +71,7 @@ extension Ledger {
     for index in 0..<4 { ended[index] = statement.int(Int32(6 + index)) }
     contentBytes = statement.int(10)
     fileBytes = statement.int(11)
+    lastEnding = statement.int(12)
   }
 
   /// Writes the row.
@@ -77,6 +82,7 @@ extension Ledger {
     for index in 0..<4 { statement.bind(Int32(7 + index), ended[index]) }
     statement.bind(11, contentBytes)
     statement.bind(12, fileBytes)
+    statement.bind(13, lastEnding)
     try statement.run()
   }
 }

@@ -7,6 +7,7 @@ final class Reader {
   let listing: ListingStatements
   let events: EventStatements
   let numbers: NumberStatements
+  let checkIn: CheckInQuestions
   let bodyFolder: String
 
   /// Opens a read-only connection to a prepared file.
@@ -17,6 +18,7 @@ final class Reader {
     listing = try ListingStatements(on: connection)
     events = try EventStatements(on: connection)
     numbers = try NumberStatements(on: connection)
+    checkIn = try CheckInQuestions(on: connection)
     self.bodyFolder = bodyFolder
   }
 

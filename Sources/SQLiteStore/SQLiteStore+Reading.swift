@@ -128,9 +128,11 @@ extension SQLiteStore {
     let fileBytes =
       DataFolder.size(ofFile: database) + DataFolder.size(ofFile: database + "-wal")
       + ledger.fileBytes
+    let room = shared.room
+    let ofLimit = room.storeBytesMax.map { $0 - fileBytes } ?? .max
     return StoreStatistics(
       envelopes: ledger.envelopes, contentBytes: ledger.contentBytes, fileBytes: fileBytes,
-      trouble: trouble)
+      roomBytes: max(0, min(room.bytesLeft, ofLimit)), trouble: trouble)
   }
 
   /// What ``EnvelopeStore`` says of `expiredEntries`.

@@ -145,7 +145,7 @@ extension SQLiteStore {
   ///
   /// - Parameter onCommit: Called on the writer's thread once that is on disk.
   @discardableResult
-  private func write<Value: Sendable>(
+  func write<Value: Sendable>(
     _ operation: String, _ body: @escaping @Sendable (Writer) throws(StoreError) -> Value,
     onCommit: @escaping @Sendable (Value) -> Void = { _ in }
   ) async throws(StoreError) -> Value {

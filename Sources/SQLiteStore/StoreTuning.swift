@@ -53,6 +53,9 @@ enum StoreTuning {
   /// After how many envelopes a listing looks at the clock.
   static let listingLooksPerClock = 256
 
+  /// How many of the latest endings a client's first check-in is looked for among.
+  static let firstCheckInLooksMax = 20_000
+
   /// How often to look whether trouble is over while nobody writes.
   static let lookPauseMs: Int64 = 1000
 

@@ -10,7 +10,7 @@ extension Writer {
     for row in page {
       let cutoff = row.state == .delivered ? retention.delivered : retention.failed
       guard row.endedAt < cutoff else { continue }
-      try delete(row.serial, state: row.state, into: &deletedFiles)
+      try delete(row, into: &deletedFiles)
       result.deletedCount += 1
     }
     state.retentionCursor = result.isRoundDone ? 0 : page.last?.serial ?? 0
@@ -22,6 +22,8 @@ extension Writer {
     let serial: Serial
     let state: EnvelopeState
     let endedAt: WallTime
+    /// Its number among those that its client is told of; nil if it is not.
+    let ending: EndingNumber?
   }
 
   private func nextEnded(_ countMax: Int) throws(StoreError) -> [EndedRow] {
@@ -32,15 +34,17 @@ extension Writer {
       rows.append(
         EndedRow(
           serial: sql.nextEnded.int(0), state: try EnvelopeState(endCode: sql.nextEnded.int(1)),
-          endedAt: WallTime(millisecondsSinceEpoch: sql.nextEnded.int(2))))
+          endedAt: WallTime(millisecondsSinceEpoch: sql.nextEnded.int(2)),
+          ending: sql.nextEnded.optionalInt(3)))
     }
     return rows
   }
 
   private func delete(
-    _ serial: Serial, state end: EnvelopeState, into deletedFiles: inout [String]
+    _ row: EndedRow, into deletedFiles: inout [String]
   ) throws(StoreError) {
-    guard let code = end.endCode else { return }
+    guard let code = row.state.endCode else { return }
+    let serial = row.serial
     sql.deleted.bind(1, serial)
     guard try sql.deleted.step() else { throw .senseless("an end without its envelope") }
     let client = sql.deleted.int(0)
@@ -61,6 +65,7 @@ extension Writer {
       sql.deleteKey.bind(2, key)
       try sql.deleteKey.run()
     }
+    try forgetEnding(row.ending, of: ClientNumber(rawValue: client))
     try deleteBodyFile(of: serial, into: &deletedFiles)
     try delete(serial, with: sql.deleteAttempts)
     try delete(serial, with: sql.deleteResponse)

@@ -68,8 +68,10 @@ extension Writer {
     guard try sql.findEnd.step() else { return false }
     let code = sql.findEnd.int(0)
     let attempts = sql.findEnd.int(1)
+    let ending = sql.findEnd.optionalInt(2)
     sql.findEnd.reset()
     guard try EnvelopeState(endCode: code) != .delivered else { return false }
+    try forgetEnding(ending, of: entry.client)
     try run(sql.requeueAttempt, for: entry.serial)
     sql.requeueLine.bind(1, entry.serial)
     sql.requeueLine.bind(2, entry.acceptedAt.millisecondsSinceEpoch)

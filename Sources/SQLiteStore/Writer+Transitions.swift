@@ -23,6 +23,7 @@ extension Writer {
     guard try sql.waiting.step() else { return false }
     let code = sql.waiting.int(0)
     let attemptsBefore = sql.waiting.int(1)
+    let client = ClientNumber(rawValue: sql.waiting.int(2))
     sql.waiting.reset()
     let standing = try Standing(code: code)
     let attempts =
@@ -43,7 +44,7 @@ extension Writer {
       try keepAttempt(transition)
       move(from: standing, to: .blocked)
     case .end(let end, let reason):
-      try finish(transition, as: end, reason: reason, attempts: attempts)
+      try finish(transition, of: client, as: end, reason: reason, attempts: attempts)
       state.ledger.add(-1, standing: standing)
     case .release:
       sql.releaseLine.bind(1, transition.serial)
@@ -65,7 +66,8 @@ extension Writer {
   }
 
   private func finish(
-    _ transition: Transition, as end: EnvelopeState, reason: String, attempts: Int64
+    _ transition: Transition, of client: ClientNumber, as end: EnvelopeState, reason: String,
+    attempts: Int64
   ) throws(StoreError) {
     guard let code = end.endCode else { preconditionFailure("\(end) is no end") }
     sql.deleteLine.bind(1, transition.serial)
@@ -82,6 +84,7 @@ extension Writer {
     sql.insertEnded.bind(9, attempt?.outcome.code)
     sql.insertEnded.bind(10, attempt?.status.map { Int64($0) })
     sql.insertEnded.bind(11, attempt?.error)
+    sql.insertEnded.bind(12, try numberEnding(of: transition.serial, client: client))
     try sql.insertEnded.run()
     state.ledger.add(1, endCode: code)
     state.endedLog.append(lane: transition.lane, endCode: code, isDeletion: false)

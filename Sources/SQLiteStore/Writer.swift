@@ -26,6 +26,8 @@ final class Writer {
     var startedPaused: [PauseTarget] = []
     /// Lanes in which something that was parked may be put in line.
     var flowing: Set<LaneNumber> = []
+    /// The clients that are told of their endings when they check in.
+    var checkingIn: Set<ClientNumber> = []
   }
 
   /// A lane that was used lately.
@@ -39,6 +41,7 @@ final class Writer {
   let connection: Connection
   let sql: WriterStatements
   let gaps: GapStatements
+  let checkIn: CheckInStatements
   let shared: StoreShared
   let clock: @Sendable () -> WallTime
   var state = State()
@@ -70,12 +73,14 @@ final class Writer {
     try DatabaseFile.configure(connection, cacheKiB: StoreTuning.writerCacheKiB)
     sql = try WriterStatements(on: connection)
     gaps = try GapStatements(on: connection)
+    checkIn = try CheckInStatements(on: connection)
     pageBytes = try connection.number("PRAGMA page_size")
     self.shared = shared
     self.clock = clock
     state.ledger = try Ledger(reading: connection)
     state.upstreams = try Self.upstreams(on: connection)
     state.events = try Self.eventLog(on: connection)
+    state.checkingIn = try Self.clientsCheckingIn(on: connection)
     try checkEdges()
     committed = state
     try addUpEndings()

@@ -86,7 +86,7 @@ final class WriterStatements {
     findIdentity = try Statement(
       "SELECT id, fingerprint, key FROM envelope WHERE serial = ?", on: connection)
     findStanding = try Statement("SELECT standing FROM line WHERE serial = ?", on: connection)
-    findEnd = try Statement("SELECT state, attempts FROM ended WHERE serial = ?", on: connection)
+    findEnd = try Statement("SELECT state, attempts, ending FROM ended WHERE serial = ?", on: connection)
 
     findClient = try Statement("SELECT number FROM client WHERE name = ?", on: connection)
     insertClient = try Statement(
@@ -100,7 +100,7 @@ final class WriterStatements {
     updateSequence = try Statement(
       "UPDATE lane SET last_sequence = ? WHERE number = ?", on: connection)
 
-    waiting = try Statement("SELECT standing, attempts FROM line WHERE serial = ?", on: connection)
+    waiting = try Statement("SELECT standing, attempts, client FROM line WHERE serial = ?", on: connection)
     retryLine = try Statement(
       "UPDATE line SET standing = 0, reason = NULL, due_at = ?, attempts = ? WHERE serial = ?",
       on: connection)
@@ -109,7 +109,7 @@ final class WriterStatements {
       on: connection)
     deleteLine = try Statement("DELETE FROM line WHERE serial = ?", on: connection)
     insertEnded = try Statement(
-      "INSERT INTO ended VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", on: connection)
+      "INSERT INTO ended VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", on: connection)
     insertAttempt = try Statement(
       "INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?, ?, ?, ?)", on: connection)
     trimAttempts = try Statement(
@@ -156,7 +156,7 @@ final class WriterStatements {
       "DELETE FROM paused WHERE kind = ? AND number = ?", on: connection)
 
     nextEnded = try Statement(
-      "SELECT serial, state, ended_at FROM ended WHERE serial > ? ORDER BY serial LIMIT ?",
+      "SELECT serial, state, ended_at, ending FROM ended WHERE serial > ? ORDER BY serial LIMIT ?",
       on: connection)
     deleted = try Statement(
       """

@@ -20,7 +20,7 @@ struct EnvelopeFields {
   private(set) var method = "POST"
   /// What stands under `path`; ``target(references:)`` says whether it can be used.
   private var path: JSONValue?
-  private(set) var lane = "default"
+  private(set) var lane = LaneSyntax.defaultName
   private(set) var sequence: Int64?
   private(set) var tag: String?
   private(set) var hold = false

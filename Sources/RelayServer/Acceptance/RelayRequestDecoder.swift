@@ -50,7 +50,8 @@ package struct RelayRequestDecoder: Sendable {
     }
     guard let headers = fields.lines.block else { throw .internalError() }
     var draft = EnvelopeDraft(
-      client: client, lane: fields.lane ?? "default", upstream: upstream.name,
+      client: client, lane: fields.lane ?? LaneSyntax.defaultName,
+      upstream: upstream.name,
       content: EnvelopeContent(
         method: head.method.description, target: target, headers: headers, body: .inline([])),
       key: fields.key, sequence: fields.sequence, tag: fields.tag, hold: fields.hold ?? false,

@@ -15,6 +15,12 @@ enum NameSyntax {
   }
 }
 
+/// Lanes that senders name.
+enum LaneSyntax {
+  /// The lane of envelopes that name none.
+  static let defaultName = "default"
+}
+
 /// Request methods that an envelope may have.
 enum MethodSyntax {
   /// The most bytes of a method.

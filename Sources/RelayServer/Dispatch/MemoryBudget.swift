@@ -35,6 +35,9 @@ package final class MemoryBudget: Sendable {
   /// Puts bytes back that were reserved before.
   package func release(_ bytes: Int) { available.add(bytes, ordering: .relaxed) }
 
+  /// Whether so little is left that large requests are refused.
+  package var isScarce: Bool { bytesLeft <= bytesForSmallRequests }
+
   /// How many bytes are left.
   package var bytesLeft: Int { available.load(ordering: .relaxed) }
 }

@@ -4,7 +4,7 @@ import HTTPServer
 package struct RelayHandler: RequestHandler {
   private enum Route: Sendable {
     case postEnvelopes, listEnvelopes, queryEnvelopes, relayRequest, getEnvelope, getAnswer,
-      getClient
+      getClient, checkIn
     case getByKey, run, resolve, requeue, patch, cancel, cancelClient, runClient
     case pauseUpstream(Bool), pauseClient(Bool), pauseLane(Bool), probe
     case getEvents, getStatus, getHealth, getReadiness
@@ -26,6 +26,7 @@ package struct RelayHandler: RequestHandler {
     router.add(.post, "/v1/envelopes", .postEnvelopes)
     router.add(.get, "/v1/envelopes", .listEnvelopes)
     router.add(.post, "/v1/envelopes/query", .queryEnvelopes)
+    router.add(.post, "/v1/checkin", .checkIn)
     router.addAny("/v1/relay/{upstream}/{path…}", .relayRequest)
     router.addAny("/v1/relay/{upstream}", .relayRequest)
     router.add(.get, "/v1/envelopes/{id}", .getEnvelope)
@@ -72,6 +73,7 @@ package struct RelayHandler: RequestHandler {
     case .postEnvelopes: await postEnvelopes.respond(to: request)
     case .listEnvelopes: await ListEnvelopes(context).respond(to: request)
     case .queryEnvelopes: await QueryEnvelopes(context).respond(to: request)
+    case .checkIn: await CheckIn(context).respond(to: request)
     case .relayRequest: await RelayRequest(context).respond(to: request, captures)
     case .getEnvelope: await GetEnvelope(context).respond(to: request, captures)
     case .getAnswer: await GetEnvelope(context).respondWithAnswer(captures)

@@ -6,15 +6,20 @@ extension JSONWriter {
   /// as `moreMissing`; nothing where none are.
   mutating func member(_ missing: MissingNumbers) {
     guard !missing.isEmpty else { return }
-    memberArray("missing") { json in
-      for range in missing.ranges {
+    member("missing", missing.ranges)
+    if missing.hasMore { member("moreMissing", true) }
+  }
+
+  /// Writes a member that is an array of stretches of sequence numbers.
+  mutating func member(_ name: String, _ ranges: [SequenceRange]) {
+    memberArray(name) { json in
+      for range in ranges {
         json.object { json in
           json.member("first", range.first)
           json.member("last", range.last)
         }
       }
     }
-    if missing.hasMore { member("moreMissing", true) }
   }
 }
 

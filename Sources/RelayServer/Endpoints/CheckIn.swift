@@ -1,0 +1,84 @@
+import HTTPServer
+import RelayCore
+
+/// `POST /v1/checkin`: one round trip in which a device learns all that it needs to go on.
+struct CheckIn {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  /// How many endings one answer tells of at the most.
+  static let endingsMax = 1000
+
+  func respond(to request: HTTPRequest) async -> HTTPResponse {
+    do throws(Problem) {
+      guard !context.relay.isDraining else { throw .draining() }
+      let question = try CheckInQuestion(try await CommandBody(context).read(request))
+      return .freshJSON(try await answer(to: question).json())
+    } catch {
+      return error.response
+    }
+  }
+
+  private func answer(to question: CheckInQuestion) async throws(Problem) -> CheckInView {
+    do throws(StoreError) {
+      let page = try await context.store.checkIn(
+        question.client, seenThrough: question.since, countMax: Self.endingsMax)
+      let record = try await context.store.client(question.client)
+      let waiting = record.map { context.relay.dispatcher.waiting(of: $0.number) } ?? 0
+      return CheckInView(
+        client: question.client, time: context.relay.now().wall,
+        lanes: lanes(question, record), allowance: allowance(clientWaiting: waiting),
+        page: page ?? CheckInPage(endings: [], toldThrough: 0, hasMore: false))
+    } catch {
+      throw context.problem(error)
+    }
+  }
+
+  /// The lanes that the device named; all of its lanes, if it named none.
+  private func lanes(_ question: CheckInQuestion, _ record: ClientRecord?) -> [CheckInView.Lane] {
+    let known = record?.lanes ?? []
+    let named =
+      question.lanes.isEmpty
+      ? known.map { CheckInQuestion.Lane(name: $0.name) } : question.lanes
+    return named.map { lane in
+      let record = known.first { $0.name == lane.name }
+      let held = HeldNumbers(
+        highest: record?.highestSequence ?? record?.lastSequence ?? 0,
+        missing: record?.missing ?? .none)
+      return CheckInView.Lane(
+        name: lane.name, lastSequence: record?.lastSequence, missing: held.missing,
+        send: lane.numbers.map(held.lacking(of:)),
+        waiting: record.flatMap { context.relay.dispatcher.laneView($0.number)?.waiting } ?? 0)
+    }
+  }
+
+  private func allowance(clientWaiting: Int) -> CheckInView.Allowance {
+    let limits = context.limits
+    let statistics = context.store.statistics()
+    var envelopes = limits.waitingEnvelopesMax - context.relay.dispatcher.waitingCount
+    if let countMax = limits.clientWaitingEnvelopesMax {
+      envelopes = min(envelopes, countMax - clientWaiting)
+    }
+    var bytes = min(statistics.roomBytes, SequenceSyntax.range.upperBound)
+    if statistics.trouble != nil { (envelopes, bytes) = (0, 0) }
+    let isFull = envelopes <= 0 || bytes <= 0
+    return CheckInView.Allowance(
+      envelopes: max(0, envelopes), bytes: max(0, bytes),
+      envelopesPerBatch: limits.batchCountMax, bytesPerBatch: limits.batchBytesMax,
+      retryAfterSeconds: retryAfterSeconds(isFull: isFull))
+  }
+
+  /// Drawn at random above the least, so that those who were sent away do not come back together.
+  private func retryAfterSeconds(isFull: Bool) -> Int? {
+    let least: Int
+    if isFull {
+      least = Problem.troubleRetryAfterSeconds
+    } else if context.relay.memory.isScarce {
+      least = Problem.overloadRetryAfterSeconds
+    } else {
+      return nil
+    }
+    return Int.random(in: least...(2 * least))
+  }
+}

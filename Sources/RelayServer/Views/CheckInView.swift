@@ -1,0 +1,130 @@
+import JSON
+import RelayCore
+
+/// What a device that checks in is told (`CheckInAnswer` in `openapi.yaml`).
+package struct CheckInView: Sendable {
+  /// One lane, as the relay has it.
+  package struct Lane: Sendable {
+    /// The lane's name.
+    package var name: String
+    /// Up to where the relay has every number; nil if it has none.
+    package var lastSequence: Int64?
+    /// What it has not, though it has later ones.
+    package var missing: MissingNumbers
+    /// What of the device's numbers it has not; nil if the device named none.
+    package var send: [SequenceRange]?
+    /// How many envelopes wait in it.
+    package var waiting: Int
+
+    /// Describes a lane.
+    package init(
+      name: String, lastSequence: Int64?, missing: MissingNumbers, send: [SequenceRange]?,
+      waiting: Int
+    ) {
+      self.name = name
+      self.lastSequence = lastSequence
+      self.missing = missing
+      self.send = send
+      self.waiting = waiting
+    }
+  }
+
+  /// How much the device may send now.
+  package struct Allowance: Sendable, Equatable {
+    /// How many envelopes.
+    package var envelopes: Int
+    /// How many bytes.
+    package var bytes: Int64
+    /// How many envelopes of them in one batch.
+    package var envelopesPerBatch: Int
+    /// How many bytes of them in one batch.
+    package var bytesPerBatch: Int
+    /// How long the device should stay away, in seconds; nil if it need not.
+    package var retryAfterSeconds: Int?
+
+    /// Sets all of it.
+    package init(
+      envelopes: Int, bytes: Int64, envelopesPerBatch: Int, bytesPerBatch: Int,
+      retryAfterSeconds: Int?
+    ) {
+      self.envelopes = envelopes
+      self.bytes = bytes
+      self.envelopesPerBatch = envelopesPerBatch
+      self.bytesPerBatch = bytesPerBatch
+      self.retryAfterSeconds = retryAfterSeconds
+    }
+  }
+
+  private let client: String
+  private let time: WallTime
+  private let lanes: [Lane]
+  private let allowance: Allowance
+  private let page: CheckInPage
+
+  /// Puts an answer together.
+  package init(
+    client: String, time: WallTime, lanes: [Lane], allowance: Allowance, page: CheckInPage
+  ) {
+    self.client = client
+    self.time = time
+    self.lanes = lanes
+    self.allowance = allowance
+    self.page = page
+  }
+
+  /// The JSON that is answered.
+  package func json() -> [UInt8] {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("client", client)
+      json.member("time", time)
+      json.memberArray("lanes") { json in
+        for lane in lanes { lane.write(to: &json) }
+      }
+      json.memberObject("maySend", allowance.write)
+      if let seconds = allowance.retryAfterSeconds { json.member("retryAfterSeconds", seconds) }
+      json.memberArray("ended") { json in
+        for ending in page.endings { Self.write(ending, to: &json) }
+      }
+      json.member("more", page.hasMore)
+      if page.toldThrough > 0 { json.member("since", String(page.toldThrough)) }
+    }
+    return json.finish()
+  }
+
+  private static func write(_ ending: ClientEnding, to json: inout JSONWriter) {
+    let fate = ending.fate
+    json.object { json in
+      json.member("id", fate.id.description)
+      if let key = ending.key { json.member("key", key) }
+      json.member("lane", ending.lane)
+      if let sequence = ending.sequence { json.member("sequence", sequence) }
+      json.member("state", fate.state.rawValue)
+      if let reason = fate.reason { json.member("reason", reason) }
+      json.member("endedAt", fate.endedAt)
+      json.member("attemptCount", fate.attemptCount)
+      if let status = fate.responseStatus { json.member("responseStatus", status) }
+    }
+  }
+}
+
+extension CheckInView.Lane {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      json.member("lane", name)
+      if let lastSequence { json.member("lastSequence", lastSequence) }
+      json.member(missing)
+      if let send { json.member("send", send) }
+      json.member("waiting", waiting)
+    }
+  }
+}
+
+extension CheckInView.Allowance {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.member("envelopes", envelopes)
+    json.member("bytes", bytes)
+    json.member("envelopesPerBatch", envelopesPerBatch)
+    json.member("bytesPerBatch", bytesPerBatch)
+  }
+}

@@ -1,0 +1,38 @@
+import RelayCore
+
+extension SQLiteStore {
+  /// What ``EnvelopeStore`` says of `checkIn`.
+  package func checkIn(
+    _ name: String, seenThrough number: EndingNumber, countMax: Int
+  ) async throws(StoreError) -> CheckInPage? {
+    let standing = try await read { reader throws(StoreError) in
+      try reader.checkInStanding(of: name, seenThrough: number)
+    }
+    guard let standing else { return nil }
+    // A number that was never given out says nothing of what its owner has seen.
+    let seen = number <= standing.lastEnding ? number : 0
+    if !standing.isFilled { try await beginCheckIns(of: standing.client) }
+    if standing.hasSeen, seen > 0 {
+      try await write("check in") { writer throws(StoreError) in
+        try writer.forgetEndings(through: seen, of: standing.client)
+      }
+    }
+    return try await read { reader throws(StoreError) in
+      try reader.endings(of: standing.client, after: seen, countMax: countMax)
+    }
+  }
+
+  /// The first time: first endings are kept from now on, and then those are looked up that were
+  /// there before, so that none is missed in between.
+  private func beginCheckIns(of client: ClientNumber) async throws(StoreError) {
+    try await write("check in for the first time") { writer throws(StoreError) in
+      try writer.registerCheckIn(of: client)
+    }
+    let ended = try await read { reader throws(StoreError) in
+      try reader.recentlyEnded(of: client)
+    }
+    try await write("check in for the first time") { writer throws(StoreError) in
+      try writer.fill(ended, endedOf: client)
+    }
+  }
+}
