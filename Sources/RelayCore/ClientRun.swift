@@ -179,7 +179,7 @@ package struct ClientRun: Sendable {
       pass(head.lane, over: .behind, now)
       return nil
     }
-    if !namesEach, let reason = standstill(of: index, now) {
+    if !namesEach, let reason = standstill(of: index, at: head, now) {
       decide(index, .skipped(reason))
       pass(head.lane, over: .behind, now)
       return nil
@@ -204,7 +204,17 @@ package struct ClientRun: Sendable {
     return nil
   }
 
-  /// What a member's own sender said that keeps it from being run.
+  /// What its own sender said that keeps a head from being run.
+  ///
+  /// As it stands now counts as well: it may have been replaced.
+  private func standstill(of index: Int, at head: LineEntry, _ now: WallTime) -> RunSkip? {
+    if head.standing == .held { return .held }
+    // Before the first attempt, nothing but its sender's wish can have made it wait.
+    if head.attempts == 0, let due = head.dueAt, due > now { return .notBefore }
+    return standstill(of: index, now)
+  }
+
+  /// What a member's own sender said that keeps it from being run, as far as is known.
   private func standstill(of index: Int, _ now: WallTime) -> RunSkip? {
     if held[index] { return .held }
     if let wish = wishes[index], wish > now { return .notBefore }

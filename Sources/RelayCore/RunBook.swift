@@ -182,6 +182,15 @@ package struct RunBook: Sendable {
     look(at: [lane], of: number, in: &scheduler, now: now)
   }
 
+  /// Something came into a lane, or was replaced there: it may have another head.
+  package mutating func changed(
+    lane: LaneNumber, _ scheduler: inout Scheduler, now: Now
+  ) {
+    for number in runsOfLane[lane]?.sorted() ?? [] {
+      look(at: [lane], of: number, in: &scheduler, now: now)
+    }
+  }
+
   /// Something happened that may concern any lane: a pause, say, or a page of the line was read.
   package mutating func lookAtAll(in scheduler: inout Scheduler, now: Now) {
     for number in runs.keys.sorted() {
@@ -217,6 +226,11 @@ package struct RunBook: Sendable {
     underWay[key] = nil
     settled.append(number)
     forgetIfSettled(number)
+  }
+
+  /// The lanes that runs wait for: each of them moves, or is about to.
+  var pendingLanes: Set<LaneNumber> {
+    runs.values.reduce(into: []) { $0.formUnion($1.pendingLanes) }
   }
 
   // MARK: - What is to be done

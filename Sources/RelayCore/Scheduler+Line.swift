@@ -73,7 +73,7 @@ extension Scheduler {
   mutating func settleHead(
     of number: LaneNumber, now: Now, isNews: Bool = false, hasTurn: Bool = false
   ) {
-    if lanes[number]?.order == .latest { putHeadInOrder(of: number) }
+    putHeadInOrder(of: number)
     guard let head = lanes[number]?.head, let client = lanes[number]?.client else {
       starve(number)
       return

@@ -22,7 +22,7 @@ struct SimulationTests {
     #expect(simulation.attemptCount > 1000 && simulation.crashCount > 3)
     #expect(simulation.commandCount > 100 && simulation.pauseCount > 10)
     #expect(simulation.parkedCount > 50 && simulation.placedCount > 20)
-    #expect(simulation.skipCount > 0)
+    #expect(simulation.skipCount > 0 && simulation.runCount > 10)
     #expect(simulation.coalescedCount > 100)
   }
 

@@ -6,6 +6,7 @@ extension Dispatcher: StoreObserver {
   package func startedPaused(_ targets: [PauseTarget]) {
     apply { state, now in
       for target in targets { state.scheduler.setPaused(true, target, now: now) }
+      state.runs.lookAtAll(in: &state.scheduler, now: now)
     }
   }
 
@@ -20,6 +21,9 @@ extension Dispatcher: StoreObserver {
     if let deadline = envelopes.lazy.map(\.entry.expiresAt).min() { deadlines.note(deadline) }
     return apply { state, now in
       envelopes.map { envelope in
+        defer {
+          state.runs.changed(lane: envelope.entry.lane, &state.scheduler, now: now)
+        }
         if envelope.movedFrom != nil {
           return state.scheduler.placed(envelope.entry, now: now)
         }

@@ -88,6 +88,7 @@ package final class Dispatcher: Sendable {
     apply { state, now in
       for report in batch.reports { state.scheduler.attemptEnded(report, now: now) }
       for serial in batch.cancelled { state.scheduler.attemptWithdrawn(serial, now: now) }
+      if !batch.cancelled.isEmpty { state.runs.lookAtAll(in: &state.scheduler, now: now) }
     }
   }
 
@@ -179,6 +180,7 @@ package final class Dispatcher: Sendable {
   private func withdraw(_ serials: [Serial]) {
     apply { state, now in
       for serial in serials { state.scheduler.attemptWithdrawn(serial, now: now) }
+      state.runs.lookAtAll(in: &state.scheduler, now: now)
     }
   }
 

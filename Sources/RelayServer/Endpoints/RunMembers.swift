@@ -121,7 +121,7 @@ extension RunMember {
       return
     }
     self.init(
-      id: summary.id, serial: summary.fate.serial, lane: summary.lane, isHeld: summary.fate.state == .held,
-      notBefore: summary.terms.notBefore)
+      id: summary.id, serial: summary.fate.serial, lane: summary.lane,
+      isHeld: summary.fate.state == .held, notBefore: summary.terms.notBefore)
   }
 }

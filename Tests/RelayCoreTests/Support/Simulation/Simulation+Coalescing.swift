@@ -49,6 +49,7 @@ extension Simulation {
     if record.end != nil { violate("\(replacement.serial) ended while it was reserved") }
     guard !isRolledBack else {
       scheduler.released(replacement.serial, in: record.entry.lane, now: clock)
+      runs.changed(lane: record.entry.lane, &scheduler, now: clock)
       return
     }
     let terms = replacement.terms
@@ -68,6 +69,7 @@ extension Simulation {
         draft: draft, revision: 1, formerUpstream: record.entry.upstream,
         keepsBackoff: keepsBackoff),
       now: clock)
+    runs.changed(lane: entry.lane, &scheduler, now: clock)
     coalescedCount += 1
     acknowledge(replacement.device, replacement.key, replacement.serial)
   }

@@ -12,6 +12,7 @@ extension Simulation {
       note(scheduler.obey(command(for: entry), of: entry, now: clock))
     }
     pauseOrResume()
+    beginRun()
     guard !isFaultFree, chance(1, in: 4), let record = store.records.randomElement(using: &random),
       let end = record.end, end.state != .delivered, record.movedTo == nil
     else { return }
@@ -43,6 +44,7 @@ extension Simulation {
   mutating func startPaused(_ lane: LaneNumber) {
     guard lane.rawValue % 7 == 3, store.startPaused(lane) else { return }
     scheduler.setPaused(true, .lane(lane), now: clock)
+    runs.lookAtAll(in: &scheduler, now: clock)
     pauseCount += 1
   }
 
@@ -51,6 +53,7 @@ extension Simulation {
     carryOutActions()
     store.setPaused(isPaused, target)
     scheduler.setPaused(isPaused, target, now: clock)
+    runs.lookAtAll(in: &scheduler, now: clock)
     pauseCount += 1
   }
 
@@ -81,7 +84,7 @@ extension Simulation {
     return EnvelopeEdit(content: content, tag: nil, entry: edited, notBefore: edited.dueAt)
   }
 
-  private mutating func chance(_ count: Int, in total: Int) -> Bool {
+  mutating func chance(_ count: Int, in total: Int) -> Bool {
     Int.random(in: 0..<total, using: &random) < count
   }
 }

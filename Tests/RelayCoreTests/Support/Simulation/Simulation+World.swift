@@ -168,6 +168,7 @@ extension Simulation {
     backoffs = backoffs.filter { store[$0.value.serial].end == nil }
     reserved = []
     scheduler = Self.freshScheduler(seed: random.next(), now: clock)
+    runs = RunBook()
     scheduler.restorePauses(store.pauses)
     var after: Serial = 0
     while true {

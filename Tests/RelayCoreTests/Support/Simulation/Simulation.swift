@@ -32,6 +32,7 @@ struct Simulation {
   var clock = Now(wall: epoch, monotonic: MonotonicTime(nanoseconds: 0))
   var agenda = TimerQueue<Scheduled>()
   var scheduler: Scheduler
+  var runs = RunBook()
   var store = SimulatedStore()
   var upstreams: [SimulatedUpstream]
   var devices: [SimulatedDevice]
@@ -52,6 +53,7 @@ struct Simulation {
   var parkedCount = 0
   var placedCount = 0
   var skipCount = 0
+  var runCount = 0
   /// Which lanes wait for sequence numbers.
   var watch = GapWatch()
   var isFaultFree = false
@@ -117,6 +119,7 @@ struct Simulation {
     happen(next.event)
     carryOutActions()
     checkNoSlotIsIdle()
+    checkRuns()
     if eventCount % 32 == 0 { checkCounts() }
     return true
   }
@@ -128,7 +131,7 @@ struct Simulation {
     case .commitRecord(var transition):
       noteBackoff(by: transition)
       store.commit(&transition)
-      scheduler.recorded(transition, now: clock)
+      recorded(transition)
     case .commitFlow(let lane): flow(lane)
     case .commitReplacement(let replacement, let isRolledBack):
       replace(replacement, isRolledBack: isRolledBack)
@@ -147,7 +150,9 @@ struct Simulation {
       schedule(
         .linePage(store.page(before: before, countMax: 16)),
         inMs: Int64.random(in: 0...20, using: &random))
-    case .linePage(let page): scheduler.refill(page, now: clock)
+    case .linePage(let page):
+      scheduler.refill(page, now: clock)
+      runs.lookAtAll(in: &scheduler, now: clock)
     case .wake: scheduler.timePassed(now: clock)
     case .moodChanges(let upstream): changeMood(of: upstream)
     case .walkForExpired: walkForExpired()
@@ -158,6 +163,7 @@ struct Simulation {
 
   mutating func carryOutActions() {
     while true {
+      carryOutRuns()
       let actions = scheduler.takeActions()
       guard !actions.isEmpty else { break }
       for action in actions { carryOut(action) }

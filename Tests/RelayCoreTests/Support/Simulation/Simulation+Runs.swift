@@ -1,0 +1,72 @@
+@testable import RelayCore
+
+// Devices have what waits of theirs run, now and then; each run comes to its end.
+extension Simulation {
+  /// A change is durable: the scheduler learns of it, and then the runs.
+  mutating func recorded(_ transition: Transition) {
+    let client = scheduler.lane(transition.lane)?.client
+    scheduler.recorded(transition, now: clock)
+    runs.recorded(transition, of: client, in: &scheduler, now: clock)
+  }
+
+  /// Does what the runs ask for, as the relay does after each event.
+  mutating func carryOutRuns() {
+    runs.lookAtUpstreams(in: &scheduler, now: clock)
+    for order in runs.takeOrders() {
+      guard scheduler.obey(.run, of: order.head, now: clock) != .recording else { continue }
+      runs.releaseRefused(order.run, in: order.head.lane, &scheduler, now: clock)
+    }
+  }
+
+  /// Somebody has a client's envelopes run, all of them or some by name, and does not stay.
+  mutating func beginRun() {
+    guard !isFaultFree, chance(2, in: 3) else { return }
+    let client = ClientNumber(rawValue: Int64.random(in: 0..<24, using: &random))
+    let namesEach = chance(1, in: 2)
+    let entries = store.line.map { store[$0].entry }.filter { entry in
+      entry.client == client && entry.standing != .parked && (!namesEach || chance(1, in: 2))
+    }
+    let members = entries.map { entry in
+      RunMember(
+        id: EnvelopeID(serial: entry.serial, acceptedAt: entry.acceptedAt, random: 0),
+        serial: entry.serial, lane: entry.lane, isHeld: entry.standing == .held,
+        notBefore: entry.attempts == 0 ? entry.dueAt : nil)
+    }
+    let filter = namesEach ? RunFilter.ids(Set(members.map(\.id))) : .everything
+    // What was decided before is carried out before.
+    carryOutActions()
+    guard let (number, isNew) = runs.join(filter, of: client) else {
+      return violate("there is no room for a run that nobody waits for")
+    }
+    if isNew { runs.begin(number, members, in: &scheduler, now: clock) }
+    runCount += 1
+    checkVerdicts(of: number)
+    runs.leave(number)
+  }
+
+  /// What a run says of an envelope is so on the disk.
+  private mutating func checkVerdicts(of number: RunBook.Number) {
+    guard case .begun(let run) = runs.stand(of: number) else { return }
+    for (member, verdict) in zip(run.members, run.verdicts) {
+      let isDelivered = store[member.serial].end?.state == .delivered
+      if verdict == .delivered, !isDelivered {
+        violate("run \(number) says of \(member.serial) that it was delivered")
+      }
+      if verdict == .pending, store[member.serial].end != nil {
+        violate("run \(number) waits for \(member.serial), which has ended")
+      }
+    }
+  }
+
+  /// What a run waits for moves: no lane that it waits for stands still, since nothing would tell
+  /// it of time that passes.
+  mutating func checkRuns() {
+    for lane in runs.pendingLanes {
+      switch scheduler.runView(of: lane).phase {
+      case .starved, .ready, .inFlight, .recording: continue
+      case let phase:
+        violate("a run waits for lane \(lane.rawValue), which is \(String(describing: phase))")
+      }
+    }
+  }
+}
