@@ -17,8 +17,8 @@ package final class SQLiteStore: EnvelopeStore {
     ///
     /// Its log and free pages are left out. Past it, appends fail as on a full disk.
     package var storeBytesMax: Int64?
-    /// How many bytes of events are kept; the log grows past it by a sixteenth, and is then cut
-    /// down to it.
+    /// How many bytes of events are kept; the log may be larger by a sixteenth before its oldest
+    /// rows are forgotten.
     package var eventLogBytesMax: Int64
     /// Who stands still from the moment when it is first known.
     package var startPauses: StartPauses
