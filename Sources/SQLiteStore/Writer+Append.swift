@@ -79,7 +79,7 @@ extension Writer {
               position: receipt.accepted.count))
         }
         receipt.accepted.append(accepted)
-        if state.flowing.contains(accepted.entry.lane), movesLeft > 0 {
+        if !state.flowing.isEmpty, state.flowing.contains(accepted.entry.lane), movesLeft > 0 {
           try flow(accepted.entry.lane, into: &receipt)
         }
       }

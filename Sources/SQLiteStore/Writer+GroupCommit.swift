@@ -11,6 +11,8 @@ extension Writer {
       tendLog(isCheckpointDue: inbox.isCheckpointDue)
       while hasWork(isClosing: inbox.isClosing) { runTransaction(isClosing: inbox.isClosing) }
       if inbox.isClosing { return }
+      // One transaction at a time, so that what has come in meanwhile has its turn.
+      if canFlow { runTransaction(isClosing: false) }
       lookAgain()
       // A slice keeps what was dropped from it for as long as it lives.
       if transitions.isEmpty { transitions = [] }
@@ -19,7 +21,7 @@ extension Writer {
   }
 
   private func hasWork(isClosing: Bool) -> Bool {
-    if !requests.isEmpty || canFlow && !isClosing { return true }
+    if !requests.isEmpty { return true }
     if transitions.isEmpty { return false }
     return isClosing || !recovery.isPausing(at: MonotonicClock.now())
   }
@@ -125,7 +127,7 @@ extension Writer {
         try apply(request, into: &receipt)
       }
     }
-    try flow(into: &receipt)
+    if canFlow { try flow(into: &receipt) }
     try nameMissing(in: &receipt)
     receipt.startedPaused = state.startedPaused
     state.startedPaused = []
