@@ -23,6 +23,7 @@ final class GapStatements {
   let parked: Statement
   let moveLine: Statement
   let moveEnded: Statement
+  let moveEnding: Statement
   let moveEnvelope: Statement
   let moveKey: Statement
   let moveBodyFile: Statement
@@ -75,7 +76,10 @@ final class GapStatements {
       """, on: connection)
     moveLine = try Statement(
       "UPDATE line SET serial = ?, standing = ? WHERE serial = ?", on: connection)
-    moveEnded = try Statement("UPDATE ended SET serial = ? WHERE serial = ?", on: connection)
+    moveEnded = try Statement(
+      "UPDATE ended SET serial = ? WHERE serial = ? RETURNING ending", on: connection)
+    moveEnding = try Statement(
+      "UPDATE ending SET serial = ? WHERE client = ? AND number = ?", on: connection)
     moveEnvelope = try Statement(
       """
       UPDATE envelope SET serial = ? WHERE serial = ? \

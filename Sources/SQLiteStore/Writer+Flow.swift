@@ -97,16 +97,28 @@ extension Writer {
     gaps.insertMoved.bind(2, new)
     try gaps.insertMoved.run()
     guard let entry = try moveLine(old, standing: envelope.standing) else {
-      // What ended while it was parked moves as well: it may be requeued.
-      gaps.moveEnded.bind(1, new)
-      gaps.moveEnded.bind(2, old)
-      return try gaps.moveEnded.run()
+      return try moveEnded(old, client: envelope.client)
     }
     state.events.append(
       EventEntry(
         .placed, serial: new, lane: lane, upstream: entry.upstream, standing: entry.standing))
     receipt.moved[old] = receipt.accepted.count
     receipt.accepted.append(AcceptedEnvelope(entry: entry, id: envelope.id, movedFrom: old))
+  }
+
+  /// What ended while it was parked moves as well: it may be requeued.
+  private func moveEnded(_ old: Serial, client: Int64) throws(StoreError) {
+    let new = state.ledger.lastSerial
+    gaps.moveEnded.bind(1, new)
+    gaps.moveEnded.bind(2, old)
+    guard try gaps.moveEnded.step() else { throw .senseless("an envelope without a state") }
+    let ending = gaps.moveEnded.optionalInt(0)
+    gaps.moveEnded.reset()
+    guard let ending else { return }
+    gaps.moveEnding.bind(1, new)
+    gaps.moveEnding.bind(2, client)
+    gaps.moveEnding.bind(3, ending)
+    try gaps.moveEnding.run()
   }
 
   private func forgetPlaced(_ number: Int64, of lane: LaneNumber) throws(StoreError) {
@@ -118,7 +130,7 @@ extension Writer {
   /// Gives an envelope the next number, with its key and its body; nil if there is none.
   private func moveEnvelope(
     _ old: Serial
-  ) throws(StoreError) -> (id: EnvelopeID, standing: Standing)? {
+  ) throws(StoreError) -> (id: EnvelopeID, client: Int64, standing: Standing)? {
     let new = state.ledger.lastSerial + 1
     gaps.moveEnvelope.bind(1, new)
     gaps.moveEnvelope.bind(2, old)
@@ -141,7 +153,7 @@ extension Writer {
       gaps.moveBodyFile.bind(2, old)
       try gaps.moveBodyFile.run()
     }
-    return (id, standing)
+    return (id, client, standing)
   }
 
   /// Gives a place in the line the number that was given out last; nil if there is no such place.
