@@ -228,6 +228,22 @@ extension EndToEnd {
       #expect(targets == ["/1", "/3"])
     }
 
+    @Test("the end of one that was parked is told at a check-in, also once its number has come")
+    func checkIn() async throws {
+      let ask = { @Sendable (device: Device) in
+        try await device.request(
+          "POST", "/v1/checkin", headers: ["Content-Type": "application/json"],
+          body: Array(#"{"client":"device-1"}"#.utf8)
+        ).json()["ended"] as? [[String: Any]]
+      }
+      #expect(try await ask(device)?.isEmpty == true)
+      let two = try id(await post(2, ["hold": true]))
+      _ = try await device.request("DELETE", "/v1/envelopes/\(two)")
+      _ = try await post(1, ["hold": true])
+      try await restart()
+      #expect(try await ask(device)?.map { $0["id"] as? String } == [two])
+    }
+
     @Test("all that is parked of a client is forgotten with the rest")
     func forgotten() async throws {
       let three = try id(await post(3))
