@@ -36,6 +36,17 @@ package protocol EnvelopeStore: Sendable {
   /// them and loses none), and then tells ``StoreObserver/recorded(_:)``.
   func record(_ transitions: [Transition])
 
+  /// Cancels all that waits of a client, in one commit, but for what is being delivered.
+  ///
+  /// What is accepted meanwhile is left alone, and so is what others change just then.
+  ///
+  /// - Parameters:
+  ///   - serial: Up to which number; nil for everything that was accepted before the call.
+  /// - Throws: ``StoreError`` if nothing was cancelled.
+  func cancelAll(
+    of client: ClientNumber, through serial: Serial?, reason: String
+  ) async throws(StoreError) -> ClearingReport
+
   /// The line from its beginning, or from behind `serial`: what waits, in order of acceptance.
   ///
   /// - Parameters:
@@ -234,6 +245,20 @@ package protocol StoreObserver: Sendable {
 
   /// Envelopes that were reserved stand as they stood.
   func released(_ reserved: [Serial: LaneNumber])
+
+  /// Within a transaction: all that waits of a client is about to be cancelled.
+  ///
+  /// Nothing of it may begin until the store has said what came of it, by ``cleared(_:)`` or
+  /// ``clearingFailed(of:)``.
+  ///
+  /// - Returns: What is to be left alone.
+  func reserveAll(of client: ClientNumber) -> SparedEnvelopes
+
+  /// All that waited of a client was cancelled.
+  func cleared(_ backlog: ClearedBacklog)
+
+  /// All that waits of some clients stands as it stood.
+  func clearingFailed(of clients: Set<ClientNumber>)
 
   /// Events were logged, and can be read; `end` is the place behind the latest.
   func logged(through end: EventPosition)

@@ -116,9 +116,10 @@ extension Scheduler {
   /// One that is being attempted, or whose outcome is on its way to the disk, is left alone, as is
   /// one that has left its lane since the line was read.
   package mutating func expire(_ entry: LineEntry, now: Now) {
+    guard !isReserved(entry) else { return }
     guard entry.standing != .parked else { return expireParked(entry, now: now) }
     guard let head = lanes[entry.lane]?.head, entry.expiresAt <= now.wall,
-      inFlight[entry.serial] == nil, !isReserved(entry)
+      inFlight[entry.serial] == nil
     else { return }
     if head.serial == entry.serial {
       guard lanes[entry.lane]?.phase != .recording else { return }

@@ -20,8 +20,10 @@ extension Scheduler {
     return true
   }
 
-  /// Whether the store is about to replace it.
-  func isReserved(_ entry: LineEntry) -> Bool { reserved.contains(entry.serial) }
+  /// Whether the store is about to replace it, or to cancel it with all else of its client.
+  func isReserved(_ entry: LineEntry) -> Bool {
+    reserved.contains(entry.serial) || (!clearing.isEmpty && clearing.contains(entry.client))
+  }
 
   /// The head of a lane could be attempted, were it not reserved.
   ///
@@ -38,7 +40,7 @@ extension Scheduler {
   }
 
   /// Lets a lane go on that was held back, with its turn if it had one.
-  private mutating func goOn(_ number: LaneNumber, now: Now) {
+  mutating func goOn(_ number: LaneNumber, now: Now) {
     guard let hasTurn = heldBack.removeValue(forKey: number) else { return }
     settleHead(of: number, now: now, hasTurn: hasTurn)
   }

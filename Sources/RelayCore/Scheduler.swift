@@ -76,6 +76,8 @@ package struct Scheduler: Sendable {
   var latestRequeues: Set<Serial> = []
   /// Envelopes that the store is about to replace.
   var reserved: Set<Serial> = []
+  /// Clients all of whose backlog the store is about to cancel.
+  var clearing: Set<ClientNumber> = []
   /// Lanes whose heads would go on, were they not reserved; whether there was a slot for them.
   var heldBack: [LaneNumber: Bool] = [:]
   var sweep: Sweep?

@@ -44,6 +44,7 @@ final class ReaderStatements {
   let commit: Statement
   let line: Statement
   let lineBackwards: Statement
+  let lineOfClients: Statement
   let lastSerial: Statement
   let load: Statement
   let bodyFile: Statement
@@ -77,6 +78,8 @@ final class ReaderStatements {
       SELECT serial, client, lane, upstream, accepted_at, expires_at, standing, on_failure, \
       attempts, due_at FROM line WHERE serial < ? ORDER BY serial DESC LIMIT ?
       """, on: connection)
+    lineOfClients = try Statement(
+      "SELECT serial, client FROM line WHERE serial > ? ORDER BY serial LIMIT ?", on: connection)
     lastSerial = try Statement(
       "SELECT last_serial FROM ledger WHERE number = 1", on: connection)
     load = try Statement(

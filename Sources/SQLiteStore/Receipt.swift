@@ -16,6 +16,8 @@ struct Receipt {
   var coalesced: [CoalescedEnvelope] = []
   /// Whether a post has taken the place of anything, be it of this very transaction.
   private var hasCoalesced = false
+  /// Backlogs that were cancelled as a whole.
+  var cleared: [ClearedBacklog] = []
   /// Who waits for which results.
   ///
   /// A position is a place in ``accepted`` until it is known.
@@ -32,7 +34,9 @@ struct Receipt {
   var failures: [(request: WriteRequest, error: StoreError)] = []
 
   /// Whether there is anything to tell the observer of.
-  var hasNews: Bool { !accepted.isEmpty || !coalesced.isEmpty || !startedPaused.isEmpty }
+  var hasNews: Bool {
+    !accepted.isEmpty || !coalesced.isEmpty || !cleared.isEmpty || !startedPaused.isEmpty
+  }
 
   /// Whether an envelope was accepted in this transaction.
   func hasAccepted(_ serial: Serial) -> Bool { place(ofAccepted: serial) != nil }

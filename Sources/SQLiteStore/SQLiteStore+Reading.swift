@@ -135,6 +135,24 @@ extension SQLiteStore {
       roomBytes: max(0, min(room.bytesLeft, ofLimit)), trouble: trouble)
   }
 
+  /// The numbers of all that waits of a client, step by step, so that others read in between.
+  func waiting(
+    of client: ClientNumber, through end: Serial
+  ) async throws(StoreError) -> [Serial] {
+    var serials: [Serial] = []
+    var after: Serial = 0
+    while after < end {
+      let from = after
+      let step = try await read { reader throws(StoreError) in
+        try reader.waiting(of: client, after: from, countMax: StoreTuning.clearingLooksPerStep)
+      }
+      serials += step.serials
+      guard step.hasMore else { break }
+      after = step.scannedThrough
+    }
+    return Array(serials.prefix { $0 <= end })
+  }
+
   /// What ``EnvelopeStore`` says of `expiredEntries`.
   package func expiredEntries(
     at now: WallTime, countMax: Int

@@ -80,6 +80,21 @@ extension SQLiteStore {
     }
   }
 
+  /// What ``EnvelopeStore`` says of `cancelAll`.
+  package func cancelAll(
+    of client: ClientNumber, through serial: Serial?, reason: String
+  ) async throws(StoreError) -> ClearingReport {
+    let through = serial ?? shared.figures.withLock { $0.ledger.lastSerial }
+    let serials = try await waiting(of: client, through: through)
+    var report = ClearingReport(count: 0, changingCount: 0, scannedThrough: through)
+    guard !serials.isEmpty else { return report }
+    (report.count, report.changingCount) = try await write("cancel what waits of a client") {
+      writer throws(StoreError) in
+      try writer.cancelAll(serials, of: client, reason: reason)
+    }
+    return report
+  }
+
   /// What ``EnvelopeStore`` says of `setPaused`.
   package func setPaused(
     _ isPaused: Bool, _ name: PauseName, effect: @escaping @Sendable (PauseTarget) -> Void

@@ -48,6 +48,9 @@ enum StoreTuning {
   /// How many lanes' names each reader of events remembers.
   static let eventNamesCachedMax = 8192
 
+  /// How many places of the line one step looks at that seeks a client's envelopes.
+  static let clearingLooksPerStep = 65_536
+
   /// How long one step of a listing goes on looking; what it looks at may have to come from disk.
   static let listingMsMax: Int64 = 100
   /// After how many envelopes a listing looks at the clock.

@@ -62,8 +62,10 @@ extension Writer {
       recovery.noteCommitted(withTransitions: !changes.isEmpty)
       tell(receipt, changes)
       releaseReservations(besides: receipt.coalesced)
+      releaseClearing(besides: receipt.cleared)
     } catch {
       releaseReservations()
+      releaseClearing()
       requests = requests.dropFirst(work.count)
       if changes.isEmpty {
         recovery.noteFailed(error, at: MonotonicClock.now())
@@ -131,6 +133,7 @@ extension Writer {
     try nameMissing(in: &receipt)
     receipt.startedPaused = state.startedPaused
     state.startedPaused = []
+    receipt.cleared = takeCleared()
     try commit()
     receipt.hasEvents = self.eventsEnd > eventsEnd
     return receipt
@@ -195,6 +198,7 @@ extension Writer {
       if !receipt.coalesced.isEmpty {
         receipt.note(observer.coalesced(receipt.coalesced), in: &places)
       }
+      for backlog in receipt.cleared { observer.cleared(backlog) }
       if !receipt.accepted.isEmpty { positions = observer.accepted(receipt.accepted) }
     }
     if receipt.hasEvents { shared.observer.withLock { $0 }?.logged(through: eventsEnd) }

@@ -16,6 +16,8 @@ final class Writer {
     var endedLog = EndedLog()
     /// Events that are not yet written, and how large their log is.
     var events = EventLog()
+    /// What was cancelled at a client's own wish, yet to be told.
+    var cleared: [ClearedBacklog] = []
     /// Up to where retention has looked in its present round.
     var retentionCursor: Serial = 0
     /// Upstreams by name: as many as were ever configured.
@@ -59,6 +61,8 @@ final class Writer {
   var recovery = Recovery()
   /// What the observer keeps from being attempted, for the transaction under way.
   var reservations: [Serial: LaneNumber] = [:]
+  /// Clients of which the observer lets nothing begin, for the transaction under way.
+  var clearing: Set<ClientNumber> = []
   /// The size of a page of the database.
   let pageBytes: Int64
   /// How many pages the log holds, told by SQLite at each commit.

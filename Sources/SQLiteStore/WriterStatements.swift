@@ -38,6 +38,7 @@ final class WriterStatements {
   let requeueAttempt: Statement
 
   let coalescing: CoalescingStatements
+  let wayOfLine: Statement
 
   let insertPause: Statement
   let deletePause: Statement
@@ -148,6 +149,8 @@ final class WriterStatements {
       """, on: connection)
 
     coalescing = try CoalescingStatements(on: connection)
+    wayOfLine = try Statement(
+      "SELECT lane, upstream, standing FROM line WHERE serial = ?", on: connection)
 
     insertPause = try Statement("INSERT OR IGNORE INTO paused VALUES (?, ?)", on: connection)
     markStartPaused = try Statement(

@@ -24,6 +24,7 @@ struct SimulationTests {
     #expect(simulation.parkedCount > 50 && simulation.placedCount > 20)
     #expect(simulation.skipCount > 0 && simulation.runCount > 10)
     #expect(simulation.coalescedCount > 100)
+    #expect(simulation.clearedCount > 10)
   }
 
   @Test("the same seed gives the same run")

@@ -49,45 +49,6 @@ extension Dispatcher {
     return isDone ? .done : .delayed
   }
 
-  /// What became of ``cancel(_:reason:)``.
-  struct Cancellation {
-    /// How many were cancelled, durably.
-    var count = 0
-    /// Those of which an outcome or a change is on its way to the disk: to be asked for again.
-    var busy: [LineEntry] = []
-    /// Whether the store cannot write just now; the rest will be cancelled.
-    var isDelayed = false
-  }
-
-  /// Takes back what waits of these, in one go, and waits until that is durable.
-  ///
-  /// What is being delivered is left alone.
-  func cancel(_ entries: [LineEntry], reason: String) async -> Cancellation {
-    var cancellation = Cancellation()
-    let registered = entries.compactMap { entry in
-      changes.register(entry.serial).map { (entry: entry, waiter: $0) }
-    }
-    defer { for (_, waiter) in registered { changes.remove(waiter) } }
-    let verdicts = apply { state, now in
-      registered.map { entry, _ -> (CommandVerdict, isInFlight: Bool) in
-        let verdict = state.scheduler.obey(.cancel(reason: reason), of: entry, now: now)
-        return (verdict, state.scheduler.isInFlight(entry.serial))
-      }
-    }
-    let deadline = MonotonicClock.now().adding(milliseconds: Self.steeringPatienceMs)
-    for ((entry, waiter), (verdict, isInFlight)) in zip(registered, verdicts) {
-      if verdict == .busy, !isInFlight { cancellation.busy.append(entry) }
-      guard verdict == .recording else { continue }
-      let leftMs = max(0, deadline.milliseconds(since: MonotonicClock.now()))
-      guard await waiter.wait(on: loop, forMs: leftMs) else {
-        cancellation.isDelayed = true
-        return cancellation
-      }
-      if !waiter.isMoot { cancellation.count += 1 }
-    }
-    return cancellation
-  }
-
   /// Begins or ends a pause, durably.
   package func setPaused(_ isPaused: Bool, _ name: PauseName) async throws(StoreError) {
     try await store.setPaused(isPaused, name) { target in

@@ -2,16 +2,10 @@ import HTTPServer
 import JSON
 import RelayCore
 
-/// `DELETE /v1/clients/{client}/envelopes`: forget all that waits.
-///
-/// The line is walked twice: forwards, to note which pages hold anything of the client's, and then
-/// those pages backwards. So what stands behind a head is cancelled before the head is, no envelope
-/// moves up meanwhile and is sent after all, and a long line costs no memory.
+/// `DELETE /v1/clients/{client}/envelopes`: forget all that waits, as one durable act.
 struct CancelClient {
   private let context: EndpointContext
 
-  /// How many places of the line are looked at in a step.
-  private static let pageCountMax = 1000
   /// How often what is on its way to the disk is asked for again.
   private static let looksMax = 100
   /// The pause between two of those, in milliseconds.
@@ -44,43 +38,31 @@ struct CancelClient {
     return number
   }
 
+  /// What is on its way to the disk just then, such as the outcome of an attempt, is asked for once
+  /// more when it is there.
   private func cancelAll(of client: ClientNumber) async throws(Problem) -> Int {
-    guard context.relay.dispatcher.waiting(of: client) > 0 else { return 0 }
-    var starts: [Serial] = []
-    var end: Serial = 0
-    while true {
-      let page = try await page(after: end)
-      if page.entries.contains(where: { $0.client == client }) { starts.append(end) }
-      end = page.scannedThrough
-      if !page.hasMore { break }
-    }
     var count = 0
-    for start in starts.reversed() {
-      let entries = try await page(after: start).entries
-      count += try await cancel(entries.filter { $0.client == client && $0.serial <= end })
+    var through: Serial?
+    for _ in 0..<Self.looksMax {
+      let report = try await cancel(client, through: through)
+      count += report.count
+      guard report.changingCount > 0 else { break }
+      through = report.scannedThrough
+      await context.relay.pause(milliseconds: Self.pauseMs)
     }
     return count
   }
 
-  private func cancel(_ entries: [LineEntry]) async throws(Problem) -> Int {
-    var count = 0
-    var left = entries
-    for _ in 0..<Self.looksMax where !left.isEmpty {
-      let cancellation = await context.relay.dispatcher.cancel(
-        left, reason: SteerEnvelope.cancelledReason)
-      count += cancellation.count
-      if cancellation.isDelayed { throw .delayed() }
-      left = cancellation.busy
-      if !left.isEmpty { await context.relay.pause(milliseconds: Self.pauseMs) }
-    }
-    return count
-  }
-
-  private func page(after serial: Serial) async throws(Problem) -> LinePage {
+  private func cancel(
+    _ client: ClientNumber, through serial: Serial?
+  ) async throws(Problem) -> ClearingReport {
     do throws(StoreError) {
-      return try await context.store.line(after: serial, countMax: Self.pageCountMax)
+      return try await context.store.cancelAll(
+        of: client, through: serial, reason: SteerEnvelope.cancelledReason)
     } catch {
-      throw context.problem(error)
+      // What is asked for is to make room, not to take any.
+      let problem = context.problem(error)
+      throw problem.kind == .diskFull ? .storeUnavailable() : problem
     }
   }
 }

@@ -105,6 +105,10 @@ final class RecordingObserver: StoreObserver {
     var underWay: Set<Serial> = []
     var reserved: Set<Serial> = []
     var coalesced: [CoalescedEnvelope] = []
+    var clearing: Set<ClientNumber> = []
+    var cleared: [ClearedBacklog] = []
+    /// What others are changing.
+    var changing: Set<Serial> = []
   }
 
   let state = Mutex(State())
@@ -159,6 +163,24 @@ final class RecordingObserver: StoreObserver {
 
   func released(_ reserved: [Serial: LaneNumber]) {
     state.withLock { $0.reserved.subtract(reserved.keys) }
+  }
+
+  func reserveAll(of client: ClientNumber) -> SparedEnvelopes {
+    state.withLock { state in
+      state.clearing.insert(client)
+      return SparedEnvelopes(inFlight: state.underWay, changing: state.changing)
+    }
+  }
+
+  func cleared(_ backlog: ClearedBacklog) {
+    state.withLock { state in
+      state.clearing.remove(backlog.client)
+      state.cleared.append(backlog)
+    }
+  }
+
+  func clearingFailed(of clients: Set<ClientNumber>) {
+    state.withLock { $0.clearing.subtract(clients) }
   }
 
   func logged(through end: EventPosition) {

@@ -21,7 +21,7 @@ extension Simulation {
     guard store.serial(of: key, terms.client) == nil,
       let serial = store.waiting(name, in: terms.lane)
     else { return false }
-    if reserved.contains(serial) {
+    if reserved.contains(serial) || clearing.contains(terms.client) {
       // A store has one transaction at a time: this one comes after the other.
       agenda.insert(
         Scheduled(

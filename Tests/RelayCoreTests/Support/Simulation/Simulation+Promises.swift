@@ -12,6 +12,7 @@ extension Simulation {
   mutating func checkOrder(of entry: LineEntry) {
     let record = store[entry.serial]
     if reserved.contains(entry.serial) { violate("\(entry.serial) was attempted while reserved") }
+    if clearing.contains(entry.client) { violate("\(entry.serial) was attempted while cleared") }
     if record.end != nil { violate("\(entry.serial) was attempted after its end") }
     if inFlight.contains(entry.serial) { violate("\(entry.serial) was attempted twice at once") }
     if record.entry.attempts != entry.attempts {
@@ -119,7 +120,7 @@ extension Simulation {
     if scheduler.waitingCount != 0 { violate("\(scheduler.waitingCount) are said to wait") }
     if !scheduler.changingParked.isEmpty { violate("changes of parked ones never arrived") }
     if scheduler.changingCount != 0 { violate("ends are said to be on their way to the disk") }
-    if !scheduler.reserved.isEmpty || !scheduler.heldBack.isEmpty {
+    if !scheduler.reserved.isEmpty || !scheduler.clearing.isEmpty || !scheduler.heldBack.isEmpty {
       violate("something is said to be reserved after all was replaced")
     }
     if !scheduler.clientsWaiting.isEmpty {

@@ -124,6 +124,7 @@ extension Simulation {
     }
     giveUpGaps()
     steer()
+    beginClearing()
     schedule(.walkForExpired, inMs: 1000)
   }
 
@@ -167,6 +168,7 @@ extension Simulation {
     // Where the one that failed has ended, nothing on the disk tells of the wait.
     backoffs = backoffs.filter { store[$0.value.serial].end == nil }
     reserved = []
+    clearing = []
     scheduler = Self.freshScheduler(seed: random.next(), now: clock)
     runs = RunBook()
     scheduler.restorePauses(store.pauses)

@@ -11,6 +11,7 @@ struct Simulation {
     case commitRecord(Transition)
     case commitFlow(LaneNumber)
     case commitReplacement(Replacement, isRolledBack: Bool)
+    case commitClearing(ClientNumber, [Serial], isRolledBack: Bool)
     case attemptEnds(LineEntry, AttemptEvent, startedAt: WallTime, durationMs: Int64)
     case lineRead(after: Serial)
     case lineReadBackwards(before: Serial)
@@ -43,6 +44,9 @@ struct Simulation {
   /// What the store is about to replace.
   var reserved: Set<Serial> = []
   var coalescedCount = 0
+  /// Clients whose backlog the store is about to cancel.
+  var clearing: Set<ClientNumber> = []
+  var clearedCount = 0
   var nextWake = MonotonicTime(nanoseconds: 0)
   var lastCommitAt = MonotonicTime(nanoseconds: 0)
   var violations: [String] = []
@@ -135,6 +139,8 @@ struct Simulation {
     case .commitFlow(let lane): flow(lane)
     case .commitReplacement(let replacement, let isRolledBack):
       replace(replacement, isRolledBack: isRolledBack)
+    case .commitClearing(let client, let serials, let isRolledBack):
+      clear(client, serials, isRolledBack: isRolledBack)
     case .attemptEnds(let entry, let event, let startedAt, let durationMs):
       inFlight.remove(entry.serial)
       scheduler.attemptEnded(
@@ -202,8 +208,8 @@ extension Simulation.Event {
   var outlivesTheRelay: Bool {
     switch self {
     case .post, .moodChanges, .crash, .walkForExpired, .clockIsSet: true
-    case .commitAppend, .commitRecord, .commitFlow, .commitReplacement, .attemptEnds, .lineRead,
-      .lineReadBackwards, .linePage, .wake:
+    case .commitAppend, .commitRecord, .commitFlow, .commitReplacement, .commitClearing,
+      .attemptEnds, .lineRead, .lineReadBackwards, .linePage, .wake:
       false
     }
   }

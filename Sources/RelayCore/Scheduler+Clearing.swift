@@ -1,0 +1,81 @@
+// All that waits of a client is cancelled in one commit, however much it is. As long as that takes,
+// none of it begins.
+extension Scheduler {
+  /// The store is about to cancel all that waits of a client.
+  ///
+  /// From now on nothing of it begins, until ``cleared(_:now:)`` or ``clearingFailed(of:now:)`` says
+  /// what came of it.
+  ///
+  /// - Returns: What is to be left alone.
+  package mutating func reserveAll(of client: ClientNumber) -> SparedEnvelopes {
+    clearing.insert(client)
+    var spared = SparedEnvelopes(changing: changing)
+    for (number, lane) in lanes where lane.client == client {
+      guard let head = lane.head else { continue }
+      switch lane.phase {
+      case .inFlight: spared.inFlight.insert(head.serial)
+      case .recording where heldBack[number] == nil: spared.changing.insert(head.serial)
+      default: break
+      }
+    }
+    return spared
+  }
+
+  /// All of it was cancelled, but for what was to be left alone, and that is durable.
+  package mutating func cleared(_ backlog: ClearedBacklog, now: Now) {
+    clearing.remove(backlog.client)
+    var touched: Set<LaneNumber> = []
+    for item in backlog.items where lanes[item.lane] != nil {
+      touched.insert(item.lane)
+      if item.isParked { lanes[item.lane]?.parked -= 1 }
+      countOut(of: item.lane, for: item.upstream)
+    }
+    for number in touched.sorted() { remove(backlog, from: number, now: now) }
+    letGo(backlog.client, now: now)
+  }
+
+  /// Nothing came of it: all stands as it stood.
+  package mutating func clearingFailed(of client: ClientNumber, now: Now) {
+    clearing.remove(client)
+    letGo(client, now: now)
+  }
+
+  private mutating func letGo(_ client: ClientNumber, now: Now) {
+    for number in heldBack.keys.sorted() where lanes[number]?.client == client {
+      goOn(number, now: now)
+    }
+  }
+
+  private mutating func remove(
+    _ backlog: ClearedBacklog, from number: LaneNumber, now: Now
+  ) {
+    guard let lane = lanes[number], let order = lanes[number]?.order else { return }
+    var window = Deque<LineEntry>()
+    for index in 0..<lane.window.count where !backlog.contains(lane.window[index].serial) {
+      window.append(lane.window[index])
+    }
+    windowEntries -= lane.window.count - window.count
+    lanes[number]?.window = window
+    // A page that is being read may show what was behind the window.
+    leaveToNextSweep(number)
+    guard let head = lane.head, backlog.contains(head.serial) else {
+      if lane.waiting == 0 { forget(number, order) }
+      return
+    }
+    blocked.remove(number)
+    upstreams[head.upstream]?.connectionBackoff.remove(number)
+    heldBack[number] = nil
+    if lane.waiting == 0 {
+      forget(number, order)
+    } else {
+      lanes[number]?.forgetFailures(at: head.upstream)
+      settleHead(of: number, now: now)
+    }
+  }
+
+  private mutating func forget(_ number: LaneNumber, _ order: LaneOrder) {
+    lanes[number] = nil
+    heldBack[number] = nil
+    starving[order].remove(number)
+  }
+}
