@@ -63,12 +63,15 @@ extension Scheduler {
       return
     }
     blocked.remove(number)
-    upstreams[head.upstream]?.connectionBackoff.remove(number)
     heldBack[number] = nil
+    // The others of a lane that wants the newest first wait as their upstream has asked for.
+    if order == .strict {
+      upstreams[head.upstream]?.connectionBackoff.remove(number)
+      lanes[number]?.forgetFailures(at: head.upstream)
+    }
     if lane.waiting == 0 {
       forget(number, order)
     } else {
-      lanes[number]?.forgetFailures(at: head.upstream)
       settleHead(of: number, now: now)
     }
   }

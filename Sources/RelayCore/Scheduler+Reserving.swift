@@ -75,7 +75,7 @@ extension Scheduler {
 
   private mutating func replacedHead(_ old: LineEntry, by entry: LineEntry, now: Now) {
     let number = entry.lane
-    if old.upstream != entry.upstream {
+    if old.upstream != entry.upstream, lanes[number]?.order == .strict {
       upstreams[old.upstream]?.connectionBackoff.remove(number)
       lanes[number]?.forgetFailures(at: old.upstream)
     }

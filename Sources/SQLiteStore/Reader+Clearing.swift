@@ -5,7 +5,8 @@ extension Reader {
   func waiting(
     of client: ClientNumber, after serial: Serial, countMax: Int
   ) throws(StoreError) -> (serials: [Serial], scannedThrough: Serial, hasMore: Bool) {
-    try snapshot { () throws(StoreError) -> (serials: [Serial], scannedThrough: Serial, hasMore: Bool) in
+    try snapshot {
+      () throws(StoreError) -> (serials: [Serial], scannedThrough: Serial, hasMore: Bool) in
       var serials: [Serial] = []
       var last = serial
       var count = 0

@@ -35,7 +35,9 @@ extension EndToEnd {
         async let answer = try? relay.device().request(
           "DELETE", "/v1/clients/device-1/envelopes")
         // The plug is pulled at any moment: what matters is that it may be in the middle.
-        _ = try await onThread { Monitor(()).block(seconds: Double(delayMs) / 1000) { _ -> Bool? in nil } }
+        _ = try await onThread {
+          Monitor(()).block(seconds: Double(delayMs) / 1000) { _ -> Bool? in nil }
+        }
         try await relay.kill()
         let isAnswered = await answer?.status == 200
         try await relay.start()

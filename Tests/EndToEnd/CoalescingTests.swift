@@ -100,7 +100,8 @@ extension EndToEnd {
       #expect(results[0]["id"] as? String == results[2]["id"] as? String)
       for size in [400_000, 300_000] {
         let relayed = try await device.relay(
-          "PUT", "/state", headers: ["Waystation-Coalesce": "state", "Idempotency-Key": "k\(size)"],
+          "PUT", "/state",
+          headers: ["Waystation-Coalesce": "state", "Idempotency-Key": "k\(size)"],
           body: [UInt8](repeating: 0x61, count: size))
         #expect(relayed.status == 202)
         #expect(try relayed.json()["result"] as? String == "coalesced")

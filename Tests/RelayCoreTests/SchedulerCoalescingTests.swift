@@ -36,7 +36,8 @@ struct SchedulerCoalescingTests {
     }
   }
 
-  @Test("no attempt of what is reserved begins, and its lane loses no turn", arguments: [true, false])
+  @Test(
+    "no attempt of what is reserved begins, and its lane loses no turn", arguments: [true, false])
   func turn(isReplaced: Bool) {
     var relay = busyRelay()
     let first = relay.accept(lane: 1)

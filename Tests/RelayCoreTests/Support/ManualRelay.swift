@@ -193,7 +193,9 @@ struct ManualRelay {
 
   /// The store has put a draft in an envelope's place.
   @discardableResult
-  mutating func coalesce(_ serial: Serial, by draft: EnvelopeDraft, to upstream: UpstreamNumber = upstream)
+  mutating func coalesce(
+    _ serial: Serial, by draft: EnvelopeDraft, to upstream: UpstreamNumber = upstream
+  )
     -> Int?
   {
     guard let place = line.firstIndex(where: { $0.serial == serial }) else { return nil }

@@ -41,7 +41,8 @@ struct ClearingConformance {
     }
   }
 
-  @Test("what is under way is left alone, and what is changing is counted", arguments: StoreFactory.all)
+  @Test(
+    "what is under way is left alone, and what is changing is counted", arguments: StoreFactory.all)
   func spared(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let ids = [

@@ -56,7 +56,8 @@ struct CoalesceConformance {
     }
   }
 
-  @Test("what the upstream may have seen is told apart from what it gets", arguments: StoreFactory.all)
+  @Test(
+    "what the upstream may have seen is told apart from what it gets", arguments: StoreFactory.all)
   func revisions(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft(coalesce: "c"))
@@ -172,7 +173,8 @@ struct CoalesceConformance {
     }
   }
 
-  @Test("a wait after a failed attempt stays a wait, and a blocked one stays blocked",
+  @Test(
+    "a wait after a failed attempt stays a wait, and a blocked one stays blocked",
     arguments: StoreFactory.all)
   func waits(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
@@ -193,7 +195,9 @@ struct CoalesceConformance {
     }
   }
 
-  @Test("the file of a content that was replaced goes, and the new one stays", arguments: StoreFactory.all)
+  @Test(
+    "the file of a content that was replaced goes, and the new one stays",
+    arguments: StoreFactory.all)
   func files(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let write = { (text: String) -> EnvelopeBody in

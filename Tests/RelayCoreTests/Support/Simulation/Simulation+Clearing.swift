@@ -37,6 +37,7 @@ extension Simulation {
       var transition = Transition(
         serial: serial, lane: entry.lane, upstream: entry.upstream,
         change: .end(.cancelled, reason: "cleared"), at: clock.wall, epoch: 1)
+      noteBackoff(by: transition)
       store.commit(&transition)
       backlog.append(
         ClearedBacklog.Item(
