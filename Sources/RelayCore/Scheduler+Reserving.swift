@@ -42,6 +42,8 @@ extension Scheduler {
   /// Lets a lane go on that was held back, with its turn if it had one.
   mutating func goOn(_ number: LaneNumber, now: Now) {
     guard let hasTurn = heldBack.removeValue(forKey: number) else { return }
+    // An earlier one may have been put back in line meanwhile: nothing of the head is under way.
+    putHeadInOrder(of: number)
     settleHead(of: number, now: now, hasTurn: hasTurn)
   }
 
@@ -84,6 +86,7 @@ extension Scheduler {
       old.upstream == entry.upstream && old.standing == entry.standing && old.dueAt == entry.dueAt
     guard hasTurn == nil, waitsAsBefore else {
       blocked.remove(number)
+      if hasTurn != nil { putHeadInOrder(of: number) }
       settleHead(of: number, now: now, isNews: true, hasTurn: hasTurn ?? false)
       return
     }
