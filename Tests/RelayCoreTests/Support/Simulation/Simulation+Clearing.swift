@@ -45,6 +45,13 @@ extension Simulation {
           isParked: entry.standing == .parked))
     }
     scheduler.cleared(backlog, now: clock)
+    for item in backlog.items {
+      runs.recorded(
+        Transition(
+          serial: item.serial, lane: item.lane, upstream: item.upstream,
+          change: .end(.cancelled, reason: "cleared"), at: clock.wall, epoch: 1),
+        of: client, in: &scheduler, now: clock)
+    }
     clearedCount += serials.count
   }
 }
