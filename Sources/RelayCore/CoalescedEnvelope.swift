@@ -31,8 +31,9 @@ package struct CoalescedEnvelope: Sendable {
 extension LineEntry {
   /// Its place once a later post has taken it over.
   ///
-  /// One that blocks its lane goes on blocking it. A wait after an attempt that failed stays a wait,
-  /// if it still goes to the same upstream: whoever posts often must not try an upstream more often.
+  /// One that blocks its lane goes on blocking it. A wait after an attempt that failed stays a
+  /// wait, if it still goes to the same upstream: whoever posts often must not try an upstream more
+  /// often.
   ///
   /// - Parameters:
   ///   - notBefore: The former post's wish.

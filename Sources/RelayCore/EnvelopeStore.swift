@@ -216,59 +216,6 @@ package protocol EnvelopeStore: Sendable {
   func close() async
 }
 
-/// What a store tells of its commits: on a thread of the store's, in the order of the commits, and
-/// before anybody who waits for that commit is told.
-package protocol StoreObserver: Sendable {
-  /// Something became known that starts paused; told before anything of it is.
-  func startedPaused(_ targets: [PauseTarget])
-
-  /// Envelopes were accepted, or moved to the end of the line since nothing is missing before them
-  /// any more, in this order.
-  ///
-  /// - Returns: For each, how many stand in its lane now, itself included: its position. What is
-  ///   given back for one that is parked is not looked at.
-  func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int]
-
-  /// Changes were made durable.
-  func recorded(_ transitions: [Transition])
-
-  /// Within a transaction: a later post is about to take a waiting envelope's place.
-  ///
-  /// - Returns: Whether it may. If so, no attempt of that envelope may begin until the store has said
-  ///   what came of it, by ``coalesced(_:)`` or ``released(_:)``.
-  func reserve(_ serial: Serial, in lane: LaneNumber) -> Bool
-
-  /// Envelopes that were reserved have got a later post's content.
-  ///
-  /// - Returns: For each, its place in its lane, from 1; nil if it is not known.
-  func coalesced(_ envelopes: [CoalescedEnvelope]) -> [Int?]
-
-  /// Envelopes that were reserved stand as they stood.
-  func released(_ reserved: [Serial: LaneNumber])
-
-  /// Within a transaction: all that waits of a client is about to be cancelled.
-  ///
-  /// Nothing of it may begin until the store has said what came of it, by ``cleared(_:)`` or
-  /// ``clearingFailed(of:)``.
-  ///
-  /// - Returns: What is to be left alone.
-  func reserveAll(of client: ClientNumber) -> SparedEnvelopes
-
-  /// All that waited of a client was cancelled.
-  func cleared(_ backlog: ClearedBacklog)
-
-  /// All that waits of some clients stands as it stood.
-  func clearingFailed(of clients: Set<ClientNumber>)
-
-  /// Events were logged, and can be read; `end` is the place behind the latest.
-  func logged(through end: EventPosition)
-}
-
-extension StoreObserver {
-  /// Pays no heed to the event log.
-  package func logged(through end: EventPosition) {}
-}
-
 /// An envelope that has just been committed, or that has just moved to its place in the line.
 package struct AcceptedEnvelope: Sendable {
   /// Its place in the line.
@@ -304,7 +251,9 @@ package enum AppendResult: Sendable, Equatable {
   case accepted(id: EnvelopeID, state: EnvelopeState, position: Int)
   /// The same key, or sequence number, with the same content was stored before, and is this one.
   case duplicate(id: EnvelopeID, state: EnvelopeState)
-  /// It has taken the place of the envelope of this id, which waits, and whose content is forgotten.
+  /// It has taken the place of the envelope of this id, which waits, and whose former content is
+  /// forgotten.
+  ///
   /// `position` is its place in its lane, from 1; nil if that is not known.
   case coalesced(id: EnvelopeID, state: EnvelopeState, position: Int?)
   /// The same key was stored before with other content: in the envelope of this id, or, if that is

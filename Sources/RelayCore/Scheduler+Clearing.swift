@@ -3,8 +3,8 @@
 extension Scheduler {
   /// The store is about to cancel all that waits of a client.
   ///
-  /// From now on nothing of it begins, until ``cleared(_:now:)`` or ``clearingFailed(of:now:)`` says
-  /// what came of it.
+  /// From now on nothing of it begins, until ``cleared(_:now:)`` or ``clearingFailed(of:now:)``
+  /// says what came of it.
   ///
   /// - Returns: What is to be left alone.
   package mutating func reserveAll(of client: ClientNumber) -> SparedEnvelopes {

@@ -46,8 +46,9 @@ struct Receipt {
     accepted.lastIndex { $0.entry.serial == serial }
   }
 
-  /// Notes that a post has taken an envelope's place. One that nobody has been told of yet is told as
-  /// it stands now.
+  /// Notes that a post has taken an envelope's place.
+  ///
+  /// One that nobody has been told of yet is told as it stands now.
   mutating func note(_ envelope: CoalescedEnvelope) {
     hasCoalesced = true
     let serial = envelope.entry.serial

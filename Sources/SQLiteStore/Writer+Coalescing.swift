@@ -13,8 +13,8 @@ extension Writer {
     var entry: LineEntry
   }
 
-  /// Puts a draft in the place of the last envelope of its name, if that one waits and nothing of it
-  /// is under way.
+  /// Puts a draft in the place of the last envelope of its name, if that one waits and nothing of
+  /// it is under way.
   ///
   /// - Returns: nil if there is none: a new envelope follows.
   func coalesce(

@@ -181,7 +181,7 @@ struct ReferencedContentTests {
     let problem = try Fixture.problem(#"{"client":"c","path":"/{{response:k#/id}}"}"#)
     #expect(problem?.field == "/path")
     let on = try Fixture.decode(
-      #"{"references":true,"client":"c","path":"/{{response:k#/id}}","body":{"a":"{{response:k#/b}}"}}"#
+      #"{"references":true,"client":"c","path":"/{{response:k#/id}}","body":["{{response:k#/b}}"]}"#
     )
     #expect(on.references && on.content.target == Array("/{{response:k#/id}}".utf8))
   }

@@ -1,8 +1,8 @@
 extension Migration {
   /// References to earlier answers, and posts that take the place of what waits.
   ///
-  /// The new columns stand behind the body, and cost a plain envelope no byte: 0, 1 and NULL are told
-  /// in a row's header.
+  /// The new columns stand behind the body, and cost a plain envelope no byte: 0, 1 and NULL are
+  /// told in a row's header.
   static let migration0007 = Migration(
     version: 7,
     sql: """

@@ -1,7 +1,7 @@
 import RelayCore
 
-// Somebody forgets all that waits of a client. Between the question what is to be left alone and the
-// commit, or its failure, anything else may happen.
+// Somebody forgets all that waits of a client. Between the question what is to be left alone and
+// the commit, or its failure, anything else may happen.
 extension Simulation {
   mutating func beginClearing() {
     // A store has one transaction at a time.
