@@ -2,8 +2,10 @@
 #define WAYSTATION_CCURL_SHIM_H
 
 #include <curl/curl.h>
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <sys/socket.h>
 
 #if LIBCURL_VERSION_NUM < 0x075000
 #error "libcurl 7.80 or newer is needed, for CURLOPT_PREREQFUNCTION"
@@ -94,14 +96,21 @@ static inline long waystation_curl_long_info(CURL *handle, CURLINFO info) {
   return value;
 }
 
-/* How many bytes a transfer's connection has been given that its peer has not acknowledged
-   (SIOCOUTQ, tcp(7)); 0 if that cannot be known. */
-static inline int waystation_curl_unacknowledged_bytes(CURL *handle) {
-  curl_socket_t connection = CURL_SOCKET_BAD;
-  int count = 0;
-  if (curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &connection) != CURLE_OK) return 0;
-  if (connection == CURL_SOCKET_BAD || ioctl(connection, SIOCOUTQ, &count) != 0) return 0;
-  return count;
+/* Limits what the kernel takes of a connection before it has sent it on (TCP_NOTSENT_LOWAT, tcp(7)),
+   for each connection that the handle makes. Without it megabytes would count as sent that still
+   wait here; what is on its way already, and so the speed, is not limited. The limit itself is what
+   libcurl hands to the callback. */
+static inline int waystation_curl_limit_unsent(void *limit, curl_socket_t connection,
+                                               curlsocktype purpose) {
+  int bytes = (int)(intptr_t)limit;
+  (void)purpose;
+  (void)setsockopt(connection, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
+  return CURL_SOCKOPT_OK;
+}
+
+static inline CURLcode waystation_curl_set_unsent_limit(CURL *handle, int bytes) {
+  curl_easy_setopt(handle, CURLOPT_SOCKOPTDATA, (void *)(intptr_t)bytes);
+  return curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, waystation_curl_limit_unsent);
 }
 
 /* What CURLOPT_PRIVATE was set to. */

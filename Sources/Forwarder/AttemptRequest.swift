@@ -19,6 +19,9 @@ package struct AttemptRequest: Sendable {
   package var target: UpstreamTarget
   /// The request itself.
   package var content: EnvelopeContent
+  /// Whether the request only asks whether the upstream has the envelope: it is none of the
+  /// envelope's own, so neither its `Idempotency-Key` nor an attempt's number goes with it.
+  package var isVerification = false
 
   /// Describes an attempt; see the properties for what each part means.
   package init(
@@ -47,16 +50,15 @@ package struct AttemptRequest: Sendable {
 
 /// What came of attempts since the forwarder last spoke: one for each that ended.
 package struct AttemptBatch: Sendable {
-  /// The attempts that ended by themselves, in the order in which they ended.
+  /// The attempts that ended, or were broken off, in the order in which they ended.
   package var reports: [AttemptReport] = []
-  /// The attempts that were called off.
+  /// The attempts that were called off before they had begun: the upstream has seen nothing of them.
   ///
-  /// Their envelopes stand as they stood before; the upstream
-  /// may or may not have seen the request.
-  package var cancelled: [Serial] = []
+  /// One that had begun is reported, as ``ConnectionFailure/brokenOff``.
+  package var withdrawn: [Serial] = []
 
   /// Whether there is nothing to say.
-  package var isEmpty: Bool { reports.isEmpty && cancelled.isEmpty }
+  package var isEmpty: Bool { reports.isEmpty && withdrawn.isEmpty }
 
   /// A batch with nothing in it.
   package init() {}

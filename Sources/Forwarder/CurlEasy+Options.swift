@@ -42,11 +42,13 @@ extension CurlEasy {
 
   private func configureConnections(_ target: UpstreamTarget, _ limits: ForwarderLimits) {
     set(CURLOPT_CONNECTTIMEOUT_MS, target.connectTimeoutMs)
-    set(CURLOPT_TIMEOUT_MS, target.attemptTimeoutMs)
+    // 0 stands for no limit: CURLOPT_TIMEOUT_MS(3).
+    set(CURLOPT_TIMEOUT_MS, target.attemptTimeoutMs ?? 0)
     _ = waystation_curl_abandon_lookups(pointer)
     set(CURLOPT_DNS_CACHE_TIMEOUT, limits.nameCacheSeconds)
     set(CURLOPT_MAXAGE_CONN, limits.idleConnectionSeconds)
     set(CURLOPT_TCP_NODELAY, 1)
+    _ = waystation_curl_set_unsent_limit(pointer, Int32(limits.unsentBytesMax))
     set(CURLOPT_TCP_KEEPALIVE, 1)
     set(CURLOPT_TCP_KEEPIDLE, limits.keepaliveIdleSeconds)
     set(CURLOPT_TCP_KEEPINTVL, limits.keepaliveIntervalSeconds)

@@ -42,10 +42,10 @@ struct CurlMulti: ~Copyable, @unchecked Sendable {
       "curl_multi_perform: a mistake in this program")
   }
 
-  /// Waits until there is something to do, or ``wakeUp()`` is called; without an end otherwise.
-  func wait() {
+  /// Waits until there is something to do, or ``wakeUp()`` is called, or so much time has passed.
+  func wait(milliseconds: Int32) {
     // libcurl shortens the wait to its own next timer.
-    _ = curl_multi_poll(handle, nil, 0, Int32.max, nil)
+    _ = curl_multi_poll(handle, nil, 0, milliseconds, nil)
   }
 
   /// Ends a ``wait()`` that is under way, or else the next one.

@@ -49,8 +49,9 @@ package final class Forwarder: Sendable {
 
   /// Calls attempts off; returns at once.
   ///
-  /// Any thread may call. Those that are still under way come back in
-  /// ``AttemptBatch/cancelled``; the others have been, or are about to be, reported as they ended.
+  /// Any thread may call. Those that are still under way are reported as
+  /// ``ConnectionFailure/brokenOff``, and those that have not begun come back in
+  /// ``AttemptBatch/withdrawn``; the others have been, or are about to be, reported as they ended.
   package func cancel(_ serials: some Sequence<Serial>) {
     shared.post { $0.cancel(serials) }
   }
@@ -116,13 +117,15 @@ final class ForwarderShared: Sendable {
   /// has come in already.
   ///
   /// Only a thread that waits is woken: ``ForwarderInbox/isAsleep`` says so, under the same lock.
-  func waitUnlessCalled() {
+  ///
+  /// - Parameter milliseconds: How long to wait at the most.
+  func waitUnlessCalled(milliseconds: Int32) {
     let mayWait = inbox.withLock { inbox in
       inbox.isAsleep = inbox.isEmpty
       return inbox.isAsleep
     }
     guard mayWait else { return }
-    multi.wait()
+    multi.wait(milliseconds: milliseconds)
     inbox.withLock { $0.isAsleep = false }
   }
 }

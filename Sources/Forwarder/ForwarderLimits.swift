@@ -17,6 +17,11 @@ package struct ForwarderLimits: Sendable {
   package var keepaliveIdleSeconds = 30
   /// How long the kernel waits between two such questions.
   package var keepaliveIntervalSeconds = 15
+  /// How many bytes of a request the kernel takes before it has sent what came before.
+  ///
+  /// What has been written counts as sent, so this is by how much progress may be wrong, and what a
+  /// slow link must carry within an idle timeout.
+  package var unsentBytesMax = 32 * 1024
   /// How many idle connections are kept over all upstreams.
   package var idleConnectionsMax = 1024
   /// How many bytes of an error's words go into a report.

@@ -15,6 +15,8 @@ final class ForwarderLoop {
   private var batch = AttemptBatch()
   /// Whether attempts were begun since libcurl last looked at them.
   private var hasBegun = false
+  /// When transfers are looked at next that may have fallen silent.
+  private var silenceWatch = SilenceWatch()
 
   init(
     shared: ForwarderShared, limits: ForwarderLimits, deliver: @escaping Forwarder.Delivery
@@ -33,9 +35,10 @@ final class ForwarderLoop {
       report()
       // What has just begun is sent before anything is waited for; the same look at all transfers
       // serves what has come meanwhile.
-      if !hasBegun { shared.waitUnlessCalled() }
+      if !hasBegun { shared.waitUnlessCalled(milliseconds: silenceWatch.waitMs) }
       shared.multi.perform()
       collect()
+      endSilentOnes()
       report()
     }
     report()
@@ -46,7 +49,7 @@ final class ForwarderLoop {
   /// Does what other threads want; false if that is to end.
   private func takeInbox() -> Bool {
     let inbox = shared.takeInbox()
-    batch.cancelled.append(contentsOf: inbox.withdrawn)
+    batch.withdrawn.append(contentsOf: inbox.withdrawn)
     cancel(inbox.cancellation)
     begin(inbox.requests)
     for question in inbox.questions { answer(question) }
@@ -64,17 +67,41 @@ final class ForwarderLoop {
   private func cancel(_ cancellation: ForwarderInbox.Cancellation) {
     switch cancellation {
     case .none: return
-    case .some(let serials): for serial in serials { cancel(serial) }
-    case .all: for serial in running.keys.sorted() { cancel(serial) }
+    case .some(let serials): for serial in serials { breakOff(serial) }
+    case .all: for serial in running.keys.sorted() { breakOff(serial) }
     }
   }
 
-  private func cancel(_ serial: Serial) {
-    guard let transfer = running.removeValue(forKey: serial) else { return }
+  private func breakOff(_ serial: Serial) {
+    guard let transfer = running[serial] else { return }
+    end(transfer, as: .brokenOff, detail: ConnectionFailure.brokenOff.sentence)
+  }
+
+  /// Ends a transfer from here, at whatever point it is.
+  private func end(_ transfer: Transfer, as failure: ConnectionFailure, detail: String) {
+    let now = Now(wall: WallClock.now(), monotonic: MonotonicClock.now())
+    batch.reports.append(transfer.breakOff(as: failure, detail: detail, at: now))
     shared.multi.remove(transfer.handle)
-    transfer.release()
+    running[transfer.serial] = nil
     keep(transfer)
-    batch.cancelled.append(serial)
+  }
+
+  /// Ends attempts of which no byte has moved for too long.
+  private func endSilentOnes() {
+    guard silenceWatch.isSet else { return }
+    let now = MonotonicClock.now()
+    guard silenceWatch.isDue(at: now) else { return }
+    silenceWatch = SilenceWatch()
+    var silent: [Transfer] = []
+    for transfer in running.values {
+      guard let idleTimeoutMs = transfer.target.idleTimeoutMs else { continue }
+      if transfer.silenceMs(at: now) >= Int64(idleTimeoutMs) {
+        silent.append(transfer)
+      } else {
+        silenceWatch.watch(idleTimeoutMs: idleTimeoutMs, at: now)
+      }
+    }
+    for transfer in silent { end(transfer, as: .timeout, detail: transfer.silenceDetail) }
   }
 
   private func begin(_ requests: [AttemptRequest]) {
@@ -101,6 +128,9 @@ final class ForwarderLoop {
         return fail(request, "libcurl could not begin the transfer", at: now)
       }
       running[request.serial] = transfer
+      if let idleTimeoutMs = request.target.idleTimeoutMs {
+        silenceWatch.watch(idleTimeoutMs: idleTimeoutMs, at: now.monotonic)
+      }
     } catch {
       fail(request, "could not \(error.operation): \(error.reason)", at: now)
     }

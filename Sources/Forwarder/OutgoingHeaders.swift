@@ -77,10 +77,12 @@ package struct OutgoingHeaders {
 
   private mutating func appendOwnFields(of request: AttemptRequest) {
     appendVia(request.target.viaPseudonym)
-    if !hasIdempotencyKey {
-      append("Idempotency-Key: ", (request.idempotencyKey ?? request.id.description).utf8)
+    if !request.isVerification {
+      if !hasIdempotencyKey {
+        append("Idempotency-Key: ", (request.idempotencyKey ?? request.id.description).utf8)
+      }
+      append("Waystation-Attempt: ", String(request.attempt).utf8)
     }
-    append("Waystation-Attempt: ", String(request.attempt).utf8)
     append("Waystation-Accepted-At: ", RFC3339.bytes(of: request.acceptedAt))
     append("Waystation-Client: ", request.client.utf8)
     let fixed = request.target.headers.bytes

@@ -15,6 +15,8 @@ struct ResponseCollector {
   private var body: [UInt8] = []
   /// How many bytes of the body have come in, kept or not.
   private(set) var bodyBytesSeen: Int64 = 0
+  /// How many bytes of header lines have come in.
+  private(set) var headerBytesSeen = 0
   private var ending: Ending?
   private let bodyBytesMax: Int
   private let drainBytesMax: Int
@@ -35,6 +37,7 @@ struct ResponseCollector {
 
   /// Takes one line of the header; false if the transfer is to end.
   mutating func receiveHeaderLine(_ line: Span<UInt8>) -> Bool {
+    headerBytesSeen += line.count
     guard !head.isComplete else { return true }
     switch head.receive(line) {
     case .goesOn: return true

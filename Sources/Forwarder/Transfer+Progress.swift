@@ -7,7 +7,7 @@ extension Transfer {
   /// How far it has come.
   var progress: AttemptProgress {
     AttemptProgress(
-      serial: serial, startedAt: startedAt.wall, sentBytes: acknowledgedBytes,
+      serial: serial, startedAt: startedAt.wall, sentBytes: min(writtenBytes, bodyByteCount),
       bodyBytes: bodyByteCount, receivedBytes: receivedBytes)
   }
 
@@ -19,13 +19,27 @@ extension Transfer {
     Int64(waystation_curl_offset_info(handle.pointer, CURLINFO_SIZE_UPLOAD_T))
   }
 
-  /// How many bytes of the body have reached the peer's side, as far as can be known.
+  /// Whether the upstream may have got the whole request.
   ///
-  /// Megabytes may sit in the socket's buffer, minutes on a slow link. The buffer counts encrypted
-  /// bytes where there is TLS, and all streams of an HTTP/2 connection, so that the figure is too
-  /// low rather than too high.
-  private var acknowledgedBytes: Int64 {
-    let pending = Int64(waystation_curl_unacknowledged_bytes(handle.pointer))
-    return min(max(writtenBytes - pending, 0), bodyByteCount)
+  /// In doubt it may: a header without a body that has left in part counts, and so does a request
+  /// that libcurl has begun twice, since a kept connection had died, whatever became of the second.
+  var isWritten: Bool {
+    guard beginCount > 0 else { return false }
+    if beginCount > 1 { return true }
+    return waystation_curl_long_info(handle.pointer, CURLINFO_REQUEST_SIZE) > 0
+      && writtenBytes >= bodyByteCount
+  }
+
+  /// For how many milliseconds no byte has moved in either direction.
+  func silenceMs(at now: MonotonicTime) -> Int64 {
+    let signs = SignsOfLife(
+      beginCount: beginCount, writtenBytes: writtenBytes,
+      receivedBytes: receivedBytes + headerBytes)
+    return silence.lengthMs(with: signs, at: now)
+  }
+
+  /// What is said of one that was silent for too long.
+  var silenceDetail: String {
+    "\(target.url.authority) took too long: no byte moved for \(target.idleTimeoutMs ?? 0) ms"
   }
 }

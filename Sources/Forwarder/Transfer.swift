@@ -24,6 +24,11 @@ final class Transfer {
   private var lastMethod = ""
   private var body = OutgoingBody()
   private var collector: ResponseCollector
+  /// How often the request was begun on a connection: more than once where a kept connection turned
+  /// out to be dead.
+  private(set) var beginCount = 0
+  /// How long nothing has moved; only looked at where the upstream has an idle timeout.
+  var silence = Silence(from: MonotonicTime(nanoseconds: 0))
 
   /// Prepares a handle for an upstream.
   init(target: UpstreamTarget, limits: ForwarderLimits) throws(SystemError) {
@@ -46,6 +51,8 @@ final class Transfer {
     body = try OutgoingBody(request.content.body)
     serial = request.serial
     startedAt = now
+    beginCount = 0
+    silence = Silence(from: now.monotonic)
     let method = request.content.method
     collector = ResponseCollector(
       bodyBytesMax: target.responseBodyBytesMax, limits: limits, hasNoBody: method == "HEAD")
@@ -92,33 +99,64 @@ final class Transfer {
   /// How many bytes of the answer's body have come in.
   var receivedBytes: Int64 { collector.bodyBytesSeen }
 
+  /// How many bytes of header lines have come in.
+  var headerBytes: Int64 { Int64(collector.headerBytesSeen) }
+
   /// What came of the attempt; lets go of what only it needed.
   func finish(_ code: CURLcode, at now: Now) -> AttemptReport {
-    let ended = collector
-    collector = ResponseCollector(bodyBytesMax: 0, limits: limits, hasNoBody: false)
-    let verdict = ended.verdict(
+    defer { release() }
+    let verdict = collector.verdict(
       succeeded: code == CURLE_OK, failedInSending: code == CURLE_SEND_ERROR)
-    let event: AttemptEvent =
-      switch verdict {
-      case .answered(let response): .answered(response)
-      case .malformed(let reason):
-        .failed(.malformedResponse, detail: "\(target.url.authority): \(reason)")
-      case .none:
-        .failed(
-          TransferFailure.kind(of: code),
-          detail: TransferFailure.detail(
-            code, words: handle.error, target: target, bytesMax: limits.errorDetailBytesMax))
-      }
-    body = OutgoingBody()
-    return AttemptReport(
+    switch verdict {
+    case .answered(let response):
+      return report(.answered(response), isWritten: true, at: now)
+    case .malformed(let reason):
+      let detail = "\(target.url.authority): \(reason)"
+      return report(
+        .failed(.malformedResponse, detail: detail), isWritten: isWritten, at: now)
+    case .none:
+      return report(failure(code), isWritten: isWritten, at: now)
+    }
+  }
+
+  private func failure(_ code: CURLcode) -> AttemptEvent {
+    // Only ever aborted in the middle by `begin()`, where that counts more than once.
+    let wasRefusedAgain = code == CURLE_ABORTED_BY_CALLBACK && beginCount > 1
+    return .failed(
+      wasRefusedAgain ? .cut : TransferFailure.kind(of: code),
+      detail: TransferFailure.detail(
+        wasRefusedAgain ? CURLE_GOT_NOTHING : code, words: wasRefusedAgain ? "" : handle.error,
+        target: target, bytesMax: limits.errorDetailBytesMax))
+  }
+
+  /// Says that the attempt is ended from here; lets go of what only it needed.
+  ///
+  /// Called before the handle is taken out of the multi handle.
+  func breakOff(as failure: ConnectionFailure, detail: String, at now: Now) -> AttemptReport {
+    let isWritten = isWritten
+    release()
+    return report(.failed(failure, detail: detail), isWritten: isWritten, at: now)
+  }
+
+  private func report(_ event: AttemptEvent, isWritten: Bool, at now: Now) -> AttemptReport {
+    AttemptReport(
       serial: serial, event: event, startedAt: startedAt.wall,
-      durationMs: now.monotonic.milliseconds(since: startedAt.monotonic))
+      durationMs: now.monotonic.milliseconds(since: startedAt.monotonic), isWritten: isWritten)
   }
 
   /// Lets go of what only this attempt needed.
   func release() {
     body = OutgoingBody()
     collector = ResponseCollector(bodyBytesMax: 0, limits: limits, hasNoBody: false)
+  }
+
+  /// The request is about to be written on a connection; false if it must not be.
+  ///
+  /// libcurl writes a request again if the connection that it had been kept ready on ends without an
+  /// answer. The upstream may have taken it all the same, and some must not get it twice.
+  fileprivate func begin() -> Bool {
+    beginCount += 1
+    return beginCount == 1 || target.mayRepeat
   }
 }
 
@@ -132,6 +170,7 @@ extension Transfer {
     let context = Unmanaged.passUnretained(self).toOpaque()
     for option in [
       CURLOPT_PRIVATE, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA, CURLOPT_SEEKDATA,
+      CURLOPT_PREREQDATA,
     ] {
       handle.set(option, pointer: context)
     }
@@ -159,6 +198,10 @@ extension Transfer {
   }
 
   private func connectBodyCallbacks() {
+    _ = waystation_curl_set_request_callback(handle.pointer) { context, _, _, _, _ in
+      let mayBegin = Transfer.at(context)?.begin() ?? false
+      return Int32(mayBegin ? waystation_curl_request_ok : waystation_curl_request_abort)
+    }
     _ = waystation_curl_set_data_callback(handle.pointer, CURLOPT_READFUNCTION) {
       bytes, size, count, context in
       let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)

@@ -41,7 +41,7 @@ enum TransferFailure {
       case .timeout: "\(authority) took too long"
       case .cut: "\(authority) ended the connection in the middle"
       case .malformedResponse: "\(authority) sent what is no HTTP answer"
-      case .local: "the request to \(authority) could not be made"
+      case .local, .brokenOff: "the request to \(authority) could not be made"
       }
     let addition = words.isEmpty ? String(cString: curl_easy_strerror(code)) : words
     let text = "\(sentence): \(addition)"

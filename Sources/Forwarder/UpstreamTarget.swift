@@ -13,8 +13,16 @@ package final class UpstreamTarget: Sendable {
   package let headers: HeaderBlock
   /// How long a connection may take to be made, in milliseconds.
   package let connectTimeoutMs: Int
-  /// How long the whole attempt may take, in milliseconds.
-  package let attemptTimeoutMs: Int
+  /// How long the whole attempt may take, in milliseconds; nil for as long as bytes move.
+  package let attemptTimeoutMs: Int?
+  /// For how long no byte may move in either direction once there is a connection, in milliseconds;
+  /// nil for as long as the attempt may take.
+  package let idleTimeoutMs: Int?
+  /// How the upstream is asked whether it has an envelope; nil if it never is.
+  package let verification: VerificationPath?
+  /// Whether a request may be sent anew within one attempt, since the kept connection that it was
+  /// sent on ended without an answer.
+  package let mayRepeat: Bool
   /// How much of an answer's body is kept, in bytes.
   package let responseBodyBytesMax: Int
   /// How many attempts the caller has under way at the most; decides how many idle connections and
@@ -42,14 +50,19 @@ package final class UpstreamTarget: Sendable {
   /// Checks an upstream's terms.
   ///
   /// - Throws: ``UpstreamTargetError`` if a field of `headers` is one that the relay sets itself.
-  /// - Precondition: The numbers are positive, and `viaPseudonym` is a token.
+  /// - Precondition: The numbers are positive, one of the timeouts beside the one for connecting is
+  ///   set, and `viaPseudonym` is a token.
   package init(
     name: String, url: UpstreamURL, headers: HeaderBlock = HeaderBlock(),
-    connectTimeoutMs: Int = 10_000, attemptTimeoutMs: Int = 120_000,
+    connectTimeoutMs: Int = 10_000, attemptTimeoutMs: Int? = 120_000,
+    idleTimeoutMs: Int? = nil, verification: VerificationPath? = nil, mayRepeat: Bool = true,
     responseBodyBytesMax: Int = 64 * 1024, maxConcurrent: Int = 64, proxy: String? = nil,
     certificates: CertificateAuthorities = .system, viaPseudonym: String = "waystation"
   ) throws(UpstreamTargetError) {
-    precondition(connectTimeoutMs > 0 && attemptTimeoutMs > 0, "a timeout is positive")
+    precondition(
+      connectTimeoutMs > 0 && attemptTimeoutMs ?? 1 > 0 && idleTimeoutMs ?? 1 > 0,
+      "a timeout is positive")
+    precondition(attemptTimeoutMs != nil || idleTimeoutMs != nil, "an attempt ends some time")
     precondition(maxConcurrent > 0 && responseBodyBytesMax >= 0, "a limit is positive")
     precondition(viaPseudonym.utf8.allSatisfy(FieldSyntax.isTokenByte), "a pseudonym is a token")
     for field in headers where !OutgoingHeaders.mayBeFixed(field.name) {
@@ -61,6 +74,9 @@ package final class UpstreamTarget: Sendable {
     self.headers = headers
     self.connectTimeoutMs = connectTimeoutMs
     self.attemptTimeoutMs = attemptTimeoutMs
+    self.idleTimeoutMs = idleTimeoutMs
+    self.verification = verification
+    self.mayRepeat = mayRepeat
     self.responseBodyBytesMax = responseBodyBytesMax
     self.maxConcurrent = maxConcurrent
     self.proxy = proxy

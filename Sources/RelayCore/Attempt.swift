@@ -25,6 +25,8 @@ package enum ConnectionFailure: String, Sendable, CaseIterable {
   case malformedResponse
   /// The relay could not make the request: a body file was gone, say, or memory ran out.
   case local
+  /// The relay broke the attempt off, since it was told to end and the time for that was over.
+  case brokenOff
 }
 
 /// The upstream's answer, kept for the device to fetch.
@@ -57,13 +59,26 @@ package struct AttemptReport: Sendable {
   package var startedAt: WallTime
   /// How long it took, in milliseconds.
   package var durationMs: Int64
+  /// Whether the request had been written whole, as far as that could be known: if not, the upstream
+  /// cannot have taken it.
+  package var isWritten: Bool
 
   /// Reports an attempt.
-  package init(serial: Serial, event: AttemptEvent, startedAt: WallTime, durationMs: Int64) {
+  package init(
+    serial: Serial, event: AttemptEvent, startedAt: WallTime, durationMs: Int64,
+    isWritten: Bool = false
+  ) {
     self.serial = serial
     self.event = event
     self.startedAt = startedAt
     self.durationMs = durationMs
+    self.isWritten = isWritten
+  }
+
+  /// Whether nobody can tell if the upstream has taken the envelope: the request was written, and no
+  /// answer came.
+  package var isInDoubt: Bool {
+    if case .failed = event { isWritten } else { false }
   }
 }
 
@@ -75,6 +90,8 @@ package enum Outcome: String, Sendable, CaseIterable {
   case unreachable
   /// Trying again as it is would not help.
   case refused
+  /// The request was written whole, and no answer came: the upstream may have taken it.
+  case ambiguous
 }
 
 /// One line of an envelope's history.
@@ -112,6 +129,9 @@ package struct AttemptRecord: Sendable, Equatable {
 package struct Transition: Sendable, Equatable {
   /// What becomes of the envelope.
   package enum Change: Sendable, Equatable {
+    /// An attempt of it is about to begin at an upstream that must not get it twice: from here on
+    /// nobody can tell, without asking there, whether it has arrived.
+    case begin
     /// It stays head of its lane and waits until the given time.
     case retry(at: WallTime)
     /// It stays head of its lane, which stands still.
@@ -140,6 +160,9 @@ package struct Transition: Sendable, Equatable {
   package var attempt: AttemptRecord?
   /// The upstream's answer, where there is one to be kept.
   package var response: UpstreamResponse?
+  /// With ``Change/retry(at:)``: in words, why the upstream may have the envelope already, so that
+  /// it is asked before the envelope is sent again; nil if it cannot, or need not be asked.
+  package var doubt: String?
   /// The epoch of the lease under which the attempt was made.
   package var epoch: Int64
   /// Set by the store: the envelope was not there to be changed any more, so nothing was.
@@ -148,7 +171,8 @@ package struct Transition: Sendable, Equatable {
   /// Describes a change; see the properties for what each part means.
   package init(
     serial: Serial, lane: LaneNumber, upstream: UpstreamNumber, change: Change, at: WallTime,
-    attempt: AttemptRecord? = nil, response: UpstreamResponse? = nil, epoch: Int64
+    attempt: AttemptRecord? = nil, response: UpstreamResponse? = nil, doubt: String? = nil,
+    epoch: Int64
   ) {
     self.serial = serial
     self.lane = lane
@@ -157,6 +181,7 @@ package struct Transition: Sendable, Equatable {
     self.at = at
     self.attempt = attempt
     self.response = response
+    self.doubt = doubt
     self.epoch = epoch
   }
 }

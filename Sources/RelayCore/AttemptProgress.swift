@@ -4,7 +4,7 @@ package struct AttemptProgress: Sendable, Equatable {
   package var serial: Serial
   /// When the attempt began.
   package var startedAt: WallTime
-  /// How many bytes of the body have been sent, as far as the peer's side has acknowledged them.
+  /// How many bytes of the body have been sent; a few of them may still be on their way.
   package var sentBytes: Int64
   /// How many bytes the body has.
   package var bodyBytes: Int64

@@ -15,12 +15,20 @@ extension AttemptReport {
     }
   }
 
+  /// Whether the attempt ended by the relay's own doing, which says nothing of the upstream.
+  var saysNothingOfUpstream: Bool {
+    switch event {
+    case .failed(.local, _), .failed(.brokenOff, _), .unsendable: true
+    case .answered, .failed: false
+    }
+  }
+
   /// The answer, if the change leaves somebody to ask for it.
   func response(keptFor change: Transition.Change) -> UpstreamResponse? {
     guard case .answered(let response) = event else { return nil }
     switch change {
     case .block, .end: return response
-    case .retry, .release, .edit, .requeue: return nil
+    case .begin, .retry, .release, .edit, .requeue: return nil
     }
   }
 
@@ -49,6 +57,7 @@ extension ConnectionFailure {
     case .cut: "the connection was cut"
     case .malformedResponse: "what came back was no HTTP"
     case .local: "the relay could not send the request"
+    case .brokenOff: "the relay ended, and broke the attempt off"
     }
   }
 }

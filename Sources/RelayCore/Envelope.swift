@@ -166,12 +166,15 @@ package struct LineEntry: Hashable, Sendable {
   package var dueAt: WallTime?
   /// How many attempts have been recorded.
   package var attempts: Int32
+  /// Whether the upstream may have it already; see ``AmbiguityPolicy``.
+  package var isInDoubt: Bool
 
   /// Describes an envelope's place; see the properties for what each part means.
   package init(
     serial: Serial, client: ClientNumber, lane: LaneNumber, upstream: UpstreamNumber,
     acceptedAt: WallTime, expiresAt: WallTime, standing: Standing = .queued,
-    onFailure: FailurePolicy = .skip, dueAt: WallTime? = nil, attempts: Int32 = 0
+    onFailure: FailurePolicy = .skip, dueAt: WallTime? = nil, attempts: Int32 = 0,
+    isInDoubt: Bool = false
   ) {
     self.serial = serial
     self.client = client
@@ -183,6 +186,7 @@ package struct LineEntry: Hashable, Sendable {
     self.onFailure = onFailure
     self.dueAt = dueAt
     self.attempts = attempts
+    self.isInDoubt = isInDoubt
   }
 }
 
@@ -221,6 +225,8 @@ package struct EnvelopeEdit: Sendable, Equatable {
     self.content = content
     self.tag = tag
     self.entry = entry
+    // What has been corrected has never been sent.
+    self.entry.isInDoubt = false
     self.notBefore = notBefore
     self.hold = hold ?? (entry.standing == .held)
   }

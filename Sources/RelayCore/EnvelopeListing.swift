@@ -69,6 +69,8 @@ package struct EnvelopeSummary: Sendable {
   package var dueAt: WallTime?
   /// In words, what went wrong at its last attempt; nil if nothing did.
   package var lastError: String?
+  /// Whether the upstream may have it already, and is to be asked before it is sent again.
+  package var isInDoubt = false
 
   /// What a sender says of an envelope beside its header fields and its body.
   ///
@@ -158,6 +160,7 @@ package struct EnvelopeSummary: Sendable {
       responseStatus: record.responseStatus)
     dueAt = record.dueAt
     lastError = record.attempts.last?.error
+    isInDoubt = record.entry.isInDoubt && !record.state.isEnd
   }
 }
 

@@ -53,11 +53,14 @@ package struct EventEntry: Sendable, Equatable {
   }
 
   /// What is logged of a change of an envelope.
+  ///
+  /// - Precondition: It is one that is logged: ``Transition/isEvent``.
   package init(_ transition: Transition) {
     self.init(
       .released, serial: transition.serial, lane: transition.lane, upstream: transition.upstream,
       attempt: transition.attempt?.number, status: transition.attempt?.status)
     switch transition.change {
+    case .begin: preconditionFailure("nothing has happened yet that is an event")
     case .retry(let time):
       kind = .attempted
       dueAt = time
@@ -95,6 +98,18 @@ package struct EventEntry: Sendable, Equatable {
     case .upstream(let number): upstream = number
     case .client(let number): client = number
     case .lane(let number): lane = number
+    }
+  }
+}
+
+extension Transition {
+  /// Whether it is worth an event: that an attempt begins, or was not begun after all, is none, nor
+  /// is an answer of the upstream's that leaves an envelope waiting without an attempt.
+  package var isEvent: Bool {
+    switch change {
+    case .begin: false
+    case .retry: attempt != nil
+    case .block, .end, .release, .edit, .requeue: true
     }
   }
 }

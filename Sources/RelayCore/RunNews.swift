@@ -20,8 +20,14 @@ package enum RunNews: Sendable, Equatable {
     case .end(.cancelled, _): self = .cancelled
     case .end(let state, let reason): self = .failed(state, reason)
     case .block(let reason): self = .failed(.blocked, reason)
+    case .begin: return nil
     case .retry:
-      guard let attempt = transition.attempt else { return nil }
+      guard let attempt = transition.attempt else {
+        // Asked whether it had it, the upstream gave no clear answer, if that is what it was.
+        guard let doubt = transition.doubt else { return nil }
+        self = .failed(.queued, doubt)
+        return
+      }
       self = .failed(.queued, attempt.error ?? "the attempt showed nothing")
     case .release: self = .released
     case .edit(let edit):

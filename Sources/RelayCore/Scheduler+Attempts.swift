@@ -12,7 +12,7 @@ extension Scheduler {
         continue
       }
       if head.expiresAt <= now.wall {
-        end(head, as: .expired, reason: Self.expiredReason, now: now)
+        end(head, as: .expired, reason: Self.expiredReason(of: head), now: now)
       } else {
         begin(head, now: now)
       }
@@ -26,15 +26,28 @@ extension Scheduler {
 
   static let expiredReason = "its deadline passed before the upstream took it"
 
+  /// Why this envelope ends past its deadline.
+  static func expiredReason(of entry: LineEntry) -> String {
+    guard entry.isInDoubt else { return expiredReason }
+    return "\(expiredReason), as far as is known: it may have arrived"
+  }
+
   private mutating func begin(_ head: LineEntry, now: Now) {
+    let ambiguity = upstreams[head.upstream]?.policy.ambiguity ?? .retry
+    let stage: Flight.Stage =
+      ambiguity.announcesAttempts ? (head.isInDoubt ? .verifying : .announced) : .sending
     lanes[head.lane]?.phase = .inFlight
-    inFlight[head.serial] = Flight(lane: head.lane, upstream: head.upstream)
+    inFlight[head.serial] = Flight(lane: head.lane, upstream: head.upstream, stage: stage)
     upstreams[head.upstream]?.inFlight += 1
     if upstreams[head.upstream]?.reachability.isReachable == false {
       upstreams[head.upstream]?.probe = head.serial
     }
     upstreams[head.upstream]?.reachability.attemptBegan()
-    actions.append(.attempt(head))
+    switch stage {
+    case .announced: announce(head, now: now)
+    case .sending: actions.append(.attempt(head))
+    case .verifying: actions.append(.verify(head))
+    }
   }
 
   /// An attempt ended.
@@ -45,26 +58,37 @@ extension Scheduler {
     let wasGivenUp = learn(from: report, of: flight.upstream, now: now)
     defer { fillSlots(of: flight.upstream, now: now) }
     guard let head = lanes[flight.lane]?.head, head.serial == report.serial else { return }
-    let outcome = policy.outcomes.outcome(of: report.event)
+    if flight.stage == .verifying {
+      return verificationEnded(
+        report, of: head, wasGivenUp: wasGivenUp, policy: policy, now: now)
+    }
+    let outcome = report.isInDoubt ? .ambiguous : policy.outcomes.outcome(of: report.event)
     let change = change(
       for: head, after: report, outcome: outcome, wasGivenUp: wasGivenUp, policy: policy, now: now)
     let attempt = AttemptRecord(
       number: head.attempts + 1, startedAt: report.startedAt, durationMs: report.durationMs,
       outcome: outcome, status: report.status,
       error: outcome == .delivered ? nil : report.sentence)
+    let isToBeVerified = outcome == .ambiguous && policy.ambiguity == .verify
     record(
       Transition(
         serial: head.serial, lane: head.lane, upstream: head.upstream, change: change,
-        at: now.wall, attempt: attempt, response: report.response(keptFor: change), epoch: epoch))
+        at: now.wall, attempt: attempt, response: report.response(keptFor: change),
+        doubt: isToBeVerified ? Self.doubtReason(report.sentence) : nil, epoch: epoch))
   }
 
-  /// An attempt was cut off, or never made, by the relay's own doing: nothing is recorded, and the
-  /// envelope stands as it stood.
+  /// An attempt was called off before it began: no attempt is recorded, and the envelope stands as
+  /// it stood.
   package mutating func attemptWithdrawn(_ serial: Serial, now: Now) {
     guard let flight = endFlight(serial) else { return }
     giveUpProbe(serial, of: flight.upstream, now: now)
-    if lanes[flight.lane]?.head?.serial == serial { settleHead(of: flight.lane, now: now) }
-    fillSlots(of: flight.upstream, now: now)
+    defer { fillSlots(of: flight.upstream, now: now) }
+    guard let head = lanes[flight.lane]?.head, head.serial == serial else { return }
+    if flight.stage == .sending, head.isInDoubt {
+      takeBackAnnouncement(of: head, now: now)
+    } else {
+      settleHead(of: flight.lane, now: now)
+    }
   }
 
   /// An attempt could not be made, since the envelope no longer waits.
@@ -78,14 +102,14 @@ extension Scheduler {
     fillSlots(of: flight.upstream, now: now)
   }
 
-  private mutating func endFlight(_ serial: Serial) -> Flight? {
+  mutating func endFlight(_ serial: Serial) -> Flight? {
     guard let flight = inFlight.removeValue(forKey: serial) else { return nil }
     upstreams[flight.upstream]?.inFlight -= 1
     return flight
   }
 
   /// An attempt that was to be a probe showed nothing: another one may go out at once.
-  private mutating func giveUpProbe(_ serial: Serial, of number: UpstreamNumber, now: Now) {
+  mutating func giveUpProbe(_ serial: Serial, of number: UpstreamNumber, now: Now) {
     guard upstreams[number]?.probe == serial else { return }
     upstreams[number]?.probe = nil
     upstreams[number]?.reachability.attemptWithdrawn(now: now.monotonic)
@@ -98,11 +122,9 @@ extension Scheduler {
   private mutating func learn(
     from report: AttemptReport, of number: UpstreamNumber, now: Now
   ) -> Bool {
-    switch report.event {
-    case .failed(.local, _), .unsendable:
+    if report.saysNothingOfUpstream {
       giveUpProbe(report.serial, of: number, now: now)
       return false
-    case .answered, .failed: break
     }
     let wasProbe = upstreams[number]?.probe == report.serial
     if wasProbe { upstreams[number]?.probe = nil }
@@ -138,18 +160,32 @@ extension Scheduler {
       case .skip: return .end(.failed, reason: report.sentence)
       case .block: return .block(reason: report.sentence)
       }
-    case .unreachable:
-      guard now.wall < head.expiresAt else {
-        return .end(.expired, reason: "\(Self.expiredReason); at last \(report.sentence)")
-      }
-      guard !wasGivenUp else { return .retry(at: now.wall) }
-      let failures = (lanes[head.lane]?.failuresInARow ?? 0) + 1
-      lanes[head.lane]?.failuresInARow = failures
-      let delay = policy.retry.delayMs(
-        afterFailures: failures, retryAfterMs: report.retryAfterMs(at: now.wall), random: &random)
-      noteBackoff(of: head, until: now.wall.adding(milliseconds: delay))
-      return .retry(at: min(now.wall.adding(milliseconds: delay), head.expiresAt))
+    case .ambiguous where policy.ambiguity == .block:
+      return .block(reason: Self.doubtReason(report.sentence))
+    case .unreachable, .ambiguous:
+      return changeToTryAgain(
+        head, after: report, wasGivenUp: wasGivenUp, policy: policy, now: now)
     }
+  }
+
+  /// The head stays, and waits for its next turn.
+  ///
+  /// - Parameter wasGivenUp: Whether it need not wait for itself, since its upstream is unreachable.
+  mutating func changeToTryAgain(
+    _ head: LineEntry, after report: AttemptReport, wasGivenUp: Bool, policy: UpstreamPolicy,
+    now: Now
+  ) -> Transition.Change {
+    if case .failed(.brokenOff, _) = report.event { return .retry(at: now.wall) }
+    guard now.wall < head.expiresAt else {
+      return .end(.expired, reason: "\(Self.expiredReason(of: head)); at last \(report.sentence)")
+    }
+    guard !wasGivenUp else { return .retry(at: now.wall) }
+    let failures = (lanes[head.lane]?.failuresInARow ?? 0) + 1
+    lanes[head.lane]?.failuresInARow = failures
+    let delay = policy.retry.delayMs(
+      afterFailures: failures, retryAfterMs: report.retryAfterMs(at: now.wall), random: &random)
+    noteBackoff(of: head, until: now.wall.adding(milliseconds: delay))
+    return .retry(at: min(now.wall.adding(milliseconds: delay), head.expiresAt))
   }
 
   /// The upstream is back: lanes that waited after failing to connect need not wait longer.

@@ -91,6 +91,7 @@ extension Scheduler {
       lanes[number]?.phase = .blocked
       blocked.insert(number)
     case .queued:
+      if blockIfInDoubt(head, now: now) { return }
       if let dueAt = lanes[number]?.dueAt, dueAt > now.wall {
         wait(number, until: dueAt, now: now)
       } else if upstreams[head.upstream] == nil {

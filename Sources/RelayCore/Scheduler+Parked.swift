@@ -66,7 +66,7 @@ extension Scheduler {
       forgetIfEmpty(transition.lane)
     case .edit(let edit):
       recount(from: transition.upstream, to: edit.entry.upstream)
-    case .retry, .block, .release, .requeue: break
+    case .begin, .retry, .block, .release, .requeue: break
     }
   }
 

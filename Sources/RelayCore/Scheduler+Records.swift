@@ -27,19 +27,21 @@ extension Scheduler {
       return
     }
     switch transition.change {
+    case .begin:
+      announced(head, isMoot: transition.isMoot, now: now)
     case .end:
       blocked.remove(transition.lane)
       countOut(of: transition.lane, for: head.upstream)
-      let outcome = transition.attempt?.outcome
-      advance(
-        transition.lane, isAnswered: outcome == .delivered || outcome == .refused, now: now)
+      advance(transition.lane, isAnswered: transition.endsByAnswer, now: now)
     case .block:
       lanes[transition.lane]?.window[0].standing = .blocked
       lanes[transition.lane]?.backoffs[head.upstream] = nil
+      lanes[transition.lane]?.window[0].isInDoubt = false
       countAttempt(of: transition)
       settleHead(of: transition.lane, now: now)
     case .retry(let time):
       lanes[transition.lane]?.window[0].dueAt = time
+      lanes[transition.lane]?.window[0].isInDoubt = transition.doubt != nil
       countAttempt(of: transition)
       noteBackoff(of: head, transition: transition, until: time, now: now)
       settleHead(of: transition.lane, now: now)
@@ -96,7 +98,7 @@ extension Scheduler {
       } else {
         leaveToNextSweep(transition.lane)
       }
-    case .retry, .block, .requeue:
+    case .begin, .retry, .block, .requeue:
       break
     }
   }
@@ -123,7 +125,7 @@ extension Scheduler {
     else { return }
     if head.serial == entry.serial {
       guard lanes[entry.lane]?.phase != .recording else { return }
-      end(head, as: .expired, reason: Self.expiredReason, now: now)
+      end(head, as: .expired, reason: Self.expiredReason(of: head), now: now)
       return
     }
     guard lanes[entry.lane]?.mayHold(entry.serial) == true, changing.insert(entry.serial).inserted
@@ -132,7 +134,7 @@ extension Scheduler {
       .record(
         Transition(
           serial: entry.serial, lane: entry.lane, upstream: entry.upstream,
-          change: .end(.expired, reason: Self.expiredReason), at: now.wall, epoch: epoch)))
+          change: .end(.expired, reason: Self.expiredReason(of: entry)), at: now.wall, epoch: epoch)))
   }
 
   /// How many changes of envelopes behind a head are on their way to the disk.

@@ -16,6 +16,8 @@ extension Scheduler {
     } else {
       guard lane.mayHold(serial) else { return false }
     }
+    // What may have arrived as it is has to be asked for first.
+    if let place = lane.place(of: serial), lane.window[place].isInDoubt { return false }
     reserved.insert(serial)
     return true
   }

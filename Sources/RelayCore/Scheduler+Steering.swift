@@ -30,6 +30,8 @@ package enum CommandVerdict: Sendable, Equatable {
   case blocked
   /// It does not block its lane, so there is nothing to resolve.
   case notBlocked
+  /// The upstream may have it as it is, and is yet to be asked: it cannot be changed before that.
+  case inDoubt
   /// It does not stand as the store showed it: it has ended since, say, or was attempted. Look
   /// again.
   case gone
@@ -56,6 +58,7 @@ extension Scheduler {
     else { return .busy }
     guard entry.standing != .parked else { return obeyParked(command, of: entry, now: now) }
     guard lanes[entry.lane]?.mayHold(entry.serial) == true else { return .gone }
+    if case .edit = command, mustBeVerified(entry) { return .inDoubt }
     guard lanes[entry.lane]?.head?.serial == entry.serial else {
       return obeyBehindHead(command, of: entry, now: now)
     }

@@ -9,6 +9,9 @@ package struct Scheduler: Sendable {
   package enum Action: Sendable, Equatable {
     /// Attempt this envelope.
     case attempt(LineEntry)
+    /// Ask the upstream whether it has this envelope; what it says is reported as if it were an
+    /// attempt.
+    case verify(LineEntry)
     /// Make this change durable, and say so by ``Scheduler/recorded(_:now:)``.
     case record(Transition)
     /// Read the line from behind this number, and hand it over by
@@ -51,6 +54,17 @@ package struct Scheduler: Sendable {
   struct Flight: Sendable {
     var lane: LaneNumber
     var upstream: UpstreamNumber
+    var stage: Stage
+
+    /// How far it has come.
+    enum Stage: Sendable {
+      /// That it begins is on its way to the disk; nothing has been sent.
+      case announced
+      /// The envelope is being sent.
+      case sending
+      /// The upstream is being asked whether it has the envelope.
+      case verifying
+    }
   }
 
   let limits: Limits
@@ -154,6 +168,15 @@ package struct Scheduler: Sendable {
 
   /// From now on nothing more is attempted: the relay is shutting down.
   package mutating func stop() { isStopped = true }
+
+  /// The time for what is under way is over: nothing is waited for but what has been sent.
+  package mutating func cutOff(now: Now) {
+    for (serial, flight) in inFlight.sorted(by: { $0.key < $1.key })
+    where flight.stage == .announced {
+      _ = endFlight(serial)
+      lanes[flight.lane]?.phase = .recording
+    }
+  }
 }
 
 /// Tells one wait of a lane from all others, so that an old timer ends no later wait.

@@ -19,7 +19,7 @@ final class CoalescingStatements {
     index = try Statement("INSERT OR REPLACE INTO coalesce_index VALUES (?, ?, ?)", on: connection)
     place = try Statement(
       """
-      SELECT upstream, accepted_at, expires_at, standing, on_failure, due_at, attempts \
+      SELECT upstream, accepted_at, expires_at, standing, on_failure, due_at, attempts, in_doubt \
       FROM line WHERE serial = ?
       """, on: connection)
     envelope = try Statement(

@@ -4,6 +4,7 @@ import RelayCore
 struct StoredState {
   var fate: EnvelopeFate
   var dueAt: WallTime?
+  var isInDoubt = false
   /// Whether the row holds the last attempt itself.
   var hasLastAttempt = false
   /// What went wrong at that one; nil if nothing did.
@@ -47,7 +48,7 @@ extension Reader {
           reason: sql.place.text(3), endedAt: nil,
           attemptCount: Int32(truncatingIfNeeded: sql.place.int(2)),
           responseStatus: try responseStatus(of: serial)),
-        dueAt: WallTime(sql.place.optionalInt(1)))
+        dueAt: WallTime(sql.place.optionalInt(1)), isInDoubt: sql.place.int(4) != 0)
     }
     sql.end.bind(1, serial)
     guard try sql.end.step() else { return nil }

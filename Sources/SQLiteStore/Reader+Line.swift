@@ -40,7 +40,7 @@ extension Reader {
       expiresAt: WallTime(millisecondsSinceEpoch: row.int(5)),
       standing: try Standing(code: row.int(6)),
       onFailure: FailurePolicy(code: row.int(7)), dueAt: WallTime(row.optionalInt(9)),
-      attempts: Int32(truncatingIfNeeded: row.int(8)))
+      attempts: Int32(truncatingIfNeeded: row.int(8)), isInDoubt: row.int(10) != 0)
   }
 
   private func lastSerial() throws(StoreError) -> Serial {

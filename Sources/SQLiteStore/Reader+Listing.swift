@@ -91,10 +91,12 @@ extension Reader {
     defer { row.summary.reset() }
     let id = try EnvelopeID(stored: row.summary.bytes(0))
     guard let state = try stateOf(id, serial) else { throw .senseless("an envelope without a state") }
-    return EnvelopeSummary(
+    var summary = EnvelopeSummary(
       id: id, terms: terms(), lane: LaneNumber(rawValue: row.summary.int(14)),
       bodyBytes: row.summary.isNull(13) ? try bodyFile(of: serial).byteCount : row.summary.int(13),
       fate: state.fate, dueAt: state.dueAt, lastError: try lastError(of: serial, state))
+    summary.isInDoubt = state.isInDoubt
+    return summary
   }
 
   private func terms() -> EnvelopeSummary.Terms {

@@ -64,6 +64,7 @@ extension Reader {
     record.entry.attempts = Int32(truncatingIfNeeded: sql.place.int(2))
     record.attemptCount = Int32(truncatingIfNeeded: sql.place.int(2))
     record.reason = sql.place.text(3)
+    record.entry.isInDoubt = sql.place.int(4) != 0
     return true
   }
 

@@ -71,12 +71,12 @@ final class ReaderStatements {
     line = try Statement(
       """
       SELECT serial, client, lane, upstream, accepted_at, expires_at, standing, on_failure, \
-      attempts, due_at FROM line WHERE serial > ? ORDER BY serial LIMIT ?
+      attempts, due_at, in_doubt FROM line WHERE serial > ? ORDER BY serial LIMIT ?
       """, on: connection)
     lineBackwards = try Statement(
       """
       SELECT serial, client, lane, upstream, accepted_at, expires_at, standing, on_failure, \
-      attempts, due_at FROM line WHERE serial < ? ORDER BY serial DESC LIMIT ?
+      attempts, due_at, in_doubt FROM line WHERE serial < ? ORDER BY serial DESC LIMIT ?
       """, on: connection)
     lineOfClients = try Statement(
       "SELECT serial, client FROM line WHERE serial > ? ORDER BY serial LIMIT ?", on: connection)
@@ -101,7 +101,7 @@ final class ReaderStatements {
       WHERE e.serial = ?
       """, on: connection)
     place = try Statement(
-      "SELECT standing, due_at, attempts, reason FROM line WHERE serial = ?", on: connection)
+      "SELECT standing, due_at, attempts, reason, in_doubt FROM line WHERE serial = ?", on: connection)
     end = try Statement(
       """
       SELECT state, ended_at, attempts, reason, attempt_number, attempt_started_at, \

@@ -40,6 +40,7 @@ extension Outcome {
     case .delivered: 0
     case .unreachable: 1
     case .refused: 2
+    case .ambiguous: 3
     }
   }
 
@@ -49,6 +50,7 @@ extension Outcome {
     case 0: self = .delivered
     case 1: self = .unreachable
     case 2: self = .refused
+    case 3: self = .ambiguous
     default: throw .senseless("outcome \(code)")
     }
   }

@@ -21,7 +21,7 @@ extension Writer {
     _ draft: EnvelopeDraft, in lane: Lane?, into receipt: inout Receipt
   ) throws(StoreError) -> AppendResult? {
     guard let name = draft.coalesce, let lane, let serial = try lastOne(of: name, in: lane),
-      let former = try former(serial, in: lane),
+      let former = try former(serial, in: lane), !former.entry.isInDoubt,
       reserve(serial, in: lane.number, receipt)
     else { return nil }
     let upstream = try upstreamNumber(draft.upstream)
@@ -90,7 +90,8 @@ extension Writer {
       acceptedAt: WallTime(millisecondsSinceEpoch: row.int(1)),
       expiresAt: WallTime(millisecondsSinceEpoch: row.int(2)),
       standing: try Standing(code: row.int(3)), onFailure: FailurePolicy(code: row.int(4)),
-      dueAt: WallTime(row.optionalInt(5)), attempts: Int32(truncatingIfNeeded: row.int(6)))
+      dueAt: WallTime(row.optionalInt(5)), attempts: Int32(truncatingIfNeeded: row.int(6)),
+      isInDoubt: row.int(7) != 0)
   }
 
   private func former(

@@ -9,6 +9,7 @@ extension Writer {
   /// - Returns: Whether it changed anything.
   func apply(_ transition: Transition, into receipt: inout Receipt) throws(StoreError) -> Bool {
     guard try change(transition, into: &receipt) else { return false }
+    guard transition.isEvent else { return true }
     var transition = transition
     if receipt.parkedAgain.contains(transition.serial) { transition.noteParked() }
     state.events.append(EventEntry(transition))
@@ -29,10 +30,14 @@ extension Writer {
     let attempts =
       transition.attempt.map { max(Int64($0.number), attemptsBefore) } ?? attemptsBefore
     switch transition.change {
+    case .begin:
+      sql.beginLine.bind(1, transition.serial)
+      try sql.beginLine.run()
     case .retry(let time):
       sql.retryLine.bind(1, time.millisecondsSinceEpoch)
       sql.retryLine.bind(2, attempts)
       sql.retryLine.bind(3, transition.serial)
+      sql.retryLine.bind(4, transition.doubt)
       try sql.retryLine.run()
       try keepAttempt(transition)
       move(from: standing, to: .queued)

@@ -22,6 +22,7 @@ final class WriterStatements {
   let updateSequence: Statement
 
   let waiting: Statement
+  let beginLine: Statement
   let retryLine: Statement
   let blockLine: Statement
   let deleteLine: Statement
@@ -101,13 +102,19 @@ final class WriterStatements {
     updateSequence = try Statement(
       "UPDATE lane SET last_sequence = ? WHERE number = ?", on: connection)
 
-    waiting = try Statement("SELECT standing, attempts, client FROM line WHERE serial = ?", on: connection)
+    waiting = try Statement(
+      "SELECT standing, attempts, client FROM line WHERE serial = ?", on: connection)
+    beginLine = try Statement("UPDATE line SET in_doubt = 1 WHERE serial = ?", on: connection)
     retryLine = try Statement(
-      "UPDATE line SET standing = 0, reason = NULL, due_at = ?, attempts = ? WHERE serial = ?",
-      on: connection)
+      """
+      UPDATE line SET standing = 0, due_at = ?, attempts = ?, reason = ?4, \
+      in_doubt = (?4 IS NOT NULL) WHERE serial = ?3
+      """, on: connection)
     blockLine = try Statement(
-      "UPDATE line SET standing = 2, reason = ?, due_at = NULL, attempts = ? WHERE serial = ?",
-      on: connection)
+      """
+      UPDATE line SET standing = 2, reason = ?, due_at = NULL, attempts = ?, in_doubt = 0 \
+      WHERE serial = ?
+      """, on: connection)
     deleteLine = try Statement("DELETE FROM line WHERE serial = ?", on: connection)
     insertEnded = try Statement(
       "INSERT INTO ended VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", on: connection)
@@ -119,12 +126,14 @@ final class WriterStatements {
       "INSERT OR REPLACE INTO response VALUES (?, ?, ?, ?, ?)", on: connection)
 
     releaseLine = try Statement(
-      "UPDATE line SET standing = 0, due_at = NULL, reason = NULL WHERE serial = ?",
-      on: connection)
+      """
+      UPDATE line SET standing = 0, due_at = NULL, \
+      reason = CASE in_doubt WHEN 0 THEN NULL ELSE reason END WHERE serial = ?
+      """, on: connection)
     editLine = try Statement(
       """
-      UPDATE line SET upstream = ?, expires_at = ?, standing = ?, on_failure = ?, due_at = ? \
-      WHERE serial = ?
+      UPDATE line SET upstream = ?, expires_at = ?, standing = ?, on_failure = ?, due_at = ?, \
+      in_doubt = 0 WHERE serial = ?
       """, on: connection)
     editEnvelope = try Statement(
       """

@@ -25,6 +25,7 @@ struct SimulationTests {
     #expect(simulation.skipCount > 0 && simulation.runCount > 10)
     #expect(simulation.coalescedCount > 100)
     #expect(simulation.clearedCount > 10)
+    #expect(simulation.verificationCount > 10)
   }
 
   @Test("the same seed gives the same run")

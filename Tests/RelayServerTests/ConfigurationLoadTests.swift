@@ -42,7 +42,8 @@ struct ConfigurationLoadTests {
           "reachability": {
             "failuresBeforeUnreachable": 9, "firstProbeDelayMs": 10, "maxProbeDelayMs": 11
           },
-          "startPaused": true
+          "startPaused": true, "idleTimeoutMs": 1,
+          "ambiguous": "verify", "verify": {"path": "/orders/{id}"}
         },
         "telemetry_2": {"url": "HTTP://[2001:DB8::1]:81"}
       },
@@ -135,6 +136,9 @@ struct ConfigurationLoadTests {
     #expect(upstream.reachability.firstProbeDelayMs == 10)
     #expect(upstream.reachability.maxProbeDelayMs == 11)
     #expect(upstream.startPaused)
+    #expect(upstream.idleTimeoutMs == 1 && upstream.ambiguous == .verify)
+    #expect(upstream.verify?.description == "/orders/{id}")
+    #expect(upstream.policy.ambiguity == .verify)
     let other = try #require(configuration.upstream(named: "telemetry_2"))
     #expect(other.url.description == "http://[2001:db8::1]:81")
     #expect(other == UpstreamConfiguration(name: "telemetry_2", url: other.url))

@@ -108,6 +108,42 @@ struct ConfigurationRefusalTests {
       ]
     ),
     (
+      upstream(#""idleTimeoutMs": 200000"#),
+      [
+        "upstreams.a.idleTimeoutMs: must not be above upstreams.a.attemptTimeoutMs:"
+          + " 200000 is above 120000"
+      ]
+    ),
+    (
+      upstream(#""attemptTimeoutMs": null"#),
+      [
+        "upstreams.a.attemptTimeoutMs: may be null only where idleTimeoutMs is set: an attempt has"
+          + " to end some time"
+      ]
+    ),
+    (
+      upstream(#""ambiguous": "verify""#),
+      [#"upstreams.a.ambiguous: "verify" needs verify.path, where the upstream is asked"#]
+    ),
+    (
+      upstream(#""verify": {"path": "/orders/{id}"}"#),
+      [
+        #"upstreams.a.verify: nothing is verified unless ambiguous is "verify"; it is "retry""#
+      ]
+    ),
+    (
+      upstream(#""ambiguous": "ask""#),
+      [#"upstreams.a.ambiguous: expected "retry", "verify" or "block" but found "ask""#]
+    ),
+    (
+      upstream(#""ambiguous": "verify", "verify": {"path": "/orders"}"#),
+      [
+        #"upstreams.a.verify.path: expected a path that begins with "/" and holds {id} or {key},"#
+          + #" without blanks and other braces but found "/orders""#,
+        #"upstreams.a.ambiguous: "verify" needs verify.path, where the upstream is asked"#,
+      ]
+    ),
+    (
       upstream(#""startPaused": "yes""#),
       [#"upstreams.a.startPaused: expected true or false but found "yes""#]
     ),

@@ -67,7 +67,8 @@ extension UpstreamConfiguration {
         for header in headers { json.member(header.name, header.value.description) }
       }
       json.member("connectTimeoutMs", connectTimeoutMs)
-      json.member("attemptTimeoutMs", attemptTimeoutMs)
+      json.member("attemptTimeoutMs") { $0.integerOrNull(attemptTimeoutMs) }
+      json.member("idleTimeoutMs") { $0.integerOrNull(idleTimeoutMs) }
       json.member("maxConcurrent", maxConcurrent)
       json.memberObject("retry") { json in
         json.member("firstDelayMs", retry.firstDelayMs)
@@ -91,6 +92,8 @@ extension UpstreamConfiguration {
         json.member("maxProbeDelayMs", reachability.maxProbeDelayMs)
       }
       json.member("startPaused", startPaused)
+      json.member("ambiguous", ambiguous.rawValue)
+      if let verify { json.memberObject("verify") { $0.member("path", verify.description) } }
     }
   }
 }

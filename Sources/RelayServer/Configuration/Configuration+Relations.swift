@@ -32,9 +32,8 @@ extension Configuration {
 extension UpstreamConfiguration {
   fileprivate func checkRelations(_ problems: ProblemCollector) {
     let path = "upstreams.\(name)"
-    notAbove(
-      "\(path).connectTimeoutMs", connectTimeoutMs, "\(path).attemptTimeoutMs",
-      attemptTimeoutMs, problems)
+    checkTimeouts(path, problems)
+    checkAmbiguity(path, problems)
     notAbove(
       "\(path).retry.firstDelayMs", retry.firstDelayMs, "\(path).retry.maxDelayMs",
       retry.maxDelayMs, problems)
@@ -43,6 +42,38 @@ extension UpstreamConfiguration {
       "\(path).reachability.maxProbeDelayMs", reachability.maxProbeDelayMs, problems)
     if let code = outcomes.retry.firstInCommon(with: outcomes.deliver) {
       problems.add("\(path).outcomes", "the status \(code) stands under both retry and deliver")
+    }
+  }
+}
+
+extension UpstreamConfiguration {
+  private func checkTimeouts(_ path: String, _ problems: ProblemCollector) {
+    guard let attemptTimeoutMs else {
+      if idleTimeoutMs == nil {
+        problems.add(
+          "\(path).attemptTimeoutMs", "may be null only where idleTimeoutMs is set: an attempt has"
+            + " to end some time")
+      }
+      return
+    }
+    notAbove(
+      "\(path).connectTimeoutMs", connectTimeoutMs, "\(path).attemptTimeoutMs", attemptTimeoutMs,
+      problems)
+    if let idleTimeoutMs {
+      notAbove(
+        "\(path).idleTimeoutMs", idleTimeoutMs, "\(path).attemptTimeoutMs", attemptTimeoutMs,
+        problems)
+    }
+  }
+
+  private func checkAmbiguity(_ path: String, _ problems: ProblemCollector) {
+    if ambiguous == .verify, verify == nil {
+      problems.add("\(path).ambiguous", "\"verify\" needs verify.path, where the upstream is asked")
+    }
+    if ambiguous != .verify, verify != nil {
+      problems.add(
+        "\(path).verify", "nothing is verified unless ambiguous is \"verify\"; it is"
+          + " \"\(ambiguous.rawValue)\"")
     }
   }
 }

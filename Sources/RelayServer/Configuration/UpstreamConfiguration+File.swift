@@ -57,7 +57,8 @@ extension UpstreamConfiguration {
     self.init(name: name, url: url ?? standIn)
     section.section("headers") { headers = $0.readHeaders(environment: environment) }
     section.integer("connectTimeoutMs", into: &connectTimeoutMs, 1...Self.delayMsMax)
-    section.integer("attemptTimeoutMs", into: &attemptTimeoutMs, 1...Self.delayMsMax)
+    section.optionalInteger("attemptTimeoutMs", into: &attemptTimeoutMs, 1...Self.delayMsMax)
+    section.optionalInteger("idleTimeoutMs", into: &idleTimeoutMs, 1...Self.delayMsMax)
     section.integer("maxConcurrent", into: &maxConcurrent, 1...10_000)
     section.section("retry") { retry.read(&$0) }
     section.word("onFailure", into: &onFailure)
@@ -72,6 +73,8 @@ extension UpstreamConfiguration {
       "retryAfterMaxSeconds", into: &retryAfterMaxSeconds, 0...Int64(Configuration.secondsMax))
     retry.retryAfterMaxMs = retryAfterMaxSeconds * 1000
     proxy = Self.readProxy(&section, environment: environment)
+    section.word("ambiguous", into: &ambiguous)
+    section.section("verify") { verify = $0.readVerification() }
     section.section("reachability") { reachability.read(&$0) }
     section.flag("startPaused", into: &startPaused)
     if url == nil { return nil }
@@ -110,6 +113,21 @@ extension UpstreamConfiguration {
         found: "something else")
     }
     return proxy
+  }
+}
+
+extension SectionReader {
+  /// How an upstream is asked whether it has an envelope.
+  fileprivate mutating func readVerification() -> VerificationPath? {
+    guard value("path") != nil else {
+      problems.add(path(of: "path"), expected: VerificationPath.rule, found: "nothing")
+      return nil
+    }
+    var verification: VerificationPath?
+    read("path", into: &verification, expected: VerificationPath.rule) { value in
+      (try? value.string()).flatMap(VerificationPath.init).map(Optional.some)
+    }
+    return verification
   }
 }
 

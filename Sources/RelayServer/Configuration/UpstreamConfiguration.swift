@@ -10,8 +10,10 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var headers: [Header] = []
   /// How long a connection may take to be made, in milliseconds.
   package var connectTimeoutMs = 10_000
-  /// How long a whole attempt may take, in milliseconds.
-  package var attemptTimeoutMs = 120_000
+  /// How long a whole attempt may take, in milliseconds; nil for as long as bytes move.
+  package var attemptTimeoutMs: Int? = 120_000
+  /// For how long no byte may move, in milliseconds; nil for as long as the attempt may take.
+  package var idleTimeoutMs: Int?
   /// The most attempts in flight at once; 1 makes a series.
   package var maxConcurrent = 64
   /// The waits between attempts, and how far a `Retry-After` is honoured.
@@ -26,6 +28,10 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var responseBodyBytesMax = 64 * 1024
   /// The proxy to go through; none, whatever the environment says, unless set here.
   package var proxy: ProxyURL?
+  /// What is done about an envelope that it may have taken without saying so.
+  package var ambiguous = AmbiguityPolicy.retry
+  /// Where it says whether it has an envelope; set if ``ambiguous`` is `verify`, and only then.
+  package var verify: VerificationPath?
   /// When it counts as unreachable, and how it is probed then.
   package var reachability = ReachabilityPolicy.standard
   /// Whether it is paused from the moment it is first configured.
@@ -44,7 +50,7 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var policy: UpstreamPolicy {
     UpstreamPolicy(
       concurrencyMax: maxConcurrent, retry: retry, outcomes: outcomes.rules,
-      reachability: reachability)
+      reachability: reachability, ambiguity: ambiguous)
   }
 
   /// A header field that is set on every request.

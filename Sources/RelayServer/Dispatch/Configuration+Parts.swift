@@ -39,7 +39,8 @@ extension UpstreamConfiguration {
     for header in headers { fields.append(name: header.name, value: header.value.value) }
     return try UpstreamTarget(
       name: name, url: url, headers: fields, connectTimeoutMs: connectTimeoutMs,
-      attemptTimeoutMs: attemptTimeoutMs,
+      attemptTimeoutMs: attemptTimeoutMs, idleTimeoutMs: idleTimeoutMs, verification: verify,
+      mayRepeat: ambiguous == .retry,
       responseBodyBytesMax: responseBodyBytesMax, maxConcurrent: maxConcurrent,
       proxy: proxy?.url.value)
   }

@@ -50,8 +50,13 @@ extension Dispatcher {
     _ = cutOff.cancel()
   }
 
+  /// What is being sent is broken off, and reported as an attempt that did not finish.
   private func callOff() {
-    state.withLock { $0.forwarder }?.cancelAll()
+    let forwarder = apply { state, now in
+      state.scheduler.cutOff(now: now)
+      return state.forwarder
+    }
+    forwarder?.cancelAll()
   }
 
   /// Waits until no attempt is under way.

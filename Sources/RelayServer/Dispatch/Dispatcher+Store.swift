@@ -64,7 +64,7 @@ extension Dispatcher: StoreObserver {
       switch transition.change {
       case .end(.delivered, _): delivered += 1
       case .end(.failed, _): failed += 1
-      case .end, .retry, .block, .release, .edit, .requeue: break
+      case .end, .begin, .retry, .block, .release, .edit, .requeue: break
       }
     }
     let now = clock().monotonic
@@ -81,7 +81,7 @@ extension Dispatcher: StoreObserver {
     case .block(let reason):
       log.warning(
         "lane is blocked", ("serial", .integer(transition.serial)), ("reason", .text(reason)))
-    case .end, .retry, .release, .edit, .requeue:
+    case .end, .begin, .retry, .release, .edit, .requeue:
       break
     }
   }
@@ -92,7 +92,7 @@ extension Transition.Change {
   var settles: Bool {
     switch self {
     case .end, .block: true
-    case .retry, .release, .edit, .requeue: false
+    case .begin, .retry, .release, .edit, .requeue: false
     }
   }
 }

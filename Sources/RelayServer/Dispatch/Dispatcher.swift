@@ -87,8 +87,8 @@ package final class Dispatcher: Sendable {
     meter.count(.attempts, batch.reports.count, at: clock().monotonic)
     apply { state, now in
       for report in batch.reports { state.scheduler.attemptEnded(report, now: now) }
-      for serial in batch.cancelled { state.scheduler.attemptWithdrawn(serial, now: now) }
-      if !batch.cancelled.isEmpty { state.runs.lookAtAll(in: &state.scheduler, now: now) }
+      for serial in batch.withdrawn { state.scheduler.attemptWithdrawn(serial, now: now) }
+      if !batch.withdrawn.isEmpty { state.runs.lookAtAll(in: &state.scheduler, now: now) }
     }
   }
 
@@ -114,7 +114,7 @@ package final class Dispatcher: Sendable {
   /// What is to be done once the lock has been let go.
   private struct Work {
     var attempts: [AttemptRequest] = []
-    var loads: [LineEntry] = []
+    var loads: [Errand] = []
     var records: [Transition] = []
     var lines: [LineQuestion] = []
     var reachability: [(UpstreamNumber, isReachable: Bool, reason: String?)] = []
@@ -133,11 +133,13 @@ package final class Dispatcher: Sendable {
     for action in state.scheduler.takeActions() {
       switch action {
       case .attempt(let entry):
-        if let content = state.contents.take(entry.serial), let request = request(content, entry) {
+        let errand = Errand(entry: entry)
+        if let content = state.contents.take(entry.serial), let request = request(content, errand) {
           work.attempts.append(request)
         } else {
-          work.loads.append(entry)
+          work.loads.append(errand)
         }
+      case .verify(let entry): work.loads.append(Errand(entry: entry, isVerification: true))
       case .record(let transition): work.records.append(transition)
       case .readLine(let serial): work.lines.append(.after(serial))
       case .readLineBackwards(let serial): work.lines.append(.before(serial))
@@ -184,19 +186,32 @@ package final class Dispatcher: Sendable {
     }
   }
 
-  private func request(_ envelope: DeliverableEnvelope, _ entry: LineEntry) -> AttemptRequest? {
+  /// What the forwarder is to send for an envelope.
+  private struct Errand {
+    var entry: LineEntry
+    var isVerification = false
+  }
+
+  private func request(_ envelope: DeliverableEnvelope, _ errand: Errand) -> AttemptRequest? {
+    let entry = errand.entry
     guard let target = targets.withLock({ $0[entry.upstream] }) else { return nil }
-    return AttemptRequest(
+    var request = AttemptRequest(
       envelope, attempt: entry.attempts + 1, acceptedAt: entry.acceptedAt, target: target)
+    if errand.isVerification {
+      guard let content = target.verification?.content(for: envelope) else { return nil }
+      request.content = content
+      request.isVerification = true
+    }
+    return request
   }
 
   /// Reads what is to be attempted and is not at hand.
-  private func load(_ entries: [LineEntry]) {
-    let serials = entries.map(\.serial)
+  private func load(_ errands: [Errand]) {
+    let serials = errands.map(\.entry.serial)
     Task(executorPreference: loop) { [self] in
       do throws(StoreError) {
         let loaded = try await store.load(serials)
-        attempt(entries, with: try await filled(loaded))
+        attempt(errands, with: try await filled(loaded, for: errands))
       } catch {
         log.error("envelopes could not be read", ("error", .text(error.description)))
         loop.schedule(afterMs: Self.readRetryDelayMs) { self.withdraw(serials) }
@@ -204,17 +219,28 @@ package final class Dispatcher: Sendable {
     }
   }
 
-  private func attempt(_ entries: [LineEntry], with filled: FilledEnvelopes) {
+  /// What is only asked for goes without its content, and so without references.
+  private func filled(
+    _ loaded: [DeliverableEnvelope], for errands: [Errand]
+  ) async throws(StoreError) -> FilledEnvelopes {
+    let verified = Set(errands.lazy.filter(\.isVerification).map(\.entry.serial))
+    guard !verified.isEmpty else { return try await filled(loaded) }
+    var result = try await filled(loaded.filter { !verified.contains($0.serial) })
+    result.ready += loaded.filter { verified.contains($0.serial) }
+    return result
+  }
+
+  private func attempt(_ errands: [Errand], with filled: FilledEnvelopes) {
     var contents = Dictionary(uniqueKeysWithValues: filled.ready.map { ($0.serial, $0) })
     var requests: [AttemptRequest] = []
     var vanished: [Serial] = []
-    for entry in entries where filled.unsendable[entry.serial] == nil {
-      if let content = contents.removeValue(forKey: entry.serial),
-        let request = request(content, entry)
+    for errand in errands where filled.unsendable[errand.entry.serial] == nil {
+      if let content = contents.removeValue(forKey: errand.entry.serial),
+        let request = request(content, errand)
       {
         requests.append(request)
       } else {
-        vanished.append(entry.serial)
+        vanished.append(errand.entry.serial)
       }
     }
     let forwarder = apply { state, now in

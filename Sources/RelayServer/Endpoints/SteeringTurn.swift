@@ -64,6 +64,7 @@ struct SteeringTurn {
     case .behind(let head): throw .behind(try await self.id(of: head))
     case .parked: throw .parked(record.missing)
     case .blocked: throw .blocked()
+    case .inDoubt: throw .inDoubt()
     case .notBlocked:
       guard record.state == .blocked else { throw .notBlocked(record.state) }
       return true

@@ -55,6 +55,17 @@ extension Problem {
     ).retry(afterSeconds: deliveringRetryAfterSeconds)
   }
 
+  /// The upstream may have it as it is.
+  package static func inDoubt() -> Problem {
+    ofState(
+      .inDoubt, .queued,
+      "The upstream may have the envelope already, and is yet to be asked, so it cannot be"
+        + " corrected now.",
+      fix: "Have the upstream asked at once with POST /v1/envelopes/{id}/run, and try again after"
+        + " Retry-After; or DELETE the envelope, and post another one."
+    ).retry(afterSeconds: deliveringRetryAfterSeconds)
+  }
+
   /// It waits no longer.
   package static func alreadyEnded(_ state: EnvelopeState) -> Problem {
     ofState(

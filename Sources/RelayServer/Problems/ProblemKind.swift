@@ -18,6 +18,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case blocked
   case notBlocked = "not-blocked"
   case delivering
+  case inDoubt = "in-doubt"
   case alreadyEnded = "already-ended"
   case alreadyDelivered = "already-delivered"
   case notEnded = "not-ended"
@@ -56,8 +57,8 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .notFound, .unknownEnvelope, .unknownClient, .noResponseYet: 404
     case .methodNotAllowed: 405
     case .requestTimeout: 408
-    case .sequencePassed, .parked, .behind, .blocked, .notBlocked, .delivering, .alreadyEnded,
-      .alreadyDelivered, .notEnded:
+    case .sequencePassed, .parked, .behind, .blocked, .notBlocked, .delivering, .inDoubt,
+      .alreadyEnded, .alreadyDelivered, .notEnded:
       409
     case .bodyTooLarge, .batchTooLarge: 413
     case .uriTooLong: 414
@@ -95,6 +96,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .blocked: "The envelope blocks its lane"
     case .notBlocked: "The envelope does not block its lane"
     case .delivering: "The envelope is being delivered"
+    case .inDoubt: "The envelope may have arrived"
     case .alreadyEnded: "The envelope has ended"
     case .alreadyDelivered: "The envelope was delivered"
     case .notEnded: "The envelope has not ended"

@@ -85,6 +85,7 @@ package struct EnvelopeView: Sendable {
       json.member("endedAt", summary.fate.endedAt)
       json.member("attemptCount", summary.fate.attemptCount)
       writeAttempts(to: &json)
+      if summary.isInDoubt, state == .queued { json.member("inDoubt", true) }
       if let progress, state == .delivering { progress.write(to: &json) }
       if let status = summary.fate.responseStatus { json.member("responseStatus", status) }
       if let errorID { json.member("errorId", errorID) }

@@ -30,10 +30,10 @@ final class Attempts {
   /// Waits until this many attempts have ended.
   func ends(of count: Int) async throws -> AttemptBatch {
     var all = AttemptBatch()
-    while all.reports.count + all.cancelled.count < count {
+    while all.reports.count + all.withdrawn.count < count {
       let batch = try #require(await batches.next(isolation: #isolation))
       all.reports += batch.reports
-      all.cancelled += batch.cancelled
+      all.withdrawn += batch.withdrawn
     }
     return all
   }
@@ -64,6 +64,9 @@ extension AttemptEvent {
     if case .failed(let failure, _) = self { failure } else { nil }
   }
 
+  /// Whether the relay itself ended the attempt.
+  var isBrokenOff: Bool { failure == .brokenOff }
+
   /// The words that go with a failure.
   var detail: String {
     if case .failed(_, let detail) = self { detail } else { "" }
@@ -74,12 +77,13 @@ extension UpstreamTarget {
   /// The upstream of a test.
   static func test(
     _ url: String, headers: HeaderBlock = HeaderBlock(), connectTimeoutMs: Int = 20_000,
-    attemptTimeoutMs: Int = 20_000, responseBodyBytesMax: Int = 64 * 1024,
-    certificates: CertificateAuthorities = .system
+    attemptTimeoutMs: Int? = 20_000, idleTimeoutMs: Int? = nil, mayRepeat: Bool = true,
+    responseBodyBytesMax: Int = 64 * 1024, certificates: CertificateAuthorities = .system
   ) throws -> UpstreamTarget {
     try UpstreamTarget(
       name: "default", url: UpstreamURL(url), headers: headers, connectTimeoutMs: connectTimeoutMs,
-      attemptTimeoutMs: attemptTimeoutMs, responseBodyBytesMax: responseBodyBytesMax,
+      attemptTimeoutMs: attemptTimeoutMs, idleTimeoutMs: idleTimeoutMs, mayRepeat: mayRepeat,
+      responseBodyBytesMax: responseBodyBytesMax,
       certificates: certificates)
   }
 }

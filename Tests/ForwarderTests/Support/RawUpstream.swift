@@ -129,9 +129,32 @@ final class RawConnection {
   func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
   /// Lets the kernel hold little of what has not been read.
-  func shrinkReceiveBuffer() {
-    var bytes: Int32 = 16 * 1024
+  func shrinkReceiveBuffer() { setReceiveBuffer(bytes: 16 * 1024) }
+
+  /// Lets it hold much again, so that the rest comes quickly.
+  func growReceiveBuffer() { setReceiveBuffer(bytes: 1024 * 1024) }
+
+  private func setReceiveBuffer(bytes: Int32) {
+    var bytes = bytes
     setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+  }
+
+  /// Sends a little after a moment's silence: bounded by the clock, since silence is what is tested.
+  func trickle(_ text: String) {
+    usleep(80_000)
+    send(text)
+  }
+
+  /// Reads so many bytes in 64 pieces, with a moment's silence before each.
+  func readSlowly(_ length: Int) {
+    var left = length - pending.count
+    var buffer = [UInt8](repeating: 0, count: max(length / 64, 1))
+    while left > 0 {
+      usleep(25_000)
+      let count = recv(socket, &buffer, min(buffer.count, left), Int32(MSG_WAITALL))
+      guard count > 0 else { return }
+      left -= count
+    }
   }
 
   /// Waits until the peer closes.
@@ -190,5 +213,15 @@ final class Gate: Sendable {
   func wait() {
     semaphore.wait()
     semaphore.signal()
+  }
+
+  /// Waits until it is open, without holding one of the tasks' threads up.
+  func isOpen() async {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        self.wait()
+        continuation.resume()
+      }
+    }
   }
 }

@@ -12,6 +12,8 @@ struct ManualRelay {
   /// Attempts in the order in which they began, and those that have not ended.
   private(set) var attempted: [Serial] = []
   private(set) var inFlight: [LineEntry] = []
+  /// Those that the upstream was asked for, in order.
+  private(set) var verified: [Serial] = []
   /// Changes that were asked for and are not committed.
   private(set) var uncommitted: [Transition] = []
   private(set) var linesAskedFor: [Serial] = []
@@ -70,8 +72,10 @@ struct ManualRelay {
   }
 
   /// Ends an attempt without an answer.
-  mutating func fail(_ serial: Serial, _ failure: ConnectionFailure = .connect) {
-    end(serial, .failed(failure, detail: ""))
+  mutating func fail(
+    _ serial: Serial, _ failure: ConnectionFailure = .connect, isWritten: Bool = false
+  ) {
+    end(serial, .failed(failure, detail: ""), isWritten: isWritten)
   }
 
   /// Ends an attempt before anything was sent.
@@ -79,10 +83,11 @@ struct ManualRelay {
     end(serial, .unsendable(reason: reason))
   }
 
-  private mutating func end(_ serial: Serial, _ event: AttemptEvent) {
+  private mutating func end(_ serial: Serial, _ event: AttemptEvent, isWritten: Bool = true) {
     inFlight.removeAll { $0.serial == serial }
     scheduler.attemptEnded(
-      AttemptReport(serial: serial, event: event, startedAt: clock.wall, durationMs: 1),
+      AttemptReport(
+        serial: serial, event: event, startedAt: clock.wall, durationMs: 1, isWritten: isWritten),
       now: clock)
     take()
   }
@@ -277,6 +282,9 @@ struct ManualRelay {
       case .attempt(let entry):
         attempted.append(entry.serial)
         inFlight.append(entry)
+      case .verify(let entry):
+        verified.append(entry.serial)
+        inFlight.append(entry)
       case .record(let transition): uncommitted.append(transition)
       case .readLine(let after): linesAskedFor.append(after)
       case .readLineBackwards(let before): linesAskedForBackwards.append(before)
@@ -298,8 +306,13 @@ struct ManualRelay {
     guard let place = line.firstIndex(where: { $0.serial == transition.serial }) else { return }
     if let attempt = transition.attempt { line[place].attempts = attempt.number }
     switch transition.change {
-    case .retry(let time): line[place].dueAt = time
-    case .block: line[place].standing = .blocked
+    case .begin: line[place].isInDoubt = true
+    case .retry(let time):
+      line[place].dueAt = time
+      line[place].isInDoubt = transition.doubt != nil
+    case .block:
+      line[place].standing = .blocked
+      line[place].isInDoubt = false
     case .end: line.remove(at: place)
     case .release:
       line[place].standing = .queued

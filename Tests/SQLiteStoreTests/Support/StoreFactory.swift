@@ -247,14 +247,14 @@ extension Bench {
   /// Records a change of a waiting envelope and waits until it is durable.
   func record(
     _ id: EnvelopeID, _ change: Transition.Change, attempt: AttemptRecord? = nil,
-    response: UpstreamResponse? = nil
+    response: UpstreamResponse? = nil, doubt: String? = nil
   ) async throws {
     let entry = try await entry(id)
     let count = observer.recordedCount
     store.record([
       Transition(
         serial: entry.serial, lane: entry.lane, upstream: entry.upstream, change: change,
-        at: clock.now, attempt: attempt, response: response, epoch: 1)
+        at: clock.now, attempt: attempt, response: response, doubt: doubt, epoch: 1)
     ])
     await observer.waitUntilRecorded(count + 1)
   }

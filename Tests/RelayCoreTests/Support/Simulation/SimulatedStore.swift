@@ -131,10 +131,14 @@ struct SimulatedStore {
       return transition.isMoot = true
     }
     switch transition.change {
+    case .begin:
+      records[index].entry.isInDoubt = true
     case .retry(let time):
       records[index].entry.dueAt = time
+      records[index].entry.isInDoubt = transition.doubt != nil
     case .block:
       records[index].entry.standing = .blocked
+      records[index].entry.isInDoubt = false
     case .end(let state, let reason):
       records[index].end = (state, reason)
       line.removeAll { $0 == transition.serial }

@@ -29,7 +29,9 @@ extension Simulation {
         at: commitTime())
       return true
     }
-    guard scheduler.reserve(serial, in: terms.lane) else { return false }
+    guard !store[serial].entry.isInDoubt, scheduler.reserve(serial, in: terms.lane) else {
+      return false
+    }
     reserved.insert(serial)
     let replacement = Replacement(
       serial: serial, terms: terms, device: device, key: key, content: content)
@@ -52,6 +54,7 @@ extension Simulation {
       runs.changed(lane: record.entry.lane, &scheduler, now: clock)
       return
     }
+    for index in upstreams.indices { upstreams[index].forget(replacement.serial) }
     let terms = replacement.terms
     let draft = EnvelopeDraft(
       client: "c", lane: "l", upstream: "u",

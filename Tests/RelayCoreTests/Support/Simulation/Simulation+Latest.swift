@@ -23,6 +23,7 @@ extension Simulation {
       // Without an answer it waits as well, but no longer than until the upstream is back.
       backoffs[name] = (transition.serial, time)
     case .release, .edit: backoffs = backoffs.filter { $0.key.lane != transition.lane }
+    case .begin: break
     case .retry, .block, .end, .requeue: backoffs[name] = nil
     }
   }

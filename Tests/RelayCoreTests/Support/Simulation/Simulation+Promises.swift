@@ -30,6 +30,12 @@ extension Simulation {
       violate("\(entry.serial) was attempted in spite of a pause of \(stop)")
     }
     checkNumbers(of: entry)
+    checkPatience(of: entry)
+  }
+
+  /// Promise 2, when an attempt begins: in a lane of the order `latest` a newer envelope may come in
+  /// between that an attempt is announced and its beginning.
+  mutating func checkIsFirst(_ entry: LineEntry) {
     let isInLane = { (serial: Serial) in
       let other = store[serial].entry
       return other.lane == entry.lane && other.standing != .parked
@@ -42,7 +48,6 @@ extension Simulation {
     if let first, first != entry.serial {
       violate("\(entry.serial) was attempted while \(first) of its lane still waited")
     }
-    checkPatience(of: entry)
   }
 
   /// Promise 6, and "a free slot is filled at once": while an upstream has a free slot, none of

@@ -142,14 +142,38 @@ extension Simulation {
   /// The relay is told to end: what is in flight is cut off, and nothing more goes out.
   private mutating func drain() {
     scheduler.stop()
-    for serial in inFlight.sorted() { scheduler.attemptWithdrawn(serial, now: clock) }
+    scheduler.cutOff(now: clock)
+    for serial in inFlight.sorted() { callOff(serial) }
     scheduler.timePassed(now: clock)
-    for case .attempt(let entry) in scheduler.takeActions() {
-      violate("\(entry.serial) was attempted after the relay was told to end")
+    for action in scheduler.takeActions() {
+      switch action {
+      case .attempt(let entry), .verify(let entry):
+        violate("\(entry.serial) was attempted after the relay was told to end")
+      // What is still on its way to the disk may arrive there, or be lost.
+      case .record(let transition): commitBeforeTheEnd(transition)
+      case .readLine, .readLineBackwards, .reachabilityChanged: break
+      }
     }
     if scheduler.inFlightCount != 0 { violate("attempts are said to be in flight after all ended") }
     if scheduler.nextWake != nil { violate("a relay that ends wants to be woken") }
     checkCounts()
+  }
+
+  private mutating func callOff(_ serial: Serial) {
+    // What was sent has arrived, for all anybody knows.
+    scheduler.attemptEnded(
+      AttemptReport(
+        serial: serial, event: .failed(.brokenOff, detail: ""), startedAt: clock.wall,
+        durationMs: 1, isWritten: true),
+      now: clock)
+  }
+
+  private mutating func commitBeforeTheEnd(_ transition: Transition) {
+    guard Bool.random(using: &random) else { return }
+    var transition = transition
+    noteBackoff(by: transition)
+    noteWishToSendAgain(transition)
+    store.commit(&transition)
   }
 
   /// Somebody, or NTP, sets the wall clock, backwards as well.

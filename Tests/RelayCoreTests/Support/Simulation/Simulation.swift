@@ -12,7 +12,7 @@ struct Simulation {
     case commitFlow(LaneNumber)
     case commitReplacement(Replacement, isRolledBack: Bool)
     case commitClearing(ClientNumber, [Serial], isRolledBack: Bool)
-    case attemptEnds(LineEntry, AttemptEvent, startedAt: WallTime, durationMs: Int64)
+    case attemptEnds(AttemptReport)
     case lineRead(after: Serial)
     case lineReadBackwards(before: Serial)
     case linePage(LinePage)
@@ -51,6 +51,7 @@ struct Simulation {
   var lastCommitAt = MonotonicTime(nanoseconds: 0)
   var violations: [String] = []
   var attemptCount = 0
+  var verificationCount = 0
   var crashCount = 0
   var commandCount = 0
   var pauseCount = 0
@@ -92,7 +93,8 @@ struct Simulation {
         retry: RetryPolicy(
           firstDelayMs: 100, maxDelayMs: 20_000, factor: 2, retryAfterMaxMs: 60_000),
         reachability: ReachabilityPolicy(
-          failuresBeforeUnreachable: 3, firstProbeDelayMs: 200, maxProbeDelayMs: 10_000))
+          failuresBeforeUnreachable: 3, firstProbeDelayMs: 200, maxProbeDelayMs: 10_000),
+        ambiguity: AmbiguityPolicy.allCases[number])
     }
     return Scheduler(
       upstreams: policies, limits: Scheduler.Limits(windowEntriesMax: 40, laneWindowMin: 2),
@@ -134,6 +136,7 @@ struct Simulation {
     case .commitAppend(let device, let key, let content): append(device, key, content)
     case .commitRecord(var transition):
       noteBackoff(by: transition)
+      noteWishToSendAgain(transition)
       store.commit(&transition)
       recorded(transition)
     case .commitFlow(let lane): flow(lane)
@@ -141,12 +144,9 @@ struct Simulation {
       replace(replacement, isRolledBack: isRolledBack)
     case .commitClearing(let client, let serials, let isRolledBack):
       clear(client, serials, isRolledBack: isRolledBack)
-    case .attemptEnds(let entry, let event, let startedAt, let durationMs):
-      inFlight.remove(entry.serial)
-      scheduler.attemptEnded(
-        AttemptReport(
-          serial: entry.serial, event: event, startedAt: startedAt, durationMs: durationMs),
-        now: clock)
+    case .attemptEnds(let report):
+      inFlight.remove(report.serial)
+      scheduler.attemptEnded(report, now: clock)
     case .lineRead(let after):
       // By the time that it is handed over, a page no longer shows what the store holds.
       schedule(
@@ -183,7 +183,9 @@ struct Simulation {
   private mutating func carryOut(_ action: Scheduler.Action) {
     switch action {
     case .attempt(let entry): attempt(entry)
+    case .verify(let entry): verify(entry)
     case .record(let transition):
+      if transition.change == .begin { checkIsFirst(store[transition.serial].entry) }
       agenda.insert(Scheduled(life: life, event: .commitRecord(transition)), at: commitTime())
     case .reachabilityChanged: break
     case .readLine(let after): schedule(.lineRead(after: after), inMs: 3)
@@ -194,12 +196,30 @@ struct Simulation {
   private mutating func attempt(_ entry: LineEntry) {
     attemptCount += 1
     checkOrder(of: entry)
+    checkNotTaken(entry)
+    if !entry.isInDoubt { checkIsFirst(entry) }
     inFlight.insert(entry.serial)
     let content = store[entry.serial].content
-    let (event, durationMs) = upstreams[Int(entry.upstream.rawValue)].attempt(
+    let ending = upstreams[Int(entry.upstream.rawValue)].attempt(
       entry.serial, content: content, random: &random)
+    end(entry, ending)
+  }
+
+  private mutating func verify(_ entry: LineEntry) {
+    verificationCount += 1
+    checkOrder(of: entry)
+    checkIsFirst(entry)
+    inFlight.insert(entry.serial)
+    end(entry, upstreams[Int(entry.upstream.rawValue)].verify(entry.serial, random: &random))
+  }
+
+  private mutating func end(_ entry: LineEntry, _ ending: SimulatedUpstream.Ending) {
     schedule(
-      .attemptEnds(entry, event, startedAt: clock.wall, durationMs: durationMs), inMs: durationMs)
+      .attemptEnds(
+        AttemptReport(
+          serial: entry.serial, event: ending.event, startedAt: clock.wall,
+          durationMs: ending.durationMs, isWritten: ending.isWritten)),
+      inMs: ending.durationMs)
   }
 }
 

@@ -1,0 +1,95 @@
+/// Where an upstream says whether it has an envelope: a path with places for what it knows it by.
+///
+/// `{id}` stands for the envelope's id, and `{key}` for the sender's own key, or for the id where it
+/// gave none. What is put in is percent-encoded, so that it stays within its segment or its value
+/// (RFC 3986 section 2.1).
+package struct VerificationPath: Sendable, Hashable, CustomStringConvertible {
+  /// The path and query as they were configured.
+  package let description: String
+  private let parts: [Part]
+
+  private enum Part: Sendable, Hashable {
+    case text(String)
+    case id
+    case key
+
+    /// Whether no brace is left over.
+    var isClosed: Bool {
+      guard case .text(let text) = self else { return true }
+      return !text.contains("{") && !text.contains("}")
+    }
+  }
+
+  /// The longest path that is taken, in bytes.
+  package static let bytesMax = 4096
+  /// What a path has to be, as a part of a sentence.
+  package static let rule =
+    "a path that begins with \"/\" and holds {id} or {key}, without blanks and other braces"
+
+  /// Reads a path; nil if it is none, or does not name the envelope.
+  package init?(_ text: String) {
+    guard text.utf8.first == UInt8(ascii: "/"), text.utf8.count <= Self.bytesMax,
+      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") })
+    else { return nil }
+    var parts: [Part] = []
+    var rest = text[...]
+    while let open = rest.firstIndex(of: "{") {
+      guard let close = rest[open...].firstIndex(of: "}"),
+        let part = Self.placeholder(rest[rest.index(after: open)..<close])
+      else { return nil }
+      parts.append(.text(String(rest[..<open])))
+      parts.append(part)
+      rest = rest[rest.index(after: close)...]
+    }
+    guard parts.contains(where: { $0 == .id || $0 == .key }) else { return nil }
+    parts.append(.text(String(rest)))
+    guard parts.allSatisfy(\.isClosed) else { return nil }
+    description = text
+    self.parts = parts
+  }
+
+  private static func placeholder(_ name: Substring) -> Part? {
+    switch name {
+    case "id": .id
+    case "key": .key
+    default: nil
+    }
+  }
+
+  /// The request that asks for an envelope.
+  package func content(for envelope: DeliverableEnvelope) -> EnvelopeContent {
+    EnvelopeContent(
+      method: "GET", target: target(id: envelope.id, key: envelope.key), headers: HeaderBlock(),
+      body: .inline([]))
+  }
+
+  /// Path and query for an envelope.
+  package func target(id: EnvelopeID, key: String?) -> [UInt8] {
+    var target: [UInt8] = []
+    for part in parts {
+      switch part {
+      case .text(let text): target.append(contentsOf: text.utf8)
+      case .id: target.append(contentsOf: id.description.utf8)
+      case .key: Self.appendEncoded(key ?? id.description, to: &target)
+      }
+    }
+    return target
+  }
+
+  /// Everything but unreserved characters (RFC 3986 section 2.3) is encoded.
+  private static func appendEncoded(_ text: String, to target: inout [UInt8]) {
+    let digits = Array("0123456789ABCDEF".utf8)
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+        UInt8(ascii: "_"), UInt8(ascii: "~"):
+        target.append(byte)
+      default:
+        target.append(UInt8(ascii: "%"))
+        target.append(digits[Int(byte >> 4)])
+        target.append(digits[Int(byte & 15)])
+      }
+    }
+  }
+}

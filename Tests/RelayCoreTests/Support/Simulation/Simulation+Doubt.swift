@@ -1,0 +1,29 @@
+import RelayCore
+
+// What an upstream has taken and not answered: one of the three is told to sort that out by itself,
+// one is asked, and one must not get it again.
+extension Simulation {
+  /// Where it would matter, nothing is sent that the upstream has already, unless somebody wants it.
+  mutating func checkNotTaken(_ entry: LineEntry) {
+    let index = Int(entry.upstream.rawValue)
+    guard AmbiguityPolicy.allCases[index] != .retry else { return }
+    if upstreams[index].taken.contains(entry.serial) {
+      violate("\(entry.serial) was sent again to upstream \(index), which has it")
+    }
+    if !store[entry.serial].entry.isInDoubt {
+      violate("\(entry.serial) was sent, and a kill now would send it again")
+    }
+  }
+
+  /// Somebody resolves, corrects or requeues an envelope: to send it once more is what they want.
+  mutating func noteWishToSendAgain(_ transition: Transition) {
+    let record = store[transition.serial]
+    switch transition.change {
+    case .release: guard record.entry.standing == .blocked else { return }
+    case .edit: guard record.end == nil else { return }
+    case .requeue: guard record.end != nil else { return }
+    case .begin, .retry, .block, .end: return
+    }
+    for index in upstreams.indices { upstreams[index].forget(transition.serial) }
+  }
+}
