@@ -52,7 +52,8 @@ package struct AttemptRequest: Sendable {
 package struct AttemptBatch: Sendable {
   /// The attempts that ended, or were broken off, in the order in which they ended.
   package var reports: [AttemptReport] = []
-  /// The attempts that were called off before they had begun: the upstream has seen nothing of them.
+  /// The attempts that were called off before they had begun: the upstream has seen nothing of
+  /// them.
   ///
   /// One that had begun is reported, as ``ConnectionFailure/brokenOff``.
   package var withdrawn: [Serial] = []

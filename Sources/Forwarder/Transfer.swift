@@ -152,8 +152,8 @@ final class Transfer {
 
   /// The request is about to be written on a connection; false if it must not be.
   ///
-  /// libcurl writes a request again if the connection that it had been kept ready on ends without an
-  /// answer. The upstream may have taken it all the same, and some must not get it twice.
+  /// libcurl writes a request again if the connection that it had been kept ready on ends without
+  /// an answer. The upstream may have taken it all the same, and some must not get it twice.
   fileprivate func begin() -> Bool {
     beginCount += 1
     return beginCount == 1 || target.mayRepeat

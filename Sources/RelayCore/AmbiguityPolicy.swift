@@ -1,5 +1,5 @@
-/// What is done about an envelope that an upstream may have taken without saying so: its request was
-/// written whole, and no answer came.
+/// What is done about an envelope that an upstream may have taken without saying so: its request
+/// was written whole, and no answer came.
 ///
 /// A relay that is killed in the middle of an attempt leaves the same doubt. So at an upstream that
 /// must not get an envelope twice, each attempt is recorded before it begins.

@@ -59,8 +59,8 @@ package struct AttemptReport: Sendable {
   package var startedAt: WallTime
   /// How long it took, in milliseconds.
   package var durationMs: Int64
-  /// Whether the request had been written whole, as far as that could be known: if not, the upstream
-  /// cannot have taken it.
+  /// Whether the request had been written whole, as far as that could be known: if not, the
+  /// upstream cannot have taken it.
   package var isWritten: Bool
 
   /// Reports an attempt.
@@ -75,8 +75,8 @@ package struct AttemptReport: Sendable {
     self.isWritten = isWritten
   }
 
-  /// Whether nobody can tell if the upstream has taken the envelope: the request was written, and no
-  /// answer came.
+  /// Whether nobody can tell if the upstream has taken the envelope: the request was written, and
+  /// no answer came.
   package var isInDoubt: Bool {
     if case .failed = event { isWritten } else { false }
   }

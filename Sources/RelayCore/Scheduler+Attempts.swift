@@ -170,14 +170,16 @@ extension Scheduler {
 
   /// The head stays, and waits for its next turn.
   ///
-  /// - Parameter wasGivenUp: Whether it need not wait for itself, since its upstream is unreachable.
+  /// - Parameter wasGivenUp: Whether it need not wait for itself, since its upstream is
+  ///   unreachable.
   mutating func changeToTryAgain(
     _ head: LineEntry, after report: AttemptReport, wasGivenUp: Bool, policy: UpstreamPolicy,
     now: Now
   ) -> Transition.Change {
     if case .failed(.brokenOff, _) = report.event { return .retry(at: now.wall) }
     guard now.wall < head.expiresAt else {
-      return .end(.expired, reason: "\(Self.expiredReason(of: head)); at last \(report.sentence)")
+      let reason = "\(Self.expiredReason(of: head)); at last \(report.sentence)"
+      return .end(.expired, reason: reason)
     }
     guard !wasGivenUp else { return .retry(at: now.wall) }
     let failures = (lanes[head.lane]?.failuresInARow ?? 0) + 1

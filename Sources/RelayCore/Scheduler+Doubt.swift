@@ -1,5 +1,5 @@
-// Upstreams that must not get an envelope twice: each attempt is recorded before it begins, and what
-// may have arrived is not sent again before that is known.
+// Upstreams that must not get an envelope twice: each attempt is recorded before it begins, and
+// what may have arrived is not sent again before that is known.
 extension Scheduler {
   /// In words, why an envelope may have arrived.
   static func doubtReason(_ sentence: String) -> String {
@@ -82,8 +82,8 @@ extension Scheduler {
     return true
   }
 
-  /// Whether an envelope must not be changed, since the upstream may have it as it is, and is yet to
-  /// be asked.
+  /// Whether an envelope must not be changed, since the upstream may have it as it is, and is yet
+  /// to be asked.
   func mustBeVerified(_ entry: LineEntry) -> Bool {
     entry.isInDoubt && upstreams[entry.upstream]?.policy.ambiguity == .verify
   }

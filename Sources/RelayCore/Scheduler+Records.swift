@@ -134,7 +134,8 @@ extension Scheduler {
       .record(
         Transition(
           serial: entry.serial, lane: entry.lane, upstream: entry.upstream,
-          change: .end(.expired, reason: Self.expiredReason(of: entry)), at: now.wall, epoch: epoch)))
+          change: .end(.expired, reason: Self.expiredReason(of: entry)), at: now.wall,
+          epoch: epoch)))
   }
 
   /// How many changes of envelopes behind a head are on their way to the disk.

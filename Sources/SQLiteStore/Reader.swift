@@ -101,7 +101,8 @@ final class ReaderStatements {
       WHERE e.serial = ?
       """, on: connection)
     place = try Statement(
-      "SELECT standing, due_at, attempts, reason, in_doubt FROM line WHERE serial = ?", on: connection)
+      "SELECT standing, due_at, attempts, reason, in_doubt FROM line WHERE serial = ?",
+      on: connection)
     end = try Statement(
       """
       SELECT state, ended_at, attempts, reason, attempt_number, attempt_started_at, \

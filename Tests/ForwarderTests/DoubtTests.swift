@@ -15,7 +15,9 @@ struct DoubtTests {
     return try #require(ends.reports.first)
   }
 
-  @Test("it may, if the request was written and time ran out", arguments: [[], [1, 2, 3]] as [[UInt8]])
+  @Test(
+    "it may, if the request was written and time ran out",
+    arguments: [[], [1, 2, 3]] as [[UInt8]])
   func timeout(body: [UInt8]) async throws {
     let upstream = try RawUpstream { $0.waitForEnd() }
     let report = try await report(.test(upstream.url, attemptTimeoutMs: 150), body: body)

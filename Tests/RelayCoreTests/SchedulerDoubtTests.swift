@@ -308,7 +308,8 @@ struct VerificationPathTests {
     "what is no path, or does not name the envelope, is refused",
     arguments: [
       "", "orders/{id}", "/orders", "/orders/{ID}", "/orders/{id", "/orders/id}", "/{id}/{x}",
-      "/{id} ", "/{id}#top", "/\u{e9}/{id}", "/{}", "/{id}}", "/" + String(repeating: "a", count: 4096) + "{id}",
+      "/{id} ", "/{id}#top", "/\u{e9}/{id}", "/{}", "/{id}}",
+      "/" + String(repeating: "a", count: 4096) + "{id}",
     ])
   func refused(text: String) {
     #expect(VerificationPath(text) == nil)

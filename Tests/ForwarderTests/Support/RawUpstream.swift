@@ -139,9 +139,10 @@ final class RawConnection {
     setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// Sends a little after a moment's silence: bounded by the clock, since silence is what is tested.
+  /// Sends a little after a moment's silence: bounded by the clock, since silence is what is
+  /// tested.
   func trickle(_ text: String) {
-    usleep(80_000)
+    _ = poll(nil, 0, 80)
     send(text)
   }
 
@@ -150,7 +151,7 @@ final class RawConnection {
     var left = length - pending.count
     var buffer = [UInt8](repeating: 0, count: max(length / 64, 1))
     while left > 0 {
-      usleep(25_000)
+      _ = poll(nil, 0, 25)
       let count = recv(socket, &buffer, min(buffer.count, left), Int32(MSG_WAITALL))
       guard count > 0 else { return }
       left -= count

@@ -3,7 +3,8 @@ import RelayCore
 // What an upstream has taken and not answered: one of the three is told to sort that out by itself,
 // one is asked, and one must not get it again.
 extension Simulation {
-  /// Where it would matter, nothing is sent that the upstream has already, unless somebody wants it.
+  /// Where it would matter, nothing is sent that the upstream has already, unless somebody wants
+  /// it.
   mutating func checkNotTaken(_ entry: LineEntry) {
     let index = Int(entry.upstream.rawValue)
     guard AmbiguityPolicy.allCases[index] != .retry else { return }

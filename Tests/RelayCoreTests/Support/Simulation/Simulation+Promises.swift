@@ -33,8 +33,8 @@ extension Simulation {
     checkPatience(of: entry)
   }
 
-  /// Promise 2, when an attempt begins: in a lane of the order `latest` a newer envelope may come in
-  /// between that an attempt is announced and its beginning.
+  /// Promise 2, when an attempt begins: in a lane of the order `latest` a newer envelope may come
+  /// in between that an attempt is announced and its beginning.
   mutating func checkIsFirst(_ entry: LineEntry) {
     let isInLane = { (serial: Serial) in
       let other = store[serial].entry
