@@ -52,8 +52,8 @@ extension Scheduler {
     }
   }
 
-  /// The head is under way no longer: what came meanwhile and belongs before it goes before it, newer
-  /// ones or, in a strict lane, one that was requeued.
+  /// The head is under way no longer: what came meanwhile and belongs before it goes before it,
+  /// newer ones or, in a strict lane, one that was requeued.
   mutating func putHeadInOrder(of number: LaneNumber) {
     guard lanes[number]?.yieldHead() == .leftToWalk else { return }
     windowEntries -= 1

@@ -90,7 +90,9 @@ extension Reader {
     guard try row.summary.step() else { throw .senseless("a state without its envelope") }
     defer { row.summary.reset() }
     let id = try EnvelopeID(stored: row.summary.bytes(0))
-    guard let state = try stateOf(id, serial) else { throw .senseless("an envelope without a state") }
+    guard let state = try stateOf(id, serial) else {
+      throw .senseless("an envelope without a state")
+    }
     var summary = EnvelopeSummary(
       id: id, terms: terms(), lane: LaneNumber(rawValue: row.summary.int(14)),
       bodyBytes: row.summary.isNull(13) ? try bodyFile(of: serial).byteCount : row.summary.int(13),

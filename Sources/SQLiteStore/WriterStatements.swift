@@ -88,7 +88,8 @@ final class WriterStatements {
     findIdentity = try Statement(
       "SELECT id, fingerprint, key FROM envelope WHERE serial = ?", on: connection)
     findStanding = try Statement("SELECT standing FROM line WHERE serial = ?", on: connection)
-    findEnd = try Statement("SELECT state, attempts, ending FROM ended WHERE serial = ?", on: connection)
+    findEnd = try Statement(
+      "SELECT state, attempts, ending FROM ended WHERE serial = ?", on: connection)
 
     findClient = try Statement("SELECT number FROM client WHERE name = ?", on: connection)
     insertClient = try Statement(

@@ -2,8 +2,8 @@ extension Migration {
   /// What clients that check in are to be told of.
   ///
   /// Only for those that do: an ending of any other client takes nothing here.
-  static let migration0009 = Migration(
-    version: 9,
+  static let migration0008 = Migration(
+    version: 8,
     sql: """
       -- The clients that have checked in at least once; is_filled once what had ended before has
       -- been looked up.
