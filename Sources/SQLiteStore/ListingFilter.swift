@@ -61,8 +61,9 @@ struct ListingFilter {
   /// Whether the envelope in the present row of what has ended passes.
   mutating func passes(endedOf reader: Reader) throws(StoreError) -> Bool {
     guard endCodes.contains(reader.listing.ended.int(1)) else { return false }
-    guard client != nil || upstream != nil || filter.lane != nil || filter.tag != nil
-      || filter.anyOfTags != nil
+    guard
+      client != nil || upstream != nil || filter.lane != nil || filter.tag != nil
+        || filter.anyOfTags != nil
     else { return true }
     return try passes(envelope: reader.listing.ended.int(0), reader)
   }

@@ -159,7 +159,8 @@ struct GapWatchTests {
       watch.note(lane, since: start, timeoutMs: Int64(3 - index) * 1000)
     }
     #expect(watch.nextDue == start.adding(milliseconds: 1000))
-    #expect(watch.takeDue(at: start.adding(milliseconds: 2000)).map(\.lane) == [lanes[1], lanes[2]])
+    #expect(
+      watch.takeDue(at: start.adding(milliseconds: 2000)).map(\.lane) == [lanes[1], lanes[2]])
     #expect(watch.nextDue == start.adding(milliseconds: 3000))
   }
 

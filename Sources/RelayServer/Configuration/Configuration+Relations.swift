@@ -51,7 +51,8 @@ extension UpstreamConfiguration {
     guard let attemptTimeoutMs else {
       if idleTimeoutMs == nil {
         problems.add(
-          "\(path).attemptTimeoutMs", "may be null only where idleTimeoutMs is set: an attempt has"
+          "\(path).attemptTimeoutMs",
+          "may be null only where idleTimeoutMs is set: an attempt has"
             + " to end some time")
       }
       return
@@ -72,7 +73,8 @@ extension UpstreamConfiguration {
     }
     if ambiguous != .verify, verify != nil {
       problems.add(
-        "\(path).verify", "nothing is verified unless ambiguous is \"verify\"; it is"
+        "\(path).verify",
+        "nothing is verified unless ambiguous is \"verify\"; it is"
           + " \"\(ambiguous.rawValue)\"")
     }
   }
