@@ -116,7 +116,9 @@ package struct EnvelopeDraft: Sendable {
   /// sent.
   package var references: Bool
   /// The name under which a later post of the same lane takes this one's place as long as it waits;
-  /// nil for never. 1 to 128 visible ASCII characters.
+  /// nil for never.
+  ///
+  /// 1 to 128 visible ASCII characters.
   package var coalesce: String?
 
   /// Puts a draft together; see the properties for what each part means.

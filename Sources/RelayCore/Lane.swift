@@ -40,7 +40,9 @@ package struct Lane: Sendable {
   /// What it is doing.
   package internal(set) var phase: Phase = .starved
   /// Failures of the present head in a row, for its backoff; those met while the upstream was
-  /// unreachable do not count. In a ``LaneOrder/latest`` lane a new head takes them over.
+  /// unreachable do not count.
+  ///
+  /// In a ``LaneOrder/latest`` lane a new head takes them over.
   package internal(set) var failuresInARow = 0
 
   /// Every envelope up to this rank is in the window or has left the lane.

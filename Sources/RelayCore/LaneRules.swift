@@ -9,8 +9,9 @@ package enum LaneOrder: String, CaseIterable, Sendable {
   func rank(of serial: Serial) -> Rank { self == .strict ? serial : -serial }
 }
 
-/// A place in the order of one lane; see ``LaneOrder/rank(of:)``. Within a lane no two envelopes
-/// have the same, and how far apart two are says nothing.
+/// A place in the order of one lane; see ``LaneOrder/rank(of:)``.
+///
+/// Within a lane no two envelopes have the same, and how far apart two are says nothing.
 typealias Rank = Int64
 
 /// What is configured for a lane; what stands here are the defaults.
@@ -21,8 +22,9 @@ package struct LaneRules: Hashable, Sendable {
   /// milliseconds; nil for no such bound.
   package var ttlMs: Int64?
   /// How long what arrived ahead of a gap waits for the missing numbers before it goes on without
-  /// them, in milliseconds; nil for as long as it takes. A ``LaneOrder/latest`` lane has no gaps:
-  /// it takes no sequence numbers.
+  /// them, in milliseconds; nil for as long as it takes.
+  ///
+  /// A ``LaneOrder/latest`` lane has no gaps: it takes no sequence numbers.
   package var gapTimeoutMs: Int64?
   /// Whether it is paused from the moment it is first known.
   package var startPaused = false

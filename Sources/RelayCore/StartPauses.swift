@@ -4,7 +4,7 @@
 /// tells its observer before anything of that name can be attempted. What somebody resumes stays
 /// so.
 package struct StartPauses: Hashable, Sendable {
-  /// Upstreams, by name. Their names are configured, so one counts from when it is first here.
+  /// Upstreams, by name; their names are configured, so one counts from when it is first here.
   package var upstreams: Set<String>
   /// What is configured for clients.
   package var clients: ClientRulesTable

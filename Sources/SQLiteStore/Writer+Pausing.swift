@@ -26,7 +26,7 @@ extension Writer {
     state.startedPaused.append(target)
   }
 
-  /// The number of a configured upstream. It stands still if it starts so and never did.
+  /// The number of a configured upstream, which stands still if it starts so and never did.
   func registerUpstream(_ name: String) throws(StoreError) -> UpstreamNumber {
     let number = try upstreamNumber(name)
     guard shared.startPauses.includes(.upstream(name)) else { return number }
