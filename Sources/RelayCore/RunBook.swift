@@ -1,7 +1,8 @@
 /// All runs that are under way, and who waits for them.
 ///
-/// A value beside the ``Scheduler``, told of the same events right after it. A run is looked at
-/// when something that it depends on has changed, and never otherwise. It goes on though nobody
+/// A value beside the ``Scheduler``, told of what became durable right after it, and called after
+/// every event to look at the lanes that turned. A run is looked at when something that it depends
+/// on has changed, and never otherwise. It goes on though nobody
 /// waits for it, until all of it is decided, so that a second one with the same filter joins it.
 package struct RunBook: Sendable {
   /// The number of a run, never given out twice while the relay runs.
@@ -143,6 +144,7 @@ package struct RunBook: Sendable {
     entries[number]?.early = []
     let lanes = run.pendingLanes
     runs[number] = run
+    scheduler.notesTurns = true
     look(at: lanes, of: number, in: &scheduler, now: now)
   }
 
@@ -182,24 +184,44 @@ package struct RunBook: Sendable {
     look(at: [lane], of: number, in: &scheduler, now: now)
   }
 
-  /// Something came into a lane, or was replaced there: it may have another head.
-  package mutating func changed(
-    lane: LaneNumber, _ scheduler: inout Scheduler, now: Now
+  /// All that waited of a client was cancelled, and the scheduler knows of it.
+  ///
+  /// The runs learn of each envelope before they look at any lane: what has left one is not passed
+  /// over for want of news.
+  package mutating func cleared(
+    _ backlog: ClearedBacklog, in scheduler: inout Scheduler, now: Now
   ) {
-    for number in runsOfLane[lane]?.sorted() ?? [] {
-      look(at: [lane], of: number, in: &scheduler, now: now)
+    let collecting = collecting(of: backlog.client)
+    var touched: [Number: Set<LaneNumber>] = [:]
+    for item in backlog.items {
+      for number in runsOfLane[item.lane] ?? [] {
+        runs[number]?.note(.cancelled, of: item.serial)
+        touched[number, default: []].insert(item.lane)
+      }
+      for number in collecting { entries[number]?.early.append((item.serial, .cancelled)) }
+    }
+    for (number, lanes) in touched.sorted(by: { $0.key < $1.key }) {
+      look(at: lanes.sorted(), of: number, in: &scheduler, now: now)
     }
   }
 
-  /// Something happened that may concern any lane: a pause, say, or a page of the line was read.
+  /// Somebody has begun or ended a pause, which may concern any lane.
   package mutating func lookAtAll(in scheduler: inout Scheduler, now: Now) {
     for number in runs.keys.sorted() {
       look(at: runs[number]?.pendingLanes ?? [], of: number, in: &scheduler, now: now)
     }
   }
 
-  /// Anything happened: runs whose upstreams are not as they were look at their lanes.
-  package mutating func lookAtUpstreams(in scheduler: inout Scheduler, now: Now) {
+  /// Anything happened: runs look at the lanes that may have turned since, and those whose
+  /// upstreams are not as they were look at all of theirs.
+  ///
+  /// To be called after each event, whether there are runs or not.
+  package mutating func lookAround(in scheduler: inout Scheduler, now: Now) {
+    for lane in scheduler.takeTurned(isWatched: !runs.isEmpty).sorted() {
+      for number in runsOfLane[lane]?.sorted() ?? [] {
+        look(at: [lane], of: number, in: &scheduler, now: now)
+      }
+    }
     for number in runs.keys.sorted() {
       guard runs[number]?.noticeUpstreams(scheduler.standing) == true else { continue }
       look(at: runs[number]?.pendingLanes ?? [], of: number, in: &scheduler, now: now)

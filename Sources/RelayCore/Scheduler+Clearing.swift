@@ -41,6 +41,9 @@ extension Scheduler {
   }
 
   private mutating func letGo(_ client: ClientNumber, now: Now) {
+    if notesTurns {
+      for (number, lane) in lanes where lane.client == client { noteTurn(of: number) }
+    }
     for number in heldBack.keys.sorted() where lanes[number]?.client == client {
       goOn(number, now: now)
     }

@@ -19,6 +19,7 @@ extension Scheduler {
     guard position == 1 else { return position }
     // A new timer for each one that comes during a long wait would be many.
     if case .waiting = lanes[entry.lane]?.phase, lanes[entry.lane]?.dueAt == dueBefore {
+      noteTurn(of: entry.lane)
       return position
     }
     settleHead(of: entry.lane, now: now, isNews: true)

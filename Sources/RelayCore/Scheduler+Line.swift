@@ -73,6 +73,7 @@ extension Scheduler {
   mutating func settleHead(
     of number: LaneNumber, now: Now, isNews: Bool = false, hasTurn: Bool = false
   ) {
+    noteTurn(of: number)
     putHeadInOrder(of: number)
     guard let head = lanes[number]?.head, let client = lanes[number]?.client else {
       starve(number)

@@ -43,6 +43,7 @@ extension Scheduler {
 
   /// Lets a lane go on that was held back, with its turn if it had one.
   mutating func goOn(_ number: LaneNumber, now: Now) {
+    noteTurn(of: number)
     guard let hasTurn = heldBack.removeValue(forKey: number) else { return }
     // An earlier one may have been put back in line meanwhile: nothing of the head is under way.
     putHeadInOrder(of: number)
@@ -57,6 +58,7 @@ extension Scheduler {
     var entry = envelope.entry
     let number = entry.lane
     reserved.remove(entry.serial)
+    noteTurn(of: number)
     recount(from: envelope.formerUpstream, to: entry.upstream)
     guard let place = lanes[number]?.place(of: entry.serial), let old = lanes[number]?.window[place]
     else {

@@ -94,6 +94,10 @@ package struct Scheduler: Sendable {
   var clearing: Set<ClientNumber> = []
   /// Lanes whose heads would go on, were they not reserved; whether there was a slot for them.
   var heldBack: [LaneNumber: Bool] = [:]
+  /// Whether there are runs, which have to know which lanes turn.
+  var notesTurns = false
+  /// Lanes that runs have to look at, if they wait for them.
+  var turned: Set<LaneNumber> = []
   var sweep: Sweep?
   var sweepCount = 0
   var lastSweepOrder = LaneOrder.latest

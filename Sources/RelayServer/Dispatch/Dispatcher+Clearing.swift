@@ -12,7 +12,7 @@ extension Dispatcher {
     apply { state, now in
       for item in backlog.items { _ = state.contents.take(item.serial) }
       state.scheduler.cleared(backlog, now: now)
-      state.tellRuns(of: backlog, now: now)
+      state.runs.cleared(backlog, in: &state.scheduler, now: now)
     }
     waiters.settle(backlog.items.lazy.map(\.serial))
   }
@@ -23,18 +23,5 @@ extension Dispatcher {
       for client in clients.sorted() { state.scheduler.clearingFailed(of: client, now: now) }
     }
     deadlines.note(clock().wall)
-  }
-}
-
-extension Dispatcher.State {
-  /// Runs of the client learn that what they wait for is cancelled.
-  fileprivate mutating func tellRuns(of backlog: ClearedBacklog, now: Now) {
-    guard !runs.isEmpty else { return }
-    for item in backlog.items {
-      let transition = Transition(
-        serial: item.serial, lane: item.lane, upstream: item.upstream,
-        change: .end(.cancelled, reason: SteerEnvelope.cancelledReason), at: now.wall, epoch: 1)
-      runs.recorded(transition, of: backlog.client, in: &scheduler, now: now)
-    }
   }
 }

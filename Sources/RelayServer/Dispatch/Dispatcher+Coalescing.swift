@@ -15,7 +15,6 @@ extension Dispatcher {
       envelopes.map { envelope in
         _ = state.contents.take(envelope.entry.serial)
         if !envelope.draft.references { state.contents.insert(envelope.deliverable) }
-        defer { state.runs.changed(lane: envelope.entry.lane, &state.scheduler, now: now) }
         return state.scheduler.coalesced(envelope, now: now)
       }
     }
@@ -26,7 +25,6 @@ extension Dispatcher {
     apply { state, now in
       for (serial, lane) in reserved.sorted(by: { $0.key < $1.key }) {
         state.scheduler.released(serial, in: lane, now: now)
-        state.runs.changed(lane: lane, &state.scheduler, now: now)
       }
     }
     // A deadline may have passed meanwhile, and was left alone.

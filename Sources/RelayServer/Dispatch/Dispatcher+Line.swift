@@ -18,10 +18,7 @@ extension Dispatcher {
     Task(executorPreference: loop) { [self] in
       do throws(StoreError) {
         let page = try await page(question)
-        apply { state, now in
-          state.scheduler.refill(page, now: now)
-          state.runs.lookAtAll(in: &state.scheduler, now: now)
-        }
+        apply { state, now in state.scheduler.refill(page, now: now) }
       } catch {
         log.error("the line could not be read", ("error", .text(error.description)))
         apply { state, _ in state.scheduler.refillFailed() }

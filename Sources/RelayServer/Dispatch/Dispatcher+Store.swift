@@ -21,9 +21,6 @@ extension Dispatcher: StoreObserver {
     if let deadline = envelopes.lazy.map(\.entry.expiresAt).min() { deadlines.note(deadline) }
     return apply { state, now in
       envelopes.map { envelope in
-        defer {
-          state.runs.changed(lane: envelope.entry.lane, &state.scheduler, now: now)
-        }
         if envelope.movedFrom != nil {
           return state.scheduler.placed(envelope.entry, now: now)
         }

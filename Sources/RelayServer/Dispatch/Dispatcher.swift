@@ -75,7 +75,7 @@ package final class Dispatcher: Sendable {
     let now = clock()
     let (result, work) = state.withLock { state -> (Result, Work) in
       let result = event(&state, now)
-      if !state.runs.isEmpty { state.runs.lookAtUpstreams(in: &state.scheduler, now: now) }
+      state.runs.lookAround(in: &state.scheduler, now: now)
       return (result, takeWork(from: &state, now: now))
     }
     carryOut(work)
@@ -88,7 +88,6 @@ package final class Dispatcher: Sendable {
     apply { state, now in
       for report in batch.reports { state.scheduler.attemptEnded(report, now: now) }
       for serial in batch.withdrawn { state.scheduler.attemptWithdrawn(serial, now: now) }
-      if !batch.withdrawn.isEmpty { state.runs.lookAtAll(in: &state.scheduler, now: now) }
     }
   }
 
@@ -182,7 +181,6 @@ package final class Dispatcher: Sendable {
   private func withdraw(_ serials: [Serial]) {
     apply { state, now in
       for serial in serials { state.scheduler.attemptWithdrawn(serial, now: now) }
-      state.runs.lookAtAll(in: &state.scheduler, now: now)
     }
   }
 
@@ -246,7 +244,6 @@ package final class Dispatcher: Sendable {
     let forwarder = apply { state, now in
       for serial in vanished { state.scheduler.attemptVanished(serial, now: now) }
       for report in filled.reports(at: now.wall) { state.scheduler.attemptEnded(report, now: now) }
-      if !vanished.isEmpty { state.runs.lookAtAll(in: &state.scheduler, now: now) }
       return state.forwarder
     }
     if !requests.isEmpty { submit(requests, to: forwarder) }

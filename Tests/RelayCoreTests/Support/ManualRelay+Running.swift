@@ -3,7 +3,7 @@
 extension ManualRelay {
   /// Does what the runs ask for, as the relay does after each event.
   mutating func carryOutRuns() {
-    runs.lookAtUpstreams(in: &scheduler, now: clock)
+    runs.lookAround(in: &scheduler, now: clock)
     for order in runs.takeOrders() {
       guard scheduler.obey(.run, of: order.head, now: clock) != .recording else { continue }
       runs.releaseRefused(order.run, in: order.head.lane, &scheduler, now: clock)

@@ -135,7 +135,6 @@ struct ManualRelay {
     while !linesAskedFor.isEmpty {
       let after = linesAskedFor.removeFirst()
       scheduler.refill(page(after: after, countMax: countMax), now: clock)
-      runs.lookAtAll(in: &scheduler, now: clock)
       take()
     }
     while !linesAskedForBackwards.isEmpty {

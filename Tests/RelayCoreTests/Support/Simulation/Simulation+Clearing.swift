@@ -45,13 +45,7 @@ extension Simulation {
           isParked: entry.standing == .parked))
     }
     scheduler.cleared(backlog, now: clock)
-    for item in backlog.items {
-      runs.recorded(
-        Transition(
-          serial: item.serial, lane: item.lane, upstream: item.upstream,
-          change: .end(.cancelled, reason: "cleared"), at: clock.wall, epoch: 1),
-        of: client, in: &scheduler, now: clock)
-    }
+    runs.cleared(backlog, in: &scheduler, now: clock)
     clearedCount += serials.count
   }
 }

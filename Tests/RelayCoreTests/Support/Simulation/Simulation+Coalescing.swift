@@ -51,7 +51,6 @@ extension Simulation {
     if record.end != nil { violate("\(replacement.serial) ended while it was reserved") }
     guard !isRolledBack else {
       scheduler.released(replacement.serial, in: record.entry.lane, now: clock)
-      runs.changed(lane: record.entry.lane, &scheduler, now: clock)
       return
     }
     for index in upstreams.indices { upstreams[index].forget(replacement.serial) }
@@ -72,7 +71,6 @@ extension Simulation {
         draft: draft, revision: 1, formerUpstream: record.entry.upstream,
         keepsBackoff: keepsBackoff),
       now: clock)
-    runs.changed(lane: entry.lane, &scheduler, now: clock)
     coalescedCount += 1
     acknowledge(replacement.device, replacement.key, replacement.serial)
   }

@@ -10,7 +10,6 @@ extension Simulation {
   /// An envelope was committed.
   mutating func tell(_ entry: LineEntry) {
     _ = scheduler.accepted(entry, order: Self.order(of: entry.lane), now: clock)
-    runs.changed(lane: entry.lane, &scheduler, now: clock)
     if entry.standing == .parked {
       parkedCount += 1
       watch.note(entry.lane, since: entry.acceptedAt, timeoutMs: Self.gapTimeoutMs)
@@ -26,7 +25,6 @@ extension Simulation {
     for (_, entry) in moved {
       placedCount += 1
       _ = scheduler.placed(entry, now: clock)
-      runs.changed(lane: entry.lane, &scheduler, now: clock)
     }
     guard hasMore else { return }
     agenda.insert(Scheduled(life: life, event: .commitFlow(lane)), at: commitTime())

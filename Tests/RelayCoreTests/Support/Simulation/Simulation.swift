@@ -156,9 +156,7 @@ struct Simulation {
       schedule(
         .linePage(store.page(before: before, countMax: 16)),
         inMs: Int64.random(in: 0...20, using: &random))
-    case .linePage(let page):
-      scheduler.refill(page, now: clock)
-      runs.lookAtAll(in: &scheduler, now: clock)
+    case .linePage(let page): scheduler.refill(page, now: clock)
     case .wake: scheduler.timePassed(now: clock)
     case .moodChanges(let upstream): changeMood(of: upstream)
     case .walkForExpired: walkForExpired()
