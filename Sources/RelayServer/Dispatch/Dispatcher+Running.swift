@@ -121,11 +121,13 @@ extension Dispatcher {
 
   /// Lets a head go, in the turn of whoever else may be changing it.
   private func carryOut(_ order: RunBook.Release) async {
-    let hasTurn = await takeTurn(of: order.id.serial)
-    defer { if hasTurn { giveBackTurn(of: order.id.serial) } }
-    if hasTurn {
+    if let turn = await takeTurn(of: order.id.serial) {
+      defer { giveBack(turn) }
+      switch await steer(.run, order.head, in: turn) {
       // Once it is on its way, the run hears of it when it is durable, sooner or later.
-      guard case .refused = await steer(.run, order.head, of: order.id) else { return }
+      case .done, .delayed: return
+      case .refused, .moot: break
+      }
     }
     apply { state, now in
       state.runs.releaseRefused(order.run, in: order.head.lane, &state.scheduler, now: now)

@@ -8,6 +8,8 @@ package enum SteeringResult: Sendable, Equatable {
   case done
   /// It was not done, for this reason; never ``CommandVerdict/recording``.
   case refused(CommandVerdict)
+  /// It came to nothing, and the turn ended with it: the envelope had moved, or ended, before.
+  case moot
   /// It is on its way to the disk still: the store cannot write just now. It will be done.
   case delayed
 }
@@ -17,35 +19,34 @@ extension Dispatcher {
   /// How long a command waits for the disk, in milliseconds.
   static let steeringPatienceMs: Int64 = 10_000
 
-  /// Waits until no other command changes an envelope; see ``giveBackTurn(of:)``.
+  /// Waits until no other command changes an envelope; see ``giveBack(_:)``.
   ///
-  /// - Returns: false if the other one takes longer than a command waits.
-  func takeTurn(of serial: Serial) async -> Bool {
+  /// - Returns: nil if the other one takes longer than a command waits.
+  func takeTurn(of serial: Serial) async -> SteeringTurns.Turn? {
     await turns.take(serial, on: loop, withinMs: Self.steeringPatienceMs)
   }
 
   /// Lets the next command have its turn, at the latest once this one's change is durable.
-  func giveBackTurn(of serial: Serial) { turns.giveBack(serial) }
+  func giveBack(_ turn: SteeringTurns.Turn) { turns.giveBack(turn) }
 
   /// Has a command carried out, and waits until that is durable.
   ///
   /// - Parameters:
   ///   - entry: The envelope's place as the store showed it since the turn was taken.
-  ///   - id: The envelope, whose turn ends with the change.
-  package func steer(
-    _ command: Command, _ entry: LineEntry, of id: EnvelopeID
+  ///   - turn: The envelope's turn, which ends with the change.
+  func steer(
+    _ command: Command, _ entry: LineEntry, in turn: SteeringTurns.Turn
   ) async -> SteeringResult {
     guard let waiter = changes.register(entry.serial) else { return .refused(.busy) }
     defer { changes.remove(waiter) }
     let verdict = apply { state, now in
       let verdict = state.scheduler.obey(command, of: entry, now: now)
-      if verdict == .recording { turns.handOver(id.serial, at: entry.serial) }
+      if verdict == .recording { turns.handOver(turn, at: entry.serial) }
       return verdict
     }
     guard verdict == .recording else { return .refused(verdict) }
     let isDone = await waiter.wait(on: loop, forMs: Self.steeringPatienceMs)
-    // It had moved, or ended, before: whoever asked looks again.
-    if waiter.isMoot { return .refused(.gone) }
+    if waiter.isMoot { return .moot }
     return isDone ? .done : .delayed
   }
 

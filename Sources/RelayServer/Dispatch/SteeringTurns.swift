@@ -7,64 +7,94 @@ import Synchronization
 ///
 /// An envelope is known by the number in its id, which stays though the envelope may move.
 final class SteeringTurns: Sendable {
-  private enum Turn {
-    /// Somebody looks at the envelope and decides.
-    case taken
-    /// The change is on its way to the disk, and ends the turn by itself.
-    case handedOver
+  /// A turn that was taken.
+  ///
+  /// Told from those before and after it by its ticket: who no longer has it ends nobody else's.
+  struct Turn: Sendable {
+    /// The number in the envelope's id.
+    let serial: Serial
+    fileprivate let ticket: UInt64
   }
 
-  private let turns = Mutex<[Serial: Turn]>([:])
-  /// Of changes on their way to the disk, whose turn each ends, where that is not its own number.
-  private let owners = Mutex<[Serial: Serial]>([:])
+  private struct Table {
+    /// The tickets of those who look at an envelope and decide, or whose change is on its way.
+    var tickets: [Serial: UInt64] = [:]
+    /// Whose changes are on their way to the disk, and end the turn by themselves.
+    var handedOver: Set<UInt64> = []
+    /// The turns that these changes end, by the places that they are about.
+    var places: [Serial: Turn] = [:]
+    var lastTicket: UInt64 = 0
+
+    /// Whether somebody has a turn still.
+    func holds(_ turn: Turn) -> Bool { tickets[turn.serial] == turn.ticket }
+
+    mutating func end(_ turn: Turn) -> Bool {
+      guard holds(turn) else { return false }
+      tickets[turn.serial] = nil
+      handedOver.remove(turn.ticket)
+      return true
+    }
+  }
+
+  private let table = Mutex(Table())
   private let waiters = SettlementWaiters()
 
   /// Waits for the turn, at most so long.
   ///
-  /// - Returns: Whether it came; who has it gives it back.
-  func take(_ serial: Serial, on loop: EventLoop, withinMs milliseconds: Int64) async -> Bool {
+  /// - Returns: The turn, to be given back; nil if it did not come.
+  func take(_ serial: Serial, on loop: EventLoop, withinMs milliseconds: Int64) async -> Turn? {
     let deadline = MonotonicClock.now().adding(milliseconds: milliseconds)
     while true {
       // Registered first, so that a turn which ends in between is not missed.
-      guard let waiter = waiters.register(serial) else { return false }
+      guard let waiter = waiters.register(serial) else { return nil }
       defer { waiters.remove(waiter) }
-      let isFree = turns.withLock { turns in
-        guard turns[serial] == nil else { return false }
-        turns[serial] = .taken
-        return true
-      }
-      if isFree { return true }
+      if let turn = takeIfFree(serial) { return turn }
       let leftMs = deadline.milliseconds(since: MonotonicClock.now())
-      guard leftMs > 0, await waiter.wait(on: loop, forMs: leftMs) else { return false }
+      guard leftMs > 0, await waiter.wait(on: loop, forMs: leftMs) else { return nil }
     }
   }
 
-  /// Ends a turn, unless the change is on its way to the disk: then ``recorded(_:)`` does.
-  func giveBack(_ serial: Serial) { end(serial, if: .taken) }
+  private func takeIfFree(_ serial: Serial) -> Turn? {
+    table.withLock { table in
+      guard table.tickets[serial] == nil else { return nil }
+      table.lastTicket += 1
+      table.tickets[serial] = table.lastTicket
+      return Turn(serial: serial, ticket: table.lastTicket)
+    }
+  }
 
-  /// The change is on its way to the disk.
+  /// Ends a turn, unless it has ended, or the change is on its way to the disk: then
+  /// ``recorded(_:)`` does.
+  func giveBack(_ turn: Turn) {
+    let hasEnded = table.withLock { table in
+      !table.handedOver.contains(turn.ticket) && table.end(turn)
+    }
+    if hasEnded { waiters.settle(CollectionOfOne(turn.serial)) }
+  }
+
+  /// The change is on its way to the disk, and ends the turn by itself; nothing happens if the turn
+  /// has ended.
   ///
-  /// - Parameter place: The number of the envelope's place, if it is not the one in its id.
-  func handOver(_ serial: Serial, at place: Serial) {
-    if place != serial { owners.withLock { $0[place] = serial } }
-    turns.withLock { $0[serial] = .handedOver }
+  /// - Parameter place: The number of the envelope's place, which need not be the one in its id.
+  func handOver(_ turn: Turn, at place: Serial) {
+    table.withLock { table in
+      guard table.holds(turn) else { return }
+      table.handedOver.insert(turn.ticket)
+      table.places[place] = turn
+    }
   }
 
   /// Changes are durable.
-  func recorded(_ serials: some Sequence<Serial>) {
-    guard turns.withLock({ !$0.isEmpty }) else { return }
-    for place in serials {
-      let owner = owners.withLock { $0.removeValue(forKey: place) }
-      end(owner ?? place, if: .handedOver)
+  func recorded(_ places: some Sequence<Serial>) {
+    let ended = table.withLock { table -> [Serial] in
+      guard !table.places.isEmpty else { return [] }
+      return places.compactMap { place in
+        guard let turn = table.places.removeValue(forKey: place), table.end(turn) else {
+          return nil
+        }
+        return turn.serial
+      }
     }
-  }
-
-  private func end(_ serial: Serial, if turn: Turn) {
-    let hasEnded = turns.withLock { turns in
-      guard turns[serial] == turn else { return false }
-      turns[serial] = nil
-      return true
-    }
-    if hasEnded { waiters.settle(CollectionOfOne(serial)) }
+    waiters.settle(ended)
   }
 }

@@ -28,12 +28,12 @@ struct SteeringTurn {
     handedOver: () -> Void = {}
   ) async throws(Problem) -> HTTPResponse {
     guard !context.relay.isDraining else { throw .draining() }
-    guard await dispatcher.takeTurn(of: id.serial) else { throw .delayed() }
-    defer { dispatcher.giveBackTurn(of: id.serial) }
+    var turn = try await takeTurn(of: id)
+    defer { dispatcher.giveBack(turn) }
     for _ in 0..<Self.looksMax {
       let record = try await context.record(id)
       guard let order = try await decide(record) else { return await context.view(of: record) }
-      switch await dispatcher.steer(order.command, order.entry, of: id) {
+      switch await dispatcher.steer(order.command, order.entry, in: turn) {
       case .done:
         handedOver()
         return await context.view(of: try await context.record(id))
@@ -44,10 +44,18 @@ struct SteeringTurn {
         if try await !isWorthAnotherLook(record, verdict, isRunning: isRunning) {
           return await context.view(of: record)
         }
+      case .moot:
+        turn = try await takeTurn(of: id)
+        continue
       }
       await context.relay.pause(milliseconds: Self.pauseMs)
     }
     throw .delivering()
+  }
+
+  private func takeTurn(of id: EnvelopeID) async throws(Problem) -> SteeringTurns.Turn {
+    guard let turn = await dispatcher.takeTurn(of: id.serial) else { throw .delayed() }
+    return turn
   }
 
   /// Whether the envelope is about to stand in another way; if not, it is as it was asked to be.
