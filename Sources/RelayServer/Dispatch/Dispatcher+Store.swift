@@ -46,15 +46,17 @@ extension Dispatcher: StoreObserver {
         state.recorded(transition, now: now)
       }
     }
-    count(transitions)
     turns.recorded(transitions.lazy.map(\.serial))
     changes.settle(transitions.lazy.filter(\.isMoot).map(\.serial), isMoot: true)
-    changes.settle(transitions.lazy.filter { !$0.isMoot }.map(\.serial))
-    waiters.settle(transitions.lazy.filter(\.change.settles).map(\.serial))
-    for transition in transitions { tell(transition) }
+    // What came to nothing is no news of the envelope but to whoever asked for it.
+    let made = transitions.lazy.filter { !$0.isMoot }
+    changes.settle(made.map(\.serial))
+    waiters.settle(made.filter(\.change.settles).map(\.serial))
+    count(made)
+    for transition in made { tell(transition) }
   }
 
-  private func count(_ transitions: [Transition]) {
+  private func count(_ transitions: some Sequence<Transition>) {
     var delivered = 0
     var failed = 0
     for transition in transitions {
