@@ -33,6 +33,16 @@ struct EventListenersTests {
     #expect(await news == .rung)
   }
 
+  @Test("a wait whose time runs out before it begins ends all the same")
+  func timedOutAtOnce() async throws {
+    defer { loop.stop() }
+    let listener = try admitted()
+    // The timer fires on the loop's thread, now before the wait begins and now after.
+    for _ in 0..<5_000 {
+      #expect(await listener.wait(on: loop, forMs: 0) == .silence)
+    }
+  }
+
   @Test("there may be so many, and one that is let go makes room")
   func bounded() throws {
     defer { loop.stop() }

@@ -97,7 +97,8 @@ final class EventListener: Sendable {
 
   /// Waits for new events, at most so long, and no longer than the task is wanted.
   func wait(on loop: EventLoop, forMs milliseconds: Int64) async -> News {
-    let timer = loop.schedule(afterMs: milliseconds) { [bell] in bell.finishWait(.silence) }
+    let number = bell.nextWait()
+    let timer = loop.schedule(afterMs: milliseconds) { [bell] in bell.timeOut(number) }
     defer { timer.cancel() }
     return await withTaskCancellationHandler {
       await withUnsafeContinuation { bell.beginWait($0) }
@@ -111,6 +112,9 @@ final class EventListener: Sendable {
     private struct State {
       var isRung = false
       var isOver = false
+      var lastWait: UInt64 = 0
+      /// Whether the time of the last wait has run out, be it before the wait began.
+      var hasTimedOut = false
       var continuation: UnsafeContinuation<News, Never>?
       var onEnd: (@Sendable () -> Void)?
     }
@@ -129,10 +133,20 @@ final class EventListener: Sendable {
       if isOver { action() }
     }
 
+    /// Announces a wait, and returns its number.
+    func nextWait() -> UInt64 {
+      state.withLock { state in
+        state.lastWait += 1
+        state.hasTimedOut = false
+        return state.lastWait
+      }
+    }
+
     func beginWait(_ continuation: UnsafeContinuation<News, Never>) {
       let news = state.withLock { state -> News? in
         if state.isOver { return .over }
         if state.isRung { return .rung }
+        if state.hasTimedOut { return .silence }
         state.continuation = continuation
         return nil
       }
@@ -145,6 +159,17 @@ final class EventListener: Sendable {
         return state.continuation
       }
       continuation?.resume(returning: news)
+    }
+
+    /// The time of a wait has run out; one that has ended already is not meant.
+    func timeOut(_ number: UInt64) {
+      let continuation = state.withLock { state -> UnsafeContinuation<News, Never>? in
+        guard state.lastWait == number else { return nil }
+        state.hasTimedOut = true
+        defer { state.continuation = nil }
+        return state.continuation
+      }
+      continuation?.resume(returning: .silence)
     }
 
     func ring() {
