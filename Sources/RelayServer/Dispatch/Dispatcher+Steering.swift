@@ -37,13 +37,16 @@ extension Dispatcher {
   func steer(
     _ command: Command, _ entry: LineEntry, in turn: SteeringTurns.Turn
   ) async -> SteeringResult {
-    guard let waiter = changes.register(entry.serial) else { return .refused(.busy) }
-    defer { changes.remove(waiter) }
-    let verdict = apply { state, now in
+    // All under the lock, so that an earlier change of the same envelope, which is being recorded
+    // just now, is not taken for this one.
+    let (verdict, waiter) = apply { state, now -> (CommandVerdict, SettlementWaiters.Waiter?) in
+      guard let waiter = changes.register(entry.serial) else { return (.busy, nil) }
       let verdict = state.scheduler.obey(command, of: entry, now: now)
       if verdict == .recording { turns.handOver(turn, at: entry.serial) }
-      return verdict
+      return (verdict, waiter)
     }
+    guard let waiter else { return .refused(verdict) }
+    defer { changes.remove(waiter) }
     guard verdict == .recording else { return .refused(verdict) }
     let isDone = await waiter.wait(on: loop, forMs: Self.steeringPatienceMs)
     if waiter.isMoot { return .moot }

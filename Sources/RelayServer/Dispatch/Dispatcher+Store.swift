@@ -45,15 +45,23 @@ extension Dispatcher: StoreObserver {
         }
         state.recorded(transition, now: now)
       }
+      endTurns(transitions)
     }
-    turns.recorded(transitions.lazy.map(\.serial))
-    changes.settle(transitions.lazy.filter(\.isMoot).map(\.serial), isMoot: true)
     // What came to nothing is no news of the envelope but to whoever asked for it.
     let made = transitions.lazy.filter { !$0.isMoot }
-    changes.settle(made.map(\.serial))
     waiters.settle(made.filter(\.change.settles).map(\.serial))
     count(made)
     for transition in made { tell(transition) }
+  }
+
+  /// Ends the turns of those whose changes these are, and tells them.
+  ///
+  /// Called under the lock: once the scheduler takes the next command for one of these envelopes,
+  /// it would be that one's turn that ended.
+  private func endTurns(_ transitions: [Transition]) {
+    turns.recorded(transitions.lazy.map(\.serial))
+    changes.settle(transitions.lazy.filter(\.isMoot).map(\.serial), isMoot: true)
+    changes.settle(transitions.lazy.filter { !$0.isMoot }.map(\.serial))
   }
 
   private func count(_ transitions: some Sequence<Transition>) {
