@@ -9,6 +9,7 @@ from schemathesis.openapi.checks import (
     EnsureResourceAvailability,
     RejectedPositiveData,
     UnsupportedMethodResponse,
+    UseAfterFree,
 )
 
 NDJSON = "application/x-ndjson"
@@ -152,6 +153,9 @@ def filter_failure(context, failure, case, response):
     if isinstance(failure, EnsureResourceAvailability):
         # The envelope is there, and the upstream has not answered it so far.
         return problems(response) != {"no-response-yet"}
+    if isinstance(failure, UseAfterFree):
+        # What was cancelled is kept, and shown as such.
+        return not case.path.startswith("/v1/envelopes/")
     if isinstance(failure, UnsupportedMethodResponse):
         # Any method is relayed, and OpenAPI can only name some.
         return not case.path.startswith("/v1/relay/")

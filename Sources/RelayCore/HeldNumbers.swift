@@ -26,7 +26,7 @@ package struct HeldNumbers: Sendable, Equatable {
 
 extension SequenceRange {
   /// The numbers that are in both; nil if none is.
-  func overlap(with other: SequenceRange) -> SequenceRange? {
+  package func overlap(with other: SequenceRange) -> SequenceRange? {
     let (low, high) = (max(first, other.first), min(last, other.last))
     return low <= high ? SequenceRange(first: low, last: high) : nil
   }

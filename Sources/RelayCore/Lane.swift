@@ -90,6 +90,11 @@ package struct Lane: Sendable {
     let rank = order.rank(of: entry.serial)
     waiting += 1
     guard rank > seenThrough else {
+      guard place(of: entry.serial) == nil else {
+        // A page that was read after its commit has shown it before the store could tell of it.
+        lastRank = max(lastRank, rank)
+        return false
+      }
       insert(entry)
       return true
     }
@@ -100,9 +105,12 @@ package struct Lane: Sendable {
     } else if let sweep, sweep.order == order, rank > seenThrough, rank <= sweep.scannedThrough {
       fullInSweep = sweep.number
     }
-    lastRank = rank
+    lastRank = max(lastRank, rank)
     return fits
   }
+
+  /// Nothing waits behind the window.
+  mutating func noteEnd() { seenThrough = lastRank }
 
   /// Takes in an envelope that a walk along the line came by.
   ///

@@ -86,6 +86,8 @@ extension Scheduler {
     if let order = lanes[number]?.order { starving[order].remove(number) }
     if let parked = lanes[number]?.parked, parked > 0 {
       lanes[number]?.phase = .parked
+      // What was left behind a window that was cut short has ended.
+      lanes[number]?.noteEnd()
     } else {
       lanes[number] = nil
     }

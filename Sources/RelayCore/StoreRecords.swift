@@ -71,6 +71,9 @@ package struct LaneRecord: Sendable {
   package var highestSequence: Int64?
   /// The numbers between the two that have not come.
   package var missing = MissingNumbers.none
+  /// The latest of those that did not come and are taken no longer, in order; at most
+  /// ``StoreLimits/missingRangesMax``.
+  package var skipped: [SequenceRange] = []
   /// How many envelopes of it ended in each way and are still kept.
   package var ended: [EnvelopeState: Int]
 

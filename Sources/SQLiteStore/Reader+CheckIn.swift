@@ -25,12 +25,12 @@ final class CheckInQuestions {
       EXISTS (SELECT 1 FROM ending AS e WHERE e.client = c.number AND e.number <= ?) \
       FROM client AS c LEFT JOIN checks_in AS k ON k.client = c.number WHERE c.name = ?
       """, on: connection)
-    // Walks the ended ones, few and narrow, and not the line.
     recentlyEnded = try Statement(
       """
       SELECT d.serial FROM \
-      (SELECT serial FROM ended WHERE ending IS NULL ORDER BY serial DESC LIMIT ?) AS d \
-      JOIN envelope AS e ON e.serial = d.serial WHERE e.client = ? ORDER BY d.serial
+      (SELECT serial, ending FROM ended ORDER BY serial DESC LIMIT ?) AS d \
+      JOIN envelope AS e ON e.serial = d.serial \
+      WHERE d.ending IS NULL AND e.client = ? ORDER BY d.serial
       """, on: connection)
     endings = try Statement(
       """

@@ -36,6 +36,7 @@ extension Reader {
 
   private func addMissing(to lane: inout LaneRecord) throws(StoreError) {
     lane.missing = try missing(in: lane.number)
+    lane.skipped = try skipped(in: lane.number)
     guard let gap = lane.missing.ranges.first else { return }
     lane.highestSequence = lane.lastSequence
     lane.lastSequence = gap.first - 1

@@ -4,6 +4,7 @@ import RelayCore
 final class NumberStatements {
   let moved: Statement
   let openGaps: Statement
+  let skippedGaps: Statement
   let placedThrough: Statement
   let dueThrough: Statement
   let waitingSince: Statement
@@ -11,6 +12,10 @@ final class NumberStatements {
   init(on connection: borrowing Connection) throws(StoreError) {
     moved = try Statement("SELECT place FROM moved WHERE serial = ?", on: connection)
     openGaps = try Statement(GapStatements.openGapsSQL, on: connection)
+    skippedGaps = try Statement(
+      """
+      SELECT first, last FROM gap WHERE lane = ? AND is_skipped = 1 ORDER BY first DESC LIMIT ?
+      """, on: connection)
     placedThrough = try Statement(GapStatements.placedThroughSQL, on: connection)
     dueThrough = try Statement(
       """
@@ -64,6 +69,18 @@ extension Reader {
   func missing(in lane: LaneNumber) throws(StoreError) -> MissingNumbers {
     guard let placed = try placedThrough(lane) else { return .none }
     return try MissingNumbers(reading: numbers.openGaps, lane: lane.rawValue, behind: placed)
+  }
+
+  /// The latest numbers of a lane that did not come and are taken no longer, in order.
+  func skipped(in lane: LaneNumber) throws(StoreError) -> [SequenceRange] {
+    var ranges: [SequenceRange] = []
+    numbers.skippedGaps.bind(1, lane.rawValue)
+    numbers.skippedGaps.bind(2, Int64(StoreLimits.missingRangesMax))
+    while try numbers.skippedGaps.step() {
+      ranges.append(
+        SequenceRange(first: numbers.skippedGaps.int(0), last: numbers.skippedGaps.int(1)))
+    }
+    return ranges.reversed()
   }
 
   /// What of a lane has been parked since this time or longer.

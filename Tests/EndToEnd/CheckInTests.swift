@@ -101,6 +101,29 @@ extension EndToEnd {
       #expect(try ended(third).isEmpty)
     }
 
+    @Test("numbers that a lane went on without are named, and not asked for")
+    func skipped() async throws {
+      let lanes: [String: any Sendable] = ["default": ["gapTimeoutSeconds": 1]]
+      let hasty = try await Relay.started(upstream, more: ["lanes": lanes])
+      let device = hasty.device()
+      _ = try await device.post(["path": "/3", "sequence": 3])
+      let lane = try await eventually("a lane that went on") {
+        let answer = try await device.request(
+          "POST", "/v1/checkin", headers: ["Content-Type": "application/json"],
+          body: Device.json([
+            "client": "device-1",
+            "lanes": [["first": 2, "last": 4] as [String: any Sendable]],
+          ]))
+        let lane = (try answer.json()["lanes"] as? [[String: Any]])?.first
+        return lane?["missing"] == nil ? lane : nil
+      }
+      #expect(try ranges(lane["skipped"]) == [[2, 2]])
+      #expect(try ranges(lane["send"]) == [[4, 4]])
+      let client = try await device.get("/v1/clients/device-1").json()
+      let shown = try #require(client["lanes"] as? [[String: Any]])
+      #expect(try ranges(shown[0]["skipped"]) == [[1, 2]])
+    }
+
     @Test("a client that was never heard of is told to send everything")
     func unknownClient() async throws {
       let answer = try await checkIn(["client": "new", "lanes": [["first": 3, "last": 4]]])

@@ -56,6 +56,28 @@ extension EndToEnd {
       return id
     }
 
+    @Test(
+      "a call that changes something refuses what it would not heed",
+      arguments: [
+        ("DELETE", "/v1/clients/device-1/envelopes?lane=a", "unknown-field", "lane"),
+        ("POST", "/v1/clients/device-1/run?lane=a", "unknown-field", "lane"),
+        ("POST", "/v1/clients/device-1/pause?for=3", "unknown-field", "for"),
+        ("POST", "/v1/upstreams/default/probe?force", "unknown-field", "force"),
+      ])
+    func strictness(
+      method: String, target: String, problem: String, field: String
+    ) async throws {
+      let id = try await post("/held", ["lane": "b", "hold": true])
+      let answer = try await call(method, target)
+      #expect(answer.status == 422)
+      #expect(answer.problem == problem)
+      #expect(try answer.json()["field"] as? String == field)
+      let body = try await call("DELETE", "/v1/clients/device-1/envelopes", ["lane": "a"])
+      #expect(body.status == 422)
+      #expect(body.problem == "invalid-field")
+      #expect(try await state(id) == "held")
+    }
+
     private var targets: [String] { upstream.received.map(\.target) }
 
     // MARK: - Run

@@ -46,11 +46,22 @@ struct CheckIn {
       let held = HeldNumbers(
         highest: record?.highestSequence ?? record?.lastSequence ?? 0,
         missing: record?.missing ?? .none)
+      // A lane of the order `latest` takes no numbers, so there is nothing to ask for by them.
+      let isNumbered = context.rules.lanes.rules(ofLane: lane.name).order == .strict
       return CheckInView.Lane(
         name: lane.name, lastSequence: record?.lastSequence, missing: held.missing,
-        send: lane.numbers.map(held.lacking(of:)),
+        skipped: Self.skipped(lane.numbers, record?.skipped ?? []),
+        send: isNumbered ? lane.numbers.map(held.lacking(of:)) : nil,
         waiting: record.flatMap { context.relay.dispatcher.laneView($0.number)?.waiting } ?? 0)
     }
+  }
+
+  /// What of the device's numbers is not taken any more; all that is not, if it named none.
+  private static func skipped(
+    _ numbers: SequenceRange?, _ ranges: [SequenceRange]
+  ) -> [SequenceRange] {
+    guard let numbers else { return ranges }
+    return ranges.compactMap { $0.overlap(with: numbers) }
   }
 
   private func allowance(clientWaiting: Int) -> CheckInView.Allowance {

@@ -56,13 +56,33 @@ package struct RelayHandler: RequestHandler {
   /// Answers a request.
   package func respond(to request: HTTPRequest) async -> HTTPResponse {
     switch router.match(request.head.method, path: request.head.path) {
-    case .found(let route, let captures): return await answer(route, request, captures)
+    case .found(let route, let captures):
+      do throws(Problem) {
+        try Self.terms(of: route)?.check(request)
+      } catch {
+        return error.response
+      }
+      return await answer(route, request, captures)
     case .notFound: return Problem.notFound().response
     case .methodNotAllowed(let allow): return Problem.methodNotAllowed(allow: allow).response
     case .options(let allow):
       var response = HTTPResponse(status: 204)
       response.headers.add("Allow", allow)
       return response
+    }
+  }
+
+  /// What a call that changes something takes; nil for one that looks at its terms by itself.
+  private static func terms(of route: Route) -> CallTerms? {
+    switch route {
+    case .run, .cancel, .cancelClient, .pauseUpstream, .pauseClient, .pauseLane, .probe:
+      CallTerms()
+    case .postEnvelopes, .queryEnvelopes, .checkIn, .resolve, .requeue, .patch:
+      CallTerms(hasBody: true)
+    case .runClient: CallTerms(parameters: ["wait"], hasBody: true)
+    case .listEnvelopes, .relayRequest, .getEnvelope, .getAnswer, .getClient, .getByKey,
+      .getEvents, .getStatus, .getHealth, .getReadiness:
+      nil
     }
   }
 

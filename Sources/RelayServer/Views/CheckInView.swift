@@ -11,6 +11,8 @@ package struct CheckInView: Sendable {
     package var lastSequence: Int64?
     /// What it has not, though it has later ones.
     package var missing: MissingNumbers
+    /// What of the device's numbers it does not take any more.
+    package var skipped: [SequenceRange]
     /// What of the device's numbers it has not; nil if the device named none.
     package var send: [SequenceRange]?
     /// How many envelopes wait in it.
@@ -18,12 +20,13 @@ package struct CheckInView: Sendable {
 
     /// Describes a lane.
     package init(
-      name: String, lastSequence: Int64?, missing: MissingNumbers, send: [SequenceRange]?,
-      waiting: Int
+      name: String, lastSequence: Int64?, missing: MissingNumbers, skipped: [SequenceRange],
+      send: [SequenceRange]?, waiting: Int
     ) {
       self.name = name
       self.lastSequence = lastSequence
       self.missing = missing
+      self.skipped = skipped
       self.send = send
       self.waiting = waiting
     }
@@ -114,6 +117,7 @@ extension CheckInView.Lane {
       json.member("lane", name)
       if let lastSequence { json.member("lastSequence", lastSequence) }
       json.member(missing)
+      if !skipped.isEmpty { json.member("skipped", skipped) }
       if let send { json.member("send", send) }
       json.member("waiting", waiting)
     }

@@ -122,6 +122,7 @@ extension ClientView.Lane {
       if let sequence = record.lastSequence { json.member("lastSequence", sequence) }
       if let highest = record.highestSequence { json.member("highestSequence", highest) }
       json.member(record.missing)
+      if !record.skipped.isEmpty { json.member("skipped", record.skipped) }
       json.member("ended", EnvelopeState.allCases.filter(\.isEnd)) { Int64(record.ended[$0] ?? 0) }
     }
   }

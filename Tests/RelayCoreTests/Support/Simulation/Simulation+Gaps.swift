@@ -9,6 +9,7 @@ extension Simulation {
 
   /// An envelope was committed.
   mutating func tell(_ entry: LineEntry) {
+    readLineBeforeTelling()
     _ = scheduler.accepted(entry, order: Self.order(of: entry.lane), now: clock)
     if entry.standing == .parked {
       parkedCount += 1

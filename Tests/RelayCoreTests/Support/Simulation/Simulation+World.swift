@@ -189,6 +189,7 @@ extension Simulation {
     life += 1
     nextWake = clock.monotonic
     inFlight = []
+    lineQuestion = nil
     // Where the one that failed has ended, nothing on the disk tells of the wait.
     backoffs = backoffs.filter { store[$0.value.serial].end == nil }
     reserved = []

@@ -13,9 +13,8 @@ struct Simulation {
     case commitReplacement(Replacement, isRolledBack: Bool)
     case commitClearing(ClientNumber, [Serial], isRolledBack: Bool)
     case attemptEnds(AttemptReport)
-    case lineRead(after: Serial)
-    case lineReadBackwards(before: Serial)
-    case linePage(LinePage)
+    case lineRead(question: Int)
+    case linePage(LinePage, question: Int)
     case wake
     case moodChanges(upstream: Int)
     case walkForExpired
@@ -47,6 +46,9 @@ struct Simulation {
   /// Clients whose backlog the store is about to cancel.
   var clearing: Set<ClientNumber> = []
   var clearedCount = 0
+  /// What stretch of the line the scheduler waits to see; nil if it waits for none.
+  var lineQuestion: LineQuestion?
+  var lineQuestionCount = 0
   var nextWake = MonotonicTime(nanoseconds: 0)
   var lastCommitAt = MonotonicTime(nanoseconds: 0)
   var violations: [String] = []
@@ -147,16 +149,8 @@ struct Simulation {
     case .attemptEnds(let report):
       inFlight.remove(report.serial)
       scheduler.attemptEnded(report, now: clock)
-    case .lineRead(let after):
-      // By the time that it is handed over, a page no longer shows what the store holds.
-      schedule(
-        .linePage(store.page(after: after, countMax: 16)),
-        inMs: Int64.random(in: 0...20, using: &random))
-    case .lineReadBackwards(let before):
-      schedule(
-        .linePage(store.page(before: before, countMax: 16)),
-        inMs: Int64.random(in: 0...20, using: &random))
-    case .linePage(let page): scheduler.refill(page, now: clock)
+    case .lineRead(let question): readLine(question)
+    case .linePage(let page, let question): handOver(page, question)
     case .wake: scheduler.timePassed(now: clock)
     case .moodChanges(let upstream): changeMood(of: upstream)
     case .walkForExpired: walkForExpired()
@@ -186,8 +180,8 @@ struct Simulation {
       if transition.change == .begin { checkIsFirst(store[transition.serial].entry) }
       agenda.insert(Scheduled(life: life, event: .commitRecord(transition)), at: commitTime())
     case .reachabilityChanged: break
-    case .readLine(let after): schedule(.lineRead(after: after), inMs: 3)
-    case .readLineBackwards(let before): schedule(.lineReadBackwards(before: before), inMs: 3)
+    case .readLine(let after): ask(.after(after))
+    case .readLineBackwards(let before): ask(.before(before))
     }
   }
 
@@ -227,7 +221,7 @@ extension Simulation.Event {
     switch self {
     case .post, .moodChanges, .crash, .walkForExpired, .clockIsSet: true
     case .commitAppend, .commitRecord, .commitFlow, .commitReplacement, .commitClearing,
-      .attemptEnds, .lineRead, .lineReadBackwards, .linePage, .wake:
+      .attemptEnds, .lineRead, .linePage, .wake:
       false
     }
   }
