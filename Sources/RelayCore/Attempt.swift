@@ -160,9 +160,11 @@ package struct Transition: Sendable, Equatable {
   package var attempt: AttemptRecord?
   /// The upstream's answer, where there is one to be kept.
   package var response: UpstreamResponse?
-  /// With ``Change/retry(at:)``: in words, why the upstream may have the envelope already, so that
-  /// it is asked before the envelope is sent again; nil if it cannot, or need not be asked.
+  /// In words, why the upstream may have the envelope already, so that it is asked before the
+  /// envelope is sent again; nil if it cannot, or need not be asked.
   package var doubt: String?
+  /// Whether the upstream answered, be it the envelope itself or the question for it.
+  package var isAnswered: Bool
   /// The epoch of the lease under which the attempt was made.
   package var epoch: Int64
   /// Set by the store: the envelope was not there to be changed any more, so nothing was.
@@ -172,7 +174,7 @@ package struct Transition: Sendable, Equatable {
   package init(
     serial: Serial, lane: LaneNumber, upstream: UpstreamNumber, change: Change, at: WallTime,
     attempt: AttemptRecord? = nil, response: UpstreamResponse? = nil, doubt: String? = nil,
-    epoch: Int64
+    isAnswered: Bool = false, epoch: Int64
   ) {
     self.serial = serial
     self.lane = lane
@@ -182,6 +184,7 @@ package struct Transition: Sendable, Equatable {
     self.attempt = attempt
     self.response = response
     self.doubt = doubt
+    self.isAnswered = isAnswered
     self.epoch = epoch
   }
 }

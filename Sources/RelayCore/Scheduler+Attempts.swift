@@ -74,7 +74,8 @@ extension Scheduler {
       Transition(
         serial: head.serial, lane: head.lane, upstream: head.upstream, change: change,
         at: now.wall, attempt: attempt, response: report.response(keptFor: change),
-        doubt: isToBeVerified ? Self.doubtReason(report.sentence) : nil, epoch: epoch))
+        doubt: isToBeVerified ? Self.doubtReason(report.sentence) : nil,
+        isAnswered: report.status != nil, epoch: epoch))
   }
 
   /// An attempt was called off before it began: no attempt is recorded, and the envelope stands as

@@ -54,10 +54,12 @@ extension Scheduler {
   ) {
     if case .failed(.brokenOff, _) = report.event { return settleHead(of: head.lane, now: now) }
     var doubt: String?
+    var response: UpstreamResponse?
     let change: Transition.Change
     switch VerificationVerdict(report.event) {
     case .arrived:
       change = .end(.delivered, reason: "asked for it, \(report.sentence): it had arrived")
+      response = report.response(keptFor: change)
     case .notArrived: change = .retry(at: now.wall)
     case .unknown:
       doubt = "it may have arrived, and asked for it, \(report.sentence)"
@@ -67,7 +69,8 @@ extension Scheduler {
     record(
       Transition(
         serial: head.serial, lane: head.lane, upstream: head.upstream, change: change,
-        at: now.wall, response: report.response(keptFor: change), doubt: doubt, epoch: epoch))
+        at: now.wall, response: response, doubt: doubt, isAnswered: report.status != nil,
+        epoch: epoch))
   }
 
   /// Blocks a lane whose head is in doubt, where only a person can settle that.
@@ -94,5 +97,15 @@ extension Transition {
   var endsByAnswer: Bool {
     guard let outcome = attempt?.outcome else { return response != nil }
     return outcome == .delivered || outcome == .refused
+  }
+
+  /// Whether the upstream may have the envelope once this has ended it, so that it is asked before
+  /// the envelope, requeued, is sent again.
+  ///
+  /// - Parameter wasInDoubt: Whether it may have had it before: so it stays, unless an attempt, or
+  ///   the question for it, has shown otherwise.
+  package func leavesDoubt(_ wasInDoubt: Bool) -> Bool {
+    if case .end(.delivered, _) = change { return false }
+    return attempt == nil ? wasInDoubt : doubt != nil
   }
 }

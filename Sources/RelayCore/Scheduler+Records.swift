@@ -70,7 +70,7 @@ extension Scheduler {
   private mutating func noteBackoff(
     of head: LineEntry, transition: Transition, until time: WallTime, now: Now
   ) {
-    guard time > now.wall, transition.attempt?.status == nil else { return }
+    guard time > now.wall, !transition.isAnswered else { return }
     upstreams[head.upstream]?.connectionBackoff.insert(transition.lane)
   }
 

@@ -79,6 +79,7 @@ extension Reader {
     record.attemptCount = Int32(truncatingIfNeeded: sql.end.int(2))
     record.entry.attempts = record.attemptCount
     record.reason = sql.end.text(3)
+    record.entry.isInDoubt = sql.end.int(10) != 0
     guard let number = sql.end.optionalInt(4) else { return true }
     record.attempts.append(
       AttemptRecord(

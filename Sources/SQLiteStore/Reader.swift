@@ -106,7 +106,7 @@ final class ReaderStatements {
     end = try Statement(
       """
       SELECT state, ended_at, attempts, reason, attempt_number, attempt_started_at, \
-      attempt_duration_ms, attempt_outcome, attempt_status, attempt_error \
+      attempt_duration_ms, attempt_outcome, attempt_status, attempt_error, in_doubt \
       FROM ended WHERE serial = ?
       """, on: connection)
     attempts = try Statement(

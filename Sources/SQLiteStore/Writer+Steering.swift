@@ -69,6 +69,7 @@ extension Writer {
     let code = sql.findEnd.int(0)
     let attempts = sql.findEnd.int(1)
     let ending = sql.findEnd.optionalInt(2)
+    let inDoubt = sql.findEnd.int(3)
     sql.findEnd.reset()
     guard try EnvelopeState(endCode: code) != .delivered else { return false }
     try forgetEnding(ending, of: entry.client)
@@ -77,6 +78,7 @@ extension Writer {
     sql.requeueLine.bind(2, entry.acceptedAt.millisecondsSinceEpoch)
     sql.requeueLine.bind(3, entry.expiresAt.millisecondsSinceEpoch)
     sql.requeueLine.bind(4, attempts)
+    sql.requeueLine.bind(5, inDoubt)
     try sql.requeueLine.run()
     sql.renewDeadline.bind(1, entry.expiresAt.millisecondsSinceEpoch)
     sql.renewDeadline.bind(2, entry.serial)

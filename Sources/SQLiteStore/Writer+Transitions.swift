@@ -25,6 +25,7 @@ extension Writer {
     let code = sql.waiting.int(0)
     let attemptsBefore = sql.waiting.int(1)
     let client = ClientNumber(rawValue: sql.waiting.int(2))
+    let wasInDoubt = sql.waiting.int(3) != 0
     sql.waiting.reset()
     let standing = try Standing(code: code)
     let attempts =
@@ -49,7 +50,9 @@ extension Writer {
       try keepAttempt(transition)
       move(from: standing, to: .blocked)
     case .end(let end, let reason):
-      try finish(transition, of: client, as: end, reason: reason, attempts: attempts)
+      try finish(
+        transition, of: client, as: end, reason: reason, attempts: attempts,
+        isInDoubt: transition.leavesDoubt(wasInDoubt))
       state.ledger.add(-1, standing: standing)
     case .release:
       sql.releaseLine.bind(1, transition.serial)
@@ -72,7 +75,7 @@ extension Writer {
 
   private func finish(
     _ transition: Transition, of client: ClientNumber, as end: EnvelopeState, reason: String,
-    attempts: Int64
+    attempts: Int64, isInDoubt: Bool
   ) throws(StoreError) {
     guard let code = end.endCode else { preconditionFailure("\(end) is no end") }
     sql.deleteLine.bind(1, transition.serial)
@@ -89,7 +92,8 @@ extension Writer {
     sql.insertEnded.bind(9, attempt?.outcome.code)
     sql.insertEnded.bind(10, attempt?.status.map { Int64($0) })
     sql.insertEnded.bind(11, attempt?.error)
-    sql.insertEnded.bind(12, try numberEnding(of: transition.serial, client: client))
+    sql.insertEnded.bind(12, isInDoubt ? 1 : 0)
+    sql.insertEnded.bind(13, try numberEnding(of: transition.serial, client: client))
     try sql.insertEnded.run()
     state.ledger.add(1, endCode: code)
     state.endedLog.append(lane: transition.lane, endCode: code, isDeletion: false)

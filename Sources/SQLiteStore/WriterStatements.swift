@@ -89,7 +89,7 @@ final class WriterStatements {
       "SELECT id, fingerprint, key FROM envelope WHERE serial = ?", on: connection)
     findStanding = try Statement("SELECT standing FROM line WHERE serial = ?", on: connection)
     findEnd = try Statement(
-      "SELECT state, attempts, ending FROM ended WHERE serial = ?", on: connection)
+      "SELECT state, attempts, ending, in_doubt FROM ended WHERE serial = ?", on: connection)
 
     findClient = try Statement("SELECT number FROM client WHERE name = ?", on: connection)
     insertClient = try Statement(
@@ -104,7 +104,7 @@ final class WriterStatements {
       "UPDATE lane SET last_sequence = ? WHERE number = ?", on: connection)
 
     waiting = try Statement(
-      "SELECT standing, attempts, client FROM line WHERE serial = ?", on: connection)
+      "SELECT standing, attempts, client, in_doubt FROM line WHERE serial = ?", on: connection)
     beginLine = try Statement("UPDATE line SET in_doubt = 1 WHERE serial = ?", on: connection)
     retryLine = try Statement(
       """
@@ -118,7 +118,7 @@ final class WriterStatements {
       """, on: connection)
     deleteLine = try Statement("DELETE FROM line WHERE serial = ?", on: connection)
     insertEnded = try Statement(
-      "INSERT INTO ended VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", on: connection)
+      "INSERT INTO ended VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", on: connection)
     insertAttempt = try Statement(
       "INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?, ?, ?, ?)", on: connection)
     trimAttempts = try Statement(
@@ -145,8 +145,8 @@ final class WriterStatements {
     requeueLine = try Statement(
       """
       INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing, \
-      on_failure, due_at, attempts) \
-      SELECT serial, client, lane, upstream, ?2, ?3, 0, on_failure, NULL, ?4 \
+      on_failure, due_at, attempts, in_doubt) \
+      SELECT serial, client, lane, upstream, ?2, ?3, 0, on_failure, NULL, ?4, ?5 \
       FROM envelope WHERE serial = ?1
       """, on: connection)
     renewDeadline = try Statement(

@@ -273,6 +273,60 @@ struct SchedulerDoubtTests {
     #expect(relay.line.isEmpty)
   }
 
+  @Test("what ended in doubt and was requeued is asked for before it is sent again")
+  func requeued() {
+    var relay = relayInDoubt()
+    relay.commit()
+    let entry = relay.line[0]
+    relay.obey(.cancel(reason: "enough"), of: entry)
+    relay.commit()
+    #expect(relay.line.isEmpty)
+    #expect(relay.obey(.requeue(into: .strict), of: entry) == .recording)
+    relay.commit()
+    #expect(relay.verified == [1] && relay.attempted == [1])
+  }
+
+  @Test("one that expires after an unclear answer was not ended by the upstream")
+  func expiredAfterUnclearAnswer() throws {
+    var relay = relay(.verify)
+    relay.accept(relay.makeEntry(lane: 1, expiresInMs: 8000))
+    relay.commit()
+    relay.fail(1, .timeout, isWritten: true)
+    relay.commit()
+    relay.pass(ms: 7000)
+    #expect(relay.verified == [1])
+    relay.pass(ms: 1000)
+    relay.answer(1, status: 503)
+    let change = try #require(relay.uncommitted.first)
+    guard case .end(.expired, _) = change.change else {
+      Issue.record("it did not expire")
+      return
+    }
+    #expect(!change.endsByAnswer && change.response == nil && change.leavesDoubt(true))
+  }
+
+  @Test("who was told to ask later does so, whether or not the upstream is back meanwhile")
+  func backoffAfterUnclearAnswer() throws {
+    var relay = relayInDoubt()
+    relay.commit()
+    relay.pass(ms: 8000)
+    relay.answer(1, status: 503, retryAfter: "50")
+    relay.commit()
+    for lane in 2...4 {
+      relay.accept(lane: Int64(lane))
+      relay.commit()
+      relay.fail(Serial(lane))
+      relay.commit()
+    }
+    #expect(relay.scheduler.upstreamViews()[ManualRelay.upstream]?.isReachable == false)
+    relay.pass(ms: 8000)
+    relay.commit()
+    for entry in relay.inFlight { relay.answer(entry.serial) }
+    #expect(relay.scheduler.upstreamViews()[ManualRelay.upstream]?.isReachable == true)
+    relay.commit()
+    #expect(relay.verified == [1])
+  }
+
   @Test("what expires in doubt says so")
   func expired() {
     var relay = relay(.verify)

@@ -69,10 +69,56 @@ struct DoubtConformance {
         content: bench.draft().content, tag: nil, entry: entry, notBefore: nil)
       try await bench.record(id, .edit(edit))
       #expect(try await !bench.entry(id).isInDoubt)
-      try await bench.record(id, .begin)
-      try await bench.record(id, .end(.expired, reason: "late"))
-      let ended = try #require(try await bench.store.envelope(id))
-      #expect(ended.state == .expired && !ended.entry.isInDoubt)
     }
+  }
+
+  @Test("what ended in doubt is in doubt when it is requeued", arguments: StoreFactory.all)
+  func requeued(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let id = try await bench.accept(bench.draft())
+      let other = try await bench.accept(bench.draft(client: "device-2"))
+      for id in [id, other] {
+        try await bench.record(id, .begin)
+        try await bench.record(id, .retry(at: bench.clock.now), doubt: sentence)
+      }
+      try await bench.record(id, .end(.expired, reason: "late"))
+      let client = try await bench.entry(other).client
+      _ = try await bench.store.cancelAll(of: client, through: nil, reason: "enough")
+      try await bench.reopen()
+      for id in [id, other] {
+        let ended = try #require(try await bench.store.envelope(id))
+        #expect(ended.state.isEnd && ended.entry.isInDoubt)
+        try await requeue(ended, bench)
+        #expect(try await bench.entry(id).isInDoubt)
+      }
+      // The last attempt itself is what may have arrived.
+      try await bench.record(
+        id, .end(.expired, reason: "late"), attempt: bench.attempt(2, .ambiguous), doubt: sentence)
+      #expect(try await bench.store.envelope(id)?.entry.isInDoubt == true)
+    }
+  }
+
+  @Test("an end that the upstream's answer led to leaves no doubt", arguments: StoreFactory.all)
+  func answered(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let id = try await bench.accept(bench.draft())
+      try await bench.record(id, .begin)
+      try await bench.record(
+        id, .end(.failed, reason: "no"), attempt: bench.attempt(1, .refused, status: 400))
+      let ended = try #require(try await bench.store.envelope(id))
+      #expect(ended.state == .failed && !ended.entry.isInDoubt)
+      try await requeue(ended, bench)
+      #expect(try await !bench.entry(id).isInDoubt)
+    }
+  }
+
+  private func requeue(_ record: EnvelopeRecord, _ bench: Bench) async throws {
+    let count = bench.observer.recordedCount
+    bench.store.record([
+      Transition(
+        serial: record.entry.serial, lane: record.lane, upstream: record.entry.upstream,
+        change: .requeue(record.entry), at: bench.clock.now, epoch: 1)
+    ])
+    await bench.observer.waitUntilRecorded(count + 1)
   }
 }

@@ -141,6 +141,7 @@ struct SimulatedStore {
       records[index].entry.isInDoubt = false
     case .end(let state, let reason):
       records[index].end = (state, reason)
+      records[index].entry.isInDoubt = transition.leavesDoubt(records[index].entry.isInDoubt)
       line.removeAll { $0 == transition.serial }
     case .release:
       records[index].entry.standing = .queued

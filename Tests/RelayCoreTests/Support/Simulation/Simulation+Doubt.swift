@@ -16,13 +16,14 @@ extension Simulation {
     }
   }
 
-  /// Somebody resolves, corrects or requeues an envelope: to send it once more is what they want.
+  /// Somebody resolves, corrects or requeues an envelope: to send it once more is what they want,
+  /// unless it is one that the upstream is to be asked for first.
   mutating func noteWishToSendAgain(_ transition: Transition) {
     let record = store[transition.serial]
     switch transition.change {
     case .release: guard record.entry.standing == .blocked else { return }
     case .edit: guard record.end == nil else { return }
-    case .requeue: guard record.end != nil else { return }
+    case .requeue: guard record.end != nil, !record.entry.isInDoubt else { return }
     case .begin, .retry, .block, .end: return
     }
     for index in upstreams.indices { upstreams[index].forget(transition.serial) }

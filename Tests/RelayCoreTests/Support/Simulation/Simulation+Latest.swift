@@ -19,7 +19,7 @@ extension Simulation {
     else { return }
     let name = BackoffName(lane: transition.lane, upstream: transition.upstream)
     switch transition.change {
-    case .retry(let time) where transition.attempt?.status != nil:
+    case .retry(let time) where transition.isAnswered:
       // Without an answer it waits as well, but no longer than until the upstream is back.
       backoffs[name] = (transition.serial, time)
     case .release, .edit: backoffs = backoffs.filter { $0.key.lane != transition.lane }
