@@ -27,6 +27,7 @@ final class GapStatements {
   let moveEnvelope: Statement
   let moveKey: Statement
   let moveBodyFile: Statement
+  let findMoved: Statement
   let insertMoved: Statement
   let deleteMoved: Statement
   let findNumbered: Statement
@@ -38,6 +39,8 @@ final class GapStatements {
     SELECT first, last FROM gap WHERE lane = ? AND first > ? AND is_skipped = 0 \
     ORDER BY first LIMIT ?
     """
+  /// Where what was parked is now, by the number that its id carries.
+  static let movedSQL = "SELECT place FROM moved WHERE serial = ?"
   static let placedThroughSQL = "SELECT placed_through FROM parked_lane WHERE lane = ?"
 
   init(on connection: borrowing Connection) throws(StoreError) {
@@ -89,6 +92,7 @@ final class GapStatements {
       "UPDATE key_index SET serial = ? WHERE client = ? AND key = ?", on: connection)
     moveBodyFile = try Statement(
       "UPDATE body_file SET serial = ? WHERE serial = ?", on: connection)
+    findMoved = try Statement(Self.movedSQL, on: connection)
     insertMoved = try Statement("INSERT INTO moved VALUES (?, ?)", on: connection)
     deleteMoved = try Statement("DELETE FROM moved WHERE serial = ?", on: connection)
     findNumbered = try Statement(

@@ -1,9 +1,10 @@
 import RelayCore
 
 extension Reader {
-  /// A stretch of the line, with only the numbers of one client's envelopes.
+  /// A stretch of the line, with only the numbers of one client's envelopes that were accepted up
+  /// to a number, wherever they have moved since.
   func waiting(
-    of client: ClientNumber, after serial: Serial, countMax: Int
+    of client: ClientNumber, through end: Serial, after serial: Serial, countMax: Int
   ) throws(StoreError) -> (serials: [Serial], scannedThrough: Serial, hasMore: Bool) {
     try snapshot {
       () throws(StoreError) -> (serials: [Serial], scannedThrough: Serial, hasMore: Bool) in
@@ -15,9 +16,19 @@ extension Reader {
       while try sql.lineOfClients.step() {
         last = sql.lineOfClients.int(0)
         count += 1
-        if sql.lineOfClients.int(1) == client.rawValue { serials.append(last) }
+        guard sql.lineOfClients.int(1) == client.rawValue else { continue }
+        let accepted = last <= end ? last : try acceptedNumber(of: last)
+        if accepted <= end { serials.append(last) }
       }
       return (serials, last, count == countMax)
     }
+  }
+
+  /// The number under which an envelope was accepted, which its id carries.
+  private func acceptedNumber(of serial: Serial) throws(StoreError) -> Serial {
+    guard let id = try identity(of: serial) else {
+      throw .senseless("a place without its envelope")
+    }
+    return id.serial
   }
 }

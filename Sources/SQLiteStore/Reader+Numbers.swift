@@ -10,7 +10,7 @@ final class NumberStatements {
   let waitingSince: Statement
 
   init(on connection: borrowing Connection) throws(StoreError) {
-    moved = try Statement("SELECT place FROM moved WHERE serial = ?", on: connection)
+    moved = try Statement(GapStatements.movedSQL, on: connection)
     openGaps = try Statement(GapStatements.openGapsSQL, on: connection)
     skippedGaps = try Statement(
       """

@@ -135,22 +135,26 @@ extension SQLiteStore {
       roomBytes: max(0, min(room.bytesLeft, ofLimit)), trouble: trouble)
   }
 
-  /// The numbers of all that waits of a client, step by step, so that others read in between.
+  /// The numbers of all that waits of a client and was accepted up to a number, step by step, so
+  /// that others read in between.
+  ///
+  /// What was parked may be placed at any moment, behind that number: so the line is read to its
+  /// end.
   func waiting(
     of client: ClientNumber, through end: Serial
   ) async throws(StoreError) -> [Serial] {
     var serials: [Serial] = []
     var after: Serial = 0
-    while after < end {
+    while true {
       let from = after
       let step = try await read { reader throws(StoreError) in
-        try reader.waiting(of: client, after: from, countMax: StoreTuning.clearingLooksPerStep)
+        try reader.waiting(
+          of: client, through: end, after: from, countMax: StoreTuning.clearingLooksPerStep)
       }
       serials += step.serials
-      guard step.hasMore else { break }
+      guard step.hasMore else { return serials }
       after = step.scannedThrough
     }
-    return Array(serials.prefix { $0 <= end })
   }
 
   /// What ``EnvelopeStore`` says of `expiredEntries`.

@@ -15,17 +15,21 @@ extension Writer {
     }
     clearing.insert(client)
     let spared = observer.reserveAll(of: client)
-    var backlog = ClearedBacklog(client: client)
+    var items: [ClearedBacklog.Item] = []
     var changingCount = 0
     for serial in serials {
-      guard !spared.contains(serial) else {
-        if spared.changing.contains(serial), try waiting(serial) != nil { changingCount += 1 }
+      guard let item = try waiting(serial) else { continue }
+      guard !spared.contains(item.serial) else {
+        if spared.changing.contains(item.serial) { changingCount += 1 }
         continue
       }
-      guard let item = try waiting(serial) else { continue }
       try cancel(item, reason: reason)
-      backlog.append(item)
+      items.append(item)
     }
+    // What has moved stands behind all that was there when the line was read.
+    items.sort { $0.serial < $1.serial }
+    var backlog = ClearedBacklog(client: client)
+    for item in items { backlog.append(item) }
     if let place = state.cleared.firstIndex(where: { $0.client == client }) {
       state.cleared[place].merge(backlog)
     } else {
@@ -46,8 +50,18 @@ extension Writer {
       into: &receipt)
   }
 
-  /// Where an envelope waits; nil if it waits no longer.
+  /// Where an envelope waits, be it under another number since the line was read; nil if it waits
+  /// no longer.
   private func waiting(_ serial: Serial) throws(StoreError) -> ClearedBacklog.Item? {
+    if let item = try place(of: serial) { return item }
+    gaps.findMoved.bind(1, serial)
+    guard try gaps.findMoved.step() else { return nil }
+    let present = gaps.findMoved.int(0)
+    gaps.findMoved.reset()
+    return try place(of: present)
+  }
+
+  private func place(of serial: Serial) throws(StoreError) -> ClearedBacklog.Item? {
     sql.wayOfLine.bind(1, serial)
     guard try sql.wayOfLine.step() else { return nil }
     defer { sql.wayOfLine.reset() }

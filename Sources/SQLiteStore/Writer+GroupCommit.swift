@@ -198,8 +198,9 @@ extension Writer {
       if !receipt.coalesced.isEmpty {
         receipt.note(observer.coalesced(receipt.coalesced), in: &places)
       }
-      for backlog in receipt.cleared { observer.cleared(backlog) }
       if !receipt.accepted.isEmpty { positions = observer.accepted(receipt.accepted) }
+      // What moved in this very commit may be among them, and is known by its new number only now.
+      for backlog in receipt.cleared { observer.cleared(backlog) }
     }
     if receipt.hasEvents { shared.observer.withLock { $0 }?.logged(through: eventsEnd) }
     receipt.resume(positions: positions, places: places)

@@ -1,5 +1,6 @@
 import Foundation
 import RelayCore
+import Synchronization
 import Testing
 
 @testable import SQLiteStore
@@ -24,6 +25,32 @@ struct GroupCommitTests {
         #expect(try await bench.store.envelope(id)?.draft.client == "c\(index)")
       }
       #expect(Set(ids.values.map(\.serial)) == Set(1...2000))
+    }
+  }
+
+  @Test("what is placed while a backlog is being cancelled is cancelled with it")
+  func clearingWhatMoves() async throws {
+    try await Bench.with { bench in
+      let store = try #require(bench.store as? SQLiteStore)
+      let parked = try await bench.accept(bench.draft(sequence: 2))
+      let other = try await bench.accept(bench.draft(lane: "other"))
+      let client = try await bench.entry(parked).client
+      let read = try await store.waiting(of: client, through: other.serial)
+      #expect(read == [parked.serial, other.serial])
+      let first = try await bench.accept(bench.draft(sequence: 1))
+      let moved = try #require(try await store.envelope(parked)?.entry.serial)
+      #expect(moved > first.serial)
+      // The line, read after the move, shows it as well, and not what was accepted since.
+      #expect(try await store.waiting(of: client, through: other.serial) == [other.serial, moved])
+      let (count, changingCount) = try await store.write("cancel") { writer throws(StoreError) in
+        try writer.cancelAll(read, of: client, reason: "so")
+      }
+      #expect(count == 2 && changingCount == 0)
+      let told = try #require(bench.observer.state.withLock { $0.cleared.first })
+      #expect(told.items.map(\.serial) == [other.serial, moved])
+      #expect(told.items.allSatisfy { !$0.isParked && told.contains($0.serial) })
+      #expect(try await store.envelope(parked)?.state == .cancelled)
+      #expect(try await store.line(after: 0, countMax: 9).entries.map(\.serial) == [first.serial])
     }
   }
 
