@@ -198,6 +198,17 @@ extension LineEntry {
     standing = .queued
     dueAt = nil
   }
+
+  /// Has it wait again after it has ended, as its sender wants: held, unless it was ever attempted,
+  /// and not before its time.
+  ///
+  /// - Parameters:
+  ///   - hold: Whether it is to wait until someone runs it.
+  ///   - notBefore: The sender's earliest time for an attempt; one that has passed does not count.
+  package mutating func waitAgain(hold: Bool, notBefore: WallTime?, at now: WallTime) {
+    standing = hold && attempts == 0 && !isInDoubt ? .held : .queued
+    dueAt = notBefore.flatMap { $0 > now ? $0 : nil }
+  }
 }
 
 /// What an envelope is to be from now on; its key, its client, its lane and its place stay.

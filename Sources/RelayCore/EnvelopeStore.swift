@@ -36,6 +36,24 @@ package protocol EnvelopeStore: Sendable {
   /// them and loses none), and then tells ``StoreObserver/recorded(_:)``.
   func record(_ transitions: [Transition])
 
+  /// Corrects an envelope that failed, expired or was cancelled, durably: it stays ended, and waits
+  /// as it was corrected once it is put back in line.
+  ///
+  /// - Returns: false if none of this number has ended so, and nothing was changed: it waits again,
+  ///   has moved, was delivered, or is not kept any more.
+  /// - Throws: ``StoreError`` if nothing was changed.
+  func correctEnded(_ edit: EnvelopeEdit) async throws(StoreError) -> Bool
+
+  /// Takes back an envelope that failed or expired, durably: it has been cancelled from now on. One
+  /// that was cancelled before stays as it is.
+  ///
+  /// - Returns: false if none of this number has ended so, and nothing was changed; see
+  ///   ``correctEnded(_:)``.
+  /// - Throws: ``StoreError`` if nothing was changed.
+  func cancelEnded(
+    _ entry: LineEntry, reason: String
+  ) async throws(StoreError) -> Bool
+
   /// Cancels all that waits of a client, in one commit, but for what is being delivered.
   ///
   /// What is accepted meanwhile is left alone, and so is what others change just then.

@@ -81,7 +81,19 @@ package struct EventEntry: Sendable, Equatable {
     case .requeue(let entry):
       kind = .requeued
       standing = entry.standing
+      dueAt = entry.dueAt
     }
+  }
+
+  /// What is logged of a correction of an envelope that has ended.
+  package init(editedEnded entry: LineEntry) {
+    self.init(.edited, serial: entry.serial, lane: entry.lane, upstream: entry.upstream)
+  }
+
+  /// What is logged when somebody takes back an envelope that failed or expired.
+  package init(cancelledEnded entry: LineEntry, reason: String) {
+    self.init(
+      .cancelled, serial: entry.serial, lane: entry.lane, upstream: entry.upstream, reason: reason)
   }
 
   /// What is logged of a later post that took an envelope's place.

@@ -10,7 +10,8 @@ package enum Command: Sendable {
   case cancel(reason: String)
   /// Correct it.
   case edit(EnvelopeEdit)
-  /// Put it back in line, though it has ended; the order is that of its lane.
+  /// Put it back in line, though it has ended, as its entry says that it is to wait; the order is
+  /// that of its lane.
   case requeue(into: LaneOrder)
 }
 
@@ -42,15 +43,14 @@ package enum CommandVerdict: Sendable, Equatable {
 extension Scheduler {
   /// Somebody asks for something.
   ///
-  /// - Parameter entry: The envelope's place as the store shows it.
+  /// - Parameter entry: The envelope's place as the store shows it; of one that is put back in line,
+  ///   the one that it is to have.
   package mutating func obey(
     _ command: Command, of entry: LineEntry, now: Now
   ) -> CommandVerdict {
     if case .requeue(let order) = command {
       guard changing.insert(entry.serial).inserted else { return .busy }
       if order == .latest { latestRequeues.insert(entry.serial) }
-      var entry = entry
-      entry.release()
       set(.requeue(entry), of: entry, now: now)
       return .recording
     }

@@ -182,16 +182,16 @@ extension Writer {
   /// Parks an envelope that waits again, if something is still missing before it.
   ///
   /// - Returns: Whether it is parked.
-  func parkAgain(_ serial: Serial) throws(StoreError) -> Bool {
-    gaps.findNumbered.bind(1, serial)
+  func parkAgain(_ entry: LineEntry) throws(StoreError) -> Bool {
+    gaps.findNumbered.bind(1, entry.serial)
     guard try gaps.findNumbered.step() else { throw .senseless("a place without its envelope") }
     let lane = LaneNumber(rawValue: gaps.findNumbered.int(0))
     let number = gaps.findNumbered.optionalInt(1)
     gaps.findNumbered.reset()
     guard let number, let placed = try placedThrough(lane), number > placed else { return false }
-    gaps.parkLine.bind(1, serial)
+    gaps.parkLine.bind(1, entry.serial)
     try gaps.parkLine.run()
-    state.ledger.add(-1, standing: .queued)
+    state.ledger.add(-1, standing: entry.standing)
     state.ledger.add(1, standing: .parked)
     return true
   }

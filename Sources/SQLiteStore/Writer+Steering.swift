@@ -7,7 +7,6 @@ extension Writer {
   /// The key, the fingerprint of what was posted and the place in the line stay.
   func apply(_ edit: EnvelopeEdit, into receipt: inout Receipt) throws(StoreError) {
     let serial = edit.entry.serial
-    try forgetContent(of: serial, into: &receipt)
     sql.editLine.bind(1, Int64(edit.entry.upstream.rawValue))
     sql.editLine.bind(2, edit.entry.expiresAt.millisecondsSinceEpoch)
     sql.editLine.bind(3, Int64(edit.entry.standing.rawValue))
@@ -15,11 +14,19 @@ extension Writer {
     sql.editLine.bind(5, edit.entry.dueAt?.millisecondsSinceEpoch)
     sql.editLine.bind(6, serial)
     try sql.editLine.run()
+    try replaceContent(edit, into: &receipt.deletedFiles)
+  }
+
+  /// Puts the corrected request in place of the old one, wherever its envelope stands.
+  func replaceContent(
+    _ edit: EnvelopeEdit, into deletedFiles: inout [String]
+  ) throws(StoreError) {
+    try forgetContent(of: edit.entry.serial, into: &deletedFiles)
     try writeContent(edit)
     if case .file(let file) = edit.content.body {
       // A body that stays keeps its file.
       let name = BodyFiles.name(of: file)
-      receipt.deletedFiles.removeAll { $0 == name }
+      deletedFiles.removeAll { $0 == name }
     }
   }
 
@@ -48,12 +55,14 @@ extension Writer {
   }
 
   /// Takes the old content out of the counts, and lets go of its file.
-  private func forgetContent(of serial: Serial, into receipt: inout Receipt) throws(StoreError) {
+  private func forgetContent(
+    of serial: Serial, into deletedFiles: inout [String]
+  ) throws(StoreError) {
     sql.deleted.bind(1, serial)
     guard try sql.deleted.step() else { throw .senseless("a place without its envelope") }
     state.ledger.contentBytes -= sql.deleted.int(3)
     sql.deleted.reset()
-    try deleteBodyFile(of: serial, into: &receipt.deletedFiles)
+    try deleteBodyFile(of: serial, into: &deletedFiles)
   }
 
   /// Puts an envelope that failed, expired or was cancelled back in line.
@@ -78,7 +87,9 @@ extension Writer {
     sql.requeueLine.bind(2, entry.acceptedAt.millisecondsSinceEpoch)
     sql.requeueLine.bind(3, entry.expiresAt.millisecondsSinceEpoch)
     sql.requeueLine.bind(4, attempts)
-    sql.requeueLine.bind(5, inDoubt)
+    sql.requeueLine.bind(5, Int64(entry.standing.rawValue))
+    sql.requeueLine.bind(6, entry.dueAt?.millisecondsSinceEpoch)
+    sql.requeueLine.bind(7, inDoubt)
     try sql.requeueLine.run()
     sql.renewDeadline.bind(1, entry.expiresAt.millisecondsSinceEpoch)
     sql.renewDeadline.bind(2, entry.serial)
@@ -86,8 +97,8 @@ extension Writer {
     try run(sql.deleteEnded, for: entry.serial)
     try run(sql.deleteResponse, for: entry.serial)
     state.ledger.add(-1, endCode: code)
-    state.ledger.add(1, standing: .queued)
-    if try parkAgain(entry.serial) { receipt.parkedAgain.insert(entry.serial) }
+    state.ledger.add(1, standing: entry.standing)
+    if try parkAgain(entry) { receipt.parkedAgain.insert(entry.serial) }
     state.endedLog.append(lane: entry.lane, endCode: code, isDeletion: true)
     return true
   }

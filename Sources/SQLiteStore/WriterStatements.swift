@@ -37,6 +37,7 @@ final class WriterStatements {
   let requeueLine: Statement
   let renewDeadline: Statement
   let requeueAttempt: Statement
+  let cancelEnded: Statement
 
   let coalescing: CoalescingStatements
   let wayOfLine: Statement
@@ -146,7 +147,7 @@ final class WriterStatements {
       """
       INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing, \
       on_failure, due_at, attempts, in_doubt) \
-      SELECT serial, client, lane, upstream, ?2, ?3, 0, on_failure, NULL, ?4, ?5 \
+      SELECT serial, client, lane, upstream, ?2, ?3, ?5, on_failure, ?6, ?4, ?7 \
       FROM envelope WHERE serial = ?1
       """, on: connection)
     renewDeadline = try Statement(
@@ -157,6 +158,10 @@ final class WriterStatements {
       attempt_duration_ms, attempt_outcome, attempt_status, attempt_error \
       FROM ended WHERE serial = ? AND attempt_number IS NOT NULL
       """, on: connection)
+
+    cancelEnded = try Statement(
+      "UPDATE ended SET state = ?, ended_at = ?, reason = ?, ending = ? WHERE serial = ?",
+      on: connection)
 
     coalescing = try CoalescingStatements(on: connection)
     wayOfLine = try Statement(

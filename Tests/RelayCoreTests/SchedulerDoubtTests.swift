@@ -277,10 +277,11 @@ struct SchedulerDoubtTests {
   func requeued() {
     var relay = relayInDoubt()
     relay.commit()
-    let entry = relay.line[0]
+    var entry = relay.line[0]
     relay.obey(.cancel(reason: "enough"), of: entry)
     relay.commit()
     #expect(relay.line.isEmpty)
+    entry.waitAgain(hold: false, notBefore: nil, at: relay.clock.wall)
     #expect(relay.obey(.requeue(into: .strict), of: entry) == .recording)
     relay.commit()
     #expect(relay.verified == [1] && relay.attempted == [1])

@@ -1,7 +1,8 @@
 import JSON
 import RelayCore
 
-/// A correction of an envelope that waits: a JSON merge patch (RFC 7396) over what its sender said.
+/// A correction of an envelope that waits, or that ended undelivered: a JSON merge patch (RFC 7396)
+/// over what its sender said.
 ///
 /// A field that is given takes the old one's place, null puts the default back, and what is not
 /// there stays. Only `headers` are merged within. `body` is replaced whole: what was stored of it
@@ -111,7 +112,8 @@ package struct EnvelopePatch: Sendable {
     return EnvelopeEdit(
       content: try content(of: record.draft, body, references: references),
       tag: changed("tag", record.draft.tag, fields.tag), entry: entry, notBefore: notBefore,
-      references: references, hold: entry.standing == .parked ? isHeld(record.draft) : nil)
+      references: references,
+      hold: entry.standing == .parked || record.state.isEnd ? isHeld(record.draft) : nil)
   }
 
   private func isHeld(_ draft: EnvelopeDraft) -> Bool {
@@ -147,6 +149,10 @@ package struct EnvelopePatch: Sendable {
 
   private func standing(of record: EnvelopeRecord) throws(Problem) -> Standing {
     guard mentions("hold"), record.entry.standing != .parked else { return record.entry.standing }
+    guard !record.state.isEnd else {
+      try checkHold(ofEnded: record)
+      return record.entry.standing
+    }
     guard record.entry.standing == .blocked else { return fields.hold ? .held : .queued }
     guard !fields.hold else {
       throw .invalidField(
@@ -154,6 +160,14 @@ package struct EnvelopePatch: Sendable {
         fix: "Leave hold out.")
     }
     return .blocked
+  }
+
+  /// Requeueing holds only what was never attempted: the hold of any other is spent.
+  private func checkHold(ofEnded record: EnvelopeRecord) throws(Problem) {
+    guard fields.hold, record.attemptCount > 0 else { return }
+    throw .invalidField(
+      "/hold", "The envelope has been attempted, so it is not held once it is requeued.",
+      fix: "Leave hold out; to have it wait, set notBefore, or pause its lane.")
   }
 
   private func content(

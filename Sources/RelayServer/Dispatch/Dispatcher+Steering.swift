@@ -53,6 +53,12 @@ extension Dispatcher {
     return isDone ? .done : .delayed
   }
 
+  /// The content of an envelope that does not wait has changed: what may be remembered of it from
+  /// before is not to be sent once it waits again.
+  func forgetContent(of serial: Serial) {
+    apply { state, _ in _ = state.contents.take(serial) }
+  }
+
   /// Begins or ends a pause, durably.
   package func setPaused(_ isPaused: Bool, _ name: PauseName) async throws(StoreError) {
     try await store.setPaused(isPaused, name) { target in

@@ -1,7 +1,8 @@
 import HTTPServer
 import RelayCore
 
-/// `PATCH /v1/envelopes/{id}`: correct one that waits, also one that blocks its lane.
+/// `PATCH /v1/envelopes/{id}`: correct one that waits, also one that blocks its lane, or one
+/// that ended undelivered, where it lies.
 struct PatchEnvelope {
   private let context: EndpointContext
 
@@ -34,7 +35,8 @@ struct PatchEnvelope {
     return try await SteeringTurn(context).change(
       id,
       { record throws(Problem) in
-        guard !record.state.isEnd else { throw .alreadyEnded(record.state) }
+        guard record.state != .delivered else { throw .alreadyEnded(record.state) }
+        if record.state.isEnd, record.entry.isInDoubt { throw .endedInDoubt(record.state) }
         if patch.isEmpty { return nil }
         let edit = try patch.applied(
           to: record, body: body, at: context.relay.now().wall, context.relay.upstreamNumber)

@@ -18,11 +18,11 @@ struct SteerEnvelope {
     }
   }
 
-  /// Takes one back.
+  /// Takes one back that waits, or that ended undelivered.
   func cancel(_ captures: PathCaptures) async -> HTTPResponse {
     await change(captures) { record throws(Problem) in
       if record.state == .cancelled { return nil }
-      guard !record.state.isEnd else { throw .alreadyEnded(record.state) }
+      guard record.state != .delivered else { throw .alreadyEnded(record.state) }
       return (.cancel(reason: Self.cancelledReason), record.entry)
     }
   }
@@ -78,7 +78,9 @@ struct SteerEnvelope {
       entry.expiresAt = try defaultDeadline(of: record)
     }
     let rules = context.rules.lanes.rules(ofLane: record.draft.lane)
-    entry.expiresAt = rules.deadline(entry.expiresAt, acceptedAt: context.relay.now().wall)
+    let now = context.relay.now().wall
+    entry.expiresAt = rules.deadline(entry.expiresAt, acceptedAt: now)
+    entry.waitAgain(hold: record.draft.hold, notBefore: record.draft.notBefore, at: now)
     return (.requeue(into: rules.order), entry)
   }
 

@@ -33,7 +33,7 @@ struct SteeringTurn {
     for _ in 0..<Self.looksMax {
       let record = try await context.record(id)
       guard let order = try await decide(record) else { return await context.view(of: record) }
-      switch await dispatcher.steer(order.command, order.entry, in: turn) {
+      switch try await carryOut(order, on: record, in: turn) {
       case .done:
         handedOver()
         return await context.view(of: try await context.record(id))
@@ -51,6 +51,30 @@ struct SteeringTurn {
       await context.relay.pause(milliseconds: Self.pauseMs)
     }
     throw .delivering()
+  }
+
+  /// The scheduler knows only what waits: what has ended, and stays so, is the store's alone.
+  private func carryOut(
+    _ order: Order, on record: EnvelopeRecord, in turn: SteeringTurns.Turn
+  ) async throws(Problem) -> SteeringResult {
+    guard record.state.isEnd else {
+      return await dispatcher.steer(order.command, order.entry, in: turn)
+    }
+    do throws(StoreError) {
+      switch order.command {
+      case .edit(let edit):
+        guard try await context.store.correctEnded(edit) else { return .refused(.gone) }
+        dispatcher.forgetContent(of: edit.entry.serial)
+        return .done
+      case .cancel(let reason):
+        let isDone = try await context.store.cancelEnded(order.entry, reason: reason)
+        return isDone ? .done : .refused(.gone)
+      case .run, .retry, .discard, .requeue:
+        return await dispatcher.steer(order.command, order.entry, in: turn)
+      }
+    } catch {
+      throw context.problem(error)
+    }
   }
 
   private func takeTurn(of id: EnvelopeID) async throws(Problem) -> SteeringTurns.Turn {

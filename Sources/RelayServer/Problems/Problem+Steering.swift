@@ -66,6 +66,16 @@ extension Problem {
     ).retry(afterSeconds: deliveringRetryAfterSeconds)
   }
 
+  /// It ended before anybody knew whether the upstream has it as it is.
+  package static func endedInDoubt(_ state: EnvelopeState) -> Problem {
+    ofState(
+      .inDoubt, state,
+      "The upstream may have the envelope already, and has not been asked, so it cannot be"
+        + " corrected.",
+      fix: "Requeue it with POST /v1/envelopes/{id}/requeue, which has the upstream asked first; or"
+        + " post another one.")
+  }
+
   /// It waits no longer.
   package static func alreadyEnded(_ state: EnvelopeState) -> Problem {
     ofState(

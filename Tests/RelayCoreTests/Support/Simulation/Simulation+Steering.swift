@@ -18,6 +18,7 @@ extension Simulation {
     else { return }
     var entry = record.entry
     entry.expiresAt = clock.wall.adding(milliseconds: 604_800_000)
+    entry.waitAgain(hold: record.isHeld, notBefore: record.notBefore, at: clock.wall)
     note(scheduler.obey(.requeue(into: Self.order(of: entry.lane)), of: entry, now: clock))
   }
 
