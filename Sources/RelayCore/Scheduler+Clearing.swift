@@ -4,7 +4,8 @@ extension Scheduler {
   /// The store is about to cancel all that waits of a client.
   ///
   /// From now on nothing of it begins, until ``cleared(_:now:)`` or ``clearingFailed(of:now:)``
-  /// says what came of it.
+  /// says what came of it. An attempt of which only the announcement is on its way to the disk has
+  /// not begun: it does not begin before that either.
   ///
   /// - Returns: What is to be left alone.
   package mutating func reserveAll(of client: ClientNumber) -> SparedEnvelopes {
@@ -13,6 +14,8 @@ extension Scheduler {
     for (number, lane) in lanes where lane.client == client {
       guard let head = lane.head else { continue }
       switch lane.phase {
+      case .inFlight where inFlight[head.serial]?.stage == .announced:
+        spared.changing.insert(head.serial)
       case .inFlight: spared.inFlight.insert(head.serial)
       case .recording where heldBack[number] == nil: spared.changing.insert(head.serial)
       default: break

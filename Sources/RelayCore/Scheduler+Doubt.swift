@@ -36,7 +36,7 @@ extension Scheduler {
 
   /// Whether nothing has come between that an attempt begins and its beginning.
   private func mayStillBegin(_ head: LineEntry) -> Bool {
-    !isStopped && !paused.contains(.upstream(head.upstream))
+    !isStopped && !isReserved(head) && !paused.contains(.upstream(head.upstream))
       && !isPaused(lane: head.lane, of: head.client)
   }
 

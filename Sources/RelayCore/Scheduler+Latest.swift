@@ -108,12 +108,15 @@ extension Lane {
 
   /// Puts a head that is under way no longer in the place that its number gives it.
   mutating func yieldHead() -> Yielding {
-    guard window.count > 1, let head, head.standing != .blocked,
-      order.rank(of: window[1].serial) < order.rank(of: head.serial)
-    else { return .stays }
-    _ = window.popFirst()
+    guard let head, head.standing != .blocked else { return .stays }
     let rank = order.rank(of: head.serial)
-    guard rank <= seenThrough else { return .leftToWalk }
+    guard rank <= seenThrough else {
+      // Others belong before it, even if none of them is in the window any more.
+      _ = window.popFirst()
+      return .leftToWalk
+    }
+    guard window.count > 1, order.rank(of: window[1].serial) < rank else { return .stays }
+    _ = window.popFirst()
     window.insert(head, at: firstPlace(notBefore: rank, from: 0))
     return .stoodBack
   }

@@ -60,6 +60,70 @@ struct SchedulerClearingTests {
     #expect(relay.line.isEmpty)
   }
 
+  @Test("an attempt that is only announced does not begin, and is cancelled if a pause holds it")
+  func announced() {
+    var relay = ManualRelay(policy: .clearing(.verify))
+    relay.accept(lane: 1)
+    let spared = clear(&relay, 1)
+    #expect(spared.inFlight.isEmpty && spared.changing == [1])
+    relay.scheduler.setPaused(true, .lane(LaneNumber(rawValue: 1)), now: relay.clock)
+    relay.commit()
+    #expect(relay.attempted.isEmpty && relay.uncommitted.count == 1)
+    commit(&relay, 1, spared)
+    relay.commit()
+    #expect(relay.phase(of: 1) == .paused && !relay.line[0].isInDoubt)
+    let again = clear(&relay, 1)
+    #expect(again == SparedEnvelopes())
+    commit(&relay, 1, again)
+    #expect(relay.line.isEmpty && relay.attempted.isEmpty && relay.scheduler.inFlightCount == 0)
+  }
+
+  @Test("an attempt that is only announced begins after all if nothing was cancelled")
+  func announcedAndFailed() {
+    var relay = ManualRelay(policy: .clearing(.verify))
+    relay.accept(lane: 1)
+    _ = clear(&relay, 1)
+    relay.commit()
+    relay.commit()
+    relay.scheduler.clearingFailed(of: ClientNumber(rawValue: 1), now: relay.clock)
+    relay.take()
+    relay.commit()
+    #expect(relay.attempted == [1])
+  }
+
+  @Test("one in doubt that waits is cancelled, and not asked for any more")
+  func inDoubt() {
+    var relay = ManualRelay(policy: .clearing(.verify))
+    relay.accept(count: 2, lane: 1)
+    relay.commit()
+    relay.fail(1, .timeout, isWritten: true)
+    relay.commit()
+    #expect(relay.line[0].isInDoubt)
+    let spared = clear(&relay, 1)
+    #expect(spared == SparedEnvelopes())
+    commit(&relay, 1, spared)
+    relay.pass(ms: 60_000)
+    #expect(relay.line.isEmpty && relay.verified.isEmpty && relay.attempted == [1])
+    #expect(relay.scheduler.waitingCount == 0)
+  }
+
+  @Test("one that the upstream is being asked about is left to what it says")
+  func verifying() {
+    var relay = ManualRelay(policy: .clearing(.verify))
+    relay.accept(count: 2, lane: 1)
+    relay.commit()
+    relay.fail(1, .timeout, isWritten: true)
+    relay.commit()
+    relay.pass(ms: 8000)
+    #expect(relay.verified == [1])
+    let spared = clear(&relay, 1)
+    #expect(spared.inFlight == [1])
+    commit(&relay, 1, spared)
+    relay.answer(1, status: 200)
+    relay.commit()
+    #expect(relay.line.isEmpty && relay.attempted == [1])
+  }
+
   @Test("what was accepted since goes on")
   func since() {
     var relay = ManualRelay()
@@ -77,5 +141,13 @@ struct SchedulerClearingTests {
     relay.scheduler.cleared(backlog, now: relay.clock)
     relay.take()
     #expect(relay.attempted == [later])
+  }
+}
+
+extension UpstreamPolicy {
+  fileprivate static func clearing(_ ambiguity: AmbiguityPolicy) -> UpstreamPolicy {
+    var policy = manual
+    policy.ambiguity = ambiguity
+    return policy
   }
 }

@@ -36,6 +36,29 @@ struct SchedulerCoalescingTests {
     }
   }
 
+  @Test("what may have arrived is not replaced until the upstream has said that it has not")
+  func inDoubt() {
+    var policy = UpstreamPolicy.manual
+    policy.ambiguity = .verify
+    var relay = ManualRelay(policy: policy)
+    let head = relay.accept(lane: 1)
+    relay.commit()
+    relay.fail(head, .timeout, isWritten: true)
+    relay.commit()
+    let whileInDoubt = relay.reserve(head)
+    #expect(relay.line[0].isInDoubt && !whileInDoubt)
+    // What is posted follows as a new envelope.
+    let follower = relay.accept(lane: 1)
+    let mayReplaceFollower = relay.reserve(follower)
+    #expect(mayReplaceFollower)
+    relay.release(follower)
+    relay.pass(ms: 8000)
+    relay.answer(head, status: 200)
+    relay.commit()
+    relay.deliverAll()
+    #expect(relay.verified == [head] && relay.attempted == [head, follower])
+  }
+
   @Test(
     "no attempt of what is reserved begins, and its lane loses no turn", arguments: [true, false])
   func turn(isReplaced: Bool) {

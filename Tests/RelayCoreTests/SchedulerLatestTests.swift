@@ -37,6 +37,23 @@ struct SchedulerLatestTests {
     #expect(relay.attempted == [1, 3, 2, 1])
   }
 
+  @Test("a head that stands alone in the window goes behind newer ones that only the line knows")
+  func leavesToLine() {
+    var relay = relay(limits: .init(windowEntriesMax: 2, laneWindowMin: 2))
+    relay.accept(count: 3, lane: 1)  // 1 is under way, 3 is behind it, and 2 was left to the line.
+    #expect(relay.scheduler.windowEntries == 2)
+    #expect(relay.obey(.cancel(reason: "so"), of: relay.line[2]) == .recording)
+    relay.commit()
+    relay.fail(1)
+    relay.commit()
+    #expect(relay.scheduler.windowEntries == 0)
+    relay.readLine()
+    relay.pass(ms: 60_000)
+    relay.deliverAll()
+    #expect(relay.attempted == [1, 2, 1])
+    #expect(relay.waiting == 0 && relay.scheduler.windowEntries == 0)
+  }
+
   @Test("a new envelope waits as long as the one that failed before it")
   func takesOverBackoff() {
     var relay = relay()

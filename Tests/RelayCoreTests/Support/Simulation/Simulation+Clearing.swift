@@ -9,6 +9,8 @@ extension Simulation {
       Int.random(in: 0..<8, using: &random) == 0
     else { return }
     let client = ClientNumber(rawValue: Int64.random(in: 0..<24, using: &random))
+    // What was decided before is carried out before.
+    carryOutActions()
     let spared = scheduler.reserveAll(of: client)
     for serial in inFlight where store[serial].entry.client == client {
       if !spared.inFlight.contains(serial) { violate("\(serial) is under way and not spared") }

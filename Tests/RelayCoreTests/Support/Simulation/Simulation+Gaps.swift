@@ -54,13 +54,18 @@ extension Simulation {
     for lane in store.numbers.keys.sorted() { flow(lane) }
   }
 
-  /// A number's turn comes only once nothing is waited for before it, and what stands in a lane
-  /// stands there in the order of its numbers.
+  /// A number's turn comes only once nothing is waited for before it.
   mutating func checkNumbers(of entry: LineEntry) {
     if entry.standing == .parked { violate("\(entry.serial) was attempted while it was parked") }
     guard let number = store[entry.serial].number else { return }
     let placed = store.numbers[entry.lane]?.placed ?? 0
     if number > placed { violate("number \(number) was attempted, and \(placed) is the last") }
+  }
+
+  /// What stands in a lane stands there in the order of its numbers, when an attempt begins: a lower
+  /// one may be requeued in between that an attempt is announced and its beginning.
+  mutating func checkNumberIsFirst(_ entry: LineEntry) {
+    guard let number = store[entry.serial].number else { return }
     let earlier = store.line.first { serial in
       let record = store[serial]
       guard record.entry.lane == entry.lane, let other = record.number else { return false }

@@ -36,6 +36,7 @@ extension Simulation {
   /// Promise 2, when an attempt begins: in a lane of the order `latest` a newer envelope may come
   /// in between that an attempt is announced and its beginning.
   mutating func checkIsFirst(_ entry: LineEntry) {
+    checkNumberIsFirst(entry)
     let isInLane = { (serial: Serial) in
       let other = store[serial].entry
       return other.lane == entry.lane && other.standing != .parked
