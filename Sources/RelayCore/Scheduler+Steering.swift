@@ -43,8 +43,8 @@ package enum CommandVerdict: Sendable, Equatable {
 extension Scheduler {
   /// Somebody asks for something.
   ///
-  /// - Parameter entry: The envelope's place as the store shows it; of one that is put back in line,
-  ///   the one that it is to have.
+  /// - Parameter entry: The envelope's place as the store shows it; of one that is put back in
+  ///   line, the one that it is to have.
   package mutating func obey(
     _ command: Command, of entry: LineEntry, now: Now
   ) -> CommandVerdict {

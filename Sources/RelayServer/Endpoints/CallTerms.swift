@@ -14,12 +14,22 @@ struct CallTerms {
   /// Looks whether a request gives anything that the call does not take.
   ///
   /// - Throws: `unknown-field` for a parameter, `invalid-field` for a body.
-  func check(_ request: HTTPRequest) throws(Problem) {
+  func check(_ request: HTTPRequest) async throws(Problem) {
     if request.head.query != nil { try checkParameters(request.head.query) }
-    guard hasBody || request.body.knownLength == 0 else {
+    let isTaken = hasBody ? true : await Self.isNothing(request.body)
+    guard isTaken else {
       throw .invalidField(
         "", "This call takes no body, and does not read the one that came.",
         fix: "Leave the body out; `docs/protocol.md` says what the call does.")
+    }
+  }
+
+  /// Whether a body says nothing: none, or an empty object, which many libraries send for none.
+  private static func isNothing(_ body: RequestBody) async -> Bool {
+    switch body.knownLength {
+    case 0: true
+    case 2: (try? await body.collect(upTo: 2)) == Array("{}".utf8)
+    default: false
     }
   }
 

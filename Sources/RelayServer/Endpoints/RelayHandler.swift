@@ -58,7 +58,7 @@ package struct RelayHandler: RequestHandler {
     switch router.match(request.head.method, path: request.head.path) {
     case .found(let route, let captures):
       do throws(Problem) {
-        try Self.terms(of: route)?.check(request)
+        try await Self.terms(of: route)?.check(request)
       } catch {
         return error.response
       }

@@ -31,13 +31,14 @@ final class RawUpstream: Sendable {
           connection.close()
         }
       }
+      // Closed here and nowhere else: its number may be another upstream's at once, of which this
+      // thread would then take the connections.
+      Glibc.close(listener)
     }
   }
 
-  deinit {
-    shutdown(listener, Int32(SHUT_RDWR))
-    Glibc.close(listener)
-  }
+  /// Ends the thread that accepts.
+  deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
   /// A listening socket and its port.
   static func listen(backlog: Int32) throws -> (socket: Int32, port: UInt16) {

@@ -62,8 +62,9 @@ extension Simulation {
     if number > placed { violate("number \(number) was attempted, and \(placed) is the last") }
   }
 
-  /// What stands in a lane stands there in the order of its numbers, when an attempt begins: a lower
-  /// one may be requeued in between that an attempt is announced and its beginning.
+  /// What stands in a lane stands there in the order of its numbers, when an attempt begins.
+  ///
+  /// A lower one may be requeued after an attempt was announced and before it begins.
   mutating func checkNumberIsFirst(_ entry: LineEntry) {
     guard let number = store[entry.serial].number else { return }
     let earlier = store.line.first { serial in
