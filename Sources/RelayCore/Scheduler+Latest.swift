@@ -31,7 +31,11 @@ extension Scheduler {
     _ = admit(entry, order: .latest)
     trimWindow(of: entry.lane)
     // Whoever was attempted before and waits does so for a failure: those that came since wait too.
-    guard entry.attempts > 0, entry.standing == .queued, let dueAt = entry.dueAt else { return }
+    // One in doubt was announced, whether or not an attempt of it is on record; and what was
+    // replaced since by one that is held told of the wait as well.
+    guard entry.attempts > 0 || entry.isInDoubt, entry.standing != .blocked,
+      let dueAt = entry.dueAt
+    else { return }
     let known = lanes[entry.lane]?.backoffs[entry.upstream] ?? dueAt
     lanes[entry.lane]?.backoffs[entry.upstream] = max(known, dueAt)
   }

@@ -70,8 +70,12 @@ extension Scheduler {
   private mutating func noteBackoff(
     of head: LineEntry, transition: Transition, until time: WallTime, now: Now
   ) {
-    guard time > now.wall, !transition.isAnswered else { return }
-    upstreams[head.upstream]?.connectionBackoff.insert(transition.lane)
+    if transition.isAnswered {
+      // An upstream that asks for patience is not asking for less of it by being reachable.
+      upstreams[head.upstream]?.connectionBackoff.remove(transition.lane)
+    } else if time > now.wall {
+      upstreams[head.upstream]?.connectionBackoff.insert(transition.lane)
+    }
   }
 
   /// A change of an envelope that is not its lane's head is durable.
