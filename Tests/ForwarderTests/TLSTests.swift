@@ -105,7 +105,20 @@ private final class HTTP2Server {
           ssl_certificate \(folder.certificate); ssl_certificate_key \(folder.key);
           default_type text/plain;
           set $sent "$http_content_length $http_idempotency_key";
-          return 200 "$server_protocol $request_method $request_uri $http_x_test $sent";
+          # Passed on only so that the body has been read before there is an answer: to one that it
+          # answers early nginx may reset the stream.
+          location / {
+            proxy_pass http://unix:\(folder.path)/inner:/;
+            proxy_pass_request_body off;
+            proxy_set_header Content-Length "";
+            proxy_set_header X-Line
+              "$server_protocol $request_method $request_uri $http_x_test $sent";
+          }
+        }
+        server {
+          listen unix:\(folder.path)/inner;
+          default_type text/plain;
+          return 200 "$http_x_line";
         }
       }
       """
