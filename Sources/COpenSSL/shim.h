@@ -1,6 +1,7 @@
 #ifndef WAYSTATION_COPENSSL_SHIM_H
 #define WAYSTATION_COPENSSL_SHIM_H
 
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/ssl.h>

@@ -8,6 +8,7 @@ final class Reader {
   let events: EventStatements
   let numbers: NumberStatements
   let checkIn: CheckInQuestions
+  let tokens: TokenQuestions
   let bodyFolder: String
 
   /// Opens a read-only connection to a prepared file.
@@ -19,6 +20,7 @@ final class Reader {
     events = try EventStatements(on: connection)
     numbers = try NumberStatements(on: connection)
     checkIn = try CheckInQuestions(on: connection)
+    tokens = try TokenQuestions(on: connection)
     self.bodyFolder = bodyFolder
   }
 

@@ -44,6 +44,7 @@ final class Writer {
   let sql: WriterStatements
   let gaps: GapStatements
   let checkIn: CheckInStatements
+  let tokens: TokenStatements
   let shared: StoreShared
   let clock: @Sendable () -> WallTime
   var state = State()
@@ -78,6 +79,7 @@ final class Writer {
     sql = try WriterStatements(on: connection)
     gaps = try GapStatements(on: connection)
     checkIn = try CheckInStatements(on: connection)
+    tokens = try TokenStatements(on: connection)
     pageBytes = try connection.number("PRAGMA page_size")
     self.shared = shared
     self.clock = clock
