@@ -43,7 +43,7 @@ let package = Package(
     target("EventLoop", ["CLinux", "RelayCore"]),
     target("Cryptography", ["COpenSSL"]),
     target("Compression", ["CZlib"]),
-    target("HTTPServer", ["EventLoop", "RelayCore"]),
+    target("HTTPServer", ["EventLoop", "Cryptography", "RelayCore"]),
     target("SQLiteStore", ["CSQLite", "RelayCore", "EventLoop"]),
     target("Forwarder", ["CCurl", "RelayCore", "EventLoop"]),
     target(

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 
 extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
 extern int pthread_setname_np(pthread_t thread, const char *name);
@@ -73,6 +74,25 @@ static inline int waystation_signalfd(const sigset_t *signals) {
 
 static inline int waystation_socket(int family) {
   return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+// The address of a Unix socket; length is that of path, at most 107 bytes.
+static inline struct sockaddr_un waystation_unix_address(const char *path, size_t length) {
+  struct sockaddr_un address;
+  memset(&address, 0, sizeof address);
+  address.sun_family = AF_UNIX;
+  memcpy(address.sun_path, path, length < sizeof address.sun_path ? length : 0);
+  return address;
+}
+
+static inline int waystation_bind_unix(int fd, const char *path, size_t length) {
+  struct sockaddr_un address = waystation_unix_address(path, length);
+  return bind(fd, (struct sockaddr *)&address, sizeof address);
+}
+
+static inline int waystation_connect_unix(int fd, const char *path, size_t length) {
+  struct sockaddr_un address = waystation_unix_address(path, length);
+  return connect(fd, (struct sockaddr *)&address, sizeof address);
 }
 
 static inline int waystation_accept(int fd, struct sockaddr_storage *address) {

@@ -7,9 +7,9 @@ import Synchronization
 package struct AcceptedConnection: ~Copyable, Sendable {
   private let descriptor: FileDescriptor
   /// Who connected.
-  package let peer: SocketAddress
+  package let peer: PeerAddress
 
-  fileprivate init(_ descriptor: consuming FileDescriptor, from peer: SocketAddress) {
+  fileprivate init(_ descriptor: consuming FileDescriptor, from peer: PeerAddress) {
     self.descriptor = descriptor
     self.peer = peer
   }
@@ -20,34 +20,71 @@ package struct AcceptedConnection: ~Copyable, Sendable {
   }
 }
 
-/// A listening TCP socket on an event loop.
+/// A listening TCP or Unix socket on an event loop.
 package final class Listener: Sendable {
   private let watch: Watch
   private let loop: EventLoop
   /// An open descriptor kept in reserve; see ``turnAwayOne()``.
   private let reserve: Mutex<FileDescriptor?>
 
-  /// The address that was bound, with the actual port.
-  package let address: SocketAddress
+  /// Where it listens, with the actual port.
+  package let endpoint: Endpoint
+  /// The file of a Unix socket.
+  private let file: UnixSocketFile?
 
   /// How long to leave connections in the backlog when the process is out of descriptors.
   package static let exhaustedPauseMs: Int64 = 100
 
-  /// Begins to listen.
+  /// Begins to listen at an address and port, or on a Unix socket.
   ///
   /// `SO_REUSEADDR` lets a relay that was restarted take its address back at once. Not
   /// `SO_REUSEPORT`: with it a second relay could bind the same address unnoticed.
   ///
-  /// - Parameter backlog: How many connections may wait to be accepted; the kernel caps it.
-  /// - Throws: `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, with the address as subject.
+  /// - Parameters:
+  ///   - mode: The permission bits of a Unix socket's file; who may write it may connect.
+  ///   - backlog: How many connections may wait to be accepted; the kernel caps it.
+  /// - Throws: `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, with the endpoint as subject.
   package init(
+    _ endpoint: Endpoint, mode: UInt32 = 0o600, on loop: EventLoop, backlog: Int32 = 4096
+  ) throws(SystemError) {
+    let family = switch endpoint {
+    case .tcp(let address): address.family
+    case .unix: AF_UNIX
+    }
+    let descriptor = FileDescriptor(
+      adopting: try systemCall("socket", on: endpoint.description) { waystation_socket(family) })
+    let number = descriptor.number
+    switch endpoint {
+    case .tcp(let address):
+      self.endpoint = .tcp(try Self.listen(number, at: address, backlog: backlog))
+      file = nil
+    case .unix(let path):
+      self.endpoint = endpoint
+      file = try UnixSocketFile(binding: number, to: path, mode: mode, backlog: backlog)
+    }
+    self.loop = loop
+    reserve = Mutex(Self.openReserve())
+    watch = try loop.watch(descriptor)
+  }
+
+  /// Begins to listen at an address and port.
+  package convenience init(
     _ address: SocketAddress, on loop: EventLoop, backlog: Int32 = 4096
   ) throws(SystemError) {
-    let descriptor = FileDescriptor(
-      adopting: try systemCall("socket", on: address.description) {
-        waystation_socket(address.family)
-      })
-    let number = descriptor.number
+    try self.init(.tcp(address), on: loop, backlog: backlog)
+  }
+
+  /// The address that was bound, with the actual port; not of a Unix socket.
+  package var address: SocketAddress {
+    guard case .tcp(let address) = endpoint else {
+      preconditionFailure("a Unix socket has no address and port")
+    }
+    return address
+  }
+
+  private static func listen(
+    _ number: Int32, at address: SocketAddress, backlog: Int32
+  ) throws(SystemError) -> SocketAddress {
     Socket.setOption(number, SOL_SOCKET, SO_REUSEADDR)
     if address.family == AF_INET6 {
       // "[::]:80" means IPv6; whoever wants both listens on both.
@@ -57,14 +94,11 @@ package final class Listener: Sendable {
       address.withKernelForm { Glibc.bind(number, $0, $1) }
     }
     _ = try systemCall("listen", on: address.description) { Glibc.listen(number, backlog) }
-    self.address = try Self.boundAddress(number) ?? address
-    self.loop = loop
-    reserve = Mutex(Self.openReserve())
-    watch = try loop.watch(descriptor)
+    return try boundAddress(number) ?? address
   }
 
   deinit {
-    watch.close()
+    close()
   }
 
   /// Waits for the next connection; nil once the listener has been closed.
@@ -79,7 +113,7 @@ package final class Listener: Sendable {
         let number = try watch.input("accept4", full: 0) { waystation_accept($0, &storage) }
         if let number {
           let descriptor = FileDescriptor(adopting: number)
-          guard let peer = SocketAddress(storage) else { continue }
+          guard let peer = PeerAddress(storage) else { continue }
           return AcceptedConnection(descriptor, from: peer)
         }
         if await watch.waitForInput(until: nil) == .closed { return nil }
@@ -94,7 +128,10 @@ package final class Listener: Sendable {
   }
 
   /// Stops listening, from any thread; connections that still wait in the backlog are reset.
+  ///
+  /// The file of a Unix socket is removed first, so that whoever comes next finds none.
   package func close() {
+    file?.remove()
     watch.close()
   }
 

@@ -10,14 +10,16 @@ final class Connection: BodySource, @unchecked Sendable {
   private var head: [UInt8] = []
 
   private let socket: Socket
-  private let peer: SocketAddress
+  private let origin: RequestOrigin
   private let server: ServerContext
   private let context: LoopContext
   private let isWaitingForRequest = Atomic<Bool>(false)
 
-  init(_ socket: Socket, peer: SocketAddress, _ server: ServerContext, _ context: LoopContext) {
+  init(
+    _ socket: Socket, from origin: RequestOrigin, _ server: ServerContext, _ context: LoopContext
+  ) {
     self.socket = socket
-    self.peer = peer
+    self.origin = origin
     self.server = server
     self.context = context
     state = ConnectionState(limits: server.limits, now: context.loop.now)
@@ -120,7 +122,7 @@ final class Connection: BodySource, @unchecked Sendable {
   private func answer(_ head: RequestHead) async -> Bool {
     let body = requestBody(head.framing)
     let response = await server.handler.respond(
-      to: HTTPRequest(head: head, body: body, peer: peer))
+      to: HTTPRequest(head: head, body: body, origin: origin))
     body.revoke()
     if server.isDraining.load(ordering: .relaxed) { state.drain() }
     if let error = body.failure {

@@ -6,26 +6,26 @@ package struct HTTPRequest: Sendable {
   package let head: RequestHead
   /// The body, to be pulled.
   package let body: RequestBody
-  /// Who sent it: the other end of the connection.
-  package let peer: SocketAddress
+  /// Where it came from.
+  package let origin: RequestOrigin
 
   /// A request made of its parts.
-  package init(head: RequestHead, body: RequestBody, peer: SocketAddress) {
+  package init(head: RequestHead, body: RequestBody, origin: RequestOrigin) {
     self.head = head
     self.body = body
-    self.peer = peer
+    self.origin = origin
   }
 
   /// A request from its bytes, head and body, for tests; nil where they are not one whole request.
   package init?(
     parsing bytes: [UInt8], limits: HTTPLimits = HTTPLimits(),
-    peer: SocketAddress = .loopback(port: 1)
+    origin: RequestOrigin = .loopback
   ) {
     var parser = RequestParser(limits: limits)
     guard case .complete(let head, let end) = parser.parse(bytes, 0..<bytes.count) else {
       return nil
     }
-    self.init(head: head, body: RequestBody(Array(bytes[end...])), peer: peer)
+    self.init(head: head, body: RequestBody(Array(bytes[end...])), origin: origin)
   }
 }
 

@@ -50,16 +50,30 @@ package final class HTTPServer: Sendable {
   /// How many connections are open.
   package var connectionCount: Int { state.withLock { $0.connections.count } }
 
-  /// Begins to accept connections at an address; may be called for several.
+  /// Begins to accept connections at an endpoint; may be called for several.
+  ///
+  /// - Parameters:
+  ///   - number: The listener's number, which requests carry as their ``RequestOrigin/listener``.
+  ///   - mode: The permission bits of a Unix socket's file.
+  /// - Returns: The endpoint with the actual port.
+  /// - Throws: ``SystemError`` with the endpoint as subject.
+  package func bind(
+    _ endpoint: Endpoint, number: Int, mode: UInt32 = 0o600
+  ) throws(SystemError) -> Endpoint {
+    let loop = contexts[0].loop
+    let listener = try Listener(endpoint, mode: mode, on: loop)
+    state.withLock { $0.listeners.append(listener) }
+    Task(executorPreference: loop) { [self] in await accept(from: listener, number: number) }
+    return listener.endpoint
+  }
+
+  /// Begins to accept connections at an address, as its only listener.
   ///
   /// - Returns: The address with the actual port.
   /// - Throws: ``SystemError`` with the address as subject.
   package func bind(_ address: SocketAddress) throws(SystemError) -> SocketAddress {
-    let loop = contexts[0].loop
-    let listener = try Listener(address, on: loop)
-    state.withLock { $0.listeners.append(listener) }
-    Task(executorPreference: loop) { [self] in await accept(from: listener) }
-    return listener.address
+    guard case .tcp(let bound) = try bind(.tcp(address), number: 0) else { return address }
+    return bound
   }
 
   /// Stops accepting; open connections go on.
@@ -117,15 +131,15 @@ package final class HTTPServer: Sendable {
 // MARK: - Connections
 
 extension HTTPServer {
-  private func accept(from listener: Listener) async {
+  private func accept(from listener: Listener, number: Int) async {
     while let accepted = await listener.accept() {
       let context = leastBusyContext()
-      let peer = accepted.peer
+      let origin = RequestOrigin(listener: number, peer: accepted.peer)
       // Where the loop cannot watch one more descriptor, this one is closed right here.
       guard let socket = try? accepted.socket(on: context.loop) else {
         continue
       }
-      if !begin(Connection(socket, peer: peer, server, context), on: context) {
+      if !begin(Connection(socket, from: origin, server, context), on: context) {
         turnAway(socket, on: context.loop)
       }
       // A flood of connections must not keep those that exist from their turn.

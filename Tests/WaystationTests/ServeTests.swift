@@ -40,7 +40,7 @@ struct ServeTests {
   @Test("an address that is in use is told with the way out")
   func inUse() {
     let failure = ListenFailure(
-      address: .loopback(port: 8080), error: SystemError(code: 98, operation: "bind"))
+      endpoint: .tcp(.loopback(port: 8080)), error: SystemError(code: 98, operation: "bind"))
     #expect(
       failure.description == "cannot listen on 127.0.0.1:8080: the address is in use;"
         + " stop what listens there or give --listen another port")

@@ -14,7 +14,7 @@ IMPORTS = {
     "EventLoop": {"CLinux", "RelayCore"},
     "Cryptography": {"COpenSSL"},
     "Compression": {"CZlib"},
-    "HTTPServer": {"EventLoop", "RelayCore"},
+    "HTTPServer": {"EventLoop", "Cryptography", "RelayCore"},
     "SQLiteStore": {"CSQLite", "RelayCore", "EventLoop"},
     "Forwarder": {"CCurl", "RelayCore", "EventLoop"},
     "RelayServer": {

@@ -1,4 +1,3 @@
-import EventLoop
 import JSON
 import RelayCore
 
@@ -8,8 +7,7 @@ extension Configuration {
 
   /// Reads the file's outermost object.
   mutating func read(_ section: inout SectionReader, environment: [String: String]) {
-    section.read(
-      "listen", into: &listen, expected: Self.addressForm + " or an array of such", Self.addresses)
+    section.readListeners(into: &listen)
     section.read("data", into: &data, expected: "the path of a folder") { value in
       (try? value.string()).flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
     }
@@ -29,12 +27,6 @@ extension Configuration {
       section.word("format", into: &log.format)
     }
     section.integer("shutdownGraceSeconds", into: &shutdownGraceSeconds, 0...86_400)
-  }
-
-  private static func addresses(_ value: JSONValue) -> [SocketAddress]? {
-    let values = (try? value.array()).map(Array.init) ?? [value]
-    let addresses = values.compactMap { (try? $0.string()).flatMap(SocketAddress.init) }
-    return addresses.count == values.count && !addresses.isEmpty ? addresses : nil
   }
 }
 

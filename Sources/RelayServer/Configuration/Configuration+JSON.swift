@@ -13,7 +13,7 @@ extension Configuration: CustomStringConvertible {
   private func write(to json: inout JSONWriter) {
     json.object { json in
       json.memberArray("listen") { json in
-        for address in listen { json.string(address.description) }
+        for listener in listen { listener.write(to: &json) }
       }
       json.member("data", data)
       json.memberObject("upstreams") { json in

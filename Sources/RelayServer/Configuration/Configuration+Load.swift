@@ -84,13 +84,13 @@ extension Configuration {
 
   private mutating func apply(_ overrides: Overrides, problems: ProblemCollector) {
     if let (key, texts) = overrides.listen {
-      let addresses = texts.compactMap { text -> SocketAddress? in
-        let address = SocketAddress(text)
-        if address == nil { problems.add(key, expected: Self.addressForm, found: "\"\(text)\"") }
-        return address
+      let form = ListenerConfiguration.form
+      if texts.isEmpty { problems.add(key, expected: form, found: "nothing") }
+      listen = texts.compactMap { text -> ListenerConfiguration? in
+        let endpoint = Endpoint(text)
+        if endpoint == nil { problems.add(key, expected: form, found: "\"\(text)\"") }
+        return endpoint.map(ListenerConfiguration.init)
       }
-      if texts.isEmpty { problems.add(key, expected: Self.addressForm, found: "nothing") }
-      listen = addresses
     }
     if let (key, text) = overrides.data {
       if text.isEmpty { problems.add(key, expected: "the path of a folder", found: "nothing") }
@@ -136,9 +136,6 @@ extension Configuration {
     problems.add(key, expected: Word.choices, found: "\"\(text)\"")
     return old
   }
-
-  /// What an address to listen on looks like, as a part of a sentence.
-  static let addressForm = "an address and a port, as in 127.0.0.1:8080 or [::1]:8080,"
 }
 
 /// What variables, or flags, say; each with the name under which problems are told.

@@ -22,9 +22,11 @@ extension Configuration {
         "limits.clientWaitingEnvelopesMax", ofOneClient, "limits.waitingEnvelopesMax",
         limits.waitingEnvelopesMax, problems)
     }
-    for (index, address) in listen.enumerated()
-    where address.port != 0 && listen[..<index].contains(address) {
-      problems.add("listen", "\(address) stands there twice")
+    for (index, listener) in listen.enumerated()
+    where !listener.endpoint.takesAnyPort
+      && listen[..<index].contains(where: { $0.endpoint == listener.endpoint })
+    {
+      problems.add("listen", "\(listener) stands there twice")
     }
   }
 }

@@ -1,4 +1,3 @@
-import EventLoop
 import RelayCore
 
 /// Everything that can be set about a relay; what stands here are the defaults.
@@ -6,8 +5,8 @@ import RelayCore
 /// Made by ``load(file:environment:flags:)`` from a JSON file, variables and flags, and checked as
 /// a whole before anything is opened. The names are those of the file.
 package struct Configuration: Equatable, Sendable {
-  /// The addresses to listen on, at least one.
-  package var listen = [SocketAddress.loopback(port: 8080)]
+  /// Where to listen, and for whom: at least one place.
+  package var listen = [ListenerConfiguration.loopback(port: 8080)]
   /// The folder that holds the store.
   package var data = "./data"
   /// The upstreams, at least one, each with a name of its own, in the order they were named.

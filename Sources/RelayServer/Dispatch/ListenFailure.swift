@@ -1,21 +1,36 @@
 import EventLoop
 import Glibc
 
-/// An address that could not be listened on.
+/// A place that could not be listened on.
 package struct ListenFailure: Error, Sendable, CustomStringConvertible {
-  /// The address that was asked for.
-  package let address: SocketAddress
+  /// What was asked for.
+  package let endpoint: Endpoint
   /// Why the system would not have it.
   package let error: SystemError
 
   /// A failure of `bind` or `listen`.
-  package init(address: SocketAddress, error: SystemError) {
-    self.address = address
+  package init(endpoint: Endpoint, error: SystemError) {
+    self.endpoint = endpoint
     self.error = error
   }
 
-  /// The address, the reason, and what to do about it.
-  package var description: String { "cannot listen on \(address): \(advice)" }
+  /// The place, the reason, and what to do about it.
+  package var description: String {
+    switch endpoint {
+    case .tcp: "cannot listen on \(endpoint): \(advice)"
+    case .unix: "cannot listen on \(endpoint): \(adviceOnPath)"
+    }
+  }
+
+  private var adviceOnPath: String {
+    switch error.code {
+    case EADDRINUSE: "somebody answers there; stop it, or give another path"
+    case EEXIST: "there is a file that is no socket; remove it, or give another path"
+    case ENOENT: "the folder does not exist; make it, or give another path"
+    case EACCES, EPERM: "this user may not do so; let it write the folder, or give another path"
+    default: error.reason
+    }
+  }
 
   private var advice: String {
     switch error.code {

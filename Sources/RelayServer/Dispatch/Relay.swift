@@ -32,7 +32,8 @@ package final class Relay: Sendable {
   /// What faces the senders.
   private struct Front {
     var server: HTTPServer
-    var addresses: [SocketAddress]
+    /// Where it listens, in the order of the configuration.
+    var endpoints: [Endpoint]
   }
 
   private init(
@@ -60,8 +61,12 @@ package final class Relay: Sendable {
   /// Whether it is shutting down, and takes nothing new.
   package var isDraining: Bool { draining.load(ordering: .relaxed) }
 
-  /// The addresses that were bound, with actual ports.
-  package var addresses: [SocketAddress] { front.withLock { $0?.addresses ?? [] } }
+  /// Where it listens, with actual ports, such as `http://127.0.0.1:8080`: one for each listener of
+  /// the configuration, in its order.
+  package var addresses: [String] {
+    let endpoints = front.withLock { $0?.endpoints ?? [] }
+    return zip(configuration.listen, endpoints).map { $0.shown(bound: $1) }
+  }
 
   /// How many connections are open.
   package var connectionCount: Int { front.withLock { $0?.server.connectionCount ?? 0 } }
@@ -155,18 +160,22 @@ package final class Relay: Sendable {
   ) throws(RelayStartError) {
     let server = HTTPServer(
       limits: configuration.limits.http, loops: loops, handler: handler, problem: problem)
-    var addresses: [SocketAddress] = []
-    for address in configuration.listen {
+    var endpoints: [Endpoint] = []
+    for (number, listener) in configuration.listen.enumerated() {
+      guard listener.tls == nil else {
+        throw RelayStartError(description: "listen: TLS cannot be had yet at \(listener)")
+      }
       do throws(SystemError) {
-        addresses.append(try server.bind(address))
+        endpoints.append(
+          try server.bind(listener.endpoint, number: number, mode: listener.mode))
       } catch {
         server.stopAccepting()
-        throw RelayStartError(cannotListenOn: address, error)
+        throw RelayStartError(cannotListenOn: listener.endpoint, error)
       }
     }
-    let bound = addresses
-    front.withLock { $0 = Front(server: server, addresses: bound) }
-    for address in bound { log.info("listening", ("address", .text(address.description))) }
+    let bound = endpoints
+    front.withLock { $0 = Front(server: server, endpoints: bound) }
+    for endpoint in bound { log.info("listening", ("address", .text(endpoint.description))) }
   }
 
   /// Begins to deliver what waits.
@@ -211,8 +220,8 @@ package struct RelayStartError: Error, Sendable, CustomStringConvertible {
 
   init(description: String) { self.description = description }
 
-  init(cannotListenOn address: SocketAddress, _ error: SystemError) {
-    description = ListenFailure(address: address, error: error).description
+  init(cannotListenOn endpoint: Endpoint, _ error: SystemError) {
+    description = ListenFailure(endpoint: endpoint, error: error).description
   }
 }
 

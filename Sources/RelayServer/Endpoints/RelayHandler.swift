@@ -8,9 +8,22 @@ package struct RelayHandler: RequestHandler {
     case getByKey, run, resolve, requeue, patch, cancel, cancelClient, runClient
     case pauseUpstream(Bool), pauseClient(Bool), pauseLane(Bool), probe
     case getEvents, getStatus, getHealth, getReadiness
+
+    /// Which listeners have it.
+    var audience: RouteAudience {
+      switch self {
+      case .postEnvelopes, .relayRequest, .checkIn: .devices
+      case .pauseUpstream, .pauseClient, .pauseLane, .probe, .getStatus: .operators
+      case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getClient, .getByKey, .run,
+        .resolve, .requeue, .patch, .cancel, .cancelClient, .runClient, .getEvents, .getHealth,
+        .getReadiness:
+        .both
+      }
+    }
   }
 
-  private let router: Router<Route>
+  /// One for each listener of the configuration, with the routes that belong to it.
+  private let routers: [Router<Route>]
   private let context: EndpointContext
   private let postEnvelopes: PostEnvelopes
 
@@ -18,11 +31,11 @@ package struct RelayHandler: RequestHandler {
   package init(_ relay: Relay) {
     context = EndpointContext(relay)
     postEnvelopes = PostEnvelopes(context)
-    router = Self.routes()
+    routers = relay.configuration.listen.map { Self.routes(for: $0.audience) }
   }
 
-  private static func routes() -> Router<Route> {
-    var router = Router<Route>()
+  private static func routes(for audience: ListenerConfiguration.Audience?) -> Router<Route> {
+    var router = AudienceRouter(audience)
     router.add(.post, "/v1/envelopes", .postEnvelopes)
     router.add(.get, "/v1/envelopes", .listEnvelopes)
     router.add(.post, "/v1/envelopes/query", .queryEnvelopes)
@@ -50,12 +63,12 @@ package struct RelayHandler: RequestHandler {
     router.add(.get, "/status", .getStatus)
     router.add(.get, "/healthz", .getHealth)
     router.add(.get, "/readyz", .getReadiness)
-    return router
+    return router.routes
   }
 
   /// Answers a request.
   package func respond(to request: HTTPRequest) async -> HTTPResponse {
-    switch router.match(request.head.method, path: request.head.path) {
+    switch routers[request.origin.listener].match(request.head.method, path: request.head.path) {
     case .found(let route, let captures):
       do throws(Problem) {
         try await Self.terms(of: route)?.check(request)
@@ -69,6 +82,22 @@ package struct RelayHandler: RequestHandler {
       var response = HTTPResponse(status: 204)
       response.headers.add("Allow", allow)
       return response
+    }
+  }
+
+  /// Adds the routes that a listener has, and leaves out the others.
+  private struct AudienceRouter {
+    let audience: ListenerConfiguration.Audience?
+    var routes = Router<Route>()
+
+    init(_ audience: ListenerConfiguration.Audience?) { self.audience = audience }
+
+    mutating func add(_ method: HTTPMethod, _ pattern: String, _ route: Route) {
+      if route.audience.isServed(to: audience) { routes.add(method, pattern, route) }
+    }
+
+    mutating func addAny(_ pattern: String, _ route: Route) {
+      if route.audience.isServed(to: audience) { routes.addAny(pattern, route) }
     }
   }
 

@@ -40,7 +40,7 @@ enum ServeCommand {
     do throws(RelayStartError) {
       let relay = try await Relay.start(configuration, loops: loops, log: log)
       for address in relay.addresses {
-        StandardStream.output.line("listening on http://\(address)")
+        StandardStream.output.line("listening on \(address)")
       }
       await stop.requested()
       await relay.drain(graceSeconds: configuration.shutdownGraceSeconds)

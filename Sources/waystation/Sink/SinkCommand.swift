@@ -72,7 +72,7 @@ enum SinkCommand {
     do throws(SystemError) {
       return try body()
     } catch {
-      throw ListenFailure(address: address, error: error)
+      throw ListenFailure(endpoint: .tcp(address), error: error)
     }
   }
 

@@ -1,0 +1,25 @@
+/// What a client's certificate says of it, once it has been verified.
+package struct PeerCertificate: Sendable, Equatable {
+  /// The subject's common name; nil if it has none.
+  package let commonName: String?
+  /// The DNS names among the alternative names (RFC 5280 section 4.2.1.6), in their order.
+  package let dnsNames: [String]
+  /// The URIs among them.
+  package let uris: [String]
+  /// The e-mail addresses among them.
+  package let emails: [String]
+  /// The SHA-256 digest of the whole certificate, 32 bytes.
+  package let fingerprint: [UInt8]
+
+  /// A certificate made of its parts.
+  package init(
+    commonName: String?, dnsNames: [String] = [], uris: [String] = [], emails: [String] = [],
+    fingerprint: [UInt8]
+  ) {
+    self.commonName = commonName
+    self.dnsNames = dnsNames
+    self.uris = uris
+    self.emails = emails
+    self.fingerprint = fingerprint
+  }
+}

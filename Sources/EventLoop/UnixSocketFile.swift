@@ -1,0 +1,77 @@
+import CLinux
+import Glibc
+
+/// The file of a Unix socket that listens: made with the right mode, and removed by whoever made it.
+struct UnixSocketFile: Sendable {
+  private let path: String
+  /// What tells this file from another that took its place.
+  private let device: dev_t
+  private let inode: ino_t
+
+  /// Binds a socket to a path and begins to listen.
+  ///
+  /// A file that a killed process has left behind is replaced, and one on which somebody answers is
+  /// not. The folder is locked meanwhile (flock(2), let go at the end), so that of two processes
+  /// that start at once neither takes the other's socket for an abandoned one. Nobody can connect
+  /// before the mode is set: until `listen` a connection is refused.
+  ///
+  /// - Throws: `EADDRINUSE` where somebody answers; `EEXIST` where the path is something other than
+  ///   a socket.
+  init(
+    binding number: Int32, to path: String, mode: UInt32, backlog: Int32
+  ) throws(SystemError) {
+    let subject = Endpoint.unix(path: path).description
+    let folder = try Self.lockedFolder(of: path, subject)
+    defer { _ = folder.number }
+    try Self.removeAbandoned(path, subject)
+    _ = try systemCall("bind", on: subject) {
+      path.withCString { waystation_bind_unix(number, $0, path.utf8.count) }
+    }
+    _ = try systemCall("chmod", on: subject) { Glibc.chmod(path, mode_t(mode)) }
+    _ = try systemCall("listen", on: subject) { Glibc.listen(number, backlog) }
+    var status = stat()
+    _ = try systemCall("lstat", on: subject) { lstat(path, &status) }
+    self.path = path
+    device = status.st_dev
+    inode = status.st_ino
+  }
+
+  /// Removes the file, unless another one has taken its place.
+  func remove() {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_dev == device, status.st_ino == inode else { return }
+    _ = Glibc.unlink(path)
+  }
+
+  private static func lockedFolder(
+    of path: String, _ subject: String
+  ) throws(SystemError) -> FileDescriptor {
+    let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+    let folder = end == path.startIndex ? "/" : String(path[..<end])
+    let descriptor = FileDescriptor(
+      adopting: try systemCall("open", on: subject) {
+        Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      })
+    let number = descriptor.number
+    _ = try systemCall("flock", on: subject) { flock(number, LOCK_EX) }
+    return descriptor
+  }
+
+  private static func removeAbandoned(_ path: String, _ subject: String) throws(SystemError) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFSOCK else {
+      throw SystemError(code: EEXIST, operation: "bind", subject: subject)
+    }
+    let probe = FileDescriptor(
+      adopting: try systemCall("socket", on: subject) { waystation_socket(AF_UNIX) })
+    let number = probe.number
+    let result = path.withCString { waystation_connect_unix(number, $0, path.utf8.count) }
+    // Only a refusal shows that nobody has it open. Anything else, a full backlog (EAGAIN) or a lack
+    // of permission among them, may be somebody's who is alive.
+    guard result != 0, errno == ECONNREFUSED else {
+      throw SystemError(code: EADDRINUSE, operation: "bind", subject: subject)
+    }
+    _ = try systemCall("unlink", on: subject) { Glibc.unlink(path) }
+  }
+}
