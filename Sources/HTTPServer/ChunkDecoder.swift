@@ -27,6 +27,7 @@ struct ChunkDecoder: Sendable {
   private var phase = Phase.size
   /// How far the current line has been searched for its end, from the line's first byte.
   private var scanned = 0
+  private var extensionBytes = 0
   private var trailerCount = 0
   private var trailerBytes = 0
 
@@ -58,7 +59,7 @@ struct ChunkDecoder: Sendable {
       guard let line = try nextLine(buffer, &start, end, bytesMax: Self.sizeLineBytesMax) else {
         return .needMore
       }
-      let size = try Self.size(buffer, line)
+      let size = try size(buffer, line)
       phase = size == 0 ? .trailer : .data(left: size)
     case .data(let left):
       guard start < end else { return .needMore }
@@ -137,16 +138,23 @@ struct ChunkDecoder: Sendable {
   }
 
   /// `1*HEXDIG [ chunk-ext ]`: no sign, no prefix, no space, no number past `Int64.max`.
-  private static func size(_ buffer: [UInt8], _ line: Range<Int>) throws(ProtocolProblem) -> Int64 {
+  private mutating func size(
+    _ buffer: [UInt8], _ line: Range<Int>
+  ) throws(ProtocolProblem) -> Int64 {
     var size: Int64 = 0
     var index = line.lowerBound
     while index < line.upperBound, let digit = CharacterClass.hexValue(buffer[index]) {
-      guard size <= Int64.max >> 4 else { throw broken("A chunk size is out of range.") }
+      guard size <= Int64.max >> 4 else { throw Self.broken("A chunk size is out of range.") }
       size = size << 4 | Int64(digit)
       index += 1
     }
-    guard index > line.lowerBound else { throw broken("A chunk has no size.") }
-    try checkExtensions(buffer, index..<line.upperBound)
+    guard index > line.lowerBound else { throw Self.broken("A chunk has no size.") }
+    try Self.checkExtensions(buffer, index..<line.upperBound)
+    // Each is short, but a chunk of one byte may carry one, again and again.
+    extensionBytes += line.upperBound - index
+    guard extensionBytes <= limits.fieldBytesMax else {
+      throw Self.broken("The chunk extensions are too large.")
+    }
     return size
   }
 

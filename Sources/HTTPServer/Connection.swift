@@ -76,7 +76,7 @@ final class Connection: BodySource, @unchecked Sendable {
   private func fill(until deadline: MonotonicTime) async {
     do throws(SystemError) {
       while true {
-        if state.input.isEmpty { releaseBuffer() }
+        releaseBuffer()
         try await socket.waitUntilReadable(until: deadline)
         if !state.input.hasStorage { state.input.attach(context.takeBuffer()) }
         let count = try state.input.fill { (room) throws(SystemError) -> Int? in
@@ -92,8 +92,9 @@ final class Connection: BodySource, @unchecked Sendable {
   }
 
   private func releaseBuffer() {
-    guard state.input.isEmpty, state.input.hasStorage else { return }
-    context.giveBack(state.input.detach())
+    let keptMax = server.limits.readBufferBytes / 2
+    guard let buffer = state.input.detach(keeping: keptMax) else { return }
+    context.giveBack(buffer)
   }
 
   /// The next piece of the request's body; ``RequestBody`` calls this.

@@ -11,21 +11,33 @@ struct InputBuffer: Sendable {
 
   var count: Int { end - start }
   var isEmpty: Bool { start == end }
-  var hasStorage: Bool { !bytes.isEmpty }
+  /// Whether there is an array to read into; else `bytes` is just what was kept.
+  private(set) var hasStorage = false
 
-  /// Takes an array to read into; there is none so far.
-  mutating func attach(_ storage: [UInt8]) {
-    precondition(bytes.isEmpty, "the buffer has its array already")
+  /// Takes an array to read into, which has room for what was kept while there was none.
+  mutating func attach(_ storage: consuming [UInt8]) {
+    precondition(!hasStorage, "the buffer has its array already")
+    precondition(storage.count > count, "what was kept has to fit in")
+    if !isEmpty { storage.replaceSubrange(0..<count, with: bytes[start..<end]) }
     bytes = storage
+    end = count
     start = 0
-    end = 0
+    hasStorage = true
   }
 
-  /// Gives the array back; nothing is in it.
-  mutating func detach() -> [UInt8] {
-    precondition(isEmpty, "bytes would be lost")
-    defer { bytes = [] }
-    return bytes
+  /// Gives the array back for as long as nothing comes, and keeps only what is in it: a peer that
+  /// sends a byte and dawdles must not hold on to a whole array.
+  ///
+  /// - Parameter bytesMax: The most bytes to keep; what is longer stays where it is.
+  /// - Returns: The array; nil where there is none to give back.
+  mutating func detach(keeping bytesMax: Int) -> [UInt8]? {
+    guard hasStorage, count <= bytesMax else { return nil }
+    let storage = bytes
+    bytes = Array(bytes[start..<end])
+    start = 0
+    end = bytes.count
+    hasStorage = false
+    return storage
   }
 
   /// Lends the free part to a read, and takes in as many bytes as it reports.

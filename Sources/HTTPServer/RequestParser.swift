@@ -69,12 +69,13 @@ package struct RequestParser: Sendable {
     let end = range.upperBound
     while index < end, buffer[index] != 0x0A { index += 1 }
     let lineEnd = index - range.lowerBound
-    try checkLength(lineEnd, isComplete: index < end)
+    let endsInCR = lineEnd > lineStart && buffer[index - 1] == 0x0D
+    try checkLength(lineEnd, endsInCR: endsInCR)
     guard index < end else {
       scanned = lineEnd
       return nil
     }
-    guard lineEnd > lineStart, buffer[index - 1] == 0x0D else {
+    guard endsInCR else {
       throw .malformed("A line ends in a bare LF.")
     }
     scanned = lineEnd + 1
@@ -82,8 +83,10 @@ package struct RequestParser: Sendable {
   }
 
   /// Holds a line against its limit before the whole of it has arrived.
-  private func checkLength(_ end: Int, isComplete: Bool) throws(ProtocolProblem) {
-    let allowance = isComplete ? 1 : 0  // for the CR
+  ///
+  /// A CR at its end counts for the line's end, whether or not the LF has arrived.
+  private func checkLength(_ end: Int, endsInCR: Bool) throws(ProtocolProblem) {
+    let allowance = endsInCR ? 1 : 0
     if line == nil {
       guard end - lineStart - allowance <= limits.requestLineBytesMax else {
         throw ProtocolProblem(

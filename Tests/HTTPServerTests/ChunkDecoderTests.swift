@@ -77,6 +77,16 @@ struct ChunkDecoderTests {
     #expect(decode("0\r\n" + many + "\r\n") == .refused(400))
   }
 
+  @Test("extensions are bounded each, and all of a body's together")
+  func extensions() {
+    let limits = HTTPLimits()
+    let chunk = "1;\(String(repeating: "x", count: 249))\r\na\r\n"
+    let fits = limits.fieldBytesMax / 250
+    let body = String(repeating: chunk, count: fits)
+    #expect(decode(body, limits: limits) == .unfinished([UInt8](repeating: 97, count: fits)))
+    #expect(decode(body + chunk, limits: limits) == .refused(400))
+  }
+
   @Test("leading zeros make a size line long, not large")
   func zeros() {
     #expect(decode(String(repeating: "0", count: 200) + "1\r\na\r\n0\r\n\r\n") != .refused(400))

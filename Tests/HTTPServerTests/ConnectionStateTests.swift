@@ -302,6 +302,30 @@ struct ConnectionStateTests {
     #expect(idle.head() == "close")
   }
 
+  @Test("while nothing comes, a connection keeps what it has been sent and no more")
+  func keepsLittle() {
+    var buffer = InputBuffer()
+    buffer.attach([UInt8](repeating: 0, count: 1024))
+    func take(_ text: String) {
+      _ = buffer.fill { (room) -> Int? in
+        room.copyBytes(from: text.utf8)
+        return text.utf8.count
+      }
+    }
+    take("GET / HT")
+    #expect(buffer.detach(keeping: 512)?.count == 1024)
+    #expect(!buffer.hasStorage && buffer.bytes.count == 8)
+    buffer.attach([UInt8](repeating: 0, count: 1024))
+    take("TP/1.1")
+    #expect(buffer.take(buffer.count) == Array("GET / HTTP/1.1".utf8))
+    #expect(buffer.detach(keeping: 512)?.count == 1024)
+    #expect(buffer.bytes.isEmpty)
+    buffer.attach([UInt8](repeating: 0, count: 1024))
+    take(String(repeating: "a", count: 600))
+    #expect(buffer.detach(keeping: 512) == nil)
+    #expect(buffer.hasStorage)
+  }
+
   @Test("a head larger than the read buffer still fits, up to its own limits")
   func growingBuffer() {
     var limits = HTTPLimits()

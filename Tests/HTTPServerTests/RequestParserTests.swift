@@ -204,6 +204,23 @@ struct RequestParserTests {
     #expect(Parsing.refusal(Parsing.parse(three + "D: 1\r\n\r\n", limits)) == 431)
   }
 
+  @Test("a line or a field section at its limit is taken wherever it is cut")
+  func atLimitInPieces() {
+    var limits = HTTPLimits()
+    limits.requestLineBytesMax = 64
+    limits.fieldBytesMax = 256
+    let line = "GET /\(String(repeating: "a", count: 64 - 14)) HTTP/1.1"
+    let host = "Host: h\r\n"
+    let field = "X: \(String(repeating: "a", count: 256 - host.utf8.count - 3 - 2))"
+    let bytes = Array("\(line)\r\n\(host)\(field)\r\n\r\n".utf8)
+    for cut in 0..<bytes.count {
+      var parser = RequestParser(limits: limits)
+      let early = parser.parse(bytes, 0..<cut)
+      #expect(Parsing.refusal(early) == nil, "cut at \(cut)")
+      #expect(Parsing.refusal(parser.parse(bytes, 0..<bytes.count)) == nil, "cut at \(cut)")
+    }
+  }
+
   @Test("an endless line is refused at its limit, without waiting for its end")
   func endlessLines() {
     let endless = String(repeating: "a", count: 100_000)

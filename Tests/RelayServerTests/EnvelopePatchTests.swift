@@ -202,6 +202,17 @@ struct EnvelopePatchTests {
     #expect(terms.expiresAt == Fixture.now)
   }
 
+  @Test("a patch removes no more header fields than an envelope may have")
+  func manyRemovals() throws {
+    let rules = AcceptanceRules(try Fixture.configuration())
+    func patch(_ count: Int) throws -> EnvelopePatch {
+      let removals = (0..<count).map { #""X-\#($0)":null"# }.joined(separator: ",")
+      return try EnvelopePatch(Array("{\"headers\":{\(removals)}}".utf8), rules)
+    }
+    #expect(!(try patch(rules.limits.headerCountMax).isEmpty))
+    #expect(throws: Problem.self) { try patch(rules.limits.headerCountMax + 1) }
+  }
+
   @Test("references are turned on and off, and looked at with all that then stands there")
   func references() throws {
     let on = try apply(#"{"references":true,"path":"/{{response:k#/id}}"}"#, to: try record())

@@ -22,6 +22,17 @@ struct RelayRequestDecoderTests {
       try Fixture.relay("/v1/relay/default/", [], method: "PURGE").draft.content.method == "PURGE")
   }
 
+  @Test(
+    "a method that opens a tunnel or brings back what was sent, or is too long, is refused",
+    arguments: ["TRACE", "trace", "Connect", String(repeating: "M", count: 33)])
+  func refusedMethod(method: String) throws {
+    #expect(throws: Problem.self) {
+      try Fixture.relay("/v1/relay/default/x", [], method: method)
+    }
+    let envelope = #"{"client":"c","path":"/x","method":"\#(method)"}"#
+    #expect(try Fixture.problem(envelope)?.field == "/method")
+  }
+
   @Test("fields go on in their order, but those that concern the connection or the relay")
   func fields() throws {
     let decoded = try Fixture.relay(

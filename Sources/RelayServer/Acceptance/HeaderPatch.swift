@@ -28,6 +28,11 @@ struct HeaderPatch {
     for member in object {
       if member.value.isNull {
         removed.append(try EnvelopeHeaderReader.name(of: member).name)
+        // No envelope has more; each is looked for among them all.
+        guard removed.count <= limits.headerCountMax else {
+          throw .invalidField(
+            "/headers", "A patch may remove \(limits.headerCountMax) header fields at the most.")
+        }
       } else {
         try reader.read(member)
       }

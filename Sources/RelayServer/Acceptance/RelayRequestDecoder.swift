@@ -36,6 +36,12 @@ package struct RelayRequestDecoder: Sendable {
     guard let upstream = rules.upstream(named: name) else {
       throw .unknownUpstream(name, field: nil)
     }
+    let method = head.method.description
+    guard !MethodSyntax.isTrace(Array(method.utf8)[...]) else { throw .traceNotRelayed() }
+    guard MethodSyntax.isMethod(Array(method.utf8)[...]) else {
+      throw .invalidField(
+        "method", "The method is \(Problem.shown(method)); it has to be \(MethodSyntax.rule).")
+    }
     let target = Self.target(rest, query: head.query)
     var fields = RelayedFields(head)
     for field in head.fields { try fields.read(head.name(of: field), head.value(of: field)) }
@@ -53,7 +59,7 @@ package struct RelayRequestDecoder: Sendable {
       client: client, lane: fields.lane ?? LaneSyntax.defaultName,
       upstream: upstream.name,
       content: EnvelopeContent(
-        method: head.method.description, target: target, headers: headers, body: .inline([])),
+        method: method, target: target, headers: headers, body: .inline([])),
       key: fields.key, sequence: fields.sequence, tag: fields.tag, hold: fields.hold ?? false,
       notBefore: fields.notBefore,
       expiresAt: fields.expiresAt ?? now.adding(milliseconds: upstream.deadlineMs),

@@ -47,6 +47,8 @@ extension LimitsConfiguration {
     section.integer("headerBytesMax", into: &headerBytesMax, 256...1_048_576)
     section.integer("idleTimeoutMs", into: &idleTimeoutMs, 1...Self.timeoutMsMax)
     section.integer("headTimeoutMs", into: &headTimeoutMs, 1...Self.timeoutMsMax)
+    section.integer("bodyTimeoutMs", into: &bodyTimeoutMs, 1...Self.timeoutMsMax)
+    section.integer("stallTimeoutMs", into: &stallTimeoutMs, 1...Self.timeoutMsMax)
     section.integer("batchCountMax", into: &batchCountMax, 1...1_000_000)
     section.integer("batchBytesMax", into: &batchBytesMax, 1...Self.bodyBytesLargest)
     section.integer("memoryInFlightBytesMax", into: &memoryInFlightBytesMax, 1...Self.bytesLargest)

@@ -47,6 +47,8 @@ extension LimitsConfiguration {
       json.member("headerBytesMax", headerBytesMax)
       json.member("idleTimeoutMs", idleTimeoutMs)
       json.member("headTimeoutMs", headTimeoutMs)
+      json.member("bodyTimeoutMs", bodyTimeoutMs)
+      json.member("stallTimeoutMs", stallTimeoutMs)
       json.member("batchCountMax", batchCountMax)
       json.member("batchBytesMax", batchBytesMax)
       json.member("memoryInFlightBytesMax", memoryInFlightBytesMax)

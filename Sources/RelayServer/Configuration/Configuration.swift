@@ -56,10 +56,14 @@ package struct LimitsConfiguration: Equatable, Sendable {
   package var headerCountMax = 100
   /// The most bytes of all header fields of a request together.
   package var headerBytesMax = 32 * 1024
-  /// How long a connection may stay silent between requests, or within a body, in milliseconds.
+  /// How long a connection may stay silent between requests, in milliseconds.
   package var idleTimeoutMs = 60_000
   /// How long a request's head may take from its first byte to its last, in milliseconds.
   package var headTimeoutMs = 15_000
+  /// How long a request's body may take to bring 1024 bytes, or its end, in milliseconds.
+  package var bodyTimeoutMs = 20_000
+  /// How long a peer may take no byte of an answer, in milliseconds.
+  package var stallTimeoutMs = 20_000
   /// The most envelopes in one batch.
   package var batchCountMax = 1000
   /// The most bytes of a batch, before and after decompression.

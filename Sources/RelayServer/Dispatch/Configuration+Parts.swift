@@ -18,6 +18,8 @@ extension LimitsConfiguration {
     limits.connectionsMax = connectionsMax
     limits.idleTimeoutMs = Int64(idleTimeoutMs)
     limits.headTimeoutMs = Int64(headTimeoutMs)
+    limits.bodyProgressTimeoutMs = Int64(bodyTimeoutMs)
+    limits.writeStallTimeoutMs = Int64(stallTimeoutMs)
     return limits
   }
 }

@@ -41,6 +41,15 @@ extension Problem {
     return problem
   }
 
+  /// A request to the upstream that would have it send back its own credentials.
+  static func traceNotRelayed() -> Problem {
+    var problem = Problem(
+      .methodNotAllowed, "TRACE is not relayed: it would bring back the upstream's credentials.",
+      fix: "Use another method.")
+    problem.allow = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+    return problem
+  }
+
   /// The request did not come in whole in time.
   package static func requestTimeout(_ detail: String) -> Problem {
     Problem(.requestTimeout, detail, fix: "Send the request again.")
