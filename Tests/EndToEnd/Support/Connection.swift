@@ -75,6 +75,32 @@ final class Connection: @unchecked Sendable {
     }
   }
 
+  /// Ends this side; the other one can still be read.
+  func endOutput() { Glibc.shutdown(descriptor, Int32(SHUT_WR)) }
+
+  /// Waits for something to read, or for the end; false once the time is up.
+  func hasInput(withinMs: Int) -> Bool {
+    var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&watched, 1, Int32(withinMs)) > 0
+  }
+
+  /// Waits until something can be written again, or the time is up.
+  func awaitRoom(withinMs: Int) {
+    var watched = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    poll(&watched, 1, Int32(withinMs))
+  }
+
+  /// Writes as much as can be written without waiting, and returns how much that was.
+  func writeSome(_ bytes: ArraySlice<UInt8>) throws -> Int {
+    let count = bytes.withUnsafeBytes {
+      Glibc.send(
+        descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+    }
+    if count < 0, errno == EAGAIN { return 0 }
+    guard count >= 0 else { throw SocketError(operation: "send", code: errno) }
+    return count
+  }
+
   /// Ends the connection with a reset instead of an orderly end.
   func reset() {
     var linger = linger(l_onoff: 1, l_linger: 0)
@@ -135,6 +161,19 @@ final class Connection: @unchecked Sendable {
     }
     defer { buffer.removeFirst(count) }
     return Array(buffer[..<count])
+  }
+
+  /// Reads and drops so many bytes.
+  func skip(count: Int) throws {
+    var left = count - buffer.count
+    buffer.removeFirst(min(count, buffer.count))
+    while left > 0 {
+      _ = try fill()
+      guard !buffer.isEmpty else { throw ConnectionEnded(received: []) }
+      let taken = min(left, buffer.count)
+      buffer.removeFirst(taken)
+      left -= taken
+    }
   }
 
   /// Reads until the other end closes.
