@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test simulate check format bench bench-quick openapi backlog dockerfile clean
+.PHONY: help run sink stop-sink test fuzz simulate check format bench bench-quick openapi backlog dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -25,10 +25,14 @@ sink: ## Start a sink on $SINK_LISTEN: an upstream that prints what reaches it
 stop-sink: ## Stop the sink that `make run` or `make sink` started, as an outage would
 	@scripts/sink stop
 
-test: ## Build, and run every test
+test: ## Build, run every test, and fuzz for a moment
 	@scripts/setup build
 	swift build --build-tests
 	swift test
+	@scripts/fuzz --quick
+
+fuzz: ## Fuzz what reads strangers' bytes, for FUZZ_SECONDS (600) in all
+	@scripts/fuzz
 
 simulate: export SIMULATION_SEED = $(SEED)
 simulate: ## Run the simulation alone; SEED=n replays the run of that seed

@@ -1,6 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// Whether what is built is to be fuzzed (scripts/fuzz).
+let isFuzzed = Context.environment["WAYSTATION_FUZZ"] != nil
+
 /// Every target is held to the same rules: Swift 6 mode, no warning, explicit existentials.
 let strict: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
@@ -8,12 +11,18 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-  .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
+  .unsafeFlags(isFuzzed ? [] : ["-cross-module-optimization"], .when(configuration: .release)),
 ]
+
+/// What scripts/fuzz builds otherwise: all that reads what strangers have sent.
+let fuzzed: Set = ["JSON", "RelayCore", "Compression", "HTTPServer", "RelayServer"]
+let fuzzing: [SwiftSetting] = [.unsafeFlags(["-enable-testing", "-sanitize=fuzzer,address"])]
 
 /// A Swift target of this package, built under the `strict` settings.
 func target(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+  .target(
+    name: name, dependencies: dependencies,
+    swiftSettings: isFuzzed && fuzzed.contains(name) ? strict + fuzzing : strict)
 }
 
 /// The tests of one target, in `Tests/<name>Tests`.
@@ -87,4 +96,14 @@ if Context.environment["WAYSTATION_BENCHMARKS"] != nil {
       name: "bench-server", dependencies: ["HTTPServer", "EventLoop"],
       path: "Benchmarks/Sources/bench-server", swiftSettings: strict),
   ]
+}
+
+// The fuzzers are built only where scripts/fuzz asks for them.
+if isFuzzed {
+  package.targets.append(
+    .executableTarget(
+      name: "fuzz",
+      dependencies: ["JSON", "RelayCore", "Compression", "HTTPServer", "RelayServer"],
+      path: "Tests/Fuzz/Sources", swiftSettings: strict + fuzzing,
+      linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]))
 }
