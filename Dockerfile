@@ -56,5 +56,7 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
   CMD ["waystation", "health"]
 
+# It does not start until it is told who may use it (WAYSTATION_OPERATORS, or a file with "access"),
+# or that anybody may who can reach it (WAYSTATION_ANONYMOUS=allow).
 ENTRYPOINT ["waystation"]
 CMD ["serve", "--listen", "0.0.0.0:8080", "--data", "/var/lib/waystation"]

@@ -63,7 +63,9 @@ let package = Package(
       ]),
     .executableTarget(
       name: "waystation",
-      dependencies: ["RelayServer", "HTTPServer", "EventLoop", "RelayCore", "JSON"],
+      dependencies: [
+        "RelayServer", "HTTPServer", "EventLoop", "RelayCore", "JSON", "Forwarder",
+      ],
       swiftSettings: strict),
 
     tests(of: "JSON"),
@@ -80,7 +82,7 @@ let package = Package(
       dependencies: ["waystation", "RelayServer", "EventLoop", "RelayCore"], swiftSettings: strict),
     .testTarget(
       name: "EndToEnd",
-      dependencies: ["waystation", "EventLoop", "HTTPServer", "RelayCore", "JSON"],
+      dependencies: ["waystation", "RelayServer", "EventLoop", "HTTPServer", "RelayCore", "JSON"],
       swiftSettings: strict),
   ]
 )

@@ -14,6 +14,7 @@ let code =
   case .sink(let options): SinkCommand.run(options)
   case .check(let source): CheckCommand.run(source)
   case .health(let server): HealthCommand.run(server: server)
+  case .token(let options): TokenCommand.run(options)
   case .version: VersionCommand.run()
   case .help(let command): HelpText.print(on: command)
   }

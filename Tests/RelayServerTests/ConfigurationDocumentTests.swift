@@ -69,7 +69,12 @@ struct ConfigurationDocumentTests {
     #expect(!blocks.isEmpty)
     for block in blocks {
       let text = block.components(separatedBy: "```")[0]
-      _ = try loadConfiguration(text, environment: ["API_TOKEN": "t"]).get()
+      _ = try loadConfiguration(
+        text,
+        environment: [
+          "API_TOKEN": "t", "FLEET_1_SECRET": String(repeating: "0f", count: 32),
+        ]
+      ).get()
     }
   }
 }

@@ -28,6 +28,7 @@ struct ConfigurationLoadTests {
   static let everything = """
     {
       "listen": ["0.0.0.0:8080", "[::1]:9090"],
+      "access": {"anonymous": "allow"},
       "data": "/var/lib/waystation",
       "upstreams": {
         "default": {

@@ -20,7 +20,7 @@ IMPORTS = {
     "RelayServer": {
         "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
         "SQLiteStore", "Forwarder"},
-    "waystation": {"RelayServer", "HTTPServer", "EventLoop", "RelayCore", "JSON"},
+    "waystation": {"RelayServer", "Forwarder", "HTTPServer", "EventLoop", "RelayCore", "JSON"},
 }
 
 # These decide, and touch no system: they import nothing at all.

@@ -32,8 +32,10 @@ package struct CheckInQuestion: Sendable, Equatable {
 
   /// Reads the body; nil stands for none.
   ///
-  /// - Throws: `malformed-json`, `unknown-field`, `invalid-field` or `missing-field`.
-  package init(_ text: [UInt8]?) throws(Problem) {
+  /// - Parameter sender: The client that asks, where a credential says which; no other may be named
+  ///   then.
+  /// - Throws: `malformed-json`, `unknown-field`, `invalid-field`, `missing-field` or `forbidden`.
+  package init(_ text: [UInt8]?, from sender: String? = nil) throws(Problem) {
     var client: String?
     var lanes: [Lane] = []
     var since: EndingNumber = 0
@@ -44,7 +46,7 @@ package struct CheckInQuestion: Sendable, Equatable {
       default: since = try Self.since(member.value)
       }
     }
-    guard let client else {
+    guard let client = try Caller.client(client, of: sender, field: "/client") else {
       throw .missingField(
         "/client", "The body does not say who checks in.", fix: #"Send {"client": "..."}."#)
     }

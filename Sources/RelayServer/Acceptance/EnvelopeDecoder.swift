@@ -11,8 +11,11 @@ package struct EnvelopeDecoder: Sendable {
   package init(_ rules: AcceptanceRules) { self.rules = rules }
 
   /// The envelope that a text, or the item of a batch in `range`, stands for.
+  ///
+  /// - Parameter sender: The client that sends it, where a credential says which; no other may be
+  ///   named then.
   package func decode(
-    _ text: [UInt8], in range: Range<Int>? = nil, at now: WallTime
+    _ text: [UInt8], in range: Range<Int>? = nil, from sender: String? = nil, at now: WallTime
   ) throws(Problem) -> EnvelopeDraft {
     let value: JSONValue
     do throws(JSONError) {
@@ -20,11 +23,13 @@ package struct EnvelopeDecoder: Sendable {
     } catch {
       throw .malformedJSON(error, in: range.map { text[$0] } ?? text[...])
     }
-    return try decode(value, at: now)
+    return try decode(value, from: sender, at: now)
   }
 
   /// The envelope that a JSON value stands for.
-  package func decode(_ value: JSONValue, at now: WallTime) throws(Problem) -> EnvelopeDraft {
+  package func decode(
+    _ value: JSONValue, from sender: String? = nil, at now: WallTime
+  ) throws(Problem) -> EnvelopeDraft {
     guard let object = try? value.object() else {
       throw .invalidField(
         "", "An envelope is an object, but here stands \(value.kind.inWords).",
@@ -32,13 +37,13 @@ package struct EnvelopeDecoder: Sendable {
     }
     var fields = EnvelopeFields(rules: rules)
     for member in object { try fields.read(member) }
-    return try draft(of: fields, at: now)
+    return try draft(of: fields, from: sender, at: now)
   }
 
   private func draft(
-    of fields: EnvelopeFields, at now: WallTime
+    of fields: EnvelopeFields, from sender: String?, at now: WallTime
   ) throws(Problem) -> EnvelopeDraft {
-    guard let client = fields.client else {
+    guard let client = try Caller.client(fields.client, of: sender, field: "/client") else {
       throw .missingField(
         "/client", "The envelope has no client.", fix: "Say in client who sends the envelope.")
     }

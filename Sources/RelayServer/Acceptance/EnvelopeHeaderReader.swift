@@ -72,6 +72,11 @@ struct EnvelopeHeaderReader {
       throw .invalidField(
         pointer, "The value has a control character, which a header field cannot have.")
     }
+    guard !Credentials.isOwn(bytes[...]) else {
+      throw .invalidField(
+        pointer, "The value is a token of the relay's, which must not be sent on.",
+        fix: "Leave the field out: the relay's token goes with the request alone.")
+    }
     lines.append(name[...], FieldSyntax.trimmingWhitespace(bytes[...]))
     try Self.check(lines, limits)
   }

@@ -15,9 +15,10 @@ package struct EventParameters: Sendable {
   ///
   /// The header beats `after`: a browser that comes back repeats the query as it was.
   ///
-  /// - Throws: `unknown-field`, `invalid-field` or `unknown-envelope`; the first thing that is
-  ///   wrong decides.
-  package init(_ head: RequestHead) throws(Problem) {
+  /// - Parameter sender: The client that asks, where a credential says which: it hears its own.
+  /// - Throws: `unknown-field`, `invalid-field`, `unknown-envelope` or `forbidden`; the first thing
+  ///   that is wrong decides.
+  package init(_ head: RequestHead, from sender: String? = nil) throws(Problem) {
     let items: [(name: String, value: String)]
     do throws(QueryParameters.Failure) {
       items = try QueryParameters(head.query).items
@@ -34,6 +35,7 @@ package struct EventParameters: Sendable {
       }
       try read(name, value)
     }
+    filter.client = try Caller.client(filter.client, of: sender, field: "client")
     if let text = head.string(of: "Last-Event-ID"), !text.isEmpty {
       lastSeen = try Self.id(text, field: Self.field)
     }

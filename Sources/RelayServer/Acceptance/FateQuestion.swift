@@ -6,13 +6,20 @@ package struct FateQuestion: Sendable {
   /// The ids and then the keys, in the order in which they were given.
   package let references: [EnvelopeReference]
 
+  /// The ids alone.
+  package var ids: [EnvelopeID] {
+    references.compactMap { if case .id(let id) = $0 { id } else { nil } }
+  }
+
   /// The most envelopes of one question.
   package static let countMax = 1000
 
   /// Reads the body; nil stands for none.
   ///
-  /// - Throws: `malformed-json`, `unknown-field`, `invalid-field` or `missing-field`.
-  package init(_ text: [UInt8]?) throws(Problem) {
+  /// - Parameter sender: The client that asks, where a credential says which; no other may be named
+  ///   then.
+  /// - Throws: `malformed-json`, `unknown-field`, `invalid-field`, `missing-field` or `forbidden`.
+  package init(_ text: [UInt8]?, from sender: String? = nil) throws(Problem) {
     var ids: [EnvelopeID]?
     var keys: [String]?
     var client: String?
@@ -22,6 +29,10 @@ package struct FateQuestion: Sendable {
       case "keys": keys = try Self.keys(member.value)
       default: client = try Self.name(member.value, "/client")
       }
+    }
+    // Whoever asks for ids alone need name nobody.
+    if keys != nil || client != nil {
+      client = try Caller.client(client, of: sender, field: "/client")
     }
     try Self.check(hasIDs: ids != nil, hasKeys: keys != nil, hasClient: client != nil)
     let named = (keys ?? []).map { EnvelopeReference.key($0, client: client ?? "") }

@@ -19,8 +19,10 @@ package struct ListParameters: Sendable {
 
   /// Reads a query string.
   ///
-  /// - Throws: `unknown-field` or `invalid-field`; the first thing that is wrong decides.
-  package init(_ query: ArraySlice<UInt8>?) throws(Problem) {
+  /// - Parameter sender: The client that asks, where a credential says which: it is shown its own.
+  /// - Throws: `unknown-field`, `invalid-field` or `forbidden`; the first thing that is wrong
+  ///   decides.
+  package init(_ query: ArraySlice<UInt8>?, from sender: String? = nil) throws(Problem) {
     let items: [(name: String, value: String)]
     do throws(QueryParameters.Failure) {
       items = try QueryParameters(query).items
@@ -44,6 +46,7 @@ package struct ListParameters: Sendable {
       default: try readName(name, value)
       }
     }
+    filter.client = try Caller.client(filter.client, of: sender, field: "client")
     if !states.isEmpty { filter.states = states }
     if let cursor { start = try Self.start(cursor, filter) }
   }

@@ -29,8 +29,11 @@ package struct RelayRequestDecoder: Sendable {
   /// - Parameters:
   ///   - upstream: The segment of the path that names the upstream.
   ///   - rest: What follows that segment and its slash, byte for byte, the query left out.
+  ///   - sender: The client that sends it, where a credential says which; no other may be named
+  ///     then.
   package func decode(
-    _ head: RequestHead, upstream: ArraySlice<UInt8>, rest: ArraySlice<UInt8>, at now: WallTime
+    _ head: RequestHead, upstream: ArraySlice<UInt8>, rest: ArraySlice<UInt8>,
+    from sender: String? = nil, at now: WallTime
   ) throws(Problem) -> Decoded {
     let name = String(decoding: upstream, as: UTF8.self)
     guard let upstream = rules.upstream(named: name) else {
@@ -49,7 +52,8 @@ package struct RelayRequestDecoder: Sendable {
     if !references, let refusal = TargetSyntax.refusal(of: target[...]) {
       throw .invalidField("path", "The path for the upstream \(refusal).")
     }
-    guard let client = fields.client else {
+    guard let client = try Caller.client(fields.client, of: sender, field: "Waystation-Client")
+    else {
       throw .missingField(
         "Waystation-Client", "The request has no Waystation-Client field.",
         fix: "Say in Waystation-Client who sends the envelope.")

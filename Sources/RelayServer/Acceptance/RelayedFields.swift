@@ -41,6 +41,8 @@ struct RelayedFields {
     if ConnectionField.isOne(name) || Self.isWrittenAnew(name) || isNamedByConnection(name) {
       return
     }
+    // The relay's own credentials are nobody else's business, whatever field they stand in.
+    if Credentials.isOwn(value) { return }
     if FieldSyntax.equals(name, "Prefer") {
       guard let rest = PreferenceElement.removing("wait", from: value) else { return }
       return lines.append(name, rest)
@@ -99,8 +101,10 @@ struct RelayedFields {
       try Self.once(&references, "Waystation-References") { () throws(Problem) in
         try Self.parsed("Waystation-References", value, "true or false", Self.boolean)
       }
-    } else if !isNamed("Waystation-Attempt"), !isNamed("Waystation-Accepted-At") {
-      // Those two another relay may have added on the way here.
+    } else if !isNamed("Waystation-Attempt"), !isNamed("Waystation-Accepted-At"),
+      !isNamed("Waystation-Authorization")
+    {
+      // The first two another relay may have added on the way here; the last one has been read.
       let text = String(decoding: name, as: UTF8.self)
       throw .unknownField(text, name: text, near: NearestWord.find(text, in: Self.names))
     }

@@ -11,6 +11,7 @@ extension Configuration {
     section.read("data", into: &data, expected: "the path of a folder") { value in
       (try? value.string()).flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
     }
+    section.section("access") { access.read(&$0, environment: environment) }
     var upstreams: [UpstreamConfiguration] = []
     section.section("upstreams") { section in
       upstreams = section.readUpstreams(environment: environment)

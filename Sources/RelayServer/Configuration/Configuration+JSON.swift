@@ -15,6 +15,7 @@ extension Configuration: CustomStringConvertible {
       json.memberArray("listen") { json in
         for listener in listen { listener.write(to: &json) }
       }
+      json.memberObject("access") { access.writeMembers(to: &$0) }
       json.member("data", data)
       json.memberObject("upstreams") { json in
         for upstream in upstreams { json.member(upstream.name) { upstream.write(to: &$0) } }

@@ -10,6 +10,8 @@ package struct ConfigurationFlags: Equatable, Sendable {
   package var data: String?
   /// `--upstream NAME=URL`, as often as it was given.
   package var upstreams: [String] = []
+  /// `--allow-anonymous`.
+  package var allowsAnonymous = false
   /// `--log-level`.
   package var logLevel: String?
   /// `--log-format`.
@@ -24,7 +26,8 @@ extension Configuration {
   /// the file, and what none of them says has its default.
   ///
   /// Variables: `WAYSTATION_LISTEN` (addresses), `WAYSTATION_DATA`, `WAYSTATION_UPSTREAMS`
-  /// (`NAME=URL`), `WAYSTATION_LOG_LEVEL` and `WAYSTATION_LOG_FORMAT`; an empty one says nothing.
+  /// (`NAME=URL`), `WAYSTATION_ANONYMOUS` (`allow`), `WAYSTATION_OPERATORS` (`NAME=ROLE:DIGEST`),
+  /// `WAYSTATION_LOG_LEVEL` and `WAYSTATION_LOG_FORMAT`; an empty one says nothing.
   /// Lists are separated by commas or blanks, so a comma in a URL there is written `%2C`. An
   /// upstream that a variable or flag names keeps what the file says of it but the URL.
   ///
@@ -96,6 +99,10 @@ extension Configuration {
       if text.isEmpty { problems.add(key, expected: "the path of a folder", found: "nothing") }
       data = text
     }
+    if let (key, text) = overrides.anonymous {
+      access.anonymous = Self.word(text, key: key, or: access.anonymous ?? .refuse, problems)
+    }
+    for (key, text) in overrides.operators { access.add(operator: text, key: key, problems) }
     for (key, text) in overrides.upstreams { applyUpstream(text, key: key, problems: problems) }
     if let (key, text) = overrides.logLevel {
       log.level = Self.word(text, key: key, or: log.level, problems)
@@ -143,6 +150,8 @@ private struct Overrides {
   var listen: (key: String, texts: [String])?
   var data: (key: String, text: String)?
   var upstreams: [(key: String, text: String)] = []
+  var anonymous: (key: String, text: String)?
+  var operators: [(key: String, text: String)] = []
   var logLevel: (key: String, text: String)?
   var logFormat: (key: String, text: String)?
 
@@ -157,6 +166,11 @@ private struct Overrides {
       named("WAYSTATION_UPSTREAMS").map { variable in
         Self.list(variable.text).map { (variable.key, $0) }
       } ?? []
+    anonymous = named("WAYSTATION_ANONYMOUS")
+    operators =
+      named("WAYSTATION_OPERATORS").map { variable in
+        Self.list(variable.text).map { (variable.key, $0) }
+      } ?? []
     logLevel = named("WAYSTATION_LOG_LEVEL")
     logFormat = named("WAYSTATION_LOG_FORMAT")
   }
@@ -165,6 +179,7 @@ private struct Overrides {
     listen = flags.listen.isEmpty ? nil : ("--listen", flags.listen)
     data = flags.data.map { ("--data", $0) }
     upstreams = flags.upstreams.map { ("--upstream", $0) }
+    if flags.allowsAnonymous { anonymous = ("--allow-anonymous", "allow") }
     logLevel = flags.logLevel.map { ("--log-level", $0) }
     logFormat = flags.logFormat.map { ("--log-format", $0) }
   }

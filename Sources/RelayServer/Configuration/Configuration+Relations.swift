@@ -5,6 +5,7 @@ extension Configuration {
   /// Checks what no value can show by itself: that values fit together.
   func checkRelations(_ problems: ProblemCollector) {
     for upstream in upstreams { upstream.checkRelations(problems) }
+    checkAccess(problems)
     notAbove(
       "limits.bodyBytesMax", limits.bodyBytesMax, "limits.memoryInFlightBytesMax",
       limits.memoryInFlightBytesMax, problems)

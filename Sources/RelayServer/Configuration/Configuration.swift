@@ -7,6 +7,8 @@ import RelayCore
 package struct Configuration: Equatable, Sendable {
   /// Where to listen, and for whom: at least one place.
   package var listen = [ListenerConfiguration.loopback(port: 8080)]
+  /// Who may use the relay.
+  package var access = AccessConfiguration()
   /// The folder that holds the store.
   package var data = "./data"
   /// The upstreams, at least one, each with a name of its own, in the order they were named.

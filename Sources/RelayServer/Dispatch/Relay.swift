@@ -13,6 +13,8 @@ package final class Relay: Sendable {
   package let store: any EnvelopeStore
   /// What carries out the scheduler's decisions.
   package let dispatcher: Dispatcher
+  /// Who may use it.
+  package let access: Access
   /// How many bytes of requests may be in memory.
   package let memory: MemoryBudget
   /// Counts for the rates on `/status`.
@@ -45,6 +47,7 @@ package final class Relay: Sendable {
     self.forwarder = forwarder
     self.loop = loop
     store = parts.store
+    access = parts.access
     numbers = parts.numbers
     meter = dispatcher.meter
     log = dispatcher.log
@@ -108,7 +111,10 @@ package final class Relay: Sendable {
       let parts = RelayParts(
         store: store, numbers: numbers,
         policies: configuration.upstreams.keyed(by: numbers) { $0.policy },
-        targets: targets.keyed(by: numbers) { $0 })
+        targets: targets.keyed(by: numbers) { $0 },
+        access: Access(
+          configuration.access, certificatesName: configuration.certificatesName,
+          tokens: try await Access.tokens(in: store)))
       let forwarder = try Forwarder(targets: targets) { [weak dispatcher] batch in
         dispatcher?.attemptsEnded(batch)
       }
@@ -211,6 +217,7 @@ private struct RelayParts {
   var numbers: [String: UpstreamNumber]
   var policies: [UpstreamNumber: UpstreamPolicy]
   var targets: [UpstreamNumber: UpstreamTarget]
+  var access: Access
 }
 
 /// Why a relay could not be started.

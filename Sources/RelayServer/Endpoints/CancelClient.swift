@@ -27,7 +27,9 @@ struct CancelClient {
   }
 
   private func client(named name: String) async throws(Problem) -> ClientNumber {
-    guard NameSyntax.isName(Array(name.utf8)[...]) else { throw .unknownClient(name) }
+    guard NameSyntax.isName(Array(name.utf8)[...]), context.caller.mayKnow(of: name) else {
+      throw .unknownClient(name)
+    }
     let number: ClientNumber?
     do throws(StoreError) {
       number = try await context.clientNumbers.number(of: name, in: context.store)

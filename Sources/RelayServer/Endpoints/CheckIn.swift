@@ -13,7 +13,8 @@ struct CheckIn {
   func respond(to request: HTTPRequest) async -> HTTPResponse {
     do throws(Problem) {
       guard !context.relay.isDraining else { throw .draining() }
-      let question = try CheckInQuestion(try await CommandBody(context).read(request))
+      let question = try CheckInQuestion(
+        try await CommandBody(context).read(request), from: context.caller.client)
       return .freshJSON(try await answer(to: question).json())
     } catch {
       return error.response

@@ -6,6 +6,8 @@ struct EndpointContext: Sendable {
   let relay: Relay
   let rules: AcceptanceRules
   let clientNumbers = ClientNumbers()
+  /// Who makes the request that is being answered.
+  private(set) var caller = Caller.anonymous
   private let troubleLog = TroubleLog()
 
   init(_ relay: Relay) {
@@ -13,8 +15,26 @@ struct EndpointContext: Sendable {
     rules = AcceptanceRules(relay.configuration)
   }
 
+  /// The same for a request of this caller's.
+  func with(_ caller: Caller) -> EndpointContext {
+    var context = self
+    context.caller = caller
+    return context
+  }
+
   var store: any EnvelopeStore { relay.store }
   var limits: LimitsConfiguration { rules.limits }
+
+  /// Those of some envelopes that the caller may know of; all, kept or not, if it is no client.
+  func ownEnvelopes(among ids: [EnvelopeID]) async throws(Problem) -> Set<EnvelopeID> {
+    guard caller.client != nil, !ids.isEmpty else { return Set(ids) }
+    do throws(StoreError) {
+      let known = try await store.summaries(of: ids)
+      return Set(known.lazy.filter { caller.mayKnow(of: $0.terms.client) }.map(\.id))
+    } catch {
+      throw problem(error)
+    }
+  }
 
   /// What the sender is told of trouble in the store; the log is told the rest.
   func problem(_ error: StoreError) -> Problem {

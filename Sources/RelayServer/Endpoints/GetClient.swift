@@ -10,7 +10,9 @@ struct GetClient {
   func respond(_ captures: PathCaptures) async -> HTTPResponse {
     do throws(Problem) {
       let name = captures.decoded("client") ?? ""
-      guard NameSyntax.isName(Array(name.utf8)[...]) else { throw .unknownClient(name) }
+      guard NameSyntax.isName(Array(name.utf8)[...]), context.caller.mayKnow(of: name) else {
+        throw .unknownClient(name)
+      }
       return .json(try await view(of: name).json())
     } catch {
       return error.response

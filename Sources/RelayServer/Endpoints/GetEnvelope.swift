@@ -36,7 +36,8 @@ struct GetEnvelope {
   }
 
   private func id(of key: String, of client: String) async throws(Problem) -> EnvelopeID? {
-    guard NameSyntax.isName(Array(client.utf8)[...]), NameSyntax.isName(Array(key.utf8)[...])
+    guard NameSyntax.isName(Array(client.utf8)[...]), NameSyntax.isName(Array(key.utf8)[...]),
+      context.caller.mayKnow(of: client)
     else { return nil }
     do throws(StoreError) {
       return try await context.store.envelope(client: client, key: key)

@@ -9,7 +9,7 @@ struct GetEvents {
 
   func respond(to request: HTTPRequest) async -> HTTPResponse {
     do throws(Problem) {
-      let parameters = try EventParameters(request.head)
+      let parameters = try EventParameters(request.head, from: context.caller.client)
       try await check(parameters.filter)
       return response(parameters, try admit())
     } catch {
@@ -46,6 +46,9 @@ struct GetEvents {
       }
     } catch {
       throw context.problem(error)
+    }
+    if isEnvelopeKnown, let id = filter.envelope {
+      isEnvelopeKnown = try await context.ownEnvelopes(among: [id]).contains(id)
     }
     if !isUpstreamKnown { throw .unknownUpstream(filter.upstream ?? "", field: "upstream") }
     if !isEnvelopeKnown { throw .unknownEnvelope(filter.envelope?.description ?? "") }

@@ -14,24 +14,27 @@ struct HealthChecks {
   /// Whether the relay takes envelopes.
   func readiness() -> HTTPResponse {
     if context.relay.isDraining {
-      return Self.notReady(
+      return notReady(
         "draining", "The relay is shutting down.",
         retryAfterSeconds: Problem.overloadRetryAfterSeconds)
     }
     if let trouble = context.store.statistics().trouble {
-      return Self.notReady(
+      return notReady(
         "store-trouble", trouble, retryAfterSeconds: Problem.troubleRetryAfterSeconds)
     }
     return .freshJSON(Array(#"{"status":"ready"}"#.utf8))
   }
 
-  private static func notReady(
+  /// Why it is not is told to those who may see `/status`.
+  private func notReady(
     _ status: String, _ reason: String, retryAfterSeconds: Int
   ) -> HTTPResponse {
     var json = JSONWriter()
     json.object { json in
       json.member("status", status)
-      json.memberArray("reasons") { $0.string(reason) }
+      if AccessRules.seesReasons(context.caller, isOpen: context.relay.access.isOpen) {
+        json.memberArray("reasons") { $0.string(reason) }
+      }
     }
     var response = HTTPResponse.freshJSON(json.finish(), status: 503)
     response.headers.add("Retry-After", retryAfterSeconds)

@@ -14,7 +14,7 @@ struct ListEnvelopes {
 
   func respond(to request: HTTPRequest) async -> HTTPResponse {
     do throws(Problem) {
-      let parameters = try ListParameters(request.head.query)
+      let parameters = try ListParameters(request.head.query, from: context.caller.client)
       var filter = parameters.filter
       filter.inFlight = context.relay.dispatcher.inFlightSerials()
       let page = try await page(filter, parameters)

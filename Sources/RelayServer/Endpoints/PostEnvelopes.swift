@@ -12,9 +12,9 @@ struct PostEnvelopes {
     decoder = EnvelopeDecoder(context.rules)
   }
 
-  func respond(to request: HTTPRequest) async -> HTTPResponse {
+  func respond(to request: HTTPRequest, from caller: Caller) async -> HTTPResponse {
     do throws(Problem) {
-      return try await accept(request)
+      return try await accept(request, caller.client)
     } catch {
       return error.response
     }
@@ -22,7 +22,9 @@ struct PostEnvelopes {
 
   private enum MediaType { case json, lines }
 
-  private func accept(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+  private func accept(
+    _ request: HTTPRequest, _ sender: String?
+  ) async throws(Problem) -> HTTPResponse {
     var room = try Room(context)
     let type = try Self.mediaType(of: request.head)
     var memory = MemoryReservation(context.relay.memory)
@@ -32,19 +34,19 @@ struct PostEnvelopes {
     switch type {
     case .json where Self.isArray(text):
       let items = try BatchItems.ofArray(text, countMax: countMax)
-      return try await acceptBatch(items, of: text, request.head, &room)
+      return try await acceptBatch(items, of: text, request.head, sender, &room)
     case .json:
-      return try await acceptOne(text, &room)
+      return try await acceptOne(text, sender, &room)
     case .lines:
       let items = try BatchItems.ofLines(text, countMax: countMax)
-      return try await acceptBatch(items, of: text, request.head, &room)
+      return try await acceptBatch(items, of: text, request.head, sender, &room)
     }
   }
 
   private func acceptOne(
-    _ text: [UInt8], _ room: inout Room
+    _ text: [UInt8], _ sender: String?, _ room: inout Room
   ) async throws(Problem) -> HTTPResponse {
-    let draft = try decoder.decode(text, at: context.relay.now().wall)
+    let draft = try decoder.decode(text, from: sender, at: context.relay.now().wall)
     try await room.take(for: draft.client)
     var intake = Intake(context)
     let results = try await intake.append([draft], isAtomic: false)
@@ -55,10 +57,12 @@ struct PostEnvelopes {
   }
 
   private func acceptBatch(
-    _ items: [Range<Int>], of text: [UInt8], _ head: RequestHead, _ room: inout Room
+    _ items: [Range<Int>], of text: [UInt8], _ head: RequestHead, _ sender: String?,
+    _ room: inout Room
   ) async throws(Problem) -> HTTPResponse {
     let isStrict = Preferences(head.values(of: "Prefer")).isStrict
-    var batch = await Batch(items, of: text, decoder, at: context.relay.now().wall, &room)
+    var batch = await Batch(
+      items, of: text, from: sender, decoder, at: context.relay.now().wall, &room)
     if isStrict, batch.hasProblems {
       batch.leaveOutTheRest()
     } else if !batch.drafts.isEmpty {

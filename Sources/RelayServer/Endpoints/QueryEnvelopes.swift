@@ -9,10 +9,15 @@ struct QueryEnvelopes {
 
   func respond(to request: HTTPRequest) async -> HTTPResponse {
     do throws(Problem) {
-      let question = try FateQuestion(try await CommandBody(context).read(request))
+      let question = try FateQuestion(
+        try await CommandBody(context).read(request), from: context.caller.client)
       // Asked first: what ends meanwhile is shown as ended.
       let inFlight = context.relay.dispatcher.inFlightSerials()
-      let fates = try await fates(of: question.references)
+      var fates = try await fates(of: question.references)
+      let own = try await context.ownEnvelopes(among: question.ids)
+      for (index, reference) in question.references.enumerated() {
+        if case .id(let id) = reference, !own.contains(id) { fates[index] = nil }
+      }
       return .json(
         FateResults(question.references, fates, inFlight: inFlight).json())
     } catch {

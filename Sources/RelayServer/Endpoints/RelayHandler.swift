@@ -2,68 +2,18 @@ import HTTPServer
 
 /// Answers every request that the relay is sent, by the contract in `openapi.yaml`.
 package struct RelayHandler: RequestHandler {
-  private enum Route: Sendable {
-    case postEnvelopes, listEnvelopes, queryEnvelopes, relayRequest, getEnvelope, getAnswer,
-      getClient, checkIn
-    case getByKey, run, resolve, requeue, patch, cancel, cancelClient, runClient
-    case pauseUpstream(Bool), pauseClient(Bool), pauseLane(Bool), probe
-    case getEvents, getStatus, getHealth, getReadiness
-
-    /// Which listeners have it.
-    var audience: RouteAudience {
-      switch self {
-      case .postEnvelopes, .relayRequest, .checkIn: .devices
-      case .pauseUpstream, .pauseClient, .pauseLane, .probe, .getStatus: .operators
-      case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getClient, .getByKey, .run,
-        .resolve, .requeue, .patch, .cancel, .cancelClient, .runClient, .getEvents, .getHealth,
-        .getReadiness:
-        .both
-      }
-    }
-  }
-
   /// One for each listener of the configuration, with the routes that belong to it.
   private let routers: [Router<Route>]
   private let context: EndpointContext
+  private let gate: Gate
   private let postEnvelopes: PostEnvelopes
 
   /// The endpoints of a relay.
   package init(_ relay: Relay) {
     context = EndpointContext(relay)
     postEnvelopes = PostEnvelopes(context)
-    routers = relay.configuration.listen.map { Self.routes(for: $0.audience) }
-  }
-
-  private static func routes(for audience: ListenerConfiguration.Audience?) -> Router<Route> {
-    var router = AudienceRouter(audience)
-    router.add(.post, "/v1/envelopes", .postEnvelopes)
-    router.add(.get, "/v1/envelopes", .listEnvelopes)
-    router.add(.post, "/v1/envelopes/query", .queryEnvelopes)
-    router.add(.post, "/v1/checkin", .checkIn)
-    router.addAny("/v1/relay/{upstream}/{path…}", .relayRequest)
-    router.addAny("/v1/relay/{upstream}", .relayRequest)
-    router.add(.get, "/v1/envelopes/{id}", .getEnvelope)
-    router.add(.get, "/v1/envelopes/{id}/response", .getAnswer)
-    router.add(.post, "/v1/envelopes/{id}/run", .run)
-    router.add(.post, "/v1/envelopes/{id}/resolve", .resolve)
-    router.add(.post, "/v1/envelopes/{id}/requeue", .requeue)
-    router.add(.patch, "/v1/envelopes/{id}", .patch)
-    router.add(.delete, "/v1/envelopes/{id}", .cancel)
-    router.add(.get, "/v1/clients/{client}", .getClient)
-    router.add(.delete, "/v1/clients/{client}/envelopes", .cancelClient)
-    router.add(.post, "/v1/clients/{client}/run", .runClient)
-    router.add(.get, "/v1/clients/{client}/envelopes/{key}", .getByKey)
-    for (word, isPaused) in [("pause", true), ("resume", false)] {
-      router.add(.post, "/v1/upstreams/{upstream}/\(word)", .pauseUpstream(isPaused))
-      router.add(.post, "/v1/clients/{client}/\(word)", .pauseClient(isPaused))
-      router.add(.post, "/v1/clients/{client}/lanes/{lane}/\(word)", .pauseLane(isPaused))
-    }
-    router.add(.post, "/v1/upstreams/{upstream}/probe", .probe)
-    router.add(.get, "/v1/events", .getEvents)
-    router.add(.get, "/status", .getStatus)
-    router.add(.get, "/healthz", .getHealth)
-    router.add(.get, "/readyz", .getReadiness)
-    return router.routes
+    gate = Gate(relay)
+    routers = relay.configuration.listen.map { Route.router(for: $0.audience) }
   }
 
   /// Answers a request.
@@ -71,11 +21,15 @@ package struct RelayHandler: RequestHandler {
     switch routers[request.origin.listener].match(request.head.method, path: request.head.path) {
     case .found(let route, let captures):
       do throws(Problem) {
+        let caller = try gate.admit(request, to: route)
         try await Self.terms(of: route)?.check(request)
+        let response = await answer(route, request, captures, context.with(caller))
+        // What was waited for is shown only to those who may still see it.
+        if Self.mayWait(route) { try gate.recheck(caller) }
+        return response
       } catch {
         return error.response
       }
-      return await answer(route, request, captures)
     case .notFound: return Problem.notFound().response
     case .methodNotAllowed(let allow): return Problem.methodNotAllowed(allow: allow).response
     case .options(let allow):
@@ -85,41 +39,33 @@ package struct RelayHandler: RequestHandler {
     }
   }
 
-  /// Adds the routes that a listener has, and leaves out the others.
-  private struct AudienceRouter {
-    let audience: ListenerConfiguration.Audience?
-    var routes = Router<Route>()
-
-    init(_ audience: ListenerConfiguration.Audience?) { self.audience = audience }
-
-    mutating func add(_ method: HTTPMethod, _ pattern: String, _ route: Route) {
-      if route.audience.isServed(to: audience) { routes.add(method, pattern, route) }
-    }
-
-    mutating func addAny(_ pattern: String, _ route: Route) {
-      if route.audience.isServed(to: audience) { routes.addAny(pattern, route) }
-    }
-  }
-
   /// What a call that changes something takes; nil for one that looks at its terms by itself.
   private static func terms(of route: Route) -> CallTerms? {
     switch route {
-    case .run, .cancel, .cancelClient, .pauseUpstream, .pauseClient, .pauseLane, .probe:
+    case .run, .cancel, .cancelClient, .pauseUpstream, .pauseClient, .pauseLane, .probe,
+      .revokeToken:
       CallTerms()
-    case .postEnvelopes, .queryEnvelopes, .checkIn, .resolve, .requeue, .patch:
+    case .postEnvelopes, .queryEnvelopes, .checkIn, .resolve, .requeue, .patch, .createToken:
       CallTerms(hasBody: true)
     case .runClient: CallTerms(parameters: ["wait"], hasBody: true)
     case .listEnvelopes, .relayRequest, .getEnvelope, .getAnswer, .getClient, .getByKey,
-      .getEvents, .getStatus, .getHealth, .getReadiness:
+      .getEvents, .getStatus, .getHealth, .getReadiness,
+      .listTokens:
       nil
     }
   }
 
+  /// Whether a call that only shows something may take a while. A relayed request was accepted
+  /// before it waits, and is answered so whatever happens meanwhile.
+  private static func mayWait(_ route: Route) -> Bool {
+    route == .getEnvelope || route == .runClient
+  }
+
   private func answer(
-    _ route: Route, _ request: HTTPRequest, _ captures: PathCaptures
+    _ route: Route, _ request: HTTPRequest, _ captures: PathCaptures, _ context: EndpointContext
   ) async -> HTTPResponse {
     switch route {
-    case .postEnvelopes: await postEnvelopes.respond(to: request)
+    case .postEnvelopes: await postEnvelopes.respond(to: request, from: context.caller)
     case .listEnvelopes: await ListEnvelopes(context).respond(to: request)
     case .queryEnvelopes: await QueryEnvelopes(context).respond(to: request)
     case .checkIn: await CheckIn(context).respond(to: request)
@@ -141,6 +87,9 @@ package struct RelayHandler: RequestHandler {
     case .pauseLane(let isPaused): await Pausing(context).lane(isPaused: isPaused, captures)
     case .probe: await Pausing(context).probe(captures)
     case .getEvents: await GetEvents(context).respond(to: request)
+    case .listTokens: await Tokens(context).list(request)
+    case .createToken: await Tokens(context).create(request)
+    case .revokeToken: await Tokens(context).revoke(captures)
     case .getStatus: await GetStatus(context).respond()
     case .getHealth: HealthChecks(context).health()
     case .getReadiness: HealthChecks(context).readiness()

@@ -28,7 +28,7 @@ struct RelayRequest {
     var room = try Room(context)
     var decoded = try RelayRequestDecoder(context.rules).decode(
       request.head, upstream: captures.raw("upstream") ?? [], rest: captures.raw("path") ?? [],
-      at: context.relay.now().wall)
+      from: context.caller.client, at: context.relay.now().wall)
     try await room.take(for: decoded.draft.client)
 
     var memory = MemoryReservation(context.relay.memory)

@@ -29,7 +29,9 @@ struct RunMembers {
 
   /// What is known of a client; nil if nothing of it was ever accepted.
   func client(named name: String) async throws(Problem) -> ClientRecord? {
-    guard NameSyntax.isName(Array(name.utf8)[...]) else { return nil }
+    guard NameSyntax.isName(Array(name.utf8)[...]), context.caller.mayKnow(of: name) else {
+      return nil
+    }
     do throws(StoreError) {
       return try await context.store.client(name)
     } catch {

@@ -28,6 +28,8 @@ struct SteeringTurn {
     handedOver: () -> Void = {}
   ) async throws(Problem) -> HTTPResponse {
     guard !context.relay.isDraining else { throw .draining() }
+    // Before its turn is taken, which would hold up those whose envelope it is.
+    if context.caller.client != nil { _ = try await context.record(id) }
     var turn = try await takeTurn(of: id)
     defer { dispatcher.giveBack(turn) }
     for _ in 0..<Self.looksMax {
@@ -121,10 +123,12 @@ extension EndpointContext {
     return id
   }
 
-  /// What the store knows of an envelope.
+  /// What the store knows of an envelope; another client's is unknown to a client.
   func record(_ id: EnvelopeID) async throws(Problem) -> EnvelopeRecord {
     do throws(StoreError) {
-      if let record = try await store.envelope(id) { return record }
+      if let record = try await store.envelope(id), caller.mayKnow(of: record.draft.client) {
+        return record
+      }
     } catch {
       throw problem(error)
     }

@@ -95,6 +95,9 @@ final class EventListener: Sendable {
   /// Has it told, once, when the listener is sent away; at once if that is so already.
   func onEnd(_ action: @escaping @Sendable () -> Void) { bell.onEnd(action) }
 
+  /// Sends this one away.
+  func dismiss() { bell.end() }
+
   /// Waits for new events, at most so long, and no longer than the task is wanted.
   func wait(on loop: EventLoop, forMs milliseconds: Int64) async -> News {
     let number = bell.nextWait()

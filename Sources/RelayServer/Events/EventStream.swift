@@ -42,7 +42,12 @@ struct EventStream {
   private var loop: EventLoop { context.relay.dispatcher.loop }
   private var now: MonotonicTime { context.relay.now().monotonic }
   private var settings: EventsConfiguration { context.relay.configuration.events }
-  private var isWanted: Bool { !listener.isOver && !Task.isCancelled }
+  /// Whether there is somebody to be told, who may be: a credential that has ended by itself ends
+  /// what was begun with it.
+  private var isWanted: Bool {
+    !listener.isOver && !Task.isCancelled
+      && context.relay.access.isGood(context.caller, at: context.relay.now().wall)
+  }
 
   /// Goes on until the peer has gone, is cut off, or is sent away.
   ///
@@ -52,6 +57,12 @@ struct EventStream {
     listener.onEnd { [loop, writer] in
       loop.schedule(afterMs: Self.partingMs) { writer.cut() }
     }
+    let access = context.relay.access
+    let watch = access.watch(context.caller, at: context.relay.now().wall) { [listener, writer] in
+      listener.dismiss()
+      writer.cut()
+    }
+    defer { withExtendedLifetime(watch) {} }
     var text = EventText()
     text.retry(afterMs: Self.retryMs)
     try await begin(&text)

@@ -8,6 +8,7 @@ extension Problem {
     var response = HTTPResponse(status: status)
     response.headers.add("Content-Type", "application/problem+json")
     if let retryAfterSeconds { response.headers.add("Retry-After", retryAfterSeconds) }
+    if let challenge { response.headers.add("WWW-Authenticate", challenge) }
     if let allow { response.headers.add("Allow", allow) }
     switch kind {
     // RFC 9110 section 15.5.16: which of the two was wrong is told by which field is there.

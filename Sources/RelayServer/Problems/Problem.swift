@@ -32,6 +32,8 @@ package struct Problem: Error, Equatable, Sendable {
   package var retryAfterSeconds: Int?
   /// With `method-not-allowed`, the methods that the route has.
   package var allow: String?
+  /// What to show instead, as `WWW-Authenticate` says it (RFC 6750 section 3).
+  package var challenge: String?
   /// With `unsupported-media-type`, the media types that are taken.
   package var accept: String?
 

@@ -5,9 +5,12 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case malformedRequest = "malformed-request"
   case malformedJSON = "malformed-json"
   case badContentEncoding = "bad-content-encoding"
+  case unauthenticated
+  case forbidden
   case notFound = "not-found"
   case unknownEnvelope = "unknown-envelope"
   case unknownClient = "unknown-client"
+  case unknownToken = "unknown-token"
   case noResponseYet = "no-response-yet"
   case unknownUpstream = "unknown-upstream"
   case methodNotAllowed = "method-not-allowed"
@@ -22,6 +25,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case alreadyEnded = "already-ended"
   case alreadyDelivered = "already-delivered"
   case notEnded = "not-ended"
+  case tooManyTokens = "too-many-tokens"
   case bodyTooLarge = "body-too-large"
   case batchTooLarge = "batch-too-large"
   case uriTooLong = "uri-too-long"
@@ -54,11 +58,13 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   package var status: Int {
     switch self {
     case .malformedRequest, .malformedJSON, .badContentEncoding: 400
-    case .notFound, .unknownEnvelope, .unknownClient, .noResponseYet: 404
+    case .unauthenticated: 401
+    case .forbidden: 403
+    case .notFound, .unknownEnvelope, .unknownClient, .unknownToken, .noResponseYet: 404
     case .methodNotAllowed: 405
     case .requestTimeout: 408
     case .sequencePassed, .parked, .behind, .blocked, .notBlocked, .delivering, .inDoubt,
-      .alreadyEnded, .alreadyDelivered, .notEnded:
+      .alreadyEnded, .alreadyDelivered, .notEnded, .tooManyTokens:
       409
     case .bodyTooLarge, .batchTooLarge: 413
     case .uriTooLong: 414
@@ -83,9 +89,12 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .malformedRequest: "The request is malformed"
     case .malformedJSON: "The body is not JSON"
     case .badContentEncoding: "The body cannot be unpacked"
+    case .unauthenticated: "The relay does not know who asks"
+    case .forbidden: "The caller may not do this"
     case .notFound: "There is nothing here"
     case .unknownEnvelope: "Unknown envelope"
     case .unknownClient: "Unknown client"
+    case .unknownToken: "Unknown token"
     case .noResponseYet: "No answer of the upstream's yet"
     case .unknownUpstream: "Unknown upstream"
     case .methodNotAllowed: "The route has no such method"
@@ -100,6 +109,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .alreadyEnded: "The envelope has ended"
     case .alreadyDelivered: "The envelope was delivered"
     case .notEnded: "The envelope has not ended"
+    case .tooManyTokens: "Too many tokens are stored"
     case .bodyTooLarge: "The body is too large"
     case .batchTooLarge: "The batch is too large"
     case .uriTooLong: "The request target is too long"

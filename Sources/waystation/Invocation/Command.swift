@@ -1,6 +1,6 @@
 /// The commands, each by the word that names it.
 enum Command: String, CaseIterable {
-  case serve, sink, check, health, version, help
+  case serve, sink, check, health, token, version, help
 
   /// The options that it takes, besides `--help`.
   var options: [OptionRule] {
@@ -8,7 +8,8 @@ enum Command: String, CaseIterable {
     case .serve, .check: OptionRule.configuration
     case .sink: OptionRule.sink
     case .health: [OptionRule("--server")]
-    case .version, .help: []
+    // Each of its actions has options of its own: TokenOptions.
+    case .token, .version, .help: []
     }
   }
 }
@@ -34,6 +35,7 @@ struct OptionRule: Equatable {
     OptionRule("--listen", isRepeatable: true),
     OptionRule("--data"),
     OptionRule("--upstream", isRepeatable: true),
+    OptionRule("--allow-anonymous", isSwitch: true),
     OptionRule("--log-level"),
     OptionRule("--log-format"),
   ]

@@ -8,6 +8,7 @@ enum HelpText {
     case .sink: sink
     case .check: check
     case .health: health
+    case .token: token
     case .version: version
     }
   }
@@ -28,6 +29,7 @@ enum HelpText {
       sink      run a small upstream that prints what reaches it
       check     say whether a configuration is good, without starting anything
       health    ask a running relay whether it is ready
+      token     make, list, revoke and derive the tokens of devices and operators
       version   print the version
       help      print this, or the help on a command: waystation help serve
 
@@ -52,12 +54,15 @@ enum HelpText {
                             (127.0.0.1:8080; port 0 takes any free one)
       --data DIR            keep the store in this folder (./data)
       --upstream NAME=URL   forward to this service; may be given more than once
+      --allow-anonymous     let anybody in who can reach it; without a credential
+                            configured it listens on this machine only otherwise
       --log-level LEVEL     debug, info, warning or error (info)
       --log-format FORMAT   text, json, or auto: text on a terminal (auto)
       -h, --help            print this
 
     Options beat variables, and variables beat the file. The variables are
     WAYSTATION_CONFIG, WAYSTATION_LISTEN, WAYSTATION_DATA, WAYSTATION_UPSTREAMS,
+    WAYSTATION_ANONYMOUS (allow), WAYSTATION_OPERATORS (NAME=ROLE:DIGEST),
     WAYSTATION_LOG_LEVEL and WAYSTATION_LOG_FORMAT; lists are separated by commas.
     In the file, ${NAME} stands for the environment variable NAME.
 
@@ -108,7 +113,7 @@ enum HelpText {
     Usage: waystation check [--config FILE] [OPTIONS]
 
       --config FILE         read the configuration from this JSON file
-      --listen, --data, --upstream, --log-level, --log-format
+      --listen, --data, --upstream, --allow-anonymous, --log-level, --log-format
                             as 'waystation serve' takes them
       -h, --help            print this
 
@@ -138,6 +143,38 @@ enum HelpText {
     Example, in a Dockerfile:
 
       HEALTHCHECK CMD ["waystation", "health"]
+    """
+
+  private static let token = """
+    Make, list and revoke tokens of a running relay, and derive and digest others.
+
+    Usage: waystation token create (--client NAME | --role read|steer) [OPTIONS]
+           waystation token list [--client NAME] [OPTIONS]
+           waystation token revoke ID [OPTIONS]
+           waystation token derive --key NAME --client NAME [--secret-file FILE]
+           waystation token hash [--new | --token-file FILE]
+
+    create, list and revoke ask the relay, as an operator:
+
+      --server URL          the relay (WAYSTATION_SERVER; http://127.0.0.1:8080)
+      --token-file FILE     the operator's token (WAYSTATION_TOKEN)
+      --ca FILE             the authorities that its certificate is checked against
+      --allow-plain-http    send the token over a network without TLS
+      --label TEXT          create: what the token is for
+      --expires-at TIME     create: when it ends, as in 2027-01-01T00:00:00Z
+
+    create prints the token on standard output, this once: only a digest is kept.
+
+    derive makes a client's token of a key's secret (--secret-file, or
+    WAYSTATION_KEY_SECRET), without a relay. hash prints the digest of an
+    operator's token for the configuration; with --new it makes the token, too.
+    No secret is ever taken from the command line, which others can see.
+
+    Examples:
+
+      waystation token hash --new
+      waystation token create --client truck-7 --label 'spare unit'
+      waystation token derive --key factory-1 --client truck-7
     """
 
   private static let version = """

@@ -8,6 +8,7 @@ enum Invocation: Equatable {
   case check(ConfigurationSource)
   /// nil where the environment is to say which server.
   case health(server: String?)
+  case token(TokenOptions)
   case version
   /// nil for the list of commands.
   case help(Command?)
@@ -33,6 +34,7 @@ enum Invocation: Equatable {
     _ command: Command, _ rest: ArraySlice<String>
   ) throws(UsageError) -> Invocation {
     if command == .help { return try parseHelp(rest) }
+    if command == .token { return .token(try TokenOptions.parse(rest)) }
     let options = try OptionReader(rest, of: command)
     switch command {
     case .serve: return .serve(ConfigurationSource(options))
@@ -40,7 +42,7 @@ enum Invocation: Equatable {
     case .sink: return .sink(try SinkOptions(options))
     case .health: return .health(server: options.text("--server"))
     case .version: return .version
-    case .help: return .help(nil)
+    case .token, .help: return .help(nil)
     }
   }
 
@@ -58,6 +60,7 @@ extension ConfigurationSource {
     flags.listen = options.texts("--listen")
     flags.data = options.text("--data")
     flags.upstreams = options.texts("--upstream")
+    flags.allowsAnonymous = options.has("--allow-anonymous")
     flags.logLevel = options.text("--log-level")
     flags.logFormat = options.text("--log-format")
   }

@@ -6,7 +6,11 @@ struct OptionReader {
   private var values: [String: [String]] = [:]
   private let command: Command
 
-  init(_ arguments: ArraySlice<String>, of command: Command) throws(UsageError) {
+  /// - Parameter rules: The options that are taken; nil for the command's own.
+  init(
+    _ arguments: ArraySlice<String>, of command: Command, taking rules: [OptionRule]? = nil
+  ) throws(UsageError) {
+    let rules = rules ?? command.options
     self.command = command
     var rest = arguments
     while let argument = rest.popFirst() {
@@ -14,8 +18,8 @@ struct OptionReader {
       guard name.hasPrefix("-"), name != "-" else {
         throw UsageError("'\(argument)' is not an option, and nothing else is taken", to: command)
       }
-      guard let rule = command.options.first(where: { $0.name == name }) else {
-        throw .unknownOption(name, to: command)
+      guard let rule = rules.first(where: { $0.name == name }) else {
+        throw .unknownOption(name, among: rules, to: command)
       }
       let value = try Self.value(of: rule, attached: attached, rest: &rest, command)
       guard rule.isRepeatable || values[name] == nil else {

@@ -24,8 +24,10 @@ struct UsageError: Error, Equatable, CustomStringConvertible {
     return UsageError("there is no command '\(word)'" + suggestion(for: word, among: known))
   }
 
-  static func unknownOption(_ name: String, to command: Command) -> UsageError {
-    let known = command.options.map(\.name) + ["--help"]
+  static func unknownOption(
+    _ name: String, among rules: [OptionRule], to command: Command
+  ) -> UsageError {
+    let known = rules.map(\.name) + ["--help"]
     return UsageError(
       "there is no option '\(name)'" + suggestion(for: name, among: known), to: command)
   }

@@ -5,12 +5,15 @@ import Synchronization
 final class Device: Sendable {
   /// The client's name, sent as `Waystation-Client` by ``relay(_:_:upstream:headers:body:)``.
   let name: String
+  /// What it shows with every request, unless it shows something else; nil for nothing.
+  private let token: String?
   private let port: UInt16
   private let connection = Monitor<Connection?>(nil)
 
-  init(_ name: String, port: UInt16) {
+  init(_ name: String, port: UInt16, token: String? = nil) {
     self.name = name
     self.port = port
+    self.token = token
   }
 
   /// Makes a request, on the connection there is or a new one.
@@ -18,6 +21,9 @@ final class Device: Sendable {
     _ method: String, _ target: String, headers: [String: String] = [:], body: [UInt8]? = nil
   ) async throws -> WireResponse {
     var head = "\(method) \(target) HTTP/1.1\r\nHost: relay\r\n"
+    if let token, headers["Authorization"] == nil, headers["Waystation-Authorization"] == nil {
+      head += "Authorization: Bearer \(token)\r\n"
+    }
     for (name, value) in headers.sorted(by: { $0.key < $1.key }) { head += "\(name): \(value)\r\n" }
     if let body { head += "Content-Length: \(body.count)\r\n" }
     return try await raw(Array((head + "\r\n").utf8) + (body ?? []), method: method)

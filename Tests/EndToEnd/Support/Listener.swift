@@ -39,12 +39,14 @@ final class Listener: Sendable {
 
   /// Begins to listen; the relay has to take it.
   init(
-    _ relay: Relay, _ query: String = "", lastID: String? = nil, connection: Connection? = nil
+    _ relay: Relay, _ query: String = "", lastID: String? = nil, token: String? = nil,
+    connection: Connection? = nil
   ) async throws {
     let connection = try connection ?? Connection(port: relay.port)
     self.connection = connection
     var request = "GET /v1/events\(query) HTTP/1.1\r\nHost: relay\r\n"
     if let lastID { request += "Last-Event-ID: \(lastID)\r\n" }
+    if let token { request += "Authorization: Bearer \(token)\r\n" }
     let bytes = Array((request + "\r\n").utf8)
     try await onThread {
       try connection.write(bytes)

@@ -132,5 +132,7 @@ final class Relay: Sendable {
   var log: String { (process?.errors ?? "") + (process?.output ?? "") }
 
   /// A device that talks to it.
-  func device(_ name: String = "device-1") -> Device { Device(name, port: port) }
+  func device(_ name: String = "device-1", token: String? = nil) -> Device {
+    Device(name, port: port, token: token)
+  }
 }

@@ -1,0 +1,188 @@
+import Cryptography
+import RelayCore
+import Synchronization
+
+/// Knows every credential, and who is meant by each.
+///
+/// All stored tokens are held in memory, as many as ``tokensMax``: so a request asks the store for
+/// none, one with an unknown token takes neither a read nor memory, and a revocation holds as soon
+/// as it is on disk.
+package final class Access: Sendable {
+  /// The most tokens that are stored at a time, revoked ones of keys included: some 20 MB.
+  package static let tokensMax = 100_000
+
+  /// Whether who shows no credential may do what needs none.
+  package let isOpen: Bool
+
+  private struct Key {
+    let secrets: [[UInt8]]
+    let clients: NamePatterns<Bool>
+  }
+
+  private struct State {
+    var tokens: [String: TokenRecord] = [:]
+    var watches: [Caller.Credential: [UInt64: @Sendable () -> Void]] = [:]
+    var lastTicket: UInt64 = 0
+  }
+
+  private let operators: [OperatorConfiguration]
+  private let keys: [String: Key]
+  private let state: Mutex<State>
+
+  /// Credentials as the configuration and the store have them.
+  ///
+  /// - Parameter certificatesName: Whether a listener knows clients by their certificates.
+  package init(
+    _ configuration: AccessConfiguration, certificatesName: Bool, tokens: [TokenRecord]
+  ) {
+    operators = configuration.operators
+    var keys: [String: Key] = [:]
+    for key in configuration.clientKeys {
+      keys[key.name] = Key(
+        secrets: key.secrets.compactMap { ClientKeyConfiguration.secret($0.value) },
+        clients: NamePatterns(key.clients.map { .init(pattern: $0, value: true) }))
+    }
+    self.keys = keys
+    // A token in the store says that callers were told apart once: taking the rest out of the
+    // configuration must not open the relay.
+    let isBare = !configuration.hasCredentials && !certificatesName && tokens.isEmpty
+    isOpen = configuration.anonymous.map { $0 == .allow } ?? isBare
+    var state = State()
+    for token in tokens { state.tokens[token.id] = token }
+    self.state = Mutex(state)
+  }
+
+  /// Everything that the store has, read at a start.
+  package static func tokens(in store: any EnvelopeStore) async throws(StoreError) -> [TokenRecord]
+  {
+    var tokens: [TokenRecord] = []
+    while true {
+      let page = try await store.tokens(
+        after: tokens.last?.id ?? "", client: nil, countMax: pageCountMax)
+      tokens += page.tokens
+      guard page.hasMore else { return tokens }
+    }
+  }
+
+  private static let pageCountMax = 10_000
+
+  // MARK: - Who is it
+
+  /// Who is meant by a token; nil if it is not, or no longer, good.
+  package func caller(by token: AccessToken, at now: WallTime) -> Caller? {
+    switch token {
+    case .stored(let id, let secret): caller(id, secret, at: now)
+    case .derived(let token, let code): caller(token, code)
+    case .configured(let digest): caller(digest)
+    }
+  }
+
+  private func caller(_ id: String, _ secret: [UInt8], at now: WallTime) -> Caller? {
+    guard let record = state.withLock({ $0.tokens[id] }),
+      ConstantTime.equals(SHA256.digest(of: secret), record.digest), record.isCurrent(at: now)
+    else { return nil }
+    let credential = Caller.Credential.stored(id)
+    switch record.grant {
+    case .client(let name): return Caller(.device(name), by: credential, until: record.expiresAt)
+    case .operator(let role):
+      return Caller(.operator(role), by: credential, until: record.expiresAt)
+    case .revoked: return nil
+    }
+  }
+
+  private func caller(_ token: DerivedToken, _ code: [UInt8]) -> Caller? {
+    guard let key = keys[token.key], key.clients[token.client] != nil,
+      key.secrets.contains(where: { ConstantTime.equals(token.code($0), code) }),
+      state.withLock({ $0.tokens[token.id] }) == nil
+    else { return nil }
+    return Caller(.device(token.client), by: .derived(token))
+  }
+
+  private func caller(_ digest: [UInt8]) -> Caller? {
+    guard let match = operators.first(where: { ConstantTime.equals($0.tokenDigest, digest) }) else {
+      return nil
+    }
+    return Caller(.operator(match.role), by: .configured(match.name))
+  }
+
+  /// Whether a caller's credential is still good.
+  package func isGood(_ caller: Caller, at now: WallTime) -> Bool {
+    if let end = caller.expiresAt, end <= now { return false }
+    switch caller.credential {
+    case .stored(let id): return state.withLock { $0.tokens[id] != nil }
+    case .derived(let token): return state.withLock { $0.tokens[token.id] == nil }
+    case .configured, .certificate, nil: return true
+    }
+  }
+
+  // MARK: - What changes
+
+  /// How many tokens are stored.
+  package var tokenCount: Int { state.withLock { $0.tokens.count } }
+
+  /// Whether there is a key of this name for this client, so that its token can be revoked.
+  package func canMake(_ token: DerivedToken) -> Bool {
+    keys[token.key].map { $0.clients[token.client] != nil } ?? false
+  }
+
+  /// A token has been stored.
+  package func stored(_ record: TokenRecord) {
+    state.withLock { $0.tokens[record.id] = record }
+    if case .revoked = record.grant, let token = DerivedToken(id: record.id) {
+      end(.derived(token))
+    }
+  }
+
+  /// A token has been deleted.
+  package func deleted(_ id: String) {
+    state.withLock { _ = $0.tokens.removeValue(forKey: id) }
+    end(.stored(id))
+  }
+
+  private func end(_ credential: Caller.Credential) {
+    let actions = state.withLock { $0.watches.removeValue(forKey: credential) }
+    for action in actions?.values ?? [:].values { action() }
+  }
+
+  /// Has something done once the caller's credential is revoked, for as long as what is returned is
+  /// kept; at once if that is so already.
+  package func watch(
+    _ caller: Caller, at now: WallTime, _ action: @escaping @Sendable () -> Void
+  ) -> AccessWatch? {
+    guard let credential = caller.credential else { return nil }
+    let ticket = state.withLock { state in
+      state.lastTicket += 1
+      state.watches[credential, default: [:]][state.lastTicket] = action
+      return state.lastTicket
+    }
+    if !isGood(caller, at: now) { action() }
+    return AccessWatch(credential: credential, ticket: ticket, access: self)
+  }
+
+  fileprivate func removeWatch(_ ticket: UInt64, of credential: Caller.Credential) {
+    state.withLock { state in
+      state.watches[credential]?[ticket] = nil
+      if state.watches[credential]?.isEmpty == true { state.watches[credential] = nil }
+    }
+  }
+}
+
+/// Watches over a credential until it is let go.
+package final class AccessWatch: Sendable {
+  private let credential: Caller.Credential
+  private let ticket: UInt64
+  private let access: Access
+
+  fileprivate init(credential: Caller.Credential, ticket: UInt64, access: Access) {
+    self.credential = credential
+    self.ticket = ticket
+    self.access = access
+  }
+
+  deinit { access.removeWatch(ticket, of: credential) }
+}
+
+extension TokenRecord {
+  /// Whether it has not ended by itself.
+  fileprivate func isCurrent(at now: WallTime) -> Bool { expiresAt.map { now < $0 } ?? true }
+}

@@ -1,0 +1,68 @@
+import RelayCore
+
+/// Who makes a request.
+package struct Caller: Equatable, Sendable {
+  /// What it is to the relay.
+  package enum Kind: Equatable, Sendable {
+    /// Nobody in particular: no credential was shown.
+    case anonymous
+    /// A client, which has to do with its own alone.
+    case device(String)
+    /// Somebody who looks after the relay.
+    case `operator`(OperatorRole)
+  }
+
+  /// By what a caller was known.
+  package enum Credential: Hashable, Sendable {
+    /// A stored token, by its id.
+    case stored(String)
+    /// A token that was made of a client key.
+    case derived(DerivedToken)
+    /// An operator whom the configuration names.
+    case configured(String)
+    /// A certificate that names a client.
+    case certificate
+  }
+
+  /// What it is.
+  package let kind: Kind
+  /// By what it was known; nil for nobody in particular.
+  package let credential: Credential?
+  /// When the credential ends by itself; nil for never.
+  package let expiresAt: WallTime?
+
+  /// Nobody in particular.
+  package static let anonymous = Caller(.anonymous, by: nil)
+
+  /// Somebody who was known by a credential.
+  package init(_ kind: Kind, by credential: Credential?, until expiresAt: WallTime? = nil) {
+    self.kind = kind
+    self.credential = credential
+    self.expiresAt = expiresAt
+  }
+
+  /// The client that it is; nil if it is none, and so may name any.
+  package var client: String? {
+    if case .device(let name) = kind { return name }
+    return nil
+  }
+
+  /// Whether what is this client's is its business.
+  package func mayKnow(of client: String) -> Bool { self.client.map { $0 == client } ?? true }
+}
+
+extension Caller {
+  /// The client that something is about.
+  ///
+  /// - Parameters:
+  ///   - named: The one that was named; nil if none was.
+  ///   - sender: The one that a credential says; nil if none does.
+  /// - Throws: `forbidden` if they are not the same.
+  static func client(
+    _ named: String?, of sender: String?, field: String
+  ) throws(Problem) -> String? {
+    guard let sender else { return named }
+    if let named, named != sender { throw .otherClient(named, field: field) }
+    return sender
+  }
+}

@@ -1,0 +1,64 @@
+import RelayCore
+
+// Problems with who asks.
+
+extension Problem {
+  private static let realm = #"Bearer realm="waystation""#
+
+  /// No credential was shown, and one is needed.
+  package static func unauthenticated() -> Problem {
+    var problem = Problem(
+      .unauthenticated, "This call needs a token, and none came with it.",
+      fix: "Send \"Authorization: Bearer TOKEN\" with a token of the relay's.")
+    problem.challenge = realm
+    return problem
+  }
+
+  /// What was shown is no credential of the relay's, or no longer.
+  ///
+  /// Which of the two is not told: that would say which ids exist.
+  package static func badCredentials() -> Problem {
+    var problem = Problem(
+      .unauthenticated,
+      "The token is not one of this relay's, or it has ended, or was revoked.",
+      fix: "Keep what waits, and ask the operator for a new token.")
+    problem.challenge = realm + #", error="invalid_token""#
+    return problem
+  }
+
+  /// A credential is there twice.
+  package static func doubleCredentials(_ field: String) -> Problem {
+    var problem = Problem(
+      .malformedRequest, "\(field) is given twice.", field: field, fix: "Give the field once.")
+    problem.challenge = realm + #", error="invalid_request""#
+    return problem
+  }
+
+  /// The caller is known, and may not do this.
+  package static func forbidden() -> Problem {
+    var problem = Problem(
+      .forbidden, "This token does not allow the call.",
+      fix: "Ask with a token of a role that does; see docs/protocol.md.")
+    problem.challenge = realm + #", error="insufficient_scope""#
+    return problem
+  }
+
+  /// The caller is a client, and names another one.
+  package static func otherClient(_ name: String, field: String) -> Problem {
+    Problem(
+      .forbidden, "The token is another client's than \(shown(name)).", field: field,
+      fix: "Leave the client out: the token says who it is.")
+  }
+
+  /// There is no such token, or no longer.
+  package static func unknownToken(_ id: String) -> Problem {
+    Problem(.unknownToken, "There is no token \(shown(id)).", fix: "GET /v1/tokens lists them.")
+  }
+
+  /// As many tokens are stored as may be.
+  package static func tooManyTokens() -> Problem {
+    Problem(
+      .tooManyTokens, "\(Access.tokensMax) tokens are stored, and no more can be.",
+      fix: "Revoke those that have ended, or provision clients by a key.")
+  }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import HTTPServer
+import RelayServer
+import Testing
+
+extension EndToEnd {
+  /// What another client's token can do with each route: nothing, and it is not even told whether
+  /// there is anything.
+  @Suite("Who may do what", .serialized)
+  struct Access {
+    /// How a route keeps what is another client's from a client.
+    enum Defence {
+      /// What is another's is answered as what there is not.
+      case unknown([Call])
+      /// The answer is 403, whoever is named, and whether or not there is such a one.
+      case refused([Call])
+      /// There is nothing of any client in it.
+      case everybody
+    }
+
+    /// A call about something: `ID`, `CLIENT` and `KEY` stand for what is another's, or for what
+    /// there is not.
+    struct Call {
+      var target: String
+      var body: String?
+      var headers: [String: String] = [:]
+    }
+
+    private static func id(_ rest: String = "", _ body: String? = nil) -> Defence {
+      .unknown([Call(target: "/v1/envelopes/ID" + rest, body: body)])
+    }
+
+    private static func client(_ rest: String, _ body: String? = nil) -> Defence {
+      .unknown([Call(target: "/v1/clients/CLIENT" + rest, body: body)])
+    }
+
+    private static func steering(_ target: String) -> Defence { .refused([Call(target: target)]) }
+
+    /// One row for each route of the router, by its method and pattern.
+    static let table: [String: Defence] = [
+      "POST /v1/envelopes": .refused([
+        Call(target: "/v1/envelopes", body: #"{"client": "CLIENT", "path": "/"}"#),
+        Call(target: "/v1/envelopes", body: #"{"client": "CLIENT", "path": "/", "key": "KEY"}"#),
+        Call(
+          target: "/v1/envelopes",
+          body: #"{"client": "CLIENT", "path": "/", "coalesce": "KEY", "lane": "held"}"#),
+      ]),
+      "GET /v1/envelopes": .refused([
+        Call(target: "/v1/envelopes?client=CLIENT"),
+        Call(target: "/v1/envelopes?client=CLIENT&state=held&limit=1"),
+      ]),
+      "POST /v1/envelopes/query": .unknown([
+        Call(target: "/v1/envelopes/query", body: #"{"ids": ["ID"]}"#),
+        Call(
+          target: "/v1/envelopes/query", body: #"{"ids": ["ID"], "client": "b", "keys": ["KEY"]}"#),
+        Call(target: "/v1/envelopes/query", body: #"{"ids": ["ID"], "keys": ["KEY"]}"#),
+        Call(target: "/v1/envelopes/query", body: #"{"client": "CLIENT", "keys": ["KEY"]}"#),
+      ]),
+      "POST /v1/checkin": .refused([
+        Call(target: "/v1/checkin", body: #"{"client": "CLIENT"}"#),
+        Call(target: "/v1/checkin", body: #"{"client": "CLIENT", "since": "9"}"#),
+      ]),
+      "ANY /v1/relay/{upstream}/{path…}": .refused([
+        Call(target: "/v1/relay/default/x", headers: ["Waystation-Client": "CLIENT"]),
+        Call(
+          target: "/v1/relay/default/x",
+          headers: ["Waystation-Client": "CLIENT", "Idempotency-Key": "KEY", "Prefer": "wait=1"]),
+      ]),
+      "ANY /v1/relay/{upstream}": .refused([
+        Call(target: "/v1/relay/default", headers: ["Waystation-Client": "CLIENT"])
+      ]),
+      "GET /v1/envelopes/{id}": .unknown([
+        Call(target: "/v1/envelopes/ID"), Call(target: "/v1/envelopes/ID?wait=1"),
+      ]),
+      "GET /v1/envelopes/{id}/response": id("/response"),
+      "POST /v1/envelopes/{id}/run": id("/run"),
+      "POST /v1/envelopes/{id}/resolve": .unknown([
+        Call(target: "/v1/envelopes/ID/resolve", body: #"{"action": "retry"}"#),
+        Call(target: "/v1/envelopes/ID/resolve", body: #"{"action": "discard"}"#),
+      ]),
+      "POST /v1/envelopes/{id}/requeue": id("/requeue"),
+      "PATCH /v1/envelopes/{id}": id("", #"{"path": "/stolen"}"#),
+      "DELETE /v1/envelopes/{id}": id(),
+      "GET /v1/clients/{client}": client(""),
+      "DELETE /v1/clients/{client}/envelopes": client("/envelopes"),
+      "POST /v1/clients/{client}/run": .unknown([
+        Call(target: "/v1/clients/CLIENT/run", body: "{}"),
+        Call(target: "/v1/clients/CLIENT/run", body: #"{"ids": ["ID"]}"#),
+        Call(target: "/v1/clients/b/run", body: #"{"ids": ["ID"]}"#),
+      ]),
+      "GET /v1/clients/{client}/envelopes/{key}": .unknown([
+        Call(target: "/v1/clients/CLIENT/envelopes/KEY"),
+        Call(target: "/v1/clients/b/envelopes/KEY"),
+      ]),
+      "POST /v1/upstreams/{upstream}/pause": steering("/v1/upstreams/default/pause"),
+      "POST /v1/upstreams/{upstream}/resume": steering("/v1/upstreams/default/resume"),
+      "POST /v1/upstreams/{upstream}/probe": steering("/v1/upstreams/default/probe"),
+      "POST /v1/clients/{client}/pause": steering("/v1/clients/CLIENT/pause"),
+      "POST /v1/clients/{client}/resume": steering("/v1/clients/CLIENT/resume"),
+      "POST /v1/clients/{client}/lanes/{lane}/pause":
+        steering("/v1/clients/CLIENT/lanes/held/pause"),
+      "POST /v1/clients/{client}/lanes/{lane}/resume":
+        steering("/v1/clients/CLIENT/lanes/held/resume"),
+      "GET /v1/events": .unknown([
+        Call(target: "/v1/events?envelope=ID"), Call(target: "/v1/events?client=CLIENT"),
+        Call(target: "/v1/events?client=CLIENT&envelope=ID"),
+      ]),
+      "GET /v1/tokens": steering("/v1/tokens?client=CLIENT"),
+      "POST /v1/tokens": .refused([Call(target: "/v1/tokens", body: #"{"client": "CLIENT"}"#)]),
+      "DELETE /v1/tokens/{id}": steering("/v1/tokens/TOKEN"),
+      "GET /status": steering("/status"),
+      "GET /healthz": .everybody,
+      "GET /readyz": .everybody,
+    ]
+
+    static func name(of entry: Route.Entry) -> String {
+      "\(entry.method.map(\.description) ?? "ANY") \(entry.pattern)"
+    }
+
+    @Test("every route has its row in the table of what another client's token can do")
+    func complete() {
+      #expect(Set(Self.table.keys) == Set(Route.all.map(Self.name)))
+    }
+
+    @Test(
+      "for every route another's token gets the same answer whether or not there is anything",
+      .timeLimit(.minutes(2)))
+    func everyRoute() async throws {
+      let upstream = try TestUpstream { $0.target == "/no" ? .answer(422) : .answer(201) }
+      let relay = try await Relay.guarded(upstream)
+      let world = try await Stranger(relay)
+      let before = try await world.whole()
+      var asked = 0
+      for entry in Route.all {
+        let row = try #require(Self.table[Self.name(of: entry)])
+        let calls: [Call]
+        switch row {
+        case .unknown(let these), .refused(let these): calls = these
+        case .everybody: continue
+        }
+        for call in calls {
+          for thing in world.things {
+            let method = entry.method?.description ?? "POST"
+            let known = try await world.answer(method, call, thing)
+            let unknown = try await world.answer(method, call, world.nothing)
+            #expect(known == unknown, "\(method) \(call.target) of \(thing)")
+            if case .refused = row { #expect(known.hasPrefix("403 "), "\(call.target): \(known)") }
+            asked += 1
+          }
+        }
+      }
+      #expect(asked > 250)
+      // Nothing was changed by any of it.
+      #expect(try await world.whole() == before)
+      #expect(upstream.received.allSatisfy { $0.target != "/stolen" && $0.target != "/x" })
+    }
+  }
+}

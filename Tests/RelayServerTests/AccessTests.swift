@@ -1,0 +1,136 @@
+import EventLoop
+import HTTPServer
+import RelayCore
+import RelayServer
+import Synchronization
+import Testing
+
+@Suite("Who asks")
+struct AccessTests {
+  private static let secret = String(repeating: "0f", count: 32)
+
+  private func access(
+    anonymous: AccessConfiguration.Anonymous? = nil, tokens: [TokenRecord] = [],
+    bare: Bool = false
+  ) throws -> Access {
+    var configuration = AccessConfiguration()
+    configuration.anonymous = anonymous
+    if !bare {
+      var key = ClientKeyConfiguration(name: "fleet", secrets: [Secret(Self.secret)])
+      key.clients = ["truck-*", "van"]
+      configuration.clientKeys = [key]
+    }
+    return Access(configuration, certificatesName: false, tokens: tokens)
+  }
+
+  private func stored(
+    _ grant: TokenRecord.Grant, until expiresAt: WallTime? = nil
+  ) -> (record: TokenRecord, token: AccessToken?) {
+    let made = AccessToken.makeStored()
+    let record = TokenRecord(
+      id: made.id, grant: grant, digest: made.digest, createdAt: Fixture.now, expiresAt: expiresAt)
+    return (record, AccessToken(parsing: Array(made.text.utf8)[...]))
+  }
+
+  @Test("a stored token is good from when it is stored until it is deleted, or ends")
+  func storedTokens() throws {
+    let end = Fixture.now.adding(milliseconds: 1000)
+    let (record, token) = stored(.client("till-1"), until: end)
+    let access = try access()
+    let shown = try #require(token)
+    #expect(access.caller(by: shown, at: Fixture.now) == nil)
+    access.stored(record)
+    let caller = try #require(access.caller(by: shown, at: Fixture.now))
+    #expect(caller.client == "till-1" && access.isGood(caller, at: Fixture.now))
+    #expect(access.caller(by: shown, at: end) == nil && !access.isGood(caller, at: end))
+    access.deleted(record.id)
+    #expect(access.caller(by: shown, at: Fixture.now) == nil)
+    #expect(!access.isGood(caller, at: Fixture.now))
+  }
+
+  @Test("a secret that differs in one bit is another one")
+  func wrongSecret() throws {
+    let (record, token) = stored(.operator(.steer))
+    let access = try access(tokens: [record])
+    guard case .stored(let id, var secret)? = token else { throw Problem.internalError() }
+    #expect(access.caller(by: .stored(id: id, secret: secret), at: Fixture.now) != nil)
+    secret[31] ^= 1
+    #expect(access.caller(by: .stored(id: id, secret: secret), at: Fixture.now) == nil)
+  }
+
+  @Test("a key makes tokens for its own clients alone, until one is revoked")
+  func keys() throws {
+    let access = try access()
+    let bytes = try #require(ClientKeyConfiguration.secret(Self.secret))
+    for (client, isGood) in [("truck-7", true), ("van", true), ("vans", false), ("till", false)] {
+      let name = try #require(DerivedToken(key: "fleet", client: client))
+      let token = try #require(AccessToken(parsing: Array(name.text(bytes).utf8)[...]))
+      #expect((access.caller(by: token, at: Fixture.now) != nil) == isGood, "\(client)")
+      guard isGood else { continue }
+      access.stored(
+        TokenRecord(
+          id: name.id, grant: .revoked(client: client), digest: [], createdAt: Fixture.now))
+      #expect(access.caller(by: token, at: Fixture.now) == nil)
+    }
+  }
+
+  @Test("who watches over a credential is told once of its end, or at once")
+  func watches() throws {
+    let (record, token) = stored(.client("till-1"))
+    let access = try access(tokens: [record])
+    let caller = try #require(token.flatMap { access.caller(by: $0, at: Fixture.now) })
+    let count = Counter()
+    let kept = access.watch(caller, at: Fixture.now) { count.add() }
+    do {
+      let letGo = access.watch(caller, at: Fixture.now) { count.add(10) }
+      #expect(letGo != nil)
+    }
+    access.deleted(record.id)
+    #expect(count.value == 1)
+    access.deleted(record.id)
+    #expect(count.value == 1 && kept != nil)
+    _ = access.watch(caller, at: Fixture.now) { count.add() }
+    #expect(count.value == 2)
+    #expect(access.watch(.anonymous, at: Fixture.now) { count.add() } == nil)
+  }
+
+  @Test("a relay is open where nothing tells callers apart, and nothing ever did")
+  func openness() throws {
+    let (record, _) = stored(.operator(.read))
+    #expect(try access(bare: true).isOpen)
+    #expect(try !access(tokens: [record], bare: true).isOpen)
+    #expect(try !access().isOpen)
+    #expect(try access(anonymous: .allow).isOpen)
+    #expect(try !access(anonymous: .refuse, bare: true).isOpen)
+    #expect(!Access(AccessConfiguration(), certificatesName: true, tokens: []).isOpen)
+  }
+
+  @Test(
+    "what can be no token is none",
+    arguments: [
+      "", "wst_", "wst_0123456789abcdef", "wst_0123456789abcdef_",
+      "wst_0123456789abcdef_" + String(repeating: "a", count: 63),
+      "wst_0123456789abcdeg_" + String(repeating: "a", count: 64),
+      "wst_0123456789ABCDEF_" + String(repeating: "a", count: 64),
+      "wst_0123456789abcdef_" + String(repeating: "A", count: 64),
+      "wst_0123456789abcdef_" + String(repeating: "a", count: 64) + "_",
+      "wsk_fleet.74.", "wsk_.74." + String(repeating: "a", count: 64),
+      "wsk_fleet.." + String(repeating: "a", count: 64),
+      "wsk_fleet.7." + String(repeating: "a", count: 64),
+      "wsk_fleet.20." + String(repeating: "a", count: 64),
+      "wsk_fleet.7A." + String(repeating: "a", count: 64),
+      "wsk_fle.et.74." + String(repeating: "a", count: 64),
+      "wso_" + String(repeating: "a", count: 65), "WSO_" + String(repeating: "a", count: 64),
+      String(repeating: "a", count: 64),
+    ])
+  func noTokens(_ text: String) {
+    #expect(AccessToken(parsing: Array(text.utf8)[...]) == nil)
+  }
+}
+
+/// Counts what is called.
+private final class Counter: Sendable {
+  private let count = Mutex(0)
+  func add(_ number: Int = 1) { count.withLock { $0 += number } }
+  var value: Int { count.withLock { $0 } }
+}
