@@ -71,7 +71,7 @@ let package = Package(
     tests(of: "JSON"),
     tests(of: "RelayCore"),
     tests(of: "EventLoop"),
-    tests(of: "Cryptography"),
+    tests(of: "Cryptography", ["COpenSSL"]),
     tests(of: "Compression"),
     tests(of: "HTTPServer", ["EventLoop", "RelayCore"]),
     tests(of: "SQLiteStore", ["CSQLite", "RelayCore", "EventLoop"]),

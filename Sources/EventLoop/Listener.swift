@@ -47,10 +47,11 @@ package final class Listener: Sendable {
   package init(
     _ endpoint: Endpoint, mode: UInt32 = 0o600, on loop: EventLoop, backlog: Int32 = 4096
   ) throws(SystemError) {
-    let family = switch endpoint {
-    case .tcp(let address): address.family
-    case .unix: AF_UNIX
-    }
+    let family =
+      switch endpoint {
+      case .tcp(let address): address.family
+      case .unix: AF_UNIX
+      }
     let descriptor = FileDescriptor(
       adopting: try systemCall("socket", on: endpoint.description) { waystation_socket(family) })
     let number = descriptor.number

@@ -59,6 +59,21 @@ package final class Socket: Sendable {
     return Socket(watch)
   }
 
+  /// Connects to a Unix socket, at once: the kernel lets nobody wait for it.
+  ///
+  /// - Throws: ``SystemError``; `EAGAIN` where too many wait to be accepted (connect(2)).
+  package static func connect(
+    toUnix path: String, on loop: EventLoop
+  ) throws(SystemError) -> Socket {
+    let descriptor = FileDescriptor(
+      adopting: try systemCall("socket") { waystation_socket(AF_UNIX) })
+    let number = descriptor.number
+    _ = try systemCall("connect", on: path) {
+      path.withCString { waystation_connect_unix(number, $0, path.utf8.count) }
+    }
+    return Socket(try loop.watch(descriptor))
+  }
+
   private static func finishConnecting(
     _ watch: Watch, to address: SocketAddress, isPending: Bool, until deadline: MonotonicTime?
   ) async throws(SystemError) {
@@ -125,6 +140,11 @@ package final class Socket: Sendable {
     }
   }
 
+  /// Waits until there is room to send.
+  package func waitUntilWritable(until deadline: MonotonicTime? = nil) async throws(SystemError) {
+    try Self.check(await watch.waitForOutput(until: deadline), "sendmsg")
+  }
+
   /// Sends as much of two buffers, one after the other, as the kernel takes at once.
   ///
   /// - Returns: How many bytes it took; nil where it takes none now.
@@ -152,7 +172,7 @@ package final class Socket: Sendable {
         let deadline = stallMs.map {
           MonotonicTime(nanoseconds: MonotonicClock.now().nanoseconds + $0 * 1_000_000)
         }
-        try Self.check(await watch.waitForOutput(until: deadline), "sendmsg")
+        try await waitUntilWritable(until: deadline)
       }
     }
   }

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// The file of a Unix socket that listens: made with the right mode, and removed by whoever made it.
+/// The file of a Unix socket that listens: made with the right mode, removed by whoever made it.
 struct UnixSocketFile: Sendable {
   private let path: String
   /// What tells this file from another that took its place.
@@ -67,8 +67,8 @@ struct UnixSocketFile: Sendable {
       adopting: try systemCall("socket", on: subject) { waystation_socket(AF_UNIX) })
     let number = probe.number
     let result = path.withCString { waystation_connect_unix(number, $0, path.utf8.count) }
-    // Only a refusal shows that nobody has it open. Anything else, a full backlog (EAGAIN) or a lack
-    // of permission among them, may be somebody's who is alive.
+    // Only a refusal shows that nobody has it open. Anything else, a full backlog (EAGAIN) or a
+    // lack of permission among them, may be somebody's who is alive.
     guard result != 0, errno == ECONNREFUSED else {
       throw SystemError(code: EADDRINUSE, operation: "bind", subject: subject)
     }

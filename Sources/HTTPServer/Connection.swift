@@ -1,3 +1,4 @@
+import Cryptography
 import EventLoop
 import RelayCore
 import Synchronization
@@ -10,15 +11,21 @@ final class Connection: BodySource, @unchecked Sendable {
   private var head: [UInt8] = []
 
   private let socket: Socket
-  private let origin: RequestOrigin
-  private let server: ServerContext
+  /// What the bytes go through: the socket, or a session over it.
+  private var stream: ConnectionStream
+  private(set) var origin: RequestOrigin
+  private let tls: TLSCredentials?
+  let server: ServerContext
   private let context: LoopContext
   private let isWaitingForRequest = Atomic<Bool>(false)
 
   init(
-    _ socket: Socket, from origin: RequestOrigin, _ server: ServerContext, _ context: LoopContext
+    _ socket: Socket, from origin: RequestOrigin, _ tls: TLSCredentials?, _ server: ServerContext,
+    _ context: LoopContext
   ) {
     self.socket = socket
+    stream = .plain(socket)
+    self.tls = tls
     self.origin = origin
     self.server = server
     self.context = context
@@ -27,9 +34,28 @@ final class Connection: BodySource, @unchecked Sendable {
 
   /// Serves requests until the connection is over, and closes it.
   func run() async {
-    await serve()
-    socket.close()
+    if await isReady() { await serve() }
+    stream.close()
     releaseBuffer()
+  }
+
+  /// Completes the handshake, if there is to be one; false where there is nobody to serve.
+  private func isReady() async -> Bool {
+    guard let tls else { return true }
+    if server.isDraining.load(ordering: .relaxed) { return false }
+    // Nothing is in flight yet: a server that drains need not wait for it.
+    isWaitingForRequest.store(true, ordering: .relaxed)
+    let secured = await secure(socket, with: tls)
+    isWaitingForRequest.store(false, ordering: .relaxed)
+    guard let secured else { return false }
+    stream = .secure(secured)
+    if let certificate = secured.peerCertificate {
+      origin = RequestOrigin(
+        listener: origin.listener, peer: origin.peer, certificate: certificate)
+    }
+    // The time for the first head begins now, and not before the handshake.
+    state = ConnectionState(limits: server.limits, now: context.loop.now)
+    return true
   }
 
   private func serve() async {
@@ -56,7 +82,7 @@ final class Connection: BodySource, @unchecked Sendable {
   /// Closes at once if no request is in flight; on the loop's thread, while the server drains.
   func closeIfIdle() {
     // On this thread the task is parked now, and cannot be between its check and its wait.
-    if isWaitingForRequest.load(ordering: .relaxed) { socket.close() }
+    if isWaitingForRequest.load(ordering: .relaxed) { stream.close() }
   }
 
   /// Has it told, once, when the peer has ended its side, whatever the connection is doing.
@@ -77,10 +103,10 @@ final class Connection: BodySource, @unchecked Sendable {
     do throws(SystemError) {
       while true {
         releaseBuffer()
-        try await socket.waitUntilReadable(until: deadline)
+        try await stream.waitUntilReadable(until: deadline)
         if !state.input.hasStorage { state.input.attach(context.takeBuffer()) }
         let count = try state.input.fill { (room) throws(SystemError) -> Int? in
-          try socket.tryRead(into: room)
+          try stream.tryRead(into: room)
         }
         guard let count else { continue }
         return count == 0
@@ -213,7 +239,7 @@ final class Connection: BodySource, @unchecked Sendable {
   }
 
   private func write(_ first: [UInt8], _ second: [UInt8] = []) async throws(SystemError) {
-    try await socket.write(first, second, stallMs: server.limits.writeStallTimeoutMs)
+    try await stream.write(first, second, stallMs: server.limits.writeStallTimeoutMs)
   }
 
   // MARK: After the answer
@@ -238,7 +264,7 @@ final class Connection: BodySource, @unchecked Sendable {
   /// overtake the last answer and erase it at the peer (RFC 9112 section 9.6).
   private func linger() async {
     guard state.needsLinger else { return }
-    socket.shutdownWrites()
+    stream.shutdownWrites()
     let deadline = MonotonicClock.now().adding(milliseconds: server.limits.lingerTimeoutMs)
     await socket.discardInput(until: deadline)
   }

@@ -14,6 +14,10 @@ package struct HTTPLimits: Sendable, Equatable {
   package var idleTimeoutMs: Int64 = 60_000
   /// How long a request's head may take from its first byte (from connecting, for the first).
   package var headTimeoutMs: Int64 = 10_000
+  /// How long a TLS handshake may take, from connecting.
+  package var handshakeTimeoutMs: Int64 = 10_000
+  /// The most TLS handshakes at a time; with one more, the one that has taken longest is cut off.
+  package var handshakesMax = 1000
   /// The period in which a body has to bring ``bodyProgressBytesMin`` bytes, or its end.
   package var bodyProgressTimeoutMs: Int64 = 20_000
   /// The fewest bytes of body in each ``bodyProgressTimeoutMs``.
@@ -43,12 +47,14 @@ package struct HTTPLimits: Sendable, Equatable {
     require((256...1 << 20).contains(fieldBytesMax), "fieldBytesMax: 256 to 1048576")
     require(bodyBytesMax >= 0, "bodyBytesMax: 0 or more")
     require((1...1_000_000).contains(connectionsMax), "connectionsMax: 1 to 1000000")
+    require((1...1_000_000).contains(handshakesMax), "handshakesMax: 1 to 1000000")
     require((512...1 << 20).contains(readBufferBytes), "readBufferBytes: 512 to 1048576")
     require(bodyProgressBytesMin >= 1, "bodyProgressBytesMin: 1 or more")
     require(skippedBodyBytesMax >= 0, "skippedBodyBytesMax: 0 or more")
     require((1...86_400).contains(retryAfterSeconds), "retryAfterSeconds: 1 to 86400")
     let timeouts = [
       ("idleTimeoutMs", idleTimeoutMs), ("headTimeoutMs", headTimeoutMs),
+      ("handshakeTimeoutMs", handshakeTimeoutMs),
       ("bodyProgressTimeoutMs", bodyProgressTimeoutMs),
       ("writeStallTimeoutMs", writeStallTimeoutMs), ("lingerTimeoutMs", lingerTimeoutMs),
     ]

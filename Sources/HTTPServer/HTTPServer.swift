@@ -1,3 +1,4 @@
+import Cryptography
 import EventLoop
 import RelayCore
 import Synchronization
@@ -37,13 +38,16 @@ package final class HTTPServer: Sendable {
   ///   - limits: Checked already; ``HTTPLimits/validate()`` says what is wrong with them.
   ///   - loops: At least one; connections are spread over them.
   ///   - problem: Words for the mistakes that the server finds by itself.
+  ///   - handshakeFailed: Told of each TLS handshake that failed, on a loop's thread.
   package init(
     limits: HTTPLimits = HTTPLimits(), loops: [EventLoop], handler: any RequestHandler,
-    problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse = ProtocolProblem.response(to:)
+    problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse = ProtocolProblem.response(to:),
+    handshakeFailed: @escaping @Sendable (FailedHandshake) -> Void = { _ in }
   ) {
     precondition(!loops.isEmpty, "a server needs an event loop")
     precondition(limits.validate().isEmpty, "limits are checked before they are used")
-    server = ServerContext(limits: limits, handler: handler, problem: problem)
+    server = ServerContext(
+      limits: limits, handler: handler, problem: problem, handshakeFailed: handshakeFailed)
     contexts = loops.map { LoopContext(loop: $0, bufferBytes: limits.readBufferBytes) }
   }
 
@@ -55,15 +59,18 @@ package final class HTTPServer: Sendable {
   /// - Parameters:
   ///   - number: The listener's number, which requests carry as their ``RequestOrigin/listener``.
   ///   - mode: The permission bits of a Unix socket's file.
+  ///   - tls: What secures its connections; nil where nothing does.
   /// - Returns: The endpoint with the actual port.
   /// - Throws: ``SystemError`` with the endpoint as subject.
   package func bind(
-    _ endpoint: Endpoint, number: Int, mode: UInt32 = 0o600
+    _ endpoint: Endpoint, number: Int, mode: UInt32 = 0o600, tls: TLSCredentials? = nil
   ) throws(SystemError) -> Endpoint {
     let loop = contexts[0].loop
     let listener = try Listener(endpoint, mode: mode, on: loop)
     state.withLock { $0.listeners.append(listener) }
-    Task(executorPreference: loop) { [self] in await accept(from: listener, number: number) }
+    Task(executorPreference: loop) { [self] in
+      await accept(from: listener, number: number, tls: tls)
+    }
     return listener.endpoint
   }
 
@@ -131,7 +138,7 @@ package final class HTTPServer: Sendable {
 // MARK: - Connections
 
 extension HTTPServer {
-  private func accept(from listener: Listener, number: Int) async {
+  private func accept(from listener: Listener, number: Int, tls: TLSCredentials?) async {
     while let accepted = await listener.accept() {
       let context = leastBusyContext()
       let origin = RequestOrigin(listener: number, peer: accepted.peer)
@@ -139,8 +146,10 @@ extension HTTPServer {
       guard let socket = try? accepted.socket(on: context.loop) else {
         continue
       }
-      if !begin(Connection(socket, from: origin, server, context), on: context) {
-        turnAway(socket, on: context.loop)
+      let connection = Connection(socket, from: origin, tls, server, context)
+      if !begin(connection, on: context) {
+        // An answer would need a handshake, and that is more than whoever is turned away gets.
+        if tls == nil { turnAway(socket, on: context.loop) } else { socket.close() }
       }
       // A flood of connections must not keep those that exist from their turn.
       await Task.yield()

@@ -7,16 +7,21 @@ final class ServerContext: Sendable {
   let limits: HTTPLimits
   let handler: any RequestHandler
   let problem: @Sendable (ProtocolProblem) -> HTTPResponse
+  let handshakes: Handshakes
+  let handshakeFailed: @Sendable (FailedHandshake) -> Void
   /// Whether connections are to end with the request that they have in flight.
   let isDraining = Atomic<Bool>(false)
 
   init(
     limits: HTTPLimits, handler: any RequestHandler,
-    problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse
+    problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse,
+    handshakeFailed: @escaping @Sendable (FailedHandshake) -> Void
   ) {
     self.limits = limits
     self.handler = handler
     self.problem = problem
+    self.handshakeFailed = handshakeFailed
+    handshakes = Handshakes(countMax: limits.handshakesMax)
   }
 }
 

@@ -7,8 +7,13 @@ enum CheckCommand {
   static func run(_ source: ConfigurationSource) -> ExitCode {
     do throws(ConfigurationSource.Failure) {
       let configuration = try source.load(environment: Environment.variables())
+      let certificates = CertificateReport(of: configuration, now: WallClock.now())
+      guard certificates.problems.isEmpty else {
+        throw ConfigurationSource.Failure(problems: certificates.problems.map(\.description))
+      }
       StandardStream.output.line("the configuration is good")
       StandardStream.output.line(summary(of: configuration))
+      for warning in certificates.warnings { StandardStream.error.line("warning: \(warning)") }
       return .good
     } catch {
       error.report()
@@ -18,7 +23,7 @@ enum CheckCommand {
 
   /// A few lines on what the relay would do; no header of an upstream is among them.
   static func summary(of configuration: Configuration) -> String {
-    var lines = configuration.listen.map { ("listen", "\($0)") }
+    var lines = configuration.listen.map { ("listen", describe($0)) }
     lines.append(("data", configuration.data))
     for upstream in configuration.upstreams {
       lines.append(("upstream", describe(upstream)))
@@ -36,6 +41,16 @@ enum CheckCommand {
       "  " + label + String(repeating: " ", count: 10 - label.count) + text
     }
     .joined(separator: "\n")
+  }
+
+  private static func describe(_ listener: ListenerConfiguration) -> String {
+    var words = [listener.shown(bound: listener.endpoint)]
+    if let audience = listener.audience { words.append("for \(audience.rawValue)") }
+    if let tls = listener.tls { words.append("TLS \(tls.minVersion.rawValue) and later") }
+    if let clients = listener.tls?.clientCertificates {
+      words.append("client certificates \(clients.isRequired ? "required" : "taken")")
+    }
+    return words.joined(separator: ", ")
   }
 
   private static func describe(_ upstream: UpstreamConfiguration) -> String {

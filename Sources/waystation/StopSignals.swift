@@ -11,7 +11,7 @@ final class StopSignals: Sendable {
     var waiter: UnsafeContinuation<Void, Never>?
   }
 
-  /// The signals that are taken as values; SIGHUP is only reported.
+  /// The signals that are taken as values; SIGHUP is handed on.
   private static let stopping = [SIGTERM, SIGINT]
 
   private let signals: Signals

@@ -46,8 +46,8 @@ struct ConfigurationRefusalTests {
     (
       file(#""listen": "8080""#),
       [
-        "listen: expected an address and a port, as in 127.0.0.1:8080 or [::1]:8080, a socket's path,"
-          + " as in unix:/run/waystation.sock, or an array of such but found \"8080\""
+        "listen: expected an address and a port, as in 127.0.0.1:8080 or [::1]:8080, a socket's"
+          + " path, as in unix:/run/waystation.sock, or an array of such but found \"8080\""
       ]
     ),
     (

@@ -19,20 +19,23 @@ struct HealthTests {
         "http://relay:82"
       ),
       ("http://a:1", ["WAYSTATION_SERVER": "http://relay:82"], "http://a:1"),
+      ("unix:/run/a.sock", ["WAYSTATION_SERVER": "http://relay:82"], "unix:/run/a.sock"),
+      (nil, ["WAYSTATION_LISTEN": "unix:/run/b.sock,127.0.0.1:1"], "unix:/run/b.sock"),
     ] as [(String?, [String: String], String)])
   func target(flag: String?, environment: [String: String], url: String) throws {
-    #expect(try HealthTarget.url(flag: flag, environment: environment).description == url)
+    #expect(try HealthTarget.find(flag: flag, environment: environment).description == url)
   }
 
   @Test(
     "a target that cannot be asked is refused",
     arguments: [
-      ("https://a", [:]), ("nonsense", [:]), (nil, ["WAYSTATION_LISTEN": "127.0.0.1:0"]),
+      ("https://a", [:]), ("nonsense", [:]), ("unix:a.sock", [:]),
+      (nil, ["WAYSTATION_LISTEN": "127.0.0.1:0"]),
       (nil, ["WAYSTATION_LISTEN": ","]),
     ] as [(String?, [String: String])])
   func noTarget(flag: String?, environment: [String: String]) {
     #expect(throws: HealthFailure.self) {
-      _ = try HealthTarget.url(flag: flag, environment: environment)
+      _ = try HealthTarget.find(flag: flag, environment: environment)
     }
   }
 

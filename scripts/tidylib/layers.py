@@ -30,7 +30,7 @@ PURE = {"JSON", "RelayCore"}
 GATES = {
     "CSQLite": (r"\bsqlite3_\w+", "SQLiteStore"),
     "CCurl": (r"\bcurl_\w+", "Forwarder"),
-    "COpenSSL": (r"\b(?:SSL|EVP)_\w+", "Cryptography"),
+    "COpenSSL": (r"\b(?:SSL|EVP|X509|BIO|PEM)_\w+", "Cryptography"),
     "CLinux": (r"\bepoll_\w+", "EventLoop"),
     "CZlib": (r"\b(?:inflate|deflate)(?:Init|End|Reset)\w*", "Compression"),
 }

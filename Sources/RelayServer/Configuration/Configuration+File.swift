@@ -50,6 +50,8 @@ extension LimitsConfiguration {
     section.integer("headTimeoutMs", into: &headTimeoutMs, 1...Self.timeoutMsMax)
     section.integer("bodyTimeoutMs", into: &bodyTimeoutMs, 1...Self.timeoutMsMax)
     section.integer("stallTimeoutMs", into: &stallTimeoutMs, 1...Self.timeoutMsMax)
+    section.integer("handshakeTimeoutMs", into: &handshakeTimeoutMs, 1...Self.timeoutMsMax)
+    section.integer("handshakesMax", into: &handshakesMax, 1...1_000_000)
     section.integer("batchCountMax", into: &batchCountMax, 1...1_000_000)
     section.integer("batchBytesMax", into: &batchBytesMax, 1...Self.bodyBytesLargest)
     section.integer("memoryInFlightBytesMax", into: &memoryInFlightBytesMax, 1...Self.bytesLargest)

@@ -50,6 +50,8 @@ extension LimitsConfiguration {
       json.member("headTimeoutMs", headTimeoutMs)
       json.member("bodyTimeoutMs", bodyTimeoutMs)
       json.member("stallTimeoutMs", stallTimeoutMs)
+      json.member("handshakeTimeoutMs", handshakeTimeoutMs)
+      json.member("handshakesMax", handshakesMax)
       json.member("batchCountMax", batchCountMax)
       json.member("batchBytesMax", batchBytesMax)
       json.member("memoryInFlightBytesMax", memoryInFlightBytesMax)

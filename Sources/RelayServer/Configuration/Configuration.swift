@@ -66,6 +66,10 @@ package struct LimitsConfiguration: Equatable, Sendable {
   package var bodyTimeoutMs = 20_000
   /// How long a peer may take no byte of an answer, in milliseconds.
   package var stallTimeoutMs = 20_000
+  /// How long a TLS handshake may take, from connecting, in milliseconds.
+  package var handshakeTimeoutMs = 10_000
+  /// The most TLS handshakes at once; with one more, the one that has taken longest is cut off.
+  package var handshakesMax = 1000
   /// The most envelopes in one batch.
   package var batchCountMax = 1000
   /// The most bytes of a batch, before and after decompression.

@@ -107,7 +107,9 @@ extension SectionReader {
   private mutating func readFile(_ key: String, _ expected: String) -> String? {
     var file: String?
     read(key, into: &file, expected: expected) { value in
-      guard let text = try? value.string(), !text.isEmpty, !text.utf8.contains(0) else { return nil }
+      guard let text = try? value.string(), !text.isEmpty, !text.utf8.contains(0) else {
+        return nil
+      }
       return .some(text)
     }
     if !has(key) { problems.add(path(of: key), expected: expected, found: "nothing") }

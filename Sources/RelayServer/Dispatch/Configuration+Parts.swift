@@ -20,6 +20,8 @@ extension LimitsConfiguration {
     limits.headTimeoutMs = Int64(headTimeoutMs)
     limits.bodyProgressTimeoutMs = Int64(bodyTimeoutMs)
     limits.writeStallTimeoutMs = Int64(stallTimeoutMs)
+    limits.handshakeTimeoutMs = Int64(handshakeTimeoutMs)
+    limits.handshakesMax = handshakesMax
     return limits
   }
 }

@@ -34,6 +34,7 @@ package final class Relay: Sendable {
   /// What faces the senders.
   private struct Front {
     var server: HTTPServer
+    var certificates: ListenerCertificates
     /// Where it listens, in the order of the configuration.
     var endpoints: [Endpoint]
   }
@@ -164,24 +165,42 @@ package final class Relay: Sendable {
     on loops: [EventLoop], handler: any RequestHandler,
     problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse
   ) throws(RelayStartError) {
+    let certificates = try ListenerCertificates(loading: configuration.listen, log: log)
+    let handshakes = HandshakeLog(log)
     let server = HTTPServer(
-      limits: configuration.limits.http, loops: loops, handler: handler, problem: problem)
+      limits: configuration.limits.http, loops: loops, handler: handler, problem: problem
+    ) { handshakes.tell($0, at: MonotonicClock.now()) }
     var endpoints: [Endpoint] = []
     for (number, listener) in configuration.listen.enumerated() {
-      guard listener.tls == nil else {
-        throw RelayStartError(description: "listen: TLS cannot be had yet at \(listener)")
-      }
       do throws(SystemError) {
         endpoints.append(
-          try server.bind(listener.endpoint, number: number, mode: listener.mode))
+          try server.bind(
+            listener.endpoint, number: number, mode: listener.mode,
+            tls: certificates.credentials(of: number)))
       } catch {
         server.stopAccepting()
         throw RelayStartError(cannotListenOn: listener.endpoint, error)
       }
     }
     let bound = endpoints
-    front.withLock { $0 = Front(server: server, endpoints: bound) }
-    for endpoint in bound { log.info("listening", ("address", .text(endpoint.description))) }
+    front.withLock {
+      $0 = Front(server: server, certificates: certificates, endpoints: bound)
+    }
+    for (listener, address) in zip(configuration.listen, addresses) {
+      log.info(
+        "listening", ("address", .text(address)),
+        ("for", .text(listener.audience?.rawValue ?? "everybody")))
+    }
+  }
+
+  /// Loads the listeners' certificates again, for connections that are made from now on.
+  ///
+  /// Reads files: not on a loop that serves.
+  package func reloadCertificates() {
+    guard let certificates = front.withLock({ $0?.certificates }), !certificates.isEmpty else {
+      return log.warning("no certificate to reload; a new configuration takes a restart")
+    }
+    certificates.reload()
   }
 
   /// Begins to deliver what waits.

@@ -11,16 +11,16 @@ enum HealthCommand {
   static func run(server: String?) -> ExitCode {
     _ = signal(SIGPIPE, SIG_IGN)
     do throws(HealthFailure) {
-      let url = try HealthTarget.url(flag: server, environment: Environment.variables())
+      let target = try HealthTarget.find(flag: server, environment: Environment.variables())
       let loop = try makeLoop()
       return Blocking.run(on: loop) {
         do throws(HealthFailure) {
           try await HealthQuestion.ask(
-            url, on: loop, until: MonotonicClock.now().adding(milliseconds: timeoutMs))
-          StandardStream.output.line("\(url) is ready")
+            target, on: loop, until: MonotonicClock.now().adding(milliseconds: timeoutMs))
+          StandardStream.output.line("\(target) is ready")
           return .good
         } catch {
-          return tell("\(url) is not ready: \(error.reason)")
+          return tell("\(target) is not ready: \(error.reason)")
         }
       }
     } catch {

@@ -14,17 +14,13 @@ enum HealthQuestion {
   ///
   /// - Throws: Why it is not, or why there is none.
   static func ask(
-    _ url: UpstreamURL, on loop: EventLoop, until deadline: MonotonicTime
+    _ target: HealthTarget, on loop: EventLoop, until deadline: MonotonicTime
   ) async throws(HealthFailure) {
-    let addresses = HostLookup.addresses(of: url.host, port: url.port ?? defaultPort)
-    guard !addresses.isEmpty else {
-      throw HealthFailure(reason: "the host \(url.host) has no address")
-    }
-    let socket = try await connect(to: addresses, on: loop, until: deadline)
+    let socket = try await connect(to: target, on: loop, until: deadline)
     defer { socket.close() }
     let answer: [UInt8]
     do throws(SystemError) {
-      try await socket.write(request(to: url), stallMs: HealthCommand.timeoutMs)
+      try await socket.write(request(to: target), stallMs: HealthCommand.timeoutMs)
       answer = try await read(from: socket, until: deadline)
     } catch {
       throw HealthFailure(reason: words(for: error))
@@ -57,15 +53,39 @@ enum HealthQuestion {
     return try? object["detail"]?.string()
   }
 
-  private static func request(to url: UpstreamURL) -> [UInt8] {
-    Array(
+  private static func request(to target: HealthTarget) -> [UInt8] {
+    let (path, host) =
+      switch target {
+      case .url(let url): (url.basePath, url.authority)
+      case .unix: ("", "localhost")
+      }
+    return Array(
       """
-      GET \(url.basePath)/readyz HTTP/1.1\r
-      Host: \(url.authority)\r
+      GET \(path)/readyz HTTP/1.1\r
+      Host: \(host)\r
       User-Agent: waystation-health/\(ReleaseVersion.number)\r
       Connection: close\r
       \r\n
       """.utf8)
+  }
+
+  private static func connect(
+    to target: HealthTarget, on loop: EventLoop, until deadline: MonotonicTime
+  ) async throws(HealthFailure) -> Socket {
+    switch target {
+    case .unix(let path):
+      do throws(SystemError) {
+        return try Socket.connect(toUnix: path, on: loop)
+      } catch {
+        throw HealthFailure(reason: words(for: error))
+      }
+    case .url(let url):
+      let addresses = HostLookup.addresses(of: url.host, port: url.port ?? defaultPort)
+      guard !addresses.isEmpty else {
+        throw HealthFailure(reason: "the host \(url.host) has no address")
+      }
+      return try await connect(to: addresses, on: loop, until: deadline)
+    }
   }
 
   private static func connect(

@@ -1,12 +1,25 @@
 import EventLoop
 import RelayCore
 
-/// Which relay is asked for its health.
-enum HealthTarget {
-  /// The relay's URL: from the option, else a variable, else the default.
-  static func url(
+/// Which relay is asked for its health, and how it is reached.
+enum HealthTarget: Equatable, CustomStringConvertible {
+  /// Over TCP, without TLS.
+  case url(UpstreamURL)
+  /// Through the Unix socket at this path.
+  case unix(path: String)
+
+  /// The form in which it is given.
+  var description: String {
+    switch self {
+    case .url(let url): url.description
+    case .unix(let path): Endpoint.unix(path: path).description
+    }
+  }
+
+  /// From the option, else a variable, else the default.
+  static func find(
     flag: String?, environment: [String: String]
-  ) throws(HealthFailure) -> UpstreamURL {
+  ) throws(HealthFailure) -> HealthTarget {
     func variable(_ name: String) -> String? {
       environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -18,11 +31,14 @@ enum HealthTarget {
       return try parse("http://127.0.0.1:8080", from: "")
     }
     let first = listen.split { $0 == "," || $0.isWhitespace }.first.map(String.init) ?? ""
-    guard let address = SocketAddress(first), address.port != 0 else {
+    switch Endpoint(first) {
+    case .unix(let path): return .unix(path: path)
+    case .tcp(let address) where address.port != 0:
+      return try parse("http://\(reachable(address))", from: "WAYSTATION_LISTEN")
+    default:
       throw HealthFailure(
         reason: "WAYSTATION_LISTEN does not say which port the relay has; give --server URL")
     }
-    return try parse("http://\(reachable(address))", from: "WAYSTATION_LISTEN")
   }
 
   /// An address that stands for every interface is reached through the loopback.
@@ -36,10 +52,18 @@ enum HealthTarget {
 
   private static func parse(
     _ text: String, from origin: String
-  ) throws(HealthFailure) -> UpstreamURL {
-    guard let url = try? UpstreamURL(text), url.scheme == .http else {
-      throw HealthFailure(reason: "\(origin): expected a URL such as http://127.0.0.1:8080")
+  ) throws(HealthFailure) -> HealthTarget {
+    if case .unix(let path) = Endpoint(text) { return .unix(path: path) }
+    guard let url = try? UpstreamURL(text) else {
+      throw HealthFailure(
+        reason: "\(origin): expected a URL such as http://127.0.0.1:8080, or a socket's path, as in"
+          + " unix:/run/waystation.sock")
     }
-    return url
+    guard url.scheme == .http else {
+      throw HealthFailure(
+        reason: "\(origin): this command speaks no TLS; give the relay another listener, on the"
+          + " loopback address or a Unix socket, and ask there")
+    }
+    return .url(url)
   }
 }

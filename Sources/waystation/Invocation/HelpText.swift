@@ -51,7 +51,9 @@ enum HelpText {
 
       --config FILE         read the configuration from this JSON file
       --listen ADDR:PORT    listen here; may be given more than once
-                            (127.0.0.1:8080; port 0 takes any free one)
+                            (127.0.0.1:8080; port 0 takes any free one).
+                            unix:/PATH listens on a Unix socket; TLS and listeners
+                            for devices or operators alone are set in the file
       --data DIR            keep the store in this folder (./data)
       --upstream NAME=URL   forward to this service; may be given more than once
       --allow-anonymous     let anybody in who can reach it; without a credential
@@ -72,7 +74,7 @@ enum HelpText {
     SIGTERM or SIGINT (Ctrl-C) stops it: nothing more is accepted, what is in flight
     may finish for shutdownGraceSeconds (30), and the rest waits in the store. Exit
     code 0. A second one stops it at once, with exit code 1; nothing is lost either
-    way. SIGHUP is only logged: a new configuration takes a restart.
+    way. SIGHUP reads the certificates again; a new configuration takes a restart.
 
     Examples:
 
@@ -118,7 +120,8 @@ enum HelpText {
       -h, --help            print this
 
     It sees what 'waystation serve' would with the same options and environment,
-    and prints a short summary without secrets, or all that is wrong.
+    reads the certificates and keys that are named there, and prints a short summary
+    without secrets, or all that is wrong.
 
     Exit codes: 0 it is good, 1 it is not.
 
@@ -132,7 +135,8 @@ enum HelpText {
 
     Usage: waystation health [--server URL]
 
-      --server URL          the relay, as in http://127.0.0.1:8080
+      --server URL          the relay, as in http://127.0.0.1:8080, or its Unix
+                            socket, as in unix:/run/waystation.sock
       -h, --help            print this
 
     Without --server it asks the one that WAYSTATION_SERVER names, else the first

@@ -1,5 +1,6 @@
 import EventLoop
 import RelayServer
+import Synchronization
 
 /// `waystation serve`: runs the relay until it is told to stop.
 enum ServeCommand {
@@ -21,12 +22,11 @@ enum ServeCommand {
     do throws(SystemError) {
       // Signals have a loop of their own, so that they are seen however busy the others are.
       let waiting = try EventLoop(name: "signals")
-      let stop = try StopSignals(on: waiting) {
-        log.warning("configuration reload needs a restart")
-      }
+      let running = RunningRelay()
+      let stop = try StopSignals(on: waiting) { running.relay?.reloadCertificates() }
       let loops = try makeLoops()
       return Blocking.run(on: waiting) {
-        await relay(configuration, loops: loops, log: log, until: stop)
+        await relay(configuration, loops: loops, log: log, as: running, until: stop)
       }
     } catch {
       StandardStream.error.line("waystation serve: cannot start: \(error)")
@@ -35,10 +35,12 @@ enum ServeCommand {
   }
 
   private static func relay(
-    _ configuration: Configuration, loops: [EventLoop], log: Log, until stop: StopSignals
+    _ configuration: Configuration, loops: [EventLoop], log: Log, as running: RunningRelay,
+    until stop: StopSignals
   ) async -> ExitCode {
     do throws(RelayStartError) {
       let relay = try await Relay.start(configuration, loops: loops, log: log)
+      running.relay = relay
       for address in relay.addresses {
         StandardStream.output.line("listening on \(address)")
       }
@@ -66,5 +68,15 @@ enum ServeCommand {
       ("descriptorsMax", .integer(Int64(limit))),
       ("connectionsMax", .integer(Int64(connectionsMax))),
       ("needed", .integer(Int64(connectionsMax + OpenFileLimit.reserve))))
+  }
+}
+
+/// The relay, once it runs: a SIGHUP may come before that.
+private final class RunningRelay: Sendable {
+  private let started = Mutex<Relay?>(nil)
+
+  var relay: Relay? {
+    get { started.withLock { $0 } }
+    set { started.withLock { $0 = newValue } }
   }
 }

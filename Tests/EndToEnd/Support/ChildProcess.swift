@@ -146,6 +146,23 @@ final class ChildProcess: Sendable {
     }
   }
 
+  /// Waits for the first lines of its standard output; fewer if it ends before.
+  func outputLines(count: Int, seconds: Double = 30) async throws -> [String] {
+    try await state.wait("\(count) lines of process \(number)", seconds: seconds) { state in
+      let lines = state.output.split(separator: "\n").map(String.init)
+      let isComplete = lines.count > count || lines.count == count && state.output.last == "\n"
+      return isComplete || state.ending != nil && state.openPipes == 0
+        ? Array(lines.prefix(count)) : nil
+    }
+  }
+
+  /// Waits until its standard error holds a text.
+  func errors(hold text: String, seconds: Double = 20) async throws {
+    let _: Bool = try await state.wait("\"\(text)\" in the errors", seconds: seconds) {
+      $0.errors.contains(text) ? true : nil
+    }
+  }
+
   /// Waits until its standard output holds a text.
   func output(holds text: String, seconds: Double = 20) async throws {
     let _: Bool = try await state.wait("\"\(text)\" in the output", seconds: seconds) {

@@ -31,11 +31,15 @@ final class Relay: Sendable {
     var process: ChildProcess?
     /// Bound first with port 0, and kept from then on.
     var port: UInt16 = 0
+    /// Where it listens, as it has said: one for each listener.
+    var addresses: [String] = []
   }
 
   let folder: TemporaryFolder
   private let configPath: String
   private let arguments: [String]
+  /// How many listeners its configuration names; nil where it listens as the tests commonly do.
+  private let listenerCount: Int?
   private let state = Monitor(State())
 
   /// Prepares a relay; see ``start()``.
@@ -43,11 +47,15 @@ final class Relay: Sendable {
   /// - Parameters:
   ///   - upstreams: What stands under `upstreams`, by name.
   ///   - more: Other members of the configuration.
+  ///   - listen: Its listeners; nil for a port of its own on the loopback address.
   init(
     upstreams: [String: [String: any Sendable]], more: [String: any Sendable] = [:],
-    arguments: [String] = []
+    listen: [any Sendable]? = nil, arguments: [String] = []
   ) throws {
     folder = try TemporaryFolder()
+    listenerCount = listen?.count
+    var more = more
+    if let listen { more["listen"] = listen }
     configPath = folder.path + "/config.json"
     self.arguments = arguments
     try configure(upstreams: upstreams, more: more)
@@ -85,6 +93,7 @@ final class Relay: Sendable {
 
   /// Starts it, and waits until it listens.
   func start() async throws {
+    if let listenerCount { return try await start(listenerCount) }
     let listen = "127.0.0.1:\(port)"
     let process = try ChildProcess(
       Waystation.path, ["serve", "--config", configPath, "--listen", listen] + arguments)
@@ -97,6 +106,32 @@ final class Relay: Sendable {
       state.process = process
       state.port = port
     }
+  }
+
+  /// Starts it where its configuration says, and waits until it has named each listener.
+  private func start(_ listenerCount: Int) async throws {
+    let process = try ChildProcess(
+      Waystation.path, ["serve", "--config", configPath] + arguments)
+    let prefix = "listening on "
+    let lines = try await process.outputLines(count: listenerCount)
+    guard lines.count == listenerCount, lines.allSatisfy({ $0.hasPrefix(prefix) }) else {
+      throw StartFailure(description: "lines \(lines); errors: \(process.errors)")
+    }
+    state.change { state in
+      state.process = process
+      state.addresses = lines.map { String($0.dropFirst(prefix.count)) }
+    }
+  }
+
+  /// The port of a listener, by its place in the configuration.
+  func port(of listener: Int) -> UInt16 {
+    let address = state.read { $0.addresses[listener] }
+    return address.split(separator: ":").last.flatMap { UInt16($0) } ?? 0
+  }
+
+  /// Waits until its log holds a text.
+  func log(holds text: String) async throws {
+    try await process?.errors(hold: text)
   }
 
   private var process: ChildProcess? { state.read(\.process) }
@@ -127,6 +162,11 @@ final class Relay: Sendable {
 
   /// The running process's number; 0 before the first start.
   var processNumber: pid_t { process?.number ?? 0 }
+
+  /// How many descriptors the running process has open.
+  func descriptorCount() throws -> Int {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processNumber)/fd").count
+  }
 
   /// What it has written to its log.
   var log: String { (process?.errors ?? "") + (process?.output ?? "") }

@@ -1,0 +1,95 @@
+import COpenSSL
+
+/// What carries a TLS session's records: bytes that come from, and go to, somebody else's socket.
+///
+/// OpenSSL calls it from within a session's calls, on the caller's thread.
+package final class TLSChannel {
+  /// What came of moving some bytes.
+  package enum Transfer {
+    /// So many bytes, at least one, were moved.
+    case moved(Int)
+    /// The peer has ended its side; only where bytes are received.
+    case ended
+    /// Nothing can be moved now.
+    case mustWait
+    /// The connection is broken.
+    case failed
+  }
+
+  fileprivate let receive: (UnsafeMutableRawBufferPointer) -> Transfer
+  fileprivate let send: (UnsafeRawBufferPointer) -> Transfer
+  /// What tells OpenSSL an end from a connection that broke.
+  fileprivate var hasEnded = false
+
+  /// A channel made of what receives and what sends; neither may block.
+  package init(
+    receive: @escaping (UnsafeMutableRawBufferPointer) -> Transfer,
+    send: @escaping (UnsafeRawBufferPointer) -> Transfer
+  ) {
+    self.receive = receive
+    self.send = send
+  }
+
+  /// A `BIO` that moves its bytes through this channel, which has to outlive it.
+  func makeBIO() -> OpaquePointer {
+    guard let bio = BIO_new(Self.method.pointer) else { preconditionFailure("BIO_new failed") }
+    BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
+    return bio
+  }
+
+  /// The callbacks of every such `BIO` (BIO_meth_new(3)), made once.
+  private static let method = ChannelMethod()
+
+  fileprivate static func of(_ bio: OpaquePointer?) -> TLSChannel? {
+    BIO_get_data(bio).map { Unmanaged<TLSChannel>.fromOpaque($0).takeUnretainedValue() }
+  }
+}
+
+// Sound: never changed once it is made, and kept until the process ends.
+private struct ChannelMethod: @unchecked Sendable {
+  let pointer: OpaquePointer
+
+  init() {
+    guard let method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "channel") else {
+      preconditionFailure("BIO_meth_new failed")
+    }
+    pointer = method
+    BIO_meth_set_create(method) { bio in
+      BIO_set_init(bio, 1)
+      return 1
+    }
+    BIO_meth_set_ctrl(method) { bio, command, _, _ in
+      switch command {
+      // Everything is sent at once, so there is never anything to flush.
+      case BIO_CTRL_FLUSH: 1
+      case BIO_CTRL_EOF: TLSChannel.of(bio)?.hasEnded == true ? 1 : 0
+      default: 0
+      }
+    }
+    BIO_meth_set_read(method) { bio, bytes, count in
+      guard let bytes, count > 0, let channel = TLSChannel.of(bio) else { return -1 }
+      waystation_bio_no_retry(bio)
+      switch channel.receive(UnsafeMutableRawBufferPointer(start: bytes, count: Int(count))) {
+      case .moved(let count): return Int32(count)
+      case .ended:
+        channel.hasEnded = true
+        return 0
+      case .failed: return -1
+      case .mustWait:
+        waystation_bio_retry_read(bio)
+        return -1
+      }
+    }
+    BIO_meth_set_write(method) { bio, bytes, count in
+      guard let bytes, count > 0, let channel = TLSChannel.of(bio) else { return -1 }
+      waystation_bio_no_retry(bio)
+      switch channel.send(UnsafeRawBufferPointer(start: bytes, count: Int(count))) {
+      case .moved(let count): return Int32(count)
+      case .ended, .failed: return -1
+      case .mustWait:
+        waystation_bio_retry_write(bio)
+        return -1
+      }
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import COpenSSL
+
+/// What came of one step of a TLS session.
+package enum TLSOutcome: Sendable, Equatable {
+  /// It is done; where bytes were read or written, so many.
+  case done(Int)
+  /// The peer has said that it will send no more (`close_notify`).
+  case ended
+  /// The same call can go on once bytes have come.
+  case needsInput
+  /// The same call can go on once bytes can be sent.
+  case needsOutput
+  /// The session is over.
+  case failed(TLSFailure)
+}
+
+/// Why a TLS session is over.
+package enum TLSFailure: Error, Sendable, Equatable {
+  /// The connection broke, as the channel knows.
+  case broken
+  /// The connection ended without `close_notify`: what came before may lack its end (RFC 8446
+  /// section 6.1).
+  case truncated
+  /// The peer speaks HTTP without TLS.
+  case plainHTTP
+  /// A rule was broken, or a certificate refused; in OpenSSL's words.
+  case refused(String)
+
+  /// The reason, as a part of a sentence.
+  package var reason: String {
+    switch self {
+    case .broken: "the connection broke"
+    case .truncated: "the connection ended without close_notify"
+    case .plainHTTP: "plain HTTP was sent"
+    case .refused(let reason): reason
+    }
+  }
+}
+
+/// The server's side of one TLS connection; it never waits, and one task at a time uses it.
+package struct TLSSession: ~Copyable {
+  private let ssl: OpaquePointer
+  private let channel: TLSChannel
+
+  /// A session whose handshake has not begun.
+  package init(_ context: TLSContext, over channel: TLSChannel) {
+    // Fails only when memory has run out: nothing can mend that.
+    guard let ssl = SSL_new(context.pointer) else { preconditionFailure("SSL_new failed") }
+    self.ssl = ssl
+    self.channel = channel
+    let bio = channel.makeBIO()
+    // One reference is enough where both directions have the same BIO (SSL_set_bio(3)).
+    SSL_set_bio(ssl, bio, bio)
+    SSL_set_accept_state(ssl)
+  }
+
+  deinit { SSL_free(ssl) }
+
+  /// Goes on with the handshake; `.done(0)` once it is complete.
+  package func handshake() -> TLSOutcome {
+    OpenSSLErrors.clear()
+    let result = SSL_do_handshake(ssl)
+    return result == 1 ? .done(0) : outcome(of: result)
+  }
+
+  /// Reads what has been decrypted, or can be.
+  package func read(into buffer: UnsafeMutableRawBufferPointer) -> TLSOutcome {
+    OpenSSLErrors.clear()
+    var count = 0
+    let result = SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count)
+    return result == 1 ? .done(count) : outcome(of: result)
+  }
+
+  /// Encrypts and sends as much as goes at once.
+  ///
+  /// Where it needs input or output, the same bytes have to be handed over again, wherever they may
+  /// stand by then.
+  package func write(_ bytes: UnsafeRawBufferPointer) -> TLSOutcome {
+    OpenSSLErrors.clear()
+    var count = 0
+    let result = SSL_write_ex(ssl, bytes.baseAddress, bytes.count, &count)
+    return result == 1 ? .done(count) : outcome(of: result)
+  }
+
+  /// Says that nothing more will be sent (`close_notify`), as far as that goes without waiting.
+  ///
+  /// Not after a ``TLSOutcome/failed(_:)``, and not before the handshake is complete.
+  package func sayEnd() {
+    OpenSSLErrors.clear()
+    _ = SSL_shutdown(ssl)
+    OpenSSLErrors.clear()
+  }
+
+  /// Whether bytes have been received that no ``read(into:)`` has taken: they announce themselves
+  /// no more.
+  package var hasBufferedInput: Bool { SSL_has_pending(ssl) == 1 }
+
+  /// The client's certificate; nil if it showed none, or it was not verified.
+  package var peerCertificate: PeerCertificate? {
+    guard let pointer = SSL_get1_peer_certificate(ssl) else { return nil }
+    let certificate = Certificate(adopting: pointer)
+    return SSL_get_verify_result(ssl) == Int(X509_V_OK) ? certificate.peer : nil
+  }
+
+  private func outcome(of result: Int32) -> TLSOutcome {
+    switch SSL_get_error(ssl, result) {
+    case SSL_ERROR_WANT_READ: .needsInput
+    case SSL_ERROR_WANT_WRITE: .needsOutput
+    case SSL_ERROR_ZERO_RETURN: .ended
+    case SSL_ERROR_SSL: .failed(failure)
+    default: .failed(.broken)
+    }
+  }
+
+  private var failure: TLSFailure {
+    switch OpenSSLErrors.reasonCode {
+    case SSL_R_UNEXPECTED_EOF_WHILE_READING: return .truncated
+    case SSL_R_HTTP_REQUEST, SSL_R_HTTPS_PROXY_REQUEST: return .plainHTTP
+    default: break
+    }
+    let reason = OpenSSLErrors.takeReason()
+    let verified = SSL_get_verify_result(ssl)
+    guard verified != Int(X509_V_OK), let text = X509_verify_cert_error_string(verified) else {
+      return .refused(reason)
+    }
+    return .refused("\(reason): \(String(cString: text))")
+  }
+}

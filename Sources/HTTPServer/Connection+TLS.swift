@@ -1,0 +1,53 @@
+import Cryptography
+import EventLoop
+import RelayCore
+
+extension Connection {
+  /// The answer to HTTP that came without TLS; it goes out without TLS as well.
+  private static let plainAnswer: [UInt8] = {
+    let words = "This port speaks TLS: use https:// instead.\n"
+    let head =
+      "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
+      + "Content-Length: \(words.utf8.count)\r\nConnection: close\r\n\r\n"
+    return Array((head + words).utf8)
+  }()
+
+  /// Completes the handshake of a connection that is to be secured.
+  ///
+  /// A connection that stays silent costs a socket and nothing else: its session is made when its
+  /// first bytes have come.
+  ///
+  /// - Returns: What its bytes go through from then on; nil where there is nobody to serve.
+  func secure(_ socket: Socket, with credentials: TLSCredentials) async -> SecureStream? {
+    let number = server.handshakes.begin(self)
+    defer { server.handshakes.end(number) }
+    let deadline = MonotonicClock.now().adding(milliseconds: server.limits.handshakeTimeoutMs)
+    do throws(SystemError) {
+      try await socket.waitUntilReadable(until: deadline)
+      let stream = SecureStream(socket, credentials.current)
+      guard let failure = try await stream.handshake(until: deadline) else { return stream }
+      await refuse(socket, failure)
+    } catch {
+      if error.isTimeout { report("the handshake took too long") }
+    }
+    return nil
+  }
+
+  private func refuse(_ socket: Socket, _ failure: TLSFailure) async {
+    // Whoever only tries whether the port is open has done nothing that is worth a line.
+    if failure != .truncated, failure != .broken { report(failure.reason) }
+    let lingerMs = server.limits.lingerTimeoutMs
+    if failure == .plainHTTP {
+      try? await socket.write(Self.plainAnswer, stallMs: lingerMs)
+    }
+    // The alert, or the answer, is on its way: what the peer has sent since must not erase it.
+    socket.shutdownWrites()
+    await socket.discardInput(until: MonotonicClock.now().adding(milliseconds: lingerMs))
+  }
+
+  private func report(_ reason: String) {
+    server.handshakeFailed(
+      FailedHandshake(
+        listener: origin.listener, peer: origin.peer.description, reason: reason))
+  }
+}

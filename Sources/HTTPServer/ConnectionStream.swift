@@ -1,0 +1,55 @@
+import EventLoop
+import RelayCore
+
+/// A connection's bytes, as they are or over TLS.
+enum ConnectionStream: Sendable {
+  case plain(Socket)
+  case secure(SecureStream)
+
+  /// Waits until there may be something to read, or the peer has ended its side.
+  @inline(__always)
+  func waitUntilReadable(until deadline: MonotonicTime) async throws(SystemError) {
+    switch self {
+    case .plain(let socket): try await socket.waitUntilReadable(until: deadline)
+    case .secure(let stream): try await stream.waitUntilReadable(until: deadline)
+    }
+  }
+
+  /// Reads what is there; nil where nothing is there yet, 0 at the end.
+  @inline(__always)
+  func tryRead(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+    switch self {
+    case .plain(let socket): try socket.tryRead(into: buffer)
+    case .secure(let stream): try stream.tryRead(into: buffer)
+    }
+  }
+
+  /// Sends two buffers one after the other.
+  ///
+  /// - Parameter stallMs: How long the peer may take none of the bytes.
+  @inline(__always)
+  func write(_ first: [UInt8], _ second: [UInt8], stallMs: Int64) async throws(SystemError) {
+    switch self {
+    case .plain(let socket): try await socket.write(first, second, stallMs: stallMs)
+    case .secure(let stream): try await stream.write(first, second, stallMs: stallMs)
+    }
+  }
+
+  /// Tells the peer that nothing more will come; reading goes on.
+  func shutdownWrites() {
+    switch self {
+    case .plain(let socket): socket.shutdownWrites()
+    case .secure(let stream): stream.shutdownWrites()
+    }
+  }
+
+  /// Ends the connection; over TLS it says so first.
+  ///
+  /// Only from the connection's task, or on the loop's thread while that is parked.
+  func close() {
+    switch self {
+    case .plain(let socket): socket.close()
+    case .secure(let stream): stream.close()
+    }
+  }
+}

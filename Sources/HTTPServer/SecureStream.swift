@@ -1,0 +1,141 @@
+import Cryptography
+import EventLoop
+import Glibc
+import RelayCore
+
+// Sound: one task at a time uses it, the connection's own; and, while that task is parked and so
+// cannot, the loop's thread, which closes it.
+/// A connection's bytes over TLS: what ``ConnectionStream`` asks for, done with a session.
+final class SecureStream: @unchecked Sendable {
+  /// What fits into one record (RFC 8446 section 5.1): more is not worth copying together.
+  private static let recordBytesMax = 16_384
+
+  private let socket: Socket
+  private let session: TLSSession
+  /// Whether a read may find something without the socket having been heard of.
+  private var mayHaveInput = false
+  /// Whether reading can only go on once bytes can be sent.
+  private var readNeedsOutput = false
+  /// Whether `close_notify` may still be sent.
+  private var maySayEnd = false
+
+  init(_ socket: Socket, _ context: TLSContext) {
+    self.socket = socket
+    session = TLSSession(
+      context,
+      over: TLSChannel(
+        receive: { [socket] buffer in
+          switch Result(catching: { () throws(SystemError) in try socket.tryRead(into: buffer) }) {
+          case .success(let count?): count == 0 ? .ended : .moved(count)
+          case .success(nil): .mustWait
+          case .failure: .failed
+          }
+        },
+        send: { [socket] bytes in
+          let none = UnsafeRawBufferPointer(start: nil, count: 0)
+          switch Result(catching: { () throws(SystemError) in try socket.tryWrite(bytes, none) }) {
+          case .success(let count?): return .moved(count)
+          case .success(nil): return .mustWait
+          case .failure: return .failed
+          }
+        }))
+  }
+
+  /// The client's verified certificate, once the handshake is complete.
+  var peerCertificate: PeerCertificate? { session.peerCertificate }
+
+  /// Completes the handshake.
+  ///
+  /// - Returns: Why it failed; nil where it is complete.
+  /// - Throws: Where the time was up, or this side closed the socket.
+  func handshake(until deadline: MonotonicTime) async throws(SystemError) -> TLSFailure? {
+    while true {
+      switch session.handshake() {
+      case .done:
+        maySayEnd = true
+        // The client may have sent its first request together with the end of its handshake.
+        mayHaveInput = session.hasBufferedInput
+        return nil
+      case .needsInput: try await socket.waitUntilReadable(until: deadline)
+      case .needsOutput: try await socket.waitUntilWritable(until: deadline)
+      case .ended: return .truncated
+      case .failed(let failure): return failure
+      }
+    }
+  }
+
+  func waitUntilReadable(until deadline: MonotonicTime) async throws(SystemError) {
+    if mayHaveInput { return }
+    if readNeedsOutput {
+      try await socket.waitUntilWritable(until: deadline)
+    } else {
+      try await socket.waitUntilReadable(until: deadline)
+    }
+  }
+
+  func tryRead(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
+    mayHaveInput = false
+    readNeedsOutput = false
+    switch session.read(into: buffer) {
+    case .done(let count):
+      mayHaveInput = session.hasBufferedInput
+      return count
+    case .ended: return 0
+    case .needsInput: return nil
+    case .needsOutput:
+      readNeedsOutput = true
+      return nil
+    case .failed(let failure): throw broken(failure)
+    }
+  }
+
+  func write(_ first: [UInt8], _ second: [UInt8], stallMs: Int64) async throws(SystemError) {
+    if second.isEmpty {
+      try await write(first, stallMs)
+    } else if first.count + second.count <= Self.recordBytesMax {
+      try await write(first + second, stallMs)
+    } else {
+      try await write(first, stallMs)
+      try await write(second, stallMs)
+    }
+  }
+
+  private func write(_ bytes: [UInt8], _ stallMs: Int64) async throws(SystemError) {
+    var sent = 0
+    while sent < bytes.count {
+      let outcome = bytes.span.withUnsafeBytes { all in
+        session.write(UnsafeRawBufferPointer(rebasing: all[sent...]))
+      }
+      switch outcome {
+      case .done(let count): sent += count
+      case .needsOutput:
+        try await socket.waitUntilWritable(
+          until: MonotonicClock.now().adding(milliseconds: stallMs))
+      // Writing needs input only in a renegotiation, and there is none.
+      case .needsInput, .ended: throw broken(.broken)
+      case .failed(let failure): throw broken(failure)
+      }
+    }
+  }
+
+  private func broken(_ failure: TLSFailure) -> SystemError {
+    maySayEnd = false
+    return SystemError(code: ECONNRESET, operation: "TLS", subject: failure.reason)
+  }
+
+  func shutdownWrites() {
+    sayEnd()
+    socket.shutdownWrites()
+  }
+
+  func close() {
+    sayEnd()
+    socket.close()
+  }
+
+  private func sayEnd() {
+    guard maySayEnd else { return }
+    maySayEnd = false
+    session.sayEnd()
+  }
+}

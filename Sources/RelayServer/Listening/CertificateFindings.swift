@@ -1,0 +1,68 @@
+import Cryptography
+import RelayCore
+
+/// What is to be said about a certificate that could be loaded.
+struct CertificateFindings {
+  /// So long before its end a certificate is spoken of.
+  static let soonMs: Int64 = 14 * 86_400_000
+
+  /// Why clients will not accept it, or will not be accepted, as sentences.
+  private(set) var problems: [String] = []
+  /// What should be looked at some time.
+  private(set) var warnings: [String] = []
+
+  init(_ context: TLSContext, _ tls: TLSConfiguration, now: WallTime) {
+    let from = WallTime(millisecondsSinceEpoch: context.facts.validFromSeconds * 1000)
+    let until = WallTime(millisecondsSinceEpoch: context.facts.validUntilSeconds * 1000)
+    let certificate = "\(tls.certificate): the certificate of \(context.facts.name)"
+    if now >= until {
+      problems.append(
+        "\(certificate) has expired, at \(RFC3339.format(until)); renew it, then send the relay a"
+          + " SIGHUP")
+    } else if now < from {
+      problems.append(
+        "\(certificate) does not hold before \(RFC3339.format(from)); look at this machine's clock")
+    } else if until.millisecondsSinceEpoch - now.millisecondsSinceEpoch < Self.soonMs {
+      warnings.append(
+        "\(certificate) expires soon, at \(RFC3339.format(until)); renew it, then send the relay a"
+          + " SIGHUP")
+    }
+    if context.isKeyReadableByEveryone {
+      warnings.append(
+        "\(tls.key): every user of this machine can read the key; chmod o-r \(tls.key)")
+    }
+    guard let due = context.revocationsDueSeconds, let asked = tls.clientCertificates,
+      let lists = asked.revocations
+    else { return }
+    let renewal = WallTime(millisecondsSinceEpoch: due * 1000)
+    if now >= renewal {
+      problems.append(
+        "\(lists): a revocation list was to be renewed by \(RFC3339.format(renewal)); until it is,"
+          + " its authority's clients are turned away")
+    }
+  }
+}
+
+/// What `waystation check` says about the listeners' certificates.
+package struct CertificateReport: Sendable {
+  /// What the relay would not start with, or clients would not accept.
+  package private(set) var problems: [ConfigurationProblem] = []
+  /// What should be looked at some time, as sentences.
+  package private(set) var warnings: [String] = []
+
+  /// Reads the certificates, keys and lists that a configuration names.
+  package init(of configuration: Configuration, now: WallTime) {
+    for (index, listener) in configuration.listen.enumerated() {
+      guard let tls = listener.tls else { continue }
+      let key = configuration.listen.count == 1 ? "listen.tls" : "listen[\(index)].tls"
+      do throws(TLSLoadError) {
+        let findings = CertificateFindings(
+          try TLSContext(loading: tls.settings), tls, now: now)
+        problems += findings.problems.map { ConfigurationProblem(key: key, reason: $0) }
+        warnings += findings.warnings.map { "\(key): \($0)" }
+      } catch {
+        problems.append(ConfigurationProblem(key: key, reason: error.description))
+      }
+    }
+  }
+}
