@@ -36,6 +36,8 @@ final class Relay: Sendable {
   let folder: TemporaryFolder
   private let configPath: String
   private let arguments: [String]
+  private let environment: [String: String]
+  private let wrapper: [String]
   private let state = Monitor(State())
 
   /// Prepares a relay; see ``start()``.
@@ -43,13 +45,17 @@ final class Relay: Sendable {
   /// - Parameters:
   ///   - upstreams: What stands under `upstreams`, by name.
   ///   - more: Other members of the configuration.
+  ///   - environment: Variables besides `PATH`.
+  ///   - wrapper: A program, with its first arguments, that runs the one that it is given.
   init(
     upstreams: [String: [String: any Sendable]], more: [String: any Sendable] = [:],
-    arguments: [String] = []
+    arguments: [String] = [], environment: [String: String] = [:], wrapper: [String] = []
   ) throws {
     folder = try TemporaryFolder()
     configPath = folder.path + "/config.json"
     self.arguments = arguments
+    self.environment = environment
+    self.wrapper = wrapper
     try configure(upstreams: upstreams, more: more)
   }
 
@@ -86,8 +92,10 @@ final class Relay: Sendable {
   /// Starts it, and waits until it listens.
   func start() async throws {
     let listen = "127.0.0.1:\(port)"
+    let command =
+      wrapper + [Waystation.path, "serve", "--config", configPath, "--listen", listen] + arguments
     let process = try ChildProcess(
-      Waystation.path, ["serve", "--config", configPath, "--listen", listen] + arguments)
+      command[0], Array(command.dropFirst()), environment: environment)
     let line = try await process.firstLine()
     let prefix = "listening on http://127.0.0.1:"
     guard line.hasPrefix(prefix), let port = UInt16(line.dropFirst(prefix.count)) else {
