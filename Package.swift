@@ -54,7 +54,7 @@ let package = Package(
     target("Compression", ["CZlib"]),
     target("HTTPServer", ["EventLoop", "Cryptography", "RelayCore"]),
     target("SQLiteStore", ["CSQLite", "RelayCore", "EventLoop"]),
-    target("Forwarder", ["CCurl", "RelayCore", "EventLoop"]),
+    target("Forwarder", ["CCurl", "RelayCore", "EventLoop", "Cryptography"]),
     target(
       "RelayServer",
       [

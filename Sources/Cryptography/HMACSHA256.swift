@@ -1,25 +1,105 @@
 import COpenSSL
 
-/// HMAC with SHA-256 (RFC 2104, FIPS 198-1), over data that is at hand.
-package enum HMACSHA256 {
+/// A key of HMAC-SHA-256 (RFC 2104), prepared once for many messages.
+///
+/// Sound: `@unchecked Sendable`, since the prepared context is only ever duplicated, which reads
+/// it, and objects may be read by several threads (openssl-threads(7)).
+package final class HMACKey: @unchecked Sendable {
+  fileprivate let prepared: OpaquePointer
+
+  /// Prepares a key of any length; the best one has 32 bytes or more (RFC 2104 section 3).
+  package init(_ key: [UInt8]) {
+    // With an algorithm that was found, these fail only when memory has run out.
+    guard let context = EVP_MAC_CTX_new(Self.method.pointer) else {
+      preconditionFailure("EVP_MAC_CTX_new: out of memory")
+    }
+    var digest = Array("SHA256".utf8CString)
+    let status = OSSL_MAC_PARAM_DIGEST.withCString { name in
+      digest.withUnsafeMutableBufferPointer { digest in
+        // Both texts have to stay where they are until they have been read.
+        var parameters = [
+          OSSL_PARAM_construct_utf8_string(name, digest.baseAddress, 0),
+          OSSL_PARAM_construct_end(),
+        ]
+        // A key without bytes is one as well, and NULL would mean "the one from before".
+        return (key + [0]).withUnsafeBufferPointer {
+          EVP_MAC_init(context, $0.baseAddress, key.count, &parameters)
+        }
+      }
+    }
+    precondition(status == 1, "EVP_MAC_init failed for HMAC with SHA-256")
+    prepared = context
+  }
+
+  deinit { EVP_MAC_CTX_free(prepared) }
+
+  private static let method = FetchedMAC("HMAC")
+}
+
+/// The code of one message under a key, over data that comes at once or in pieces.
+package struct HMACSHA256: ~Copyable {
   /// How many bytes a code has.
   package static let codeBytes = 32
 
-  /// The code of a message under a key.
-  package static func code(of message: [UInt8], key: [UInt8]) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: codeBytes) { code, count in
-      var length: UInt32 = 0
-      let result = key.withUnsafeBytes { key in
-        message.withUnsafeBytes { message in
-          HMAC(
-            EVP_sha256(), key.baseAddress, Int32(key.count),
-            message.baseAddress?.assumingMemoryBound(to: UInt8.self), message.count,
-            code.baseAddress, &length)
-        }
-      }
-      // With a digest that is always there it fails only when memory has run out.
-      precondition(result != nil && length == UInt32(codeBytes), "HMAC failed")
-      count = codeBytes
+  /// OpenSSL's own state; freed when the value ends.
+  private let context: OpaquePointer
+
+  /// The code of nothing yet.
+  package init(key: HMACKey) {
+    guard let context = EVP_MAC_CTX_dup(key.prepared) else {
+      preconditionFailure("EVP_MAC_CTX_dup: out of memory")
     }
+    self.context = context
+  }
+
+  deinit { EVP_MAC_CTX_free(context) }
+
+  /// Adds the next piece of the message.
+  package mutating func update(_ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { update($0) }
+  }
+
+  /// Adds the next piece of the message, borrowed for the length of the call.
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    guard let first = bytes.baseAddress else { return }
+    let status = EVP_MAC_update(
+      context, first.assumingMemoryBound(to: UInt8.self), bytes.count)
+    precondition(status == 1, "EVP_MAC_update failed")
+  }
+
+  /// The code of all that was added: ``codeBytes`` bytes.
+  package consuming func finish() -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: Self.codeBytes) { code, count in
+      let status = EVP_MAC_final(context, code.baseAddress, &count, code.count)
+      precondition(status == 1 && count == Self.codeBytes, "EVP_MAC_final failed")
+    }
+  }
+
+  /// The code of `bytes` under a key that is used once: ``codeBytes`` bytes.
+  package static func code(of bytes: [UInt8], key: [UInt8]) -> [UInt8] {
+    code(of: bytes, key: HMACKey(key))
+  }
+
+  /// The code of `bytes` under a key: ``codeBytes`` bytes.
+  package static func code(of bytes: [UInt8], key: HMACKey) -> [UInt8] {
+    var code = HMACSHA256(key: key)
+    code.update(bytes)
+    return code.finish()
+  }
+}
+
+/// An algorithm for codes that OpenSSL has looked up.
+///
+/// Sound: as `@unchecked Sendable`, since a fetched `EVP_MAC` does not change, its references are
+/// counted atomically, and any thread may use it (openssl-threads(7)). It is kept until the process
+/// ends.
+private struct FetchedMAC: @unchecked Sendable {
+  let pointer: OpaquePointer
+
+  init(_ name: String) {
+    guard let pointer = EVP_MAC_fetch(nil, name, nil) else {
+      preconditionFailure("OpenSSL has no \(name): its default provider is missing")
+    }
+    self.pointer = pointer
   }
 }

@@ -13,6 +13,9 @@ final class ForwarderLoop {
   private var idle: [ObjectIdentifier: [Transfer]] = [:]
   private var headers = OutgoingHeaders()
   private var batch = AttemptBatch()
+  private var signing = SigningQueue()
+  /// Upstreams to which the last connection could not be made.
+  private var unconnected: Set<ObjectIdentifier> = []
   /// Whether attempts were begun since libcurl last looked at them.
   private var hasBegun = false
   /// When transfers are looked at next that may have fallen silent.
@@ -35,7 +38,10 @@ final class ForwarderLoop {
       report()
       // What has just begun is sent before anything is waited for; the same look at all transfers
       // serves what has come meanwhile.
-      if !hasBegun { shared.waitUnlessCalled(milliseconds: silenceWatch.waitMs) }
+      sign()
+      if !hasBegun, signing.isEmpty {
+        shared.waitUnlessCalled(milliseconds: silenceWatch.waitMs)
+      }
       shared.multi.perform()
       collect()
       endSilentOnes()
@@ -51,9 +57,9 @@ final class ForwarderLoop {
     let inbox = shared.takeInbox()
     batch.withdrawn.append(contentsOf: inbox.withdrawn)
     cancel(inbox.cancellation)
+    hasBegun = !inbox.requests.isEmpty
     begin(inbox.requests)
     for question in inbox.questions { answer(question) }
-    hasBegun = !inbox.requests.isEmpty
     return !inbox.isStopping
   }
 
@@ -67,8 +73,12 @@ final class ForwarderLoop {
   private func cancel(_ cancellation: ForwarderInbox.Cancellation) {
     switch cancellation {
     case .none: return
-    case .some(let serials): for serial in serials { breakOff(serial) }
-    case .all: for serial in running.keys.sorted() { breakOff(serial) }
+    case .some(let serials):
+      batch.withdrawn += signing.remove { serials.contains($0) }
+      for serial in serials { breakOff(serial) }
+    case .all:
+      batch.withdrawn += signing.remove { _ in true }
+      for serial in running.keys.sorted() { breakOff(serial) }
     }
   }
 
@@ -111,28 +121,68 @@ final class ForwarderLoop {
   }
 
   private func begin(_ request: AttemptRequest, at now: Now) {
-    precondition(running[request.serial] == nil, "an envelope has one attempt at a time")
+    precondition(
+      running[request.serial] == nil && !signing.contains(request.serial),
+      "an envelope has one attempt at a time")
     if let fault = RequestLine.fault(in: request.content) {
-      return fail(request, fault, at: now)
+      // As it is, it will not be sent another time either.
+      return end(request, as: .unsendable(reason: fault), at: now)
     }
     do throws(SystemError) {
-      let transfer = try handle(for: request.target)
-      do throws(SystemError) {
-        try transfer.prepare(request, at: now, headers: &headers)
-      } catch {
-        keep(transfer)
-        throw error
+      let body = try OutgoingBody(request.content.body)
+      guard let signing = request.target.signing else {
+        return try send(request, SignedBody(body: body, signature: nil), at: now)
       }
-      guard shared.multi.add(transfer.handle) else {
-        transfer.release()
-        return fail(request, "libcurl could not begin the transfer", at: now)
-      }
-      running[request.serial] = transfer
-      if let idleTimeoutMs = request.target.idleTimeoutMs {
-        silenceWatch.watch(idleTimeoutMs: idleTimeoutMs, at: now.monotonic)
-      }
+      try sign(request, body, signing, at: now)
     } catch {
-      fail(request, "could not \(error.operation): \(error.reason)", at: now)
+      fail(request, error, at: now)
+    }
+  }
+
+  /// Signs a request at once, or puts it into the queue if that would take a while.
+  private func sign(
+    _ request: AttemptRequest, _ body: consuming OutgoingBody, _ signing: WebhookSigning,
+    at now: Now
+  ) throws(SystemError) {
+    var signature = WebhookSignatureInMaking(
+      signing, id: request.webhookID, timestamp: now.wall.millisecondsSinceEpoch / 1000)
+    guard case .inline(let bytes) = request.content.body else {
+      return self.signing.append(request, body, signature, at: now)
+    }
+    bytes.withUnsafeBytes { signature.update($0) }
+    try send(request, SignedBody(body: body, signature: signature.finish()), at: now)
+  }
+
+  /// Goes on with signing; what is signed is sent.
+  private func sign() {
+    guard let entry = signing.advance() else { return }
+    let now = Now(wall: WallClock.now(), monotonic: MonotonicClock.now())
+    guard let signed = entry.finish() else {
+      let error = SystemError(code: EIO, operation: "read a stored body")
+      return fail(entry.request, error, at: now)
+    }
+    do throws(SystemError) {
+      try send(entry.request, signed, at: entry.startedAt)
+      hasBegun = true
+    } catch {
+      fail(entry.request, error, at: now)
+    }
+  }
+
+  private func send(
+    _ request: AttemptRequest, _ signed: consuming SignedBody, at now: Now
+  ) throws(SystemError) {
+    let transfer = try handle(for: request.target)
+    transfer.prepare(
+      request, signed, at: now,
+      looksUpAnew: unconnected.contains(ObjectIdentifier(request.target)), headers: &headers)
+    guard shared.multi.add(transfer.handle) else {
+      transfer.release()
+      throw SystemError(code: ENOMEM, operation: "begin a transfer")
+    }
+    running[request.serial] = transfer
+    if let idleTimeoutMs = request.target.idleTimeoutMs {
+      silenceWatch.watch(idleTimeoutMs: idleTimeoutMs, at: now.monotonic)
     }
   }
 
@@ -141,11 +191,15 @@ final class ForwarderLoop {
     return try Transfer(target: target, limits: limits)
   }
 
-  private func fail(_ request: AttemptRequest, _ detail: String, at now: Now) {
+  private func fail(_ request: AttemptRequest, _ error: SystemError, at now: Now) {
+    let detail = "could not \(error.operation): \(error.reason)"
+    end(request, as: .failed(.local, detail: detail), at: now)
+  }
+
+  /// Ends an attempt that has not begun.
+  private func end(_ request: AttemptRequest, as event: AttemptEvent, at now: Now) {
     batch.reports.append(
-      AttemptReport(
-        serial: request.serial, event: .failed(.local, detail: detail), startedAt: now.wall,
-        durationMs: 0))
+      AttemptReport(serial: request.serial, event: event, startedAt: now.wall, durationMs: 0))
   }
 
   private func collect() {
@@ -155,8 +209,19 @@ final class ForwarderLoop {
       now = time
       shared.multi.remove(transfer.handle)
       running[transfer.serial] = nil
-      batch.reports.append(transfer.finish(code, at: time))
+      let report = transfer.finish(code, at: time)
+      noteConnection(to: transfer.target, report.event)
+      batch.reports.append(report)
       keep(transfer)
+    }
+  }
+
+  private func noteConnection(to target: UpstreamTarget, _ event: AttemptEvent) {
+    switch event {
+    case .failed(.connect, _), .failed(.tls, _), .failed(.timeout, _):
+      unconnected.insert(ObjectIdentifier(target))
+    case .answered where !unconnected.isEmpty: unconnected.remove(ObjectIdentifier(target))
+    default: break
     }
   }
 

@@ -3,8 +3,10 @@ import RelayCore
 /// The fields of a request to an upstream, as libcurl takes them: a list of lines.
 ///
 /// The sender's fields go on byte for byte and in their order, but for the ones that end at a relay
-/// (``HopByHop``), the ones that libcurl writes (`Host`, `Content-Length`), `Expect`, and all
-/// `Waystation-*`, so that no sender can pretend to be the relay. The relay then adds its own.
+/// (``HopByHop``), the ones that libcurl writes (`Host`, `Content-Length`), `Expect`, all
+/// `Waystation-*`, and where requests are signed all `webhook-*`, so that no sender can pretend to
+/// be the relay. What CGI makes the same of (RFC 3875 section 4.1.18), a name with `_` in place of
+/// `-`, is left out with them. The relay then adds its own.
 package struct OutgoingHeaders {
   /// The lines, one behind the other, each ended by NUL.
   package private(set) var text: [UInt8] = []
@@ -22,12 +24,24 @@ package struct OutgoingHeaders {
   ///
   /// One value is used over and over, so that its memory is.
   package mutating func rebuild(for request: AttemptRequest) {
+    rebuild(for: request, signature: nil)
+  }
+
+  /// Replaces what stands here by the fields of one attempt and its signature.
+  mutating func rebuild(for request: AttemptRequest, signature: WebhookSignature?) {
     options.removeAll()
     copySenderFields(of: request)
     // The names in `Connection` are known only at the end; there hardly ever are any.
     if !options.isEmpty { copySenderFields(of: request) }
     appendOwnFields(of: request)
+    if let signature { append(signature) }
     appendSuppressions()
+  }
+
+  private mutating func append(_ signature: WebhookSignature) {
+    append("webhook-id: ", signature.id.utf8)
+    append("webhook-timestamp: ", String(signature.timestamp).utf8)
+    append("webhook-signature: ", signature.signatures)
   }
 
   private mutating func copySenderFields(of request: AttemptRequest) {
@@ -58,9 +72,16 @@ package struct OutgoingHeaders {
       hasIdempotencyKey = true
       append(field, of: block)
     case .pass:
-      guard !options.contain(name), !target.fixesField(name) else { return }
+      guard !options.contain(name), !target.replaces(name) else { return }
+      if name.holdsUnderscore, isTakenForOwn(block[field.name], target) { return }
       append(field, of: block)
     }
+  }
+
+  /// Whether an upstream that reads `_` as `-` would take the field for one of the relay's.
+  private func isTakenForOwn(_ name: ArraySlice<UInt8>, _ target: UpstreamTarget) -> Bool {
+    let folded = name.map { $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0 }
+    return Rule(folded.span) != .pass || target.replaces(folded.span)
   }
 
   private mutating func append(_ field: FieldRange, of block: [UInt8]) {
@@ -123,9 +144,10 @@ package struct OutgoingHeaders {
   }
 
   /// Whether an operator may give a field of this name a fixed value for an upstream.
-  static func mayBeFixed(_ name: some Collection<UInt8>) -> Bool {
+  static func mayBeFixed(_ name: some Collection<UInt8>, isSigned: Bool) -> Bool {
     let bytes = Array(name)
     return Rule(bytes.span) == .pass
+      && !(isSigned && bytes.span.begins(with: WebhookSigning.prefix))
   }
 }
 
@@ -150,6 +172,20 @@ extension OutgoingHeaders {
         default: HopByHop.isListed(name) || name.begins(with: "waystation-") ? .drop : .pass
         }
     }
+  }
+}
+
+extension UpstreamTarget {
+  /// Whether the relay's own fields take the place of a sender's of this name.
+  fileprivate func replaces(_ name: Span<UInt8>) -> Bool {
+    fixesField(name) || (signing != nil && name.begins(with: WebhookSigning.prefix))
+  }
+}
+
+extension Span<UInt8> {
+  fileprivate var holdsUnderscore: Bool {
+    for index in indices where self[index] == UInt8(ascii: "_") { return true }
+    return false
   }
 }
 

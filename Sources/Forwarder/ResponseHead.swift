@@ -33,6 +33,10 @@ package struct ResponseHead {
   /// Whether all of the final answer's fields are here.
   package var isComplete: Bool { stage == .complete }
 
+  /// Whether the length is none, or is given in two ways: then nobody can say where the answer ends,
+  /// and where something else begins (RFC 9112 section 6.3).
+  private var lengthIsContradictory = false
+  private var isChunked = false
   private var stage = Stage.statusLine
   private var fields: [UInt8] = []
   private var options = ConnectionOptions()
@@ -57,6 +61,9 @@ package struct ResponseHead {
       return .goesOn
     case .final:
       if content.isEmpty {
+        if lengthIsContradictory, !isChunked {
+          return .malformed("the answer's Content-Length makes no sense")
+        }
         stage = .complete
         return .complete
       }
@@ -123,7 +130,13 @@ extension ResponseHead {
     if name.equals("connection") {
       options.add(line.extracting(value))
     } else if name.equals("content-length") {
-      contentLength = line.decimal(value)
+      let length = line.decimal(value)
+      if length == nil || contentLength.map({ $0 != length }) == true {
+        lengthIsContradictory = true
+      }
+      contentLength = length
+    } else if name.equals("transfer-encoding") {
+      isChunked = true
     }
     guard !HopByHop.isListed(name) else { return }
     fields.reserveCapacity(Self.usualFieldBytes)

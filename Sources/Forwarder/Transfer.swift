@@ -22,6 +22,7 @@ final class Transfer {
   private var headerList = CurlHeaderList()
   private var requestTarget: [UInt8]
   private var lastMethod = ""
+  private var looksUpAnew = false
   private var body = OutgoingBody()
   private var collector: ResponseCollector
   /// How often the request was begun on a connection: more than once where a kept connection turned
@@ -43,12 +44,21 @@ final class Transfer {
 
   /// Sets the handle up for an attempt, whose request line is known to be sound.
   ///
-  /// - Parameter headers: Scratch memory.
-  /// - Throws: If the body's file cannot be opened.
+  /// - Parameters:
+  ///   - signed: Its body, and the signature if there is one.
+  ///   - looksUpAnew: Whether the address that was found last must not be used again: it may be the
+  ///     reason why the upstream cannot be reached.
+  ///   - headers: Scratch memory.
   func prepare(
-    _ request: AttemptRequest, at now: Now, headers: inout OutgoingHeaders
-  ) throws(SystemError) {
-    body = try OutgoingBody(request.content.body)
+    _ request: AttemptRequest, _ signed: consuming SignedBody, at now: Now, looksUpAnew: Bool,
+    headers: inout OutgoingHeaders
+  ) {
+    if looksUpAnew != self.looksUpAnew {
+      handle.set(CURLOPT_DNS_CACHE_TIMEOUT, looksUpAnew ? 0 : limits.nameCacheSeconds)
+      self.looksUpAnew = looksUpAnew
+    }
+    headers.rebuild(for: request, signature: signed.signature)
+    body = signed.body
     serial = request.serial
     startedAt = now
     beginCount = 0
@@ -58,7 +68,6 @@ final class Transfer {
       bodyBytesMax: target.responseBodyBytesMax, limits: limits, hasNoBody: method == "HEAD")
     handle.clearError()
     setTarget(request.content.target)
-    headers.rebuild(for: request)
     handle.setHeaders(headerList.set(headers))
     setMethod(method)
   }
@@ -109,7 +118,9 @@ final class Transfer {
       succeeded: code == CURLE_OK, failedInSending: code == CURLE_SEND_ERROR)
     switch verdict {
     case .answered(let response):
-      return report(.answered(response), isWritten: true, at: now)
+      if isFromProxy(response) { return report(proxyRefusal, isWritten: false, at: now) }
+      let masked = target.credentials.masked(response)
+      return report(.answered(masked), isWritten: true, at: now)
     case .malformed(let reason):
       let detail = "\(target.url.authority): \(reason)"
       return report(
@@ -122,11 +133,24 @@ final class Transfer {
   private func failure(_ code: CURLcode) -> AttemptEvent {
     // Only ever aborted in the middle by `begin()`, where that counts more than once.
     let wasRefusedAgain = code == CURLE_ABORTED_BY_CALLBACK && beginCount > 1
+    let detail = TransferFailure.detail(
+      wasRefusedAgain ? CURLE_GOT_NOTHING : code, words: wasRefusedAgain ? "" : handle.error,
+      target: target, bytesMax: limits.errorDetailBytesMax)
     return .failed(
       wasRefusedAgain ? .cut : TransferFailure.kind(of: code),
-      detail: TransferFailure.detail(
-        wasRefusedAgain ? CURLE_GOT_NOTHING : code, words: wasRefusedAgain ? "" : handle.error,
-        target: target, bytesMax: limits.errorDetailBytesMax))
+      detail: target.credentials.masked(detail))
+  }
+
+  /// Whether it is no answer of the upstream's: only a proxy asks for credentials by this status
+  /// (RFC 9110 section 15.5.8), and then the upstream has seen nothing of the request.
+  private func isFromProxy(_ response: UpstreamResponse) -> Bool {
+    response.status == 407 && target.proxy != nil && target.url.scheme == .http
+  }
+
+  private var proxyRefusal: AttemptEvent {
+    .failed(
+      .connect,
+      detail: "no connection to \(target.url.authority) could be made: the proxy answered 407")
   }
 
   /// Says that the attempt is ended from here; lets go of what only it needed.

@@ -36,6 +36,10 @@ package final class UpstreamTarget: Sendable {
   package let certificates: CertificateAuthorities
   /// The name by which this relay appears in `Via` (RFC 9110 section 7.6.3).
   package let viaPseudonym: String
+  /// How requests are signed; nil if they are not.
+  package let signing: WebhookSigning?
+  /// What must not be seen in its answers, nor in what is told of failures.
+  package let credentials: CredentialMask
 
   /// Whose certificates an upstream's certificate is checked against.
   ///
@@ -57,7 +61,8 @@ package final class UpstreamTarget: Sendable {
     connectTimeoutMs: Int = 10_000, attemptTimeoutMs: Int? = 120_000,
     idleTimeoutMs: Int? = nil, verification: VerificationPath? = nil, mayRepeat: Bool = true,
     responseBodyBytesMax: Int = 64 * 1024, maxConcurrent: Int = 64, proxy: String? = nil,
-    certificates: CertificateAuthorities = .system, viaPseudonym: String = "waystation"
+    certificates: CertificateAuthorities = .system, viaPseudonym: String = "waystation",
+    signing: WebhookSigning? = nil, credentials: CredentialMask = CredentialMask()
   ) throws(UpstreamTargetError) {
     precondition(
       connectTimeoutMs > 0 && attemptTimeoutMs ?? 1 > 0 && idleTimeoutMs ?? 1 > 0,
@@ -65,7 +70,8 @@ package final class UpstreamTarget: Sendable {
     precondition(attemptTimeoutMs != nil || idleTimeoutMs != nil, "an attempt ends some time")
     precondition(maxConcurrent > 0 && responseBodyBytesMax >= 0, "a limit is positive")
     precondition(viaPseudonym.utf8.allSatisfy(FieldSyntax.isTokenByte), "a pseudonym is a token")
-    for field in headers where !OutgoingHeaders.mayBeFixed(field.name) {
+    for field in headers
+    where !OutgoingHeaders.mayBeFixed(field.name, isSigned: signing != nil) {
       throw UpstreamTargetError(
         "the field \(String(decoding: field.name, as: UTF8.self)) is set by the relay itself")
     }
@@ -82,6 +88,8 @@ package final class UpstreamTarget: Sendable {
     self.proxy = proxy
     self.certificates = certificates
     self.viaPseudonym = viaPseudonym
+    self.signing = signing
+    self.credentials = credentials
     requestTargetPrefix = Self.prefix(url: url, proxy: proxy)
     fixedNames = headers.map { field in field.name.map(FieldSyntax.lowercased) }
   }

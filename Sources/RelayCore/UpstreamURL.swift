@@ -61,13 +61,13 @@ package struct UpstreamURL: Hashable, Sendable, CustomStringConvertible {
       throw refusal("a URL with a host, and a port from 1 to 65535 if any")
     }
     let path = rest[slash...]
-    guard Self.isPlainPath(path) else {
+    basePath = Self.droppingSlashesAtEnd(path)
+    guard Self.isPlainPath(basePath) else {
       throw refusal("a URL whose path has no \".\" or \"..\" segment and no broken escape")
     }
     self.scheme = scheme
     host = authority.host
     port = authority.port
-    basePath = Self.droppingSlashesAtEnd(path)
   }
 
   /// Visible, but no part of a URL (RFC 3986 section 2).
@@ -88,18 +88,10 @@ package struct UpstreamURL: Hashable, Sendable, CustomStringConvertible {
     return String(path)
   }
 
-  private static func isPlainPath(_ path: Substring) -> Bool {
-    let segments = path.split(separator: "/", omittingEmptySubsequences: false)
-    guard !segments.contains("."), !segments.contains("..") else { return false }
-    let bytes = Array(path.utf8)
-    return bytes.indices.allSatisfy { index in
-      bytes[index] != UInt8(ascii: "%")
-        || index + 2 < bytes.count && isHexDigit(bytes[index + 1]) && isHexDigit(bytes[index + 2])
-    }
-  }
-
-  private static func isHexDigit(_ byte: UInt8) -> Bool {
-    Character(Unicode.Scalar(byte)).isHexDigit
+  /// Whether nothing in it could be read as leaving it, so that no path behind it has to be read
+  /// together with it.
+  private static func isPlainPath(_ path: String) -> Bool {
+    path.isEmpty || TargetSyntax.refusal(of: Array(path.utf8)[...]) == nil
   }
 }
 

@@ -1,8 +1,7 @@
 /// Where an upstream says whether it has an envelope: a path with places for what it knows it by.
 ///
 /// `{id}` stands for the envelope's id, and `{key}` for the sender's own key, or for the id where
-/// it
-/// gave none. What is put in is percent-encoded, so that it stays within its segment or its value
+/// it gave none. What is put in is percent-encoded, so that it stays within its segment or its value
 /// (RFC 3986 section 2.1).
 package struct VerificationPath: Sendable, Hashable, CustomStringConvertible {
   /// The path and query as they were configured.
@@ -25,7 +24,8 @@ package struct VerificationPath: Sendable, Hashable, CustomStringConvertible {
   package static let bytesMax = 4096
   /// What a path has to be, as a part of a sentence.
   package static let rule =
-    "a path that begins with \"/\" and holds {id} or {key}, without blanks and other braces"
+    "a path that begins with \"/\" and holds {id} or {key}, without blanks, other braces, and"
+    + " \".\" or \"..\" segments"
 
   /// Reads a path; nil if it is none, or does not name the envelope.
   package init?(_ text: String) {
@@ -47,6 +47,8 @@ package struct VerificationPath: Sendable, Hashable, CustomStringConvertible {
     guard parts.allSatisfy(\.isClosed) else { return nil }
     description = text
     self.parts = parts
+    let sample = EnvelopeID(serial: 1, acceptedAt: WallTime(millisecondsSinceEpoch: 0), random: 0)
+    guard TargetSyntax.refusal(of: target(id: sample, key: nil)[...]) == nil else { return nil }
   }
 
   private static func placeholder(_ name: Substring) -> Part? {
@@ -71,26 +73,9 @@ package struct VerificationPath: Sendable, Hashable, CustomStringConvertible {
       switch part {
       case .text(let text): target.append(contentsOf: text.utf8)
       case .id: target.append(contentsOf: id.description.utf8)
-      case .key: Self.appendEncoded(key ?? id.description, to: &target)
+      case .key: target.append(contentsOf: PercentEncoding.encode((key ?? id.description).utf8))
       }
     }
     return target
-  }
-
-  /// Everything but unreserved characters (RFC 3986 section 2.3) is encoded.
-  private static func appendEncoded(_ text: String, to target: inout [UInt8]) {
-    let digits = Array("0123456789ABCDEF".utf8)
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-        UInt8(ascii: "_"), UInt8(ascii: "~"):
-        target.append(byte)
-      default:
-        target.append(UInt8(ascii: "%"))
-        target.append(digits[Int(byte >> 4)])
-        target.append(digits[Int(byte & 15)])
-      }
-    }
   }
 }

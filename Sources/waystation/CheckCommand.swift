@@ -60,7 +60,7 @@ enum CheckCommand {
       case 1: ", 1 header set"
       case let count: ", \(count) headers set"
       }
-    return "\(upstream.name) = \(upstream.url) (\(upstream.maxConcurrent) at once,"
+    return "\(upstream.name) = \(upstream.shownURL) (\(upstream.maxConcurrent) at once,"
       + " on failure \(upstream.onFailure.rawValue),"
       + " expires after \(duration(upstream.deadlineSeconds))\(headers))"
   }

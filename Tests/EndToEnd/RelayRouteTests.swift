@@ -75,7 +75,7 @@ extension EndToEnd {
       #expect(answer["X-Mine"] == "kept")
       #expect(answer["Content-Type"] == "text/x")
       #expect(answer["Set-Cookie"] == nil)
-      #expect(answer.message.values(of: "Location") == ["/new/1"])
+      #expect(answer.message.values(of: "Location") == ["/v1/relay/default/new/1"])
       #expect(answer["Preference-Applied"] == "wait")
       #expect(answer["Waystation-Upstream-Status"] == "201")
       #expect(answer.message.values(of: "Waystation-State") == ["delivered"])

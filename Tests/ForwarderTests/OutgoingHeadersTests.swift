@@ -36,6 +36,20 @@ struct OutgoingHeadersTests {
     #expect(lines.contains("X-Stays: 1"))
   }
 
+  @Test(
+    "so are those that CGI would make the same names of",
+    arguments: [
+      "Waystation_Client", "waystation_attempt", "Content_Length", "Transfer_Encoding",
+      "Idempotency_Key", "X_Api-Key", "x_api_key", "Proxy_Authorization",
+    ])
+  func underscores(name: String) throws {
+    var fixed = HeaderBlock()
+    fixed.append(name: "X-Api-Key", value: "relay's")
+    let lines = try texts([(name, "value"), ("X_Stays", "1")], fixed: fixed)
+    #expect(!lines.contains("\(name): value"))
+    #expect(lines.contains("X_Stays: 1") && lines.contains("X-Api-Key: relay's"))
+  }
+
   @Test("what Connection names is left out, before it or behind it")
   func connectionNames() throws {
     let lines = try texts([

@@ -73,6 +73,7 @@ struct ConfigurationDocumentTests {
         text,
         environment: [
           "API_TOKEN": "t", "FLEET_1_SECRET": String(repeating: "0f", count: 32),
+          "SIGNING_KEY": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
         ]
       ).get()
     }

@@ -44,6 +44,7 @@ struct ConfigurationLoadTests {
             "failuresBeforeUnreachable": 9, "firstProbeDelayMs": 10, "maxProbeDelayMs": 11
           },
           "startPaused": true, "idleTimeoutMs": 1,
+          "certificateAuthorities": "/etc/ca.pem", "passHeaders": ["Link", "ETag"],
           "ambiguous": "verify", "verify": {"path": "/orders/{id}"}
         },
         "telemetry_2": {"url": "HTTP://[2001:DB8::1]:81"}
@@ -221,6 +222,7 @@ struct ConfigurationLoadTests {
     #expect(!dumped.contains("s3cret"))
     configuration.upstreams[0].headers = []
     configuration.upstreams[0].proxy = nil
+    configuration.upstreams[0].secretVariables = []
     #expect(try loadConfiguration(configuration.description).get() == configuration)
   }
 }

@@ -139,7 +139,7 @@ struct ConfigurationRefusalTests {
       upstream(#""ambiguous": "verify", "verify": {"path": "/orders"}"#),
       [
         #"upstreams.a.verify.path: expected a path that begins with "/" and holds {id} or {key},"#
-          + #" without blanks and other braces but found "/orders""#,
+          + #" without blanks, other braces, and "." or ".." segments but found "/orders""#,
         #"upstreams.a.ambiguous: "verify" needs verify.path, where the upstream is asked"#,
       ]
     ),
@@ -199,6 +199,39 @@ struct ConfigurationRefusalTests {
     (
       upstream(#""headers": {"Content-Length": "1"}"#),
       ["upstreams.a.headers.Content-Length: the relay sets this field itself"]
+    ),
+    (
+      upstream(#""passHeaders": ["Link", "link", "a b", "Waystation-Id", "Content-Length"]"#),
+      [
+        "upstreams.a.passHeaders: link stands there twice",
+        #"upstreams.a.passHeaders: "a b" is no field name (RFC 9110 section 5.1)"#,
+        "upstreams.a.passHeaders: Waystation-Id is written by the relay itself, or ends at it",
+        "upstreams.a.passHeaders: Content-Length is written by the relay itself, or ends at it",
+      ]
+    ),
+    (
+      upstream(#""passHeaders": "Link""#),
+      [#"upstreams.a.passHeaders: expected an array of field names but found "Link""#]
+    ),
+    (
+      upstream(#""signing": {"keys": []}"#),
+      [
+        "upstreams.a.signing.keys: expected an array of one key, or of two while one takes the"
+          + " other's place but found something else"
+      ]
+    ),
+    (
+      upstream(#""signing": {"keys": ["whsec_c2hvcnQ="]}"#),
+      [
+        "upstreams.a.signing.keys[0]: expected \"whsec_\" and the base64 of 24 to 64 random bytes"
+          + " but found something else"
+      ]
+    ),
+    (
+      upstream(
+        #""signing": {"keys": ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"]},"#
+          + #" "headers": {"Webhook-Id": "1"}"#),
+      ["upstreams.a.headers.Webhook-Id: the relay sets this field, since it signs"]
     ),
     (
       upstream(#""headers": {"waystation-client": "1"}"#),

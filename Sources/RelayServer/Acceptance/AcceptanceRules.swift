@@ -10,6 +10,8 @@ package final class AcceptanceRules: Sendable {
     package let deadlineMs: Int64
     /// What becomes of a lane whose head is refused.
     package let onFailure: FailurePolicy
+    /// What its answers may bring to devices.
+    package let answers: AnswerRules
   }
 
   /// The limits on what a sender may send.
@@ -40,6 +42,9 @@ extension AcceptanceRules.Upstream {
   fileprivate init(_ configuration: UpstreamConfiguration) {
     self.init(
       name: configuration.name, deadlineMs: Int64(configuration.deadlineSeconds) * 1000,
-      onFailure: configuration.onFailure)
+      onFailure: configuration.onFailure,
+      answers: AnswerRules(
+        upstream: configuration.name, url: configuration.url,
+        fields: AnswerFields(passing: configuration.passHeaders)))
   }
 }

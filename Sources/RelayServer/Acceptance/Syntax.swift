@@ -21,29 +21,6 @@ enum LaneSyntax {
   static let defaultName = "default"
 }
 
-/// Request methods that an envelope may have.
-enum MethodSyntax {
-  /// The most bytes of a method.
-  static let bytesMax = 32
-  /// What a method has to be, as a part of a sentence.
-  static let rule =
-    "a method of at most \(bytesMax) characters, such as POST, and neither CONNECT nor TRACE"
-
-  /// Whether some bytes are a method (RFC 9110 section 9.1) that an envelope may have.
-  ///
-  /// CONNECT asks for a tunnel. TRACE asks the upstream to send back what it was sent, its own
-  /// credentials among it (section 9.3.8). Methods are case-sensitive, but not every server holds
-  /// to that.
-  static func isMethod(_ bytes: ArraySlice<UInt8>) -> Bool {
-    guard !bytes.isEmpty, bytes.count <= bytesMax else { return false }
-    for byte in bytes where !FieldSyntax.isTokenByte(byte) { return false }
-    return !FieldSyntax.equals(bytes, "CONNECT") && !isTrace(bytes)
-  }
-
-  /// Whether some bytes are TRACE, in any case.
-  static func isTrace(_ bytes: ArraySlice<UInt8>) -> Bool { FieldSyntax.equals(bytes, "TRACE") }
-}
-
 /// Sequence numbers that senders count with.
 enum SequenceSyntax {
   /// From 1 to the largest whole number that every JSON reader keeps exact (RFC 8259 section 6).

@@ -67,7 +67,7 @@ extension LimitsConfiguration {
 extension UpstreamConfiguration {
   fileprivate func write(to json: inout JSONWriter) {
     json.object { json in
-      json.member("url", url.description)
+      json.member("url", shownURL)
       json.memberObject("headers") { json in
         for header in headers { json.member(header.name, header.value.description) }
       }
@@ -97,6 +97,21 @@ extension UpstreamConfiguration {
         json.member("maxProbeDelayMs", reachability.maxProbeDelayMs)
       }
       json.member("startPaused", startPaused)
+      json.member("certificateAuthorities") { json in
+        if let certificateAuthorities {
+          json.string(certificateAuthorities)
+        } else {
+          json.null()
+        }
+      }
+      json.memberArray("passHeaders") { json in for name in passHeaders { json.string(name) } }
+      if let signing {
+        json.memberObject("signing") { json in
+          json.memberArray("keys") { json in
+            for key in signing.keys { json.string(key.description) }
+          }
+        }
+      }
       json.member("ambiguous", ambiguous.rawValue)
       if let verify { json.memberObject("verify") { $0.member("path", verify.description) } }
     }

@@ -37,6 +37,7 @@ extension UpstreamConfiguration {
     let path = "upstreams.\(name)"
     checkTimeouts(path, problems)
     checkAmbiguity(path, problems)
+    checkSigning(path, problems)
     notAbove(
       "\(path).retry.firstDelayMs", retry.firstDelayMs, "\(path).retry.maxDelayMs",
       retry.maxDelayMs, problems)
@@ -79,6 +80,15 @@ extension UpstreamConfiguration {
         "\(path).verify",
         "nothing is verified unless ambiguous is \"verify\"; it is"
           + " \"\(ambiguous.rawValue)\"")
+    }
+  }
+}
+
+extension UpstreamConfiguration {
+  private func checkSigning(_ path: String, _ problems: ProblemCollector) {
+    guard signing != nil else { return }
+    for header in headers where header.name.lowercased().hasPrefix("webhook-") {
+      problems.add("\(path).headers.\(header.name)", "the relay sets this field, since it signs")
     }
   }
 }

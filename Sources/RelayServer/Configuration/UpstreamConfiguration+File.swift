@@ -31,13 +31,21 @@ extension SectionReader {
   mutating func expanded(
     _ value: JSONValue, at path: String, environment: [String: String]
   ) -> String? {
+    var values: [String] = []
+    return expanded(value, at: path, environment: environment, values: &values)
+  }
+
+  /// The same; `values` takes those of the variables that were put in.
+  mutating func expanded(
+    _ value: JSONValue, at path: String, environment: [String: String], values: inout [String]
+  ) -> String? {
     guard let text = try? value.string() else {
       // The value is not shown: it may be a credential in the wrong shape.
       problems.add(path, expected: "a string", found: value.kind.inWords)
       return nil
     }
     do throws(VariableExpansion.Failure) {
-      return try VariableExpansion.expand(text, environment: environment)
+      return try VariableExpansion.expand(text, environment: environment, values: &values)
     } catch {
       problems.add(path, error.reason)
       return nil
@@ -51,11 +59,17 @@ extension UpstreamConfiguration {
 
   /// Reads an upstream; nil, with a problem noted, if it has no usable URL.
   init?(name: String, section: inout SectionReader, environment: [String: String]) {
-    let url = Self.readURL(&section, environment: environment)
+    var values: [String] = []
+    let url = Self.readURL(&section, environment: environment, values: &values)
     // What else is wrong is told even without a URL, so a stand-in takes its place meanwhile.
     guard let standIn = try? UpstreamURL("http://stand-in.invalid") else { return nil }
     self.init(name: name, url: url ?? standIn)
-    section.section("headers") { headers = $0.readHeaders(environment: environment) }
+    // A host is no secret, and is named wherever something went wrong.
+    values.removeAll { url?.basePath.contains($0) != true || url?.host.contains($0) == true }
+    section.section("headers") {
+      headers = $0.readHeaders(environment: environment, values: &values)
+    }
+    secretVariables = values.map(Secret.init)
     section.integer("connectTimeoutMs", into: &connectTimeoutMs, 1...Self.delayMsMax)
     section.optionalInteger("attemptTimeoutMs", into: &attemptTimeoutMs, 1...Self.delayMsMax)
     section.optionalInteger("idleTimeoutMs", into: &idleTimeoutMs, 1...Self.delayMsMax)
@@ -77,18 +91,28 @@ extension UpstreamConfiguration {
     section.section("verify") { verify = $0.readVerification() }
     section.section("reachability") { reachability.read(&$0) }
     section.flag("startPaused", into: &startPaused)
+    section.read(
+      "certificateAuthorities", into: &certificateAuthorities, expected: "the path of a PEM file"
+    ) { value -> String?? in
+      if value.isNull { return .some(nil) }
+      return (try? value.string()).flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : .some($0) }
+    }
+    section.passHeaders("passHeaders", into: &passHeaders)
+    section.section("signing") { signing = $0.readSigning(environment: environment) }
     if url == nil { return nil }
   }
 
   private static func readURL(
-    _ section: inout SectionReader, environment: [String: String]
+    _ section: inout SectionReader, environment: [String: String], values: inout [String]
   ) -> UpstreamURL? {
     let path = section.path(of: "url")
     guard let value = section.value("url") else {
       section.problems.add(path, expected: "the upstream's base URL", found: "nothing")
       return nil
     }
-    guard let text = section.expanded(value, at: path, environment: environment) else { return nil }
+    guard
+      let text = section.expanded(value, at: path, environment: environment, values: &values)
+    else { return nil }
     do throws(UpstreamURL.Refusal) {
       return try UpstreamURL(text)
     } catch {
@@ -170,7 +194,9 @@ extension SectionReader {
   }
 
   /// Header fields that are set on every request.
-  mutating func readHeaders(environment: [String: String]) -> [UpstreamConfiguration.Header] {
+  mutating func readHeaders(
+    environment: [String: String], values: inout [String]
+  ) -> [UpstreamConfiguration.Header] {
     var headers: [UpstreamConfiguration.Header] = []
     for (name, value) in all {
       _ = self.value(name)
@@ -179,7 +205,9 @@ extension SectionReader {
         problems.add(path, reason)
         continue
       }
-      guard let text = expanded(value, at: path, environment: environment) else { continue }
+      guard
+        let text = expanded(value, at: path, environment: environment, values: &values)
+      else { continue }
       guard HeaderRules.isValue(text) else {
         problems.add(
           path,

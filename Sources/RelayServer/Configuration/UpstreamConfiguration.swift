@@ -36,6 +36,15 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var reachability = ReachabilityPolicy.standard
   /// Whether it is paused from the moment it is first configured.
   package var startPaused = false
+  /// The PEM file of whoever may sign its certificate; nil for the system's.
+  package var certificateAuthorities: String?
+  /// The fields of its answers that go on to devices though they would be held back; see
+  /// ``AnswerFields``.
+  package var passHeaders: [String] = []
+  /// How requests to it are signed; nil if they are not.
+  package var signing: SigningConfiguration?
+  /// What variables brought into its fields and its base path.
+  package var secretVariables: [Secret] = []
 
   /// The longest name of an upstream, in bytes.
   package static let nameBytesMax = 64

@@ -9,8 +9,10 @@ enum VariableExpansion {
   ///
   /// A variable that is empty counts as missing: an upstream that is sent `Bearer ` and nothing
   /// else would refuse everything.
+  ///
+  /// - Parameter values: Takes the values of the variables that were put in.
   static func expand(
-    _ text: String, environment: [String: String]
+    _ text: String, environment: [String: String], values: inout [String]
   ) throws(Failure) -> String {
     var expanded = ""
     var rest = text[...]
@@ -25,7 +27,9 @@ enum VariableExpansion {
           throw Failure(reason: "\"${\" is not closed by \"}\" (write \"$${\" for the text \"${\")")
         }
         let name = String(rest[rest.index(rest.startIndex, offsetBy: 2)..<brace])
-        expanded += try value(of: name, environment)
+        let value = try value(of: name, environment)
+        expanded += value
+        values.append(value)
         rest = rest[rest.index(after: brace)...]
       } else {
         expanded += "$"

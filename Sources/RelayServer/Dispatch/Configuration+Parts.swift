@@ -46,6 +46,8 @@ extension UpstreamConfiguration {
       attemptTimeoutMs: attemptTimeoutMs, idleTimeoutMs: idleTimeoutMs, verification: verify,
       mayRepeat: ambiguous == .retry,
       responseBodyBytesMax: responseBodyBytesMax, maxConcurrent: maxConcurrent,
-      proxy: proxy?.url.value)
+      proxy: proxy?.url.value,
+      certificates: certificateAuthorities.map { .file(path: $0) } ?? .system,
+      signing: signing?.webhooks, credentials: CredentialMask(credentials))
   }
 }

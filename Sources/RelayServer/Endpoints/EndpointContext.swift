@@ -36,6 +36,13 @@ struct EndpointContext: Sendable {
     }
   }
 
+  /// How an envelope's answer goes on to its sender.
+  func upstreamAnswer(to record: EnvelopeRecord) -> UpstreamAnswer {
+    let name = record.draft.upstream
+    let answers = rules.upstream(named: name)?.answers
+    return UpstreamAnswer(to: record, answers ?? AnswerRules(upstream: name, url: nil))
+  }
+
   /// What the sender is told of trouble in the store; the log is told the rest.
   func problem(_ error: StoreError) -> Problem {
     if error.kind != .closed, troubleLog.isDue(error.kind, at: relay.now().monotonic) {

@@ -54,7 +54,7 @@ struct GetEnvelope {
         let placement = context.relay.dispatcher.placement(of: record.entry.serial, in: record.lane)
         throw .noResponseYet(placement.isInFlight ? .delivering : record.state)
       }
-      return UpstreamAnswer.response(answer, status: 200, id: record.id, state: record.state)
+      return context.upstreamAnswer(to: record).response(answer, status: 200)
     } catch {
       return error.response
     }

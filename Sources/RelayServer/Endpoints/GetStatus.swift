@@ -41,7 +41,7 @@ struct GetStatus {
         let view = snapshot.upstreams[number]
       else { return nil }
       return StatusView.Upstream(
-        name: upstream.name, url: upstream.url.description, view: view,
+        name: upstream.name, url: upstream.shownURL, view: view,
         nextProbeAt: view.nextProbeAt.map {
           now.wall.adding(milliseconds: $0.milliseconds(since: now.monotonic))
         })

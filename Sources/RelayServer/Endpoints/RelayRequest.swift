@@ -71,8 +71,8 @@ struct RelayRequest {
     if record.state.isEnd || record.state == .blocked,
       let answer = try? await context.store.response(id)
     {
-      return UpstreamAnswer.response(
-        answer, status: answer.status, id: id, state: record.state, isToHead: isHead)
+      return context.upstreamAnswer(to: record).response(
+        answer, status: answer.status, isToHead: isHead)
     }
     let placement = context.relay.dispatcher.placement(of: record.entry.serial, in: record.lane)
     var acceptance = acceptance

@@ -2,7 +2,32 @@ import HTTPServer
 import RelayCore
 
 /// The upstream's answer, passed on to the device.
-package enum UpstreamAnswer {
+package struct UpstreamAnswer: Sendable {
+  /// Whose answer it is.
+  package let id: EnvelopeID
+  /// How the envelope stands.
+  package let state: EnvelopeState
+  /// What its upstream's answers may bring.
+  package let rules: AnswerRules
+  /// What the upstream was asked for.
+  package let target: [UInt8]
+
+  /// The answer to an envelope.
+  ///
+  /// - Parameter rules: What is configured for its upstream.
+  package init(to record: EnvelopeRecord, _ rules: AnswerRules) {
+    self.init(
+      id: record.id, state: record.state, target: record.draft.content.target, rules: rules)
+  }
+
+  /// The answer to an envelope, given part by part.
+  package init(id: EnvelopeID, state: EnvelopeState, target: [UInt8], rules: AnswerRules) {
+    self.id = id
+    self.state = state
+    self.target = target
+    self.rules = rules
+  }
+
   /// An answer with the upstream's body and those of its fields that may pass.
   ///
   /// - Parameters:
@@ -10,50 +35,50 @@ package enum UpstreamAnswer {
   ///     content was asked for.
   ///   - isToHead: Whether the device asked by HEAD. Then nobody knows how long the content would
   ///     be, and no `Content-Length` may claim that it is empty (RFC 9110 section 8.6).
-  package static func response(
-    _ answer: UpstreamResponse, status: Int, id: EnvelopeID, state: EnvelopeState,
-    isToHead: Bool = false
+  package func response(
+    _ answer: UpstreamResponse, status: Int, isToHead: Bool = false
   ) -> HTTPResponse {
     var response = HTTPResponse(
       status: status, body: isToHead ? .stream({ _ in }) : .bytes(answer.body))
-    let listed = connectionNames(in: answer.headers)
+    let listed = Self.connectionNames(in: answer.headers)
     for field in answer.headers {
-      guard passes(field.name),
-        !listed.contains(where: { FieldSyntax.equalIgnoringCase($0, field.name) })
-      else {
+      guard !listed.contains(where: { FieldSyntax.equalIgnoringCase($0, field.name) }) else {
         continue
       }
-      response.headers.add(name: field.name, value: field.value)
+      if rules.fields.passes(field.name) {
+        response.headers.add(name: field.name, value: field.value)
+      } else if field.isNamed("Location") {
+        addLocation(field.value, to: &response)
+      }
     }
     response.headers.add("Waystation-Id", id.description)
     response.headers.add("Waystation-State", state.rawValue)
     response.headers.add("Waystation-Upstream-Status", answer.status)
     if answer.isTruncated { response.headers.add("Waystation-Response-Truncated", "true") }
-    // What an upstream sent must not run in a browser as if it were the relay's own page.
-    response.headers.add("X-Content-Type-Options", "nosniff")
-    response.headers.add("Content-Security-Policy", "sandbox")
+    addOriginFields(to: &response)
     return response
   }
 
-  /// Whether an upstream's field of this name goes on to the device.
-  ///
-  /// Those that do not concern a connection, name what only holds between the relay and the
-  /// upstream, or would change how a browser treats the relay's origin.
-  package static func passes(_ name: ArraySlice<UInt8>) -> Bool {
-    if ConnectionField.isOne(name) { return false }
-    for other in stopped where FieldSyntax.equals(name, other) { return false }
-    for prefix in stoppedPrefixes where FieldSyntax.hasPrefix(name, prefix) { return false }
-    return true
+  /// Where the upstream points: on the relay's route to it, or told, so that nobody who follows it
+  /// by itself goes anywhere else.
+  private func addLocation(_ value: ArraySlice<UInt8>, to response: inout HTTPResponse) {
+    if let location = rules.location(value, from: target) {
+      response.headers.add(name: "Location".utf8, value: location)
+    } else {
+      response.headers.add(name: "Waystation-Upstream-Location".utf8, value: value)
+    }
   }
 
-  private static let stopped: [StaticString] = [
-    "Content-Length", "Date", "Server", "Set-Cookie", "Strict-Transport-Security",
-    "Public-Key-Pins", "Clear-Site-Data", "Alt-Svc", "WWW-Authenticate",
-    "Content-Security-Policy", "Service-Worker-Allowed", "Refresh", "NEL", "Report-To",
-    "Reporting-Endpoints", "X-Content-Type-Options",
-  ]
-
-  private static let stoppedPrefixes: [StaticString] = ["Waystation-", "Access-Control-"]
+  /// What an upstream sent must not run in a browser as if it were the relay's own page, nor be
+  /// kept for somebody else, nor be read into another origin's.
+  private func addOriginFields(to response: inout HTTPResponse) {
+    if !rules.fields.isLetThrough(Array("cache-control".utf8)[...]) {
+      response.headers.add("Cache-Control", "no-store")
+    }
+    response.headers.add("X-Content-Type-Options", "nosniff")
+    response.headers.add("Content-Security-Policy", "sandbox; default-src 'none'")
+    response.headers.add("Cross-Origin-Resource-Policy", "same-origin")
+  }
 
   private static func connectionNames(
     in headers: RelayCore.HeaderBlock

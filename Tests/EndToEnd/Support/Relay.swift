@@ -40,6 +40,8 @@ final class Relay: Sendable {
   private let arguments: [String]
   /// How many listeners its configuration names; nil where it listens as the tests commonly do.
   private let listenerCount: Int?
+  private let environment: [String: String]
+  private let wrapper: [String]
   private let state = Monitor(State())
 
   /// Prepares a relay; see ``start()``.
@@ -48,9 +50,12 @@ final class Relay: Sendable {
   ///   - upstreams: What stands under `upstreams`, by name.
   ///   - more: Other members of the configuration.
   ///   - listen: Its listeners; nil for a port of its own on the loopback address.
+  ///   - environment: Variables besides `PATH`.
+  ///   - wrapper: A program, with its first arguments, that runs the one that it is given.
   init(
     upstreams: [String: [String: any Sendable]], more: [String: any Sendable] = [:],
-    listen: [any Sendable]? = nil, arguments: [String] = []
+    listen: [any Sendable]? = nil, arguments: [String] = [], environment: [String: String] = [:],
+    wrapper: [String] = []
   ) throws {
     folder = try TemporaryFolder()
     listenerCount = listen?.count
@@ -58,6 +63,8 @@ final class Relay: Sendable {
     if let listen { more["listen"] = listen }
     configPath = folder.path + "/config.json"
     self.arguments = arguments
+    self.environment = environment
+    self.wrapper = wrapper
     try configure(upstreams: upstreams, more: more)
   }
 
@@ -95,8 +102,10 @@ final class Relay: Sendable {
   func start() async throws {
     if let listenerCount { return try await start(listenerCount) }
     let listen = "127.0.0.1:\(port)"
+    let command =
+      wrapper + [Waystation.path, "serve", "--config", configPath, "--listen", listen] + arguments
     let process = try ChildProcess(
-      Waystation.path, ["serve", "--config", configPath, "--listen", listen] + arguments)
+      command[0], Array(command.dropFirst()), environment: environment)
     let line = try await process.firstLine()
     let prefix = "listening on http://127.0.0.1:"
     guard line.hasPrefix(prefix), let port = UInt16(line.dropFirst(prefix.count)) else {

@@ -99,6 +99,13 @@ final class TestUpstream: Sendable {
     }
   }
 
+  /// A port on which nobody listens just now.
+  static func freePort() throws -> UInt16 {
+    let (listener, port) = try listen(port: 0)
+    Glibc.close(listener)
+    return port
+  }
+
   private static func listen(port: UInt16) throws -> (Int32, UInt16) {
     let listener = try Connection.socket()
     var one: Int32 = 1

@@ -1,17 +1,23 @@
 /// Percent-encoding (RFC 3986 section 2.1).
-enum PercentEncoding {
+package enum PercentEncoding {
   /// The character at an index, an encoded one decoded, and where the next begins.
-  static func decodedByte(
+  package static func decodedByte(
     of text: ArraySlice<UInt8>, at index: Int
   ) -> (byte: UInt8, next: Int) {
+    guard let byte = escapedByte(of: text, at: index) else { return (text[index], index + 1) }
+    return (byte, index + 3)
+  }
+
+  /// What the escape that begins at an index stands for; nil if none does.
+  package static func escapedByte(of text: ArraySlice<UInt8>, at index: Int) -> UInt8? {
     guard text[index] == UInt8(ascii: "%"), index + 2 < text.endIndex,
       let high = hexValue(text[index + 1]), let low = hexValue(text[index + 2])
-    else { return (text[index], index + 1) }
-    return (high << 4 | low, index + 3)
+    else { return nil }
+    return high << 4 | low
   }
 
   /// The bytes with all but unreserved characters encoded (section 2.3).
-  static func encode(_ bytes: [UInt8]) -> [UInt8] {
+  package static func encode(_ bytes: some Collection<UInt8>) -> [UInt8] {
     var encoded: [UInt8] = []
     encoded.reserveCapacity(bytes.count)
     for byte in bytes {

@@ -1,0 +1,100 @@
+import Glibc
+import RelayCore
+
+/// Overwrites an upstream's credentials where its own answers, or an error's words, repeat them.
+///
+/// Devices and operators see those, and a debugging page that shows the request's fields must not
+/// hand the relay's credentials to all of them. Each byte becomes a `*`, so that lengths stay. Only
+/// what stands there as it was sent, or escaped as JSON and URLs have it, can be found: nothing
+/// that is packed.
+package struct CredentialMask: Sendable {
+  /// Shorter ones are not looked for: they would be found everywhere. In bytes.
+  package static let credentialBytesMin = 8
+  /// How much of a credential's beginning is overwritten at a cut body's end, in bytes.
+  private static let beginningBytesMin = 4
+  private static let replacement = UInt8(ascii: "*")
+
+  private let needles: [[UInt8]]
+
+  /// Looks for these texts, and for what escaping makes of them.
+  package init(_ credentials: [String] = []) {
+    var needles: Set<[UInt8]> = []
+    for credential in credentials where credential.utf8.count >= Self.credentialBytesMin {
+      let bytes = Array(credential.utf8)
+      needles.insert(bytes)
+      needles.insert(PercentEncoding.encode(bytes))
+      needles.insert(bytes.flatMap { $0 == UInt8(ascii: "/") ? Array("\\/".utf8) : [$0] })
+    }
+    // The longest first, so that none is broken up by a part of itself.
+    self.needles = needles.sorted { $0.count > $1.count }
+  }
+
+  /// An answer without the credentials.
+  package func masked(_ response: UpstreamResponse) -> UpstreamResponse {
+    guard !needles.isEmpty else { return response }
+    var masked = response
+    mask(&masked.body)
+    if response.isTruncated { maskBeginning(atEndOf: &masked.body) }
+    if let fields = self.masked(response.headers.bytes) {
+      masked.headers = HeaderBlock(stored: fields) ?? HeaderBlock()
+    }
+    return masked
+  }
+
+  /// Words without the credentials.
+  package func masked(_ words: String) -> String {
+    masked(Array(words.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? words
+  }
+
+  /// nil if there was nothing to be overwritten.
+  private func masked(_ bytes: [UInt8]) -> [UInt8]? {
+    var masked = bytes
+    return mask(&masked) ? masked : nil
+  }
+
+  @discardableResult
+  private func mask(_ bytes: inout [UInt8]) -> Bool {
+    var isChanged = false
+    for needle in needles {
+      var start = 0
+      while let place = Self.find(needle, in: bytes, from: start) {
+        for index in place..<(place + needle.count) { bytes[index] = Self.replacement }
+        start = place + needle.count
+        isChanged = true
+      }
+    }
+    return isChanged
+  }
+
+  /// Where a body was cut, a credential may have been cut as well.
+  private func maskBeginning(atEndOf bytes: inout [UInt8]) {
+    for needle in needles {
+      let longest = min(needle.count - 1, bytes.count)
+      guard longest >= Self.beginningBytesMin else { continue }
+      for count in stride(from: longest, through: Self.beginningBytesMin, by: -1)
+      where bytes[(bytes.count - count)...].elementsEqual(needle[..<count]) {
+        for index in (bytes.count - count)..<bytes.count { bytes[index] = Self.replacement }
+        break
+      }
+    }
+  }
+
+  /// memchr(3) for the first byte, which most bodies do not hold often.
+  private static func find(_ needle: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {
+    bytes.withUnsafeBytes { bytes in
+      needle.withUnsafeBytes { needle in
+        var index = start
+        while index + needle.count <= bytes.count {
+          guard let base = bytes.baseAddress,
+            let hit = memchr(base + index, Int32(needle[0]), bytes.count - needle.count - index + 1)
+          else { return nil }
+          index = UnsafeRawPointer(hit) - base
+          let isHere = needle.elementsEqual(bytes[index..<(index + needle.count)])
+          if isHere { return index }
+          index += 1
+        }
+        return nil
+      }
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import EventLoop
+import RelayCore
+
+/// Attempts whose bodies stand in files and have yet to be gone through, since a signature goes out
+/// before its body.
+///
+/// A piece in every turn of the forwarder's loop, so that a large body holds nobody up for long.
+struct SigningQueue {
+  /// How much of a body is gone through in one turn, in bytes: about half a millisecond's work.
+  private static let bytesPerTurn = 512 * 1024
+  private static let bufferBytes = 64 * 1024
+
+  /// An attempt, and how far its body has been gone through.
+  final class Entry {
+    let request: AttemptRequest
+    let startedAt: Now
+    /// The file that was signed is the one that is sent: it is opened once.
+    fileprivate(set) var body: OutgoingBody?
+    fileprivate(set) var signature: WebhookSignatureInMaking?
+
+    fileprivate init(
+      _ request: AttemptRequest, _ body: consuming OutgoingBody,
+      _ signature: consuming WebhookSignatureInMaking, at now: Now
+    ) {
+      self.request = request
+      self.body = consume body
+      self.signature = consume signature
+      startedAt = now
+    }
+
+    /// Hands out the body, at its beginning again, and its signature; nil unless it has been gone
+    /// through to its end.
+    func finish() -> SignedBody? {
+      guard var body = body.take(), body.seek(to: 0), let signature = signature.take() else {
+        return nil
+      }
+      return SignedBody(body: body, signature: signature.finish())
+    }
+  }
+
+  private var entries: [Entry] = []
+  private var buffer: [UInt8] = []
+
+  /// Whether there is nothing to do.
+  var isEmpty: Bool { entries.isEmpty }
+
+  /// Whether an envelope's attempt waits here.
+  func contains(_ serial: Serial) -> Bool { entries.contains { $0.request.serial == serial } }
+
+  /// Adds an attempt at the end.
+  mutating func append(
+    _ request: AttemptRequest, _ body: consuming OutgoingBody,
+    _ signature: consuming WebhookSignatureInMaking, at now: Now
+  ) {
+    entries.append(Entry(request, body, signature, at: now))
+  }
+
+  /// Takes attempts out that are called off; their envelopes.
+  mutating func remove(_ isMeant: (Serial) -> Bool) -> [Serial] {
+    let serials = entries.map(\.request.serial).filter(isMeant)
+    entries.removeAll { isMeant($0.request.serial) }
+    return serials
+  }
+
+  /// Goes on with the first one for a turn; the one that came to its end, or cannot be read.
+  mutating func advance() -> Entry? {
+    guard let entry = entries.first else { return nil }
+    if buffer.isEmpty { buffer = [UInt8](repeating: 0, count: Self.bufferBytes) }
+    var left = Self.bytesPerTurn
+    while left > 0 {
+      let count = buffer.withUnsafeMutableBytes { entry.body?.read(into: $0) ?? nil }
+      guard let count, count > 0 else {
+        // What could not be read to its end has no signature.
+        if count == nil { entry.signature = nil }
+        entries.removeFirst()
+        if entries.isEmpty { buffer = [] }
+        return entry
+      }
+      buffer.withUnsafeBytes {
+        entry.signature?.update(UnsafeRawBufferPointer(rebasing: $0[..<count]))
+      }
+      left -= count
+    }
+    return nil
+  }
+}
+
+/// A body that is ready to be sent, and what is said of it.
+struct SignedBody: ~Copyable {
+  var body: OutgoingBody
+  var signature: WebhookSignature?
+}

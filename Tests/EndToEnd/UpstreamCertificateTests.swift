@@ -1,0 +1,55 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("Upstreams' certificates", .serialized)
+  struct UpstreamCertificates {
+    @Test("one that has expired, or is another host's, is an outage, which ends when it is mended")
+    func mended() async throws {
+      let authority = try await CertificateAuthority()
+      let stranger = try await CertificateAuthority(name: "stranger")
+      let wrong = [
+        try await authority.sign("expired", subject: "/CN=expired", years: (2020, 2021)),
+        try await authority.sign("other", subject: "/CN=other", names: "DNS:elsewhere.example"),
+        try await stranger.sign("stranger", subject: "/CN=stranger"),
+      ]
+      let right = try await authority.sign("right", subject: "/CN=right")
+      let port = try TestUpstream.freePort()
+      var upstream: [String: any Sendable] = [
+        "url": "https://127.0.0.1:\(port)", "certificateAuthorities": authority.certificate,
+        "reachability": ["firstProbeDelayMs": 50, "maxProbeDelayMs": 100],
+      ]
+      upstream["retry"] = ["firstDelayMs": 20, "maxDelayMs": 100]
+      let relay = try Relay(upstreams: ["default": upstream])
+      try await relay.start()
+      let device = relay.device()
+      var ids: [String] = []
+      for certificate in wrong {
+        let server = try await SecureUpstream(port: port, certificate)
+        let posted = try await device.post(["path": "/", "method": "GET", "lane": "l\(ids.count)"])
+        ids.append(try #require(posted.json()["id"] as? String))
+        let view = try await Self.view(of: ids[ids.count - 1], device) { view in
+          (view["attempts"] as? [[String: Any]])?.contains {
+            ($0["error"] as? String)?.contains("could not be secured") == true
+          } == true
+        }
+        #expect(view["state"] as? String == "queued", "\(view)")
+        try await server.stop()
+      }
+      let server = try await SecureUpstream(port: port, right)
+      for id in ids { #expect(try await device.end(of: id)["state"] as? String == "delivered") }
+      try await server.stop()
+    }
+
+    /// Asks until the answer is the one that is waited for; each question takes a moment itself.
+    static func view(
+      of id: String, _ device: Device, until isEnough: ([String: Any]) -> Bool
+    ) async throws -> [String: Any] {
+      for _ in 0..<20 {
+        let view = try await device.get("/v1/envelopes/\(id)?wait=1").json()
+        if isEnough(view) { return view }
+      }
+      throw TimeLimitExceeded(description: "the envelope never stood as was expected")
+    }
+  }
+}

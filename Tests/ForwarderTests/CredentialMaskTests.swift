@@ -1,0 +1,66 @@
+import Forwarder
+import RelayCore
+import Testing
+
+@Suite("Credentials in answers", .timeLimit(.minutes(1)))
+struct CredentialMaskTests {
+  private let mask = CredentialMask(["s3cret/value", "s3cret/value-longer", "short"])
+
+  @Test(
+    "a credential becomes stars, wherever it stands",
+    arguments: [
+      ("s3cret/value", "************"),
+      ("a s3cret/value b s3cret/value", "a ************ b ************"),
+      ("xs3cret/value-longerx", "x*******************x"),
+      (#"{"a":"s3cret\/value"}"#, #"{"a":"*************"}"#),
+      ("k=s3cret%2Fvalue&", "k=**************&"), ("short s3cret/valu", "short s3cret/valu"),
+      ("s3crets3cret/value", "s3cret************"), ("", ""),
+    ])
+  func masked(text: String, expected: String) {
+    #expect(mask.masked(text) == expected)
+    let response = UpstreamResponse(status: 200, headers: HeaderBlock(), body: Array(text.utf8))
+    #expect(mask.masked(response).body == Array(expected.utf8))
+  }
+
+  @Test("where a body was cut, so is a credential's beginning")
+  func cut() {
+    var response = UpstreamResponse(
+      status: 200, headers: HeaderBlock(), body: Array("body s3cret/va".utf8), isTruncated: true)
+    #expect(mask.masked(response).body == Array("body *********".utf8))
+    response.isTruncated = false
+    #expect(mask.masked(response).body == response.body)
+  }
+
+  @Test("fields lose it as well, and stay fields")
+  func fields() {
+    var headers = HeaderBlock()
+    headers.append(name: "X-Echo", value: "Bearer s3cret/value")
+    headers.append(name: "X-Other", value: "1")
+    let response = UpstreamResponse(status: 200, headers: headers, body: [])
+    #expect(
+      mask.masked(response).headers.bytes
+        == Array("X-Echo: Bearer ************\r\nX-Other: 1\r\n".utf8))
+  }
+
+  @Test("an upstream that sends back what it got does not tell the relay's credentials")
+  func echo() async throws {
+    var fixed = HeaderBlock()
+    fixed.append(name: "Authorization", value: "Bearer hunter2-hunter2")
+    let upstream = try RawUpstream { connection in
+      while let request = connection.readRequest() {
+        connection.send(
+          "HTTP/1.1 200 OK\r\nX-Echo: \(request.values("authorization")[0])\r\n"
+            + "Content-Length: \(request.head.count)\r\n\r\n")
+        connection.send(request.head)
+      }
+    }
+    let target = try UpstreamTarget(
+      name: "default", url: UpstreamURL(upstream.url), headers: fixed,
+      credentials: CredentialMask(["hunter2-hunter2"]))
+    let response = try #require(try await Attempts().run(request(target)).response)
+    #expect(response.headers.first("x-echo") == "Bearer ***************")
+    let text = String(decoding: response.body, as: UTF8.self)
+    #expect(text.contains("Authorization: Bearer ***************\r\n"))
+    #expect(!text.contains("hunter2"))
+  }
+}
