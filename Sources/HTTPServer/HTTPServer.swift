@@ -12,12 +12,14 @@ package final class HTTPServer: Sendable {
     let connection: Connection
     let context: LoopContext
     var task: Task<Void, Never>?
+    let place: ConnectionCounts.Place
   }
 
   private struct State {
     var listeners: [Listener] = []
     var connections: [UInt64: Entry] = [:]
     var nextIdentity: UInt64 = 0
+    var counts = ConnectionCounts()
     var turnedAwayCount = 0
     var cutOffCount = 0
     var isDraining = false
@@ -37,13 +39,17 @@ package final class HTTPServer: Sendable {
   ///   - limits: Checked already; ``HTTPLimits/validate()`` says what is wrong with them.
   ///   - loops: At least one; connections are spread over them.
   ///   - problem: Words for the mistakes that the server finds by itself.
+  ///   - observeDelay: Told of some requests how many milliseconds they lay unread though nothing
+  ///     was in their way but others: how far behind the loops are.
   package init(
     limits: HTTPLimits = HTTPLimits(), loops: [EventLoop], handler: any RequestHandler,
-    problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse = ProtocolProblem.response(to:)
+    problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse = ProtocolProblem.response(to:),
+    observeDelay: (@Sendable (Int64) -> Void)? = nil
   ) {
     precondition(!loops.isEmpty, "a server needs an event loop")
     precondition(limits.validate().isEmpty, "limits are checked before they are used")
-    server = ServerContext(limits: limits, handler: handler, problem: problem)
+    server = ServerContext(
+      limits: limits, handler: handler, problem: problem, observeDelay: observeDelay)
     contexts = loops.map { LoopContext(loop: $0, bufferBytes: limits.readBufferBytes) }
   }
 
@@ -55,15 +61,19 @@ package final class HTTPServer: Sendable {
   /// - Parameters:
   ///   - number: The listener's number, which requests carry as their ``RequestOrigin/listener``.
   ///   - mode: The permission bits of a Unix socket's file.
+  ///   - isReserved: Whether its connections have room of their own, however many others there
+  ///     are; see ``HTTPLimits/reservedConnectionsMax``.
   /// - Returns: The endpoint with the actual port.
   /// - Throws: ``SystemError`` with the endpoint as subject.
   package func bind(
-    _ endpoint: Endpoint, number: Int, mode: UInt32 = 0o600
+    _ endpoint: Endpoint, number: Int, mode: UInt32 = 0o600, isReserved: Bool = false
   ) throws(SystemError) -> Endpoint {
     let loop = contexts[0].loop
     let listener = try Listener(endpoint, mode: mode, on: loop)
     state.withLock { $0.listeners.append(listener) }
-    Task(executorPreference: loop) { [self] in await accept(from: listener, number: number) }
+    Task(executorPreference: loop) { [self] in
+      await accept(from: listener, number: number, isReserved: isReserved)
+    }
     return listener.endpoint
   }
 
@@ -131,7 +141,7 @@ package final class HTTPServer: Sendable {
 // MARK: - Connections
 
 extension HTTPServer {
-  private func accept(from listener: Listener, number: Int) async {
+  private func accept(from listener: Listener, number: Int, isReserved: Bool) async {
     while let accepted = await listener.accept() {
       let context = leastBusyContext()
       let origin = RequestOrigin(listener: number, peer: accepted.peer)
@@ -139,8 +149,9 @@ extension HTTPServer {
       guard let socket = try? accepted.socket(on: context.loop) else {
         continue
       }
-      if !begin(Connection(socket, from: origin, server, context), on: context) {
-        turnAway(socket, on: context.loop)
+      let connection = Connection(socket, from: origin, server, context)
+      if let refusal = begin(connection, origin, isReserved: isReserved, on: context) {
+        turnAway(socket, refusal, on: context.loop)
       }
       // A flood of connections must not keep those that exist from their turn.
       await Task.yield()
@@ -158,17 +169,24 @@ extension HTTPServer {
     return best
   }
 
-  /// Runs a connection in a task of its own; false at the limit.
-  private func begin(_ connection: Connection, on context: LoopContext) -> Bool {
-    let identity: UInt64? = state.withLock { state in
-      guard state.connections.count < server.limits.connectionsMax, !state.isDraining else {
-        return nil
+  /// Runs a connection in a task of its own; or says why not.
+  private func begin(
+    _ connection: Connection, _ origin: RequestOrigin, isReserved: Bool, on context: LoopContext
+  ) -> ConnectionCounts.Refusal? {
+    let identity: UInt64
+    do throws(ConnectionCounts.Refusal) {
+      identity = try state.withLock { (state) throws(ConnectionCounts.Refusal) in
+        guard !state.isDraining else { throw .draining }
+        let place = try state.counts.admit(
+          origin.peer, isReserved: isReserved, limits: server.limits)
+        state.nextIdentity += 1
+        state.connections[state.nextIdentity] = Entry(
+          connection: connection, context: context, place: place)
+        return state.nextIdentity
       }
-      state.nextIdentity += 1
-      state.connections[state.nextIdentity] = Entry(connection: connection, context: context)
-      return state.nextIdentity
+    } catch {
+      return error
     }
-    guard let identity else { return false }
     context.connectionCount.wrappingAdd(1, ordering: .relaxed)
     let task = Task(executorPreference: context.loop) { [self] in
       await connection.run()
@@ -176,13 +194,15 @@ extension HTTPServer {
     }
     state.withLock { $0.connections[identity]?.task = task }
     connection.whenPeerEnds { task.cancel() }
-    return true
+    return nil
   }
 
   private func end(_ identity: UInt64, on context: LoopContext) {
     context.connectionCount.wrappingSubtract(1, ordering: .relaxed)
     let waiting = state.withLock { state -> [UnsafeContinuation<Void, Never>] in
-      state.connections[identity] = nil
+      if let place = state.connections.removeValue(forKey: identity)?.place {
+        state.counts.release(place)
+      }
       guard state.connections.isEmpty else { return [] }
       defer { state.waitsForEmpty = [] }
       return state.waitsForEmpty
@@ -191,7 +211,7 @@ extension HTTPServer {
   }
 
   /// Tells a connection past the limit to come back later, in bounded numbers and time.
-  private func turnAway(_ socket: Socket, on loop: EventLoop) {
+  private func turnAway(_ socket: Socket, _ refusal: ConnectionCounts.Refusal, on loop: EventLoop) {
     let isAnswered = state.withLock { state in
       guard state.turnedAwayCount < Self.turnedAwayMax else { return false }
       state.turnedAwayCount += 1
@@ -199,7 +219,7 @@ extension HTTPServer {
     }
     guard isAnswered else { return socket.close() }
     Task(executorPreference: loop) { [self] in
-      await Connection.refuse(socket, server, contexts[0])
+      await Connection.refuse(socket, refusal.words(server.limits), server, contexts[0])
       state.withLock { $0.turnedAwayCount -= 1 }
     }
   }

@@ -7,14 +7,18 @@ final class ServerContext: Sendable {
   let limits: HTTPLimits
   let handler: any RequestHandler
   let problem: @Sendable (ProtocolProblem) -> HTTPResponse
+  /// Told of the delays of sampled requests, in milliseconds; nil where nobody wants to know.
+  let observeDelay: (@Sendable (Int64) -> Void)?
   /// Whether connections are to end with the request that they have in flight.
   let isDraining = Atomic<Bool>(false)
 
   init(
     limits: HTTPLimits, handler: any RequestHandler,
-    problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse
+    problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse,
+    observeDelay: (@Sendable (Int64) -> Void)?
   ) {
     self.limits = limits
+    self.observeDelay = observeDelay
     self.handler = handler
     self.problem = problem
   }
@@ -33,6 +37,7 @@ final class LoopContext: Sendable {
 
   let loop: EventLoop
   let connectionCount = Atomic<Int>(0)
+  private let readCount = Atomic<Int>(0)
   private let bufferBytes: Int
   private let spareBuffers = Mutex<[[UInt8]]>([])
   private let dateLine = Mutex(DateLine())
@@ -40,6 +45,14 @@ final class LoopContext: Sendable {
   init(loop: EventLoop, bufferBytes: Int) {
     self.loop = loop
     self.bufferBytes = bufferBytes
+  }
+
+  /// One in so many requests is looked at for how long it waited to be read.
+  static let readsPerSample = 16
+
+  /// Whether the next request is one of those.
+  func isSampleDue() -> Bool {
+    readCount.wrappingAdd(1, ordering: .relaxed).newValue % Self.readsPerSample == 0
   }
 
   func takeBuffer() -> [UInt8] {

@@ -17,6 +17,10 @@ package final class Relay: Sendable {
   package let access: Access
   /// How many bytes of requests may be in memory.
   package let memory: MemoryBudget
+  /// What waits of whom, and how much of it may.
+  package let quotas: QuotaKeeper
+  /// Whether posts are taken at all just now.
+  package let admission: AdmissionGate
   /// Counts for the rates on `/status`.
   package let meter: RateMeter
   /// When it was started.
@@ -51,6 +55,9 @@ package final class Relay: Sendable {
     numbers = parts.numbers
     meter = dispatcher.meter
     log = dispatcher.log
+    quotas = dispatcher.quotas
+    admission = AdmissionGate(
+      delayMsMax: configuration.limits.acceptanceDelayMsMax, log: log, meter: meter)
     memory = MemoryBudget(bytesMax: configuration.limits.memoryInFlightBytesMax)
     startedAt = WallClock.now()
     janitor = Janitor(
@@ -103,7 +110,7 @@ package final class Relay: Sendable {
     let store = try openStore(configuration)
     let dispatcher = Dispatcher(
       store: store, loop: loop, clock: readClocks, log: log, meter: RateMeter(),
-      lanes: configuration.lanes)
+      lanes: configuration.lanes, quotas: QuotaKeeper(QuotaRules(configuration)))
     store.start(observer: dispatcher)
     do {
       let targets = try configuration.upstreams.map { try $0.target() }
@@ -165,7 +172,8 @@ package final class Relay: Sendable {
     problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse
   ) throws(RelayStartError) {
     let server = HTTPServer(
-      limits: configuration.limits.http, loops: loops, handler: handler, problem: problem)
+      limits: configuration.limits.http, loops: loops, handler: handler, problem: problem,
+      observeDelay: admission.noteReadDelay)
     var endpoints: [Endpoint] = []
     for (number, listener) in configuration.listen.enumerated() {
       guard listener.tls == nil else {
@@ -173,7 +181,9 @@ package final class Relay: Sendable {
       }
       do throws(SystemError) {
         endpoints.append(
-          try server.bind(listener.endpoint, number: number, mode: listener.mode))
+          try server.bind(
+            listener.endpoint, number: number, mode: listener.mode,
+            isReserved: listener.audience == .operators))
       } catch {
         server.stopAccepting()
         throw RelayStartError(cannotListenOn: listener.endpoint, error)
