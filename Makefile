@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test fuzz simulate check format bench bench-quick openapi backlog dockerfile clean
+.PHONY: help run sink stop-sink test fuzz simulate check format bench bench-quick openapi backlog overload dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -55,6 +55,9 @@ openapi: ## Try the running relay against openapi.yaml
 
 backlog: ## Hold a relay with a million envelopes waiting to its limits of time and memory
 	@scripts/check-backlog
+
+overload: ## Send a relay twice what it can take, hold 10,000 connections, end an outage
+	@scripts/check-overload
 
 dockerfile: ## Build the Dockerfile and run its image, as far as that goes without a Docker engine
 	@scripts/check-dockerfile

@@ -5,6 +5,8 @@
 // _GNU_SOURCE (accept4, pthread_setname_np), and what is easier to spell in C (msghdr, packed
 // structs). Only EventLoop imports this module.
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -116,6 +118,15 @@ static inline ssize_t waystation_send(int fd, const void *first, size_t first_co
   message.msg_iov = parts;
   message.msg_iovlen = second_count > 0 ? 2 : 1;
   return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// Milliseconds since the last data came in on a TCP connection, read or not; -1 where the kernel
+// does not tell.
+static inline int64_t waystation_ms_since_data(int fd) {
+  struct tcp_info info;
+  socklen_t length = sizeof info;
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0) return -1;
+  return info.tcpi_last_data_recv;
 }
 
 static inline int waystation_name_thread(pthread_t thread, const char *name) {

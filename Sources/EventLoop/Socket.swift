@@ -198,6 +198,15 @@ package final class Socket: Sendable {
     }
   }
 
+  /// How long ago the last data came in, read or not, in milliseconds, as coarse as the kernel's
+  /// own clock tick; nil for what is no TCP connection (`tcpi_last_data_recv`, tcp(7)).
+  package var msSinceData: Int64? {
+    let milliseconds = try? watch.withDescriptor("getsockopt") {
+      (number) throws(SystemError) in waystation_ms_since_data(number)
+    }
+    return milliseconds.flatMap { $0 >= 0 ? $0 : nil }
+  }
+
   /// Closes the socket, from any thread; a task that waits on it gets ``SystemError/isClosed``.
   package func close() {
     watch.close()

@@ -27,6 +27,7 @@ struct BodyState: Sendable {
   private var waitLeftNs: Int64?
   private var waitBegan: MonotonicTime?
   private var progressBytes = 0
+  private var waitedNs: Int64 = 0
 
   private init(framing: Framing, awaitsContinue: Bool) {
     self.framing = framing
@@ -117,11 +118,13 @@ struct BodyState: Sendable {
     let left = waitLeftNs ?? limits.bodyProgressTimeoutMs * 1_000_000
     waitLeftNs = left
     waitBegan = now
-    return MonotonicTime(nanoseconds: now.nanoseconds.addingSaturated(left))
+    let leftInAll = max(0, limits.bodyTotalTimeoutMs * 1_000_000 - waitedNs)
+    return MonotonicTime(nanoseconds: now.nanoseconds.addingSaturated(min(left, leftInAll)))
   }
 
   /// Some bytes have come: a full measure of them buys a new period.
   mutating func progressed(_ count: Int, now: MonotonicTime, limits: HTTPLimits) {
+    if let waitBegan { waitedNs += now.nanoseconds - waitBegan.nanoseconds }
     progressBytes += count
     if progressBytes >= limits.bodyProgressBytesMin {
       progressBytes = 0

@@ -64,8 +64,10 @@ final class Connection: BodySource, @unchecked Sendable {
       switch state.nextHead(now: context.loop.now) {
       case .read(let deadline):
         isWaitingForRequest.store(state.isIdle, ordering: .relaxed)
+        let begin = samplesNext ? MonotonicClock.now() : nil
         await fill(until: deadline)
         isWaitingForRequest.store(false, ordering: .relaxed)
+        if let begin { tellDelay(since: begin) }
       case .respond(let head):
         guard await answer(head) else { return }
       case .refuse(let problem):
@@ -75,6 +77,19 @@ final class Connection: BodySource, @unchecked Sendable {
         return
       }
     }
+  }
+
+  // MARK: Delays
+
+  private var samplesNext: Bool { server.observeDelay != nil && context.isSampleDue() }
+
+  /// Tells how long what has just been read had lain there, for want of a turn on the loop.
+  ///
+  /// What came before this connection began to wait for it, as pipelined requests do, has waited
+  /// for other things than the loop.
+  private func tellDelay(since begin: MonotonicTime) {
+    guard let delayMs = socket.msSinceData else { return }
+    server.observeDelay?(min(delayMs, MonotonicClock.now().milliseconds(since: begin)))
   }
 
   // MARK: From other tasks
@@ -101,20 +116,28 @@ final class Connection: BodySource, @unchecked Sendable {
   /// Waits for bytes, and takes in what there is.
   private func fill(until deadline: MonotonicTime) async {
     do throws(SystemError) {
+      if !state.input.isEmpty {
+        if let count = try readSome() { return took(count) }
+        // A part of a head may wait for long: it must not hold a whole buffer meanwhile.
+        if let large = state.input.shrink() { context.giveBack(large) }
+      }
       while true {
         releaseBuffer()
         try await stream.waitUntilReadable(until: deadline)
         if !state.input.hasStorage { state.input.attach(context.takeBuffer()) }
-        let count = try state.input.fill { (room) throws(SystemError) -> Int? in
-          try stream.tryRead(into: room)
-        }
-        guard let count else { continue }
-        return count == 0
-          ? state.inputEnded() : state.received(count, now: context.loop.now)
+        if let count = try readSome() { return took(count) }
       }
     } catch {
       if error.isTimeout { state.inputTimedOut() } else { state.inputEnded() }
     }
+  }
+
+  private func readSome() throws(SystemError) -> Int? {
+    try state.input.fill { (room) throws(SystemError) -> Int? in try stream.tryRead(into: room) }
+  }
+
+  private func took(_ count: Int) {
+    count == 0 ? state.inputEnded() : state.received(count, now: context.loop.now)
   }
 
   private func releaseBuffer() {
@@ -272,11 +295,15 @@ final class Connection: BodySource, @unchecked Sendable {
 
 extension Connection {
   /// Answers a connection past the limit without reading from it, and closes it.
-  static func refuse(_ socket: Socket, _ server: ServerContext, _ context: LoopContext) async {
-    let problem = ProtocolProblem(
-      .tooManyConnections, "The server has \(server.limits.connectionsMax) connections open.")
-    var response = server.problem(problem)
-    response.headers.add("Retry-After", server.limits.retryAfterSeconds)
+  static func refuse(
+    _ socket: Socket, _ detail: String, _ server: ServerContext, _ context: LoopContext
+  ) async {
+    var response = server.problem(ProtocolProblem(.tooManyConnections, detail))
+    if response.headers.first("Retry-After") == nil {
+      // Spread, so that those who were sent away together do not come back together.
+      let least = server.limits.retryAfterSeconds
+      response.headers.add("Retry-After", Int.random(in: least...(3 * least)))
+    }
     var bytes: [UInt8] = []
     var body: [UInt8] = []
     if case .bytes(let content) = response.body { body = content }

@@ -10,6 +10,11 @@ package struct HTTPLimits: Sendable, Equatable {
   package var bodyBytesMax: Int64 = 10 << 20
   /// The most connections at a time; one more gets 503 and is closed.
   package var connectionsMax = 10000
+  /// How many more there may be where a listener is reserved for some.
+  package var reservedConnectionsMax = 64
+  /// The most of them from one IPv4 address or one IPv6 network of 64 bits, which is what one
+  /// household or device has; nil for no limit.
+  package var connectionsPerPeerMax: Int?
   /// How long a kept-alive connection may be silent between requests.
   package var idleTimeoutMs: Int64 = 60_000
   /// How long a request's head may take from its first byte (from connecting, for the first).
@@ -22,6 +27,8 @@ package struct HTTPLimits: Sendable, Equatable {
   package var bodyProgressTimeoutMs: Int64 = 20_000
   /// The fewest bytes of body in each ``bodyProgressTimeoutMs``.
   package var bodyProgressBytesMin = 1024
+  /// How long to wait for a body in all; what a handler takes between two reads is left out.
+  package var bodyTotalTimeoutMs: Int64 = 3_600_000
   /// How long a peer may take none of the bytes of an answer.
   package var writeStallTimeoutMs: Int64 = 20_000
   /// How long to go on reading from a peer after the last answer, so that it can see that answer.
@@ -30,7 +37,8 @@ package struct HTTPLimits: Sendable, Equatable {
   package var skippedBodyBytesMax: Int64 = 65536
   /// The size of the buffer that a connection has while bytes arrive; none while it is silent.
   package var readBufferBytes = 16384
-  /// The `Retry-After` of a 503 at ``connectionsMax``.
+  /// The least `Retry-After` of a 503 at ``connectionsMax``; three times as much is the most, and
+  /// which of them it is is drawn at random.
   package var retryAfterSeconds = 5
 
   /// The defaults.
@@ -48,6 +56,8 @@ package struct HTTPLimits: Sendable, Equatable {
     require(bodyBytesMax >= 0, "bodyBytesMax: 0 or more")
     require((1...1_000_000).contains(connectionsMax), "connectionsMax: 1 to 1000000")
     require((1...1_000_000).contains(handshakesMax), "handshakesMax: 1 to 1000000")
+    require((1...10_000).contains(reservedConnectionsMax), "reservedConnectionsMax: 1 to 10000")
+    require((connectionsPerPeerMax ?? 1) >= 1, "connectionsPerPeerMax: 1 or more")
     require((512...1 << 20).contains(readBufferBytes), "readBufferBytes: 512 to 1048576")
     require(bodyProgressBytesMin >= 1, "bodyProgressBytesMin: 1 or more")
     require(skippedBodyBytesMax >= 0, "skippedBodyBytesMax: 0 or more")
@@ -55,7 +65,7 @@ package struct HTTPLimits: Sendable, Equatable {
     let timeouts = [
       ("idleTimeoutMs", idleTimeoutMs), ("headTimeoutMs", headTimeoutMs),
       ("handshakeTimeoutMs", handshakeTimeoutMs),
-      ("bodyProgressTimeoutMs", bodyProgressTimeoutMs),
+      ("bodyProgressTimeoutMs", bodyProgressTimeoutMs), ("bodyTotalTimeoutMs", bodyTotalTimeoutMs),
       ("writeStallTimeoutMs", writeStallTimeoutMs), ("lingerTimeoutMs", lingerTimeoutMs),
     ]
     for (name, value) in timeouts {

@@ -13,12 +13,14 @@ package final class HTTPServer: Sendable {
     let connection: Connection
     let context: LoopContext
     var task: Task<Void, Never>?
+    let place: ConnectionCounts.Place
   }
 
   private struct State {
     var listeners: [Listener] = []
     var connections: [UInt64: Entry] = [:]
     var nextIdentity: UInt64 = 0
+    var counts = ConnectionCounts()
     var turnedAwayCount = 0
     var cutOffCount = 0
     var isDraining = false
@@ -39,15 +41,19 @@ package final class HTTPServer: Sendable {
   ///   - loops: At least one; connections are spread over them.
   ///   - problem: Words for the mistakes that the server finds by itself.
   ///   - handshakeFailed: Told of each TLS handshake that failed, on a loop's thread.
+  ///   - observeDelay: Told of some requests how many milliseconds they lay unread though nothing
+  ///     was in their way but others: how far behind the loops are.
   package init(
     limits: HTTPLimits = HTTPLimits(), loops: [EventLoop], handler: any RequestHandler,
     problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse = ProtocolProblem.response(to:),
-    handshakeFailed: @escaping @Sendable (FailedHandshake) -> Void = { _ in }
+    handshakeFailed: @escaping @Sendable (FailedHandshake) -> Void = { _ in },
+    observeDelay: (@Sendable (Int64) -> Void)? = nil
   ) {
     precondition(!loops.isEmpty, "a server needs an event loop")
     precondition(limits.validate().isEmpty, "limits are checked before they are used")
     server = ServerContext(
-      limits: limits, handler: handler, problem: problem, handshakeFailed: handshakeFailed)
+      limits: limits, handler: handler, problem: problem, handshakeFailed: handshakeFailed,
+      observeDelay: observeDelay)
     contexts = loops.map { LoopContext(loop: $0, bufferBytes: limits.readBufferBytes) }
   }
 
@@ -60,16 +66,19 @@ package final class HTTPServer: Sendable {
   ///   - number: The listener's number, which requests carry as their ``RequestOrigin/listener``.
   ///   - mode: The permission bits of a Unix socket's file.
   ///   - tls: What secures its connections; nil where nothing does.
+  ///   - isReserved: Whether its connections have room of their own, however many others there
+  ///     are; see ``HTTPLimits/reservedConnectionsMax``.
   /// - Returns: The endpoint with the actual port.
   /// - Throws: ``SystemError`` with the endpoint as subject.
   package func bind(
-    _ endpoint: Endpoint, number: Int, mode: UInt32 = 0o600, tls: TLSCredentials? = nil
+    _ endpoint: Endpoint, number: Int, mode: UInt32 = 0o600, tls: TLSCredentials? = nil,
+    isReserved: Bool = false
   ) throws(SystemError) -> Endpoint {
     let loop = contexts[0].loop
     let listener = try Listener(endpoint, mode: mode, on: loop)
     state.withLock { $0.listeners.append(listener) }
     Task(executorPreference: loop) { [self] in
-      await accept(from: listener, number: number, tls: tls)
+      await accept(from: listener, number: number, tls: tls, isReserved: isReserved)
     }
     return listener.endpoint
   }
@@ -138,7 +147,9 @@ package final class HTTPServer: Sendable {
 // MARK: - Connections
 
 extension HTTPServer {
-  private func accept(from listener: Listener, number: Int, tls: TLSCredentials?) async {
+  private func accept(
+    from listener: Listener, number: Int, tls: TLSCredentials?, isReserved: Bool
+  ) async {
     while let accepted = await listener.accept() {
       let context = leastBusyContext()
       let origin = RequestOrigin(listener: number, peer: accepted.peer)
@@ -147,9 +158,9 @@ extension HTTPServer {
         continue
       }
       let connection = Connection(socket, from: origin, tls, server, context)
-      if !begin(connection, on: context) {
+      if let refusal = begin(connection, origin, isReserved: isReserved, on: context) {
         // An answer would need a handshake, and that is more than whoever is turned away gets.
-        if tls == nil { turnAway(socket, on: context.loop) } else { socket.close() }
+        if tls == nil { turnAway(socket, refusal, on: context.loop) } else { socket.close() }
       }
       // A flood of connections must not keep those that exist from their turn.
       await Task.yield()
@@ -167,17 +178,24 @@ extension HTTPServer {
     return best
   }
 
-  /// Runs a connection in a task of its own; false at the limit.
-  private func begin(_ connection: Connection, on context: LoopContext) -> Bool {
-    let identity: UInt64? = state.withLock { state in
-      guard state.connections.count < server.limits.connectionsMax, !state.isDraining else {
-        return nil
+  /// Runs a connection in a task of its own; or says why not.
+  private func begin(
+    _ connection: Connection, _ origin: RequestOrigin, isReserved: Bool, on context: LoopContext
+  ) -> ConnectionCounts.Refusal? {
+    let identity: UInt64
+    do throws(ConnectionCounts.Refusal) {
+      identity = try state.withLock { (state) throws(ConnectionCounts.Refusal) in
+        guard !state.isDraining else { throw .draining }
+        let place = try state.counts.admit(
+          origin.peer, isReserved: isReserved, limits: server.limits)
+        state.nextIdentity += 1
+        state.connections[state.nextIdentity] = Entry(
+          connection: connection, context: context, place: place)
+        return state.nextIdentity
       }
-      state.nextIdentity += 1
-      state.connections[state.nextIdentity] = Entry(connection: connection, context: context)
-      return state.nextIdentity
+    } catch {
+      return error
     }
-    guard let identity else { return false }
     context.connectionCount.wrappingAdd(1, ordering: .relaxed)
     let task = Task(executorPreference: context.loop) { [self] in
       await connection.run()
@@ -185,13 +203,15 @@ extension HTTPServer {
     }
     state.withLock { $0.connections[identity]?.task = task }
     connection.whenPeerEnds { task.cancel() }
-    return true
+    return nil
   }
 
   private func end(_ identity: UInt64, on context: LoopContext) {
     context.connectionCount.wrappingSubtract(1, ordering: .relaxed)
     let waiting = state.withLock { state -> [UnsafeContinuation<Void, Never>] in
-      state.connections[identity] = nil
+      if let place = state.connections.removeValue(forKey: identity)?.place {
+        state.counts.release(place)
+      }
       guard state.connections.isEmpty else { return [] }
       defer { state.waitsForEmpty = [] }
       return state.waitsForEmpty
@@ -200,7 +220,7 @@ extension HTTPServer {
   }
 
   /// Tells a connection past the limit to come back later, in bounded numbers and time.
-  private func turnAway(_ socket: Socket, on loop: EventLoop) {
+  private func turnAway(_ socket: Socket, _ refusal: ConnectionCounts.Refusal, on loop: EventLoop) {
     let isAnswered = state.withLock { state in
       guard state.turnedAwayCount < Self.turnedAwayMax else { return false }
       state.turnedAwayCount += 1
@@ -208,7 +228,7 @@ extension HTTPServer {
     }
     guard isAnswered else { return socket.close() }
     Task(executorPreference: loop) { [self] in
-      await Connection.refuse(socket, server, contexts[0])
+      await Connection.refuse(socket, refusal.words(server.limits), server, contexts[0])
       state.withLock { $0.turnedAwayCount -= 1 }
     }
   }

@@ -40,6 +40,28 @@ struct InputBuffer: Sendable {
     return storage
   }
 
+  /// The least size of an array that a part of a head waits in.
+  static let smallBytes = 512
+
+  /// Moves what is there into a small array, where that saves something, for as long as nothing
+  /// more comes.
+  ///
+  /// - Returns: The large array, to be given back; nil if it stays.
+  mutating func shrink() -> [UInt8]? {
+    let room = max(Self.smallBytes, 2 * count)
+    guard room < bytes.count else { return nil }
+    var small = [UInt8]()
+    small.reserveCapacity(room)
+    small.append(contentsOf: bytes[start..<end])
+    small.append(contentsOf: repeatElement(0, count: room - small.count))
+    defer {
+      bytes = small
+      end -= start
+      start = 0
+    }
+    return bytes
+  }
+
   /// Lends the free part to a read, and takes in as many bytes as it reports.
   ///
   /// Makes room first: by moving what is left to the front, or by growing where a head does not

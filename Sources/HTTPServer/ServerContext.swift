@@ -9,15 +9,19 @@ final class ServerContext: Sendable {
   let problem: @Sendable (ProtocolProblem) -> HTTPResponse
   let handshakes: Handshakes
   let handshakeFailed: @Sendable (FailedHandshake) -> Void
+  /// Told of the delays of sampled requests, in milliseconds; nil where nobody wants to know.
+  let observeDelay: (@Sendable (Int64) -> Void)?
   /// Whether connections are to end with the request that they have in flight.
   let isDraining = Atomic<Bool>(false)
 
   init(
     limits: HTTPLimits, handler: any RequestHandler,
     problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse,
-    handshakeFailed: @escaping @Sendable (FailedHandshake) -> Void
+    handshakeFailed: @escaping @Sendable (FailedHandshake) -> Void,
+    observeDelay: (@Sendable (Int64) -> Void)?
   ) {
     self.limits = limits
+    self.observeDelay = observeDelay
     self.handler = handler
     self.problem = problem
     self.handshakeFailed = handshakeFailed
@@ -38,6 +42,7 @@ final class LoopContext: Sendable {
 
   let loop: EventLoop
   let connectionCount = Atomic<Int>(0)
+  private let readCount = Atomic<Int>(0)
   private let bufferBytes: Int
   private let spareBuffers = Mutex<[[UInt8]]>([])
   private let dateLine = Mutex(DateLine())
@@ -45,6 +50,14 @@ final class LoopContext: Sendable {
   init(loop: EventLoop, bufferBytes: Int) {
     self.loop = loop
     self.bufferBytes = bufferBytes
+  }
+
+  /// One in so many requests is looked at for how long it waited to be read.
+  static let readsPerSample = 16
+
+  /// Whether the next request is one of those.
+  func isSampleDue() -> Bool {
+    readCount.wrappingAdd(1, ordering: .relaxed).newValue % Self.readsPerSample == 0
   }
 
   func takeBuffer() -> [UInt8] {

@@ -51,6 +51,11 @@ package struct EnvelopeContent: Sendable, Equatable {
     self.headers = headers
     self.body = body
   }
+
+  /// How many bytes body, headers and target have: what quotas count.
+  package var byteCount: Int64 {
+    body.byteCount + Int64(target.count + headers.bytes.count)
+  }
 }
 
 /// An envelope's body: small ones travel in memory, large ones stay in a file of the store's.

@@ -301,12 +301,18 @@ package struct LinePage: Sendable {
   package var scannedThrough: Serial
   /// Whether the line goes on behind this page.
   package var hasMore: Bool
+  /// How much of each client the page holds; not told of pages that go backwards.
+  package var use: [ClientNumber: WaitingUse]
 
   /// Puts a page together.
-  package init(entries: [LineEntry], scannedThrough: Serial, hasMore: Bool) {
+  package init(
+    entries: [LineEntry], scannedThrough: Serial, hasMore: Bool,
+    use: [ClientNumber: WaitingUse] = [:]
+  ) {
     self.entries = entries
     self.scannedThrough = scannedThrough
     self.hasMore = hasMore
+    self.use = use
   }
 }
 

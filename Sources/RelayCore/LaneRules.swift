@@ -42,6 +42,8 @@ package struct LaneRules: Hashable, Sendable {
 package struct ClientRules: Hashable, Sendable {
   /// Whether it is paused from the moment it is first known.
   package var startPaused = false
+  /// What it may have waiting, and how often it may ask.
+  package var quota = QuotaSettings()
 
   /// The defaults.
   package init() {}

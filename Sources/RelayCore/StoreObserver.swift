@@ -4,6 +4,11 @@ package protocol StoreObserver: Sendable {
   /// Something became known that starts paused; told before anything of it is.
   func startedPaused(_ targets: [PauseTarget])
 
+  /// How much waits of some clients has changed; told before anything else of that commit.
+  ///
+  /// - Parameter names: Of clients of which something was accepted.
+  func useChanged(_ changes: [ClientNumber: WaitingUse], names: [ClientNumber: String])
+
   /// Envelopes were accepted, or moved to the end of the line since nothing is missing before them
   /// any more, in this order.
   ///
@@ -47,6 +52,11 @@ package protocol StoreObserver: Sendable {
 }
 
 extension StoreObserver {
+  /// Pays no heed to quotas.
+  package func useChanged(
+    _ changes: [ClientNumber: WaitingUse], names: [ClientNumber: String]
+  ) {}
+
   /// Pays no heed to the event log.
   package func logged(through end: EventPosition) {}
 }

@@ -8,12 +8,17 @@ extension Reader {
       entries.reserveCapacity(min(countMax, 4096))
       sql.line.bind(1, serial)
       sql.line.bind(2, Int64(countMax))
-      while try sql.line.step() { entries.append(try lineEntry(sql.line)) }
+      var use: [ClientNumber: WaitingUse] = [:]
+      while try sql.line.step() {
+        let entry = try lineEntry(sql.line)
+        use[entry.client, default: WaitingUse()] += WaitingUse(count: 1, bytes: sql.line.int(11))
+        entries.append(entry)
+      }
       if entries.count == countMax, let last = entries.last {
-        return LinePage(entries: entries, scannedThrough: last.serial, hasMore: true)
+        return LinePage(entries: entries, scannedThrough: last.serial, hasMore: true, use: use)
       }
       return LinePage(
-        entries: entries, scannedThrough: max(serial, try lastSerial()), hasMore: false)
+        entries: entries, scannedThrough: max(serial, try lastSerial()), hasMore: false, use: use)
     }
   }
 

@@ -73,7 +73,7 @@ final class ReaderStatements {
     line = try Statement(
       """
       SELECT serial, client, lane, upstream, accepted_at, expires_at, standing, on_failure, \
-      attempts, due_at, in_doubt FROM line WHERE serial > ? ORDER BY serial LIMIT ?
+      attempts, due_at, in_doubt, bytes FROM line WHERE serial > ? ORDER BY serial LIMIT ?
       """, on: connection)
     lineBackwards = try Statement(
       """

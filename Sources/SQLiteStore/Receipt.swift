@@ -26,6 +26,8 @@ struct Receipt {
   var completions: [@Sendable () -> Void] = []
   /// Changes that came too late to change anything, by their place among the changes.
   var moot: Set<Int> = []
+  /// By how much more or less waits of clients.
+  var use: [ClientNumber: WaitingUse] = [:]
   /// Whether events were logged.
   var hasEvents = false
   /// Body files that nothing refers to any more.
@@ -33,9 +35,21 @@ struct Receipt {
   /// Requests that could not be done, while their neighbours were.
   var failures: [(request: WriteRequest, error: StoreError)] = []
 
+  /// The names of clients of which something was accepted.
+  var names: [ClientNumber: String] {
+    var names: [ClientNumber: String] = [:]
+    for envelope in accepted {
+      if let draft = envelope.draft, names[envelope.entry.client] == nil {
+        names[envelope.entry.client] = draft.client
+      }
+    }
+    return names
+  }
+
   /// Whether there is anything to tell the observer of.
   var hasNews: Bool {
-    !accepted.isEmpty || !coalesced.isEmpty || !cleared.isEmpty || !startedPaused.isEmpty
+    !use.isEmpty || !accepted.isEmpty || !coalesced.isEmpty || !cleared.isEmpty
+      || !startedPaused.isEmpty
   }
 
   /// Whether an envelope was accepted in this transaction.

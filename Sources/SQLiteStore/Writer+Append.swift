@@ -194,15 +194,17 @@ extension Writer {
       serial: serial, client: lane.client, lane: lane.number, upstream: upstream,
       acceptedAt: time, expiresAt: draft.expiresAt, standing: standing,
       onFailure: draft.onFailure, dueAt: draft.notBefore)
+    let bytes = draft.content.byteCount
     let id = EnvelopeID(serial: serial, acceptedAt: time, random: random.next())
     try insertEnvelope(draft, id: id, entry: entry)
-    try insertLine(entry)
+    try insertLine(entry, bytes: bytes)
     if let number = draft.sequence { try insertNumber(number, of: serial, in: lane.number) }
     if let key = draft.key { try insertKey(key, of: lane.client, serial) }
     try indexForCoalescing(draft, entry)
     state.ledger.lastSerial = serial
     state.ledger.lastAcceptedAt = acceptedAt
     state.ledger.add(1, standing: entry.standing)
+    state.use[entry.client, default: WaitingUse()] += WaitingUse(count: 1, bytes: bytes)
     state.events.append(EventEntry(accepted: entry))
     return AcceptedEnvelope(entry: entry, id: id, draft: draft)
   }
@@ -245,8 +247,7 @@ extension Writer {
       try sql.insertEnvelope.run()
       try insertBodyFile(file, serial: entry.serial)
     }
-    state.ledger.contentBytes +=
-      content.body.byteCount + Int64(content.target.count + content.headers.bytes.count)
+    state.ledger.contentBytes += content.byteCount
   }
 
   func insertBodyFile(_ file: StoredBodyFile, serial: Serial) throws(StoreError) {
@@ -257,7 +258,7 @@ extension Writer {
     state.ledger.fileBytes += file.byteCount
   }
 
-  private func insertLine(_ entry: LineEntry) throws(StoreError) {
+  private func insertLine(_ entry: LineEntry, bytes: Int64) throws(StoreError) {
     sql.insertLine.bind(1, entry.serial)
     sql.insertLine.bind(2, entry.client.rawValue)
     sql.insertLine.bind(3, entry.lane.rawValue)
@@ -267,6 +268,7 @@ extension Writer {
     sql.insertLine.bind(7, Int64(entry.standing.rawValue))
     sql.insertLine.bind(8, entry.onFailure.code)
     sql.insertLine.bind(9, entry.dueAt?.millisecondsSinceEpoch)
+    sql.insertLine.bind(10, bytes)
     try sql.insertLine.run()
   }
 }

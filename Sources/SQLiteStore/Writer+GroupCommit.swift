@@ -134,6 +134,7 @@ extension Writer {
     receipt.startedPaused = state.startedPaused
     state.startedPaused = []
     receipt.cleared = takeCleared()
+    swap(&receipt.use, &state.use)
     try commit()
     receipt.hasEvents = self.eventsEnd > eventsEnd
     return receipt
@@ -187,6 +188,7 @@ extension Writer {
       guard let observer = shared.observer.withLock({ $0 }) else {
         preconditionFailure("start(observer:) comes before any other call")
       }
+      if !receipt.use.isEmpty { observer.useChanged(receipt.use, names: receipt.names) }
       if !receipt.startedPaused.isEmpty { observer.startedPaused(receipt.startedPaused) }
       var recorded = Array(changes)
       for index in receipt.moot { recorded[index].isMoot = true }

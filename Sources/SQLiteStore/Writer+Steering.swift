@@ -12,9 +12,13 @@ extension Writer {
     sql.editLine.bind(3, Int64(edit.entry.standing.rawValue))
     sql.editLine.bind(4, edit.entry.onFailure.code)
     sql.editLine.bind(5, edit.entry.dueAt?.millisecondsSinceEpoch)
-    sql.editLine.bind(6, serial)
+    sql.editLine.bind(6, edit.content.byteCount)
+    sql.editLine.bind(7, serial)
     try sql.editLine.run()
+    let bytesBefore = state.ledger.contentBytes
     try replaceContent(edit, into: &receipt.deletedFiles)
+    state.use[edit.entry.client, default: WaitingUse()] += WaitingUse(
+      bytes: state.ledger.contentBytes - bytesBefore)
   }
 
   /// Puts the corrected request in place of the old one, wherever its envelope stands.
@@ -50,8 +54,7 @@ extension Writer {
       try sql.editEnvelope.run()
       try insertBodyFile(file, serial: edit.entry.serial)
     }
-    state.ledger.contentBytes +=
-      content.body.byteCount + Int64(content.target.count + content.headers.bytes.count)
+    state.ledger.contentBytes += content.byteCount
   }
 
   /// Takes the old content out of the counts, and lets go of its file.
@@ -90,7 +93,10 @@ extension Writer {
     sql.requeueLine.bind(5, Int64(entry.standing.rawValue))
     sql.requeueLine.bind(6, entry.dueAt?.millisecondsSinceEpoch)
     sql.requeueLine.bind(7, inDoubt)
-    try sql.requeueLine.run()
+    guard try sql.requeueLine.step() else { throw .senseless("an end without its envelope") }
+    let use = WaitingUse(count: 1, bytes: sql.requeueLine.int(0))
+    sql.requeueLine.reset()
+    state.use[entry.client, default: WaitingUse()] += use
     sql.renewDeadline.bind(1, entry.expiresAt.millisecondsSinceEpoch)
     sql.renewDeadline.bind(2, entry.serial)
     try sql.renewDeadline.run()

@@ -26,6 +26,7 @@ extension Writer {
     let attemptsBefore = sql.waiting.int(1)
     let client = ClientNumber(rawValue: sql.waiting.int(2))
     let wasInDoubt = sql.waiting.int(3) != 0
+    let bytes = sql.waiting.int(4)
     sql.waiting.reset()
     let standing = try Standing(code: code)
     let attempts =
@@ -54,6 +55,7 @@ extension Writer {
         transition, of: client, as: end, reason: reason, attempts: attempts,
         isInDoubt: transition.leavesDoubt(wasInDoubt))
       state.ledger.add(-1, standing: standing)
+      state.use[client, default: WaitingUse()] += WaitingUse(count: -1, bytes: -bytes)
     case .release:
       sql.releaseLine.bind(1, transition.serial)
       try sql.releaseLine.run()

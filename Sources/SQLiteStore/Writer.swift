@@ -30,6 +30,8 @@ final class Writer {
     var flowing: Set<LaneNumber> = []
     /// The clients that are told of their endings when they check in.
     var checkingIn: Set<ClientNumber> = []
+    /// By how much the transaction changes what waits of clients.
+    var use: [ClientNumber: WaitingUse] = [:]
   }
 
   /// A lane that was used lately.

@@ -79,7 +79,7 @@ final class WriterStatements {
     insertLine = try Statement(
       """
       INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing, \
-      on_failure, due_at, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+      on_failure, due_at, attempts, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
       """, on: connection)
     insertKey = try Statement(
       "INSERT INTO key_index (client, key, serial) VALUES (?, ?, ?)", on: connection)
@@ -105,7 +105,8 @@ final class WriterStatements {
       "UPDATE lane SET last_sequence = ? WHERE number = ?", on: connection)
 
     waiting = try Statement(
-      "SELECT standing, attempts, client, in_doubt FROM line WHERE serial = ?", on: connection)
+      "SELECT standing, attempts, client, in_doubt, bytes FROM line WHERE serial = ?",
+      on: connection)
     beginLine = try Statement("UPDATE line SET in_doubt = 1 WHERE serial = ?", on: connection)
     retryLine = try Statement(
       """
@@ -135,7 +136,7 @@ final class WriterStatements {
     editLine = try Statement(
       """
       UPDATE line SET upstream = ?, expires_at = ?, standing = ?, on_failure = ?, due_at = ?, \
-      in_doubt = 0 WHERE serial = ?
+      in_doubt = 0, bytes = ? WHERE serial = ?
       """, on: connection)
     editEnvelope = try Statement(
       """
@@ -146,9 +147,11 @@ final class WriterStatements {
     requeueLine = try Statement(
       """
       INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing, \
-      on_failure, due_at, attempts, in_doubt) \
-      SELECT serial, client, lane, upstream, ?2, ?3, ?5, on_failure, ?6, ?4, ?7 \
-      FROM envelope WHERE serial = ?1
+      on_failure, due_at, attempts, in_doubt, bytes) \
+      SELECT serial, client, lane, upstream, ?2, ?3, ?5, on_failure, ?6, ?4, ?7, \
+      length(target) + length(headers) + coalesce(length(body), 0) \
+      + coalesce((SELECT bytes FROM body_file WHERE serial = ?1), 0) \
+      FROM envelope WHERE serial = ?1 RETURNING bytes
       """, on: connection)
     renewDeadline = try Statement(
       "UPDATE envelope SET expires_at = ? WHERE serial = ?", on: connection)

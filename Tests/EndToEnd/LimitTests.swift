@@ -5,7 +5,7 @@ import Testing
 extension EndToEnd {
   @Suite("At a limit", .serialized)
   struct Limits {
-    @Test("a full queue answers 507, and takes more once there is room")
+    @Test("a full queue answers 429, and takes more once there is room")
     func queueFull() async throws {
       let upstream = try TestUpstream()
       upstream.stop()
@@ -16,11 +16,11 @@ extension EndToEnd {
       let device = relay.device()
       for index in 0..<3 { #expect(try await device.post(["path": "/\(index)"]).status == 202) }
       let full = try await device.post(["path": "/3"])
-      #expect(full.status == 507)
+      #expect(full.status == 429)
       #expect(full.problem == "queue-full")
       #expect(full["Retry-After"].flatMap { Int($0) } ?? 0 > 0)
       let relayed = try await device.relay("POST", "/3")
-      #expect(relayed.status == 507)
+      #expect(relayed.status == 429)
 
       try upstream.start()
       try await upstream.received(count: 3)

@@ -99,6 +99,47 @@ struct ConnectionStateTests {
     #expect(driver.head() == "read 10000")
   }
 
+  @Test("a body that trickles in has a rate to keep, and a time in all")
+  func slowBody() {
+    var limits = HTTPLimits()
+    limits.bodyProgressBytesMin = 100
+    limits.bodyTotalTimeoutMs = 50_000
+    var driver = Driver(limits)
+    driver.receive(post("Content-Length: 1000000"))
+    #expect(driver.head() == "respond /a")
+    #expect(driver.body() == "read 20000")
+    // One byte a second buys nothing.
+    for _ in 0..<5 {
+      driver.pass(1000)
+      driver.receive("x")
+      #expect(driver.body() == "piece x")
+      _ = driver.body()
+    }
+    #expect(driver.body() == "read 15000")
+    // A full measure buys a new period, but no more than is left in all.
+    for left in [20_000, 20_000, 20_000, 15_000, 5_000] {
+      driver.receive(String(repeating: "x", count: 100))
+      _ = driver.body()
+      #expect(driver.body() == "read \(left)")
+      driver.pass(10_000)
+    }
+  }
+
+  @Test("a part of a head waits in a small buffer, and goes on from there")
+  func smallBuffer() {
+    var driver = Driver()
+    driver.receive(get + "POST /b HT")
+    #expect(driver.head() == "respond /a")
+    _ = driver.answer()
+    #expect(driver.end() == .next)
+    #expect(driver.head() == "read 10000")
+    #expect(driver.state.input.shrink()?.count == HTTPLimits().readBufferBytes)
+    #expect(driver.state.input.bytes.count == InputBuffer.smallBytes)
+    #expect(driver.state.input.shrink() == nil)
+    driver.receive("TP/1.1\r\nHost: h\r\nX: \(String(repeating: "y", count: 3000))\r\n\r\n")
+    #expect(driver.head() == "respond /b")
+  }
+
   @Test("a head that is late is refused if it has begun, and a silent peer just closed")
   func headTimeouts() {
     var begun = Driver()

@@ -82,13 +82,19 @@ struct BatchTests {
 
   @Test("one that only lacked room is answered by that")
   func noRoom() {
-    let results = BatchResults([.rejected(.queueFull()), .rejected(.clientQueueFull("c"))])
+    func lack(isOfClient: Bool) -> Problem {
+      .overQuota(
+        QuotaRefusal(limit: .waitingEnvelopes, isOfClient: isOfClient, max: 5), client: "c",
+        retryAfterSeconds: 7)
+    }
+    let (queueFull, clientQueueFull) = (lack(isOfClient: false), lack(isOfClient: true))
+    let results = BatchResults([.rejected(queueFull), .rejected(clientQueueFull)])
     #expect(results.problem(isStrict: false)?.kind == .queueFull)
-    let strict = BatchResults([.rejected(.leftOut()), .rejected(.clientQueueFull("c"))])
+    let strict = BatchResults([.rejected(.leftOut()), .rejected(clientQueueFull)])
     #expect(strict.problem(isStrict: true)?.status == 429)
-    let mixed = BatchResults([.rejected(.queueFull()), bad])
+    let mixed = BatchResults([.rejected(queueFull), bad])
     #expect(mixed.problem(isStrict: false)?.kind == .batchRejected)
-    let some = BatchResults([.rejected(.queueFull()), .accepted(id: id, state: .queued)])
+    let some = BatchResults([.rejected(queueFull), .accepted(id: id, state: .queued)])
     #expect(some.problem(isStrict: false) == nil)
   }
 }

@@ -53,7 +53,10 @@ struct ConfigurationLoadTests {
         "live": {"order": "latest", "ttlSeconds": 60, "startPaused": true},
         "telemetry-*": {"gapTimeoutSeconds": 300, "ttlSeconds": null}
       },
-      "clients": {"till-*": {"startPaused": true}, "till-7": {}},
+      "clients": {
+        "till-*": {"startPaused": true, "waitingEnvelopesMax": 5, "requestsPerSecondMax": 0.5},
+        "till-7": {"waitingBytesMax": null, "requestBurst": 3}
+      },
       "collections": {"boot": ["settings", "profile"]},
       "limits": {
         "bodyBytesMax": 1001, "connectionsMax": 1002, "requestLineBytesMax": 1003,
@@ -61,7 +64,10 @@ struct ConfigurationLoadTests {
         "headTimeoutMs": 1007, "batchCountMax": 1008, "batchBytesMax": 378,
         "memoryInFlightBytesMax": 1009,
         "spoolThresholdBytes": 1000, "waitSecondsMax": 1011, "waitingEnvelopesMax": 1012,
-        "clientWaitingEnvelopesMax": 1012, "storeBytesMax": 10000000
+        "clientWaitingEnvelopesMax": 1012, "waitingBytesMax": 1013, "clientWaitingBytesMax": 1013,
+        "requestsPerSecondMax": 100.5, "requestBurst": 1014, "clientRequestsPerSecondMax": 2,
+        "clientRequestBurst": 1015, "connectionsPerPeerMax": 1016, "bodyTotalTimeoutMs": 1017,
+        "acceptanceDelayMsMax": 1019, "storeBytesMax": 10000000
       },
       "retention": {"deliveredSeconds": 12, "failedSeconds": 13},
       "log": {"level": "debug", "format": "text"},
@@ -94,6 +100,28 @@ struct ConfigurationLoadTests {
         1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 378, 1009, 1000, 1011, 1012, 1012,
         10_000_000,
       ])
+  }
+
+  @Test("quotas arrive where they belong, and a name's own come first")
+  func quotas() throws {
+    let configuration = try loadConfiguration(
+      Self.everything, environment: ["API_TOKEN": "s3cret"]
+    ).get()
+    let limits = configuration.limits
+    #expect(limits.connectionsPerPeerMax == 1016 && limits.acceptanceDelayMsMax == 1019)
+    #expect(limits.bodyTotalTimeoutMs == 1017)
+    let rules = QuotaRules(configuration)
+    #expect(rules.everybody == WaitingQuota(envelopesMax: 1012, bytesMax: 1013))
+    #expect(rules.everybodyRate == RateLimit(perSecond: 100.5, burst: 1014))
+    #expect(rules.waiting(of: "other") == WaitingQuota(envelopesMax: 1012, bytesMax: 1013))
+    #expect(rules.rate(of: "other") == RateLimit(perSecond: 2, burst: 1015))
+    #expect(rules.waiting(of: "till-8") == WaitingQuota(envelopesMax: 5, bytesMax: 1013))
+    #expect(rules.rate(of: "till-8") == RateLimit(perSecond: 0.5, burst: 1))
+    #expect(rules.waiting(of: "till-7") == WaitingQuota(envelopesMax: 1012, bytesMax: nil))
+    #expect(rules.rate(of: "till-7") == RateLimit(perSecond: 2, burst: 3))
+    let printed = loadConfiguration(
+      configuration.description, environment: ["API_TOKEN": "s3cret"])
+    if case .success(let again) = printed { #expect(again.clients == configuration.clients) }
   }
 
   @Test("what is said of lanes, clients and collections arrives where it belongs")

@@ -30,7 +30,7 @@ struct ProblemTests {
 
   @Test("carries the header fields that belong to it")
   func headers() throws {
-    #expect(Problem.queueFull().response.headers.first("Retry-After") == "30")
+    #expect(Problem.diskFull().response.headers.first("Retry-After") == "30")
     #expect(Problem.draining().response.headers.first("Retry-After") == "5")
     #expect(
       Problem.methodNotAllowed(allow: "GET, HEAD").response.headers.first("Allow") == "GET, HEAD")

@@ -37,12 +37,13 @@ extension LimitsConfiguration {
   /// A request's body is parsed and counted in 32 bits in places, so it stays below.
   private static let bodyBytesLargest = 1 << 30
   /// Far more than a disk, far less than overflows.
-  private static let bytesLargest = 1 << 50
-  private static let countLargest = 1_000_000_000
+  static let bytesLargest = 1 << 50
+  static let countLargest = 1_000_000_000
 
   mutating func read(_ section: inout SectionReader) {
     section.integer("bodyBytesMax", into: &bodyBytesMax, 1...Self.bodyBytesLargest)
     section.integer("connectionsMax", into: &connectionsMax, 1...1_000_000)
+    section.optionalInteger("connectionsPerPeerMax", into: &connectionsPerPeerMax, 1...1_000_000)
     section.integer("requestLineBytesMax", into: &requestLineBytesMax, 64...1_048_576)
     section.integer("headerCountMax", into: &headerCountMax, 1...10_000)
     section.integer("headerBytesMax", into: &headerBytesMax, 256...1_048_576)
@@ -52,14 +53,14 @@ extension LimitsConfiguration {
     section.integer("stallTimeoutMs", into: &stallTimeoutMs, 1...Self.timeoutMsMax)
     section.integer("handshakeTimeoutMs", into: &handshakeTimeoutMs, 1...Self.timeoutMsMax)
     section.integer("handshakesMax", into: &handshakesMax, 1...1_000_000)
+    section.integer("bodyTotalTimeoutMs", into: &bodyTotalTimeoutMs, 1...Self.timeoutMsMax)
     section.integer("batchCountMax", into: &batchCountMax, 1...1_000_000)
     section.integer("batchBytesMax", into: &batchBytesMax, 1...Self.bodyBytesLargest)
     section.integer("memoryInFlightBytesMax", into: &memoryInFlightBytesMax, 1...Self.bytesLargest)
     section.integer("spoolThresholdBytes", into: &spoolThresholdBytes, 0...Self.bodyBytesLargest)
     section.integer("waitSecondsMax", into: &waitSecondsMax, 0...3600)
-    section.integer("waitingEnvelopesMax", into: &waitingEnvelopesMax, 1...Self.countLargest)
-    section.optionalInteger(
-      "clientWaitingEnvelopesMax", into: &clientWaitingEnvelopesMax, 1...Self.countLargest)
+    readQuotas(&section)
+    section.integer("acceptanceDelayMsMax", into: &acceptanceDelayMsMax, 20...60_000)
     section.optionalInteger("storeBytesMax", into: &storeBytesMax, 1_048_576...Self.bytesLargest)
   }
 }

@@ -43,6 +43,7 @@ extension LimitsConfiguration {
     json.object { json in
       json.member("bodyBytesMax", bodyBytesMax)
       json.member("connectionsMax", connectionsMax)
+      json.member("connectionsPerPeerMax") { $0.integerOrNull(connectionsPerPeerMax) }
       json.member("requestLineBytesMax", requestLineBytesMax)
       json.member("headerCountMax", headerCountMax)
       json.member("headerBytesMax", headerBytesMax)
@@ -52,13 +53,14 @@ extension LimitsConfiguration {
       json.member("stallTimeoutMs", stallTimeoutMs)
       json.member("handshakeTimeoutMs", handshakeTimeoutMs)
       json.member("handshakesMax", handshakesMax)
+      json.member("bodyTotalTimeoutMs", bodyTotalTimeoutMs)
       json.member("batchCountMax", batchCountMax)
       json.member("batchBytesMax", batchBytesMax)
       json.member("memoryInFlightBytesMax", memoryInFlightBytesMax)
       json.member("spoolThresholdBytes", spoolThresholdBytes)
       json.member("waitSecondsMax", waitSecondsMax)
-      json.member("waitingEnvelopesMax", waitingEnvelopesMax)
-      json.member("clientWaitingEnvelopesMax") { $0.integerOrNull(clientWaitingEnvelopesMax) }
+      writeQuotas(to: &json)
+      json.member("acceptanceDelayMsMax", acceptanceDelayMsMax)
       json.member("storeBytesMax") { $0.integerOrNull(storeBytesMax) }
     }
   }

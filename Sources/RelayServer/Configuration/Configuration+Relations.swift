@@ -23,6 +23,10 @@ extension Configuration {
         "limits.clientWaitingEnvelopesMax", ofOneClient, "limits.waitingEnvelopesMax",
         limits.waitingEnvelopesMax, problems)
     }
+    if let ofOneClient = limits.clientWaitingBytesMax, let ofAll = limits.waitingBytesMax {
+      notAbove(
+        "limits.clientWaitingBytesMax", ofOneClient, "limits.waitingBytesMax", ofAll, problems)
+    }
     for (index, listener) in listen.enumerated()
     where !listener.endpoint.takesAnyPort
       && listen[..<index].contains(where: { $0.endpoint == listener.endpoint })

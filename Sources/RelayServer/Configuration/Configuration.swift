@@ -52,6 +52,8 @@ package struct LimitsConfiguration: Equatable, Sendable {
   package var bodyBytesMax = 10 * 1024 * 1024
   /// The most connections open at once.
   package var connectionsMax = 10_000
+  /// The most of them from one address, or from one IPv6 network of 64 bits; nil for no limit.
+  package var connectionsPerPeerMax: Int?
   /// The longest request line, in bytes.
   package var requestLineBytesMax = 8192
   /// The most header fields of a request.
@@ -70,6 +72,8 @@ package struct LimitsConfiguration: Equatable, Sendable {
   package var handshakeTimeoutMs = 10_000
   /// The most TLS handshakes at once; with one more, the one that has taken longest is cut off.
   package var handshakesMax = 1000
+  /// How long a request's body may take in all, in milliseconds.
+  package var bodyTotalTimeoutMs = 3_600_000
   /// The most envelopes in one batch.
   package var batchCountMax = 1000
   /// The most bytes of a batch, before and after decompression.
@@ -82,8 +86,23 @@ package struct LimitsConfiguration: Equatable, Sendable {
   package var waitSecondsMax = 60
   /// The most envelopes that wait at once; past it, the queue is full.
   package var waitingEnvelopesMax = 50_000_000
+  /// The most bytes that they may have together; nil for no limit.
+  package var waitingBytesMax: Int?
   /// The most envelopes that wait for one client; nil if only the limit on all of them counts.
   package var clientWaitingEnvelopesMax: Int?
+  /// The most bytes that those may have; nil likewise.
+  package var clientWaitingBytesMax: Int?
+  /// How many requests a second are taken of all senders in the long run; nil for no limit.
+  package var requestsPerSecondMax: Double?
+  /// How many of them at once; nil for those of one second.
+  package var requestBurst: Int?
+  /// How many requests a second are taken of one client in the long run; nil for no limit.
+  package var clientRequestsPerSecondMax: Double?
+  /// How many of them at once; nil for those of one second.
+  package var clientRequestBurst: Int?
+  /// What the 99th percentile of the time that an accepted post takes is to stay below, however
+  /// much is sent, in milliseconds.
+  package var acceptanceDelayMsMax = 1000
   /// The most bytes that the store may take on disk; nil for as much as there is.
   package var storeBytesMax: Int?
 

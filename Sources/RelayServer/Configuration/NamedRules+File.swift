@@ -89,6 +89,7 @@ extension ClientRules {
   static func read(_ section: inout SectionReader) -> ClientRules {
     var rules = ClientRules()
     section.flag("startPaused", into: &rules.startPaused)
+    rules.quota.read(&section)
     return rules
   }
 }

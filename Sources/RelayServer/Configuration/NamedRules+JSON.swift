@@ -16,7 +16,10 @@ extension LaneRules {
 extension ClientRules {
   /// Writes the rules in the file's own form.
   func write(to json: inout JSONWriter) {
-    json.object { $0.member("startPaused", startPaused) }
+    json.object { json in
+      json.member("startPaused", startPaused)
+      quota.writeMembers(to: &json)
+    }
   }
 }
 

@@ -16,12 +16,14 @@ extension LimitsConfiguration {
     limits.fieldBytesMax = headerBytesMax
     limits.bodyBytesMax = .max
     limits.connectionsMax = connectionsMax
+    limits.connectionsPerPeerMax = connectionsPerPeerMax
     limits.idleTimeoutMs = Int64(idleTimeoutMs)
     limits.headTimeoutMs = Int64(headTimeoutMs)
     limits.bodyProgressTimeoutMs = Int64(bodyTimeoutMs)
     limits.writeStallTimeoutMs = Int64(stallTimeoutMs)
     limits.handshakeTimeoutMs = Int64(handshakeTimeoutMs)
     limits.handshakesMax = handshakesMax
+    limits.bodyTotalTimeoutMs = Int64(bodyTotalTimeoutMs)
     return limits
   }
 }

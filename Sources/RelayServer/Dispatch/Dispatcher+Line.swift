@@ -49,6 +49,7 @@ extension Dispatcher {
       let unknown = orders.unknown(on: page)
       if !unknown.isEmpty { orders.note(try await store.laneNames(unknown)) }
       state.withLock { $0.scheduler.restore(page, latest: orders.latest) }
+      quotas.change(page.use)
       count += page.entries.count
       for entry in page.entries where entry.standing == .parked {
         parked[entry.lane] = min(parked[entry.lane] ?? entry.acceptedAt, entry.acceptedAt)

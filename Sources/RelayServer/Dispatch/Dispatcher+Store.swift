@@ -10,6 +10,13 @@ extension Dispatcher: StoreObserver {
     }
   }
 
+  /// Keeps the account of what waits of whom.
+  package func useChanged(
+    _ changes: [ClientNumber: WaitingUse], names: [ClientNumber: String]
+  ) {
+    quotas.change(changes, names: names)
+  }
+
   /// Takes in what was accepted; free slots are filled at once.
   package func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int] {
     meter.count(

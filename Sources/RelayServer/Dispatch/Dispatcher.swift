@@ -26,6 +26,8 @@ package final class Dispatcher: Sendable {
   let clock: @Sendable () -> Now
   let log: Log
   let meter: RateMeter
+  /// What waits of whom, and how much of it may.
+  let quotas: QuotaKeeper
   /// What is configured for lanes, by their names.
   let lanes: LaneRulesTable
   let waiters = SettlementWaiters()
@@ -53,8 +55,9 @@ package final class Dispatcher: Sendable {
   /// Makes a dispatcher that knows of no upstream and no envelope yet.
   init(
     store: any EnvelopeStore, loop: EventLoop, clock: @escaping @Sendable () -> Now, log: Log,
-    meter: RateMeter, lanes: LaneRulesTable
+    meter: RateMeter, lanes: LaneRulesTable, quotas: QuotaKeeper
   ) {
+    self.quotas = quotas
     self.lanes = lanes
     self.store = store
     self.loop = loop

@@ -7,6 +7,9 @@ import Synchronization
 package final class MemoryBudget: Sendable {
   /// A request that holds no more than this is a small one.
   package static let smallRequestBytesMax = 64 * 1024
+  /// What every post is counted beside its body: its head, what was decoded of it, and what waits
+  /// for the store and the answer.
+  package static let requestBytes = 8 * 1024
 
   private let available: Atomic<Int>
   /// What large requests have to leave.

@@ -17,6 +17,10 @@ package final class Relay: Sendable {
   package let access: Access
   /// How many bytes of requests may be in memory.
   package let memory: MemoryBudget
+  /// What waits of whom, and how much of it may.
+  package let quotas: QuotaKeeper
+  /// Whether posts are taken at all just now.
+  package let admission: AdmissionGate
   /// Counts for the rates on `/status`.
   package let meter: RateMeter
   /// When it was started.
@@ -52,6 +56,9 @@ package final class Relay: Sendable {
     numbers = parts.numbers
     meter = dispatcher.meter
     log = dispatcher.log
+    quotas = dispatcher.quotas
+    admission = AdmissionGate(
+      delayMsMax: configuration.limits.acceptanceDelayMsMax, log: log, meter: meter)
     memory = MemoryBudget(bytesMax: configuration.limits.memoryInFlightBytesMax)
     startedAt = WallClock.now()
     janitor = Janitor(
@@ -104,7 +111,7 @@ package final class Relay: Sendable {
     let store = try openStore(configuration)
     let dispatcher = Dispatcher(
       store: store, loop: loop, clock: readClocks, log: log, meter: RateMeter(),
-      lanes: configuration.lanes)
+      lanes: configuration.lanes, quotas: QuotaKeeper(QuotaRules(configuration)))
     store.start(observer: dispatcher)
     do {
       let targets = try configuration.upstreams.map { try $0.target() }
@@ -168,15 +175,17 @@ package final class Relay: Sendable {
     let certificates = try ListenerCertificates(loading: configuration.listen, log: log)
     let handshakes = HandshakeLog(log)
     let server = HTTPServer(
-      limits: configuration.limits.http, loops: loops, handler: handler, problem: problem
-    ) { handshakes.tell($0, at: MonotonicClock.now()) }
+      limits: configuration.limits.http, loops: loops, handler: handler, problem: problem,
+      handshakeFailed: { handshakes.tell($0, at: MonotonicClock.now()) },
+      observeDelay: admission.noteReadDelay)
     var endpoints: [Endpoint] = []
     for (number, listener) in configuration.listen.enumerated() {
       do throws(SystemError) {
         endpoints.append(
           try server.bind(
             listener.endpoint, number: number, mode: listener.mode,
-            tls: certificates.credentials(of: number)))
+            tls: certificates.credentials(of: number),
+            isReserved: listener.audience == .operators))
       } catch {
         server.stopAccepting()
         throw RelayStartError(cannotListenOn: listener.endpoint, error)

@@ -22,7 +22,7 @@ struct Batch {
     for item in items {
       do throws(Problem) {
         let draft = try decoder.decode(text, in: item, from: sender, at: now)
-        try await room.take(for: draft.client)
+        try await room.take(for: draft.client, bytes: draft.content.byteCount)
         drafts.append(draft)
         problems.append(nil)
       } catch {

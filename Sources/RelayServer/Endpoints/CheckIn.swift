@@ -26,10 +26,10 @@ struct CheckIn {
       let page = try await context.store.checkIn(
         question.client, seenThrough: question.since, countMax: Self.endingsMax)
       let record = try await context.store.client(question.client)
-      let waiting = record.map { context.relay.dispatcher.waiting(of: $0.number) } ?? 0
+      let waiting = record.map { context.relay.quotas.waiting(of: $0.number) } ?? WaitingUse()
       return CheckInView(
         client: question.client, time: context.relay.now().wall,
-        lanes: lanes(question, record), allowance: allowance(clientWaiting: waiting),
+        lanes: lanes(question, record), allowance: allowance(of: question.client, waiting),
         page: page ?? CheckInPage(endings: [], toldThrough: 0, hasMore: false))
     } catch {
       throw context.problem(error)
@@ -65,14 +65,18 @@ struct CheckIn {
     return ranges.compactMap { $0.overlap(with: numbers) }
   }
 
-  private func allowance(clientWaiting: Int) -> CheckInView.Allowance {
+  private func allowance(of client: String, _ waiting: WaitingUse) -> CheckInView.Allowance {
     let limits = context.limits
     let statistics = context.store.statistics()
-    var envelopes = limits.waitingEnvelopesMax - context.relay.dispatcher.waitingCount
-    if let countMax = limits.clientWaitingEnvelopesMax {
-      envelopes = min(envelopes, countMax - clientWaiting)
-    }
+    let quotas = context.relay.quotas
+    var envelopes = limits.waitingEnvelopesMax
     var bytes = min(statistics.roomBytes, SequenceSyntax.range.upperBound)
+    for (quota, use) in [
+      (quotas.rules.everybody, quotas.total), (quotas.rules.waiting(of: client), waiting),
+    ] {
+      if let countMax = quota.envelopesMax { envelopes = min(envelopes, countMax - use.count) }
+      if let bytesMax = quota.bytesMax { bytes = min(bytes, Int64(bytesMax) - use.bytes) }
+    }
     if statistics.trouble != nil { (envelopes, bytes) = (0, 0) }
     let isFull = envelopes <= 0 || bytes <= 0
     return CheckInView.Allowance(
@@ -91,6 +95,6 @@ struct CheckIn {
     } else {
       return nil
     }
-    return Int.random(in: least...(2 * least))
+    return RetryHint.spread(least)
   }
 }

@@ -24,12 +24,13 @@ struct GetStatus {
     return StatusView(
       isDraining: relay.isDraining, startedAt: relay.startedAt,
       uptimeSeconds: now.wall.milliseconds(since: relay.startedAt) / 1000,
-      statistics: context.store.statistics(), inFlightCount: snapshot.inFlightCount,
+      statistics: context.store.statistics(), waitingBytes: relay.quotas.total.bytes,
+      inFlightCount: snapshot.inFlightCount,
       oldestWaitingAt: snapshot.oldestWaitingAt, upstreams: upstreams(snapshot, now),
       unconfiguredUpstreams: try await unconfiguredUpstreams(snapshot.unconfigured),
       rates: StatusView.Rates(
         accepted: rate(.accepted), delivered: rate(.delivered), failed: rate(.failed),
-        attempts: rate(.attempts)),
+        attempts: rate(.attempts), shed: rate(.shed)),
       blockedLaneCount: snapshot.blockedLaneCount,
       blockedLanes: try await blockedLanes(snapshot.blockedLanes),
       backlogs: try await backlogs(snapshot.backlogs))

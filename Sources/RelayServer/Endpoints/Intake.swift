@@ -24,6 +24,8 @@ struct Intake {
     var drafts = drafts
     do throws(StoreError) {
       try await moveLargeBodies(of: &drafts)
+      let ticket = context.relay.admission.begin()
+      defer { context.relay.admission.end(ticket) }
       let results = try await context.store.append(drafts, isAtomic: isAtomic)
       discardFiles { results[$0].isAccepted }
       return results

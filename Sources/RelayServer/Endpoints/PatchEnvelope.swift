@@ -32,6 +32,8 @@ struct PatchEnvelope {
     let body = try await intake.store(patch.newBody)
     var isHandedOver = false
     defer { if !isHandedOver { intake.discard() } }
+    var room = try Room(steering: context)
+    defer { room.giveBack() }
     return try await SteeringTurn(context).change(
       id,
       { record throws(Problem) in
@@ -40,6 +42,12 @@ struct PatchEnvelope {
         if patch.isEmpty { return nil }
         let edit = try patch.applied(
           to: record, body: body, at: context.relay.now().wall, context.relay.upstreamNumber)
+        if !record.state.isEnd {
+          room.giveBack()
+          try await room.take(
+            moreBytes: edit.content.byteCount - record.draft.content.byteCount,
+            for: record.draft.client)
+        }
         return (.edit(edit), record.entry)
       }, handedOver: { isHandedOver = true })
   }

@@ -25,10 +25,12 @@ struct PostEnvelopes {
   private func accept(
     _ request: HTTPRequest, _ sender: String?
   ) async throws(Problem) -> HTTPResponse {
-    var room = try Room(context)
+    var room = try Room(context, sender: sender)
+    defer { room.giveBack() }
     let type = try Self.mediaType(of: request.head)
     var memory = MemoryReservation(context.relay.memory)
     defer { memory.giveBack() }
+    try memory.take(MemoryBudget.requestBytes)
     let text = try await PostBody(context).read(request, &memory)
     let countMax = context.limits.batchCountMax
     switch type {
@@ -47,7 +49,7 @@ struct PostEnvelopes {
     _ text: [UInt8], _ sender: String?, _ room: inout Room
   ) async throws(Problem) -> HTTPResponse {
     let draft = try decoder.decode(text, from: sender, at: context.relay.now().wall)
-    try await room.take(for: draft.client)
+    try await room.take(for: draft.client, bytes: draft.content.byteCount)
     var intake = Intake(context)
     let results = try await intake.append([draft], isAtomic: false)
     let acceptance = try Acceptance(results[0], of: draft)

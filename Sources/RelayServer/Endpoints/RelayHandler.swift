@@ -1,4 +1,5 @@
 import HTTPServer
+import RelayCore
 
 /// Answers every request that the relay is sent, by the contract in `openapi.yaml`.
 package struct RelayHandler: RequestHandler {
@@ -22,6 +23,7 @@ package struct RelayHandler: RequestHandler {
     case .found(let route, let captures):
       do throws(Problem) {
         let caller = try gate.admit(request, to: route)
+        try context.countRequest(request.origin, to: route, captures, of: caller)
         try await Self.terms(of: route)?.check(request)
         let response = await answer(route, request, captures, context.with(caller))
         // What was waited for is shown only to those who may still see it.

@@ -25,14 +25,19 @@ struct RelayRequest {
   private func accept(
     _ request: HTTPRequest, _ captures: PathCaptures
   ) async throws(Problem) -> Acceptance {
-    var room = try Room(context)
+    var room = try Room(context, sender: context.caller.client)
+    defer { room.giveBack() }
     var decoded = try RelayRequestDecoder(context.rules).decode(
       request.head, upstream: captures.raw("upstream") ?? [], rest: captures.raw("path") ?? [],
       from: context.caller.client, at: context.relay.now().wall)
-    try await room.take(for: decoded.draft.client)
+    let client = decoded.draft.client
+    // What is announced beyond that is refused before it is read.
+    let announced = min(request.body.knownLength ?? 0, Int64(context.limits.bodyBytesMax))
+    try await room.take(for: client, bytes: decoded.draft.content.byteCount + announced)
 
     var memory = MemoryReservation(context.relay.memory)
     defer { memory.giveBack() }
+    try memory.take(MemoryBudget.requestBytes)
     let isRecognisable = decoded.draft.key != nil || decoded.draft.sequence != nil
     var reader = RelayedBody(context, isRecognisable ? decoded.fingerprint() : nil)
     let body = try await reader.read(request.body, &memory)
@@ -41,6 +46,13 @@ struct RelayRequest {
 
     var intake = Intake(context)
     if let writer = body.writer { intake.adopt(writer, forDraftAt: 0) }
+    do throws(Problem) {
+      // Of a chunked body the length is known only now.
+      try await room.take(moreBytes: body.body.byteCount - announced, for: client)
+    } catch {
+      intake.discard()
+      throw error
+    }
     if decoded.draft.references {
       do throws(Problem) {
         try decoded.draft.content.checkReferences(

@@ -8,6 +8,9 @@ struct RelayedBody: ~Copyable {
   private var fingerprint: Fingerprint?
   private var byteCount = 0
 
+  /// The most bytes of a piece: what a connection reads at a time.
+  private static let pieceBytes = HTTPLimits().readBufferBytes
+
   /// What was read; the writer is there if it stands in a file.
   struct Whole {
     var body: EnvelopeBody
@@ -28,6 +31,8 @@ struct RelayedBody: ~Copyable {
     if let length = body.knownLength {
       guard length <= context.limits.bodyBytesMax else { throw tooLarge }
       if length > context.limits.spoolThresholdBytes {
+        // While it goes into its file, one piece of it is in memory.
+        try memory.take(Self.pieceBytes)
         return try await spool([], body)
       }
     }

@@ -1,49 +1,147 @@
 import RelayCore
 
-/// How much room there is for the envelopes of one post, given out one by one.
+/// Room for the envelopes of one post, claimed one by one and held until they are stored.
 ///
-/// Counted once, when the post comes in: posts that come in at the same moment may together pass a
-/// limit by as many as they bring.
-struct Room {
+/// Whoever makes one says by a `defer` how long the claims are held; `deinit` is there for what
+/// that may miss, and to keep the type from being copied.
+struct Room: ~Copyable {
   private let context: EndpointContext
-  private var left: Int
-  private var leftOfClients: [String: Int] = [:]
+  private let sender: String?
+  private var quotas: QuotaKeeper { context.relay.quotas }
+  /// What is claimed for clients that have no quota of their own.
+  private var shared = WaitingUse()
+  /// What is claimed for clients that have one.
+  private var claims: [String: Claim] = [:]
+  /// Clients whose request was counted, and what came of that.
+  private var counted: [String: QuotaRefusal?] = [:]
 
-  /// Looks how much room there is.
-  ///
-  /// - Throws: `draining` or `queue-full` if nothing can be taken at all, so that a body need not
-  ///   even be read.
-  init(_ context: EndpointContext) throws(Problem) {
-    guard !context.relay.isDraining else { throw .draining() }
-    self.context = context
-    left = context.limits.waitingEnvelopesMax - context.relay.dispatcher.waitingCount
-    guard left > 0 else { throw .queueFull() }
+  private struct Claim {
+    var number: ClientNumber?
+    var use = WaitingUse()
   }
 
-  /// Takes room for one envelope.
+  /// Looks whether anything can be taken at all, so that a body need not even be read.
+  ///
+  /// - Parameter sender: The client that a credential says, whose request was counted before.
+  /// - Throws: `draining`, `overloaded` or `queue-full`.
+  init(_ context: EndpointContext, sender: String?) throws(Problem) {
+    guard !context.relay.isDraining else { throw .draining() }
+    try context.relay.admission.check()
+    do throws(QuotaRefusal) {
+      try context.relay.quotas.checkRoom()
+    } catch {
+      throw context.overQuota(error, client: nil)
+    }
+    self.sender = sender
+    self.context = context
+  }
+
+  deinit {
+    for (client, claim) in claims { context.relay.quotas.release(claim.use, of: client) }
+    if !shared.isNothing { context.relay.quotas.release(shared) }
+  }
+
+  /// Gives back what was claimed.
+  mutating func giveBack() {
+    for (client, claim) in claims { quotas.release(claim.use, of: client) }
+    claims = [:]
+    if !shared.isNothing { quotas.release(shared) }
+    shared = WaitingUse()
+  }
+
+  /// For a change of an envelope that the relay has already, be there ever so much to do.
+  ///
+  /// - Throws: `draining`.
+  init(steering context: EndpointContext) throws(Problem) {
+    guard !context.relay.isDraining else { throw .draining() }
+    sender = nil
+    self.context = context
+  }
+
+  /// Takes room for one envelope, and counts the request of its client.
+  ///
+  /// - Parameter bytes: Of its body, headers and target, as far as they are known.
+  /// - Throws: `rate-limited`, `client-queue-full` or `queue-full`.
+  mutating func take(for client: String, bytes: Int64) async throws(Problem) {
+    try count(client)
+    try await claim(WaitingUse(count: 1, bytes: bytes), for: client)
+  }
+
+  /// Takes room for an envelope that is put back in line; nothing is posted by that.
   ///
   /// - Throws: `client-queue-full` or `queue-full`.
-  mutating func take(for client: String) async throws(Problem) {
-    if let countMax = context.limits.clientWaitingEnvelopesMax {
-      let left: Int
-      if let known = leftOfClients[client] {
-        left = known
-      } else {
-        left = countMax - (try await waitingCount(of: client))
-      }
-      leftOfClients[client] = left - 1
-      guard left > 0 else { throw .clientQueueFull(client) }
-    }
-    guard left > 0 else { throw .queueFull() }
-    left -= 1
+  mutating func takeAgain(for client: String, bytes: Int64) async throws(Problem) {
+    try await claim(WaitingUse(count: 1, bytes: bytes), for: client)
   }
 
-  private func waitingCount(of client: String) async throws(Problem) -> Int {
+  /// Takes room for so many bytes more of an envelope that has its place, or that waits already.
+  ///
+  /// - Throws: `client-queue-full` or `queue-full`.
+  mutating func take(moreBytes bytes: Int64, for client: String) async throws(Problem) {
+    guard bytes > 0 else { return }
+    try await claim(WaitingUse(bytes: bytes), for: client)
+  }
+
+  /// One post is one request of each client that it names.
+  private mutating func count(_ client: String) throws(Problem) {
+    guard client != sender, quotas.rules.rate(of: client) != nil else { return }
+    if counted[client] == nil {
+      do throws(QuotaRefusal) {
+        try quotas.countRequest(of: client, at: context.relay.now().monotonic)
+        counted[client] = .some(nil)
+      } catch {
+        counted[client] = error
+      }
+    }
+    if let refusal = counted[client] ?? nil { throw context.overQuota(refusal, client: client) }
+  }
+
+  private mutating func claim(_ use: WaitingUse, for client: String) async throws(Problem) {
+    guard quotas.isLimited(client) else {
+      do throws(QuotaRefusal) {
+        try quotas.claim(use)
+        shared += use
+      } catch {
+        throw context.overQuota(error, client: client)
+      }
+      return
+    }
+    if claims[client] == nil {
+      quotas.begin(client)
+      claims[client] = Claim()
+      let number = try await number(of: client)
+      claims[client]?.number = number
+    }
+    let number = claims[client]?.number
+    do throws(QuotaRefusal) {
+      try quotas.claim(use, of: client, number)
+      claims[client]?.use += use
+    } catch {
+      throw context.overQuota(error, client: client, number)
+    }
+  }
+
+  private func number(of client: String) async throws(Problem) -> ClientNumber? {
     do throws(StoreError) {
-      let number = try await context.clientNumbers.number(of: client, in: context.store)
-      return number.map { context.relay.dispatcher.waiting(of: $0) } ?? 0
+      return try await context.clientNumbers.number(of: client, in: context.store)
     } catch {
       throw context.problem(error)
     }
+  }
+}
+
+extension EndpointContext {
+  /// What a sender is told of a quota that it would pass.
+  ///
+  /// - Parameter number: The client's, where the quota is its own, and it is known.
+  func overQuota(
+    _ refusal: QuotaRefusal, client: String?, _ number: ClientNumber? = nil
+  ) -> Problem {
+    let total = relay.quotas.total.count
+    let own = number.map { relay.quotas.waiting(of: $0).count } ?? 0
+    let seconds = RetryHint.seconds(
+      for: refusal, waiting: refusal.isOfClient ? own : total, total: total,
+      deliveredPerSecond: relay.meter.perSecond(.delivered, at: relay.now().monotonic))
+    return .overQuota(refusal, client: client, retryAfterSeconds: seconds)
   }
 }

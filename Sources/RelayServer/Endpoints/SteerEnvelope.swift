@@ -53,8 +53,10 @@ struct SteerEnvelope {
       let id = try context.envelopeID(captures)
       let text = try await CommandBody(context).read(request)
       let expiresAt = try RequeueTerms(text).expiresAt
+      var room = try Room(steering: context)
+      defer { room.giveBack() }
       return try await SteeringTurn(context).change(id) { record throws(Problem) in
-        try await requeue(record, until: expiresAt)
+        try await requeue(record, until: expiresAt, &room)
       }
     } catch {
       return error.response
@@ -62,15 +64,16 @@ struct SteerEnvelope {
   }
 
   private func requeue(
-    _ record: EnvelopeRecord, until expiresAt: WallTime?
+    _ record: EnvelopeRecord, until expiresAt: WallTime?, _ room: inout Room
   ) async throws(Problem) -> SteeringTurn.Order {
     guard record.state != .delivered else { throw .alreadyDelivered() }
     guard record.state.isEnd else {
       let placement = context.relay.dispatcher.placement(of: record.entry.serial, in: record.lane)
       throw .notEnded(placement.isInFlight ? .delivering : record.state)
     }
-    var room = try Room(context)
-    try await room.take(for: record.draft.client)
+    // Looked at again after a change of somebody else's, it needs room once all the same.
+    room.giveBack()
+    try await room.takeAgain(for: record.draft.client, bytes: record.draft.content.byteCount)
     var entry = record.entry
     if let expiresAt {
       entry.expiresAt = expiresAt

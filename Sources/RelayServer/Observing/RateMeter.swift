@@ -13,6 +13,8 @@ package final class RateMeter: Sendable {
     case failed
     /// Attempts that ended.
     case attempts
+    /// Posts refused for overload.
+    case shed
   }
 
   /// How far back the rates look, in seconds.

@@ -37,6 +37,14 @@ extension Problem {
       if let state { json.member("state", state.rawValue) }
       if let lastSequence { json.member("lastSequence", lastSequence) }
       json.member(missing)
+      if let limit {
+        json.member("limit", limit.name)
+        if let whole = Int64(exactly: limit.max) {
+          json.member("max", whole)
+        } else {
+          json.member("max", limit.max)
+        }
+      }
       if let results { json.member("results", raw: results) }
     }
   }

@@ -4,23 +4,6 @@ import RelayCore
 // Problems that are not the sender's: there is no room, or something is broken.
 
 extension Problem {
-  /// This client has as many envelopes waiting as it may have.
-  package static func clientQueueFull(_ client: String) -> Problem {
-    Problem(
-      .clientQueueFull,
-      "The client \(shown(client)) has as many envelopes waiting as it may have. What was accepted"
-        + " is safe.", fix: "Keep the envelope and try again after Retry-After."
-    ).retry(afterSeconds: troubleRetryAfterSeconds)
-  }
-
-  /// As many envelopes wait as may.
-  package static func queueFull() -> Problem {
-    Problem(
-      .queueFull, "As many envelopes wait as may. What was accepted is safe.",
-      fix: "Keep the envelope and try again after Retry-After."
-    ).retry(afterSeconds: troubleRetryAfterSeconds)
-  }
-
   /// There is no room on disk.
   package static func diskFull() -> Problem {
     Problem(
@@ -32,7 +15,7 @@ extension Problem {
   /// Too many connections, or too many bytes in flight.
   package static func overloaded(_ detail: String) -> Problem {
     Problem(.overloaded, detail, fix: "Keep the envelope and try again after Retry-After.")
-      .retry(afterSeconds: overloadRetryAfterSeconds)
+      .retry(afterSeconds: RetryHint.spread(overloadRetryAfterSeconds))
   }
 
   /// As many listen to events as may.

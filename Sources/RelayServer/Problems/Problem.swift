@@ -28,6 +28,8 @@ package struct Problem: Error, Equatable, Sendable {
   package var missing = MissingNumbers.none
   /// With `batch-rejected`, the results of the items: a JSON array.
   package var results: [UInt8]?
+  /// With a quota that is used up, which one.
+  package var limit: ExceededLimit?
   /// After how many seconds to try again, where that helps.
   package var retryAfterSeconds: Int?
   /// With `method-not-allowed`, the methods that the route has.

@@ -41,6 +41,8 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case unknownCollection = "unknown-collection"
   case runTooLarge = "run-too-large"
   case clientQueueFull = "client-queue-full"
+  case queueFull = "queue-full"
+  case rateLimited = "rate-limited"
   case headerFieldsTooLarge = "header-fields-too-large"
   case internalError = "internal-error"
   case notImplemented = "not-implemented"
@@ -48,7 +50,6 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case draining = "draining"
   case storeUnavailable = "store-unavailable"
   case httpVersionNotSupported = "http-version-not-supported"
-  case queueFull = "queue-full"
   case diskFull = "disk-full"
 
   /// The `type`: the same URI for every problem of this kind (RFC 9457 section 3.1.1).
@@ -73,13 +74,13 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .unknownUpstream, .unknownField, .invalidField, .missingField, .keyConflict,
       .sequenceConflict, .batchRejected, .unknownCollection, .runTooLarge:
       422
-    case .clientQueueFull: 429
+    case .clientQueueFull, .queueFull, .rateLimited: 429
     case .headerFieldsTooLarge: 431
     case .internalError: 500
     case .notImplemented: 501
     case .overloaded, .draining, .storeUnavailable: 503
     case .httpVersionNotSupported: 505
-    case .queueFull, .diskFull: 507
+    case .diskFull: 507
     }
   }
 
@@ -124,7 +125,9 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .batchRejected: "Nothing of the batch was taken"
     case .unknownCollection: "Unknown collection"
     case .runTooLarge: "The run is about too many envelopes"
-    case .clientQueueFull: "The client has too many envelopes waiting"
+    case .clientQueueFull: "The client has too much waiting"
+    case .queueFull: "Too much waits"
+    case .rateLimited: "Too many requests"
     case .headerFieldsTooLarge: "The header fields are too large"
     case .internalError: "A mistake of the relay's own"
     case .notImplemented: "Not implemented"
@@ -132,12 +135,13 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .draining: "The relay is shutting down"
     case .storeUnavailable: "The store is not available"
     case .httpVersionNotSupported: "The HTTP version is not supported"
-    case .queueFull: "Too many envelopes wait"
     case .diskFull: "There is no room on disk"
     }
   }
 
   /// Whether it says that there is no room for an envelope now: the one answer to a batch of which
   /// nothing was taken for that reason alone.
-  package var isLackOfRoom: Bool { self == .queueFull || self == .clientQueueFull }
+  package var isLackOfRoom: Bool {
+    self == .queueFull || self == .clientQueueFull || self == .rateLimited
+  }
 }

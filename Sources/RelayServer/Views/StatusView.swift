@@ -31,12 +31,14 @@ package struct StatusView: Sendable {
     var delivered: Double
     var failed: Double
     var attempts: Double
+    var shed: Double
   }
 
   var isDraining: Bool
   var startedAt: WallTime
   var uptimeSeconds: Int64
   var statistics: StoreStatistics
+  var waitingBytes: Int64
   var inFlightCount: Int
   var oldestWaitingAt: WallTime?
   var upstreams: [Upstream]
@@ -101,6 +103,7 @@ package struct StatusView: Sendable {
       }
     }
     json.member("contentBytes", statistics.contentBytes)
+    json.member("waitingBytes", waitingBytes)
     json.member("fileBytes", statistics.fileBytes)
     json.member("oldestWaitingAt", oldestWaitingAt)
     if let trouble = statistics.trouble { json.member("trouble", trouble) }
@@ -112,6 +115,7 @@ package struct StatusView: Sendable {
     json.member("deliveredPerSecond", rates.delivered)
     json.member("failedPerSecond", rates.failed)
     json.member("attemptsPerSecond", rates.attempts)
+    json.member("shedPerSecond", rates.shed)
   }
 }
 

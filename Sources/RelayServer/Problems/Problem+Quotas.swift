@@ -1,0 +1,67 @@
+import RelayCore
+
+// Problems of a sender, or of all of them together, that ask for more than they may.
+
+/// The quota that a problem names.
+package struct ExceededLimit: Equatable, Sendable {
+  /// What is limited, such as `clientWaitingEnvelopes`.
+  package var name: String
+  /// How much of it there may be.
+  package var max: Double
+}
+
+extension Problem {
+  /// A quota has no room for a post, or for another request just now.
+  ///
+  /// - Parameter client: Who asked; nil where that is not known, or does not matter.
+  package static func overQuota(
+    _ refusal: QuotaRefusal, client: String?, retryAfterSeconds: Int
+  ) -> Problem {
+    let limit = ExceededLimit(name: name(of: refusal), max: refusal.max)
+    var problem =
+      switch (refusal.limit, refusal.isOfClient) {
+      case (.requests, true):
+        Problem(
+          .rateLimited,
+          "The client \(shown(client ?? "")) may send \(inWords(limit.max)) requests a second.",
+          fix: "Send fewer; put what there is into batches, and heed Retry-After.")
+      case (.requests, false):
+        Problem(
+          .rateLimited,
+          "All senders together may send \(inWords(limit.max)) requests a second.",
+          fix: "Try again after Retry-After.")
+      case (let counted, true):
+        Problem(
+          .clientQueueFull,
+          "The client \(shown(client ?? "")) may have \(inWords(limit.max)) \(words(counted))"
+            + " waiting. What was accepted is safe.",
+          fix: "Keep the envelope and try again after Retry-After.")
+      case (let counted, false):
+        Problem(
+          .queueFull,
+          "\(inWords(limit.max)) \(words(counted)) may wait in all. What was accepted is safe.",
+          fix: "Keep the envelope and try again after Retry-After.")
+      }
+    problem.limit = limit
+    return problem.retry(afterSeconds: retryAfterSeconds)
+  }
+
+  private static func name(of refusal: QuotaRefusal) -> String {
+    switch (refusal.limit, refusal.isOfClient) {
+    case (.waitingEnvelopes, true): "clientWaitingEnvelopes"
+    case (.waitingEnvelopes, false): "waitingEnvelopes"
+    case (.waitingBytes, true): "clientWaitingBytes"
+    case (.waitingBytes, false): "waitingBytes"
+    case (.requests, true): "clientRequestsPerSecond"
+    case (.requests, false): "requestsPerSecond"
+    }
+  }
+
+  private static func words(_ limit: QuotaRefusal.Limit) -> String {
+    limit == .waitingBytes ? "bytes" : "envelopes"
+  }
+
+  private static func inWords(_ number: Double) -> String {
+    Int64(exactly: number).map { "\($0)" } ?? "\(number)"
+  }
+}

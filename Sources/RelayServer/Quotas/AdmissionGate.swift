@@ -1,0 +1,78 @@
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// Lets posts in as long as what waits for the store, or for an event loop, is answered in time.
+package final class AdmissionGate: Sendable {
+  private struct State {
+    var control: AdmissionControl
+    /// Nothing more is logged until then.
+    var quietUntil = MonotonicTime(nanoseconds: 0)
+    /// How many posts were refused since it was last logged.
+    var refusedCount = 0
+  }
+
+  /// How long nothing is logged after a word on overload, in milliseconds.
+  private static let logPauseMs: Int64 = 10_000
+
+  private let state: Mutex<State>
+  private let log: Log
+  private let meter: RateMeter
+
+  /// A gate that holds to a delay.
+  package init(delayMsMax: Int, log: Log, meter: RateMeter) {
+    state = Mutex(
+      State(control: AdmissionControl(AdmissionLimits(delayMsMax: Int64(delayMsMax)))))
+    self.log = log
+    self.meter = meter
+  }
+
+  /// Looks whether a post may come in.
+  ///
+  /// - Throws: `overloaded`, before anything was read of it but its head.
+  package func check() throws(Problem) {
+    let now = MonotonicClock.now()
+    let found = state.withLock { state -> (AdmissionControl.Refusal, oldestMs: Int64, log: Int?)? in
+      guard let refusal = state.control.refusal(at: now) else { return nil }
+      state.refusedCount += 1
+      guard now >= state.quietUntil else { return (refusal, 0, nil) }
+      defer { state.refusedCount = 0 }
+      state.quietUntil = now.adding(milliseconds: Self.logPauseMs)
+      return (refusal, state.control.oldestWaitMs(at: now), state.refusedCount)
+    }
+    guard let found else { return }
+    meter.count(.shed, at: now)
+    if let count = found.log {
+      log.warning(
+        "overloaded: posts are refused", ("reason", .text("\(found.0)")),
+        ("refused", .integer(Int64(count))), ("oldestWaitMs", .integer(found.oldestMs)))
+    }
+    throw .overloaded(Self.words(found.0))
+  }
+
+  /// A post begins to wait for the store.
+  package func begin() -> AdmissionControl.Ticket {
+    let now = MonotonicClock.now()
+    return state.withLock { $0.control.begin(at: now) }
+  }
+
+  /// A post waits no longer.
+  package func end(_ ticket: AdmissionControl.Ticket) {
+    let now = MonotonicClock.now()
+    state.withLock { $0.control.end(ticket, at: now) }
+  }
+
+  /// A request has waited so long at an event loop until it was read.
+  package func noteReadDelay(_ delayMs: Int64) {
+    let now = MonotonicClock.now()
+    state.withLock { $0.control.noteReadDelay(delayMs, at: now) }
+  }
+
+  private static func words(_ refusal: AdmissionControl.Refusal) -> String {
+    switch refusal {
+    case .tooMany: "As many posts wait to be stored as may."
+    case .slowStore: "Posts wait too long to be stored."
+    case .slowLoops: "Requests wait too long to be read."
+    }
+  }
+}

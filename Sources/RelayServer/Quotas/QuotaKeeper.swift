@@ -1,0 +1,119 @@
+import RelayCore
+import Synchronization
+
+/// Holds senders to their quotas: what waits of them, and how often they ask.
+///
+/// Told by the store of each commit, through the dispatcher, and asked by endpoints. Both tables
+/// are bounded: one by the clients of which something waits, which is counted in the store as well,
+/// the other by ``ratesKeptMax``.
+package final class QuotaKeeper: Sendable {
+  /// For how many clients it is remembered how often they have asked lately, at the most: two to
+  /// three megabytes.
+  package static let ratesKeptMax = 65_536
+
+  private struct Rates {
+    var everybody = TokenBucket()
+    var clients = RateTable(countMax: QuotaKeeper.ratesKeptMax)
+  }
+
+  /// What counts for whom.
+  package let rules: QuotaRules
+  private let book = Mutex(QuotaBook())
+  private let rates = Mutex(Rates())
+
+  /// A keeper that knows of nothing that waits yet.
+  package init(_ rules: QuotaRules) { self.rules = rules }
+
+  // MARK: - What waits
+
+  /// What waits in all.
+  package var total: WaitingUse { book.withLock { $0.total } }
+
+  /// How many clients have something waiting.
+  package var clientCount: Int { book.withLock { $0.clientCount } }
+
+  /// What waits of a client.
+  package func waiting(of client: ClientNumber) -> WaitingUse {
+    book.withLock { $0.waiting(of: client) }
+  }
+
+  /// Takes in what the store found, or made, to wait.
+  package func change(
+    _ changes: [ClientNumber: WaitingUse], names: [ClientNumber: String] = [:]
+  ) {
+    book.withLock { book in
+      for (client, change) in changes { book.change(client, by: change) }
+      for (number, name) in names { book.note(number, of: name) }
+    }
+  }
+
+  // MARK: - Claims
+
+  /// Whether a client's own quota counts what waits.
+  package func isLimited(_ name: String) -> Bool { rules.waiting(of: name).isLimited }
+
+  /// Begins a client's claim; see ``QuotaBook/begin(_:)``.
+  package func begin(_ name: String) { book.withLock { $0.begin(name) } }
+
+  /// Claims room for a post of a client whose claim has begun.
+  package func claim(
+    _ use: WaitingUse, of name: String, _ number: ClientNumber?
+  ) throws(QuotaRefusal) {
+    let quota = rules.waiting(of: name)
+    try book.withLock { (book) throws(QuotaRefusal) in
+      try book.claim(use, of: name, number, quota: quota, everybody: rules.everybody)
+    }
+  }
+
+  /// Claims room for a post of a client that has no quota of its own.
+  package func claim(_ use: WaitingUse) throws(QuotaRefusal) {
+    try book.withLock { (book) throws(QuotaRefusal) in
+      try book.claim(use, everybody: rules.everybody)
+    }
+  }
+
+  /// Ends a client's claim.
+  package func release(_ use: WaitingUse, of name: String) {
+    book.withLock { $0.release(use, of: name) }
+  }
+
+  /// Ends a claim for a client that has no quota of its own.
+  package func release(_ use: WaitingUse) { book.withLock { $0.release(use) } }
+
+  /// Looks whether anything at all can be taken.
+  package func checkRoom() throws(QuotaRefusal) {
+    try book.withLock { (book) throws(QuotaRefusal) in
+      try book.check(WaitingUse(count: 1, bytes: 1), everybody: rules.everybody)
+    }
+  }
+
+  // MARK: - Requests
+
+  /// Counts a request, whoever sends it.
+  package func countRequest(at now: MonotonicTime) throws(QuotaRefusal) {
+    guard let limit = rules.everybodyRate else { return }
+    let wait = rates.withLock { $0.everybody.take(limit, at: now) }
+    if wait > 0 { throw Self.refusal(limit, isOfClient: false, waitNs: wait) }
+  }
+
+  /// Counts a request of a client.
+  package func countRequest(of client: String, at now: MonotonicTime) throws(QuotaRefusal) {
+    guard let limit = rules.rate(of: client) else { return }
+    var hasher = Hasher()
+    hasher.combine(client)
+    let name = UInt64(bitPattern: Int64(hasher.finalize()))
+    let wait = rates.withLock { $0.clients.take(name, limit, at: now) }
+    if wait > 0 { throw Self.refusal(limit, isOfClient: true, waitNs: wait) }
+  }
+
+  /// For how many clients it is remembered how often they have asked.
+  package var ratesKept: Int { rates.withLock { $0.clients.count } }
+
+  private static func refusal(
+    _ limit: RateLimit, isOfClient: Bool, waitNs: Int64
+  ) -> QuotaRefusal {
+    QuotaRefusal(
+      limit: .requests, isOfClient: isOfClient, max: limit.perSecond,
+      waitMs: waitNs / 1_000_000 + 1)
+  }
+}

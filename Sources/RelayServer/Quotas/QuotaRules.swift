@@ -1,0 +1,42 @@
+import RelayCore
+
+/// What the configuration says of quotas, laid out for looking them up with each request.
+package struct QuotaRules: Sendable {
+  /// What may wait of all clients together.
+  package let everybody: WaitingQuota
+  /// How many requests may come from all of them together; nil for no limit.
+  package let everybodyRate: RateLimit?
+  private let client: WaitingQuota
+  private let limits: LimitsConfiguration
+  private let clientRate: RateLimit?
+  private let clients: ClientRulesTable
+
+  /// The rules that a configuration sets.
+  package init(_ configuration: Configuration) {
+    let limits = configuration.limits
+    self.limits = limits
+    clients = configuration.clients
+    everybody = WaitingQuota(
+      envelopesMax: limits.waitingEnvelopesMax, bytesMax: limits.waitingBytesMax)
+    everybodyRate = limits.requestsPerSecondMax.map {
+      RateLimit(perSecond: $0, burst: limits.requestBurst)
+    }
+    client = WaitingQuota(
+      envelopesMax: limits.clientWaitingEnvelopesMax, bytesMax: limits.clientWaitingBytesMax)
+    clientRate = QuotaSettings().rate(
+      orPerSecond: limits.clientRequestsPerSecondMax, burst: limits.clientRequestBurst)
+  }
+
+  /// What may wait of a client.
+  package func waiting(of name: String) -> WaitingQuota {
+    guard let settings = clients[name]?.quota else { return client }
+    return settings.waiting(or: client)
+  }
+
+  /// How many requests a client may send; nil for no limit.
+  package func rate(of name: String) -> RateLimit? {
+    guard let settings = clients[name]?.quota else { return clientRate }
+    return settings.rate(
+      orPerSecond: limits.clientRequestsPerSecondMax, burst: limits.clientRequestBurst)
+  }
+}
