@@ -73,6 +73,34 @@ extension EndToEnd {
       try await secured.relay.log(holds: "certificate verify failed")
     }
 
+    @Test(
+      "the field that is configured names the client, which is held to it",
+      arguments: [
+        ("commonName", "truck-7"), ("dnsName", "truck-8"), ("uri", "urn:truck:9"),
+        ("email", "truck-10@example.com"),
+      ])
+    func name(field: String, expected: String) async throws {
+      let secured = try await SecuredRelay.started { authority in
+        let asked = ["authorities": authority.certificate, "clientName": field]
+        return ["clientCertificates": asked]
+      }
+      let pair = try await secured.authority.sign(
+        "good", subject: "/CN=truck-7",
+        names: "DNS:truck-8,URI:urn:truck:9,email:truck-10@example.com")
+      let tunnel = try secured.tunnel(options(pair))
+      let json = ["Content-Type": "application/json"]
+      let posted = try await tunnel.request(
+        "POST", "/v1/envelopes", headers: json, body: Device.json(["path": "/"]))
+      #expect(posted.status == 202)
+      #expect(try posted.json()["client"] as? String == expected)
+      let other = try await tunnel.request(
+        "POST", "/v1/envelopes", headers: json,
+        body: Device.json(["path": "/", "client": "truck-1"]))
+      #expect(other.status == 403)
+      // Whoever comes by the listener without TLS shows no certificate, and is nobody.
+      #expect(try await secured.plain.get("/status").status == 401)
+    }
+
     @Test("a revoked one is refused, also once the list was renewed while the relay ran")
     func revoked() async throws {
       let secured = try await secured(isRequired: true, checksRevocation: true)
