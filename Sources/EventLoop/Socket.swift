@@ -191,6 +191,14 @@ package final class Socket: Sendable {
     }
   }
 
+  /// Acknowledges at once what has been received (`TCP_QUICKACK`, tcp(7)), where there is nothing to
+  /// answer yet: a peer with Nagle's algorithm sends no more before that.
+  package func acknowledge() {
+    try? watch.withDescriptor("setsockopt") { (number) throws(SystemError) in
+      Self.setOption(number, IPPROTO_TCP, TCP_QUICKACK)
+    }
+  }
+
   /// Tells the peer that nothing more will come; reading goes on.
   package func shutdownWrites() {
     try? watch.withDescriptor("shutdown") { (number) throws(SystemError) in

@@ -55,6 +55,8 @@ final class SecureStream: @unchecked Sendable {
         maySayEnd = true
         // The client may have sent its first request together with the end of its handshake.
         mayHaveInput = session.hasBufferedInput
+        // In TLS 1.3 the client's last words are not answered, and its request may wait for that.
+        socket.acknowledge()
         return nil
       case .needsInput: try await socket.waitUntilReadable(until: deadline)
       case .needsOutput: try await socket.waitUntilWritable(until: deadline)
