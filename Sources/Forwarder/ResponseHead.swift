@@ -33,8 +33,8 @@ package struct ResponseHead {
   /// Whether all of the final answer's fields are here.
   package var isComplete: Bool { stage == .complete }
 
-  /// Whether the length is none, or is given in two ways: then nobody can say where the answer ends,
-  /// and where something else begins (RFC 9112 section 6.3).
+  /// Whether the length is none, or is given in two ways: then nobody can say where the answer
+  /// ends, and where something else begins (RFC 9112 section 6.3).
   private var lengthIsContradictory = false
   private var isChunked = false
   private var stage = Stage.statusLine

@@ -1,8 +1,8 @@
 /// Where an upstream says whether it has an envelope: a path with places for what it knows it by.
 ///
 /// `{id}` stands for the envelope's id, and `{key}` for the sender's own key, or for the id where
-/// it gave none. What is put in is percent-encoded, so that it stays within its segment or its value
-/// (RFC 3986 section 2.1).
+/// it gave none. What is put in is percent-encoded, so that it stays within its segment or its
+/// value (RFC 3986 section 2.1).
 package struct VerificationPath: Sendable, Hashable, CustomStringConvertible {
   /// The path and query as they were configured.
   package let description: String

@@ -16,7 +16,7 @@ IMPORTS = {
     "Compression": {"CZlib"},
     "HTTPServer": {"EventLoop", "Cryptography", "RelayCore"},
     "SQLiteStore": {"CSQLite", "RelayCore", "EventLoop"},
-    "Forwarder": {"CCurl", "RelayCore", "EventLoop"},
+    "Forwarder": {"CCurl", "Cryptography", "RelayCore", "EventLoop"},
     "RelayServer": {
         "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
         "SQLiteStore", "Forwarder"},
