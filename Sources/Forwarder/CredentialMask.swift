@@ -8,7 +8,7 @@ import RelayCore
 /// what stands there as it was sent, or escaped as JSON and URLs have it, can be found: nothing
 /// that is packed.
 package struct CredentialMask: Sendable {
-  /// Shorter ones are not looked for: they would be found everywhere. In bytes.
+  /// Shorter ones are not looked for, since they would be found everywhere; in bytes.
   package static let credentialBytesMin = 8
   /// How much of a credential's beginning is overwritten at a cut body's end, in bytes.
   private static let beginningBytesMin = 4
