@@ -1,9 +1,9 @@
 /* Holds connections in the ways that attackers and bad networks do, until its input ends.
 
-   usage: held PORT CONNECTIONS [PATH]
-   A third of them send nothing, a third send half a head, a third ask for PATH again and again
-   and read nothing of the answers. Prints how many are open, then waits. What the relay closes is
-   not opened again. */
+   usage: held PORT CONNECTIONS
+   A third of them send nothing, a third send half a head, a third ask twenty times whether the
+   relay is well and read none of the answers. Prints how many are open, then waits. What the relay
+   closes is not opened again. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,7 +19,7 @@ static void fail(const char *what) {
 }
 
 int main(int argc, char **argv) {
-  if (argc < 3) return 2;
+  if (argc != 3) return 2;
   int count = atoi(argv[2]);
   struct rlimit files;
   getrlimit(RLIMIT_NOFILE, &files);
@@ -27,9 +27,8 @@ int main(int argc, char **argv) {
   setrlimit(RLIMIT_NOFILE, &files);
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(argv[1]))};
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  char asking[16384] = "", one[256];
-  snprintf(one, sizeof one, "GET %s HTTP/1.1\r\nHost: relay\r\n\r\n", argc > 3 ? argv[3] : "/status");
-  while (strlen(asking) + strlen(one) < sizeof asking) strcat(asking, one);
+  char asking[4096] = "";
+  for (int index = 0; index < 20; index++) strcat(asking, "GET /healthz HTTP/1.1\r\nHost: r\r\n\r\n");
   int opened = 0;
   for (int index = 0; index < count; index++) {
     int number = socket(AF_INET, SOCK_STREAM, 0);
