@@ -39,7 +39,11 @@ func systemLibrary(_ name: String, pkgConfig: String? = nil, apt package: String
 
 let package = Package(
   name: "waystation",
-  products: [.executable(name: "waystation", targets: ["waystation"])],
+  products: [
+    .executable(name: "waystation", targets: ["waystation"]),
+    // Loaded into a relay under test; see the header.
+    .library(name: "ClockShim", type: .dynamic, targets: ["ClockShim"]),
+  ],
   targets: [
     systemLibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
     systemLibrary("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
@@ -67,6 +71,8 @@ let package = Package(
         "RelayServer", "HTTPServer", "EventLoop", "RelayCore", "JSON", "Forwarder",
       ],
       swiftSettings: strict),
+
+    .target(name: "ClockShim", path: "Tests/ClockShim"),
 
     tests(of: "JSON"),
     tests(of: "RelayCore"),

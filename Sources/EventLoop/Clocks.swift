@@ -1,5 +1,6 @@
 import Glibc
 import RelayCore
+import Synchronization
 
 /// Readings of the clock that only runs forward (`CLOCK_MONOTONIC`); for deadlines.
 package enum MonotonicClock {
@@ -9,12 +10,63 @@ package enum MonotonicClock {
   }
 }
 
-/// Readings of the calendar clock (`CLOCK_REALTIME`), which may be set back; never for deadlines.
+/// Readings of the time of day, which may be set back; never for deadlines.
 package enum WallClock {
-  /// The time since the Unix epoch.
+  /// What is told of a step of the machine's clock.
+  package typealias Observer = @Sendable (SettledTime.Step) -> Void
+
+  private struct State: Sendable {
+    var settled = SettledTime()
+    var observer: Observer?
+  }
+
+  /// The machine has one clock, so the process has one view of it.
+  private static let state = Mutex(State())
+
+  /// The time since the Unix epoch as the relay goes by it; see ``SettledTime``.
   package static func now() -> WallTime {
+    let (reading, observer) = state.withLock { state in
+      let reading = state.settled.read(machine(), elapsedMs: elapsedMs())
+      return (reading, reading.step == nil ? nil : state.observer)
+    }
+    if let step = reading.step { observer?(step) }
+    return reading.time
+  }
+
+  /// What the machine's clock shows (`CLOCK_REALTIME`), be it right or wrong.
+  package static func machine() -> WallTime {
     WallTime(millisecondsSinceEpoch: nanoseconds(of: CLOCK_REALTIME) / 1_000_000)
   }
+
+  /// Sets how long a step ahead has to last before it counts, in milliseconds.
+  package static func settle(afterMs milliseconds: Int64) {
+    state.withLock { $0.settled.settleMs = milliseconds }
+  }
+
+  /// By how much the time of day is ahead of the time since the machine was started, in milliseconds.
+  package static var offsetMs: Int64 {
+    state.withLock { $0.settled.offsetMs } ?? machine().millisecondsSinceEpoch - elapsedMs()
+  }
+
+  /// Goes on where another process of this start of the machine ended.
+  package static func resume(offsetMs: Int64) {
+    state.withLock { $0.settled.resume(offsetMs: offsetMs) }
+  }
+
+  /// A time of day is known to have been reached before this process began.
+  package static func goOn(from known: WallTime) {
+    _ = now()
+    state.withLock { $0.settled.goOn(from: known, elapsedMs: elapsedMs()) }
+  }
+
+  /// Has steps of the clock told from now on, to one observer at a time: on whichever thread reads
+  /// the clock, so that it must neither wait nor take a lock that may be held while a clock is read.
+  package static func observe(_ observer: Observer?) {
+    state.withLock { $0.observer = observer }
+  }
+
+  /// Goes on while the machine sleeps, when time passes as well.
+  private static func elapsedMs() -> Int64 { nanoseconds(of: CLOCK_BOOTTIME) / 1_000_000 }
 }
 
 private func nanoseconds(of clock: clockid_t) -> Int64 {

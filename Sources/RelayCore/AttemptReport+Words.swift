@@ -34,6 +34,9 @@ extension AttemptReport {
 
   /// What the upstream asked for by `Retry-After` (RFC 9110 section 10.2.3), in milliseconds from
   /// now; nil if it asked for nothing that can be read.
+  ///
+  /// A date is one of the upstream's clock, so it is compared with what that clock shows (`Date`,
+  /// RFC 9110 section 6.6.1), and with the relay's own only where the answer does not say.
   func retryAfterMs(at now: WallTime) -> Int64? {
     guard case .answered(let response) = event,
       let text = response.headers.first("Retry-After")
@@ -42,7 +45,8 @@ extension AttemptReport {
       guard let seconds = Int64(text), seconds <= Int64.max / 1000 else { return Int64.max }
       return seconds * 1000
     }
-    return HTTPDate.parse(text.utf8, now: now).map { max(0, $0.milliseconds(since: now)) }
+    let sentAt = response.headers.first("Date").flatMap { HTTPDate.parse($0.utf8, now: now) }
+    return HTTPDate.parse(text.utf8, now: now).map { max(0, $0.milliseconds(since: sentAt ?? now)) }
   }
 }
 

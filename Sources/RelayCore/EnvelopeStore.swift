@@ -167,8 +167,11 @@ package protocol EnvelopeStore: AccessStore {
   /// them since this time or longer, durably.
   ///
   /// What is parked behind them moves to the end of the line, in the order of the numbers.
+  ///
+  /// - Parameter now: What was accepted later than this, by more than a clock is adjusted, was so by
+  ///   a clock that has been set back since: it counts as having waited long enough.
   func skipGaps(
-    of lane: LaneNumber, parkedBy time: WallTime
+    of lane: LaneNumber, parkedBy time: WallTime, now: WallTime
   ) async throws(StoreError) -> GapSkip
 
   /// Goes on with putting in line what was parked and waits for nothing any more, where an earlier

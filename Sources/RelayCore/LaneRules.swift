@@ -34,7 +34,7 @@ package struct LaneRules: Hashable, Sendable {
 
   /// The deadline of an envelope that was accepted at a time and asks for another.
   package func deadline(_ asked: WallTime, acceptedAt: WallTime) -> WallTime {
-    ttlMs.map { min(asked, acceptedAt.adding(milliseconds: $0)) } ?? asked
+    ttlMs.map { min(asked, acceptedAt.deadline(afterMs: $0)) } ?? asked
   }
 }
 

@@ -41,8 +41,12 @@ extension Scheduler {
   ///
   /// Those whose heads have waited longest come first. Lanes into which something was accepted
   /// meanwhile move already.
-  package mutating func restored(now: Now) {
+  ///
+  /// - Parameter wasClockSetBack: Whether waits may have been measured by a clock that was ahead of
+  ///   what it shows now.
+  package mutating func restored(now: Now, wasClockSetBack: Bool = false) {
     boundRestoredBackoffs(now: now)
+    isClockSuspect = isClockSuspect || wasClockSetBack
     let heads = lanes.compactMap { lane in
       lane.value.isEmptyHanded ? lane.value.head.map { (lane.key, $0.serial) } : nil
     }
@@ -93,6 +97,7 @@ extension Scheduler {
       blocked.insert(number)
     case .queued:
       if blockIfInDoubt(head, now: now) { return }
+      boundWait(of: number, now: now)
       if let dueAt = lanes[number]?.dueAt, dueAt > now.wall {
         wait(number, until: dueAt, now: now)
       } else if upstreams[head.upstream] == nil {

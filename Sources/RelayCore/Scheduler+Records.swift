@@ -39,7 +39,8 @@ extension Scheduler {
       lanes[transition.lane]?.window[0].isInDoubt = false
       countAttempt(of: transition)
       settleHead(of: transition.lane, now: now)
-    case .retry(let time):
+    case .retry(let asked):
+      let time = bounded(asked, of: head, now: now)
       lanes[transition.lane]?.window[0].dueAt = time
       lanes[transition.lane]?.window[0].isInDoubt = transition.doubt != nil
       countAttempt(of: transition)

@@ -102,6 +102,9 @@ package struct Scheduler: Sendable {
   var sweepCount = 0
   var lastSweepOrder = LaneOrder.latest
   var isStopped = false
+  /// Whether the wall clock has been set back, so that waits may be written down by what it showed
+  /// before.
+  var isClockSuspect = false
   var actions: [Action] = []
 
   /// Begins with nothing waiting.

@@ -114,17 +114,21 @@ package struct StoreStatistics: Sendable, Equatable {
   package var roomBytes: Int64
   /// The last trouble that kept the store from writing, in words; nil while all is well.
   package var trouble: String?
+  /// The latest time at which anything was accepted or attempted, by the relay's clock as of then;
+  /// nil in a new store.
+  package var latestTime: WallTime?
 
   /// Puts the figures together.
   package init(
     envelopes: [EnvelopeState: Int64] = [:], contentBytes: Int64 = 0, fileBytes: Int64 = 0,
-    roomBytes: Int64 = .max, trouble: String? = nil
+    roomBytes: Int64 = .max, trouble: String? = nil, latestTime: WallTime? = nil
   ) {
     self.envelopes = envelopes
     self.contentBytes = contentBytes
     self.fileBytes = fileBytes
     self.roomBytes = roomBytes
     self.trouble = trouble
+    self.latestTime = latestTime
   }
 }
 

@@ -1,4 +1,5 @@
-/// A point in civil time: milliseconds since the Unix epoch, by the relay's own clock.
+/// A point in civil time: milliseconds since the Unix epoch, by the relay's own clock
+/// (``SettledTime``).
 ///
 /// Used for what must survive a restart and for what people read. It may jump when the clock is
 /// set, so nothing waits by it; waits use ``MonotonicTime``.
@@ -9,6 +10,21 @@ package struct WallTime: Hashable, Comparable, Sendable {
   /// Makes the time that lies the given number of milliseconds after the Unix epoch.
   package init(millisecondsSinceEpoch: Int64) {
     self.millisecondsSinceEpoch = millisecondsSinceEpoch
+  }
+
+  /// 2023-01-01T00:00:00Z: a clock that shows an earlier time was never set.
+  package static let earliestPlausible = WallTime(millisecondsSinceEpoch: 1_672_531_200_000)
+
+  /// 9999-12-31T23:59:59Z, the last second that RFC 3339 can write: for what has no end.
+  package static let never = WallTime(millisecondsSinceEpoch: 253_402_300_799_000)
+
+  /// Whether a clock that was ever set can show this time.
+  package var isPlausible: Bool { self >= .earliestPlausible }
+
+  /// When what begins now and may take so long is over, in milliseconds; ``never`` where this time
+  /// is one that a clock shows that was never set, and says nothing of when that is.
+  package func deadline(afterMs milliseconds: Int64) -> WallTime {
+    isPlausible ? adding(milliseconds: milliseconds) : .never
   }
 
   /// Orders by time.

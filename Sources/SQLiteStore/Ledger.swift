@@ -6,8 +6,9 @@ struct Ledger: Equatable {
   ///
   /// Kept apart from the rows, which may be deleted.
   var lastSerial: Serial = 0
-  /// When the last envelope was accepted; the next one's id never goes back behind it.
-  var lastAcceptedAt: Int64 = 0
+  /// The latest time at which anything was accepted or attempted, in the column
+  /// `last_accepted_at`: a clock that shows an earlier one has been set back.
+  var latestTime: Int64 = 0
   /// Waiting envelopes by ``Standing``'s code.
   var standing: InlineArray<4, Int64> = [0, 0, 0, 0]
   /// Ended envelopes by their state's code less one.
@@ -21,7 +22,7 @@ struct Ledger: Equatable {
   var lastEnding: EndingNumber = 0
 
   static func == (left: Ledger, right: Ledger) -> Bool {
-    left.lastSerial == right.lastSerial && left.lastAcceptedAt == right.lastAcceptedAt
+    left.lastSerial == right.lastSerial && left.latestTime == right.latestTime
       && left.lastEnding == right.lastEnding
       && left.contentBytes == right.contentBytes && left.fileBytes == right.fileBytes
       && left.standing.indices.allSatisfy { left.standing[$0] == right.standing[$0] }
@@ -66,7 +67,7 @@ extension Ledger {
     let statement = try Statement(Self.selection, on: connection)
     guard try statement.step() else { throw .senseless("no ledger") }
     lastSerial = statement.int(0)
-    lastAcceptedAt = statement.int(1)
+    latestTime = statement.int(1)
     for index in 0..<4 { standing[index] = statement.int(Int32(2 + index)) }
     for index in 0..<4 { ended[index] = statement.int(Int32(6 + index)) }
     contentBytes = statement.int(10)
@@ -77,7 +78,7 @@ extension Ledger {
   /// Writes the row.
   func write(to statement: borrowing Statement) throws(StoreError) {
     statement.bind(1, lastSerial)
-    statement.bind(2, lastAcceptedAt)
+    statement.bind(2, latestTime)
     for index in 0..<4 { statement.bind(Int32(3 + index), standing[index]) }
     for index in 0..<4 { statement.bind(Int32(7 + index), ended[index]) }
     statement.bind(11, contentBytes)

@@ -20,7 +20,7 @@ final class NumberStatements {
     dueThrough = try Statement(
       """
       SELECT max(n.sequence) FROM sequence_index AS n JOIN line AS l ON l.serial = n.serial \
-      WHERE n.lane = ? AND n.sequence > ? AND l.accepted_at <= ?
+      WHERE n.lane = ? AND n.sequence > ? AND (l.accepted_at <= ? OR l.accepted_at > ?)
       """, on: connection)
     waitingSince = try Statement(
       """
@@ -88,13 +88,15 @@ extension Reader {
   /// - Returns: The greatest of the numbers, nil if there is none; and when the one that has waited
   ///   longest of those behind it was accepted.
   func parked(
-    in lane: LaneNumber, by time: WallTime
+    in lane: LaneNumber, by time: WallTime, now: WallTime
   ) throws(StoreError) -> (number: Int64?, waitingSince: WallTime?) {
     try snapshot { () throws(StoreError) -> (number: Int64?, waitingSince: WallTime?) in
       guard let placed = try placedThrough(lane) else { return (nil, nil) }
       numbers.dueThrough.bind(1, lane.rawValue)
       numbers.dueThrough.bind(2, placed)
       numbers.dueThrough.bind(3, time.millisecondsSinceEpoch)
+      let future = now.adding(milliseconds: StoreTuning.timeHeldMs)
+      numbers.dueThrough.bind(4, future.millisecondsSinceEpoch)
       let number = try first(of: numbers.dueThrough)
       numbers.waitingSince.bind(1, lane.rawValue)
       numbers.waitingSince.bind(2, number ?? placed)

@@ -132,7 +132,9 @@ extension SQLiteStore {
     let ofLimit = room.storeBytesMax.map { $0 - fileBytes } ?? .max
     return StoreStatistics(
       envelopes: ledger.envelopes, contentBytes: ledger.contentBytes, fileBytes: fileBytes,
-      roomBytes: max(0, min(room.bytesLeft, ofLimit)), trouble: trouble)
+      roomBytes: max(0, min(room.bytesLeft, ofLimit)), trouble: trouble,
+      latestTime: ledger.latestTime > 0
+        ? WallTime(millisecondsSinceEpoch: ledger.latestTime) : nil)
   }
 
   /// The numbers of all that waits of a client and was accepted up to a number, step by step, so

@@ -59,10 +59,10 @@ extension SQLiteStore {
 
   /// What ``EnvelopeStore`` says of `skipGaps`.
   package func skipGaps(
-    of lane: LaneNumber, parkedBy time: WallTime
+    of lane: LaneNumber, parkedBy time: WallTime, now: WallTime
   ) async throws(StoreError) -> GapSkip {
     let parked = try await read { reader throws(StoreError) in
-      try reader.parked(in: lane, by: time)
+      try reader.parked(in: lane, by: time, now: now)
     }
     guard let number = parked.number else {
       return GapSkip(skipped: [], waitingSince: parked.waitingSince)

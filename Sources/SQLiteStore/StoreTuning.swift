@@ -74,4 +74,7 @@ enum StoreTuning {
   static let freePagesKept: Int64 = 2048
   /// How many pages one step of retention gives back at the most.
   static let freePagesReturnedPerStep = 256
+
+  /// A clock that has gone back by no more than this is being adjusted, in milliseconds.
+  static let timeHeldMs: Int64 = 60_000
 }

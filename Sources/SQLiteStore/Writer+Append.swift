@@ -188,8 +188,7 @@ extension Writer {
     }
     let upstream = try upstreamNumber(draft.upstream)
     let serial = state.ledger.lastSerial + 1
-    let acceptedAt = max(clock().millisecondsSinceEpoch, state.ledger.lastAcceptedAt)
-    let time = WallTime(millisecondsSinceEpoch: acceptedAt)
+    let time = acceptanceTime()
     let entry = LineEntry(
       serial: serial, client: lane.client, lane: lane.number, upstream: upstream,
       acceptedAt: time, expiresAt: draft.expiresAt, standing: standing,
@@ -202,11 +201,26 @@ extension Writer {
     if let key = draft.key { try insertKey(key, of: lane.client, serial) }
     try indexForCoalescing(draft, entry)
     state.ledger.lastSerial = serial
-    state.ledger.lastAcceptedAt = acceptedAt
+    noteTime(time)
     state.ledger.add(1, standing: entry.standing)
     state.use[entry.client, default: WaitingUse()] += WaitingUse(count: 1, bytes: bytes)
     state.events.append(EventEntry(accepted: entry))
     return AcceptedEnvelope(entry: entry, id: id, draft: draft)
+  }
+
+  /// The time in an id does not go back for a clock that is being adjusted, as RFC 9562 section 6.2
+  /// has it; one that was set back is followed, or ids would stand still until it has caught up.
+  /// Neither makes two ids alike: the serial sees to that.
+  private func acceptanceTime() -> WallTime {
+    let time = clock()
+    let latest = WallTime(millisecondsSinceEpoch: state.ledger.latestTime)
+    let isAdjusted = latest > time && latest.milliseconds(since: time) <= StoreTuning.timeHeldMs
+    return isAdjusted ? latest : time
+  }
+
+  /// The clock has shown this time.
+  func noteTime(_ time: WallTime) {
+    state.ledger.latestTime = max(state.ledger.latestTime, time.millisecondsSinceEpoch)
   }
 
   func insertKey(

@@ -42,6 +42,7 @@ extension Writer {
       sql.retryLine.bind(4, transition.doubt)
       try sql.retryLine.run()
       try keepAttempt(transition)
+      noteTime(transition.at)
       move(from: standing, to: .queued)
     case .block(let reason):
       sql.blockLine.bind(1, reason)

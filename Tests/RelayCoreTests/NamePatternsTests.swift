@@ -34,7 +34,7 @@ struct NamePatternsTests {
   @Test("a lane's ttl brings a deadline forward, and never puts it off")
   func deadline() {
     var rules = LaneRules()
-    let now = WallTime(millisecondsSinceEpoch: 1000)
+    let now = WallTime(millisecondsSinceEpoch: 1_800_000_000_000)
     let far = now.adding(milliseconds: 90_000)
     #expect(rules.deadline(far, acceptedAt: now) == far)
     rules.ttlMs = 60_000

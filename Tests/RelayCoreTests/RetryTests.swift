@@ -75,6 +75,18 @@ struct RetryTests {
     #expect(report.retryAfterMs(at: now) == milliseconds)
   }
 
+  @Test("a Retry-After that is a date goes by the upstream's own clock where that is known")
+  func retryAfterByTheUpstreamsClock() {
+    var headers = HeaderBlock()
+    headers.append(name: "Date", value: "Thu, 01 Jan 1970 00:00:10 GMT")
+    headers.append(name: "Retry-After", value: "Thu, 01 Jan 1970 00:01:10 GMT")
+    let report = AttemptReport(
+      serial: 1,
+      event: .answered(UpstreamResponse(status: 503, headers: headers, body: [])),
+      startedAt: now, durationMs: 1)
+    #expect(report.retryAfterMs(at: now) == 60_000)
+  }
+
   @Test("no wait goes beyond the deadline")
   func deadline() {
     var relay = ManualRelay()

@@ -26,6 +26,7 @@ struct SimulationTests {
     #expect(simulation.coalescedCount > 100)
     #expect(simulation.clearedCount > 10)
     #expect(simulation.verificationCount > 0)
+    #expect(simulation.clockLeapCount > 3 || seed % 4 != 0)
   }
 
   @Test("the same seed gives the same run")

@@ -70,6 +70,7 @@ struct ConfigurationLoadTests {
         "acceptanceDelayMsMax": 1019, "storeBytesMax": 10000000
       },
       "retention": {"deliveredSeconds": 12, "failedSeconds": 13},
+      "clock": {"settleSeconds": 15},
       "log": {"level": "debug", "format": "text"},
       "shutdownGraceSeconds": 14
     }
@@ -84,6 +85,7 @@ struct ConfigurationLoadTests {
     #expect(configuration.data == "/var/lib/waystation")
     #expect(configuration.log.level == .debug)
     #expect(configuration.log.format == .text)
+    #expect(configuration.clock.settleSeconds == 15)
     #expect(configuration.shutdownGraceSeconds == 14)
     #expect(configuration.retention.deliveredSeconds == 12)
     #expect(configuration.retention.failedSeconds == 13)

@@ -65,7 +65,7 @@ package struct EnvelopeDecoder: Sendable {
         method: fields.method, target: path, headers: headers, body: .inline(body)),
       key: fields.key, sequence: fields.sequence, tag: fields.tag, hold: fields.hold,
       notBefore: fields.notBefore,
-      expiresAt: fields.expiresAt ?? now.adding(milliseconds: upstream.deadlineMs),
+      expiresAt: fields.expiresAt ?? now.deadline(afterMs: upstream.deadlineMs),
       onFailure: fields.onFailure ?? upstream.onFailure, references: fields.references,
       coalesce: fields.coalesce)
     if draft.coalesce != nil, draft.sequence != nil { throw .coalesceWithSequence("/coalesce") }

@@ -100,7 +100,7 @@ package struct EnvelopePatch: Sendable {
       entry.expiresAt = rules.deadline(expiresAt, of: record)
     } else if cleared.contains("expiresAt") {
       let deadlineMs = try configured(terms, record.draft).deadlineMs
-      entry.expiresAt = rules.deadline(now.adding(milliseconds: deadlineMs), of: record)
+      entry.expiresAt = rules.deadline(now.deadline(afterMs: deadlineMs), of: record)
     }
     if let onFailure = fields.onFailure {
       entry.onFailure = onFailure

@@ -66,7 +66,7 @@ package struct RelayRequestDecoder: Sendable {
         method: method, target: target, headers: headers, body: .inline([])),
       key: fields.key, sequence: fields.sequence, tag: fields.tag, hold: fields.hold ?? false,
       notBefore: fields.notBefore,
-      expiresAt: fields.expiresAt ?? now.adding(milliseconds: upstream.deadlineMs),
+      expiresAt: fields.expiresAt ?? now.deadline(afterMs: upstream.deadlineMs),
       onFailure: fields.onFailure ?? upstream.onFailure, references: references,
       coalesce: fields.coalesce)
     if draft.coalesce != nil, draft.sequence != nil {

@@ -25,6 +25,8 @@ package struct Configuration: Equatable, Sendable {
   package var retention = RetentionConfiguration()
   /// What is kept of events, and who may listen to them.
   package var events = EventsConfiguration()
+  /// What is made of a machine's clock that is set.
+  package var clock = ClockConfiguration()
   /// What is logged, and in which form.
   package var log = LogConfiguration()
   /// How long attempts in flight may go on once the relay was asked to stop, in seconds.

@@ -11,16 +11,19 @@ extension Dispatcher {
   ///   - policies: What the scheduler goes by, for each configured upstream.
   ///   - targets: Where the forwarder sends, for each configured upstream.
   ///   - forwarder: What makes the attempts.
+  ///   - latestTime: The latest time that the store knows of.
   /// - Returns: How many envelopes wait.
   func takeUpLine(
     policies: [UpstreamNumber: UpstreamPolicy], targets: [UpstreamNumber: UpstreamTarget],
-    forwarder: Forwarder, seed: UInt64
+    forwarder: Forwarder, seed: UInt64, latestTime: WallTime?
   ) async throws(StoreError) -> Int {
     self.targets.withLock { $0 = targets }
     let epoch = store.leases().first?.epoch ?? 1
     state.withLock { state in
       state.forwarder = forwarder
-      state.scheduler = Scheduler(upstreams: policies, epoch: epoch, seed: seed, now: clock())
+      let now = clock()
+      state.scheduler = Scheduler(upstreams: policies, epoch: epoch, seed: seed, now: now)
+      state.wasClockSetBack = latestTime.map { $0 > now.wall } ?? false
     }
     let pauses = try await store.pauses()
     state.withLock { $0.scheduler.restorePauses(pauses) }
@@ -29,7 +32,9 @@ extension Dispatcher {
 
   /// Begins to attempt what waits.
   func setOff() {
-    apply { state, now in state.scheduler.restored(now: now) }
+    apply { state, now in
+      state.scheduler.restored(now: now, wasClockSetBack: state.wasClockSetBack)
+    }
     gaps.start()
   }
 

@@ -96,7 +96,7 @@ final class GapKeeper: Sendable {
     let rules = rules.rules(ofLane: name)
     // A lane that was declared `latest` later on waits for nothing any more.
     guard let timeoutMs = rules.order == .latest ? 0 : rules.gapTimeoutMs else { return }
-    state.watch.note(lane, since: since, timeoutMs: timeoutMs)
+    note(lane, since: since, timeoutMs: timeoutMs, in: &state)
   }
 
   // MARK: - Giving up
@@ -114,6 +114,9 @@ final class GapKeeper: Sendable {
     _ = earlier?.cancel()
   }
 
+  /// The wall clock was set, which is what the alarm goes by.
+  func clockWasSet() { arm() }
+
   private func ring() {
     let now = clock().wall
     let due = state.withLock { $0.isRunning ? $0.watch.takeDue(at: now) : [] }
@@ -128,7 +131,8 @@ final class GapKeeper: Sendable {
 
   private func giveUp(_ due: GapWatch.Due) async {
     do throws(StoreError) {
-      let skip = try await store.skipGaps(of: due.lane, parkedBy: due.parkedBy)
+      let skip = try await store.skipGaps(
+        of: due.lane, parkedBy: due.parkedBy, now: clock().wall)
       if let since = skip.waitingSince { note(due, since: since) }
       if !skip.skipped.isEmpty { await logSkip(skip.skipped, of: due.lane) }
     } catch  where error.kind == .closed {
@@ -142,7 +146,14 @@ final class GapKeeper: Sendable {
   }
 
   private func note(_ due: GapWatch.Due, since: WallTime) {
-    state.withLock { $0.watch.note(due.lane, since: since, timeoutMs: due.timeoutMs) }
+    state.withLock { note(due.lane, since: since, timeoutMs: due.timeoutMs, in: &$0) }
+  }
+
+  /// What was accepted by a clock that has been set back since waits from now on.
+  private func note(
+    _ lane: LaneNumber, since: WallTime, timeoutMs: Int64, in state: inout State
+  ) {
+    state.watch.note(lane, since: min(since, clock().wall), timeoutMs: timeoutMs)
   }
 
   private func logSkip(_ skipped: [SequenceRange], of lane: LaneNumber) async {

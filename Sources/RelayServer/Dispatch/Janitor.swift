@@ -16,6 +16,9 @@ final class Janitor: Sendable {
   static let retentionStepPauseMs: Int64 = 5
   /// The least time between two rounds, in milliseconds.
   static let roundPauseMs: Int64 = 200
+  /// A deadline is looked at again at least this often, in milliseconds: the wall clock may have been
+  /// set meanwhile.
+  static let deadlineSliceMs: Int64 = 60_000
   /// How often retention begins a round, in milliseconds.
   static let retentionPeriodMs: Int64 = 60_000
 
@@ -68,15 +71,21 @@ final class Janitor: Sendable {
 
   private func setAlarm(for deadline: WallTime) {
     let now = clock()
-    let due = max(
-      now.monotonic(at: deadline), now.monotonic.adding(milliseconds: Self.roundPauseMs))
+    let soonest = now.monotonic.adding(milliseconds: Self.roundPauseMs)
+    let slice = now.monotonic.adding(milliseconds: Self.deadlineSliceMs)
+    let due = min(max(now.monotonic(at: deadline), soonest), slice)
     let earlier = state.withLock { state -> ScheduledTimer? in
       guard !state.isStopped, !state.isWalking else { return nil }
       let earlier = state.alarm
-      state.alarm = loop.schedule(at: due) { self.beginWalk() }
+      state.alarm = loop.schedule(at: due) { self.ring(for: deadline) }
       return earlier
     }
     _ = earlier?.cancel()
+  }
+
+  /// A deadline has come, or is to be looked at again.
+  private func ring(for deadline: WallTime) {
+    if clock().wall >= deadline { beginWalk() } else { setAlarm(for: deadline) }
   }
 
   private func beginWalk() {

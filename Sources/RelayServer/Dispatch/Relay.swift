@@ -25,11 +25,14 @@ package final class Relay: Sendable {
   package let meter: RateMeter
   /// When it was started.
   package let startedAt: WallTime
+  /// The same, by the clock that nobody sets.
+  private let startedMonotonic: MonotonicTime
   /// Where it logs.
   package let log: Log
 
   private let numbers: [String: UpstreamNumber]
   private let forwarder: Forwarder
+  private let clockWatch: ClockWatch
   private let janitor: Janitor
   private let loop: EventLoop
   private let draining = Atomic(false)
@@ -45,8 +48,9 @@ package final class Relay: Sendable {
 
   private init(
     parts: RelayParts, configuration: Configuration, dispatcher: Dispatcher, forwarder: Forwarder,
-    loop: EventLoop
+    clockWatch: ClockWatch, loop: EventLoop
   ) {
+    self.clockWatch = clockWatch
     self.configuration = configuration
     self.dispatcher = dispatcher
     self.forwarder = forwarder
@@ -61,6 +65,7 @@ package final class Relay: Sendable {
       delayMsMax: configuration.limits.acceptanceDelayMsMax, log: log, meter: meter)
     memory = MemoryBudget(bytesMax: configuration.limits.memoryInFlightBytesMax)
     startedAt = WallClock.now()
+    startedMonotonic = MonotonicClock.now()
     janitor = Janitor(
       dispatcher: dispatcher, retention: configuration.retention,
       eventsKeptSeconds: configuration.events.keptSeconds, loop: loop,
@@ -84,6 +89,11 @@ package final class Relay: Sendable {
 
   /// Both clocks, read at one moment.
   package func now() -> Now { Self.readClocks() }
+
+  /// For how long it has run, in seconds.
+  package var uptimeSeconds: Int64 {
+    MonotonicClock.now().milliseconds(since: startedMonotonic) / 1000
+  }
 
   /// The number of a configured upstream; nil if no such upstream is configured.
   package func upstreamNumber(_ name: String) -> UpstreamNumber? { numbers[name] }
@@ -112,6 +122,8 @@ package final class Relay: Sendable {
     let dispatcher = Dispatcher(
       store: store, loop: loop, clock: readClocks, log: log, meter: RateMeter(),
       lanes: configuration.lanes, quotas: QuotaKeeper(QuotaRules(configuration)))
+    let latestTime = store.statistics().latestTime
+    let clockWatch = ClockWatch(configuration, dispatcher: dispatcher, latestTime: latestTime)
     store.start(observer: dispatcher)
     do {
       let targets = try configuration.upstreams.map { try $0.target() }
@@ -128,8 +140,8 @@ package final class Relay: Sendable {
       }
       let relay = Relay(
         parts: parts, configuration: configuration, dispatcher: dispatcher, forwarder: forwarder,
-        loop: loop)
-      try await relay.takeUpLine(parts)
+        clockWatch: clockWatch, loop: loop)
+      try await relay.takeUpLine(parts, latestTime: latestTime)
       return relay
     } catch {
       await store.close()
@@ -152,11 +164,13 @@ package final class Relay: Sendable {
     }
   }
 
-  private func takeUpLine(_ parts: RelayParts) async throws(StoreError) {
+  private func takeUpLine(
+    _ parts: RelayParts, latestTime: WallTime?
+  ) async throws(StoreError) {
     let begin = MonotonicClock.now()
     let waiting = try await dispatcher.takeUpLine(
       policies: parts.policies, targets: parts.targets, forwarder: forwarder,
-      seed: UInt64.random(in: .min ... .max))
+      seed: UInt64.random(in: .min ... .max), latestTime: latestTime)
     await dispatcher.noteStart()
     log.info(
       "line taken up", ("waiting", .integer(Int64(waiting))),
@@ -235,6 +249,7 @@ package final class Relay: Sendable {
     await attempts
     forwarder.shutdown()
     await store.close()
+    clockWatch.stop()
     log.info("stopped")
   }
 }

@@ -23,7 +23,7 @@ struct GetStatus {
     let rate = { (kind: RateMeter.Kind) in relay.meter.perSecond(kind, at: now.monotonic) }
     return StatusView(
       isDraining: relay.isDraining, startedAt: relay.startedAt,
-      uptimeSeconds: now.wall.milliseconds(since: relay.startedAt) / 1000,
+      uptimeSeconds: relay.uptimeSeconds,
       statistics: context.store.statistics(), waitingBytes: relay.quotas.total.bytes,
       inFlightCount: snapshot.inFlightCount,
       oldestWaitingAt: snapshot.oldestWaitingAt, upstreams: upstreams(snapshot, now),

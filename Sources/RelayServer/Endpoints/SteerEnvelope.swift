@@ -94,7 +94,7 @@ struct SteerEnvelope {
         "The upstream \(Problem.shown(record.draft.upstream)) is not configured any more, so it"
           + " sets no deadline.", fix: "Say in expiresAt when the envelope is to expire.")
     }
-    return context.relay.now().wall.adding(milliseconds: upstream.deadlineMs)
+    return context.relay.now().wall.deadline(afterMs: upstream.deadlineMs)
   }
 
   private func change(

@@ -70,7 +70,8 @@ package final class Log: Sendable {
 
   private func write(_ level: LogConfiguration.Level, _ event: StaticString, _ fields: [Field]) {
     guard isOn(level) else { return }
-    let now = WallClock.now()
+    // As other programs of the machine write it: a log is read beside theirs.
+    let now = WallClock.machine()
     let (isAllowed, leftOut) = throttle.withLock { $0.admit(at: now) }
     if leftOut > 0 {
       put(line(now, .warning, "log lines were left out", [("count", .integer(leftOut))]))

@@ -264,13 +264,16 @@ struct ManualRelay {
   }
 
   /// The relay starts anew from its disk.
-  mutating func restart(policy: UpstreamPolicy = .manual, limits: Scheduler.Limits = .init()) {
+  mutating func restart(
+    policy: UpstreamPolicy = .manual, limits: Scheduler.Limits = .init(),
+    wasClockSetBack: Bool = false
+  ) {
     scheduler = Scheduler(
       upstreams: [Self.upstream: policy], limits: limits, epoch: 1, seed: 2, now: clock)
     (inFlight, uncommitted, linesAskedFor, linesAskedForBackwards) = ([], [], [], [])
     scheduler.restore(
       LinePage(entries: line, scannedThrough: lastSerial, hasMore: false), latest: latest)
-    scheduler.restored(now: clock)
+    scheduler.restored(now: clock, wasClockSetBack: wasClockSetBack)
     take()
   }
 

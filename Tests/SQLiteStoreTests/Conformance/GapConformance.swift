@@ -157,6 +157,22 @@ struct GapConformance {
     }
   }
 
+  @Test("one that was parked by a clock that has been set back since has waited long enough")
+  func skipAfterClockWasSetBack() async throws {
+    try await Bench.with { bench in
+      let right = bench.clock.now
+      bench.clock.advance(milliseconds: 315_360_000_000)
+      try await bench.accept(bench.draft(sequence: 1))
+      let three = try await bench.accept(bench.draft(sequence: 3))
+      let lane = try await bench.entry(three).lane
+      bench.clock.advance(milliseconds: right.milliseconds(since: bench.clock.now))
+      let skip = try await bench.store.skipGaps(
+        of: lane, parkedBy: right.adding(milliseconds: -1), now: right)
+      #expect(skip.skipped == [SequenceRange(first: 2, last: 2)])
+      #expect(try await numbersInLine(bench) == [1, 3])
+    }
+  }
+
   @Test("missing numbers are given up only as far as something has waited for them long enough")
   func skip() async throws {
     try await Bench.with { bench in
@@ -167,9 +183,9 @@ struct GapConformance {
       bench.clock.advance(milliseconds: 1000)
       try await bench.accept(bench.draft(sequence: 8))
       let early = try await bench.store.skipGaps(
-        of: lane, parkedBy: since.adding(milliseconds: -1))
+        of: lane, parkedBy: since.adding(milliseconds: -1), now: bench.clock.now)
       #expect(early == GapSkip(skipped: [], waitingSince: since))
-      let due = try await bench.store.skipGaps(of: lane, parkedBy: since)
+      let due = try await bench.store.skipGaps(of: lane, parkedBy: since, now: bench.clock.now)
       #expect(due.skipped == [SequenceRange(first: 2, last: 2)])
       #expect(due.waitingSince == bench.clock.now)
       #expect(try await numbersInLine(bench) == [1, 3])
@@ -180,11 +196,11 @@ struct GapConformance {
           bench.draft(sequence: 5), bench)
       else { throw Unexpected(description: "what is waited for is taken") }
       try await bench.accept(bench.draft(sequence: 4))
-      let rest = try await bench.store.skipGaps(of: lane, parkedBy: bench.clock.now)
+      let rest = try await bench.store.skipGaps(of: lane, parkedBy: bench.clock.now, now: bench.clock.now)
       #expect(rest.skipped == [SequenceRange(first: 6, last: 7)] && rest.waitingSince == nil)
       #expect(try await numbersInLine(bench) == [1, 3, 4, 5, 8])
       #expect(try await append(bench.draft(sequence: 7), bench) == .sequencePassed(last: 8))
-      let nothing = try await bench.store.skipGaps(of: lane, parkedBy: bench.clock.now)
+      let nothing = try await bench.store.skipGaps(of: lane, parkedBy: bench.clock.now, now: bench.clock.now)
       #expect(nothing == GapSkip(skipped: [], waitingSince: nil))
     }
   }

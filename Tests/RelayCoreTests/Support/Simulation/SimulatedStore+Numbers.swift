@@ -52,10 +52,16 @@ extension SimulatedStore {
   /// Gives up what is missing, as far as something has been parked for it long enough.
   ///
   /// - Returns: Since when something waits still; nil if nothing does.
-  mutating func skipGaps(of lane: LaneNumber, parkedBy time: WallTime) -> WallTime? {
+  mutating func skipGaps(
+    of lane: LaneNumber, parkedBy time: WallTime, now: WallTime
+  ) -> WallTime? {
     guard let known = numbers[lane] else { return nil }
     let parked = known.taken.filter { $0.key > known.placed && self[$0.value].end == nil }
-    let due = parked.filter { self[$0.value].entry.acceptedAt <= time }.keys.max() ?? known.placed
+    let due =
+      parked.filter {
+        let acceptedAt = self[$0.value].entry.acceptedAt
+        return acceptedAt <= time || acceptedAt > now
+      }.keys.max() ?? known.placed
     for number in known.placed..<due where known.taken[number + 1] == nil {
       numbers[lane]?.skipped.insert(number + 1)
     }

@@ -13,7 +13,7 @@ extension Simulation {
     _ = scheduler.accepted(entry, order: Self.order(of: entry.lane), now: clock)
     if entry.standing == .parked {
       parkedCount += 1
-      watch.note(entry.lane, since: entry.acceptedAt, timeoutMs: Self.gapTimeoutMs)
+      watch.note(entry.lane, since: min(entry.acceptedAt, clock.wall), timeoutMs: Self.gapTimeoutMs)
     } else if store[entry.serial].number != nil {
       // What it has closed flows in the same commit.
       flow(entry.lane)
@@ -36,8 +36,10 @@ extension Simulation {
     // What was decided before is carried out before.
     carryOutActions()
     for due in watch.takeDue(at: clock.wall) {
-      if let since = store.skipGaps(of: due.lane, parkedBy: due.parkedBy) {
-        watch.note(due.lane, since: since, timeoutMs: due.timeoutMs)
+      if let since = store.skipGaps(
+        of: due.lane, parkedBy: due.parkedBy, now: clock.wall)
+      {
+        watch.note(due.lane, since: min(since, clock.wall), timeoutMs: due.timeoutMs)
       }
       skipCount += 1
       flow(due.lane)
@@ -49,7 +51,7 @@ extension Simulation {
     watch = GapWatch()
     for serial in store.line where store[serial].entry.standing == .parked {
       let entry = store[serial].entry
-      watch.note(entry.lane, since: entry.acceptedAt, timeoutMs: Self.gapTimeoutMs)
+      watch.note(entry.lane, since: min(entry.acceptedAt, clock.wall), timeoutMs: Self.gapTimeoutMs)
     }
     for lane in store.numbers.keys.sorted() { flow(lane) }
   }

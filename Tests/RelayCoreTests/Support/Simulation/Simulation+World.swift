@@ -176,15 +176,6 @@ extension Simulation {
     store.commit(&transition)
   }
 
-  /// Somebody, or NTP, sets the wall clock, backwards as well.
-  mutating func setClock() {
-    guard !isFaultFree else { return }
-    let offset = Int64.random(in: -20_000...20_000, using: &random)
-    wasClockSetBack = wasClockSetBack || offset < wallOffsetMs
-    wallOffsetMs = offset
-    schedule(.clockIsSet, inMs: Int64.random(in: 500...10_000, using: &random))
-  }
-
   mutating func restart() {
     life += 1
     nextWake = clock.monotonic
@@ -205,7 +196,7 @@ extension Simulation {
       after = page.scannedThrough
       if !page.hasMore { break }
     }
-    scheduler.restored(now: clock)
+    scheduler.restored(now: clock, wasClockSetBack: latestWall > clock.wall)
     takeUpGaps()
   }
 
@@ -214,6 +205,7 @@ extension Simulation {
   /// The relay goes on as it is, so that a lane that it has lost sight of shows.
   mutating func endFaults() {
     isFaultFree = true
+    wallOffsetMs = 0
     for index in upstreams.indices { upstreams[index].mood = .healthy }
     for device in devices.indices { devices[device].unanswered = [] }
   }

@@ -64,8 +64,13 @@ struct Simulation {
   /// Which lanes wait for sequence numbers.
   var watch = GapWatch()
   var isFaultFree = false
-  /// By how much the wall clock has been set; only every other seed sets it.
+  /// By how much the machine's clock has been set; only every other seed sets it.
   var wallOffsetMs: Int64 = 0
+  var settled = SettledTime(settleMs: 20_000)
+  /// The latest time that the relay has gone by.
+  var latestWall = epoch
+  /// How often the clock was set by a day or more.
+  var clockLeapCount = 0
   var wasClockSetBack = false
   /// Until when a lane of the order `latest` waits with its attempts at an upstream, and for whom.
   var backoffs: [BackoffName: (serial: Serial, until: WallTime)] = [:]
@@ -119,15 +124,14 @@ struct Simulation {
 
   private mutating func step() -> Bool {
     guard let time = agenda.earliest, let next = agenda.popDue(at: time) else { return false }
-    clock.monotonic = max(time, clock.monotonic)
-    clock.wall = Self.epoch.adding(
-      milliseconds: clock.monotonic.nanoseconds / 1_000_000 + wallOffsetMs)
+    goOn(to: time)
     guard next.life == life || next.event.outlivesTheRelay else { return true }
     eventCount += 1
     happen(next.event)
     carryOutActions()
     checkNoSlotIsIdle()
     checkRuns()
+    checkWaits()
     if eventCount % 32 == 0 { checkCounts() }
     return true
   }
@@ -139,6 +143,7 @@ struct Simulation {
     case .commitRecord(var transition):
       noteBackoff(by: transition)
       noteWishToSendAgain(transition)
+      checkDeadline(of: transition)
       store.commit(&transition)
       recorded(transition)
     case .commitFlow(let lane): flow(lane)
