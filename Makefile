@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test fuzz simulate check format bench bench-quick openapi backlog overload dockerfile clean
+.PHONY: help run sink stop-sink test fuzz simulate check format bench bench-quick openapi backlog overload networks soak dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -52,6 +52,12 @@ bench-quick: ## The same in a minute, to see that it works rather than how fast 
 
 openapi: ## Try the running relay against openapi.yaml
 	@scripts/check-openapi
+
+networks: ## Try the relay over satellite, 3G and broken links, in network namespaces
+	@scripts/networks
+
+soak: ## Run the relay among random kills and faults for $SOAK_SECONDS (600), and count what it owes
+	@scripts/soak
 
 backlog: ## Hold a relay with a million envelopes waiting to its limits of time and memory
 	@scripts/check-backlog

@@ -21,7 +21,7 @@ package struct ClockFile: Sendable {
     return Int64(words[1])
   }
 
-  /// Notes an offset. What cannot be written is left out.
+  /// Notes an offset; what cannot be written is left out.
   package func note(offsetMs: Int64) {
     guard let boot = Self.boot() else { return }
     let draft = path + ".new"

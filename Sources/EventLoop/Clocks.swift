@@ -43,7 +43,8 @@ package enum WallClock {
     state.withLock { $0.settled.settleMs = milliseconds }
   }
 
-  /// By how much the time of day is ahead of the time since the machine was started, in milliseconds.
+  /// By how much the time of day is ahead of the time since the machine was started, in
+  /// milliseconds.
   package static var offsetMs: Int64 {
     state.withLock { $0.settled.offsetMs } ?? machine().millisecondsSinceEpoch - elapsedMs()
   }
@@ -59,8 +60,10 @@ package enum WallClock {
     state.withLock { $0.settled.goOn(from: known, elapsedMs: elapsedMs()) }
   }
 
-  /// Has steps of the clock told from now on, to one observer at a time: on whichever thread reads
-  /// the clock, so that it must neither wait nor take a lock that may be held while a clock is read.
+  /// Has steps of the clock told from now on, to one observer at a time.
+  ///
+  /// It is told on whichever thread reads the clock, so that it must neither wait nor take a lock
+  /// that may be held while a clock is read.
   package static func observe(_ observer: Observer?) {
     state.withLock { $0.observer = observer }
   }

@@ -168,8 +168,8 @@ package protocol EnvelopeStore: AccessStore {
   ///
   /// What is parked behind them moves to the end of the line, in the order of the numbers.
   ///
-  /// - Parameter now: What was accepted later than this, by more than a clock is adjusted, was so by
-  ///   a clock that has been set back since: it counts as having waited long enough.
+  /// - Parameter now: What was accepted later than this, by more than a clock is adjusted, was so
+  ///   by a clock that has been set back since: it counts as having waited long enough.
   func skipGaps(
     of lane: LaneNumber, parkedBy time: WallTime, now: WallTime
   ) async throws(StoreError) -> GapSkip

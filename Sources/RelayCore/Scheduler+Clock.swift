@@ -1,11 +1,11 @@
 // What a clock that was set back makes of waits that are written down by its time.
 //
-// A wait that has begun goes by the monotonic clock, and is not touched. But the time of day at which
-// it ends is what is stored, and what a lane goes by when it is looked at anew: after a pause, a
-// change, a restart.
+// A wait that has begun goes by the monotonic clock, and is not touched. But the time of day at
+// which it ends is what is stored, and what a lane goes by when it is looked at anew: after a
+// pause, a change, a restart.
 extension Scheduler {
-  /// The wall clock was set back by so many milliseconds: waits after failures end that much earlier
-  /// by it, so as to be as long as they were.
+  /// The wall clock was set back by so many milliseconds: waits after failures end that much
+  /// earlier by it, so as to be as long as they were.
   ///
   /// What a sender asked for with `notBefore` is a time of day, and stays.
   package mutating func clockWasSetBack(byMs milliseconds: Int64) {

@@ -4,8 +4,8 @@
 /// Deadlines, retention and the waits for sequence numbers end things, and what has ended does not
 /// come back when the clock does. So a step ahead counts only once it has lasted for a while, as
 /// measured by a clock that nobody sets; until then time goes on as if it had not happened. A step
-/// back ends nothing, and counts at once. A clock that shows a time long past (``WallTime/isPlausible``)
-/// is known to be wrong, and is not followed at all.
+/// back ends nothing, and counts at once. A clock that shows a time long past
+/// (``WallTime/isPlausible``) is known to be wrong, and is not followed at all.
 package struct SettledTime: Sendable {
   /// What was seen of the machine's clock just now.
   package enum Step: Hashable, Sendable {

@@ -208,6 +208,8 @@ extension Writer {
     return AcceptedEnvelope(entry: entry, id: id, draft: draft)
   }
 
+  /// When what is being accepted is so.
+  ///
   /// The time in an id does not go back for a clock that is being adjusted, as RFC 9562 section 6.2
   /// has it; one that was set back is followed, or ids would stand still until it has caught up.
   /// Neither makes two ids alike: the serial sees to that.

@@ -14,7 +14,9 @@ struct SettledTimeTests {
 
     var right: WallTime { WallTime(millisecondsSinceEpoch: start + elapsedMs) }
 
-    mutating func read(afterMs milliseconds: Int64 = 1) -> (time: WallTime, step: SettledTime.Step?) {
+    mutating func read(
+      afterMs milliseconds: Int64 = 1
+    ) -> (time: WallTime, step: SettledTime.Step?) {
       elapsedMs += milliseconds
       return settled.read(right.adding(milliseconds: offMs), elapsedMs: elapsedMs)
     }
@@ -115,12 +117,14 @@ struct SettledTimeTests {
     var machine = Machine()
     machine.offMs = -Self.start
     _ = machine.read()
-    machine.settled.goOn(from: machine.right.adding(milliseconds: -Self.day), elapsedMs: machine.elapsedMs)
+    machine.settled.goOn(
+      from: machine.right.adding(milliseconds: -Self.day), elapsedMs: machine.elapsedMs)
     #expect(machine.errorMs(afterMs: 60_000) == -Self.day)
     machine.offMs = 0
     #expect(machine.read().step == .believed(milliseconds: Self.day))
     #expect(machine.errorMs() == 0)
-    machine.settled.goOn(from: machine.right.adding(milliseconds: 5000), elapsedMs: machine.elapsedMs)
+    machine.settled.goOn(
+      from: machine.right.adding(milliseconds: 5000), elapsedMs: machine.elapsedMs)
     #expect(machine.errorMs() == 0)
   }
 

@@ -121,3 +121,10 @@ class Book:
                 item for item in self.items.values()
                 if item.id and not item.deliveries and item.lane not in self.released
                 and newest.get(item.lane, item.number) == item.number]
+
+    def let_go(self):
+        """How many were acknowledged, never delivered, and are not owed either: whoever posted them
+        took them back, or put another version in their place."""
+        with self.lock:
+            undelivered = sum(1 for item in self.items.values() if item.id and not item.deliveries)
+            return undelivered - len(self.owed())

@@ -1,8 +1,8 @@
 import EventLoop
 import RelayCore
 
-/// Sees to steps of the machine's clock: logs them, has the scheduler keep its waits as long as they
-/// were, and notes for the next process where the clock stood.
+/// Sees to steps of the machine's clock: logs them, has the scheduler keep its waits as long as
+/// they were, and notes for the next process where the clock stood.
 final class ClockWatch: Sendable {
   private let dispatcher: Dispatcher
   private let file: ClockFile

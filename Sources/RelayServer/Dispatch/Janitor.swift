@@ -16,8 +16,8 @@ final class Janitor: Sendable {
   static let retentionStepPauseMs: Int64 = 5
   /// The least time between two rounds, in milliseconds.
   static let roundPauseMs: Int64 = 200
-  /// A deadline is looked at again at least this often, in milliseconds: the wall clock may have been
-  /// set meanwhile.
+  /// A deadline is looked at again at least this often, in milliseconds: the wall clock may have
+  /// been set meanwhile.
   static let deadlineSliceMs: Int64 = 60_000
   /// How often retention begins a round, in milliseconds.
   static let retentionPeriodMs: Int64 = 60_000

@@ -196,11 +196,13 @@ struct GapConformance {
           bench.draft(sequence: 5), bench)
       else { throw Unexpected(description: "what is waited for is taken") }
       try await bench.accept(bench.draft(sequence: 4))
-      let rest = try await bench.store.skipGaps(of: lane, parkedBy: bench.clock.now, now: bench.clock.now)
+      let rest = try await bench.store.skipGaps(
+        of: lane, parkedBy: bench.clock.now, now: bench.clock.now)
       #expect(rest.skipped == [SequenceRange(first: 6, last: 7)] && rest.waitingSince == nil)
       #expect(try await numbersInLine(bench) == [1, 3, 4, 5, 8])
       #expect(try await append(bench.draft(sequence: 7), bench) == .sequencePassed(last: 8))
-      let nothing = try await bench.store.skipGaps(of: lane, parkedBy: bench.clock.now, now: bench.clock.now)
+      let nothing = try await bench.store.skipGaps(
+        of: lane, parkedBy: bench.clock.now, now: bench.clock.now)
       #expect(nothing == GapSkip(skipped: [], waitingSince: nil))
     }
   }

@@ -1,12 +1,12 @@
 @testable import RelayCore
 
-// Somebody, or NTP, sets the machine's clock: by seconds in every other run, and in every fourth by a
-// day, by ten years, to 1970.
+// Somebody, or NTP, sets the machine's clock: by seconds in every other run, and in every fourth by
+// a day, by ten years, to 1970.
 extension Simulation {
   private static let dayMs: Int64 = 86_400_000
   private static let yearsMs: Int64 = 3650 * dayMs
 
-  /// Both clocks go on to a time; what the relay makes of the wall clock is ``SettledTime``'s to say.
+  /// Both clocks go on to a time; what the relay makes of the wall clock, ``SettledTime`` says.
   mutating func goOn(to time: MonotonicTime) {
     clock.monotonic = max(time, clock.monotonic)
     let elapsedMs = clock.monotonic.nanoseconds / 1_000_000
@@ -24,8 +24,10 @@ extension Simulation {
     var offset = Int64.random(in: -20_000...20_000, using: &random)
     // What is far off is put right the next time, before it has lasted.
     if seed % 4 == 0, wallOffsetMs.magnitude <= 20_000 {
-      offset = [offset, -Self.dayMs, Self.dayMs, Self.yearsMs, -Self.epoch.millisecondsSinceEpoch]
-        .randomElement(using: &random) ?? offset
+      let to1970 = -Self.epoch.millisecondsSinceEpoch
+      offset =
+        [offset, -Self.dayMs, Self.dayMs, Self.yearsMs, to1970].randomElement(using: &random)
+        ?? offset
       if offset.magnitude > 20_000 { clockLeapCount += 1 }
     }
     wasClockSetBack = wasClockSetBack || offset < wallOffsetMs
