@@ -35,6 +35,7 @@ class Book:
     items: dict = field(default_factory=dict)
     faults: list = field(default_factory=list)
     versions: set = field(default_factory=set)
+    suspects: list = field(default_factory=list)
     released: set = field(default_factory=set)
     lock: threading.RLock = field(default_factory=threading.RLock)
     last_arrived: dict = field(default_factory=dict)
@@ -108,6 +109,8 @@ class Book:
         if item.number <= before or (item.number != before + 1 and not loose):
             self.disorder += 1
             self.fault(f"{item.lane}/{item.number} {what} after number {before}")
+            self.suspects += [self.items[(item.lane, number)]
+                              for number in range(before + 1, item.number)]
         last[item.lane] = max(before, item.number)
 
     def owed(self):
