@@ -68,7 +68,7 @@ class Upstream:
             await asyncio.sleep(self.rng.uniform(0.01, 0.2))
         well = mood in ("well", "slow")
         self.book.arrive(line.split()[1], fields.get("idempotency-key", ""), body, well)
-        if mood == "cut":
+        if mood in ("cut", "away"):
             return False
         if mood == "stalled":
             while self.mood == "stalled":
