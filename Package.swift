@@ -39,7 +39,11 @@ func systemLibrary(_ name: String, pkgConfig: String? = nil, apt package: String
 
 let package = Package(
   name: "waystation",
-  products: [.executable(name: "waystation", targets: ["waystation"])],
+  products: [
+    .executable(name: "waystation", targets: ["waystation"]),
+    // Loaded into the relay by tests of power cuts and failing disks; nothing links against it.
+    .library(name: "DiskShim", type: .dynamic, targets: ["DiskShim"]),
+  ],
   targets: [
     systemLibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
     systemLibrary("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
@@ -68,6 +72,7 @@ let package = Package(
       ],
       swiftSettings: strict),
 
+    .target(name: "DiskShim", path: "Tests/DiskShim"),
     tests(of: "JSON"),
     tests(of: "RelayCore"),
     tests(of: "EventLoop"),
@@ -82,7 +87,9 @@ let package = Package(
       dependencies: ["waystation", "RelayServer", "EventLoop", "RelayCore"], swiftSettings: strict),
     .testTarget(
       name: "EndToEnd",
-      dependencies: ["waystation", "RelayServer", "EventLoop", "HTTPServer", "RelayCore", "JSON"],
+      dependencies: [
+        "waystation", "RelayServer", "SQLiteStore", "EventLoop", "HTTPServer", "RelayCore", "JSON",
+      ],
       swiftSettings: strict),
   ]
 )
