@@ -2,7 +2,7 @@ import EventLoop
 import Glibc
 import RelayCore
 
-/// A file of no content that takes room on the disk, and is thrown overboard once there is none left.
+/// A file of no content that takes room on the disk, and is thrown overboard once none is left.
 ///
 /// The reserve that new envelopes leave free is open to every other program as well. This part of
 /// it is not: when something else has filled the disk to its last byte, outcomes can still be

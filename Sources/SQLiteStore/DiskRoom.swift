@@ -22,7 +22,7 @@ struct DiskRoom: Sendable {
     return Int64(disk.f_bavail) * unitBytes - reserved
   }
 
-  /// How much is set aside for outcomes alone: a quarter of the reserve, and no more than is of use.
+  /// How much is set aside for outcomes alone: a quarter of the reserve, within a limit.
   var ballastBytes: Int64 {
     var disk = statvfs()
     guard statvfs(folder, &disk) == 0 else { return 0 }

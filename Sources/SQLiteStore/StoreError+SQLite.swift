@@ -16,8 +16,8 @@ extension StoreError {
       detail: "\(text) (SQLite result \(code)). \(Self.advice(for: kind))")
   }
 
-  /// SQLite says `SQLITE_FULL` for `ENOSPC` of a write alone: a quota, or a sync that finds no room,
-  /// is an error of input and output to it.
+  /// SQLite says `SQLITE_FULL` for `ENOSPC` of a write alone: a quota, or a sync that finds no
+  /// room, is an error of input and output to it.
   private static func kind(ofCode code: Int32, handle: OpaquePointer?) -> Kind {
     switch code & 0xFF {
     case SQLITE_IOERR where handle.map { isLackOfRoom(waystation_last_errno($0)) } == true,

@@ -43,7 +43,7 @@ extension Writer {
     publish()
   }
 
-  /// A transaction with outcomes failed. If that was for want of room, there is some set aside.
+  /// A transaction with outcomes failed; if that was for want of room, there is some set aside.
   func noteTransitionsFailed(_ error: StoreError) {
     let now = MonotonicClock.now()
     recovery.noteTransitionsFailed(error, at: now)

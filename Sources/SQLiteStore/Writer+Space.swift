@@ -1,8 +1,8 @@
 import EventLoop
 import RelayCore
 
-// How the database gives pages back to the disk that nothing stands in any more: in small steps with
-// a pause between them, while nothing else is to be written. Some are kept for new envelopes.
+// How the database gives pages back to the disk that nothing stands in any more: in small steps
+// with a pause between them, while nothing else is to be written. Some are kept for new envelopes.
 extension Writer {
   /// Looks, soon, whether there is something to be given back.
   func considerGivingBack() {

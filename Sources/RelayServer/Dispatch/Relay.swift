@@ -144,7 +144,8 @@ package final class Relay: Sendable {
       return try SQLiteStore.open(
         folder: configuration.data,
         options: SQLiteStore.Options(
-          disk: configuration.limits.disk, eventLogBytesMax: Int64(configuration.events.keptBytesMax),
+          disk: configuration.limits.disk,
+          eventLogBytesMax: Int64(configuration.events.keptBytesMax),
           startPauses: configuration.startPauses))
     } catch {
       throw RelayStartError(description: error.description)

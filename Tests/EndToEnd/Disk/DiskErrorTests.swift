@@ -28,7 +28,7 @@ extension EndToEnd {
     ]
 
     @Test(
-      "each call that fails in turn costs no acknowledged envelope, and the relay recovers by itself",
+      "each call that fails in turn loses nothing acknowledged, and the relay recovers by itself",
       .timeLimit(.minutes(30)))
     func everyCall() async throws {
       let disk = try await FailingDisk()

@@ -2,9 +2,9 @@ import Foundation
 
 /// What a disk may hold after a power cut, by what POSIX promises and no more.
 ///
-/// A file's bytes and its size are certain once it has been synced; a name, or its removal, once the
-/// folder that it stands in has been synced. Of everything since then any part may be there: a write
-/// whole, not at all, or in part (any of its sectors, up to any byte), whatever came after it.
+/// A file's bytes and its size are certain once it has been synced; a name, or its removal, once
+/// the folder that it stands in has been synced. Of everything since then any part may be there: a
+/// write whole, not at all, or in part (any of its sectors, up to any byte), whatever came after it.
 /// Bytes outside of what a write covers are left alone, which SQLite calls powersafe overwrite.
 struct DiskModel {
   /// What became of all that was not synced.

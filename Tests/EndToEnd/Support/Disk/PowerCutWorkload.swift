@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// Has a real relay do a little of everything that it does to its disk, and records it: over a clean
-/// restart, a kill in the middle of a write, and a last process that forgets what has ended.
+/// Has a real relay do a little of everything that it does to its disk, and records it: over a
+/// clean restart, a kill in the middle of a write, and a last process that forgets what has ended.
 struct PowerCutWorkload {
   let relay: Relay
   let shim: DiskShim

@@ -4,7 +4,7 @@ import Glibc
 /// A library between a relay and its disk: `Tests/DiskShim` has the other side, with the same
 /// numbers.
 ///
-/// It records what is done to a folder, and lets calls fail as a test says, also while the relay runs.
+/// It records what is done to a folder, and lets calls fail as a test says while the relay runs.
 // Sound: what is shared with the relay's process is read and written as whole words, whose order
 // does not matter: a test sets them, then makes a request that the relay reads them for.
 final class DiskShim: @unchecked Sendable {
