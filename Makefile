@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test fuzz simulate check format bench bench-quick openapi backlog overload networks soak dockerfile clean
+.PHONY: help run sink stop-sink test fuzz simulate power-cuts disk-errors check format bench bench-quick openapi backlog overload networks soak dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -11,7 +11,7 @@ export DATA ?= ./data
 export UPSTREAM ?=
 
 # A test that expects a trap would otherwise wait for the backtracer of the process it traps.
-test simulate: export SWIFT_BACKTRACE = enable=no
+test simulate power-cuts disk-errors: export SWIFT_BACKTRACE = enable=no
 
 help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,18 @@ test: ## Build, run every test, and fuzz for a moment
 
 fuzz: ## Fuzz what reads strangers' bytes, for FUZZ_SECONDS (600) in all
 	@scripts/fuzz
+
+power-cuts: export WAYSTATION_POWER_CUTS = $(or $(POWER_CUTS),all)
+power-cuts: ## Cut the power at every moment that matters, or at POWER_CUTS of them; count what is lost
+	@scripts/setup build
+	swift build --build-tests
+	swift test --skip-build --filter 'EndToEnd.EndToEnd/PowerCuts'
+
+disk-errors: export WAYSTATION_DISK_ERRORS = all
+disk-errors: ## Let every system call of a short workload fail in turn; count what is lost
+	@scripts/setup build
+	swift build --build-tests
+	swift test --skip-build --filter 'EndToEnd.EndToEnd/(DiskErrors|FullDisk)'
 
 simulate: export SIMULATION_SEED = $(SEED)
 simulate: ## Run the simulation alone; SEED=n replays the run of that seed

@@ -43,6 +43,8 @@ let package = Package(
     .executable(name: "waystation", targets: ["waystation"]),
     // Loaded into a relay under test; see the header.
     .library(name: "ClockShim", type: .dynamic, targets: ["ClockShim"]),
+    // Loaded into the relay by tests of power cuts and failing disks; nothing links against it.
+    .library(name: "DiskShim", type: .dynamic, targets: ["DiskShim"]),
   ],
   targets: [
     systemLibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
@@ -74,6 +76,7 @@ let package = Package(
 
     .target(name: "ClockShim", path: "Tests/ClockShim"),
 
+    .target(name: "DiskShim", path: "Tests/DiskShim"),
     tests(of: "JSON"),
     tests(of: "RelayCore"),
     tests(of: "EventLoop"),
@@ -88,7 +91,9 @@ let package = Package(
       dependencies: ["waystation", "RelayServer", "EventLoop", "RelayCore"], swiftSettings: strict),
     .testTarget(
       name: "EndToEnd",
-      dependencies: ["waystation", "RelayServer", "EventLoop", "HTTPServer", "RelayCore", "JSON"],
+      dependencies: [
+        "waystation", "RelayServer", "SQLiteStore", "EventLoop", "HTTPServer", "RelayCore", "JSON",
+      ],
       swiftSettings: strict),
   ]
 )

@@ -27,4 +27,18 @@ static inline int waystation_bind_text_copied(
     statement, index, count == 0 ? "" : text, count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
+/// What the system said when the log, or else the database file, met its last error; 0 if neither
+/// has. `sqlite3_system_errno` does not know of errors that a COMMIT meets.
+static inline int waystation_last_errno(sqlite3 *database) {
+  int of_log = 0;
+  int of_database = 0;
+  sqlite3_file *log = 0;
+  sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (log != 0 && log->pMethods != 0) {
+    log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &of_log);
+  }
+  sqlite3_file_control(database, "main", SQLITE_FCNTL_LAST_ERRNO, &of_database);
+  return of_log != 0 ? of_log : of_database;
+}
+
 #endif

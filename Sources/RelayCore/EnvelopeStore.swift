@@ -152,6 +152,10 @@ package protocol EnvelopeStore: AccessStore {
   /// How much the store holds; kept up to date with every commit, so that asking costs nothing.
   func statistics() -> StoreStatistics
 
+  /// Why no new envelope would be taken now, as far as is known; nil if that is not so. What was
+  /// accepted goes on meanwhile, and a store looks by itself whether there is room again.
+  var lackOfRoom: StoreError? { get }
+
   /// Begins a body that is too large to sit in memory.
   func beginBody() async throws(StoreError) -> any BodyWriter
 

@@ -110,6 +110,8 @@ package struct StoreStatistics: Sendable, Equatable {
   package var contentBytes: Int64
   /// How many bytes the store's files take on disk.
   package var fileBytes: Int64
+  /// How many bytes of its log are not known to have been copied into the database.
+  package var logBytes: Int64
   /// How many bytes new envelopes may still take on disk.
   package var roomBytes: Int64
   /// The last trouble that kept the store from writing, in words; nil while all is well.
@@ -121,11 +123,13 @@ package struct StoreStatistics: Sendable, Equatable {
   /// Puts the figures together.
   package init(
     envelopes: [EnvelopeState: Int64] = [:], contentBytes: Int64 = 0, fileBytes: Int64 = 0,
-    roomBytes: Int64 = .max, trouble: String? = nil, latestTime: WallTime? = nil
+    logBytes: Int64 = 0, roomBytes: Int64 = .max, trouble: String? = nil,
+    latestTime: WallTime? = nil
   ) {
     self.envelopes = envelopes
     self.contentBytes = contentBytes
     self.fileBytes = fileBytes
+    self.logBytes = logBytes
     self.roomBytes = roomBytes
     self.trouble = trouble
     self.latestTime = latestTime

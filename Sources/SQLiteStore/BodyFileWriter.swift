@@ -48,6 +48,7 @@ final class BodyFileWriter: BodyWriter, @unchecked Sendable {
     guard let number = file?.number else { throw cutOff("write") }
     guard files.room.bytesLeft >= bytes.count else {
       remove()
+      files.noteLackOfRoom()
       throw files.room.lackOfRoom(operation: "write a body to")
     }
     var written = 0
@@ -59,6 +60,7 @@ final class BodyFileWriter: BodyWriter, @unchecked Sendable {
       guard count >= 0 else {
         let code = errno
         remove()
+        files.noteLackOfRoom()
         throw StoreError(errno: code, operation: "write", subject: path)
       }
       written += count

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import RelayCore
+import Synchronization
 
 /// The folder of bodies that are too large for the database, and the thread that touches it.
 final class BodyFiles: Sendable {
@@ -10,12 +11,20 @@ final class BodyFiles: Sendable {
   let folder: String
   /// How far bodies may fill the disk.
   let room: DiskRoom
+  /// Called when a body finds no room.
+  private let whenFull = Mutex<@Sendable () -> Void>({})
 
   /// Keeps bodies in `folder`, which is there already.
   init(folder: String, room: DiskRoom) {
     self.folder = folder
     self.room = room
   }
+
+  /// Has somebody told when a body finds no room.
+  func onLackOfRoom(_ call: @escaping @Sendable () -> Void) { whenFull.withLock { $0 = call } }
+
+  /// A body found no room.
+  func noteLackOfRoom() { whenFull.withLock { $0 }() }
 
   /// The name under which the database knows a file.
   static func name(of file: StoredBodyFile) -> String {

@@ -69,12 +69,25 @@ struct Connection: ~Copyable {
 
   /// Copies what the log holds into the database file, as far as nobody is in the way.
   ///
-  /// - Returns: Whether all of the log has been copied.
+  /// - Returns: How far that went.
   @discardableResult
-  func checkpoint(_ mode: Int32 = SQLITE_CHECKPOINT_PASSIVE) -> Bool {
-    var frames: Int32 = 0
+  func checkpoint(_ mode: Int32 = SQLITE_CHECKPOINT_PASSIVE) -> CheckpointResult {
+    var pages: Int32 = 0
     var copied: Int32 = 0
-    let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, &frames, &copied)
-    return code == SQLITE_OK && frames == copied
+    let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, &pages, &copied)
+    let isExpected = code == SQLITE_OK || code & 0xFF == SQLITE_BUSY
+    return CheckpointResult(
+      pages: max(0, pages), isComplete: code == SQLITE_OK && pages == copied,
+      error: isExpected ? nil : StoreError(code: code, operation: "checkpoint", handle: handle))
   }
+}
+
+/// How far a checkpoint went.
+struct CheckpointResult {
+  /// How many pages the log holds.
+  let pages: Int32
+  /// Whether all of them have been copied.
+  let isComplete: Bool
+  /// What the disk said; nil if at most readers were in the way.
+  let error: StoreError?
 }

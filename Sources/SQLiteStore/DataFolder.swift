@@ -12,9 +12,14 @@ struct DataFolder: ~Copyable {
   var database: String { Self.database(in: path) }
   /// The folder of the bodies that are too large for the database.
   var bodies: String { path + "/bodies" }
+  /// Whether a store was begun here before: a database that is empty or gone is then a loss.
+  var hasBegun: Bool { access(Self.beginningMark(in: path), F_OK) == 0 }
 
   /// The database file of the store in `folder`.
   static func database(in folder: String) -> String { folder + "/waystation.sqlite3" }
+
+  /// The file that says that a store was begun in `folder`.
+  static func beginningMark(in folder: String) -> String { folder + "/begun" }
 
   /// Creates the folder where it is missing, and takes its lock.
   ///
@@ -36,13 +41,14 @@ struct DataFolder: ~Copyable {
   deinit { flock(lock.number, LOCK_UN) }
 
   private static func createFolder(_ path: String) throws(StoreError) {
-    if mkdir(path, 0o700) == 0 {
-      let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-      return try sync(folder: parent.isEmpty ? "/" : parent)
-    }
+    let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    let name = parent.isEmpty ? "/" : parent
+    if mkdir(path, 0o700) == 0 { return try sync(folder: name) }
     guard errno == EEXIST else {
       throw StoreError(errno: errno, operation: "create", subject: path)
     }
+    // Who made it may have been cut off before this; one that may not be read was made by others.
+    if access(name, R_OK) == 0 { try sync(folder: name) }
   }
 
   /// The lock belongs to the open file (flock(2)), so the kernel lets go of it however the process
@@ -62,10 +68,32 @@ struct DataFolder: ~Copyable {
         detail: "it is in use by process \(owner.isEmpty ? "(unknown)" : owner). Stop that one "
           + "first, or choose another data folder.")
     }
+    // For people alone: a disk without room for a few bytes must not keep a relay from starting.
     let text = "\(getpid())\n"
-    guard ftruncate(number, 0) == 0, pwrite(number, text, text.utf8.count, 0) == text.utf8.count
-    else { throw StoreError(errno: errno, operation: "write", subject: path) }
+    if pwrite(number, text, text.utf8.count, 0) == text.utf8.count {
+      ftruncate(number, off_t(text.utf8.count))
+    }
     return file
+  }
+
+  /// Says, durably, that a store was begun here; called once its database is on disk.
+  ///
+  /// Without the mark nothing is wrong: a database that is lost is then taken for one that is yet
+  /// to be made. So a disk that has no room for it keeps no relay from starting.
+  func markBeginning() {
+    guard !hasBegun else { return }
+    let number = open(Self.beginningMark(in: path), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    guard number >= 0 else { return }
+    let file = FileDescriptor(adopting: number)
+    let text = """
+      A store was begun in this folder. While this file is here, a relay does not start on a
+      database that is empty or gone, since what it had accepted would be lost without a word.
+      To begin anew, move the whole folder away.
+
+      """
+    guard write(file.number, text, text.utf8.count) == text.utf8.count, fsync(file.number) == 0
+    else { return }
+    try? Self.sync(folder: path)
   }
 
   private static func contents(of number: Int32) -> String {

@@ -13,15 +13,26 @@ enum DatabaseFile {
   ///
   /// - Throws: ``StoreError/Kind/corrupt`` for a file that is no store of ours, and
   ///   ``StoreError/Kind/newerSchema`` for one of a newer version; neither is changed.
+  ///
+  /// - Parameter hasBegun: Whether there was a store before, so that an empty file is none.
   static func prepare(
-    path: String, pageBytes: Int, migrations: [Migration] = Migration.all
+    path: String, pageBytes: Int, hasBegun: Bool = false,
+    migrations: [Migration] = Migration.all
   ) throws(StoreError) {
-    try refuseForeign(path)
+    try refuseForeign(path, hasBegun: hasBegun)
     let connection = try Connection(path: path, access: .create)
     let isNew = try connection.number("PRAGMA page_count") == 0
     if isNew {
+      // In one transaction: a process that is cut off between the two would leave a database that
+      // is not known to be ours.
       try connection.execute(
-        "PRAGMA page_size = \(pageBytes); PRAGMA auto_vacuum = INCREMENTAL")
+        """
+        PRAGMA page_size = \(pageBytes);
+        BEGIN;
+        PRAGMA auto_vacuum = INCREMENTAL;
+        PRAGMA application_id = \(applicationID);
+        COMMIT
+        """)
     }
     // Before WAL mode, so that the marks stand in the file itself and not in its log.
     try migrate(connection, isNew: isNew, migrations: migrations)
@@ -77,7 +88,8 @@ enum DatabaseFile {
   }
 
   /// Looks at the file's first bytes before SQLite opens it, which might already change something.
-  private static func refuseForeign(_ path: String) throws(StoreError) {
+  private static func refuseForeign(_ path: String, hasBegun: Bool) throws(StoreError) {
+    if hasBegun, DataFolder.size(ofFile: path) == 0 { throw lost(path) }
     // Made here where it is missing, so that nobody else can read it; SQLite gives its log and its
     // shared memory the same permissions, and takes an empty file for a new database.
     let number = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -102,6 +114,13 @@ enum DatabaseFile {
     // The database header: application id at offset 68 (https://www.sqlite.org/fileformat.html).
     let mark = header[68..<72].reduce(Int64(0)) { $0 << 8 | Int64($1) }
     guard mark == applicationID else { throw foreign(path) }
+  }
+
+  private static func lost(_ path: String) -> StoreError {
+    StoreError(
+      kind: .corrupt, operation: "open", subject: path,
+      detail: "it is empty or missing, though a store was begun in its folder. Nothing was "
+        + "changed. Put a copy back in place, or move the whole folder away to begin anew.")
   }
 
   private static func foreign(_ path: String) -> StoreError {

@@ -8,8 +8,8 @@ import RelayCore
 struct DiskRoom: Sendable {
   /// The folder that the store is in.
   let folder: String
-  /// The most bytes that the store may take; nil for as many as the disk has.
-  let storeBytesMax: Int64?
+  /// What it is held to.
+  let limits: DiskLimits
 
   /// How many bytes new envelopes may still take; 0 or less if none.
   ///
@@ -18,10 +18,16 @@ struct DiskRoom: Sendable {
     var disk = statvfs()
     guard statvfs(folder, &disk) == 0 else { return .max }
     let unitBytes = Int64(disk.f_frsize)
-    let reserved = min(
-      StoreTuning.diskBytesReservedMax,
-      Int64(disk.f_blocks) * unitBytes / StoreTuning.diskShareReserved)
+    let reserved = limits.reserve(ofDisk: Int64(disk.f_blocks) * unitBytes)
     return Int64(disk.f_bavail) * unitBytes - reserved
+  }
+
+  /// How much is set aside for outcomes alone: a quarter of the reserve, within a limit.
+  var ballastBytes: Int64 {
+    var disk = statvfs()
+    guard statvfs(folder, &disk) == 0 else { return 0 }
+    let reserved = limits.reserve(ofDisk: Int64(disk.f_blocks) * Int64(disk.f_frsize))
+    return min(StoreTuning.ballastBytesMax, reserved / 4)
   }
 
   /// That there is no room for new envelopes.
@@ -30,6 +36,15 @@ struct DiskRoom: Sendable {
       kind: .diskFull, operation: operation, subject: folder,
       detail: "the disk is nearly full, and what is left is kept for the outcomes of what was "
         + "accepted. Make room on the disk; it goes on by itself.")
+  }
+
+  /// That the log has grown as far as it may.
+  func logLimitReached() -> StoreError {
+    StoreError(
+      kind: .diskFull, operation: "add to", subject: folder,
+      detail: "the store's log has grown past limits.storeLogBytesMax, since it cannot be copied "
+        + "into the database: most likely another program holds the database open and reads it. "
+        + "End that program; it goes on by itself.")
   }
 
   /// That the store takes as many bytes as it may.

@@ -11,6 +11,7 @@ struct Recovery {
   /// What keeps new envelopes out, though others can be written.
   private(set) var lackOfRoom: StoreError?
   private var failure: String?
+  private var checkpointFailure: String?
   private var refusedCount = 0
   private var refusedEpoch: Int64 = 0
 
@@ -28,6 +29,21 @@ struct Recovery {
     pauseMs = min(max(pauseMs * 2, StoreTuning.retryPauseMsMin), StoreTuning.retryPauseMsMax)
     retryAt = now.adding(milliseconds: pauseMs)
     failure = error.description
+  }
+
+  /// Whether the log could not be copied into the database.
+  var hasCheckpointFailed: Bool { checkpointFailure != nil }
+
+  /// A checkpoint ended.
+  mutating func noteCheckpoint(_ error: StoreError?, at now: MonotonicTime) {
+    checkpointFailure = error?.description
+    if error != nil { lookAt = now.adding(milliseconds: StoreTuning.lookPauseMs) }
+  }
+
+  /// There is room all of a sudden: what was kept back need not wait.
+  mutating func noteRelief(at now: MonotonicTime) {
+    pauseMs = 0
+    retryAt = now
   }
 
   /// Whether the last transaction failed.
@@ -48,7 +64,7 @@ struct Recovery {
   /// Somebody looked whether there is room for new envelopes.
   mutating func noteRoom(lack: StoreError?, at now: MonotonicTime) {
     lackOfRoom = lack
-    let isFine = lack == nil && failure == nil
+    let isFine = lack == nil && failure == nil && checkpointFailure == nil
     lookAt = isFine ? nil : now.adding(milliseconds: StoreTuning.lookPauseMs)
   }
 
@@ -60,7 +76,7 @@ struct Recovery {
     }
     if retryAt == nil {
       failure = nil
-      if lackOfRoom == nil { lookAt = nil }
+      if lackOfRoom == nil, checkpointFailure == nil { lookAt = nil }
     }
   }
 
@@ -77,6 +93,7 @@ struct Recovery {
   var trouble: String? {
     if let failure { return failure }
     if let lackOfRoom { return lackOfRoom.description }
+    if let checkpointFailure { return checkpointFailure }
     guard refusedCount > 0 else { return nil }
     return "\(refusedCount) outcomes were refused: they came under lease epoch \(refusedEpoch), "
       + "and this store's is \(Writer.epoch)"

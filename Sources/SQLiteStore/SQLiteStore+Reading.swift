@@ -124,18 +124,23 @@ extension SQLiteStore {
 
   /// What ``EnvelopeStore`` says of `statistics`.
   package func statistics() -> StoreStatistics {
-    let (ledger, trouble) = shared.figures.withLock { ($0.ledger, $0.trouble) }
+    let (ledger, trouble, logBytes) = shared.figures.withLock {
+      ($0.ledger, $0.trouble, $0.logBytes)
+    }
     let fileBytes =
       DataFolder.size(ofFile: database) + DataFolder.size(ofFile: database + "-wal")
       + ledger.fileBytes
     let room = shared.room
-    let ofLimit = room.storeBytesMax.map { $0 - fileBytes } ?? .max
+    let ofLimit = room.limits.storeBytesMax.map { $0 - fileBytes } ?? .max
     return StoreStatistics(
       envelopes: ledger.envelopes, contentBytes: ledger.contentBytes, fileBytes: fileBytes,
-      roomBytes: max(0, min(room.bytesLeft, ofLimit)), trouble: trouble,
+      logBytes: logBytes, roomBytes: max(0, min(room.bytesLeft, ofLimit)), trouble: trouble,
       latestTime: ledger.latestTime > 0
         ? WallTime(millisecondsSinceEpoch: ledger.latestTime) : nil)
   }
+
+  /// What ``EnvelopeStore`` says of `lackOfRoom`.
+  package var lackOfRoom: StoreError? { shared.figures.withLock { $0.lackOfRoom } }
 
   /// The numbers of all that waits of a client and was accepted up to a number, step by step, so
   /// that others read in between.

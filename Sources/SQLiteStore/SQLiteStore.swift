@@ -13,10 +13,8 @@ package final class SQLiteStore: EnvelopeStore {
     package var clock: @Sendable () -> WallTime
     /// The size of a page, for a store that is made anew: a power of two from 512 to 65,536.
     package var pageBytes: Int
-    /// The most bytes that the store may take on disk; nil for as many as the disk has.
-    ///
-    /// Its log and free pages are left out. Past it, appends fail as on a full disk.
-    package var storeBytesMax: Int64?
+    /// How far the store may fill the disk.
+    package var disk: DiskLimits
     /// How many bytes of events are kept; the log may be larger by a sixteenth before its oldest
     /// rows are forgotten.
     package var eventLogBytesMax: Int64
@@ -26,12 +24,12 @@ package final class SQLiteStore: EnvelopeStore {
     /// The real clock and the page size that measured best.
     package init(
       clock: @escaping @Sendable () -> WallTime = { WallClock.now() }, pageBytes: Int? = nil,
-      storeBytesMax: Int64? = nil, eventLogBytesMax: Int64? = nil,
+      disk: DiskLimits = DiskLimits(), eventLogBytesMax: Int64? = nil,
       startPauses: StartPauses = StartPauses()
     ) {
       self.startPauses = startPauses
       self.clock = clock
-      self.storeBytesMax = storeBytesMax
+      self.disk = disk
       self.eventLogBytesMax = eventLogBytesMax ?? StoreTuning.eventLogBytesMax
       self.pageBytes = pageBytes ?? StoreTuning.pageBytes
     }
@@ -68,16 +66,19 @@ package final class SQLiteStore: EnvelopeStore {
     folder: String, options: Options = Options()
   ) throws(StoreError) -> SQLiteStore {
     let data = try DataFolder.claim(folder)
-    try DatabaseFile.prepare(path: data.database, pageBytes: options.pageBytes)
-    let room = DiskRoom(folder: folder, storeBytesMax: options.storeBytesMax)
+    try DatabaseFile.prepare(
+      path: data.database, pageBytes: options.pageBytes, hasBegun: data.hasBegun)
+    let room = DiskRoom(folder: folder, limits: options.disk)
     let bodies = BodyFiles(folder: data.bodies, room: room)
     try bodies.sweep(database: data.database)
     let shared = StoreShared(
       bodies: bodies, room: room, eventLogBytesMax: options.eventLogBytesMax,
       startPauses: options.startPauses)
+    bodies.onLackOfRoom { [weak shared] in shared?.inbox.update { $0.isRoomInDoubt = true } }
     let store = SQLiteStore(shared: shared, database: data.database)
     let writer = try Writer(database: data.database, shared: shared, clock: options.clock)
     try DataFolder.sync(folder: folder)
+    data.markBeginning()
     do throws(StoreError) {
       try store.startThreads(writer: writer, data: data)
     } catch {

@@ -9,15 +9,20 @@ extension StoreError {
   init(code: Int32, operation: String, handle: OpaquePointer?) {
     let message = handle.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
     let path = handle.flatMap { sqlite3_db_filename($0, nil) }.map { String(cString: $0) }
-    let kind = Self.kind(ofCode: code)
+    let kind = Self.kind(ofCode: code, handle: handle)
     let text = message ?? String(cString: sqlite3_errstr(code))
     self.init(
       kind: kind, operation: operation, subject: path ?? "the store",
       detail: "\(text) (SQLite result \(code)). \(Self.advice(for: kind))")
   }
 
-  private static func kind(ofCode code: Int32) -> Kind {
+  /// SQLite says `SQLITE_FULL` for `ENOSPC` of a write alone: a quota, or a sync that finds no
+  /// room, is an error of input and output to it.
+  private static func kind(ofCode code: Int32, handle: OpaquePointer?) -> Kind {
     switch code & 0xFF {
+    case SQLITE_IOERR where handle.map { isLackOfRoom(waystation_last_errno($0)) } == true,
+      SQLITE_CANTOPEN where handle.map { isLackOfRoom(sqlite3_system_errno($0)) } == true:
+      .diskFull
     case SQLITE_FULL: .diskFull
     case SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_PERM: .inputOutput
     case SQLITE_CORRUPT, SQLITE_NOTADB: .corrupt
@@ -39,9 +44,13 @@ extension StoreError {
     "Nothing was changed. Copy the data folder away, then try `sqlite3 FILE .recover`, or start "
     + "with another data folder."
 
+  private static func isLackOfRoom(_ number: Int32) -> Bool {
+    number == ENOSPC || number == EDQUOT
+  }
+
   /// Takes `errno` of a system call that failed.
   init(errno number: Int32, operation: String, subject: String) {
-    let kind: Kind = number == ENOSPC || number == EDQUOT ? .diskFull : .inputOutput
+    let kind: Kind = Self.isLackOfRoom(number) ? .diskFull : .inputOutput
     let text = strerror(number).map { String(cString: $0) } ?? "error \(number)"
     self.init(
       kind: kind, operation: operation, subject: subject,

@@ -7,6 +7,9 @@ final class StoreShared: Sendable {
   struct Figures {
     var ledger = Ledger()
     var trouble: String?
+    var lackOfRoom: StoreError?
+    /// What the log holds and the database does not.
+    var logBytes: Int64 = 0
     var commitCount: Int64 = 0
   }
 

@@ -20,8 +20,15 @@ enum StoreTuning {
   /// A transaction takes at most this many transitions.
   static let transitionsPerTransactionMax = 1024
 
-  /// Past this many pages in the log a checkpoint begins in the background.
-  static let checkpointPages: Int32 = 2048
+  /// Past this many bytes in the log a checkpoint begins in the background.
+  static let checkpointBytes: Int64 = 16 << 20
+  /// How large the log may become before new envelopes are refused, unless it is said otherwise.
+  static let logBytesMax: Int64 = 256 << 20
+  /// Past so many times the size at which a checkpoint begins the writer waits for readers, so that
+  /// the log starts anew.
+  static let logShareToWait: Int64 = 4
+  /// How long the writer waits for readers then.
+  static let logWaitMs: Int32 = 100
   /// A log that has grown past this is cut down to it once it has been copied.
   ///
   /// What is kept is written over, which commits faster than growing a file does.
@@ -63,17 +70,21 @@ enum StoreTuning {
   static let lookPauseMs: Int64 = 1000
 
   /// New envelopes leave this much of the disk to the outcomes of those that were accepted.
-  static let diskBytesReservedMax: Int64 = 64 << 20
+  static let diskBytesReserved: Int64 = 64 << 20
   /// They leave no more than one part in so many of a small disk.
   static let diskShareReserved: Int64 = 8
+  /// The most that is set aside for outcomes alone.
+  static let ballastBytesMax: Int64 = 16 << 20
   /// While there is trouble a transaction takes at most this many transitions: a small one may
   /// find room where a large one does not.
   static let transitionsPerTransactionInTroubleMax = 16
 
   /// How many free pages are kept for new envelopes before any are given back to the disk.
   static let freePagesKept: Int64 = 2048
-  /// How many pages one step of retention gives back at the most.
-  static let freePagesReturnedPerStep = 256
+  /// How many pages one step gives back at the most.
+  static let freePagesReturnedPerStep: Int64 = 256
+  /// The pause between two such steps: posts come first.
+  static let freePagesReturnedPauseMs: Int64 = 20
 
   /// A clock that has gone back by no more than this is being adjusted, in milliseconds.
   static let timeHeldMs: Int64 = 60_000

@@ -13,7 +13,9 @@ extension Writer {
       if inbox.isClosing { return }
       // One transaction at a time, so that what has come in meanwhile has its turn.
       if canFlow { runTransaction(isClosing: false) }
+      if inbox.isRoomInDoubt { noteRoomInDoubt() }
       lookAgain()
+      giveSpaceBack()
       // A slice keeps what was dropped from it for as long as it lives.
       if transitions.isEmpty { transitions = [] }
       requests = []
@@ -29,6 +31,7 @@ extension Writer {
   /// Waits for work, or for the time to try again.
   private func takeInbox() -> WriterInbox? {
     var deadline = transitions.isEmpty ? recovery.lookAt : recovery.retryAt
+    if let giveBackAt { deadline = min(deadline ?? giveBackAt, giveBackAt) }
     if canFlow { deadline = MonotonicClock.now() }
     let taken: WriterInbox? = shared.inbox.wait(until: deadline) { inbox in
       guard !inbox.isEmpty || inbox.isClosing else { return nil }
@@ -70,7 +73,7 @@ extension Writer {
       if changes.isEmpty {
         recovery.noteFailed(error, at: MonotonicClock.now())
       } else {
-        recovery.noteTransitionsFailed(error, at: MonotonicClock.now())
+        noteTransitionsFailed(error)
         // Who closes does not wait for room: these envelopes still wait, and are sent again.
         if isClosing { transitions = [] }
       }

@@ -14,7 +14,7 @@ extension Writer {
       result.deletedCount += 1
     }
     state.retentionCursor = result.isRoundDone ? 0 : page.last?.serial ?? 0
-    if result.deletedCount > 0 { try returnFreePages() }
+    if result.deletedCount > 0 { considerGivingBack() }
     return result
   }
 
@@ -93,11 +93,5 @@ extension Writer {
     state.ledger.contentBytes -= bytes
     state.ledger.fileBytes -= bytes
     deletedFiles.append(name)
-  }
-
-  /// Gives some free pages back to the disk, if there are more than new envelopes need soon.
-  private func returnFreePages() throws(StoreError) {
-    guard try connection.number("PRAGMA freelist_count") > StoreTuning.freePagesKept else { return }
-    try connection.execute("PRAGMA incremental_vacuum(\(StoreTuning.freePagesReturnedPerStep))")
   }
 }

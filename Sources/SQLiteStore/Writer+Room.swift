@@ -19,6 +19,9 @@ extension Writer {
   func lookAgain() {
     let now = MonotonicClock.now()
     guard recovery.isLookDue(at: now) else { return }
+    if recovery.hasCheckpointFailed || logBytes > shared.room.limits.logBytesMax {
+      finishCheckpoint()
+    }
     noteRoom()
     if recovery.hasFailed, transitions.isEmpty {
       do throws(StoreError) {
@@ -34,17 +37,33 @@ extension Writer {
     publish()
   }
 
+  /// A body found no room: there may be none for others either, and then everybody is to know.
+  func noteRoomInDoubt() {
+    noteRoom()
+    publish()
+  }
+
+  /// A transaction with outcomes failed; if that was for want of room, there is some set aside.
+  func noteTransitionsFailed(_ error: StoreError) {
+    let now = MonotonicClock.now()
+    recovery.noteTransitionsFailed(error, at: now)
+    if error.kind == .diskFull, ballast.release() { recovery.noteRelief(at: now) }
+  }
+
   private func noteRoom() {
-    recovery.noteRoom(lack: lackOfRoom(), at: MonotonicClock.now())
+    let lack = lackOfRoom()
+    recovery.noteRoom(lack: lack, at: MonotonicClock.now())
+    if lack == nil, !recovery.isTroubled { ballast.hold(room: shared.room) }
   }
 
   private func lackOfRoom() -> StoreError? {
     let room = shared.room
     // What the log holds may have to go into the database file as well, which then grows.
     let left = room.bytesLeft - logBytes
+    if logBytes > room.limits.logBytesMax { return room.logLimitReached() }
     do throws(StoreError) {
       if left <= 0, try left + freeBytes() <= 0 { return room.lackOfRoom(operation: "add to") }
-      guard let bytesMax = room.storeBytesMax else { return nil }
+      guard let bytesMax = room.limits.storeBytesMax else { return nil }
       let used = try connection.number("PRAGMA page_count") * pageBytes - freeBytes()
       return used + state.ledger.fileBytes < bytesMax ? nil : room.limitReached()
     } catch {

@@ -68,14 +68,21 @@ final class Writer {
   var clearing: Set<ClientNumber> = []
   /// The size of a page of the database.
   let pageBytes: Int64
-  /// How many pages the log holds, told by SQLite at each commit.
-  private let logPages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+  /// How many pages the log holds, told by SQLite at each commit; 0 once a checkpoint is begun.
+  let logPages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+  /// How many pages of the log are being copied, or could not be.
+  var pagesHeld: Int64 = 0
+  /// When to give free pages back to the disk; nil while there is nothing to be given.
+  var giveBackAt: MonotonicTime?
+  /// What is thrown overboard when nothing can be written any more.
+  var ballast: Ballast
 
   /// Opens the writer's connection to a prepared file.
   init(
     database: String, shared: StoreShared, clock: @escaping @Sendable () -> WallTime
   ) throws(StoreError) {
     logPages.initialize(to: 0)
+    ballast = Ballast(room: shared.room)
     connection = try Connection(path: database, access: .readWrite)
     try DatabaseFile.configure(connection, cacheKiB: StoreTuning.writerCacheKiB)
     sql = try WriterStatements(on: connection)
@@ -93,6 +100,8 @@ final class Writer {
     committed = state
     try addUpEndings()
     publish()
+    ballast.hold(room: shared.room)
+    considerGivingBack()
     // Called within the commit, on this thread; the pointer lives as long as the connection.
     sqlite3_wal_hook(
       connection.handle,
@@ -186,36 +195,17 @@ final class Writer {
   /// The place behind the events that have been committed.
   var eventsEnd: EventPosition { committed.events.end }
 
-  /// How many bytes the log holds.
-  var logBytes: Int64 { Int64(logPages.pointee) * pageBytes }
-
   /// Shows the counts to everybody.
   func publish() {
     let ledger = state.ledger
     let trouble = recovery.trouble
+    let lackOfRoom = recovery.lackOfRoom
+    let logBytes = logBytes
     shared.figures.withLock { figures in
+      figures.lackOfRoom = lackOfRoom
+      figures.logBytes = logBytes
       figures.ledger = ledger
       figures.trouble = trouble
     }
-  }
-
-  /// Keeps the log short.
-  ///
-  /// Past a size a checkpoint begins on its own thread, and what that leaves over, since appends
-  /// went on meanwhile, is copied here between two transactions. The log then starts anew at its
-  /// beginning.
-  func tendLog(isCheckpointDue: Bool) {
-    if isCheckpointDue {
-      connection.checkpoint()
-      shared.isCheckpointing.store(false, ordering: .releasing)
-      return
-    }
-    // Where there is no room, what the log holds takes some that its end could give back.
-    let pagesMax = recovery.lackOfRoom == nil ? StoreTuning.checkpointPages : 0
-    guard logPages.pointee > pagesMax,
-      !shared.isCheckpointing.exchange(true, ordering: .acquiringAndReleasing)
-    else { return }
-    logPages.pointee = 0
-    _ = shared.checkpoints.push(())
   }
 }

@@ -53,7 +53,11 @@ struct WriterInbox: Sendable {
   var isClosing = false
   /// Whether a checkpoint has done its part and left the writer the rest.
   var isCheckpointDue = false
+  /// Whether a body found no room on the disk.
+  var isRoomInDoubt = false
 
   /// Whether there is nothing to be taken.
-  var isEmpty: Bool { requests.isEmpty && transitions.isEmpty && !isCheckpointDue }
+  var isEmpty: Bool {
+    requests.isEmpty && transitions.isEmpty && !isCheckpointDue && !isRoomInDoubt
+  }
 }

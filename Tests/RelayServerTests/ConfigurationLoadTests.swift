@@ -67,7 +67,8 @@ struct ConfigurationLoadTests {
         "clientWaitingEnvelopesMax": 1012, "waitingBytesMax": 1013, "clientWaitingBytesMax": 1013,
         "requestsPerSecondMax": 100.5, "requestBurst": 1014, "clientRequestsPerSecondMax": 2,
         "clientRequestBurst": 1015, "connectionsPerPeerMax": 1016, "bodyTotalTimeoutMs": 1017,
-        "acceptanceDelayMsMax": 1019, "storeBytesMax": 10000000
+        "acceptanceDelayMsMax": 1019, "storeBytesMax": 10000000,
+        "storeLogBytesMax": 10000001, "diskReserveBytes": 10000002
       },
       "retention": {"deliveredSeconds": 12, "failedSeconds": 13},
       "clock": {"settleSeconds": 15},
@@ -97,10 +98,10 @@ struct ConfigurationLoadTests {
         limits.batchCountMax, limits.batchBytesMax, limits.memoryInFlightBytesMax,
         limits.spoolThresholdBytes, limits.waitSecondsMax, limits.waitingEnvelopesMax,
         limits.clientWaitingEnvelopesMax,
-        limits.storeBytesMax,
+        limits.storeBytesMax, limits.storeLogBytesMax, limits.diskReserveBytes,
       ] == [
         1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 378, 1009, 1000, 1011, 1012, 1012,
-        10_000_000,
+        10_000_000, 10_000_001, 10_000_002,
       ])
   }
 

@@ -105,6 +105,26 @@ struct OpeningTests {
     }
   }
 
+  @Test(
+    "a database that is gone, or empty, where there was one is refused",
+    arguments: [true, false])
+  func lost(isEmpty: Bool) async throws {
+    try await Bench.with { bench in
+      try await bench.accept(bench.draft())
+      await bench.store.close()
+      let path = DataFolder.database(in: bench.folder)
+      let whole = try #require(FileManager.default.contents(atPath: path))
+      try FileManager.default.removeItem(atPath: path)
+      if isEmpty { try Data().write(to: URL(fileURLWithPath: path)) }
+      let error = try #require(openError(bench.folder))
+      #expect(error.kind == .corrupt && error.detail.contains("was begun"))
+      #expect(FileManager.default.fileExists(atPath: path) == isEmpty)
+      try whole.write(to: URL(fileURLWithPath: path))
+      try await bench.reopen()
+      #expect(bench.store.statistics().envelopes[.queued] == 1)
+    }
+  }
+
   @Test("a damaged store is refused, and starts again once it is repaired")
   func damaged() async throws {
     try await Bench.with { bench in

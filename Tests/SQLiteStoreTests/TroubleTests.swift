@@ -76,7 +76,8 @@ struct TroubleTests {
   func limitOfTheStore() async throws {
     let small = StoreFactory(testDescription: "SQLite, 1 MiB") { folder, clock, _ in
       try SQLiteStore.open(
-        folder: folder, options: .init(clock: { clock.now }, storeBytesMax: 1 << 20))
+        folder: folder,
+        options: .init(clock: { clock.now }, disk: DiskLimits(storeBytesMax: 1 << 20)))
     }
     try await Bench.with(small) { bench in
       let big = bench.draft(body: .inline([UInt8](repeating: 1, count: 100_000)))

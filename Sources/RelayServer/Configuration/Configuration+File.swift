@@ -63,6 +63,8 @@ extension LimitsConfiguration {
     readQuotas(&section)
     section.integer("acceptanceDelayMsMax", into: &acceptanceDelayMsMax, 20...60_000)
     section.optionalInteger("storeBytesMax", into: &storeBytesMax, 1_048_576...Self.bytesLargest)
+    section.integer("storeLogBytesMax", into: &storeLogBytesMax, 1_048_576...Self.bytesLargest)
+    section.optionalInteger("diskReserveBytes", into: &diskReserveBytes, 0...Self.bytesLargest)
   }
 }
 

@@ -63,6 +63,8 @@ extension LimitsConfiguration {
       writeQuotas(to: &json)
       json.member("acceptanceDelayMsMax", acceptanceDelayMsMax)
       json.member("storeBytesMax") { $0.integerOrNull(storeBytesMax) }
+      json.member("storeLogBytesMax", storeLogBytesMax)
+      json.member("diskReserveBytes") { $0.integerOrNull(diskReserveBytes) }
     }
   }
 }

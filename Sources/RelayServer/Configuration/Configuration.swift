@@ -107,6 +107,10 @@ package struct LimitsConfiguration: Equatable, Sendable {
   package var acceptanceDelayMsMax = 1000
   /// The most bytes that the store may take on disk; nil for as much as there is.
   package var storeBytesMax: Int?
+  /// The most bytes that the store's log may hold before new envelopes are refused.
+  package var storeLogBytesMax = 256 * 1024 * 1024
+  /// How much of the disk new envelopes leave free, in bytes; nil for the store's own figure.
+  package var diskReserveBytes: Int?
 
   /// The defaults.
   package init() {}

@@ -1,6 +1,7 @@
 import Forwarder
 import HTTPServer
 import RelayCore
+import SQLiteStore
 
 // What the configuration means for the parts that a relay is put together from.
 
@@ -25,6 +26,14 @@ extension LimitsConfiguration {
     limits.handshakesMax = handshakesMax
     limits.bodyTotalTimeoutMs = Int64(bodyTotalTimeoutMs)
     return limits
+  }
+
+  /// How far the store may fill the disk.
+  var disk: DiskLimits {
+    DiskLimits(
+      storeBytesMax: storeBytesMax.map(Int64.init), reserveBytes: diskReserveBytes.map(Int64.init),
+      postBytesMax: Int64(max(bodyBytesMax, batchBytesMax)),
+      logBytesMax: Int64(storeLogBytesMax))
   }
 }
 

@@ -153,11 +153,11 @@ package final class Relay: Sendable {
     _ configuration: Configuration
   ) throws(RelayStartError) -> SQLiteStore {
     do throws(StoreError) {
-      let bytesMax = configuration.limits.storeBytesMax.map(Int64.init)
       return try SQLiteStore.open(
         folder: configuration.data,
         options: SQLiteStore.Options(
-          storeBytesMax: bytesMax, eventLogBytesMax: Int64(configuration.events.keptBytesMax),
+          disk: configuration.limits.disk,
+          eventLogBytesMax: Int64(configuration.events.keptBytesMax),
           startPauses: configuration.startPauses))
     } catch {
       throw RelayStartError(description: error.description)

@@ -23,9 +23,10 @@ struct Room: ~Copyable {
   /// Looks whether anything can be taken at all, so that a body need not even be read.
   ///
   /// - Parameter sender: The client that a credential says, whose request was counted before.
-  /// - Throws: `draining`, `overloaded` or `queue-full`.
+  /// - Throws: `draining`, `disk-full`, `overloaded` or `queue-full`.
   init(_ context: EndpointContext, sender: String?) throws(Problem) {
     guard !context.relay.isDraining else { throw .draining() }
+    if let lack = context.store.lackOfRoom { throw Problem(lack) }
     try context.relay.admission.check()
     do throws(QuotaRefusal) {
       try context.relay.quotas.checkRoom()

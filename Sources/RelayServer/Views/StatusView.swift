@@ -105,6 +105,8 @@ package struct StatusView: Sendable {
     json.member("contentBytes", statistics.contentBytes)
     json.member("waitingBytes", waitingBytes)
     json.member("fileBytes", statistics.fileBytes)
+    json.member("logBytes", statistics.logBytes)
+    json.member("roomBytes", min(statistics.roomBytes, SequenceSyntax.range.upperBound))
     json.member("oldestWaitingAt", oldestWaitingAt)
     if let trouble = statistics.trouble { json.member("trouble", trouble) }
   }

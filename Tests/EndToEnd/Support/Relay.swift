@@ -33,6 +33,7 @@ final class Relay: Sendable {
     var port: UInt16 = 0
     /// Where it listens, as it has said: one for each listener.
     var addresses: [String] = []
+    var environment: [String: String] = [:]
   }
 
   let folder: TemporaryFolder
@@ -77,6 +78,11 @@ final class Relay: Sendable {
     try folder.write("config.json", String(decoding: Device.json(config), as: UTF8.self))
   }
 
+  /// Sets variables of the processes that are started from now on.
+  func setEnvironment(_ variables: [String: String]) {
+    state.change { $0.environment = variables }
+  }
+
   /// A relay with one upstream whose retries are quick, started.
   static func started(
     _ upstream: TestUpstream, upstreamMore: [String: any Sendable] = [:],
@@ -105,7 +111,8 @@ final class Relay: Sendable {
     let command =
       wrapper + [Waystation.path, "serve", "--config", configPath, "--listen", listen] + arguments
     let process = try ChildProcess(
-      command[0], Array(command.dropFirst()), environment: environment)
+      command[0], Array(command.dropFirst()),
+      environment: environment.merging(state.read(\.environment)) { _, given in given })
     let line = try await process.firstLine()
     let prefix = "listening on http://127.0.0.1:"
     guard line.hasPrefix(prefix), let port = UInt16(line.dropFirst(prefix.count)) else {

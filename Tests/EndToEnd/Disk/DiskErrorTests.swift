@@ -1,0 +1,103 @@
+import Foundation
+import Glibc
+import Testing
+
+extension EndToEnd {
+  @Suite("Disk errors", .serialized)
+  struct DiskErrors {
+    /// `all` for every call and every error; else a share of them.
+    static let isLong = ProcessInfo.processInfo.environment["WAYSTATION_DISK_ERRORS"] == "all"
+
+    private struct Fault {
+      let error: Int32
+      let calls: DiskShim.Calls
+      /// How many calls fail; nil for all until the disk is whole again.
+      let count: Int?
+    }
+
+    /// No room, a quota, a broken disk, half a write, and bytes that cannot be read.
+    private static let faults = [
+      Fault(error: ENOSPC, calls: .changes, count: 1),
+      Fault(error: EIO, calls: .changes, count: nil),
+      Fault(error: ENOSPC, calls: .changes, count: nil),
+      Fault(error: EIO, calls: .sync, count: 1),
+      Fault(error: EIO, calls: .changes, count: 1),
+      Fault(error: EDQUOT, calls: .changes, count: 1),
+      Fault(error: 0, calls: .write, count: nil),
+      Fault(error: EIO, calls: .read, count: 2),
+    ]
+
+    @Test(
+      "each call that fails in turn loses nothing acknowledged, and the relay recovers by itself",
+      .timeLimit(.minutes(30)))
+    func everyCall() async throws {
+      let disk = try await FailingDisk()
+      // One round first, so that what follows meets a store as it usually is.
+      _ = try await disk.postSome()
+      var injected = 0
+      var tried = 0
+      var refused: [String: Int] = [:]
+      for (number, fault) in Self.faults.enumerated() {
+        var index = Self.isLong ? 0 : number
+        while index < 400 {
+          disk.shim.fail(fault.calls, with: fault.error, after: index, count: fault.count)
+          let answers = try await disk.postSome()
+          for (name, _) in answers.refused { refused[name, default: 0] += 1 }
+          if fault.error == ENOSPC || fault.error == EDQUOT {
+            #expect(
+              answers.refused["store-unavailable"] == nil,
+              "no room is said to be no room: \(index), \(disk.relay.log.suffix(600))")
+          }
+          let wasMet = disk.shim.injectedCount > 0
+          injected += disk.shim.injectedCount
+          tried += 1
+          disk.shim.heal()
+          try await disk.isReady()
+          if !wasMet { break }
+          index += Self.isLong ? 1 : 11
+        }
+      }
+      #expect(disk.relay.processNumber > 0 && kill(disk.relay.processNumber, 0) == 0)
+      #expect(refused["disk-full"] != nil && refused["store-unavailable"] != nil)
+      try await disk.relay.kill()
+      try await disk.relay.start()
+      try await disk.allArrived()
+      print(
+        "disk errors: \(tried) rounds, \(injected) calls failed, \(disk.obligationCount) envelopes"
+          + " acknowledged, all of them arrived; refused: \(refused)")
+    }
+
+    @Test("a relay that meets an error while it starts says so and ends, or serves")
+    func starting() async throws {
+      let disk = try await FailingDisk()
+      disk.upstream.behave { _ in .answer(503) }
+      _ = try await disk.postSome()
+      disk.relay.signal(SIGTERM)
+      try await disk.relay.ending()
+      var refusals = 0
+      for error in [ENOSPC, EIO] {
+        var index = 0
+        while index < 100 {
+          disk.shim.fail(.changes, with: error, after: index, count: nil)
+          do {
+            try await disk.relay.start()
+            disk.shim.heal()
+            try await disk.relay.kill()
+          } catch let failure as StartFailure {
+            #expect(failure.description.contains("cannot"), "\(failure)")
+            refusals += 1
+          }
+          if disk.shim.injectedCount == 0 { break }
+          disk.shim.heal()
+          index += Self.isLong ? 1 : 13
+        }
+      }
+      #expect(refusals > 0)
+      disk.shim.heal()
+      disk.upstream.behave { _ in .answer(200) }
+      try await disk.relay.start()
+      try await disk.allArrived()
+      print("disk errors while starting: \(refusals) starts refused, nothing lost")
+    }
+  }
+}
