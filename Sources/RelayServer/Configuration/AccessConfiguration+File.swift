@@ -8,6 +8,7 @@ extension AccessConfiguration {
     section.read("anonymous", into: &anonymous, expected: Anonymous.choices) { value in
       (try? value.string()).flatMap(Anonymous.init).map(Optional.some)
     }
+    section.integer("tokensMax", into: &tokensMax, 0...1_000_000)
     var operators: [OperatorConfiguration] = []
     section.section("operators") { operators = $0.readOperators() }
     self.operators = operators
@@ -49,6 +50,7 @@ extension AccessConfiguration {
     json.member("anonymous") { json in
       if let anonymous { json.string(anonymous.rawValue) } else { json.null() }
     }
+    json.member("tokensMax", tokensMax)
     json.memberObject("operators") { json in
       for entry in operators {
         json.memberObject(entry.name) { json in
@@ -184,10 +186,10 @@ extension Configuration {
       problems.add(
         "listen",
         "\(listener) can be reached from other machines, and no credential is configured, so"
-          + " anybody could use the relay. Configure access.operators, access.clientKeys or clients'"
-          + " certificates, listen"
-          + " on 127.0.0.1, or say that this is meant: --allow-anonymous,"
-          + " WAYSTATION_ANONYMOUS=allow, or \"access\": {\"anonymous\": \"allow\"}")
+          + " anybody could use the relay. Configure access.operators, access.clientKeys or"
+          + " clients' certificates, listen on 127.0.0.1, or say that this is meant:"
+          + " --allow-anonymous, WAYSTATION_ANONYMOUS=allow, or"
+          + " \"access\": {\"anonymous\": \"allow\"}")
     }
   }
 
@@ -196,12 +198,4 @@ extension Configuration {
 
   /// Whether a listener knows clients by their certificates.
   var certificatesName: Bool { listen.contains { $0.nameField != nil } }
-}
-
-extension ListenerConfiguration {
-  /// Which field of a certificate names a client here; nil if none does. Among operators a
-  /// certificate opens the connection, and a token says who it is.
-  var nameField: ClientCertificatesConfiguration.NameField? {
-    audience == .operators ? nil : tls?.clientCertificates?.clientName
-  }
 }
