@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test fuzz simulate power-cuts disk-errors check format bench bench-quick openapi backlog overload networks soak dockerfile clean
+.PHONY: help run sink stop-sink test fuzz simulate power-cuts disk-errors damage check format bench bench-quick openapi backlog overload networks soak dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -11,7 +11,7 @@ export DATA ?= ./data
 export UPSTREAM ?=
 
 # A test that expects a trap would otherwise wait for the backtracer of the process it traps.
-test simulate power-cuts disk-errors: export SWIFT_BACKTRACE = enable=no
+test simulate power-cuts disk-errors damage: export SWIFT_BACKTRACE = enable=no
 
 help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,10 @@ networks: ## Try the relay over satellite, 3G and broken links, in network names
 
 soak: ## Run the relay among random kills and faults for $SOAK_SECONDS (600), and count what it owes
 	@scripts/soak
+
+damage: export DAMAGE_CASES = $(or $(CASES),100)
+damage: ## Damage a store in many ways ($CASES of each, 100), and check and salvage it each time
+	swift test --filter DamageTests
 
 backlog: ## Hold a relay with a million envelopes waiting to its limits of time and memory
 	@scripts/check-backlog

@@ -70,7 +70,7 @@ let package = Package(
     .executableTarget(
       name: "waystation",
       dependencies: [
-        "RelayServer", "HTTPServer", "EventLoop", "RelayCore", "JSON", "Forwarder",
+        "RelayServer", "HTTPServer", "SQLiteStore", "EventLoop", "RelayCore", "JSON", "Forwarder",
       ],
       swiftSettings: strict),
 

@@ -169,6 +169,8 @@ package struct Transition: Sendable, Equatable {
   package var epoch: Int64
   /// Set by the store: the envelope was not there to be changed any more, so nothing was.
   package var isMoot = false
+  /// Whether it blocks the envelope since the store cannot read it.
+  package var isQuarantine = false
 
   /// Describes a change; see the properties for what each part means.
   package init(

@@ -20,6 +20,8 @@ package struct EnvelopeRecord: Sendable {
   package var responseStatus: Int?
   /// Of one that is parked, the sequence numbers that it waits for.
   package var missing = MissingNumbers.none
+  /// Whether what was posted cannot be read: ``draft`` then holds only what else is known.
+  package var isUnreadable = false
 
   /// The lane that it stands, or stood, in.
   package var lane: LaneNumber { entry.lane }
@@ -119,6 +121,10 @@ package struct StoreStatistics: Sendable, Equatable {
   /// The latest time at which anything was accepted or attempted, by the relay's clock as of then;
   /// nil in a new store.
   package var latestTime: WallTime?
+  /// What of the store is known to be damaged, though it goes on.
+  package var damage = StoreDamage()
+  /// The damaged store that was moved aside here last, as long as its folder is there.
+  package var setAside: SetAsideStore?
 
   /// Puts the figures together.
   package init(

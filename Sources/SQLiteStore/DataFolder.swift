@@ -12,14 +12,9 @@ struct DataFolder: ~Copyable {
   var database: String { Self.database(in: path) }
   /// The folder of the bodies that are too large for the database.
   var bodies: String { path + "/bodies" }
-  /// Whether a store was begun here before: a database that is empty or gone is then a loss.
-  var hasBegun: Bool { access(Self.beginningMark(in: path), F_OK) == 0 }
 
   /// The database file of the store in `folder`.
   static func database(in folder: String) -> String { folder + "/waystation.sqlite3" }
-
-  /// The file that says that a store was begun in `folder`.
-  static func beginningMark(in folder: String) -> String { folder + "/begun" }
 
   /// Creates the folder where it is missing, and takes its lock.
   ///
@@ -39,6 +34,54 @@ struct DataFolder: ~Copyable {
   // Closing alone would leave the lock to a child that was forked and has not come to its exec yet;
   // unlocking lets go of it for all copies of the descriptor (flock(2)).
   deinit { flock(lock.number, LOCK_UN) }
+
+  /// Keeps a relay from starting on a folder that is only read, and changes nothing in it.
+  ///
+  /// - Returns: The lock; nil if nobody has ever had one there.
+  /// - Throws: ``StoreError/Kind/inUse`` if a relay runs there.
+  static func lockForReading(_ folder: String) throws(StoreError) -> ReadingLock? {
+    let number = open(folder + "/lock", O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else {
+      if errno == ENOENT { return nil }
+      throw StoreError(errno: errno, operation: "open", subject: folder + "/lock")
+    }
+    let file = FileDescriptor(adopting: number)
+    guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
+      throw inUse(folder, by: contents(of: number))
+    }
+    return ReadingLock(file)
+  }
+
+  /// What ``lockForReading(_:)`` has taken, until nobody holds it.
+  final class ReadingLock {
+    private let file: FileDescriptor
+    init(_ file: consuming FileDescriptor) { self.file = file }
+    deinit { flock(file.number, LOCK_UN) }
+  }
+
+  /// Refuses a folder in which there is anything.
+  static func requireEmpty(_ folder: String) throws(StoreError) {
+    guard let directory = opendir(folder) else {
+      if errno == ENOENT { return }
+      throw StoreError(errno: errno, operation: "list", subject: folder)
+    }
+    defer { closedir(directory) }
+    var count = 0
+    while readdir(directory) != nil { count += 1 }
+    // "." and "..".
+    guard count <= 2 else {
+      throw StoreError(
+        kind: .other, operation: "write to", subject: folder,
+        detail: "it is not empty. Name a folder that is not there yet.")
+    }
+  }
+
+  private static func inUse(_ folder: String, by owner: String) -> StoreError {
+    StoreError(
+      kind: .inUse, operation: "open", subject: folder,
+      detail: "it is in use by process \(owner.isEmpty ? "(unknown)" : owner). Stop that one "
+        + "first, or choose another data folder.")
+  }
 
   private static func createFolder(_ path: String) throws(StoreError) {
     let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
@@ -62,11 +105,7 @@ struct DataFolder: ~Copyable {
       guard errno == EWOULDBLOCK else {
         throw StoreError(errno: errno, operation: "lock", subject: path)
       }
-      let owner = contents(of: number)
-      throw StoreError(
-        kind: .inUse, operation: "open", subject: folder,
-        detail: "it is in use by process \(owner.isEmpty ? "(unknown)" : owner). Stop that one "
-          + "first, or choose another data folder.")
+      throw inUse(folder, by: contents(of: number))
     }
     // For people alone: a disk without room for a few bytes must not keep a relay from starting.
     let text = "\(getpid())\n"
@@ -74,26 +113,6 @@ struct DataFolder: ~Copyable {
       ftruncate(number, off_t(text.utf8.count))
     }
     return file
-  }
-
-  /// Says, durably, that a store was begun here; called once its database is on disk.
-  ///
-  /// Without the mark nothing is wrong: a database that is lost is then taken for one that is yet
-  /// to be made. So a disk that has no room for it keeps no relay from starting.
-  func markBeginning() {
-    guard !hasBegun else { return }
-    let number = open(Self.beginningMark(in: path), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-    guard number >= 0 else { return }
-    let file = FileDescriptor(adopting: number)
-    let text = """
-      A store was begun in this folder. While this file is here, a relay does not start on a
-      database that is empty or gone, since what it had accepted would be lost without a word.
-      To begin anew, move the whole folder away.
-
-      """
-    guard write(file.number, text, text.utf8.count) == text.utf8.count, fsync(file.number) == 0
-    else { return }
-    try? Self.sync(folder: path)
   }
 
   private static func contents(of number: Int32) -> String {
@@ -109,6 +128,16 @@ struct DataFolder: ~Copyable {
     let file = FileDescriptor(adopting: number)
     guard fsync(file.number) == 0 else {
       throw StoreError(errno: errno, operation: "sync", subject: folder)
+    }
+  }
+
+  /// Makes a file's contents durable.
+  static func sync(file path: String) throws(StoreError) {
+    let number = open(path, O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { throw StoreError(errno: errno, operation: "open", subject: path) }
+    let file = FileDescriptor(adopting: number)
+    guard fsync(file.number) == 0 else {
+      throw StoreError(errno: errno, operation: "sync", subject: path)
     }
   }
 

@@ -11,15 +11,14 @@ enum DatabaseFile {
 
   /// Creates the file or brings it to the latest version, and leaves it in WAL mode.
   ///
+  /// - Parameter isToBeLogged: Whether to leave it in WAL mode; else it is as SQLite makes files.
   /// - Throws: ``StoreError/Kind/corrupt`` for a file that is no store of ours, and
   ///   ``StoreError/Kind/newerSchema`` for one of a newer version; neither is changed.
-  ///
-  /// - Parameter hasBegun: Whether there was a store before, so that an empty file is none.
   static func prepare(
-    path: String, pageBytes: Int, hasBegun: Bool = false,
-    migrations: [Migration] = Migration.all
+    path: String, pageBytes: Int, migrations: [Migration] = Migration.all,
+    isToBeLogged: Bool = true
   ) throws(StoreError) {
-    try refuseForeign(path, hasBegun: hasBegun)
+    try refuseForeign(path)
     let connection = try Connection(path: path, access: .create)
     let isNew = try connection.number("PRAGMA page_count") == 0
     if isNew {
@@ -36,6 +35,7 @@ enum DatabaseFile {
     }
     // Before WAL mode, so that the marks stand in the file itself and not in its log.
     try migrate(connection, isNew: isNew, migrations: migrations)
+    guard isToBeLogged else { return }
     guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
       throw StoreError(
         kind: .other, operation: "open", subject: path,
@@ -88,8 +88,7 @@ enum DatabaseFile {
   }
 
   /// Looks at the file's first bytes before SQLite opens it, which might already change something.
-  private static func refuseForeign(_ path: String, hasBegun: Bool) throws(StoreError) {
-    if hasBegun, DataFolder.size(ofFile: path) == 0 { throw lost(path) }
+  private static func refuseForeign(_ path: String) throws(StoreError) {
     // Made here where it is missing, so that nobody else can read it; SQLite gives its log and its
     // shared memory the same permissions, and takes an empty file for a new database.
     let number = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -114,13 +113,6 @@ enum DatabaseFile {
     // The database header: application id at offset 68 (https://www.sqlite.org/fileformat.html).
     let mark = header[68..<72].reduce(Int64(0)) { $0 << 8 | Int64($1) }
     guard mark == applicationID else { throw foreign(path) }
-  }
-
-  private static func lost(_ path: String) -> StoreError {
-    StoreError(
-      kind: .corrupt, operation: "open", subject: path,
-      detail: "it is empty or missing, though a store was begun in its folder. Nothing was "
-        + "changed. Put a copy back in place, or move the whole folder away to begin anew.")
   }
 
   private static func foreign(_ path: String) -> StoreError {

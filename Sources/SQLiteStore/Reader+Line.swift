@@ -64,7 +64,7 @@ extension Reader {
         guard try sql.load.step() else { continue }
         defer { sql.load.reset() }
         let body: EnvelopeBody =
-          sql.load.isNull(6) ? .file(try bodyFile(of: serial)) : .inline(sql.load.bytes(6))
+          sql.load.isNull(6) ? .file(try wholeBodyFile(of: serial)) : .inline(sql.load.bytes(6))
         let content = EnvelopeContent(
           method: sql.load.text(3) ?? "", target: sql.load.bytes(4),
           headers: try HeaderBlock(trusted: sql.load.bytes(5)), body: body)
@@ -76,6 +76,16 @@ extension Reader {
       }
       return result
     }
+  }
+
+  /// The file that holds the body of an envelope that is to be sent, which must be there.
+  private func wholeBodyFile(of serial: Serial) throws(StoreError) -> StoredBodyFile {
+    let file = try bodyFile(of: serial)
+    let bytes = DataFolder.size(ofFile: file.path)
+    guard bytes == file.byteCount else {
+      throw .senseless("a body of \(bytes) bytes that had \(file.byteCount), in \(file.path)")
+    }
+    return file
   }
 
   /// The file that holds an envelope's body.

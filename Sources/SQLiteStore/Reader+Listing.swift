@@ -24,7 +24,7 @@ extension Reader {
       var summaries: [EnvelopeSummary] = []
       for id in ids {
         guard let serial = try serial(of: id) else { continue }
-        summaries.append(try summary(of: serial))
+        if let summary = try readableSummary(of: serial) { summaries.append(summary) }
       }
       return summaries
     }
@@ -50,14 +50,18 @@ extension Reader {
       looks += 1
       if isInLine, !isInEnded || listing.line.int(0) < listing.ended.int(0) {
         page.scannedThrough = listing.line.int(0)
-        if try filter.passes(lineOf: self) {
-          page.envelopes.append(try summary(of: page.scannedThrough))
+        if try filter.passes(lineOf: self),
+          let summary = try readableSummary(of: page.scannedThrough)
+        {
+          page.envelopes.append(summary)
         }
         isInLine = try listing.line.step()
       } else {
         page.scannedThrough = listing.ended.int(0)
-        if try filter.passes(endedOf: self) {
-          page.envelopes.append(try summary(of: page.scannedThrough))
+        if try filter.passes(endedOf: self),
+          let summary = try readableSummary(of: page.scannedThrough)
+        {
+          page.envelopes.append(summary)
         }
         isInEnded = try listing.ended.step()
       }
@@ -81,6 +85,19 @@ extension Reader {
     guard !filter.endCodes.isEmpty else { return false }
     listing.ended.bind(1, serial)
     return try listing.ended.step()
+  }
+
+  /// What is shown of one envelope, or what is left of it; nil for one that cannot be read and is
+  /// not quarantined: the others are shown all the same.
+  private func readableSummary(of serial: Serial) throws(StoreError) -> EnvelopeSummary? {
+    do throws(StoreError) {
+      return try summary(of: serial)
+    } catch {
+      listing.summary.reset()
+      guard error.kind == .corrupt else { throw error }
+      guard let id = try quarantinedID(of: serial) else { return nil }
+      return try quarantined(id).map { EnvelopeSummary($0) }
+    }
   }
 
   /// What is shown of one envelope that is known to be there.

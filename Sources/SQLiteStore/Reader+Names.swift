@@ -81,7 +81,14 @@ extension Reader {
   /// The ids of envelopes, also by numbers that they had while they were parked.
   func ids(of serials: [Serial]) throws(StoreError) -> [Serial: EnvelopeID] {
     var ids: [Serial: EnvelopeID] = [:]
-    for serial in serials { ids[serial] = try identity(of: try present(serial)) }
+    for serial in serials {
+      do throws(StoreError) {
+        ids[serial] = try identity(of: try present(serial))
+      } catch {
+        // One that cannot be read must not hide all the others.
+        guard error.kind == .corrupt else { throw error }
+      }
+    }
     return ids
   }
 

@@ -50,11 +50,19 @@ extension Reader {
     return numbers.moved.int(0)
   }
 
+  /// The id of an envelope; of one that cannot be read, the one under which it is quarantined.
   func identity(of serial: Serial) throws(StoreError) -> EnvelopeID? {
-    sql.identity.bind(1, serial)
-    guard try sql.identity.step() else { return nil }
-    defer { sql.identity.reset() }
-    return try EnvelopeID(stored: sql.identity.bytes(0))
+    do throws(StoreError) {
+      sql.identity.bind(1, serial)
+      if try sql.identity.step() {
+        defer { sql.identity.reset() }
+        return try EnvelopeID(stored: sql.identity.bytes(0))
+      }
+    } catch {
+      guard error.kind == .corrupt, let id = try quarantinedID(of: serial) else { throw error }
+      return id
+    }
+    return try quarantinedID(of: serial)
   }
 
   /// The number up to which what came of a lane stands in line; nil if everything does.

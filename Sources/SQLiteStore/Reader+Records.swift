@@ -1,8 +1,19 @@
 import RelayCore
 
 extension Reader {
-  /// Everything that is known of one envelope.
+  /// Everything that is known of one envelope, or that is left of it.
   func envelope(_ id: EnvelopeID) throws(StoreError) -> EnvelopeRecord? {
+    do throws(StoreError) {
+      // Not `??`, whose right side cannot throw a StoreError.
+      if let record = try wholeEnvelope(id) { return record }
+    } catch {
+      guard error.kind == .corrupt, let left = try quarantined(id) else { throw error }
+      return left
+    }
+    return try quarantined(id)
+  }
+
+  private func wholeEnvelope(_ id: EnvelopeID) throws(StoreError) -> EnvelopeRecord? {
     try snapshot { () throws(StoreError) -> EnvelopeRecord? in
       guard let serial = try serial(of: id), var record = try recordOfDraft(id, serial) else {
         return nil
@@ -52,7 +63,7 @@ extension Reader {
       attemptCount: 0, attempts: [], responseStatus: nil)
   }
 
-  private func readPlace(
+  func readPlace(
     of serial: Serial, into record: inout EnvelopeRecord
   ) throws(StoreError) -> Bool {
     sql.place.bind(1, serial)
@@ -68,7 +79,7 @@ extension Reader {
     return true
   }
 
-  private func readEnd(
+  func readEnd(
     of serial: Serial, into record: inout EnvelopeRecord
   ) throws(StoreError) -> Bool {
     sql.end.bind(1, serial)

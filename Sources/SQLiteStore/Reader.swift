@@ -8,6 +8,7 @@ final class Reader {
   let events: EventStatements
   let numbers: NumberStatements
   let checkIn: CheckInQuestions
+  let quarantine: QuarantineStatements
   let tokens: TokenQuestions
   let bodyFolder: String
 
@@ -20,6 +21,7 @@ final class Reader {
     events = try EventStatements(on: connection)
     numbers = try NumberStatements(on: connection)
     checkIn = try CheckInQuestions(on: connection)
+    quarantine = try QuarantineStatements(on: connection)
     tokens = try TokenQuestions(on: connection)
     self.bodyFolder = bodyFolder
   }

@@ -24,6 +24,9 @@ struct Receipt {
   var appends: [(append: PendingAppend, results: [AppendResult])] = []
   /// What to call for other work that was done.
   var completions: [@Sendable () -> Void] = []
+  /// Changes that could not be made, since what they concern is damaged, by their place among the
+  /// changes.
+  var unwritten: Set<Int> = []
   /// Changes that came too late to change anything, by their place among the changes.
   var moot: Set<Int> = []
   /// By how much more or less waits of clients.

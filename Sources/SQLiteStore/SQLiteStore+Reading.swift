@@ -124,19 +124,22 @@ extension SQLiteStore {
 
   /// What ``EnvelopeStore`` says of `statistics`.
   package func statistics() -> StoreStatistics {
-    let (ledger, trouble, logBytes) = shared.figures.withLock {
-      ($0.ledger, $0.trouble, $0.logBytes)
+    let (ledger, trouble, logBytes, damage) = shared.figures.withLock {
+      ($0.ledger, $0.trouble, $0.logBytes, $0.damage)
     }
     let fileBytes =
       DataFolder.size(ofFile: database) + DataFolder.size(ofFile: database + "-wal")
       + ledger.fileBytes
     let room = shared.room
     let ofLimit = room.limits.storeBytesMax.map { $0 - fileBytes } ?? .max
-    return StoreStatistics(
+    var statistics = StoreStatistics(
       envelopes: ledger.envelopes, contentBytes: ledger.contentBytes, fileBytes: fileBytes,
       logBytes: logBytes, roomBytes: max(0, min(room.bytesLeft, ofLimit)), trouble: trouble,
       latestTime: ledger.latestTime > 0
         ? WallTime(millisecondsSinceEpoch: ledger.latestTime) : nil)
+    statistics.damage = damage
+    statistics.setAside = shared.setAside
+    return statistics
   }
 
   /// What ``EnvelopeStore`` says of `lackOfRoom`.

@@ -20,6 +20,8 @@ package final class SQLiteStore: EnvelopeStore {
     package var eventLogBytesMax: Int64
     /// Who stands still from the moment when it is first known.
     package var startPauses: StartPauses
+    /// Whether a damaged store is moved aside, and a new one begun; else it is refused.
+    package var setsAsideDamaged = false
 
     /// The real clock and the page size that measured best.
     package init(
@@ -66,19 +68,19 @@ package final class SQLiteStore: EnvelopeStore {
     folder: String, options: Options = Options()
   ) throws(StoreError) -> SQLiteStore {
     let data = try DataFolder.claim(folder)
-    try DatabaseFile.prepare(
-      path: data.database, pageBytes: options.pageBytes, hasBegun: data.hasBegun)
+    let setAside = try StartCheck(data).prepare(
+      pageBytes: options.pageBytes, setsAside: options.setsAsideDamaged)
     let room = DiskRoom(folder: folder, limits: options.disk)
     let bodies = BodyFiles(folder: data.bodies, room: room)
     try bodies.sweep(database: data.database)
     let shared = StoreShared(
       bodies: bodies, room: room, eventLogBytesMax: options.eventLogBytesMax,
-      startPauses: options.startPauses)
+      startPauses: options.startPauses, setAside: setAside)
     bodies.onLackOfRoom { [weak shared] in shared?.inbox.update { $0.isRoomInDoubt = true } }
     let store = SQLiteStore(shared: shared, database: data.database)
     let writer = try Writer(database: data.database, shared: shared, clock: options.clock)
     try DataFolder.sync(folder: folder)
-    data.markBeginning()
+    StoreMarker.write(in: folder)
     do throws(StoreError) {
       try store.startThreads(writer: writer, data: data)
     } catch {

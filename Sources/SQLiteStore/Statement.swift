@@ -59,6 +59,16 @@ struct Statement: ~Copyable {
     check(waystation_bind_blob_borrowed(handle, index, value.baseAddress, UInt64(value.count)))
   }
 
+  /// Binds any value; SQLite keeps a copy.
+  func bind(_ index: Int32, _ value: StoredValue) {
+    switch value {
+    case .null: bindNull(index)
+    case .integer(let number): bind(index, number)
+    case .text(let text): bind(index, text)
+    case .blob(let bytes): bind(index, bytes)
+    }
+  }
+
   /// Binds NULL.
   func bindNull(_ index: Int32) { check(sqlite3_bind_null(handle, index)) }
 

@@ -41,8 +41,9 @@ extension StoreError {
 
   /// What to do about a store whose contents make no sense.
   static let corruptAdvice =
-    "Nothing was changed. Copy the data folder away, then try `sqlite3 FILE .recover`, or start "
-    + "with another data folder."
+    "Nothing was changed. Copy the data folder away; `waystation store check` says what is "
+    + "damaged, `waystation store salvage` makes a new store of what can be read, and "
+    + "`waystation serve --set-aside-damaged` moves it aside and begins anew."
 
   private static func isLackOfRoom(_ number: Int32) -> Bool {
     number == ENOSPC || number == EDQUOT

@@ -11,6 +11,7 @@ final class StoreShared: Sendable {
     /// What the log holds and the database does not.
     var logBytes: Int64 = 0
     var commitCount: Int64 = 0
+    var damage = StoreDamage()
   }
 
   /// What waits for the writer.
@@ -35,9 +36,14 @@ final class StoreShared: Sendable {
   /// Who starts paused.
   let startPauses: StartPauses
 
+  /// The damaged store that lies aside in the folder.
+  let setAside: SetAsideStore?
+
   init(
-    bodies: BodyFiles, room: DiskRoom, eventLogBytesMax: Int64, startPauses: StartPauses
+    bodies: BodyFiles, room: DiskRoom, eventLogBytesMax: Int64, startPauses: StartPauses,
+    setAside: SetAsideStore? = nil
   ) {
+    self.setAside = setAside
     self.startPauses = startPauses
     self.bodies = bodies
     self.room = room

@@ -106,7 +106,8 @@ extension Writer {
       return try write(changes, work, isCareful: false)
     } catch {
       rollBack()
-      guard error.kind == .other, !work.isEmpty else { throw error }
+      // A change or a request that meets a damaged page fails alone.
+      guard error.kind == .corrupt || (error.kind == .other && !work.isEmpty) else { throw error }
     }
     do throws(StoreError) {
       return try write(changes, work, isCareful: true)
@@ -123,7 +124,11 @@ extension Writer {
     let eventsEnd = eventsEnd
     try begin()
     for (index, change) in changes.enumerated() where change.epoch == Self.epoch {
-      if try !apply(change, into: &receipt) { receipt.moot.insert(index) }
+      if isCareful {
+        try applyCarefully(change, at: index, into: &receipt)
+      } else if try !apply(change, into: &receipt) {
+        receipt.moot.insert(index)
+      }
     }
     for request in work {
       if isCareful {
@@ -165,9 +170,12 @@ extension Writer {
     do throws(StoreError) {
       try apply(request, into: &receipt)
     } catch {
-      guard error.kind == .other, connection.isInTransaction else { throw error }
+      guard error.kind == .other || error.kind == .corrupt, connection.isInTransaction else {
+        throw error
+      }
       try connection.execute("ROLLBACK TO request")
       (state, receipt) = before
+      if error.kind == .corrupt { state.damage.last = error.description }
       forgetNames()
       receipt.failures.append((request, error))
     }
@@ -198,6 +206,7 @@ extension Writer {
       for index in recorded.indices where receipt.parkedAgain.contains(recorded[index].serial) {
         recorded[index].noteParked()
       }
+      for index in receipt.unwritten.sorted(by: >) { recorded.remove(at: index) }
       recorded.removeAll { $0.epoch != Self.epoch }
       if !recorded.isEmpty { observer.recorded(recorded) }
       if !receipt.coalesced.isEmpty {

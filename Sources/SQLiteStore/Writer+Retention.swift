@@ -10,12 +10,36 @@ extension Writer {
     for row in page {
       let cutoff = row.state == .delivered ? retention.delivered : retention.failed
       guard row.endedAt < cutoff else { continue }
-      try delete(row, into: &deletedFiles)
+      guard try deleteIfReadable(row, into: &deletedFiles) else { continue }
       result.deletedCount += 1
     }
     state.retentionCursor = result.isRoundDone ? 0 : page.last?.serial ?? 0
     if result.deletedCount > 0 { considerGivingBack() }
     return result
+  }
+
+  /// Deletes an envelope; in a store that is known to be damaged, one that cannot be read is left.
+  ///
+  /// - Returns: Whether it is gone.
+  private func deleteIfReadable(
+    _ row: EndedRow, into deletedFiles: inout [String]
+  ) throws(StoreError) -> Bool {
+    guard !state.damage.isNone else {
+      try delete(row, into: &deletedFiles)
+      return true
+    }
+    let before = (state: state, files: deletedFiles)
+    try connection.execute("SAVEPOINT deletion")
+    defer { try? connection.execute("RELEASE deletion") }
+    do throws(StoreError) {
+      try delete(row, into: &deletedFiles)
+      return true
+    } catch {
+      guard error.kind == .corrupt, connection.isInTransaction else { throw error }
+      try connection.execute("ROLLBACK TO deletion")
+      (state, deletedFiles) = before
+      return false
+    }
   }
 
   private struct EndedRow {

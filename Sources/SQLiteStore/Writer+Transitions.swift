@@ -50,6 +50,7 @@ extension Writer {
       sql.blockLine.bind(3, transition.serial)
       try sql.blockLine.run()
       try keepAttempt(transition)
+      if transition.isQuarantine { try quarantine(transition, reason: reason) }
       move(from: standing, to: .blocked)
     case .end(let end, let reason):
       try finish(
@@ -57,7 +58,9 @@ extension Writer {
         isInDoubt: transition.leavesDoubt(wasInDoubt))
       state.ledger.add(-1, standing: standing)
       state.use[client, default: WaitingUse()] += WaitingUse(count: -1, bytes: -bytes)
+      if state.damage.quarantined > 0 { try countQuarantined() }
     case .release:
+      try releaseFromQuarantine(transition.serial)
       sql.releaseLine.bind(1, transition.serial)
       try sql.releaseLine.run()
       move(from: standing, to: .queued)

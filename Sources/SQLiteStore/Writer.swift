@@ -32,6 +32,8 @@ final class Writer {
     var checkingIn: Set<ClientNumber> = []
     /// By how much the transaction changes what waits of clients.
     var use: [ClientNumber: WaitingUse] = [:]
+    /// What is known to be damaged.
+    var damage = StoreDamage()
   }
 
   /// A lane that was used lately.
@@ -96,6 +98,7 @@ final class Writer {
     state.upstreams = try Self.upstreams(on: connection)
     state.events = try Self.eventLog(on: connection)
     state.checkingIn = try Self.clientsCheckingIn(on: connection)
+    try countQuarantined()
     try checkEdges()
     committed = state
     try addUpEndings()
@@ -201,11 +204,13 @@ final class Writer {
     let trouble = recovery.trouble
     let lackOfRoom = recovery.lackOfRoom
     let logBytes = logBytes
+    let damage = state.damage
     shared.figures.withLock { figures in
       figures.lackOfRoom = lackOfRoom
       figures.logBytes = logBytes
       figures.ledger = ledger
       figures.trouble = trouble
+      figures.damage = damage
     }
   }
 }

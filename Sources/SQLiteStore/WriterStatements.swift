@@ -54,6 +54,8 @@ final class WriterStatements {
   let deleteKey: Statement
   let deleteBodyFile: Statement
   let deleteAttempts: Statement
+  let quarantine: Statement
+  let release: Statement
   let deleteResponse: Statement
 
   let updateLedger: Statement
@@ -191,6 +193,12 @@ final class WriterStatements {
     deleteKey = try Statement(
       "DELETE FROM key_index WHERE client = ? AND key = ?", on: connection)
     deleteBodyFile = try Statement("DELETE FROM body_file WHERE serial = ?", on: connection)
+    quarantine = try Statement(
+      """
+      INSERT OR REPLACE INTO quarantine SELECT serial, ?, client, lane, upstream, accepted_at, \
+      expires_at, on_failure, ?, ? FROM line WHERE serial = ?
+      """, on: connection)
+    release = try Statement("DELETE FROM quarantine WHERE serial = ?", on: connection)
     deleteAttempts = try Statement("DELETE FROM attempt WHERE serial = ?", on: connection)
     deleteResponse = try Statement("DELETE FROM response WHERE serial = ?", on: connection)
 

@@ -6,4 +6,6 @@ enum ExitCode: Int32 {
   case failed = 1
   /// The command line makes no sense.
   case usage = 2
+  /// `store check` could not look: there is no store, or it may not be read.
+  case unchecked = 3
 }

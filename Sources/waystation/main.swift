@@ -16,6 +16,7 @@ let code =
   case .health(let server): HealthCommand.run(server: server)
   case .token(let options): TokenCommand.run(options)
   case .version: VersionCommand.run()
+  case .store(let order): StoreCommand.run(order)
   case .help(let command): HelpText.print(on: command)
   }
 exit(code.rawValue)

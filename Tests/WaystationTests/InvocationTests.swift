@@ -46,6 +46,11 @@ struct InvocationTests {
       (["version"], .version), (["--version"], .version), (["version", "-h"], .help(.version)),
       (["health", "--server", "http://a:1"], .health(server: "http://a:1")),
       (["token", "create", "-h"], .help(.token)), (["help", "token"], .help(.token)),
+      (["store", "check", "--json"], .store(.check(data: nil, isJSON: true))),
+      (
+        ["store", "salvage", "--data", "a", "--to=b"], .store(.salvage(data: "a", to: "b"))
+      ),
+      (["store", "salvage", "-h"], .help(.store)),
     ])
   func help(arguments: [String], expected: Invocation) throws {
     #expect(try Invocation.parse(arguments) == expected)
@@ -57,6 +62,10 @@ struct InvocationTests {
       ([], "a command is missing"),
       (["srve"], "there is no command 'srve'; did you mean 'serve'?"),
       (["frobnicate"], "there is no command 'frobnicate'"),
+      (["store"], "say whether to check or to salvage"),
+      (["store", "mend"], "'mend' is nothing that can be done to a store"),
+      (["store", "salvage"], "salvage needs --to"),
+      (["store", "check", "--to", "x"], "takes no --to"),
       (["--listen", "x"], "'--listen' stands where a command should"),
       (["serve", "--lisen", "x"], "there is no option '--lisen'; did you mean '--listen'?"),
       (["serve", "--delay", "1s"], "there is no option '--delay'"),

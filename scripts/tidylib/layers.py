@@ -20,7 +20,8 @@ IMPORTS = {
     "RelayServer": {
         "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
         "SQLiteStore", "Forwarder"},
-    "waystation": {"RelayServer", "Forwarder", "HTTPServer", "EventLoop", "RelayCore", "JSON"},
+    "waystation": {
+        "RelayServer", "HTTPServer", "SQLiteStore", "EventLoop", "RelayCore", "JSON", "Forwarder"},
 }
 
 # These decide, and touch no system: they import nothing at all.

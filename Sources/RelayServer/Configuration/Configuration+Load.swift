@@ -16,6 +16,8 @@ package struct ConfigurationFlags: Equatable, Sendable {
   package var logLevel: String?
   /// `--log-format`.
   package var logFormat: String?
+  /// `--set-aside-damaged`.
+  package var setsAsideDamaged = false
 
   /// No flags.
   package init() {}
@@ -48,6 +50,7 @@ extension Configuration {
     let variables = Overrides(environment: environment)
     configuration.apply(variables, problems: problems)
     configuration.apply(Overrides(flags: flags), problems: problems)
+    configuration.setsAsideDamaged = flags.setsAsideDamaged
     if configuration.upstreams.isEmpty, problems.problems.isEmpty {
       problems.add(
         "upstreams",

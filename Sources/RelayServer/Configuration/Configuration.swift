@@ -11,6 +11,8 @@ package struct Configuration: Equatable, Sendable {
   package var access = AccessConfiguration()
   /// The folder that holds the store.
   package var data = "./data"
+  /// Whether a damaged store is moved aside at the start; only a flag says so, for one start.
+  package var setsAsideDamaged = false
   /// The upstreams, at least one, each with a name of its own, in the order they were named.
   package var upstreams: [UpstreamConfiguration] = []
   /// How lanes go about their envelopes, by the lanes' names.

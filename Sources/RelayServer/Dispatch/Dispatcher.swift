@@ -216,9 +216,40 @@ package final class Dispatcher: Sendable {
         let loaded = try await store.load(serials)
         attempt(errands, with: try await filled(loaded, for: errands))
       } catch {
-        log.error("envelopes could not be read", ("error", .text(error.description)))
-        loop.schedule(afterMs: Self.readRetryDelayMs) { self.withdraw(serials) }
+        await readFailed(errands, error)
       }
+    }
+  }
+
+  /// Only those that cannot be read themselves are set apart; the others go on.
+  private func readFailed(_ errands: [Errand], _ error: StoreError) async {
+    guard error.kind == .corrupt else {
+      log.error("envelopes could not be read", ("error", .text(error.description)))
+      let serials = errands.map(\.entry.serial)
+      loop.schedule(afterMs: Self.readRetryDelayMs) { self.withdraw(serials) }
+      return
+    }
+    for errand in errands {
+      do throws(StoreError) {
+        let loaded = try await store.load([errand.entry.serial])
+        attempt([errand], with: try await filled(loaded, for: [errand]))
+      } catch {
+        if error.kind == .corrupt {
+          quarantine(errand.entry, error)
+        } else {
+          await readFailed([errand], error)
+        }
+      }
+    }
+  }
+
+  private func quarantine(_ entry: LineEntry, _ error: StoreError) {
+    log.error(
+      "an envelope cannot be read and is quarantined; its lane stands",
+      ("serial", .integer(entry.serial)), ("error", .text(error.description)))
+    let reason = "quarantined: it cannot be read from the store"
+    apply { state, now in
+      state.scheduler.attemptUnreadable(entry.serial, reason: reason, now: now)
     }
   }
 

@@ -119,6 +119,7 @@ package final class Relay: Sendable {
     _ configuration: Configuration, loop: EventLoop, log: Log
   ) async throws(RelayStartError) -> Relay {
     let store = try openStore(configuration)
+    tellOfSetAside(store, log)
     let dispatcher = Dispatcher(
       store: store, loop: loop, clock: readClocks, log: log, meter: RateMeter(),
       lanes: configuration.lanes, quotas: QuotaKeeper(QuotaRules(configuration)))
@@ -149,16 +150,23 @@ package final class Relay: Sendable {
     }
   }
 
+  private static func tellOfSetAside(_ store: SQLiteStore, _ log: Log) {
+    guard let aside = store.statistics().setAside, let reason = aside.reason else { return }
+    log.warning(
+      "the store was damaged: it was set aside as asked, and a new one begun",
+      ("folder", .text(aside.folder)), ("reason", .text(reason)))
+  }
+
   private static func openStore(
     _ configuration: Configuration
   ) throws(RelayStartError) -> SQLiteStore {
     do throws(StoreError) {
-      return try SQLiteStore.open(
-        folder: configuration.data,
-        options: SQLiteStore.Options(
-          disk: configuration.limits.disk,
-          eventLogBytesMax: Int64(configuration.events.keptBytesMax),
-          startPauses: configuration.startPauses))
+      var options = SQLiteStore.Options(
+        disk: configuration.limits.disk,
+        eventLogBytesMax: Int64(configuration.events.keptBytesMax),
+        startPauses: configuration.startPauses)
+      options.setsAsideDamaged = configuration.setsAsideDamaged
+      return try SQLiteStore.open(folder: configuration.data, options: options)
     } catch {
       throw RelayStartError(description: error.description)
     }

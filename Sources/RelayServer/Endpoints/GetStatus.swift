@@ -68,7 +68,7 @@ struct GetStatus {
     var blocked: [StatusView.BlockedLane] = []
     for lane in lanes {
       guard let name = names[lane.lane], let id = ids[lane.head.serial],
-        let record = try await context.store.envelope(id)
+        let record = try await record(of: id)
       else { continue }
       blocked.append(
         StatusView.BlockedLane(
@@ -77,6 +77,16 @@ struct GetStatus {
           reason: record.reason ?? "the upstream refused it"))
     }
     return blocked
+  }
+
+  /// An envelope; nil also for one that cannot be read, which must not hide all the others.
+  private func record(of id: EnvelopeID) async throws(StoreError) -> EnvelopeRecord? {
+    do throws(StoreError) {
+      return try await context.store.envelope(id)
+    } catch {
+      guard error.kind == .corrupt else { throw error }
+      return nil
+    }
   }
 
   private func backlogs(

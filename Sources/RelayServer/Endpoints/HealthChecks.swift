@@ -22,7 +22,20 @@ struct HealthChecks {
       return notReady(
         "store-trouble", trouble, retryAfterSeconds: Problem.troubleRetryAfterSeconds)
     }
+    if let damage = context.store.statistics().damage.sentence { return readyBut(damage) }
     return .freshJSON(Array(#"{"status":"ready"}"#.utf8))
+  }
+
+  /// It takes envelopes and delivers what it can read: whoever asks is not to send devices away.
+  private func readyBut(_ warning: String) -> HTTPResponse {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("status", "ready")
+      if AccessRules.seesReasons(context.caller, isOpen: context.relay.access.isOpen) {
+        json.memberArray("warnings") { $0.string(warning) }
+      }
+    }
+    return .freshJSON(json.finish())
   }
 
   /// Why it is not is told to those who may see `/status`.

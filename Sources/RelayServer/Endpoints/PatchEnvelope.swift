@@ -38,6 +38,7 @@ struct PatchEnvelope {
       id,
       { record throws(Problem) in
         guard record.state != .delivered else { throw .alreadyEnded(record.state) }
+        if record.isUnreadable { throw .unreadable(record.state) }
         if record.state.isEnd, record.entry.isInDoubt { throw .endedInDoubt(record.state) }
         if patch.isEmpty { return nil }
         let edit = try patch.applied(

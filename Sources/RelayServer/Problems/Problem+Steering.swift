@@ -35,6 +35,13 @@ extension Problem {
       fix: "Correct it with PATCH if need be, and settle it with POST /v1/envelopes/{id}/resolve.")
   }
 
+  /// What was posted is lost, so there is nothing to be corrected.
+  package static func unreadable(_ state: EnvelopeState) -> Problem {
+    ofState(
+      .blocked, state, "The relay cannot read the envelope any more, so it cannot be corrected.",
+      fix: "Give it up with POST /v1/envelopes/{id}/resolve, and post another one.")
+  }
+
   /// There is nothing to resolve.
   package static func notBlocked(_ state: EnvelopeState) -> Problem {
     ofState(

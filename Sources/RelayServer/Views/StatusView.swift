@@ -109,6 +109,19 @@ package struct StatusView: Sendable {
     json.member("roomBytes", min(statistics.roomBytes, SequenceSyntax.range.upperBound))
     json.member("oldestWaitingAt", oldestWaitingAt)
     if let trouble = statistics.trouble { json.member("trouble", trouble) }
+    writeDamage(to: &json)
+  }
+
+  private func writeDamage(to json: inout JSONWriter) {
+    let damage = statistics.damage
+    if let sentence = damage.sentence {
+      json.memberObject("damage") { json in
+        json.member("quarantined", damage.quarantined)
+        json.member("unwritten", damage.unwritten)
+        json.member("detail", sentence)
+      }
+    }
+    if let aside = statistics.setAside { json.member("setAside", aside.folder) }
   }
 
   private func writeRates(to json: inout JSONWriter) {

@@ -1,11 +1,13 @@
 /// The commands, each by the word that names it.
 enum Command: String, CaseIterable {
-  case serve, sink, check, health, token, version, help
+  case serve, sink, check, store, health, token, version, help
 
   /// The options that it takes, besides `--help`.
   var options: [OptionRule] {
     switch self {
-    case .serve, .check: OptionRule.configuration
+    case .serve: OptionRule.configuration + [OptionRule("--set-aside-damaged", isSwitch: true)]
+    case .check: OptionRule.configuration
+    case .store: OptionRule.store
     case .sink: OptionRule.sink
     case .health: [OptionRule("--server")]
     // Each of its actions has options of its own: TokenOptions.
@@ -38,6 +40,10 @@ struct OptionRule: Equatable {
     OptionRule("--allow-anonymous", isSwitch: true),
     OptionRule("--log-level"),
     OptionRule("--log-format"),
+  ]
+
+  static let store = [
+    OptionRule("--data"), OptionRule("--to"), OptionRule("--json", isSwitch: true),
   ]
 
   static let sink = [

@@ -7,6 +7,7 @@ enum HelpText {
     case .serve: serve
     case .sink: sink
     case .check: check
+    case .store: store
     case .health: health
     case .token: token
     case .version: version
@@ -28,6 +29,7 @@ enum HelpText {
       serve     run the relay
       sink      run a small upstream that prints what reaches it
       check     say whether a configuration is good, without starting anything
+      store     check a store, or save what can be read of a damaged one
       health    ask a running relay whether it is ready
       token     make, list, revoke and derive the tokens of devices and operators
       version   print the version
@@ -60,6 +62,8 @@ enum HelpText {
                             configured it listens on this machine only otherwise
       --log-level LEVEL     debug, info, warning or error (info)
       --log-format FORMAT   text, json, or auto: text on a terminal (auto)
+      --set-aside-damaged   move a damaged store into DIR/damaged-TIME and begin a
+                            new one; without it such a store is refused
       -h, --help            print this
 
     Options beat variables, and variables beat the file. The variables are
@@ -128,6 +132,36 @@ enum HelpText {
     Example:
 
       waystation check --config /etc/waystation.json
+    """
+
+  private static let store = """
+    Check a store, or make a new one of what can be read of a damaged one.
+
+    Usage: waystation store check [--data DIR] [--json]
+           waystation store salvage --to NEWDIR [--data DIR]
+
+      --data DIR            the data folder (WAYSTATION_DATA, else ./data)
+      --to NEWDIR           the folder to be made; it must not be there, or be empty
+      --json                print one JSON object rather than lines for people
+      -h, --help            print this
+
+    check reads everything and changes nothing, also beside a running relay: pages
+    and indexes, what the relay relies on in each table, and the bodies in files of
+    their own. It names what is damaged, what that means, and what to do.
+
+    salvage reads page by page whatever can be read, and never touches the old
+    store. Ids, order, keys and sequence numbers stay. What is lost is named on
+    standard error and, a JSON object a line, in NEWDIR/salvage-report.ndjson.
+    Stop the relay first.
+
+    Exit codes of check: 0 sound, 1 damaged, 3 could not look (no store there, not
+    readable, or of a newer version). Of salvage: 0 a new store was made, also if
+    some is lost; 1 none was made.
+
+    Examples:
+
+      waystation store check --data /var/lib/waystation
+      waystation store salvage --data /var/lib/waystation --to /var/lib/salvaged
     """
 
   private static let health = """

@@ -10,6 +10,7 @@ enum Invocation: Equatable {
   case health(server: String?)
   case token(TokenOptions)
   case version
+  case store(StoreOrder)
   /// nil for the list of commands.
   case help(Command?)
 
@@ -35,6 +36,7 @@ enum Invocation: Equatable {
   ) throws(UsageError) -> Invocation {
     if command == .help { return try parseHelp(rest) }
     if command == .token { return .token(try TokenOptions.parse(rest)) }
+    if command == .store { return .store(try StoreOrder(rest)) }
     let options = try OptionReader(rest, of: command)
     switch command {
     case .serve: return .serve(ConfigurationSource(options))
@@ -42,7 +44,7 @@ enum Invocation: Equatable {
     case .sink: return .sink(try SinkOptions(options))
     case .health: return .health(server: options.text("--server"))
     case .version: return .version
-    case .token, .help: return .help(nil)
+    case .token, .store, .help: return .help(nil)
     }
   }
 
@@ -63,6 +65,7 @@ extension ConfigurationSource {
     flags.allowsAnonymous = options.has("--allow-anonymous")
     flags.logLevel = options.text("--log-level")
     flags.logFormat = options.text("--log-format")
+    flags.setsAsideDamaged = options.has("--set-aside-damaged")
   }
 }
 

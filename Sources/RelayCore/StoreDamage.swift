@@ -1,0 +1,38 @@
+/// What of a store is known to be damaged, while everything else in it goes on.
+package struct StoreDamage: Sendable, Equatable {
+  /// How many envelopes stand blocked since they cannot be read.
+  package var quarantined: Int64 = 0
+  /// How many changes could not be written since the start, as what they concern is damaged; their
+  /// lanes stand still until the next one.
+  package var unwritten: Int64 = 0
+  /// What the store said last, in words; nil if nothing was damaged since the start.
+  package var last: String?
+
+  /// No damage.
+  package init() {}
+
+  /// Whether none is known.
+  package var isNone: Bool { quarantined == 0 && unwritten == 0 && last == nil }
+
+  /// In words, for people; nil if there is none.
+  package var sentence: String? {
+    guard !isNone else { return nil }
+    return "the store is damaged: \(quarantined) envelopes are quarantined, \(unwritten) changes "
+      + "could not be written. Other lanes go on. Stop the relay when you can, and run "
+      + "'waystation store check'."
+  }
+}
+
+/// A damaged store that was moved out of the way when it was asked for.
+package struct SetAsideStore: Sendable, Equatable {
+  /// Where it is now.
+  package var folder: String
+  /// Why, if that was at this start; nil if it was at an earlier one.
+  package var reason: String?
+
+  /// Describes it.
+  package init(folder: String, reason: String?) {
+    self.folder = folder
+    self.reason = reason
+  }
+}

@@ -1,0 +1,83 @@
+import RelayCore
+
+/// The pages of a database as its last commit left them: the file, and over it the log.
+///
+/// It reads what is there without SQLite, which gives up on a whole table for one page in its way.
+struct DatabaseImage {
+  private let file: ReadOnlyFile
+  private let log: ReadOnlyFile?
+  /// What the log holds.
+  let logImage: LogImage
+  /// The size of a page.
+  let pageBytes: Int
+  /// How many pages there are, those included that the file is too short for.
+  let pageCount: Int
+  /// Whether the file's header makes sense.
+  let hasHeader: Bool
+  /// The version of the schema; nil if that cannot be told.
+  let schemaVersion: Int64?
+
+  /// Where the first page's own header begins, behind the file's.
+  static let firstPageHeaderAt = 100
+  private static let magic = Array("SQLite format 3\0".utf8)
+
+  /// Whether this is a size that a page can have.
+  static func isPageSize(_ size: Int) -> Bool {
+    (512...65536).contains(size) && size.nonzeroBitCount == 1
+  }
+
+  /// Opens a database; a file that is missing counts as empty.
+  init(path: String) throws(StoreError) {
+    guard let file = try ReadOnlyFile.open(path) else {
+      throw StoreError(
+        kind: .corrupt, operation: "open", subject: path, detail: "there is no such file.")
+    }
+    let log = try ReadOnlyFile.open(path + "-wal")
+    let index = try ReadOnlyFile.open(path + "-shm")
+    let logImage = if let log { LogImage(log, index: index) } else { LogImage() }
+    self.init(file: file, log: log, logImage: logImage)
+  }
+
+  private init(file: ReadOnlyFile, log: ReadOnlyFile?, logImage: LogImage) {
+    var header = file.read(Self.firstPageHeaderAt, at: 0)
+    if let place = logImage.places[1], let log {
+      header = log.read(Self.firstPageHeaderAt, at: place)
+    }
+    let stored = header.number16(at: 16) == 1 ? 65536 : header.number16(at: 16)
+    hasHeader = header.starts(with: Self.magic) && Self.isPageSize(stored)
+    pageBytes = hasHeader ? stored : logImage.pageBytes ?? StoreTuning.pageBytes
+    let inFile = Int((file.byteCount + Int64(pageBytes) - 1) / Int64(pageBytes))
+    let said = hasHeader ? header.number32(at: 28) : 0
+    // A header that is wrong must not make anybody look for a thousand million pages.
+    let believed = said <= max(inFile, 16) * 2 ? max(said, inFile) : inFile
+    pageCount = logImage.pageCount ?? believed
+    let version = Int64(header.number32(at: 60))
+    schemaVersion = hasHeader && version > 0 && version <= Migration.latest ? version : nil
+    self.file = file
+    self.log = log
+    self.logImage = logImage
+  }
+
+  /// How many pages the file is too short for, though the log does not have them either.
+  var missingPages: Int {
+    let inFile = Int(file.byteCount / Int64(pageBytes))
+    guard inFile < pageCount else { return 0 }
+    return (inFile + 1...pageCount).count { logImage.places[$0] == nil }
+  }
+
+  /// A page; nil if it is not there, or the disk cannot read it.
+  func page(_ number: Int) -> [UInt8]? {
+    guard number >= 1, number <= pageCount else { return nil }
+    if let place = logImage.places[number], let log {
+      let bytes = log.read(pageBytes, at: place)
+      if bytes.count == pageBytes { return bytes }
+    }
+    let bytes = file.read(pageBytes, at: Int64(number - 1) * Int64(pageBytes))
+    return bytes.count == pageBytes ? bytes : nil
+  }
+
+  /// A page of a tree; nil if it is none.
+  func tree(_ number: Int) -> BTreePage? {
+    page(number).flatMap { BTreePage($0, headerAt: number == 1 ? Self.firstPageHeaderAt : 0) }
+  }
+}

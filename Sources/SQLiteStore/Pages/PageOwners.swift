@@ -1,0 +1,96 @@
+/// To which tree each page of a damaged database belongs.
+///
+/// From above, where the pages above it can be read, and else by what the pointer maps say.
+struct PageOwners {
+  /// A tree's number, from 1, by page number; 0 for none.
+  private var owners: [UInt16]
+  private let pointers: PointerMap
+  /// The pages that lie free, by the list of them.
+  private var free: Set<Int> = []
+
+  /// Pages of which nothing is known: neither is there a way to them, nor do the pointer maps say
+  /// what they are for.
+  private(set) var strays: [Int] = []
+
+  /// Looks at a whole database.
+  ///
+  /// - Parameter roots: The first pages of the trees; the tree's number is the place and one.
+  init(_ image: DatabaseImage, roots: [Int]) {
+    owners = [UInt16](repeating: 0, count: image.pageCount + 1)
+    pointers = PointerMap(image)
+    readFreeList(image)
+    for (place, root) in roots.enumerated() where root > 0 && root <= image.pageCount {
+      walk(from: root, as: UInt16(place + 1), image)
+    }
+    takeByPointers()
+  }
+
+  /// The tree that a page belongs to, from 1; nil for one of no tree: free, an overflow, a map.
+  func tree(of page: Int) -> Int? {
+    page < owners.count && owners[page] > 0 ? Int(owners[page]) : nil
+  }
+
+  /// What the pointer maps know of a page.
+  func entry(_ page: Int) -> PointerMap.Entry? { pointers.entry(page) }
+
+  private mutating func walk(
+    from root: Int, as tree: UInt16, _ image: DatabaseImage
+  ) {
+    var next = [root]
+    while let number = next.popLast() {
+      guard number > 0, number < owners.count, owners[number] == 0, !pointers.isMap(number),
+        belongs(number, root)
+      else { continue }
+      owners[number] = tree
+      guard let page = image.tree(number), page.kind.isInterior else { continue }
+      next.append(contentsOf: page.cells.compactMap { $0?.child })
+      if let last = page.lastChild { next.append(last) }
+    }
+  }
+
+  /// Whether a pointer to this page may be believed: the page knows of itself what it is for.
+  private func belongs(_ number: Int, _ root: Int) -> Bool {
+    guard number != root, let entry = pointers.entry(number) else { return true }
+    return entry.use == .tree
+  }
+
+  /// Takes pages that nothing led to, by the ways up that the pointer maps know.
+  private mutating func takeByPointers() {
+    guard owners.count > 3 else { return }
+    for number in 3..<owners.count where owners[number] == 0 && !free.contains(number) {
+      if let tree = treeAbove(number) {
+        owners[number] = tree
+      } else if pointers.entry(number) == nil, !pointers.isMap(number) {
+        strays.append(number)
+      }
+    }
+  }
+
+  private func treeAbove(_ number: Int) -> UInt16? {
+    var page = number
+    // No tree is deeper than this, and damaged entries may point in a circle.
+    for _ in 0..<40 {
+      guard let entry = pointers.entry(page), entry.use == .tree else { return nil }
+      page = entry.parent
+      guard page < owners.count else { return nil }
+      if owners[page] > 0 { return owners[page] }
+    }
+    return nil
+  }
+
+  private mutating func readFreeList(_ image: DatabaseImage) {
+    guard image.hasHeader, let first = image.page(1) else { return }
+    var trunk = first.number32(at: 32)
+    while trunk > 2, trunk <= image.pageCount, free.insert(trunk).inserted,
+      let bytes = image.page(trunk)
+    {
+      let count = min(bytes.number32(at: 4), image.pageBytes / 4 - 2)
+      for index in 0..<count {
+        let leaf = bytes.number32(at: 8 + 4 * index)
+        // A list that is damaged names pages that are in use.
+        if pointers.entry(leaf)?.use == .free { free.insert(leaf) }
+      }
+      trunk = bytes.number32(at: 0)
+    }
+  }
+}

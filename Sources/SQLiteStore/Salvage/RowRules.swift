@@ -1,0 +1,71 @@
+import RelayCore
+
+/// What a row's values have to be, beyond their types, for the relay to go on with them.
+enum RowRules {
+  /// Why a row cannot be carried over; nil if it can.
+  static func fault(in values: [StoredValue], of shape: TableShape) -> String? {
+    func integer(_ column: String) -> Int64? {
+      guard let place = shape.place(of: column), place < values.count else { return nil }
+      return values[place].integer
+    }
+    func blob(_ column: String) -> [UInt8]? {
+      guard let place = shape.place(of: column), place < values.count else { return nil }
+      return values[place].blob
+    }
+    switch shape.name {
+    case "envelope":
+      guard let id = blob("id"), Self.id(id) != nil else { return "its id makes no sense" }
+      guard let headers = blob("headers"), HeaderBlock(stored: headers) != nil else {
+        return "its headers make no sense"
+      }
+    case "line":
+      guard let code = integer("standing"), (0...3).contains(code) else {
+        return "its state makes no sense"
+      }
+    case "ended":
+      guard let code = integer("state"), (1...4).contains(code) else {
+        return "its state makes no sense"
+      }
+      if let outcome = integer("attempt_outcome"), !(0...3).contains(outcome) {
+        return "its last attempt makes no sense"
+      }
+    case "attempt":
+      guard let code = integer("outcome"), (0...3).contains(code) else {
+        return "its outcome makes no sense"
+      }
+    case "response":
+      guard let headers = blob("headers"), HeaderBlock(stored: headers) != nil else {
+        return "its headers make no sense"
+      }
+    case "event_log":
+      guard let entries = blob("entries"), EventEntries.isWhole(entries) else {
+        return "its events make no sense"
+      }
+    default: break
+    }
+    if let serial = integer("serial"), serial < 0 || serial > EnvelopeID.serialMax {
+      return "its number makes no sense"
+    }
+    return nil
+  }
+
+  /// An id as a row has it; nil if it is none that the relay has given out.
+  static func id(_ bytes: [UInt8]) -> EnvelopeID? {
+    guard let id = try? EnvelopeID(stored: bytes), id.high >> 12 & 0xF == 7, id.low >> 62 == 0b10
+    else { return nil }
+    return id
+  }
+}
+
+extension EventEntries {
+  /// Whether a row of the event log can be read to its end.
+  static func isWhole(_ bytes: [UInt8]) -> Bool {
+    var entries = EventEntries(bytes)
+    do throws(StoreError) {
+      while !entries.isAtEnd { _ = try entries.next() }
+      return true
+    } catch {
+      return false
+    }
+  }
+}

@@ -1,0 +1,221 @@
+import CSQLite
+import Glibc
+import RelayCore
+
+// What was carried over, row by row, need not hang together: a page that is lost takes rows of one
+// table with it and leaves those of others that belong to them. Here it is put in order, so that
+// the relay finds what it relies on, and each envelope that is lost is told.
+extension Salvage {
+  /// Mends the new database, puts the bodies beside it, and gives it its name.
+  func finish(part: String, database: String) throws(StoreError) -> SalvageReport {
+    try connection.execute("BEGIN")
+    try nameTheNameless()
+    try carryOverBodies()
+    try dropWithoutContent()
+    try connection.execute("COMMIT")
+    // An older store is brought up to date once it holds what each step relies on.
+    try DatabaseFile.prepare(
+      path: part, pageBytes: StoreTuning.pageBytes, isToBeLogged: false)
+    try connection.execute("BEGIN")
+    try placeTheStateless()
+    try dropOrphans()
+    try mendNumbers()
+    try mendEvents()
+    try mendCounts()
+    try connection.execute("COMMIT")
+    count(
+      envelopes: Int(try connection.number("SELECT count(*) FROM envelope")),
+      waiting: Int(try connection.number("SELECT count(*) FROM line")),
+      bodies: Int(try connection.number("SELECT count(*) FROM body_file")))
+    try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
+    try settle(part: part, database: database)
+    return report
+  }
+
+  /// Everything durable, and then the name by which a relay finds it.
+  private func settle(part: String, database: String) throws(StoreError) {
+    guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
+      throw StoreError(
+        kind: .other, operation: "open", subject: part,
+        detail: "the file system has no shared memory for a write-ahead log. Choose a local disk.")
+    }
+    connection.checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
+    try connection.execute("PRAGMA journal_mode = DELETE")
+    try DataFolder.sync(file: part)
+    guard rename(part, database) == 0 else {
+      throw StoreError(errno: errno, operation: "rename", subject: part)
+    }
+    try DataFolder.sync(folder: newFolder + "/bodies")
+    try DataFolder.sync(folder: newFolder)
+  }
+
+  // MARK: - Names
+
+  /// Rows speak of clients, lanes and upstreams by number; where a name is lost another one stands
+  /// in its place, so that what belongs to it stays together.
+  private func nameTheNameless() throws(StoreError) {
+    let ofClients =
+      "SELECT client AS n FROM envelope UNION SELECT client FROM line UNION SELECT client FROM lane"
+    let ofUpstreams = "SELECT upstream AS n FROM envelope UNION SELECT upstream FROM line"
+    for (table, source) in [("client", ofClients), ("upstream", ofUpstreams)] {
+      let missing = try numbers(
+        "SELECT n FROM (\(source)) WHERE n NOT IN (SELECT number FROM \(table))")
+      for number in missing {
+        try connection.execute(
+          "INSERT INTO \(table) (number, name) VALUES (\(number), 'salvaged-\(table)-\(number)')")
+        try noteName(table, number)
+      }
+    }
+    for number in try numbers(
+      """
+      SELECT n FROM (SELECT lane AS n FROM envelope UNION SELECT lane FROM line) \
+      WHERE n NOT IN (SELECT number FROM lane)
+      """)
+    {
+      try connection.execute(
+        """
+        INSERT INTO lane (number, client, name) SELECT \(number), client, \
+        'salvaged-lane-\(number)' FROM (SELECT client FROM line WHERE lane = \(number) \
+        UNION ALL SELECT client FROM envelope WHERE lane = \(number)) LIMIT 1
+        """)
+      try noteName("lane", number)
+    }
+  }
+
+  private func noteName(_ table: String, _ number: Int64) throws(StoreError) {
+    try add(
+      SalvageFinding(
+        kind: .name, table: table, row: number,
+        reason: "its name is lost; it is called salvaged-\(table)-\(number)"))
+  }
+
+  // MARK: - Bodies
+
+  /// Puts bodies that are in files of their own beside the new database; what has none is lost.
+  private func carryOverBodies() throws(StoreError) {
+    let row = try Statement("SELECT serial, name, bytes FROM body_file", on: connection)
+    var lost: [(Int64, String)] = []
+    while try row.step() {
+      let name = row.text(1) ?? ""
+      let old = "\(oldFolder)/bodies/\(name)"
+      if name.isEmpty || name.contains("/") {
+        lost.append((row.int(0), "the name of its body's file makes no sense"))
+      } else if access(old, F_OK) != 0 {
+        lost.append((row.int(0), "its body's file, \(name), is missing"))
+      } else if DataFolder.size(ofFile: old) != row.int(2) {
+        lost.append(
+          (
+            row.int(0),
+            "its body's file, \(name), has \(DataFolder.size(ofFile: old)) bytes instead of "
+              + "\(row.int(2))"
+          ))
+      } else {
+        try BodyFiles.carryOver(old, to: "\(newFolder)/bodies/\(name)")
+      }
+    }
+    for (serial, reason) in lost { try loseEnvelope(serial, reason) }
+    for serial in try numbers(
+      """
+      SELECT serial FROM envelope WHERE body IS NULL \
+      AND serial NOT IN (SELECT serial FROM body_file)
+      """)
+    {
+      try loseEnvelope(serial, "where its body is cannot be read")
+    }
+  }
+
+  /// Gives up an envelope whose content is not whole.
+  private func loseEnvelope(_ serial: Int64, _ reason: String) throws(StoreError) {
+    let row = try Statement(
+      """
+      SELECT e.id, c.name, l.name FROM envelope AS e LEFT JOIN client AS c \
+      ON c.number = e.client LEFT JOIN lane AS l ON l.number = e.lane WHERE e.serial = ?
+      """, on: connection)
+    row.bind(1, serial)
+    guard try row.step() else { return }
+    let id = RowRules.id(row.bytes(0))
+    let finding = SalvageFinding(
+      kind: .envelope, table: "envelope", row: serial, id: id, client: row.text(1),
+      lane: row.text(2), acceptedAt: id?.acceptedAt, reason: reason)
+    row.reset()
+    try add(finding)
+    // Its rows in other tables go with the orphans; it is told of here already.
+    for table in ["envelope", "line", "ended", "body_file"] {
+      try connection.execute("DELETE FROM \(table) WHERE serial = \(serial)")
+    }
+  }
+
+  // MARK: - Rows that miss their other half
+
+  /// What waits, or has ended, and is not there any more.
+  private func dropWithoutContent() throws(StoreError) {
+    let line = try Statement(
+      """
+      SELECT s.serial, c.name, l.name, s.accepted_at FROM line AS s \
+      LEFT JOIN client AS c ON c.number = s.client LEFT JOIN lane AS l ON l.number = s.lane \
+      WHERE s.serial NOT IN (SELECT serial FROM envelope)
+      """, on: connection)
+    while try line.step() {
+      try add(
+        SalvageFinding(
+          kind: .envelope, table: "line", row: line.int(0), client: line.text(1),
+          lane: line.text(2), acceptedAt: WallTime(millisecondsSinceEpoch: line.int(3)),
+          reason: "it waited, and its content is lost"))
+    }
+    let ended = try Statement(
+      """
+      SELECT serial, state FROM ended WHERE serial NOT IN (SELECT serial FROM envelope) \
+      AND serial NOT IN (SELECT serial FROM line)
+      """, on: connection)
+    while try ended.step() {
+      let state = try EnvelopeState(endCode: ended.int(1))
+      try add(
+        SalvageFinding(
+          kind: .envelope, table: "ended", row: ended.int(0),
+          reason: "it was \(state.rawValue), and what it was is lost"))
+    }
+    try connection.execute(
+      """
+      DELETE FROM line WHERE serial NOT IN (SELECT serial FROM envelope);
+      DELETE FROM ended WHERE serial NOT IN (SELECT serial FROM envelope);
+      DELETE FROM line WHERE serial IN (SELECT serial FROM ended);
+      """)
+  }
+
+  /// What belongs to envelopes that are not there.
+  private func dropOrphans() throws(StoreError) {
+    for table in [
+      "response", "attempt", "coalesced_key", "coalesce_index", "key_index", "body_file", "ending",
+    ] {
+      try connection.execute(
+        "DELETE FROM \(table) WHERE serial NOT IN (SELECT serial FROM envelope)")
+    }
+    try connection.execute(
+      """
+      DELETE FROM quarantine WHERE serial NOT IN (SELECT serial FROM line);
+      DELETE FROM moved WHERE place NOT IN (SELECT serial FROM envelope);
+      DELETE FROM ending WHERE serial NOT IN (SELECT serial FROM ended);
+      DELETE FROM checks_in WHERE client NOT IN (SELECT number FROM client);
+      DELETE FROM paused WHERE kind = 0 AND number NOT IN (SELECT number FROM upstream);
+      DELETE FROM paused WHERE kind = 1 AND number NOT IN (SELECT number FROM client);
+      DELETE FROM paused WHERE kind = 2 AND number NOT IN (SELECT number FROM lane);
+      DELETE FROM paused WHERE kind NOT IN (0, 1, 2);
+      DELETE FROM gap WHERE lane NOT IN (SELECT number FROM lane) OR first > last;
+      DELETE FROM parked_lane WHERE lane NOT IN (SELECT number FROM lane);
+      -- Keys can be told from the envelopes themselves.
+      INSERT OR IGNORE INTO key_index (client, key, serial) \
+      SELECT client, key, serial FROM envelope WHERE key IS NOT NULL;
+      INSERT OR IGNORE INTO key_index (client, key, serial) \
+      SELECT e.client, k.key, k.serial FROM coalesced_key AS k JOIN envelope AS e USING (serial);
+      INSERT OR IGNORE INTO coalesce_index (lane, key, serial) SELECT lane, coalesce_key, \
+      max(serial) FROM envelope WHERE coalesce_key IS NOT NULL GROUP BY lane, coalesce_key;
+      """)
+  }
+
+  func numbers(_ sql: String) throws(StoreError) -> [Int64] {
+    let row = try Statement(sql, on: connection)
+    var numbers: [Int64] = []
+    while try row.step() { numbers.append(row.int(0)) }
+    return numbers
+  }
+}

@@ -1,0 +1,264 @@
+import EventLoop
+import RelayCore
+
+// Envelopes whose row in the line, or among what has ended, is lost.
+extension Salvage {
+  /// How an envelope ended, as the event log has it.
+  private struct LoggedEnd {
+    var state: EnvelopeState
+    var at: Int64
+    var attempts: Int64
+    var reason: String?
+  }
+
+  /// Finds out for each envelope without a state whether it waited: by the log of events, and else
+  /// by which of the two tables has lost rows.
+  ///
+  /// In doubt it waits: an envelope that is sent twice is told by its idempotency key, and one that
+  /// is not sent at all is told by nobody.
+  func placeTheStateless() throws(StoreError) {
+    let stateless = Set(
+      try numbers(
+        """
+        SELECT serial FROM envelope WHERE serial NOT IN (SELECT serial FROM line) \
+        AND serial NOT IN (SELECT serial FROM ended)
+        """))
+    guard !stateless.isEmpty else { return }
+    let ends = try loggedEnds(of: stateless)
+    let isLineWhole = (lost["line"] ?? 0) == 0 && !hasStrays
+    for serial in stateless.sorted() {
+      if let end = ends[serial] {
+        try restore(serial, end: end)
+      } else if isLineWhole {
+        try restore(
+          serial,
+          end: LoggedEnd(
+            state: .failed, at: WallClock.now().millisecondsSinceEpoch, attempts: 0,
+            reason: "salvaged: how it ended is lost; it may have been delivered"))
+        try noteState(serial, "how it ended is lost; it is kept as a dead letter")
+      } else {
+        try restoreInLine(serial)
+        try noteState(
+          serial,
+          "its place in the line is lost; it waits again, in its old order, though it may "
+            + "have been delivered")
+      }
+    }
+  }
+
+  private func loggedEnds(of serials: Set<Int64>) throws(StoreError) -> [Int64: LoggedEnd] {
+    var ends: [Int64: LoggedEnd] = [:]
+    let row = try Statement("SELECT at, entries FROM event_log ORDER BY number", on: connection)
+    while try row.step() {
+      var entries = EventEntries(row.bytes(1))
+      while !entries.isAtEnd {
+        guard let entry = try entries.next(), let serial = entry.serial, serials.contains(serial)
+        else { continue }
+        let state: EnvelopeState? =
+          switch entry.kind {
+          case .delivered: .delivered
+          case .failed: .failed
+          case .expired: .expired
+          case .cancelled: .cancelled
+          default: nil
+          }
+        ends[serial] = state.map {
+          LoggedEnd(
+            state: $0, at: row.int(0), attempts: Int64(entry.attempt ?? 0), reason: entry.reason)
+        }
+      }
+    }
+    return ends
+  }
+
+  private func restore(_ serial: Int64, end: LoggedEnd) throws(StoreError) {
+    let row = try Statement(
+      "INSERT INTO ended (serial, state, ended_at, attempts, reason) VALUES (?, ?, ?, ?, ?)",
+      on: connection)
+    row.bind(1, serial)
+    row.bind(2, end.state.endCode)
+    row.bind(3, end.at)
+    row.bind(4, end.attempts)
+    row.bind(5, end.reason)
+    try row.run()
+  }
+
+  private func restoreInLine(_ serial: Int64) throws(StoreError) {
+    let envelope = try Statement("SELECT id FROM envelope WHERE serial = ?", on: connection)
+    envelope.bind(1, serial)
+    guard try envelope.step(), let id = RowRules.id(envelope.bytes(0)) else { return }
+    envelope.reset()
+    let row = try Statement(
+      """
+      INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing, \
+      on_failure, due_at, attempts, in_doubt) \
+      SELECT e.serial, e.client, e.lane, e.upstream, ?, e.expires_at, \
+      CASE WHEN e.sequence > p.placed_through THEN 3 WHEN e.hold THEN 1 ELSE 0 END, \
+      e.on_failure, e.not_before, \
+      (SELECT coalesce(max(number), 0) FROM attempt AS a WHERE a.serial = e.serial), 1 \
+      FROM envelope AS e LEFT JOIN parked_lane AS p ON p.lane = e.lane WHERE e.serial = ?
+      """, on: connection)
+    row.bind(1, id.acceptedAt.millisecondsSinceEpoch)
+    row.bind(2, serial)
+    try row.run()
+  }
+
+  private func noteState(_ serial: Int64, _ reason: String) throws(StoreError) {
+    let row = try Statement(
+      """
+      SELECT e.id, c.name, l.name FROM envelope AS e JOIN client AS c ON c.number = e.client \
+      JOIN lane AS l ON l.number = e.lane WHERE e.serial = ?
+      """, on: connection)
+    row.bind(1, serial)
+    guard try row.step() else { return }
+    let id = RowRules.id(row.bytes(0))
+    try add(
+      SalvageFinding(
+        kind: .state, table: "line", row: serial, id: id, client: row.text(1), lane: row.text(2),
+        acceptedAt: id?.acceptedAt, reason: reason))
+  }
+
+  // MARK: - Sequence numbers
+
+  /// A lane that waits for numbers has to know of each whether it came, or is missing.
+  func mendNumbers() throws(StoreError) {
+    try connection.execute(
+      """
+      INSERT OR IGNORE INTO sequence_index (lane, sequence, serial) \
+      SELECT lane, sequence, serial FROM envelope WHERE sequence IS NOT NULL;
+      DELETE FROM sequence_index WHERE serial NOT IN (SELECT serial FROM envelope);
+      UPDATE lane SET last_sequence = (SELECT max(n) FROM (\
+      SELECT last_sequence AS n UNION ALL \
+      SELECT max(sequence) FROM sequence_index WHERE lane = lane.number UNION ALL \
+      SELECT max(last) FROM gap WHERE lane = lane.number));
+      INSERT OR IGNORE INTO parked_lane (lane, placed_through) SELECT s.lane, \
+      min(n.sequence) - 1 FROM line AS s JOIN sequence_index AS n ON n.serial = s.serial \
+      WHERE s.standing = 3 GROUP BY s.lane;
+      -- Without its number nothing can be waited for: it stands in line as it is.
+      UPDATE line SET standing = 0 WHERE standing = 3 AND serial NOT IN (\
+      SELECT n.serial FROM sequence_index AS n JOIN parked_lane AS p ON p.lane = n.lane \
+      WHERE n.sequence > p.placed_through);
+      """)
+    try restoreMoves()
+    for lane in try numbers("SELECT lane FROM parked_lane") { try mendGaps(of: lane) }
+  }
+
+  /// What had moved is found by the number in its id only where the move is known.
+  private func restoreMoves() throws(StoreError) {
+    let row = try Statement("SELECT serial, id FROM envelope", on: connection)
+    var moves: [(Int64, Int64)] = []
+    while try row.step() {
+      if let id = RowRules.id(row.bytes(1)), id.serial != row.int(0) {
+        moves.append((id.serial, row.int(0)))
+      }
+    }
+    for (old, new) in moves {
+      try connection.execute("INSERT OR REPLACE INTO moved VALUES (\(old), \(new))")
+    }
+  }
+
+  /// Numbers that came and are lost are missing from now on: the device is told, and may send them
+  /// again.
+  private func mendGaps(of lane: Int64) throws(StoreError) {
+    let placed = try connection.number(
+      "SELECT placed_through FROM parked_lane WHERE lane = \(lane)")
+    let last = try connection.number(
+      "SELECT coalesce(last_sequence, 0) FROM lane WHERE number = \(lane)")
+    let known = try Statement(
+      """
+      SELECT sequence, sequence FROM sequence_index WHERE lane = ?1 AND sequence > ?2 UNION ALL \
+      SELECT first, last FROM gap WHERE lane = ?1 AND last > ?2 ORDER BY 1
+      """, on: connection)
+    known.bind(1, lane)
+    known.bind(2, placed)
+    var next = placed + 1
+    var missing: [(Int64, Int64)] = []
+    while try known.step() {
+      if known.int(0) > next { missing.append((next, known.int(0) - 1)) }
+      next = max(next, known.int(1) + 1)
+    }
+    if next <= last { missing.append((next, last)) }
+    for (first, last) in missing {
+      try connection.execute("INSERT OR IGNORE INTO gap VALUES (\(lane), \(first), \(last), 0)")
+    }
+  }
+
+  // MARK: - Events and counts
+
+  /// The log of events has no holes: listeners would not see them.
+  ///
+  /// What lies before the last one is forgotten, and where anything is lost those who listen begin
+  /// anew.
+  func mendEvents() throws(StoreError) {
+    let first = try connection.number(
+      """
+      SELECT coalesce(max(number), 0) FROM event_log AS e WHERE number > 1 AND NOT EXISTS (\
+      SELECT 1 FROM event_log AS before WHERE before.number = e.number - 1)
+      """)
+    let before = try connection.number("SELECT count(*) FROM event_log WHERE number < \(first)")
+    guard before > 0 || (lost["event_log"] ?? 0) > 0 || (lost["event_origin"] ?? 0) > 0 else {
+      return
+    }
+    try connection.execute(
+      """
+      DELETE FROM event_log WHERE number < \(first);
+      UPDATE event_origin SET origin = random() & 4294967295;
+      """)
+    try add(
+      SalvageFinding(
+        kind: .events, table: "event_log",
+        reason: "a part of the log of events is lost; those who listen begin anew"))
+  }
+
+  /// All counts follow from the rows.
+  func mendCounts() throws(StoreError) {
+    try connection.execute(
+      """
+      DELETE FROM ended_log;
+      UPDATE line SET bytes = \(StoreCounts.lineBytes);
+      UPDATE lane SET delivered = 0, failed = 0, expired = 0, cancelled = 0;
+      UPDATE lane SET delivered = n.d, failed = n.f, expired = n.x, cancelled = n.c FROM (\
+      SELECT e.lane AS number, sum(d.state = 1) AS d, sum(d.state = 2) AS f, \
+      sum(d.state = 3) AS x, sum(d.state = 4) AS c \
+      FROM ended AS d JOIN envelope AS e ON e.serial = d.serial GROUP BY e.lane) AS n \
+      WHERE n.number = lane.number;
+      """)
+    if lost["ending"] != nil {
+      // To be told once more does no harm.
+      try connection.execute(
+        """
+        INSERT OR IGNORE INTO ending (client, number, serial) SELECT e.client, d.ending, d.serial \
+        FROM ended AS d JOIN envelope AS e ON e.serial = d.serial WHERE d.ending IS NOT NULL
+        """)
+    }
+    let counts = StoreCounts.selection
+    try connection.execute(
+      """
+      UPDATE ledger SET (\(StoreCounts.columns)) = (\(counts)),
+      last_serial = max(last_serial, \(try lastSerialSeen()), \
+      (SELECT coalesce(max(serial), 0) FROM envelope), \
+      (SELECT coalesce(max(serial), 0) FROM moved)),
+      last_accepted_at = max(last_accepted_at, \
+      (SELECT coalesce(max(accepted_at), 0) FROM line), \(try lastAcceptedAt())),
+      last_ending = max(last_ending, (SELECT coalesce(max(number), 0) FROM ending))
+      """)
+  }
+
+  /// The greatest number that any event speaks of: also of envelopes that are forgotten.
+  private func lastSerialSeen() throws(StoreError) -> Int64 {
+    let row = try Statement("SELECT entries FROM event_log", on: connection)
+    var last: Int64 = 0
+    while try row.step() {
+      var entries = EventEntries(row.bytes(0))
+      while !entries.isAtEnd { last = max(last, try entries.next()?.serial ?? 0) }
+    }
+    return min(last, EnvelopeID.serialMax - 1)
+  }
+
+  private func lastAcceptedAt() throws(StoreError) -> Int64 {
+    let row = try Statement(
+      "SELECT id FROM envelope ORDER BY serial DESC LIMIT 1", on: connection)
+    guard try row.step(), let id = RowRules.id(row.bytes(0)) else { return 0 }
+    return id.acceptedAt.millisecondsSinceEpoch
+  }
+}

@@ -1,0 +1,362 @@
+import CSQLite
+import RelayCore
+
+/// Makes a new store of what can be read of a damaged one.
+///
+/// The old one is only looked at, page by page and without SQLite, which gives up on a table for
+/// one page in its way. What is found is put into a new database by SQLite, and what then does not
+/// hang together is mended. `docs/decisions/0023-damaged-stores.md` says why.
+package final class Salvage {
+  /// Told of each finding as soon as it is known.
+  package typealias Note = (SalvageFinding) throws(StoreError) -> Void
+  /// Told how many pages of how many have been looked at.
+  package typealias Progress = (_ done: Int, _ all: Int) -> Void
+
+  let oldFolder: String
+  let newFolder: String
+  let connection: Connection
+  let shapes: [TableShape]
+  private let note: Note
+  private let progress: Progress
+  private(set) var report = SalvageReport()
+  /// How much of each table is lost: pages and rows.
+  private(set) var lost: [String: Int] = [:]
+  /// Whether there are pages of which nobody knows what they held.
+  private(set) var hasStrays = false
+  private var inserts: [String: Boxed] = [:]
+  private var pagesDone = 0
+  private var pagesAll = 0
+
+  /// Salvages the store in `oldFolder` into `newFolder`, which must be missing or empty.
+  ///
+  /// - Parameters:
+  ///   - note: Called with each finding.
+  ///   - progress: Called now and then.
+  /// - Throws: ``StoreError`` if the new store could not be made; the old one was not touched.
+  package static func run(
+    from oldFolder: String, to newFolder: String, note: @escaping Note,
+    progress: @escaping Progress = { _, _ in }
+  ) throws(StoreError) -> SalvageReport {
+    let lock = try DataFolder.lockForReading(oldFolder)
+    defer { withExtendedLifetime(lock) {} }
+    let image = try DatabaseImage(path: DataFolder.database(in: oldFolder))
+    try DataFolder.requireEmpty(newFolder)
+    let data = try DataFolder.claim(newFolder)
+    // Half a salvage must never be taken for a new store.
+    StoreMarker.write(in: newFolder)
+    let part = data.database + ".part"
+    let version = image.schemaVersion ?? Migration.latest
+    try DatabaseFile.prepare(
+      path: part, pageBytes: image.pageBytes,
+      migrations: Migration.all.filter { $0.version <= version }, isToBeLogged: false)
+    let salvage = try Salvage(
+      oldFolder: oldFolder, newFolder: newFolder, part: part, note: note, progress: progress)
+    try salvage.carryOver(image)
+    return try salvage.finish(part: part, database: data.database)
+  }
+
+  private init(
+    oldFolder: String, newFolder: String, part: String, note: @escaping Note,
+    progress: @escaping Progress
+  ) throws(StoreError) {
+    self.oldFolder = oldFolder
+    self.newFolder = newFolder
+    self.note = note
+    self.progress = progress
+    connection = try Connection(path: part, access: .readWrite)
+    // Nobody else sees the file before it is whole and synced.
+    try connection.execute(
+      """
+      PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; PRAGMA cache_size = -65536;
+      PRAGMA temp_store = MEMORY;
+      """)
+    shapes = try TableShape.all(of: connection)
+  }
+
+  // MARK: - Carrying over
+
+  private func carryOver(_ image: DatabaseImage) throws(StoreError) {
+    let trees = try trees(of: image)
+    let owners = PageOwners(image, roots: trees.map(\.root))
+    var pages: [[Int32]] = Array(repeating: [], count: trees.count)
+    for page in 0...image.pageCount {
+      guard let tree = owners.tree(of: page) else { continue }
+      pages[tree - 1].append(Int32(page))
+    }
+    pagesAll = pages.reduce(0) { $0 + $1.count }
+    try connection.execute("BEGIN")
+    if image.missingPages > 0 {
+      try add(
+        SalvageFinding(
+          kind: .page, table: "",
+          reason: "the file is cut off: \(image.missingPages) pages of "
+            + "\(image.pageCount) are missing"))
+    }
+    for (tree, pages) in zip(trees, pages) {
+      for page in pages {
+        try carryOver(Int(page), of: tree, owners, image)
+        pagesDone += 1
+        if pagesDone % 256 == 0 { progress(pagesDone, pagesAll) }
+      }
+    }
+    try carryOverStrays(owners, image)
+    progress(pagesAll, pagesAll)
+    try connection.execute("COMMIT")
+  }
+
+  /// Pages of which the database does not say whose they are: their rows may.
+  private func carryOverStrays(
+    _ owners: PageOwners, _ image: DatabaseImage
+  ) throws(StoreError) {
+    for number in owners.strays {
+      if let page = image.tree(number), let shape = shape(of: page, number, owners, image) {
+        try carryOver(page, number, of: shape, owners, image)
+      } else if image.page(number)?.contains(where: { $0 != 0 }) == true {
+        hasStrays = true
+      }
+    }
+  }
+
+  /// The one table whose rows all those of a page can be; nil if there is none, or more than one.
+  private func shape(
+    of page: BTreePage, _ number: Int, _ owners: PageOwners, _ image: DatabaseImage
+  ) -> TableShape? {
+    guard !page.kind.isInterior, !page.cells.isEmpty else { return nil }
+    var fitting = shapes.filter { $0.hasRowNumbers == page.kind.isOfTable }
+    let reader = RowReader(owners: owners)
+    for case let cell? in page.cells where cell.overflow == nil {
+      guard case .record(let record) = reader.read(cell, of: number, image) else { return nil }
+      fitting.removeAll { shape in
+        shape.row(record, number: cell.row).map { RowRules.fault(in: $0, of: shape) != nil } ?? true
+      }
+    }
+    return fitting.count == 1 ? fitting.first : nil
+  }
+
+  /// A tree of the old database.
+  private struct Tree {
+    var shape: TableShape
+    var root: Int
+    /// Of an index of names: which columns its entries have, before the row's number.
+    var names: [String]?
+  }
+
+  /// The trees to be read, names first, so that later findings can be told with them.
+  private func trees(of image: DatabaseImage) throws(StoreError) -> [Tree] {
+    let stored = storedRoots(of: image)
+    var trees: [Tree] = []
+    func add(_ name: String, _ root: Int, _ names: [String]? = nil, of table: String? = nil) {
+      guard let shape = shapes.first(where: { $0.name == table ?? name }) else { return }
+      trees.append(Tree(shape: shape, root: stored[name] ?? root, names: names))
+    }
+    let indexRoots = try indexRoots()
+    let first = ["client", "lane", "upstream"]
+    for name in first {
+      guard let shape = shapes.first(where: { $0.name == name }) else { continue }
+      add(name, shape.root)
+      let index = "sqlite_autoindex_\(name)_1"
+      add(
+        index, indexRoots[index] ?? 0, name == "lane" ? ["client", "name"] : ["name"], of: name)
+    }
+    for shape in shapes where !first.contains(shape.name) && shape.name != "ended_log" {
+      add(shape.name, shape.root)
+    }
+    return trees
+  }
+
+  private func indexRoots() throws(StoreError) -> [String: Int] {
+    let row = try Statement(
+      "SELECT name, rootpage FROM sqlite_schema WHERE type = 'index'", on: connection)
+    var roots: [String: Int] = [:]
+    while try row.step() { roots[row.text(0) ?? ""] = Int(row.int(1)) }
+    return roots
+  }
+
+  /// Where the old database's own schema says that the trees begin, as far as it can be read.
+  ///
+  /// Where it cannot, they begin where they do in the new one: it was made by the same steps, and
+  /// `auto_vacuum` keeps all first pages at the beginning of the file, in the order of the steps.
+  private func storedRoots(of image: DatabaseImage) -> [String: Int] {
+    var roots: [String: Int] = [:]
+    var pages = [1]
+    var seen: Set<Int> = []
+    while let number = pages.popLast(), seen.insert(number).inserted, seen.count < 64 {
+      guard let page = image.tree(number), page.kind.isOfTable else { continue }
+      pages += page.cells.compactMap { $0?.child } + [page.lastChild].compactMap(\.self)
+      for case let cell? in page.cells where cell.overflow == nil && page.kind == .tableLeaf {
+        guard let record = StoredRecord(Array(cell.local)), record.values.count == 5,
+          let name = record.values[1].text, let root = record.values[3].integer, root > 2,
+          root <= image.pageCount, record.values[0] != .text("trigger")
+        else { continue }
+        roots[name] = Int(root)
+      }
+    }
+    return roots
+  }
+
+  private func carryOver(
+    _ number: Int, of tree: Tree, _ owners: PageOwners, _ image: DatabaseImage
+  ) throws(StoreError) {
+    let isIndex = !tree.shape.hasRowNumbers || tree.names != nil
+    guard let page = image.tree(number), page.kind.isOfTable != isIndex else {
+      guard tree.names == nil else { return }
+      lost[tree.shape.name, default: 0] += 1
+      return try add(
+        SalvageFinding(
+          kind: .page, table: tree.shape.name, page: number, reason: "the page cannot be read"))
+    }
+    guard page.kind != .tableInterior else { return }
+    if let columns = tree.names {
+      let reader = RowReader(owners: owners)
+      for case let cell? in page.cells {
+        guard case .record(let record) = reader.read(cell, of: number, image) else { continue }
+        try carryOver(name: record, columns, of: tree.shape)
+      }
+    } else if !page.kind.isInterior, !holds(page, number, tree.shape, owners, image),
+      let other = shape(of: page, number, owners, image)
+    {
+      // A page that was written to another one's place.
+      lost[tree.shape.name, default: 0] += 1
+      try carryOver(page, number, of: other, owners, image)
+    } else {
+      try carryOver(page, number, of: tree.shape, owners, image)
+    }
+  }
+
+  /// Whether any row of a page is one of this table.
+  private func holds(
+    _ page: BTreePage, _ number: Int, _ shape: TableShape, _ owners: PageOwners,
+    _ image: DatabaseImage
+  ) -> Bool {
+    let reader = RowReader(owners: owners)
+    for case let cell? in page.cells {
+      guard case .record(let record) = reader.read(cell, of: number, image) else { continue }
+      if shape.row(record, number: cell.row) != nil { return true }
+    }
+    return page.cells.isEmpty
+  }
+
+  private func carryOver(
+    _ page: BTreePage, _ number: Int, of shape: TableShape, _ owners: PageOwners,
+    _ image: DatabaseImage
+  ) throws(StoreError) {
+    let reader = RowReader(owners: owners)
+    for cell in page.cells {
+      guard let cell else {
+        try lose(shape, page: number, "its place makes no sense")
+        continue
+      }
+      switch reader.read(cell, of: number, image) {
+      case .lost(let reason): try lose(shape, page: number, reason, cell: cell)
+      case .record(let record): try carryOver(record, cell, of: shape, page: number)
+      }
+    }
+  }
+
+  private func carryOver(
+    _ record: StoredRecord, _ cell: BTreePage.Cell, of shape: TableShape, page: Int
+  ) throws(StoreError) {
+    guard let values = shape.row(record, number: cell.row) else {
+      return try lose(shape, page: page, "it is no row of this table", cell: cell)
+    }
+    if let fault = RowRules.fault(in: values, of: shape) {
+      return try lose(shape, page: page, fault, cell: cell)
+    }
+    try insert(values, key: "\(shape.name) \(values.count)") {
+      let isSingle = shape.name == "ledger" || shape.name == "event_origin"
+      return Self.insertion(
+        into: shape.name, shape.columns.prefix(values.count).map(\.name),
+        orElse: isSingle ? "REPLACE" : "IGNORE")
+    }
+    if connection.changeCount > 0 { report.rows[shape.name, default: 0] += 1 }
+  }
+
+  /// A name that only its index still has.
+  private func carryOver(
+    name record: StoredRecord, _ columns: [String], of shape: TableShape
+  ) throws(StoreError) {
+    guard record.values.count == columns.count + 1, let number = record.values.last,
+      number.integer != nil, record.values[columns.count - 1].text != nil
+    else { return }
+    try insert([number] + record.values.dropLast(), key: "name of \(shape.name)") {
+      Self.insertion(into: shape.name, ["number"] + columns, orElse: "IGNORE")
+    }
+  }
+
+  private static func insertion(
+    into table: String, _ columns: [String], orElse conflict: String
+  ) -> String {
+    let names = columns.map { "\"\($0)\"" }.joined(separator: ", ")
+    let places = columns.map { _ in "?" }.joined(separator: ", ")
+    return "INSERT OR \(conflict) INTO \"\(table)\" (\(names)) VALUES (\(places))"
+  }
+
+  private func insert(
+    _ values: [StoredValue], key: String, _ sql: () -> String
+  ) throws(StoreError) {
+    let known = inserts[key]
+    let insert = if let known { known } else { Boxed(try Statement(sql(), on: connection)) }
+    inserts[key] = insert
+    for (place, value) in values.enumerated() { insert.statement.bind(Int32(place + 1), value) }
+    try insert.statement.run()
+  }
+
+  // MARK: - Findings
+
+  private func lose(
+    _ shape: TableShape, page: Int, _ reason: String, cell: BTreePage.Cell? = nil
+  ) throws(StoreError) {
+    lost[shape.name, default: 0] += 1
+    var finding = SalvageFinding(
+      kind: .row, table: shape.name, page: page, row: cell?.row, reason: reason)
+    if let cell {
+      // The first columns lie in the page itself, and mostly make sense though the end does not.
+      let values = StoredRecord.leading(cell.local)
+      func value(_ column: String) -> StoredValue? {
+        shape.place(of: column).flatMap { $0 < values.count ? values[$0] : nil }
+      }
+      finding.id = shape.name == "envelope" ? value("id")?.blob.flatMap(RowRules.id) : nil
+      finding.row = finding.row ?? value("serial")?.integer
+      finding.client = try value("client")?.integer.flatMapThrowing(clientName)
+      finding.lane = try value("lane")?.integer.flatMapThrowing(laneName)
+    }
+    finding.acceptedAt = finding.id?.acceptedAt
+    try add(finding)
+  }
+
+  /// Counts a finding and tells it.
+  func add(_ finding: SalvageFinding) throws(StoreError) {
+    report.findings[finding.kind, default: 0] += 1
+    try note(finding)
+  }
+
+  func clientName(_ number: Int64) throws(StoreError) -> String? {
+    try connection.text("SELECT name FROM client WHERE number = \(number)")
+  }
+
+  func laneName(_ number: Int64) throws(StoreError) -> String? {
+    try connection.text("SELECT name FROM lane WHERE number = \(number)")
+  }
+
+  /// Notes what the new store has come to.
+  func count(envelopes: Int, waiting: Int, bodies: Int) {
+    report.envelopes = envelopes
+    report.waiting = waiting
+    report.bodies = bodies
+  }
+}
+
+/// A statement that can be kept in a table of statements.
+final class Boxed {
+  let statement: Statement
+  init(_ statement: consuming Statement) { self.statement = statement }
+}
+
+extension Optional {
+  /// `flatMap` with a function that may fail.
+  func flatMapThrowing<Result>(
+    _ body: (Wrapped) throws(StoreError) -> Result?
+  ) throws(StoreError) -> Result? {
+    if let self { try body(self) } else { nil }
+  }
+}

@@ -1,0 +1,50 @@
+import EventLoop
+import Glibc
+import RelayCore
+
+/// Moving a damaged store out of the way, within its data folder, so that nothing is deleted.
+enum SetAside {
+  private static let prefix = "damaged-"
+
+  /// Moves everything that belongs to the store into a folder of its own.
+  ///
+  /// - Returns: That folder.
+  static func move(_ folder: String) throws(StoreError) -> String {
+    let time = RFC3339.format(WallClock.now()).replacing(":", with: "-").replacing(".", with: "-")
+    let aside = "\(folder)/\(prefix)\(time)"
+    guard mkdir(aside, 0o700) == 0 else {
+      throw StoreError(errno: errno, operation: "create", subject: aside)
+    }
+    // The database last: until it has gone, the next start finds the damage again.
+    for name in [
+      "bodies", "waystation.sqlite3-shm", "waystation.sqlite3-wal", "waystation.sqlite3-journal",
+      "begun", "waystation.sqlite3",
+    ] {
+      guard rename("\(folder)/\(name)", "\(aside)/\(name)") == 0 || errno == ENOENT else {
+        throw StoreError(errno: errno, operation: "move aside", subject: "\(folder)/\(name)")
+      }
+    }
+    guard mkdir(folder + "/bodies", 0o700) == 0 || errno == EEXIST else {
+      throw StoreError(errno: errno, operation: "create", subject: folder + "/bodies")
+    }
+    try DataFolder.sync(folder: aside)
+    try DataFolder.sync(folder: folder)
+    return aside
+  }
+
+  /// The folder that was moved aside last; nil if there is none.
+  static func latest(in folder: String) -> String? {
+    guard let directory = opendir(folder) else { return nil }
+    defer { closedir(directory) }
+    var latest: String?
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(
+          to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)
+        ) { String(cString: $0) }
+      }
+      if name.hasPrefix(prefix), name > latest ?? "" { latest = name }
+    }
+    return latest.map { "\(folder)/\($0)" }
+  }
+}

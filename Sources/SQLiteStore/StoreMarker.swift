@@ -1,0 +1,36 @@
+import EventLoop
+import Glibc
+import RelayCore
+
+/// A small file in the data folder that says that a store was begun there.
+///
+/// Without it, a database that has vanished, or that is empty after a broken copy, would look like
+/// a new one: the relay would begin anew, and nobody would notice that everything is gone.
+enum StoreMarker {
+  private static let text = """
+    A store was begun in this folder. While this file is here, a relay does not start on a
+    database that is empty or gone, since what it had accepted would be lost without a word.
+    To begin anew, move the whole folder away.
+
+    """
+
+  static func path(in folder: String) -> String { folder + "/begun" }
+
+  /// Whether a store was begun in this folder: a database that is empty or gone is then a loss.
+  static func exists(in folder: String) -> Bool { access(path(in: folder), F_OK) == 0 }
+
+  /// Says durably that a store was begun here; called once its database is on disk.
+  ///
+  /// Without the marker nothing is wrong: a database that is lost is then taken for one that is yet
+  /// to be made. So a disk that has no room for it keeps no relay from starting.
+  static func write(in folder: String) {
+    guard !exists(in: folder) else { return }
+    let number = open(path(in: folder), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    guard number >= 0 else { return }
+    let file = FileDescriptor(adopting: number)
+    guard Glibc.write(file.number, text, text.utf8.count) == text.utf8.count,
+      fsync(file.number) == 0
+    else { return }
+    try? DataFolder.sync(folder: folder)
+  }
+}
