@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test fuzz simulate power-cuts disk-errors damage check format bench bench-quick openapi backlog overload networks soak dockerfile clean
+.PHONY: help run sink stop-sink test test-asan test-tsan fuzz simulate power-cuts disk-errors damage check format bench bench-quick openapi backlog overload networks soak dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -30,6 +30,12 @@ test: ## Build, run every test, and fuzz for a moment
 	swift build --build-tests
 	swift test
 	@scripts/fuzz --quick
+
+test-asan: ## The same tests under the address sanitizer
+	@scripts/test-sanitized address
+
+test-tsan: ## The same tests under the thread sanitizer
+	@scripts/test-sanitized thread
 
 fuzz: ## Fuzz what reads strangers' bytes, for FUZZ_SECONDS (600) in all
 	@scripts/fuzz

@@ -9,6 +9,8 @@ import Synchronization
 final class Connection: BodySource, @unchecked Sendable {
   private var state: ConnectionState
   private var head: [UInt8] = []
+  /// Whether this connection is among ``ServerContext/largeHeadCount``.
+  private var holdsLargeHead = false
 
   private let socket: Socket
   /// What the bytes go through: the socket, or a session over it.
@@ -37,6 +39,7 @@ final class Connection: BodySource, @unchecked Sendable {
     if await isReady() { await serve() }
     stream.close()
     releaseBuffer()
+    endLargeHead()
   }
 
   /// Completes the handshake, if there is to be one; false where there is nobody to serve.
@@ -116,34 +119,53 @@ final class Connection: BodySource, @unchecked Sendable {
   /// Waits for bytes, and takes in what there is.
   private func fill(until deadline: MonotonicTime) async {
     do throws(SystemError) {
-      if !state.input.isEmpty {
-        if let count = try readSome() { return took(count) }
-        // A part of a head may wait for long: it must not hold a whole buffer meanwhile.
-        if let large = state.input.shrink() { context.giveBack(large) }
-      }
+      if state.input.hasStorage, !state.input.isEmpty, try readSome() { return }
       while true {
+        // A part of a head may wait for long: it must not hold a whole buffer meanwhile.
         releaseBuffer()
         try await stream.waitUntilReadable(until: deadline)
         if !state.input.hasStorage { state.input.attach(context.takeBuffer()) }
-        if let count = try readSome() { return took(count) }
+        if try readSome() { return }
       }
     } catch {
       if error.isTimeout { state.inputTimedOut() } else { state.inputEnded() }
     }
   }
 
-  private func readSome() throws(SystemError) -> Int? {
-    try state.input.fill { (room) throws(SystemError) -> Int? in try stream.tryRead(into: room) }
-  }
-
-  private func took(_ count: Int) {
+  /// Takes in what there is; false where there is nothing yet.
+  private func readSome() throws(SystemError) -> Bool {
+    guard mayHoldMore() else {
+      state.inputLacksRoom()
+      return true
+    }
+    let count = try state.input.fill { (room) throws(SystemError) -> Int? in
+      try stream.tryRead(into: room)
+    }
+    guard let count else { return false }
     count == 0 ? state.inputEnded() : state.received(count, now: context.loop.now)
+    return true
   }
 
   private func releaseBuffer() {
     let keptMax = server.limits.readBufferBytes / 2
     guard let buffer = state.input.detach(keeping: keptMax) else { return }
     context.giveBack(buffer)
+    endLargeHead()
+  }
+
+  /// Whether a head that does not fit into a read buffer may go on.
+  private func mayHoldMore() -> Bool {
+    guard state.input.isFull, !holdsLargeHead else { return true }
+    let count = server.largeHeadCount.add(1, ordering: .relaxed).newValue
+    holdsLargeHead = true
+    if count > server.limits.largeHeadsMax { endLargeHead() }
+    return holdsLargeHead
+  }
+
+  private func endLargeHead() {
+    guard holdsLargeHead else { return }
+    holdsLargeHead = false
+    server.largeHeadCount.subtract(1, ordering: .relaxed)
   }
 
   /// The next piece of the request's body; ``RequestBody`` calls this.
@@ -287,7 +309,8 @@ final class Connection: BodySource, @unchecked Sendable {
   /// overtake the last answer and erase it at the peer (RFC 9112 section 9.6).
   private func linger() async {
     guard state.needsLinger else { return }
-    stream.shutdownWrites()
+    releaseBuffer()
+    socket.shutdownWrites()
     let deadline = MonotonicClock.now().adding(milliseconds: server.limits.lingerTimeoutMs)
     await socket.discardInput(until: deadline)
   }

@@ -41,6 +41,7 @@ struct ConnectionState: Sendable {
   private var hasHeadDeadline = true
   private var inputHasEnded = false
   private var inputHasTimedOut = false
+  private var lacksRoom = false
   private var isDraining = false
   private var body = BodyState.none
   private var bodyFailure: ProtocolProblem?
@@ -82,6 +83,9 @@ struct ConnectionState: Sendable {
   /// The deadline of the last `read` passed.
   mutating func inputTimedOut() { inputHasTimedOut = true }
 
+  /// There is no memory to take in more of what the peer sends; see ``HTTPLimits/largeHeadsMax``.
+  mutating func inputLacksRoom() { lacksRoom = true }
+
   /// No request is taken after the one in flight.
   mutating func drain() { isDraining = true }
 
@@ -101,6 +105,7 @@ struct ConnectionState: Sendable {
       }
     }
     if inputHasEnded { return over(.close) }
+    if lacksRoom { return over(.refuse(Self.noRoom)) }
     if inputHasTimedOut {
       guard parser.hasBegun else { return over(.close) }
       return over(
@@ -125,6 +130,9 @@ struct ConnectionState: Sendable {
     phase = .over
     return action
   }
+
+  private static let noRoom = ProtocolProblem(
+    .tooManyConnections, "Too many connections send large heads just now.")
 
   private var tooLarge: ProtocolProblem {
     ProtocolProblem(.bodyTooLarge, "The body exceeds \(limits.bodyBytesMax) bytes.")
@@ -158,6 +166,7 @@ struct ConnectionState: Sendable {
     case .needMore: break
     }
     if inputHasEnded { return .failed(.disconnected) }
+    if lacksRoom { return fail(Self.noRoom) }
     if inputHasTimedOut {
       return fail(ProtocolProblem(.bodyTimeout, "The body did not go on in time."))
     }

@@ -37,6 +37,10 @@ package struct HTTPLimits: Sendable, Equatable {
   package var skippedBodyBytesMax: Int64 = 65536
   /// The size of the buffer that a connection has while bytes arrive; none while it is silent.
   package var readBufferBytes = 16384
+  /// The most connections at a time that hold more than ``readBufferBytes`` of a head.
+  ///
+  /// One more gets 503. Else ``connectionsMax`` slow peers could each hold ``fieldBytesMax``.
+  package var largeHeadsMax = 256
   /// The least `Retry-After` of a 503 at ``connectionsMax``; three times as much is the most, and
   /// which of them it is is drawn at random.
   package var retryAfterSeconds = 5
@@ -59,6 +63,7 @@ package struct HTTPLimits: Sendable, Equatable {
     require((1...10_000).contains(reservedConnectionsMax), "reservedConnectionsMax: 1 to 10000")
     require((connectionsPerPeerMax ?? 1) >= 1, "connectionsPerPeerMax: 1 or more")
     require((512...1 << 20).contains(readBufferBytes), "readBufferBytes: 512 to 1048576")
+    require(largeHeadsMax >= 1, "largeHeadsMax: 1 or more")
     require(bodyProgressBytesMin >= 1, "bodyProgressBytesMin: 1 or more")
     require(skippedBodyBytesMax >= 0, "skippedBodyBytesMax: 0 or more")
     require((1...86_400).contains(retryAfterSeconds), "retryAfterSeconds: 1 to 86400")

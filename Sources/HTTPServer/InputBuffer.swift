@@ -11,6 +11,8 @@ struct InputBuffer: Sendable {
 
   var count: Int { end - start }
   var isEmpty: Bool { start == end }
+  /// Whether the array has to grow before anything more can be read.
+  var isFull: Bool { start == 0 && end == bytes.count }
   /// Whether there is an array to read into; else `bytes` is just what was kept.
   private(set) var hasStorage = false
 
@@ -38,28 +40,6 @@ struct InputBuffer: Sendable {
     end = bytes.count
     hasStorage = false
     return storage
-  }
-
-  /// The least size of an array that a part of a head waits in.
-  static let smallBytes = 512
-
-  /// Moves what is there into a small array, where that saves something, for as long as nothing
-  /// more comes.
-  ///
-  /// - Returns: The large array, to be given back; nil if it stays.
-  mutating func shrink() -> [UInt8]? {
-    let room = max(Self.smallBytes, 2 * count)
-    guard room < bytes.count else { return nil }
-    var small = [UInt8]()
-    small.reserveCapacity(room)
-    small.append(contentsOf: bytes[start..<end])
-    small.append(contentsOf: repeatElement(0, count: room - small.count))
-    defer {
-      bytes = small
-      end -= start
-      start = 0
-    }
-    return bytes
   }
 
   /// Lends the free part to a read, and takes in as many bytes as it reports.

@@ -11,6 +11,8 @@ final class ServerContext: Sendable {
   let handshakeFailed: @Sendable (FailedHandshake) -> Void
   /// Told of the delays of sampled requests, in milliseconds; nil where nobody wants to know.
   let observeDelay: (@Sendable (Int64) -> Void)?
+  /// How many connections hold a head that is larger than a read buffer.
+  let largeHeadCount = Atomic<Int>(0)
   /// Whether connections are to end with the request that they have in flight.
   let isDraining = Atomic<Bool>(false)
 

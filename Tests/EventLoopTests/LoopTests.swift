@@ -81,16 +81,18 @@ struct LoopTests {
   func timerHeap() async throws {
     try await withLoop { loop in
       let fired = Mutex<Set<Int>>([])
-      var timers: [Int: ScheduledTimer] = [:]
       let due = inMs(50)
-      for index in (0..<500).shuffled() {
-        timers[index] = loop.schedule(at: due.adding(milliseconds: Int64(index % 7))) {
-          _ = fired.withLock { $0.insert(index) }
+      // On the loop's own thread, so that none comes due before all are set and cancelled.
+      let cancelled = await Task(executorPreference: loop) {
+        var timers: [Int: ScheduledTimer] = [:]
+        for index in (0..<500).shuffled() {
+          timers[index] = loop.schedule(at: due.adding(milliseconds: Int64(index % 7))) {
+            _ = fired.withLock { $0.insert(index) }
+          }
         }
-      }
-      for index in (0..<500).shuffled() where index % 3 != 0 {
-        #expect(timers[index]?.cancel() == true)
-      }
+        return (0..<500).shuffled().count { $0 % 3 != 0 && timers[$0]?.cancel() == true }
+      }.value
+      #expect(cancelled == (0..<500).count { $0 % 3 != 0 })
       await loop.sleep(until: due.adding(milliseconds: 10))
       #expect(fired.withLock { $0 } == Set((0..<500).filter { $0 % 3 == 0 }))
     }

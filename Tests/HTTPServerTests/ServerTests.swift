@@ -113,6 +113,28 @@ struct ServerTests {
     #expect(answer.hasPrefix("HTTP/1.1 408"), "\(answer)")
   }
 
+  @Test("large heads have room of their own, and past it 503 until one of them is whole")
+  func largeHeads() async throws {
+    var limits = HTTPLimits()
+    limits.readBufferBytes = 512
+    limits.largeHeadsMax = 1
+    let server = try TestServer(limits)
+    let beginning = "GET / HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "a", count: 1000))"
+    let rest = "\r\nConnection: close\r\n\r\n"
+    let first = try await server.connect()
+    try await first.send(beginning)
+    // The first one is noticed in a moment; until then the second one is served.
+    var refused = false
+    for _ in 0..<1000 where !refused {
+      refused = try await server.exchange(beginning + rest).hasPrefix("HTTP/1.1 503 ")
+    }
+    #expect(refused)
+    try await first.send(rest)
+    #expect(try await first.readToEnd().hasPrefix("HTTP/1.1 200 "))
+    #expect(try await server.exchange(beginning + rest).hasPrefix("HTTP/1.1 200 "))
+    await server.stop()
+  }
+
   @Test("a silent connection is closed without a word")
   func silence() async throws {
     var limits = HTTPLimits()

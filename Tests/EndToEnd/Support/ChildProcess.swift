@@ -25,7 +25,7 @@ final class ChildProcess: Sendable {
   /// Starts a program.
   ///
   /// - Parameters:
-  ///   - environment: The whole of it; nothing is inherited but `PATH`.
+  ///   - environment: The whole of it; nothing is inherited but `PATH` and a sanitizer's options.
   ///   - leadsGroup: Whether it gets a process group of its own, so that signals reach whatever it
   ///     starts, as those of a terminal do.
   init(
@@ -48,6 +48,7 @@ final class ChildProcess: Sendable {
     if leadsGroup { posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP)) }
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
     let variables = ["PATH": path, "SWIFT_BACKTRACE": "enable=no"]
+      .merging(Self.sanitizerOptions) { _, given in given }
       .merging(environment) { _, given in given }.map { "\($0)=\($1)" }
     var number: pid_t = 0
     let code = Self.withCStrings([program] + arguments) { arguments in
@@ -70,6 +71,12 @@ final class ChildProcess: Sendable {
   deinit {
     // A test that failed half-way must leave nothing running.
     if state.read(\.ending) == nil { Glibc.kill(target, SIGKILL) }
+  }
+
+  /// What scripts/test-sanitized says to the sanitizer, for the programs that tests start as well.
+  private static let sanitizerOptions = ProcessInfo.processInfo.environment.filter {
+    ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key)
+      || $0.key == "LD_PRELOAD" && $0.value.hasSuffix("mutex-for-tsan.so")
   }
 
   /// Two connected descriptors that no other child inherits.
