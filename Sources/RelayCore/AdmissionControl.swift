@@ -87,6 +87,8 @@ package struct AdmissionControl: Sendable {
   private var firstNumber = 0
   private var stored = StandingDelay()
   private var read = StandingDelay()
+  /// Whether the next post that comes while loops are behind is refused: every other is.
+  private var refusesNext = true
   /// How many posts wait for the store.
   package private(set) var waitingCount = 0
 
@@ -98,8 +100,11 @@ package struct AdmissionControl: Sendable {
     waits.first.map { max(0, now.milliseconds(since: $0.begin)) } ?? 0
   }
 
-  /// Why no post is taken now; nil if one is.
-  package func refusal(at now: MonotonicTime) -> Refusal? {
+  /// Why a post that comes now is not taken; nil if it is.
+  ///
+  /// Where loops are behind, every other post is taken: what reading a request costs is spent by
+  /// then, so that refusing all of them would give up more than it saves.
+  package mutating func refusal(at now: MonotonicTime) -> Refusal? {
     if waitingCount >= limits.countMax { return .tooMany }
     if waitingCount >= limits.freeCount {
       let isStanding = stored.isStanding(for: limits.intervalMs, at: now)
@@ -107,13 +112,15 @@ package struct AdmissionControl: Sendable {
       if oldestWaitMs(at: now) > delayMax { return .slowStore }
     }
     // A sample that is old tells of a load that may be gone, and with it of nobody who samples.
-    if read.countInARow >= limits.delaysInARowMin,
+    guard read.countInARow >= limits.delaysInARowMin,
       read.isStanding(for: limits.intervalMs, at: now),
       now.milliseconds(since: read.lastAt) < limits.intervalMs
-    {
-      return .slowLoops
+    else {
+      refusesNext = true
+      return nil
     }
-    return nil
+    defer { refusesNext.toggle() }
+    return refusesNext ? .slowLoops : nil
   }
 
   /// A post begins to wait for the store.
