@@ -34,11 +34,10 @@ test: ## Build, run every test, and fuzz for a moment
 fuzz: ## Fuzz what reads strangers' bytes, for FUZZ_SECONDS (600) in all
 	@scripts/fuzz
 
-power-cuts: export WAYSTATION_POWER_CUTS = $(or $(POWER_CUTS),all)
-power-cuts: ## Cut the power at every moment that matters, or at POWER_CUTS of them; count what is lost
+power-cuts: ## Cut the power under RUNS (10) workloads, DISKS (300) times each; count what is lost
 	@scripts/setup build
 	swift build --build-tests
-	swift test --skip-build --filter 'EndToEnd.EndToEnd/PowerCuts'
+	@scripts/power-cuts
 
 disk-errors: export WAYSTATION_DISK_ERRORS = all
 disk-errors: ## Let every system call of a short workload fail in turn; count what is lost
