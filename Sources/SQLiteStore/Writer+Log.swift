@@ -4,9 +4,9 @@ import RelayCore
 import Synchronization
 
 // How the write-ahead log is kept short. Past a size a checkpoint begins on its own thread, and
-// what that leaves over, since appends went on meanwhile, is copied here between two transactions: the
-// log then starts anew at its beginning. It cannot while a reader holds on to what it says; so past
-// some more the writer waits for readers, and past its limit new envelopes are refused.
+// what that leaves over, since appends went on meanwhile, is copied here between two transactions:
+// the log then starts anew at its beginning. It cannot while a reader holds on to what it says; so
+// past some more the writer waits for readers, and past its limit new envelopes are refused.
 extension Writer {
   /// How many bytes the log holds that are not known to have been copied.
   var logBytes: Int64 { max(Int64(logPages.pointee), pagesHeld) * pageBytes }

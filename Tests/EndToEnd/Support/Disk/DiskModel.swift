@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A file's bytes and its size are certain once it has been synced; a name, or its removal, once
 /// the folder that it stands in has been synced. Of everything since then any part may be there: a
-/// write whole, not at all, or in part (any of its sectors, up to any byte), whatever came after it.
+/// write whole, not at all, or in part (any of its sectors, up to any byte), whatever came after.
 /// Bytes outside of what a write covers are left alone, which SQLite calls powersafe overwrite.
 struct DiskModel {
   /// What became of all that was not synced.
