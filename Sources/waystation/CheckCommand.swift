@@ -24,6 +24,7 @@ enum CheckCommand {
   /// A few lines on what the relay would do; no header of an upstream is among them.
   static func summary(of configuration: Configuration) -> String {
     var lines = configuration.listen.map { ("listen", describe($0)) }
+    lines.append(("access", access(to: configuration)))
     lines.append(("data", configuration.data))
     for upstream in configuration.upstreams {
       lines.append(("upstream", describe(upstream)))
@@ -51,6 +52,19 @@ enum CheckCommand {
       words.append("client certificates \(clients.isRequired ? "required" : "taken")")
     }
     return words.joined(separator: ", ")
+  }
+
+  /// Who may use it, in a few words.
+  private static func access(to configuration: Configuration) -> String {
+    func count(_ number: Int, _ one: String) -> String {
+      "\(number) \(one)\(number == 1 ? "" : "s")"
+    }
+    let access = configuration.access
+    let isOpen = access.anonymous.map { $0 == .allow } ?? !configuration.tellsCallersApart
+    let known =
+      count(access.operators.count, "operator") + ", "
+      + count(access.clientKeys.count, "client key")
+    return isOpen ? "anybody who can reach it; \(known)" : known
   }
 
   private static func describe(_ upstream: UpstreamConfiguration) -> String {

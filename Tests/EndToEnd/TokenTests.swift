@@ -156,6 +156,20 @@ extension EndToEnd {
       #expect(written.status == 422 && !written.text.contains(token))
     }
 
+    @Test("at the limit of stored tokens the operator is told, and room is made by revoking")
+    func limit() async throws {
+      let access: [String: any Sendable] = ["operators": Credentials.operators, "tokensMax": 2]
+      let relay = try await Relay.started(try TestUpstream(), more: ["access": access])
+      let first = try await relay.token(["client": "a"])
+      _ = try await relay.token(["client": "b"])
+      let refused = try await relay.steering.request(
+        "POST", "/v1/tokens", headers: ["Content-Type": "application/json"],
+        body: Array(#"{"client": "c"}"#.utf8))
+      #expect(refused.status == 409 && refused.problem == "too-many-tokens")
+      try await relay.steering.request("DELETE", "/v1/tokens/\(first.id)").require(204)
+      _ = try await relay.token(["client": "c"])
+    }
+
     @Test("no secret is in the log, an event, a list, the status or the data folder")
     func secrets() async throws {
       let upstream = try TestUpstream()

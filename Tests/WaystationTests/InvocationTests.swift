@@ -45,6 +45,7 @@ struct InvocationTests {
       (["serve", "--nonsense", "-h"], .help(.serve)), (["help", "help"], .help(.help)),
       (["version"], .version), (["--version"], .version), (["version", "-h"], .help(.version)),
       (["health", "--server", "http://a:1"], .health(server: "http://a:1")),
+      (["token", "create", "-h"], .help(.token)), (["help", "token"], .help(.token)),
     ])
   func help(arguments: [String], expected: Invocation) throws {
     #expect(try Invocation.parse(arguments) == expected)

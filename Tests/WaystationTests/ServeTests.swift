@@ -34,6 +34,7 @@ struct ServeTests {
     #expect(summary.contains("127.0.0.1:8080"))
     #expect(summary.contains("default = https://api.example.com/base (64 at once"))
     #expect(summary.contains("1 header set"))
+    #expect(summary.contains("access    anybody who can reach it; 0 operators, 0 client keys"))
     #expect(!summary.contains("hunter2"))
   }
 

@@ -4,12 +4,12 @@ import Synchronization
 
 /// Knows every credential, and who is meant by each.
 ///
-/// All stored tokens are held in memory, as many as ``tokensMax``: so a request asks the store for
+/// All stored tokens are held in memory, as many as ``tokensMax``, so a request asks the store for
 /// none, one with an unknown token takes neither a read nor memory, and a revocation holds as soon
 /// as it is on disk.
 package final class Access: Sendable {
-  /// The most tokens that are stored at a time, revoked ones of keys included: some 20 MB.
-  package static let tokensMax = 100_000
+  /// The most tokens that are stored at a time, revoked ones of keys included.
+  package let tokensMax: Int
 
   /// Whether who shows no credential may do what needs none.
   package let isOpen: Bool
@@ -35,6 +35,7 @@ package final class Access: Sendable {
   package init(
     _ configuration: AccessConfiguration, certificatesName: Bool, tokens: [TokenRecord]
   ) {
+    tokensMax = configuration.tokensMax
     operators = configuration.operators
     var keys: [String: Key] = [:]
     for key in configuration.clientKeys {

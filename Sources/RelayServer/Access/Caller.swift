@@ -47,6 +47,17 @@ package struct Caller: Equatable, Sendable {
     return nil
   }
 
+  /// What the log calls it: a name or an id that is no secret; nil for nobody in particular.
+  package var publicName: String? {
+    switch credential {
+    case .stored(let id): id
+    case .derived(let token): token.id
+    case .configured(let name): name
+    case .certificate: client
+    case nil: nil
+    }
+  }
+
   /// Whether what is this client's is its business.
   package func mayKnow(of client: String) -> Bool { self.client.map { $0 == client } ?? true }
 }

@@ -8,6 +8,7 @@ extension AccessConfiguration {
     section.read("anonymous", into: &anonymous, expected: Anonymous.choices) { value in
       (try? value.string()).flatMap(Anonymous.init).map(Optional.some)
     }
+    section.integer("tokensMax", into: &tokensMax, 0...1_000_000)
     var operators: [OperatorConfiguration] = []
     section.section("operators") { operators = $0.readOperators() }
     self.operators = operators
@@ -49,6 +50,7 @@ extension AccessConfiguration {
     json.member("anonymous") { json in
       if let anonymous { json.string(anonymous.rawValue) } else { json.null() }
     }
+    json.member("tokensMax", tokensMax)
     json.memberObject("operators") { json in
       for entry in operators {
         json.memberObject(entry.name) { json in

@@ -16,11 +16,20 @@ extension Relay {
     do throws(RelayStartError) {
       try relay.listen(
         on: loops, handler: RelayHandler(relay), problem: RelayHandler.response(to:))
+      relay.warnOfOpenness()
       relay.setOff()
     } catch {
       await relay.drain(graceSeconds: 0)
       throw error
     }
     return relay
+  }
+
+  /// What was configured on purpose may have been forgotten since.
+  private func warnOfOpenness() {
+    guard access.isOpen, configuration.listen.contains(where: { !$0.endpoint.isLocal }) else {
+      return
+    }
+    log.warning("anybody who can reach the relay may use it, as access.anonymous says")
   }
 }

@@ -35,13 +35,13 @@ struct Tokens {
       let now = context.relay.now().wall
       let terms = try TokenTerms(try await CommandBody(context).read(request))
       for _ in 0..<Self.drawsMax {
-        guard access.tokenCount < Access.tokensMax else { throw .tooManyTokens() }
+        try checkRoom()
         let made = AccessToken.makeStored()
         let record = TokenRecord(
           id: made.id, grant: terms.grant, digest: made.digest, label: terms.label,
           createdAt: now, expiresAt: terms.expiresAt)
         guard try await insert(record) else { continue }
-        context.relay.log.info("a token was made", ("token", .text(record.id)))
+        log("a token was made", record.id)
         return Self.shown(record, made.text)
       }
       throw .internalError()
@@ -61,18 +61,29 @@ struct Tokens {
       } else {
         throw .unknownToken(id)
       }
-      context.relay.log.info("a token was revoked", ("token", .text(id)))
+      log("a token was revoked", id)
       return HTTPResponse(status: 204)
     }
   }
 
   private func revoke(_ token: DerivedToken) async throws(Problem) {
-    guard access.tokenCount < Access.tokensMax else { throw .tooManyTokens() }
+    try checkRoom()
     let record = TokenRecord(
       id: token.id, grant: .revoked(client: token.client), digest: [],
       createdAt: context.relay.now().wall)
     // One that was revoked before stays so.
     _ = try await insert(record)
+  }
+
+  private func checkRoom() throws(Problem) {
+    guard access.tokenCount < access.tokensMax else {
+      throw .tooManyTokens(countMax: access.tokensMax)
+    }
+  }
+
+  private func log(_ event: StaticString, _ id: String) {
+    context.relay.log.info(
+      event, ("token", .text(id)), ("by", .text(context.caller.publicName ?? "")))
   }
 
   private static func shown(_ record: TokenRecord, _ token: String) -> HTTPResponse {

@@ -56,9 +56,9 @@ extension Problem {
   }
 
   /// As many tokens are stored as may be.
-  package static func tooManyTokens() -> Problem {
+  package static func tooManyTokens(countMax: Int) -> Problem {
     Problem(
-      .tooManyTokens, "\(Access.tokensMax) tokens are stored, and no more can be.",
-      fix: "Revoke those that have ended, or provision clients by a key.")
+      .tooManyTokens, "\(countMax) tokens are stored, and no more can be.",
+      fix: "Revoke those that have ended, provision clients by a key, or raise access.tokensMax.")
   }
 }

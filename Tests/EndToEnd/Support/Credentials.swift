@@ -11,13 +11,17 @@ enum Credentials {
 
   /// The members of a configuration that tell callers apart.
   static var configuration: [String: any Sendable] {
-    let operators: [String: any Sendable] = [
-      "steering": ["role": "steer", "tokenSHA256": digest(of: steer)],
-      "reading": ["role": "read", "tokenSHA256": digest(of: read)],
-    ]
     let keys: [String: any Sendable] = ["fleet": ["secrets": secret, "clients": "truck-*"]]
     let access: [String: any Sendable] = ["operators": operators, "clientKeys": keys]
     return ["access": access]
+  }
+
+  /// Operators' tokens, as they stand under `access`.
+  static var operators: [String: any Sendable] {
+    [
+      "steering": ["role": "steer", "tokenSHA256": digest(of: steer)],
+      "reading": ["role": "read", "tokenSHA256": digest(of: read)],
+    ]
   }
 
   private static func digest(of token: String) -> String {
