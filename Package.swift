@@ -82,7 +82,7 @@ let package = Package(
     tests(of: "HTTPServer", ["EventLoop", "RelayCore"]),
     tests(of: "SQLiteStore", ["CSQLite", "RelayCore", "EventLoop"]),
     tests(of: "Forwarder", ["EventLoop", "HTTPServer", "RelayCore"]),
-    tests(of: "RelayServer", ["RelayCore", "HTTPServer", "EventLoop", "JSON"]),
+    tests(of: "RelayServer", ["RelayCore", "Cryptography", "HTTPServer", "EventLoop", "JSON"]),
     .testTarget(
       name: "WaystationTests",
       dependencies: ["waystation", "RelayServer", "EventLoop", "RelayCore"], swiftSettings: strict),

@@ -16,7 +16,8 @@ struct AccessConfigurationTests {
     let text = file(
       """
       {"operators": {"ops": {"role": "read", "tokenSHA256": "\(Self.digest)"}},
-       "clientKeys": {"fleet_1": {"secrets": ["${KEY}", "\(Self.digest)"], "clients": ["a-*", "b"]}}}
+       "clientKeys": {"fleet_1": {"secrets": ["${KEY}", "\(Self.digest)"], "clients": ["a-*", "b"]
+       }}}
       """)
     let environment = [
       "KEY": String(repeating: "0F", count: 64), "WAYSTATION_OPERATORS": "ops=steer:\(Self.digest)",

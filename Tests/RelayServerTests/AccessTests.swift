@@ -1,3 +1,4 @@
+import Cryptography
 import EventLoop
 import HTTPServer
 import RelayCore
@@ -103,6 +104,41 @@ struct AccessTests {
     #expect(try access(anonymous: .allow).isOpen)
     #expect(try !access(anonymous: .refuse, bare: true).isOpen)
     #expect(!Access(AccessConfiguration(), certificatesName: true, tokens: []).isOpen)
+  }
+
+  @Test("a certificate names a client, by one field alone, and a token has to be the same client's")
+  func certificates() throws {
+    var listener = ListenerConfiguration(.tcp(.loopback(port: 1)))
+    let certificate = PeerCertificate(
+      commonName: "truck-7", dnsNames: ["a", "b"], uris: ["urn:till:1"], emails: ["no name"],
+      fingerprint: [])
+    #expect(listener.client(namedBy: certificate) == nil)
+    let fields: [(ClientCertificatesConfiguration.NameField, String?)] = [
+      (.commonName, "truck-7"), (.dnsName, nil), (.uri, "urn:till:1"), (.email, nil),
+    ]
+    for (field, name) in fields {
+      var asked = ClientCertificatesConfiguration(authorities: "a.pem")
+      asked.clientName = field
+      listener.tls = TLSConfiguration(certificate: "c.pem", key: "k.pem")
+      listener.tls?.clientCertificates = asked
+      listener.audience = nil
+      #expect(listener.client(namedBy: certificate) == name)
+      listener.audience = .operators
+      #expect(listener.client(namedBy: certificate) == nil)
+    }
+    let (record, token) = stored(.client("truck-7"))
+    let (operatorRecord, operatorToken) = stored(.operator(.read))
+    let access = try access(tokens: [record, operatorRecord])
+    let shown = Credentials.Shown.token(try #require(token))
+    let operatorShown = Credentials.Shown.token(try #require(operatorToken))
+    let now = Fixture.now
+    #expect(access.caller(showing: shown, certified: "truck-7", at: now)?.client == "truck-7")
+    #expect(access.caller(showing: shown, certified: "truck-8", at: now) == nil)
+    #expect(access.caller(showing: .nothing, certified: "truck-8", at: now)?.client == "truck-8")
+    #expect(access.caller(showing: .nothing, certified: nil, at: now) == .anonymous)
+    #expect(access.caller(showing: .nonsense, certified: "truck-8", at: now) == nil)
+    let caller = access.caller(showing: operatorShown, certified: "truck-8", at: now)
+    #expect(caller?.kind == .operator(.read))
   }
 
   @Test(

@@ -24,9 +24,8 @@ package enum AccessToken: Equatable, Sendable {
   private static let derivedPrefix = Array("wsk_".utf8)
   private static let configuredPrefix = Array("wso_".utf8)
 
-  /// Whether a text begins as the relay's own tokens do, be it that it is none.
-  ///
-  /// Such a text is never sent on or stored, whatever field it stands in.
+  /// Whether a text begins as the relay's own tokens do, be it that it is none: one that was cut
+  /// off, likely.
   package static func isMarked(_ text: ArraySlice<UInt8>) -> Bool {
     text.starts(with: storedPrefix) || text.starts(with: derivedPrefix)
       || text.starts(with: configuredPrefix)

@@ -63,6 +63,7 @@ package struct Credentials: Equatable, Sendable {
   /// Whether a field's value is a token of the relay's own, by itself or behind `Bearer`: such a
   /// one must not go on to an upstream, or be stored.
   static func isOwn(_ value: ArraySlice<UInt8>) -> Bool {
-    AccessToken.isMarked(bearer(value) ?? value)
+    let text = bearer(value) ?? value
+    return AccessToken.isMarked(text) && AccessToken(parsing: text) != nil
   }
 }

@@ -1,4 +1,3 @@
-import Cryptography
 import EventLoop
 import HTTPServer
 import RelayCore
@@ -32,28 +31,13 @@ struct Gate: Sendable {
   private func caller(of request: HTTPRequest, on route: Route) throws(Problem) -> Caller {
     let credentials = try Credentials(
       request.head, isRelayed: route == .relayRequest, isOpen: access.isOpen)
-    let certified = certified(request.origin)
-    switch credentials.shown {
-    case .nothing:
-      return certified.map { Caller(.device($0), by: .certificate) } ?? .anonymous
-    case .nonsense: throw refuse(request)
-    case .token(let token):
-      guard let caller = access.caller(by: token, at: relay.now().wall),
-        // A token that was taken from its device is of no use behind another's certificate.
-        certified == nil || caller.client == nil || caller.client == certified
-      else { throw refuse(request, token.publicPart) }
-      return caller
+    let certified = request.origin.certificate.flatMap {
+      relay.configuration.listen[request.origin.listener].client(namedBy: $0)
     }
-  }
-
-  /// The client whom a certificate names; nil where there is none, or no name that a client can
-  /// have.
-  private func certified(_ origin: RequestOrigin) -> String? {
-    guard let certificate = origin.certificate,
-      let field = relay.configuration.listen[origin.listener].nameField,
-      let name = certificate.name(in: field), NameSyntax.isName(Array(name.utf8)[...])
-    else { return nil }
-    return name
+    let now = relay.now().wall
+    guard let caller = access.caller(showing: credentials.shown, certified: certified, at: now)
+    else { throw refuse(request, credentials.shown.publicPart) }
+    return caller
   }
 
   private func refuse(_ request: HTTPRequest, _ id: String = "") -> Problem {
@@ -67,26 +51,13 @@ struct Gate: Sendable {
   }
 }
 
-extension AccessToken {
+extension Credentials.Shown {
   /// What may be shown of it; nothing where it has no such part.
   fileprivate var publicPart: String {
     switch self {
-    case .stored(let id, _): id
-    case .derived(let token, _): token.id
-    case .configured: ""
-    }
-  }
-}
-
-extension PeerCertificate {
-  /// What stands in a field; nil if there are several such fields, since it could mean either.
-  fileprivate func name(in field: ClientCertificatesConfiguration.NameField) -> String? {
-    func only(_ names: [String]) -> String? { names.count == 1 ? names[0] : nil }
-    return switch field {
-    case .commonName: commonName
-    case .dnsName: only(dnsNames)
-    case .uri: only(uris)
-    case .email: only(emails)
+    case .token(.stored(let id, _)): id
+    case .token(.derived(let token, _)): token.id
+    case .token(.configured), .nonsense, .nothing: ""
     }
   }
 }

@@ -199,11 +199,3 @@ extension Configuration {
   /// Whether a listener knows clients by their certificates.
   var certificatesName: Bool { listen.contains { $0.nameField != nil } }
 }
-
-extension ListenerConfiguration {
-  /// Which field of a certificate names a client here; nil if none does. Among operators a
-  /// certificate opens the connection, and a token says who it is.
-  var nameField: ClientCertificatesConfiguration.NameField? {
-    audience == .operators ? nil : tls?.clientCertificates?.clientName
-  }
-}
