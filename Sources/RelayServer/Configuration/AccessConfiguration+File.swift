@@ -186,10 +186,10 @@ extension Configuration {
       problems.add(
         "listen",
         "\(listener) can be reached from other machines, and no credential is configured, so"
-          + " anybody could use the relay. Configure access.operators, access.clientKeys or clients'"
-          + " certificates, listen"
-          + " on 127.0.0.1, or say that this is meant: --allow-anonymous,"
-          + " WAYSTATION_ANONYMOUS=allow, or \"access\": {\"anonymous\": \"allow\"}")
+          + " anybody could use the relay. Configure access.operators, access.clientKeys or"
+          + " clients' certificates, listen on 127.0.0.1, or say that this is meant:"
+          + " --allow-anonymous, WAYSTATION_ANONYMOUS=allow, or"
+          + " \"access\": {\"anonymous\": \"allow\"}")
     }
   }
 
