@@ -48,6 +48,9 @@ package final class StoreCheck {
         detail: "a newer Waystation wrote it (schema \(version); this one knows up to "
           + "\(Migration.latest)). Check it with that version.")
     }
+    // SQLite would take the log for ended at the damage, and say so in its index: what lies behind
+    // would then look like the rest of commits that failed, to a salvage as well.
+    guard verdict.isInUse || !image.logImage.isDamaged else { return }
     do throws(StoreError) {
       try checkDatabase()
     } catch {

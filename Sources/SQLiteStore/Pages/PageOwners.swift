@@ -36,22 +36,24 @@ struct PageOwners {
   private mutating func walk(
     from root: Int, as tree: UInt16, _ image: DatabaseImage
   ) {
-    var next = [root]
-    while let number = next.popLast() {
+    var next = [(page: root, parent: 0)]
+    while let (number, parent) = next.popLast() {
       guard number > 0, number < owners.count, owners[number] == 0, !pointers.isMap(number),
-        belongs(number, root)
+        number == root || belongs(number, under: parent)
       else { continue }
       owners[number] = tree
       guard let page = image.tree(number), page.kind.isInterior else { continue }
-      next.append(contentsOf: page.cells.compactMap { $0?.child })
-      if let last = page.lastChild { next.append(last) }
+      next.append(contentsOf: page.cells.compactMap { $0?.child }.map { ($0, number) })
+      if let last = page.lastChild { next.append((last, number)) }
     }
   }
 
-  /// Whether a pointer to this page may be believed: the page knows of itself what it is for.
-  private func belongs(_ number: Int, _ root: Int) -> Bool {
-    guard number != root, let entry = pointers.entry(number) else { return true }
-    return entry.use == .tree
+  /// Whether a pointer to this page may be believed: the maps know of it, too.
+  ///
+  /// A page that stands where another one belongs would lead to the pages of its own tree.
+  private func belongs(_ number: Int, under parent: Int) -> Bool {
+    guard let entry = pointers.entry(number) else { return true }
+    return entry.use == .tree && entry.parent == parent
   }
 
   /// Takes pages that nothing led to, by the ways up that the pointer maps know.
