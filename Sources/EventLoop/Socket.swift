@@ -191,8 +191,8 @@ package final class Socket: Sendable {
     }
   }
 
-  /// Acknowledges at once what has been received (`TCP_QUICKACK`, tcp(7)), where there is nothing to
-  /// answer yet: a peer with Nagle's algorithm sends no more before that.
+  /// Acknowledges at once what has been received (`TCP_QUICKACK`, tcp(7)), where there is nothing
+  /// to answer yet: a peer with Nagle's algorithm sends no more before that.
   package func acknowledge() {
     try? watch.withDescriptor("setsockopt") { (number) throws(SystemError) in
       Self.setOption(number, IPPROTO_TCP, TCP_QUICKACK)

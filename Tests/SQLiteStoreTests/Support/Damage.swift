@@ -79,15 +79,18 @@ struct PageContents {
     let connection = try Connection(path: database, access: .readOnly)
     let root = Int(
       try connection.number("SELECT rootpage FROM sqlite_schema WHERE name = 'envelope'"))
-    let roots = try ["client", "lane", "upstream"].map { name in
+    let roots = try ["client", "lane", "upstream", "body_file"].map { name in
       Int(try connection.number("SELECT rootpage FROM sqlite_schema WHERE name = '\(name)'"))
     }
     let owners = PageOwners(image, roots: [root] + roots)
     let pointers = PointerMap(image)
+    let filed = try Self.filed(connection)
     for page in 1...image.pageCount {
       if pointers.isMap(page) { maps.insert(page) }
-      if owners.tree(of: page) ?? 0 > 1 { names.insert(page) }
-      guard owners.tree(of: page) == 1, let tree = image.tree(page) else { continue }
+      let owner = owners.tree(of: page) ?? 0
+      if (2...4).contains(owner) { names.insert(page) }
+      if owner == 5 { ids[page, default: []].formUnion(filed) }
+      guard owner == 1, let tree = image.tree(page) else { continue }
       for case let cell? in tree.cells where !cell.local.isEmpty {
         guard let id = StoredRecord.leading(cell.local).dropFirst().first?.blob.flatMap(RowRules.id)
         else { continue }
@@ -99,5 +102,16 @@ struct PageContents {
         }
       }
     }
+  }
+
+  /// Those whose bodies are in files: without the row that names its file, one has no body.
+  private static func filed(_ connection: borrowing Connection) throws -> Set<String> {
+    let row = try Statement(
+      "SELECT id FROM envelope JOIN body_file USING (serial)", on: connection)
+    var ids: Set<String> = []
+    while try row.step() {
+      if let id = RowRules.id(row.bytes(0)) { ids.insert("\(id)") }
+    }
+    return ids
   }
 }
