@@ -9,7 +9,7 @@ package final class MemoryBudget: Sendable {
   package static let smallRequestBytesMax = 64 * 1024
   /// What every post is counted beside its body: its head, what was decoded of it, and what waits
   /// for the store and the answer.
-  package static let requestBytes = 8 * 1024
+  package static let requestBytes = 16 * 1024
 
   private let available: Atomic<Int>
   /// What large requests have to leave.

@@ -9,8 +9,11 @@ struct CommandBody {
 
   /// A small body in JSON, unpacked; nil if there is none.
   func read(_ request: HTTPRequest) async throws(Problem) -> [UInt8]? {
-    // Nothing is nothing, however it is said to be packed.
-    if request.body.knownLength == 0 { return nil }
+    // Nothing is nothing, packed or not; a packing that nobody knows is a mistake all the same.
+    if request.body.knownLength == 0 {
+      _ = try PostBody.isPacked(request.head)
+      return nil
+    }
     var memory = MemoryReservation(context.relay.memory)
     defer { memory.giveBack() }
     let text = try await PostBody(context).read(request, &memory)

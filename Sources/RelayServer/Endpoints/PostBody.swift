@@ -79,7 +79,10 @@ struct PostBody {
     }
   }
 
-  private static func isPacked(_ head: RequestHead) throws(Problem) -> Bool {
+  /// Whether a request says that its body is packed.
+  ///
+  /// - Throws: `unsupported-content-encoding` for a coding that is not known.
+  static func isPacked(_ head: RequestHead) throws(Problem) -> Bool {
     guard let coding = head.value(of: "Content-Encoding"), !coding.isEmpty else { return false }
     if head.count(of: "Content-Encoding") == 1 {
       if FieldSyntax.equals(coding, "identity") { return false }
