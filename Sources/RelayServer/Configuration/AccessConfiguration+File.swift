@@ -25,8 +25,9 @@ extension AccessConfiguration {
     Hexadecimal.decode(text.utf8).flatMap { $0.count == 32 ? $0 : nil }
   }
 
-  /// Takes an operator as a variable has it: `NAME=ROLE:DIGEST`. One of the same name in the file
-  /// gives way.
+  /// Takes an operator as a variable has it: `NAME=ROLE:DIGEST`.
+  ///
+  /// One of the same name in the file gives way.
   mutating func add(operator text: String, key: String, _ problems: ProblemCollector) {
     let parts = text.split(separator: "=", maxSplits: 1)
     let words = parts.count == 2 ? parts[1].split(separator: ":", maxSplits: 1) : []

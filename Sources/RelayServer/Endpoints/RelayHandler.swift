@@ -57,8 +57,9 @@ package struct RelayHandler: RequestHandler {
     }
   }
 
-  /// Whether a call that only shows something may take a while. A relayed request was accepted
-  /// before it waits, and is answered so whatever happens meanwhile.
+  /// Whether a call that only shows something may take a while.
+  ///
+  /// A relayed request was accepted before it waits, and is answered so whatever happens meanwhile.
   private static func mayWait(_ route: Route) -> Bool {
     route == .getEnvelope || route == .runClient
   }
