@@ -139,13 +139,21 @@ final class ForwarderLoop {
     }
   }
 
+  /// The machine's own time, where it can be right: the upstream compares it with its clock, and
+  /// nothing of the relay's ends by it.
+  private static func signingTime(_ now: Now) -> WallTime {
+    let machine = WallClock.machine()
+    return machine.isPlausible ? machine : now.wall
+  }
+
   /// Signs a request at once, or puts it into the queue if that would take a while.
   private func sign(
     _ request: AttemptRequest, _ body: consuming OutgoingBody, _ signing: WebhookSigning,
     at now: Now
   ) throws(SystemError) {
     var signature = WebhookSignatureInMaking(
-      signing, id: request.webhookID, timestamp: now.wall.millisecondsSinceEpoch / 1000)
+      signing, id: request.webhookID,
+      timestamp: Self.signingTime(now).millisecondsSinceEpoch / 1000)
     guard case .inline(let bytes) = request.content.body else {
       return self.signing.append(request, body, signature, at: now)
     }

@@ -16,12 +16,13 @@ struct Ballast: ~Copyable {
   /// Whether the room is taken.
   private(set) var isHeld = false
 
-  /// Takes no room yet.
+  /// Takes no room yet, but for what an earlier process has left.
   ///
   /// - Parameter room: Says how much is to be set aside.
   init(room: DiskRoom) {
     path = "\(room.folder)/\(Self.name)"
     bytes = room.ballastBytes
+    isHeld = bytes > 0 && DataFolder.size(ofFile: path) >= bytes
   }
 
   /// Takes its room, if that leaves new envelopes some.

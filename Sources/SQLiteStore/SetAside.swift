@@ -15,10 +15,11 @@ enum SetAside {
     guard mkdir(aside, 0o700) == 0 else {
       throw StoreError(errno: errno, operation: "create", subject: aside)
     }
-    // The database last: until it has gone, the next start finds the damage again.
+    // The database first and the marker last: cut off in between, the next start finds a database
+    // that is gone though one was begun, and never an old one that has lost its log.
     for name in [
-      "bodies", "waystation.sqlite3-shm", "waystation.sqlite3-wal", "waystation.sqlite3-journal",
-      "begun", "waystation.sqlite3",
+      "waystation.sqlite3", "waystation.sqlite3-wal", "waystation.sqlite3-shm",
+      "waystation.sqlite3-journal", "bodies", "begun",
     ] {
       guard rename("\(folder)/\(name)", "\(aside)/\(name)") == 0 || errno == ENOENT else {
         throw StoreError(errno: errno, operation: "move aside", subject: "\(folder)/\(name)")

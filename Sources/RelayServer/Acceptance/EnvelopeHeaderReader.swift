@@ -72,12 +72,13 @@ struct EnvelopeHeaderReader {
       throw .invalidField(
         pointer, "The value has a control character, which a header field cannot have.")
     }
-    guard !Credentials.isOwn(bytes[...]) else {
+    let trimmed = FieldSyntax.trimmingWhitespace(bytes[...])
+    guard !Credentials.isOwn(trimmed) else {
       throw .invalidField(
         pointer, "The value is a token of the relay's, which must not be sent on.",
         fix: "Leave the field out: the relay's token goes with the request alone.")
     }
-    lines.append(name[...], FieldSyntax.trimmingWhitespace(bytes[...]))
+    lines.append(name[...], trimmed)
     try Self.check(lines, limits)
   }
 
