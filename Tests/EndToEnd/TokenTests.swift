@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import RelayServer
 import Testing
 
 extension EndToEnd {
@@ -103,6 +104,69 @@ extension EndToEnd {
       #expect(tokens.count == 1 && tokens[0]["revokedAt"] is String)
     }
 
+    @Test("the token of a key is revoked for good, be its key taken out or not")
+    func revokedForGood() async throws {
+      let upstream = try TestUpstream()
+      func configuration(_ keys: [String: any Sendable]) -> [String: any Sendable] {
+        [
+          "access": ["operators": Credentials.operators, "clientKeys": keys]
+            as [String: any Sendable]
+        ]
+      }
+      let fleet: [String: any Sendable] = ["fleet": ["secrets": Credentials.secret]]
+      let relay = try await Relay.started(upstream, more: configuration(fleet))
+      let token = Credentials.derived("truck-7")
+      #expect(try await status(token, of: relay, "/v1/clients/truck-7") == 404)
+      let path = "/v1/tokens/fleet.747275636b2d37"
+      try await relay.steering.request("DELETE", path).require(204)
+      for (keys, unrevoked) in [([:], 404), (fleet, 204)] {
+        relay.signal(SIGTERM)
+        try await relay.ending()
+        try relay.configure(
+          upstreams: ["default": Relay.quick(upstream)], more: configuration(keys))
+        try await relay.start()
+        try await relay.steering.request("DELETE", path).require(204)
+        let listed = try await relay.reading.get("/v1/tokens").json()["tokens"] as? [[String: Any]]
+        #expect(listed?.first?["revokedAt"] is String)
+        #expect(try await status(token, of: relay, "/v1/clients/truck-7") == 401)
+        // One that nobody revoked can be revoked only where its key is known.
+        let other = try await relay.steering.request("DELETE", "/v1/tokens/fleet.76616e")
+        #expect(other.status == unrevoked)
+        if unrevoked == 404 {
+          #expect(other.problem == "unknown-token" && other.text.contains("key"))
+        }
+      }
+    }
+
+    @Test("however many tokens are stored, one that a key makes can be revoked")
+    func reserve() async throws {
+      var access = try #require(Credentials.configuration["access"] as? [String: any Sendable])
+      access["tokensMax"] = 2
+      let relay = try await Relay.started(try TestUpstream(), more: ["access": access])
+      _ = try await relay.token(["client": "a"])
+      let last = try await relay.token(["client": "b"])
+      func revoke(_ client: String) async throws -> WireResponse {
+        let id = try #require(DerivedToken(key: "fleet", client: client)?.id)
+        return try await relay.steering.request("DELETE", "/v1/tokens/\(id)")
+      }
+      for client in ["truck-1", "truck-2"] {
+        try await revoke(client).require(204)
+        let token = Credentials.derived(client)
+        #expect(try await status(token, of: relay, "/v1/clients/\(client)") == 401)
+      }
+      let refused = try await revoke("truck-3")
+      #expect(refused.status == 409 && refused.problem == "too-many-tokens")
+      #expect(refused.text.contains("was not revoked") && refused.text.contains("its key"))
+      // What is revoked already stays so, and is no matter of room.
+      try await revoke("truck-1").require(204)
+      try await relay.kill()
+      try await relay.start()
+      try await revoke("truck-2").require(204)
+      #expect(try await revoke("truck-3").status == 409)
+      try await relay.steering.request("DELETE", "/v1/tokens/\(last.id)").require(204)
+      #expect(try await revoke("truck-3").status == 409)
+    }
+
     @Test("while a key is being changed the old one and the new one both make tokens")
     func rotation() async throws {
       let upstream = try TestUpstream()
@@ -154,6 +218,39 @@ extension EndToEnd {
       let written = try await device.post(
         ["path": "/x", "headers": ["Authorization": "Bearer \(token)"]])
       #expect(written.status == 422 && !written.text.contains(token))
+    }
+
+    @Test("the relay's token does not go on behind another scheme, in a list, in quotes or packed")
+    func kept() async throws {
+      let upstream = try TestUpstream()
+      let relay = try await Relay.guarded(upstream)
+      let token = try await relay.token(["client": "till-1"]).text
+      let derived = Credentials.derived("truck-7")
+      let device = relay.device("till-1", token: token)
+      let packed = Data("user:\(token)".utf8).base64EncodedString()
+      let values = [
+        "Token \(token)", "Bearer\t\(token)", "\"\(token)\"", "a, \(token), \(derived)",
+        "session=1; t=\(derived)", "Basic \(packed)", "Digest a=\"\(Credentials.steer)\"",
+        token.uppercased(),
+      ]
+      var fields = ["Prefer": "wait=20", "X-Kept": "wst_ and wsk_ are how tokens begin"]
+      for (number, value) in values.enumerated() { fields["X-Copy-\(number)"] = value }
+      fields["Waystation-Authorization"] = "Bearer \(token)"
+      for (number, value) in values.enumerated() {
+        fields["Authorization"] = value
+        #expect(
+          try await device.relay("GET", "/\(number)", headers: fields).status == 200, "\(value)")
+        let written = try await device.post(["path": "/x", "headers": ["Authorization": value]])
+        #expect(written.status == 422 && written.problem == "invalid-field", "\(value)")
+        #expect(!written.text.contains(token) && !written.text.contains(derived))
+      }
+      let keyed = try await device.post(["path": "/x", "key": "k-\(token)"])
+      #expect(keyed.status == 422 && !keyed.text.contains(token))
+      #expect(upstream.received.map(\.target) == values.indices.map { "/\($0)" })
+      for request in upstream.received {
+        #expect(request["Authorization"] == nil && request["X-Kept"] != nil)
+        #expect(!request.message.fields.contains { $0.name.lowercased().hasPrefix("x-copy") })
+      }
     }
 
     @Test("at the limit of stored tokens the operator is told, and room is made by revoking")

@@ -52,7 +52,7 @@ struct EnvelopeFields {
     case "body": try readBody(value)
     case "bodyBase64": try readBase64(value)
     case "headers": try readHeaders(value)
-    case "key": key = try Self.name("key", value)
+    case "key": key = try Self.key(value)
     case "upstream": upstream = try readUpstream(value)
     case "method": method = try Self.method(value)
     case "lane": lane = try Self.name("lane", value)
@@ -165,6 +165,17 @@ extension EnvelopeFields {
     return .unknownField(
       isLong ? "" : "/\(JSONPointer.escape(name))", name: name,
       near: isLong ? nil : NearestWord.find(name, in: names))
+  }
+
+  /// The key, which goes to the upstream in a field, where no token of the relay's may stand.
+  private static func key(_ value: JSONValue) throws(Problem) -> String {
+    let key = try name("key", value)
+    guard !AccessToken.isHeld(in: Array(key.utf8)[...]) else {
+      throw .invalidField(
+        "/key", "The key holds a token of the relay's, which must not be sent on.",
+        fix: "Choose another key.")
+    }
+    return key
   }
 
   private static func name(_ field: String, _ value: JSONValue) throws(Problem) -> String {

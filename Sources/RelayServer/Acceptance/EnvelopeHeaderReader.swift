@@ -40,7 +40,9 @@ struct EnvelopeHeaderReader {
     let name = Array(text.utf8)
     let pointer =
       name.count > NameSyntax.bytesMax ? "/headers" : "/headers/\(JSONPointer.escape(text))"
-    guard !name.isEmpty, name.allSatisfy(FieldSyntax.isTokenByte) else {
+    guard !name.isEmpty, name.allSatisfy(FieldSyntax.isTokenByte),
+      !AccessToken.isHeld(in: name[...])
+    else {
       throw .invalidField(
         pointer, "\(Problem.shown(text)) is no name of a header field (RFC 9110 section 5.1).")
     }
@@ -73,9 +75,9 @@ struct EnvelopeHeaderReader {
         pointer, "The value has a control character, which a header field cannot have.")
     }
     let trimmed = FieldSyntax.trimmingWhitespace(bytes[...])
-    guard !Credentials.isOwn(trimmed) else {
+    guard !AccessToken.isHeld(in: trimmed) else {
       throw .invalidField(
-        pointer, "The value is a token of the relay's, which must not be sent on.",
+        pointer, "The value holds a token of the relay's, which must not be sent on.",
         fix: "Leave the field out: the relay's token goes with the request alone.")
     }
     lines.append(name[...], trimmed)

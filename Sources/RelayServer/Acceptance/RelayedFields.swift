@@ -42,7 +42,7 @@ struct RelayedFields {
       return
     }
     // The relay's own credentials are nobody else's business, whatever field they stand in.
-    if Credentials.isOwn(value) { return }
+    if AccessToken.isHeld(in: value) || AccessToken.isHeld(in: name) { return }
     if FieldSyntax.equals(name, "Prefer") {
       guard let rest = PreferenceElement.removing("wait", from: value) else { return }
       return lines.append(name, rest)

@@ -8,7 +8,8 @@ import Synchronization
 /// none, one with an unknown token takes neither a read nor memory, and a revocation holds as soon
 /// as it is on disk.
 package final class Access: Sendable {
-  /// The most tokens that are stored at a time, revoked ones of keys included.
+  /// The most tokens that are stored at a time, revoked ones of keys included; of the latter as
+  /// many may come on top.
   package let tokensMax: Int
 
   /// Whether who shows no credential may do what needs none.
@@ -21,8 +22,15 @@ package final class Access: Sendable {
 
   private struct State {
     var tokens: [String: TokenRecord] = [:]
+    /// How many of them are revoked ones of keys.
+    var revokedCount = 0
     var watches: [Caller.Credential: [UInt64: @Sendable () -> Void]] = [:]
     var lastTicket: UInt64 = 0
+
+    mutating func keep(_ record: TokenRecord) {
+      guard tokens.updateValue(record, forKey: record.id) == nil else { return }
+      revokedCount += record.isRevoked ? 1 : 0
+    }
   }
 
   private let operators: [OperatorConfiguration]
@@ -49,7 +57,7 @@ package final class Access: Sendable {
     let isBare = !configuration.hasCredentials && !certificatesName && tokens.isEmpty
     isOpen = configuration.anonymous.map { $0 == .allow } ?? isBare
     var state = State()
-    for token in tokens { state.tokens[token.id] = token }
+    for token in tokens { state.keep(token) }
     self.state = Mutex(state)
   }
 
@@ -118,8 +126,19 @@ package final class Access: Sendable {
 
   // MARK: - What changes
 
-  /// How many tokens are stored.
-  package var tokenCount: Int { state.withLock { $0.tokens.count } }
+  /// Whether another token may be stored.
+  package var hasRoomForToken: Bool { state.withLock { $0.tokens.count } < tokensMax }
+
+  /// Whether another token of a key may be revoked.
+  ///
+  /// There may be ``tokensMax`` of these whatever else is stored, so that tokens, however many,
+  /// never keep one from being revoked.
+  package var hasRoomForRevocation: Bool { state.withLock { $0.revokedCount } < tokensMax }
+
+  /// Whether the token that a key makes was revoked.
+  package func isRevoked(_ token: DerivedToken) -> Bool {
+    state.withLock { $0.tokens[token.id] != nil }
+  }
 
   /// Whether there is a key of this name for this client, so that its token can be revoked.
   package func canMake(_ token: DerivedToken) -> Bool {
@@ -128,13 +147,13 @@ package final class Access: Sendable {
 
   /// A token has been stored.
   package func stored(_ record: TokenRecord) {
-    state.withLock { $0.tokens[record.id] = record }
-    if case .revoked = record.grant, let token = DerivedToken(id: record.id) {
+    state.withLock { $0.keep(record) }
+    if record.isRevoked, let token = DerivedToken(id: record.id) {
       end(.derived(token))
     }
   }
 
-  /// A token has been deleted.
+  /// A stored token has been deleted.
   package func deleted(_ id: String) {
     state.withLock { _ = $0.tokens.removeValue(forKey: id) }
     end(.stored(id))
@@ -184,6 +203,11 @@ package final class AccessWatch: Sendable {
 }
 
 extension TokenRecord {
+  /// Whether it stands for nobody any more.
+  fileprivate var isRevoked: Bool {
+    if case .revoked = grant { true } else { false }
+  }
+
   /// Whether it has not ended by itself.
   fileprivate func isCurrent(at now: WallTime) -> Bool { expiresAt.map { now < $0 } ?? true }
 }

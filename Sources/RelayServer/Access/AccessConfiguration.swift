@@ -17,8 +17,8 @@ package struct AccessConfiguration: Equatable, Sendable {
   /// Keys of which clients' tokens are made, in the order they were named.
   package var clientKeys: [ClientKeyConfiguration] = []
 
-  /// The most tokens that are stored at a time, revoked ones of keys included; they are held in
-  /// memory, some 200 bytes each.
+  /// The most tokens that are stored at a time, revoked ones of keys included, of which as many may
+  /// come on top; they are held in memory, some 200 bytes each.
   package var tokensMax = 100_000
 
   /// The defaults.

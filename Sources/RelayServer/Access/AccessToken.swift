@@ -145,14 +145,16 @@ package struct DerivedToken: Hashable, Sendable {
 
   /// Whether a text can name a key: letters, digits, `_` and `-`.
   package static func isKeyName(_ name: String) -> Bool {
-    (1...keyBytesMax).contains(name.utf8.count)
-      && name.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-          true
-        default: false
-        }
-      }
+    (1...keyBytesMax).contains(name.utf8.count) && name.utf8.allSatisfy(isKeyByte)
+  }
+
+  /// Whether a key's name may have this byte.
+  static func isKeyByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+      true
+    default: false
+    }
   }
 }

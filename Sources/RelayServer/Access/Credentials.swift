@@ -59,11 +59,4 @@ package struct Credentials: Equatable, Sendable {
     guard FieldSyntax.hasPrefix(value, "Bearer ") else { return nil }
     return value.dropFirst("Bearer ".utf8.count).drop { $0 == 0x20 }
   }
-
-  /// Whether a field's value is a token of the relay's own, by itself or behind `Bearer`: such a
-  /// one must not go on to an upstream, or be stored.
-  static func isOwn(_ value: ArraySlice<UInt8>) -> Bool {
-    let text = bearer(value) ?? value
-    return AccessToken.isMarked(text) && AccessToken(parsing: text) != nil
-  }
 }

@@ -48,14 +48,15 @@ struct Tokens {
     }
   }
 
-  /// Revokes a token: a stored one is forgotten, one that a key makes is remembered as revoked.
+  /// Revokes a token: a stored one is forgotten, one that a key makes is remembered as revoked for
+  /// good.
   func revoke(_ captures: PathCaptures) async -> HTTPResponse {
     await answer { () throws(Problem) in
       guard !context.relay.isDraining else { throw .draining() }
       let id = captures.decoded("id") ?? ""
-      if let token = DerivedToken(id: id), access.canMake(token) {
+      if let token = DerivedToken(id: id) {
         try await revoke(token)
-      } else if AccessToken.isStoredID(id) || DerivedToken(id: id) != nil {
+      } else if AccessToken.isStoredID(id) {
         guard try await delete(id) else { throw .unknownToken(id) }
         access.deleted(id)
       } else {
@@ -67,16 +68,21 @@ struct Tokens {
   }
 
   private func revoke(_ token: DerivedToken) async throws(Problem) {
-    try checkRoom()
+    // One that was revoked before stays so, whatever has become of its key: that may come back.
+    guard !access.isRevoked(token) else { return }
+    guard access.canMake(token) else { throw .keylessToken(token) }
+    guard access.hasRoomForRevocation else {
+      throw .tooManyRevocations(countMax: access.tokensMax)
+    }
     let record = TokenRecord(
       id: token.id, grant: .revoked(client: token.client), digest: [],
       createdAt: context.relay.now().wall)
-    // One that was revoked before stays so.
+    // False for one that another call has revoked meanwhile.
     _ = try await insert(record)
   }
 
   private func checkRoom() throws(Problem) {
-    guard access.tokenCount < access.tokensMax else {
+    guard access.hasRoomForToken else {
       throw .tooManyTokens(countMax: access.tokensMax)
     }
   }

@@ -55,6 +55,24 @@ extension Problem {
     Problem(.unknownToken, "There is no token \(shown(id)).", fix: "GET /v1/tokens lists them.")
   }
 
+  /// A token that a key would make, were there such a key for this client.
+  package static func keylessToken(_ token: DerivedToken) -> Problem {
+    Problem(
+      .unknownToken,
+      "No configured key makes the token \(shown(token.id)), so it is worth nothing as it is.",
+      fix: "If the key is to come back, revoke the token then.")
+  }
+
+  /// As many tokens of keys are revoked as may be.
+  package static func tooManyRevocations(countMax: Int) -> Problem {
+    Problem(
+      .tooManyTokens,
+      "The token was not revoked: that \(countMax) tokens of keys were revoked is remembered, and "
+        + "there is no room for more.",
+      fix: "Take its key out of the configuration, which ends all tokens of the key, or raise "
+        + "access.tokensMax.")
+  }
+
   /// As many tokens are stored as may be.
   package static func tooManyTokens(countMax: Int) -> Problem {
     Problem(
