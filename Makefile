@@ -49,7 +49,7 @@ disk-errors: export WAYSTATION_DISK_ERRORS = all
 disk-errors: ## Let every system call of a short workload fail in turn; count what is lost
 	@scripts/setup build
 	swift build --build-tests
-	swift test --skip-build --filter 'EndToEnd.EndToEnd/(DiskErrors|FullDisk)'
+	swift test --skip-build --filter 'EndToEnd.(LongDiskErrors|EndToEnd/FullDisk)'
 
 simulate: export SIMULATION_SEED = $(SEED)
 simulate: ## Run the simulation alone; SEED=n replays the run of that seed

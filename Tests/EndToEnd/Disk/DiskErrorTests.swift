@@ -29,7 +29,7 @@ extension EndToEnd {
 
     @Test(
       "each call that fails in turn loses nothing acknowledged, and the relay recovers by itself",
-      .timeLimit(.minutes(30)))
+      .disabled(if: isLong, "LongDiskErrors does"))
     func everyCall() async throws {
       let disk = try await FailingDisk()
       // One round first, so that what follows meets a store as it usually is.
@@ -67,7 +67,9 @@ extension EndToEnd {
           + " acknowledged, all of them arrived; refused: \(refused)")
     }
 
-    @Test("a relay that meets an error while it starts says so and ends, or serves")
+    @Test(
+      "a relay that meets an error while it starts says so and ends, or serves",
+      .disabled(if: isLong, "LongDiskErrors does"))
     func starting() async throws {
       let disk = try await FailingDisk()
       disk.upstream.behave { _ in .answer(503) }
