@@ -24,13 +24,22 @@ package enum WallClock {
   private static let state = Mutex(State())
 
   /// The time since the Unix epoch as the relay goes by it; see ``SettledTime``.
-  package static func now() -> WallTime {
-    let (reading, observer) = state.withLock { state in
-      let reading = state.settled.read(machine(), elapsedMs: elapsedMs())
-      return (reading, reading.step == nil ? nil : state.observer)
+  package static func now() -> WallTime { read().time }
+
+  /// What deadlines count from that are so long after now; see
+  /// ``SettledTime/deadlineStart(_:elapsedMs:)``.
+  package static func deadlineStart() -> WallTime { read().deadlineStart }
+
+  private static func read() -> (time: WallTime, deadlineStart: WallTime) {
+    let (times, step, observer) = state.withLock { state in
+      let machine = machine()
+      let elapsedMs = elapsedMs()
+      let (time, step) = state.settled.read(machine, elapsedMs: elapsedMs)
+      let start = state.settled.deadlineStart(machine, elapsedMs: elapsedMs)
+      return ((time, start), step, step == nil ? nil : state.observer)
     }
-    if let step = reading.step { observer?(step) }
-    return reading.time
+    if let step { observer?(step) }
+    return times
   }
 
   /// What the machine's clock shows (`CLOCK_REALTIME`), be it right or wrong.

@@ -32,9 +32,9 @@ package struct LaneRules: Hashable, Sendable {
   /// The defaults.
   package init() {}
 
-  /// The deadline of an envelope that was accepted at a time and asks for another.
-  package func deadline(_ asked: WallTime, acceptedAt: WallTime) -> WallTime {
-    ttlMs.map { min(asked, acceptedAt.deadline(afterMs: $0)) } ?? asked
+  /// The deadline of an envelope that asks for one, where the lane's own counts from a time.
+  package func deadline(_ asked: WallTime, countingFrom start: WallTime) -> WallTime {
+    ttlMs.map { min(asked, start.deadline(afterMs: $0)) } ?? asked
   }
 }
 

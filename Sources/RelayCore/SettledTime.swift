@@ -39,6 +39,7 @@ package struct SettledTime: Sendable {
   /// reading.
   package private(set) var offsetMs: Int64?
   private var ahead: Ahead?
+  private var before: Before?
   /// Whether the offset comes from a time that was merely known to have been reached.
   private var isGuess = false
   private var isImplausible = false
@@ -46,6 +47,13 @@ package struct SettledTime: Sendable {
   /// A step ahead that does not count yet.
   private struct Ahead {
     /// The least that was seen since.
+    var offsetMs: Int64
+    var sinceMs: Int64
+  }
+
+  /// Where the time of day stood before it was set back, which may be taken back as well.
+  private struct Before {
+    /// The greatest of those that the latest step back came soon after.
     var offsetMs: Int64
     var sinceMs: Int64
   }
@@ -74,6 +82,7 @@ package struct SettledTime: Sendable {
     if !machine.isPlausible && time.isPlausible { return (time, noteImplausible()) }
     isImplausible = false
     if difference < 0 {
+      noteBack(from: offset, elapsedMs: elapsedMs)
       settle(at: seen)
       return (machine, .back(milliseconds: -difference))
     }
@@ -82,6 +91,26 @@ package struct SettledTime: Sendable {
       return (machine, .believed(milliseconds: difference))
     }
     return readAhead(seen, difference: difference, elapsedMs: elapsedMs)
+  }
+
+  /// What a deadline counts from that is so long after now: the latest that the time of day may
+  /// turn out to be.
+  ///
+  /// A step ahead that is believed later on would end at once what was accepted while it was not
+  /// yet, and so would one by which a step back is taken back. So what lies on the other side of a
+  /// step counts as well, for as long as a step ahead has to last. Where the time of day is merely
+  /// known to have been reached, this is ``WallTime/unknown``: nobody knows how much later it is, so
+  /// there is no such deadline (``WallTime/deadline(afterMs:)``).
+  ///
+  /// - Parameters: As for ``read(_:elapsedMs:)``, which has taken them in.
+  package func deadlineStart(_ machine: WallTime, elapsedMs: Int64) -> WallTime {
+    guard let offsetMs else { return machine }
+    guard !isGuess else { return .unknown }
+    var start = WallTime(millisecondsSinceEpoch: elapsedMs.addingSaturated(offsetMs))
+    if machine.isPlausible { start = max(start, machine) }
+    guard let before = freshBefore(elapsedMs: elapsedMs) else { return start }
+    return max(
+      start, WallTime(millisecondsSinceEpoch: elapsedMs.addingSaturated(before.offsetMs)))
   }
 
   /// By how much the time of day was ahead when another process, of this start of the machine, went
@@ -110,6 +139,16 @@ package struct SettledTime: Sendable {
     ahead = nil
     isGuess = false
     isImplausible = false
+  }
+
+  private mutating func noteBack(from offset: Int64, elapsedMs: Int64) {
+    let earlier = freshBefore(elapsedMs: elapsedMs)?.offsetMs ?? offset
+    before = Before(offsetMs: max(earlier, offset), sinceMs: elapsedMs)
+  }
+
+  private func freshBefore(elapsedMs: Int64) -> Before? {
+    guard let before, elapsedMs.subtractingSaturated(before.sinceMs) < settleMs else { return nil }
+    return before
   }
 
   private mutating func noteImplausible() -> Step? {

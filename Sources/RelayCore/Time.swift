@@ -18,13 +18,16 @@ package struct WallTime: Hashable, Comparable, Sendable {
   /// 9999-12-31T23:59:59Z, the last second that RFC 3339 can write: for what has no end.
   package static let never = WallTime(millisecondsSinceEpoch: 253_402_300_799_000)
 
+  /// What a clock shows that was never set: where nobody knows the time of day.
+  package static let unknown = WallTime(millisecondsSinceEpoch: 0)
+
   /// Whether a clock that was ever set can show this time.
   package var isPlausible: Bool { self >= .earliestPlausible }
 
   /// When what begins now and may take so long is over, in milliseconds; ``never`` where this time
   /// is one that a clock shows that was never set, and says nothing of when that is.
   package func deadline(afterMs milliseconds: Int64) -> WallTime {
-    isPlausible ? adding(milliseconds: milliseconds) : .never
+    isPlausible ? min(adding(milliseconds: milliseconds), .never) : .never
   }
 
   /// Orders by time.

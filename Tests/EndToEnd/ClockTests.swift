@@ -139,6 +139,66 @@ extension EndToEnd {
       #expect(try await relay.device().end(of: id)["state"] as? String == "expired")
     }
 
+    @Test("what is accepted while a step ahead is doubted is not ended by it once it counts")
+    func acceptedMeanwhile() async throws {
+      let upstream = try TestUpstream()
+      let clock = try FakeClock()
+      let relay = try Relay(
+        upstreams: [
+          "default": [
+            "url": upstream.url, "retry": Self.retry, "reachability": Self.reachability,
+            "deadlineSeconds": 60,
+          ]
+        ],
+        more: [
+          "clock": ["settleSeconds": 2],
+          "lanes": [
+            "brief": ["ttlSeconds": 60], "patient": ["gapTimeoutSeconds": 60],
+            "hasty": ["gapTimeoutSeconds": 1],
+          ],
+        ], environment: clock.environment)
+      try await relay.start()
+      upstream.stop()
+      try await numbered(2, in: "patient", relay)
+      try clock.set(ahead: 3600)
+      try await seen(Self.ahead, relay)
+      let device = relay.device()
+      var ids: [String] = []
+      for lane in ["default", "brief"] {
+        let posted = try await device.post(["path": "/\(lane)", "lane": lane])
+        ids.append(try #require(posted.json()["id"] as? String))
+      }
+      let relayed = try await device.relay("POST", "/relayed")
+      ids.append(try #require(relayed.json()["id"] as? String))
+      try await numbered(3, in: "patient", relay)
+      try await seen(Self.counts, relay)
+
+      // The one lane gives up what it waits for, and the other does not.
+      try await numbered(2, in: "hasty", relay)
+      try await eventually("a gap given up") {
+        relay.log.contains("lane goes on without missing sequence numbers") ? true : nil
+      }
+      try await numbered(1, in: "patient", relay)
+      try upstream.start()
+      for id in ids {
+        #expect(try await relay.device().end(of: id)["state"] as? String == "delivered")
+      }
+      let received = try await upstream.received("all of them", seconds: 10) { $0.count == 7 }
+      #expect(
+        received.map(\.target).filter { $0.hasPrefix("/patient") }
+          == ["/patient/1", "/patient/2", "/patient/3"])
+    }
+
+    /// Posts an envelope that has a number, and a deadline that no step of an hour reaches.
+    private func numbered(_ number: Int, in lane: String, _ relay: Relay) async throws {
+      let posted = try await relay.device().post(
+        [
+          "path": "/\(lane)/\(number)", "lane": lane, "sequence": number,
+          "expiresAt": "2999-01-01T00:00:00Z",
+        ])
+      #expect(posted.status == 202, "number \(number)")
+    }
+
     @Test("a clock that was set back while the relay was down puts no retry off")
     func setBackOverRestart() async throws {
       let isBusy = Monitor(true)

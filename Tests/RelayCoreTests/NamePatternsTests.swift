@@ -36,10 +36,10 @@ struct NamePatternsTests {
     var rules = LaneRules()
     let now = WallTime(millisecondsSinceEpoch: 1_800_000_000_000)
     let far = now.adding(milliseconds: 90_000)
-    #expect(rules.deadline(far, acceptedAt: now) == far)
+    #expect(rules.deadline(far, countingFrom: now) == far)
     rules.ttlMs = 60_000
-    #expect(rules.deadline(far, acceptedAt: now) == now.adding(milliseconds: 60_000))
+    #expect(rules.deadline(far, countingFrom: now) == now.adding(milliseconds: 60_000))
     let near = now.adding(milliseconds: 5)
-    #expect(rules.deadline(near, acceptedAt: now) == near)
+    #expect(rules.deadline(near, countingFrom: now) == near)
   }
 }

@@ -21,6 +21,13 @@ struct SettledTimeTests {
       return settled.read(right.adding(milliseconds: offMs), elapsedMs: elapsedMs)
     }
 
+    /// By how much what deadlines count from lies ahead of the right time.
+    mutating func deadlineErrorMs(afterMs milliseconds: Int64 = 1) -> Int64 {
+      _ = read(afterMs: milliseconds)
+      let machine = right.adding(milliseconds: offMs)
+      return settled.deadlineStart(machine, elapsedMs: elapsedMs).milliseconds(since: right)
+    }
+
     /// By how much the time of day is off.
     mutating func errorMs(afterMs milliseconds: Int64 = 1) -> Int64 {
       let time = read(afterMs: milliseconds).time
@@ -120,6 +127,10 @@ struct SettledTimeTests {
     machine.settled.goOn(
       from: machine.right.adding(milliseconds: -Self.day), elapsedMs: machine.elapsedMs)
     #expect(machine.errorMs(afterMs: 60_000) == -Self.day)
+    // It may be later by nobody knows how much.
+    let start = machine.settled.deadlineStart(
+      machine.right.adding(milliseconds: -Self.start), elapsedMs: machine.elapsedMs)
+    #expect(start.deadline(afterMs: 1000) == .never)
     machine.offMs = 0
     #expect(machine.read().step == .believed(milliseconds: Self.day))
     #expect(machine.errorMs() == 0)
@@ -140,12 +151,44 @@ struct SettledTimeTests {
     #expect(machine.errorMs() == 0)
   }
 
+  @Test("deadlines count from where the clock may yet turn out to be right, ahead or back")
+  func deadlineStart() {
+    var machine = Machine()
+    #expect(machine.deadlineErrorMs() == 0)
+    machine.offMs = 500
+    #expect(machine.deadlineErrorMs() == 500)
+    // Ahead: from the first moment on, and once it counts.
+    machine.offMs = Self.day
+    #expect(machine.deadlineErrorMs() == Self.day && machine.errorMs() == 500)
+    #expect(machine.deadlineErrorMs(afterMs: 300_000) == Self.day)
+    #expect(machine.errorMs() == Self.day)
+    // Back: as long as a step ahead would take to be believed, by which it is taken back.
+    machine.offMs = 0
+    #expect(machine.deadlineErrorMs() == Self.day && machine.errorMs() == 0)
+    machine.offMs = -Self.day
+    #expect(machine.deadlineErrorMs(afterMs: 290_000) == Self.day)
+    #expect(machine.deadlineErrorMs(afterMs: 299_999) == Self.day)
+    #expect(machine.deadlineErrorMs() == -Self.day)
+  }
+
+  @Test("a clock that shows 1970 sets no deadlines")
+  func deadlineStartImplausible() {
+    var machine = Machine()
+    _ = machine.read()
+    machine.offMs = -Self.start
+    #expect(machine.deadlineErrorMs() == 0)
+    machine.offMs = 0
+    #expect(machine.deadlineErrorMs() == 0)
+  }
+
   @Test("times at the ends of the range overflow nothing")
   func ends() {
     var settled = SettledTime(settleMs: .max)
     for wall in [0, .max, .min, 1, .max] as [Int64] {
       for elapsed in [0, .max, 1] as [Int64] {
-        _ = settled.read(WallTime(millisecondsSinceEpoch: wall), elapsedMs: elapsed)
+        let machine = WallTime(millisecondsSinceEpoch: wall)
+        _ = settled.read(machine, elapsedMs: elapsed)
+        _ = settled.deadlineStart(machine, elapsedMs: elapsed).deadline(afterMs: .max)
       }
     }
   }
@@ -155,6 +198,7 @@ struct SettledTimeTests {
     #expect(WallTime(millisecondsSinceEpoch: 5000).deadline(afterMs: 1000) == .never)
     let now = WallTime(millisecondsSinceEpoch: Self.start)
     #expect(now.deadline(afterMs: 1000) == now.adding(milliseconds: 1000))
+    #expect(now.deadline(afterMs: .max) == .never)
     #expect(RFC3339.format(.never).hasPrefix("9999-12-31T23:59:59"))
   }
 }

@@ -12,10 +12,12 @@ package struct EnvelopeDecoder: Sendable {
 
   /// The envelope that a text, or the item of a batch in `range`, stands for.
   ///
-  /// - Parameter sender: The client that sends it, where a credential says which; no other may be
-  ///   named then.
+  /// - Parameters:
+  ///   - sender: The client that sends it, where a credential says which; no other may be named
+  ///     then.
+  ///   - start: What deadlines count from (``SettledTime/deadlineStart(_:elapsedMs:)``).
   package func decode(
-    _ text: [UInt8], in range: Range<Int>? = nil, from sender: String? = nil, at now: WallTime
+    _ text: [UInt8], in range: Range<Int>? = nil, from sender: String? = nil, at start: WallTime
   ) throws(Problem) -> EnvelopeDraft {
     let value: JSONValue
     do throws(JSONError) {
@@ -23,12 +25,12 @@ package struct EnvelopeDecoder: Sendable {
     } catch {
       throw .malformedJSON(error, in: range.map { text[$0] } ?? text[...])
     }
-    return try decode(value, from: sender, at: now)
+    return try decode(value, from: sender, at: start)
   }
 
   /// The envelope that a JSON value stands for.
   package func decode(
-    _ value: JSONValue, from sender: String? = nil, at now: WallTime
+    _ value: JSONValue, from sender: String? = nil, at start: WallTime
   ) throws(Problem) -> EnvelopeDraft {
     guard let object = try? value.object() else {
       throw .invalidField(
@@ -37,11 +39,11 @@ package struct EnvelopeDecoder: Sendable {
     }
     var fields = EnvelopeFields(rules: rules)
     for member in object { try fields.read(member) }
-    return try draft(of: fields, from: sender, at: now)
+    return try draft(of: fields, from: sender, at: start)
   }
 
   private func draft(
-    of fields: EnvelopeFields, from sender: String?, at now: WallTime
+    of fields: EnvelopeFields, from sender: String?, at start: WallTime
   ) throws(Problem) -> EnvelopeDraft {
     guard let client = try Caller.client(fields.client, of: sender, field: "/client") else {
       throw .missingField(
@@ -65,14 +67,14 @@ package struct EnvelopeDecoder: Sendable {
         method: fields.method, target: path, headers: headers, body: .inline(body)),
       key: fields.key, sequence: fields.sequence, tag: fields.tag, hold: fields.hold,
       notBefore: fields.notBefore,
-      expiresAt: fields.expiresAt ?? now.deadline(afterMs: upstream.deadlineMs),
+      expiresAt: fields.expiresAt ?? start.deadline(afterMs: upstream.deadlineMs),
       onFailure: fields.onFailure ?? upstream.onFailure, references: fields.references,
       coalesce: fields.coalesce)
     if draft.coalesce != nil, draft.sequence != nil { throw .coalesceWithSequence("/coalesce") }
     if draft.references {
       try draft.content.checkReferences(.json, bodyBytesMax: rules.limits.spoolThresholdBytes)
     }
-    try rules.holdToLane(&draft, at: now, .json)
+    try rules.holdToLane(&draft, from: start, .json)
     if draft.key != nil || draft.sequence != nil {
       var print = Fingerprint(
         of: draft, expiresAt: fields.expiresAt, onFailure: fields.onFailure)

@@ -81,10 +81,10 @@ package struct EnvelopePatch: Sendable {
   /// - Parameters:
   ///   - record: The envelope as it stands.
   ///   - body: ``newBody``, wherever it stands by now; nil if the old one stays.
-  ///   - now: What a default deadline counts from.
+  ///   - start: What a default deadline counts from (``SettledTime/deadlineStart(_:elapsedMs:)``).
   ///   - number: The store's number of a configured upstream.
   package func applied(
-    to record: EnvelopeRecord, body: EnvelopeBody?, at now: WallTime,
+    to record: EnvelopeRecord, body: EnvelopeBody?, at start: WallTime,
     _ number: (String) -> UpstreamNumber?
   ) throws(Problem) -> EnvelopeEdit {
     var entry = record.entry
@@ -100,7 +100,7 @@ package struct EnvelopePatch: Sendable {
       entry.expiresAt = rules.deadline(expiresAt, of: record)
     } else if cleared.contains("expiresAt") {
       let deadlineMs = try configured(terms, record.draft).deadlineMs
-      entry.expiresAt = rules.deadline(now.deadline(afterMs: deadlineMs), of: record)
+      entry.expiresAt = rules.deadline(start.deadline(afterMs: deadlineMs), of: record)
     }
     if let onFailure = fields.onFailure {
       entry.onFailure = onFailure

@@ -14,13 +14,14 @@ extension AcceptanceRules {
 
   /// Holds an envelope to what is configured for its lane.
   ///
+  /// - Parameter start: What deadlines count from (``SettledTime/deadlineStart(_:elapsedMs:)``).
   /// - Throws: `invalid-field` if it says what the lane's order leaves no meaning to.
   func holdToLane(
-    _ draft: inout EnvelopeDraft, at now: WallTime, _ fields: OrderFields
+    _ draft: inout EnvelopeDraft, from start: WallTime, _ fields: OrderFields
   ) throws(Problem) {
     guard !lanes.isEmpty else { return }
     let rules = lanes.rules(ofLane: draft.lane)
-    draft.expiresAt = rules.deadline(draft.expiresAt, acceptedAt: now)
+    draft.expiresAt = rules.deadline(draft.expiresAt, countingFrom: start)
     guard rules.order == .latest else { return }
     if draft.sequence != nil {
       throw .notInLatestLane(draft.lane, "sequence numbers", field: fields.sequence)
@@ -38,7 +39,7 @@ extension AcceptanceRules {
   /// rules have it, unless it has a later one already, since it was requeued.
   func deadline(_ asked: WallTime, of record: EnvelopeRecord) -> WallTime {
     let rules = lanes.rules(ofLane: record.draft.lane)
-    let bound = rules.deadline(asked, acceptedAt: record.entry.acceptedAt)
+    let bound = rules.deadline(asked, countingFrom: record.entry.acceptedAt)
     return min(asked, max(bound, record.entry.expiresAt))
   }
 }

@@ -31,9 +31,10 @@ package struct RelayRequestDecoder: Sendable {
   ///   - rest: What follows that segment and its slash, byte for byte, the query left out.
   ///   - sender: The client that sends it, where a credential says which; no other may be named
   ///     then.
+  ///   - start: What deadlines count from (``SettledTime/deadlineStart(_:elapsedMs:)``).
   package func decode(
     _ head: RequestHead, upstream: ArraySlice<UInt8>, rest: ArraySlice<UInt8>,
-    from sender: String? = nil, at now: WallTime
+    from sender: String? = nil, at start: WallTime
   ) throws(Problem) -> Decoded {
     let name = String(decoding: upstream, as: UTF8.self)
     guard let upstream = rules.upstream(named: name) else {
@@ -66,7 +67,7 @@ package struct RelayRequestDecoder: Sendable {
         method: method, target: target, headers: headers, body: .inline([])),
       key: fields.key, sequence: fields.sequence, tag: fields.tag, hold: fields.hold ?? false,
       notBefore: fields.notBefore,
-      expiresAt: fields.expiresAt ?? now.deadline(afterMs: upstream.deadlineMs),
+      expiresAt: fields.expiresAt ?? start.deadline(afterMs: upstream.deadlineMs),
       onFailure: fields.onFailure ?? upstream.onFailure, references: references,
       coalesce: fields.coalesce)
     if draft.coalesce != nil, draft.sequence != nil {
@@ -74,7 +75,7 @@ package struct RelayRequestDecoder: Sendable {
     }
     // The body is looked through once it is there; a bad path need not wait for it.
     if references { try draft.content.checkReferences(.relayed) }
-    try rules.holdToLane(&draft, at: now, .relayed)
+    try rules.holdToLane(&draft, from: start, .relayed)
     return Decoded(draft: draft, expiresAt: fields.expiresAt, onFailure: fields.onFailure)
   }
 

@@ -50,7 +50,6 @@ final class ClockWatch: Sendable {
     }
     guard step.counts else { return }
     dispatcher.deadlines.repeatEarliest()
-    dispatcher.gaps.clockWasSet()
     // A disk that stands still must not stop the loop.
     Task.detached { [file] in file.note(offsetMs: WallClock.offsetMs) }
   }

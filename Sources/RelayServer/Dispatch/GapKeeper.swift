@@ -5,8 +5,6 @@ import Synchronization
 /// Sees to lanes that wait for sequence numbers: gives up the missing ones once the lane's
 /// `gapTimeout` has passed, and goes on where an earlier process was cut off.
 final class GapKeeper: Sendable {
-  /// The alarm is looked at again at least this often: the wall clock may have been set meanwhile.
-  private static let sliceMs: Int64 = 60_000
   /// The pause before something that failed is tried again, in milliseconds.
   private static let retryDelayMs: Int64 = 1000
 
@@ -96,30 +94,23 @@ final class GapKeeper: Sendable {
     let rules = rules.rules(ofLane: name)
     // A lane that was declared `latest` later on waits for nothing any more.
     guard let timeoutMs = rules.order == .latest ? 0 : rules.gapTimeoutMs else { return }
-    note(lane, since: since, timeoutMs: timeoutMs, in: &state)
+    state.watch.note(lane, since: since, timeoutMs: timeoutMs, now: clock())
   }
 
   // MARK: - Giving up
 
   private func arm() {
-    let now = clock()
     let earlier = state.withLock { state -> ScheduledTimer? in
       guard state.isRunning, let due = state.watch.nextDue else { return nil }
-      let slice = now.monotonic.adding(milliseconds: Self.sliceMs)
-      defer {
-        state.alarm = loop.schedule(at: min(now.monotonic(at: due), slice)) { self.ring() }
-      }
+      defer { state.alarm = loop.schedule(at: due) { self.ring() } }
       return state.alarm
     }
     _ = earlier?.cancel()
   }
 
-  /// The wall clock was set, which is what the alarm goes by.
-  func clockWasSet() { arm() }
-
   private func ring() {
-    let now = clock().wall
-    let due = state.withLock { $0.isRunning ? $0.watch.takeDue(at: now) : [] }
+    // The clock is read under the lock, so that its steps are seen in their order.
+    let due = state.withLock { $0.isRunning ? $0.watch.takeDue(at: clock()) : [] }
     if !due.isEmpty {
       Task(executorPreference: loop) { [self] in
         for lane in due { await giveUp(lane) }
@@ -133,27 +124,24 @@ final class GapKeeper: Sendable {
     do throws(StoreError) {
       let skip = try await store.skipGaps(
         of: due.lane, parkedBy: due.parkedBy, now: clock().wall)
-      if let since = skip.waitingSince { note(due, since: since) }
+      if let since = skip.waitingSince {
+        note(due, since: since, leastMs: skip.skipped.isEmpty ? Self.retryDelayMs : 0)
+      }
       if !skip.skipped.isEmpty { await logSkip(skip.skipped, of: due.lane) }
     } catch  where error.kind == .closed {
       return
     } catch {
       logTrouble(error)
-      // Tried again soon, but not at once.
-      let soon = clock().wall.adding(milliseconds: Self.retryDelayMs - due.timeoutMs)
-      note(due, since: soon)
+      note(due, since: due.parkedBy, leastMs: Self.retryDelayMs)
     }
   }
 
-  private func note(_ due: GapWatch.Due, since: WallTime) {
-    state.withLock { note(due.lane, since: since, timeoutMs: due.timeoutMs, in: &$0) }
-  }
-
-  /// What was accepted by a clock that has been set back since waits from now on.
-  private func note(
-    _ lane: LaneNumber, since: WallTime, timeoutMs: Int64, in state: inout State
-  ) {
-    state.watch.note(lane, since: min(since, clock().wall), timeoutMs: timeoutMs)
+  /// What is left to wait is seen to in time, but not at once again.
+  private func note(_ due: GapWatch.Due, since: WallTime, leastMs: Int64) {
+    state.withLock { state in
+      state.watch.note(
+        due.lane, since: since, timeoutMs: due.timeoutMs, leastMs: leastMs, now: clock())
+    }
   }
 
   private func logSkip(_ skipped: [SequenceRange], of lane: LaneNumber) async {

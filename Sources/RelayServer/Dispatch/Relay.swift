@@ -90,6 +90,10 @@ package final class Relay: Sendable {
   /// Both clocks, read at one moment.
   package func now() -> Now { Self.readClocks() }
 
+  /// What deadlines count from that are so long after now: the time of day, or later where the
+  /// machine's clock was set of late.
+  package func deadlineStart() -> WallTime { WallClock.deadlineStart() }
+
   /// For how long it has run, in seconds.
   package var uptimeSeconds: Int64 {
     MonotonicClock.now().milliseconds(since: startedMonotonic) / 1000

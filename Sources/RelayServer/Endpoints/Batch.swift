@@ -15,13 +15,13 @@ struct Batch {
   /// Reads the items, and takes room for each.
   init(
     _ items: [Range<Int>], of text: [UInt8], from sender: String?, _ decoder: EnvelopeDecoder,
-    at now: WallTime, _ room: inout Room
+    at start: WallTime, _ room: inout Room
   ) async {
     drafts.reserveCapacity(items.count)
     problems.reserveCapacity(items.count)
     for item in items {
       do throws(Problem) {
-        let draft = try decoder.decode(text, in: item, from: sender, at: now)
+        let draft = try decoder.decode(text, in: item, from: sender, at: start)
         try await room.take(for: draft.client, bytes: draft.content.byteCount)
         drafts.append(draft)
         problems.append(nil)

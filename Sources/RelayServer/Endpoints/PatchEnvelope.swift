@@ -42,7 +42,7 @@ struct PatchEnvelope {
         if record.state.isEnd, record.entry.isInDoubt { throw .endedInDoubt(record.state) }
         if patch.isEmpty { return nil }
         let edit = try patch.applied(
-          to: record, body: body, at: context.relay.now().wall, context.relay.upstreamNumber)
+          to: record, body: body, at: context.relay.deadlineStart(), context.relay.upstreamNumber)
         if !record.state.isEnd {
           room.giveBack()
           try await room.take(

@@ -48,7 +48,7 @@ struct PostEnvelopes {
   private func acceptOne(
     _ text: [UInt8], _ sender: String?, _ room: inout Room
   ) async throws(Problem) -> HTTPResponse {
-    let draft = try decoder.decode(text, from: sender, at: context.relay.now().wall)
+    let draft = try decoder.decode(text, from: sender, at: context.relay.deadlineStart())
     try await room.take(for: draft.client, bytes: draft.content.byteCount)
     var intake = Intake(context)
     let results = try await intake.append([draft], isAtomic: false)
@@ -64,7 +64,7 @@ struct PostEnvelopes {
   ) async throws(Problem) -> HTTPResponse {
     let isStrict = Preferences(head.values(of: "Prefer")).isStrict
     var batch = await Batch(
-      items, of: text, from: sender, decoder, at: context.relay.now().wall, &room)
+      items, of: text, from: sender, decoder, at: context.relay.deadlineStart(), &room)
     if isStrict, batch.hasProblems {
       batch.leaveOutTheRest()
     } else if !batch.drafts.isEmpty {

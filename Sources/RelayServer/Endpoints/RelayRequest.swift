@@ -29,7 +29,7 @@ struct RelayRequest {
     defer { room.giveBack() }
     var decoded = try RelayRequestDecoder(context.rules).decode(
       request.head, upstream: captures.raw("upstream") ?? [], rest: captures.raw("path") ?? [],
-      from: context.caller.client, at: context.relay.now().wall)
+      from: context.caller.client, at: context.relay.deadlineStart())
     let client = decoded.draft.client
     // What is announced beyond that is refused before it is read.
     let announced = min(request.body.knownLength ?? 0, Int64(context.limits.bodyBytesMax))

@@ -75,26 +75,29 @@ struct SteerEnvelope {
     room.giveBack()
     try await room.takeAgain(for: record.draft.client, bytes: record.draft.content.byteCount)
     var entry = record.entry
+    let start = context.relay.deadlineStart()
     if let expiresAt {
       entry.expiresAt = expiresAt
     } else {
-      entry.expiresAt = try defaultDeadline(of: record)
+      entry.expiresAt = try defaultDeadline(of: record, from: start)
     }
     let rules = context.rules.lanes.rules(ofLane: record.draft.lane)
-    let now = context.relay.now().wall
-    entry.expiresAt = rules.deadline(entry.expiresAt, acceptedAt: now)
-    entry.waitAgain(hold: record.draft.hold, notBefore: record.draft.notBefore, at: now)
+    entry.expiresAt = rules.deadline(entry.expiresAt, countingFrom: start)
+    entry.waitAgain(
+      hold: record.draft.hold, notBefore: record.draft.notBefore, at: context.relay.now().wall)
     return (.requeue(into: rules.order), entry)
   }
 
-  private func defaultDeadline(of record: EnvelopeRecord) throws(Problem) -> WallTime {
+  private func defaultDeadline(
+    of record: EnvelopeRecord, from start: WallTime
+  ) throws(Problem) -> WallTime {
     guard let upstream = context.rules.upstream(named: record.draft.upstream) else {
       throw .missingField(
         "/expiresAt",
         "The upstream \(Problem.shown(record.draft.upstream)) is not configured any more, so it"
           + " sets no deadline.", fix: "Say in expiresAt when the envelope is to expire.")
     }
-    return context.relay.now().wall.deadline(afterMs: upstream.deadlineMs)
+    return start.deadline(afterMs: upstream.deadlineMs)
   }
 
   private func change(

@@ -13,7 +13,8 @@ extension Simulation {
     _ = scheduler.accepted(entry, order: Self.order(of: entry.lane), now: clock)
     if entry.standing == .parked {
       parkedCount += 1
-      watch.note(entry.lane, since: min(entry.acceptedAt, clock.wall), timeoutMs: Self.gapTimeoutMs)
+      watch.note(
+        entry.lane, since: entry.acceptedAt, timeoutMs: Self.gapTimeoutMs, now: clock)
     } else if store[entry.serial].number != nil {
       // What it has closed flows in the same commit.
       flow(entry.lane)
@@ -35,11 +36,11 @@ extension Simulation {
   mutating func giveUpGaps() {
     // What was decided before is carried out before.
     carryOutActions()
-    for due in watch.takeDue(at: clock.wall) {
+    for due in watch.takeDue(at: clock) {
       if let since = store.skipGaps(
         of: due.lane, parkedBy: due.parkedBy, now: clock.wall)
       {
-        watch.note(due.lane, since: min(since, clock.wall), timeoutMs: due.timeoutMs)
+        watch.note(due.lane, since: since, timeoutMs: due.timeoutMs, now: clock)
       }
       skipCount += 1
       flow(due.lane)
@@ -51,7 +52,8 @@ extension Simulation {
     watch = GapWatch()
     for serial in store.line where store[serial].entry.standing == .parked {
       let entry = store[serial].entry
-      watch.note(entry.lane, since: min(entry.acceptedAt, clock.wall), timeoutMs: Self.gapTimeoutMs)
+      watch.note(
+        entry.lane, since: entry.acceptedAt, timeoutMs: Self.gapTimeoutMs, now: clock)
     }
     for lane in store.numbers.keys.sorted() { flow(lane) }
   }
