@@ -26,9 +26,7 @@ stop-sink: ## Stop the sink that `make run` or `make sink` started, as an outage
 	@scripts/sink stop
 
 test: ## Build, run every test, and fuzz for a moment
-	@scripts/setup build
-	swift build --build-tests
-	swift test
+	@scripts/test
 	@scripts/fuzz --quick
 
 test-asan: ## The same tests under the address sanitizer

@@ -49,7 +49,7 @@ extension EndToEnd {
 
     @Test("a Unix socket has the mode that was asked for, answers, and is gone afterwards")
     func unixSocket() async throws {
-      let folder = try TemporaryFolder()
+      let folder = try TemporaryFolder(isForSockets: true)
       let path = folder.path + "/relay.sock"
       let upstream = try TestUpstream()
       let relay = try Relay(
@@ -74,7 +74,7 @@ extension EndToEnd {
 
     @Test("a socket that a killed relay has left behind is taken over; one that answers is not")
     func takeover() async throws {
-      let folder = try TemporaryFolder()
+      let folder = try TemporaryFolder(isForSockets: true)
       let path = folder.path + "/relay.sock"
       let upstream = try TestUpstream()
       let listen: [any Sendable] = ["unix:" + path, "127.0.0.1:0"]
@@ -96,7 +96,7 @@ extension EndToEnd {
 
     @Test("a file that is no socket stays as it is, and the relay says so")
     func noSocket() async throws {
-      let folder = try TemporaryFolder()
+      let folder = try TemporaryFolder(isForSockets: true)
       let path = try folder.write("file", "precious")
       for (place, words) in [
         (path, "there is a file that is no socket"),

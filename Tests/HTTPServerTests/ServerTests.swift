@@ -118,6 +118,7 @@ struct ServerTests {
     var limits = HTTPLimits()
     limits.readBufferBytes = 512
     limits.largeHeadsMax = 1
+    limits.headTimeoutMs = 60_000
     let server = try TestServer(limits)
     let beginning = "GET / HTTP/1.1\r\nHost: h\r\nX: \(String(repeating: "a", count: 1000))"
     let rest = "\r\nConnection: close\r\n\r\n"

@@ -5,8 +5,13 @@ final class TemporaryFolder: Sendable {
   /// The folder's path.
   let path: String
 
-  init() throws {
-    path = NSTemporaryDirectory() + "waystation-test-" + UUID().uuidString.lowercased()
+  /// Makes one.
+  ///
+  /// - Parameter isForSockets: Whether a Unix socket is to stand in it, whose path has 107 bytes at
+  ///   most (unix(7)): more than what some machines call their folder for temporary files leaves.
+  init(isForSockets: Bool = false) throws {
+    let parent = isForSockets ? "/tmp/" : NSTemporaryDirectory()
+    path = parent + "waystation-test-" + UUID().uuidString.lowercased()
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
   }
 

@@ -54,7 +54,8 @@ final class CertificateFolder {
   var key: String { path + "/key.pem" }
 
   init() throws {
-    path = NSTemporaryDirectory() + "waystation-tls-\(UUID().uuidString)"
+    // Not wherever this machine has temporary files: a Unix socket's path has 107 bytes at most.
+    path = "/tmp/waystation-tls-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     let status = try Tool.run(
       Tool.path(of: "openssl") ?? "openssl",
