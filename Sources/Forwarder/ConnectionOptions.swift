@@ -1,22 +1,5 @@
 import RelayCore
 
-/// Fields that concern one connection only, and end at a relay (RFC 9110 section 7.6.1).
-enum HopByHop {
-  /// Whether a field of this name is never passed on, be it named in `Connection` or not.
-  static func isListed(_ name: Span<UInt8>) -> Bool {
-    switch name.count {
-    case 2: name.equals("te")
-    case 7: name.equals("trailer") || name.equals("upgrade")
-    case 10: name.equals("connection") || name.equals("keep-alive")
-    case 16: name.equals("proxy-connection")
-    case 17: name.equals("transfer-encoding")
-    case 18: name.equals("proxy-authenticate")
-    case 19: name.equals("proxy-authorization")
-    default: false
-    }
-  }
-}
-
 /// The names that a message's `Connection` fields list (RFC 9110 section 7.6.1).
 struct ConnectionOptions {
   private var names: [[UInt8]] = []
@@ -53,7 +36,7 @@ struct ConnectionOptions {
 extension Span<UInt8> {
   /// Whether these bytes are the given lower-case name; letters' case does not count.
   func equals(_ name: StaticString) -> Bool {
-    name.withUTF8Buffer { equals($0.span) }
+    FieldSyntax.equals(self, name)
   }
 
   /// Whether these bytes are the given lower-case name; letters' case does not count.

@@ -3,7 +3,7 @@ import RelayCore
 /// The fields of a request to an upstream, as libcurl takes them: a list of lines.
 ///
 /// The sender's fields go on byte for byte and in their order, but for the ones that end at a relay
-/// (``HopByHop``), the ones that libcurl writes (`Host`, `Content-Length`), `Expect`, all
+/// (``ConnectionField``), the ones that libcurl writes (`Host`, `Content-Length`), `Expect`, all
 /// `Waystation-*`, and where requests are signed all `webhook-*`, so that no sender can pretend to
 /// be the relay. What CGI makes the same of (RFC 3875 section 4.1.18), a name with `_` in place of
 /// `-`, is left out with them. The relay then adds its own.
@@ -169,7 +169,7 @@ extension OutgoingHeaders {
         case 10 where name.equals("connection"): .connection
         case 14 where name.equals("content-length"): .drop
         case 15 where name.equals("idempotency-key"): .idempotencyKey
-        default: HopByHop.isListed(name) || name.begins(with: "waystation-") ? .drop : .pass
+        default: ConnectionField.isOne(name) || name.begins(with: "waystation-") ? .drop : .pass
         }
     }
   }

@@ -138,7 +138,7 @@ extension ResponseHead {
     } else if name.equals("transfer-encoding") {
       isChunked = true
     }
-    guard !HopByHop.isListed(name) else { return }
+    guard !ConnectionField.isOne(name) else { return }
     fields.reserveCapacity(Self.usualFieldBytes)
     name.withUnsafeBufferPointer { fields.append(contentsOf: $0) }
     fields.append(UInt8(ascii: ":"))

@@ -44,6 +44,16 @@ package enum FieldSyntax {
     bytes.count == name.utf8CodeUnitCount && hasPrefix(bytes, name)
   }
 
+  /// The same, where the name is written in lower case.
+  @inlinable
+  package static func equals(_ bytes: Span<UInt8>, _ name: StaticString) -> Bool {
+    guard bytes.count == name.utf8CodeUnitCount else { return false }
+    return name.withUTF8Buffer { name in
+      for index in bytes.indices where lowercased(bytes[index]) != name[index] { return false }
+      return true
+    }
+  }
+
   /// Whether some bytes begin with a prefix, when letters' case does not count.
   @inlinable
   package static func hasPrefix(_ bytes: ArraySlice<UInt8>, _ prefix: StaticString) -> Bool {

@@ -99,8 +99,8 @@ package struct SettledTime: Sendable {
   /// A step ahead that is believed later on would end at once what was accepted while it was not
   /// yet, and so would one by which a step back is taken back. So what lies on the other side of a
   /// step counts as well, for as long as a step ahead has to last. Where the time of day is merely
-  /// known to have been reached, this is ``WallTime/unknown``: nobody knows how much later it is, so
-  /// there is no such deadline (``WallTime/deadline(afterMs:)``).
+  /// known to have been reached, this is ``WallTime/unknown``: nobody knows how much later it is.
+  /// There is no such deadline then (``WallTime/deadline(afterMs:)``).
   ///
   /// - Parameters: As for ``read(_:elapsedMs:)``, which has taken them in.
   package func deadlineStart(_ machine: WallTime, elapsedMs: Int64) -> WallTime {

@@ -109,7 +109,7 @@ extension Writer {
     return true
   }
 
-  private func run(_ statement: borrowing Statement, for serial: Serial) throws(StoreError) {
+  func run(_ statement: borrowing Statement, for serial: Serial) throws(StoreError) {
     statement.bind(1, serial)
     try statement.run()
   }

@@ -63,6 +63,7 @@ extension Writer {
       try releaseFromQuarantine(transition.serial)
       sql.releaseLine.bind(1, transition.serial)
       try sql.releaseLine.run()
+      if standing == .held { try run(sql.spendHold, for: transition.serial) }
       move(from: standing, to: .queued)
     case .edit(let edit):
       try apply(edit, into: &receipt)

@@ -32,6 +32,7 @@ final class WriterStatements {
   let insertResponse: Statement
 
   let releaseLine: Statement
+  let spendHold: Statement
   let editLine: Statement
   let editEnvelope: Statement
   let requeueLine: Statement
@@ -135,6 +136,7 @@ final class WriterStatements {
       UPDATE line SET standing = 0, due_at = NULL, \
       reason = CASE in_doubt WHEN 0 THEN NULL ELSE reason END WHERE serial = ?
       """, on: connection)
+    spendHold = try Statement("UPDATE envelope SET hold = 0 WHERE serial = ?", on: connection)
     editLine = try Statement(
       """
       UPDATE line SET upstream = ?, expires_at = ?, standing = ?, on_failure = ?, due_at = ?, \

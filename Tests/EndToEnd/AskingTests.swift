@@ -152,6 +152,24 @@ extension EndToEnd {
       #expect((status["backlogs"] as? [Any])?.isEmpty == true)
     }
 
+    @Test("the upstreams are listed by themselves as status has them")
+    func upstreams() async throws {
+      let answer = try await device.get("/v1/upstreams")
+      #expect(answer.status == 200 && answer["Cache-Control"] == "no-store")
+      let listed = try #require(answer.json()["upstreams"] as? [[String: Any]])
+      #expect(listed.map { $0["name"] as? String } == ["default"])
+      #expect(listed[0]["paused"] as? Bool == false && listed[0]["waiting"] as? Int == 0)
+      _ = try await device.request("POST", "/v1/upstreams/default/pause")
+      _ = try await device.post(["path": "/"])
+      let paused = try await device.get("/v1/upstreams").json()
+      let status = try await device.get("/status").json()
+      let shown = try #require((paused["upstreams"] as? [[String: Any]])?.first)
+      #expect(shown["paused"] as? Bool == true && shown["waiting"] as? Int == 1)
+      #expect(
+        (paused["upstreams"] as? [NSDictionary]) == (status["upstreams"] as? [NSDictionary]))
+      #expect(Set(paused.keys) == ["upstreams"])
+    }
+
     @Test("health and readiness are answered")
     func health() async throws {
       let health = try await device.get("/healthz")

@@ -113,6 +113,18 @@ extension EndToEnd {
       #expect(try answer.json()["state"] as? String == "delivering")
     }
 
+    @Test("where no answer will come, the 202 says why")
+    func endsWithoutAnswer() async throws {
+      let answer = try await device.relay(
+        "POST", "/late",
+        headers: ["Prefer": "wait=20", "Waystation-Expires-At": "2026-01-01T00:00:00Z"])
+      #expect(answer.status == 202)
+      #expect(try answer.json()["state"] as? String == "expired")
+      let id = try #require(try answer.json()["id"] as? String)
+      let reason = try await device.get("/v1/envelopes/\(id)").json()["reason"] as? String
+      #expect(try reason != nil && answer.json()["reason"] as? String == reason)
+    }
+
     @Test("a repeated key with Prefer: wait gets the answer that was kept")
     func repeatedKey() async throws {
       upstream.behave { _ in .answer(200, body: [1, 2, 3]) }

@@ -96,6 +96,7 @@ extension EndToEnd {
       let run = try await call("POST", "/v1/envelopes/\(held)/run")
       #expect(run.status == 200)
       #expect(try run.json()["id"] as? String == held)
+      #expect(try run.json()["hold"] as? Bool == false)
       #expect(try await device.end(of: held)["state"] as? String == "delivered")
       // What was run stays run, whatever happens to the relay.
       upstream.behave { _ in .never }

@@ -43,6 +43,43 @@ struct LaneTermsTests {
     #expect(try Fixture.problem(text) == nil)
   }
 
+  @Test(
+    "what would expire before it may be attempted is refused, and both times are named",
+    arguments: [
+      (#""notBefore":"2026-03-02T12:00:00Z","expiresAt":"2026-03-02T12:00:00Z""#, "default", true),
+      (#""notBefore":"2026-03-02T12:00:00Z","expiresAt":"2026-03-02T12:00:01Z""#, "default", false),
+      (#""notBefore":"2026-03-08T11:59:59Z""#, "default", false),
+      (#""notBefore":"2026-03-08T12:00:00Z""#, "default", true),
+      (#""notBefore":"2026-03-01T12:00:59Z""#, "brief-1", false),
+      (#""notBefore":"2026-03-01T12:01:00Z","expiresAt":"2999-01-01T00:00:00Z""#, "brief-1", true),
+      (#""expiresAt":"2025-03-01T12:00:00Z""#, "default", false),
+    ])
+  func neverDue(members: String, lane: String, isRefused: Bool) throws {
+    let text = #"{"client":"c","path":"/","lane":"\#(lane)",\#(members)}"#
+    let problem = try Fixture.problem(text, configuration())
+    #expect((problem != nil) == isRefused)
+    guard let problem else { return }
+    #expect(problem.kind == .invalidField && problem.status == 422)
+    #expect(problem.field == "/notBefore")
+    #expect(problem.detail.contains("notBefore") && problem.detail.contains("expiresAt"))
+  }
+
+  @Test("nor does a correction make it so")
+  func neverDuePatched() throws {
+    let expiresAt = Fixture.now.adding(milliseconds: 30_000)
+    for (patch, field) in [
+      (#"{"notBefore":"2026-03-01T12:00:30Z"}"#, "/notBefore"),
+      (#"{"notBefore":"2026-03-01T12:02:00Z","expiresAt":null}"#, "/notBefore"),
+    ] {
+      let problem = #expect(throws: Problem.self) {
+        try patched(patch, expiresAt: expiresAt, lane: "brief-1")
+      }
+      #expect(problem?.field == field)
+    }
+    let patch = #"{"notBefore":"2026-03-01T12:00:29Z"}"#
+    _ = try patched(patch, expiresAt: expiresAt, lane: "brief-1")
+  }
+
   private func patched(_ patch: String, expiresAt: WallTime, lane: String) throws -> EnvelopeEdit {
     let rules = AcceptanceRules(try configuration())
     let draft = try Fixture.decode(#"{"client":"c","path":"/","lane":"\#(lane)"}"#, configuration())

@@ -92,6 +92,7 @@ struct RelayRequestDecoderTests {
       ("Waystation-Sequence: 99999999999999999999", "Waystation-Sequence"),
       ("Waystation-Hold: yes", "Waystation-Hold"),
       ("Waystation-Not-Before: now", "Waystation-Not-Before"),
+      ("Waystation-Not-Before: 2999-01-01T00:00:00Z", "Waystation-Not-Before"),
       ("Waystation-Expires-At:", "Waystation-Expires-At"),
       ("Waystation-On-Failure: Skip", "Waystation-On-Failure"),
       ("Waystation-Client: again", "Waystation-Client"), ("Waystation-Tag:", "Waystation-Tag"),

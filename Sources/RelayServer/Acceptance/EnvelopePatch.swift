@@ -102,6 +102,12 @@ package struct EnvelopePatch: Sendable {
       let deadlineMs = try configured(terms, record.draft).deadlineMs
       entry.expiresAt = rules.deadline(start.deadline(afterMs: deadlineMs), of: record)
     }
+    // Of one that has ended, the deadline is another once it is requeued.
+    if !record.state.isEnd, mentions("notBefore") || mentions("expiresAt") {
+      try AcceptanceRules.checkTimes(
+        notBefore: notBefore, expiresAt: entry.expiresAt,
+        field: mentions("notBefore") ? "/notBefore" : "/expiresAt")
+    }
     if let onFailure = fields.onFailure {
       entry.onFailure = onFailure
     } else if cleared.contains("onFailure") {

@@ -6,6 +6,7 @@ package enum Route: Hashable, Sendable {
     getClient, checkIn
   case getByKey, run, resolve, requeue, patch, cancel, cancelClient, runClient
   case pauseUpstream(Bool), pauseClient(Bool), pauseLane(Bool), probe
+  case listUpstreams
   case getEvents, getStatus, getHealth, getReadiness
   case listTokens, createToken, revokeToken
 
@@ -46,6 +47,7 @@ package enum Route: Hashable, Sendable {
       Entry(.post, "/v1/clients/{client}/run", .runClient),
       Entry(.get, "/v1/clients/{client}/envelopes/{key}", .getByKey),
     ] + pausing + [
+      Entry(.get, "/v1/upstreams", .listUpstreams),
       Entry(.post, "/v1/upstreams/{upstream}/probe", .probe),
       Entry(.get, "/v1/events", .getEvents),
       Entry(.get, "/v1/tokens", .listTokens),
@@ -68,8 +70,8 @@ package enum Route: Hashable, Sendable {
   var audience: RouteAudience {
     switch self {
     case .postEnvelopes, .relayRequest, .checkIn: .devices
-    case .pauseUpstream, .pauseClient, .pauseLane, .probe, .getStatus, .listTokens, .createToken,
-      .revokeToken:
+    case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .listTokens,
+      .createToken, .revokeToken:
       .operators
     case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getClient, .getByKey, .run,
       .resolve, .requeue, .patch, .cancel, .cancelClient, .runClient, .getEvents, .getHealth,

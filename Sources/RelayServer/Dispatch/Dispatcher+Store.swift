@@ -25,6 +25,7 @@ extension Dispatcher: StoreObserver {
       if let old = envelope.movedFrom { waiters.move(old, to: envelope.entry.serial) }
     }
     gaps.note(envelopes)
+    tell(envelopes)
     if let deadline = envelopes.lazy.map(\.entry.expiresAt).min() { deadlines.note(deadline) }
     return apply { state, now in
       envelopes.map { envelope in
@@ -58,7 +59,7 @@ extension Dispatcher: StoreObserver {
     let made = transitions.lazy.filter { !$0.isMoot }
     waiters.settle(made.filter(\.change.settles).map(\.serial))
     count(made)
-    for transition in made { tell(transition) }
+    tell(made)
   }
 
   /// Ends the turns of those whose changes these are, and tells them.
@@ -84,20 +85,6 @@ extension Dispatcher: StoreObserver {
     let now = clock().monotonic
     meter.count(.delivered, delivered, at: now)
     meter.count(.failed, failed, at: now)
-  }
-
-  private func tell(_ transition: Transition) {
-    switch transition.change {
-    case .end(.failed, let reason), .end(.expired, let reason):
-      log.warning(
-        "envelope ended undelivered", ("serial", .integer(transition.serial)),
-        ("reason", .text(reason)))
-    case .block(let reason):
-      log.warning(
-        "lane is blocked", ("serial", .integer(transition.serial)), ("reason", .text(reason)))
-    case .end, .begin, .retry, .release, .edit, .requeue:
-      break
-    }
   }
 }
 

@@ -178,6 +178,7 @@ package final class Dispatcher: Sendable {
   }
 
   private func submit(_ requests: [AttemptRequest], to forwarder: Forwarder?) {
+    for request in requests { tell(attempt: request.attempt, of: request.id) }
     guard let forwarder, forwarder.submit(requests) else {
       return withdraw(requests.map(\.serial))
     }
@@ -235,7 +236,7 @@ package final class Dispatcher: Sendable {
         attempt([errand], with: try await filled(loaded, for: [errand]))
       } catch {
         if error.kind == .corrupt {
-          quarantine(errand.entry, error)
+          await quarantine(errand.entry, error)
         } else {
           await readFailed([errand], error)
         }
@@ -243,10 +244,10 @@ package final class Dispatcher: Sendable {
     }
   }
 
-  private func quarantine(_ entry: LineEntry, _ error: StoreError) {
+  private func quarantine(_ entry: LineEntry, _ error: StoreError) async {
     log.error(
       "an envelope cannot be read and is quarantined; its lane stands",
-      ("serial", .integer(entry.serial)), ("error", .text(error.description)))
+      ("envelope", .text(await shownID(of: entry.serial))), ("error", .text(error.description)))
     let reason = "quarantined: it cannot be read from the store"
     apply { state, now in
       state.scheduler.attemptUnreadable(entry.serial, reason: reason, now: now)

@@ -26,37 +26,14 @@ struct GetStatus {
       uptimeSeconds: relay.uptimeSeconds,
       statistics: context.store.statistics(), waitingBytes: relay.quotas.total.bytes,
       inFlightCount: snapshot.inFlightCount,
-      oldestWaitingAt: snapshot.oldestWaitingAt, upstreams: upstreams(snapshot, now),
-      unconfiguredUpstreams: try await unconfiguredUpstreams(snapshot.unconfigured),
+      oldestWaitingAt: snapshot.oldestWaitingAt,
+      upstreams: try await ListUpstreams(context).view(of: snapshot, now),
       rates: StatusView.Rates(
         accepted: rate(.accepted), delivered: rate(.delivered), failed: rate(.failed),
         attempts: rate(.attempts), shed: rate(.shed)),
       blockedLaneCount: snapshot.blockedLaneCount,
       blockedLanes: try await blockedLanes(snapshot.blockedLanes),
       backlogs: try await backlogs(snapshot.backlogs))
-  }
-
-  private func upstreams(_ snapshot: DispatcherSnapshot, _ now: Now) -> [StatusView.Upstream] {
-    context.relay.configuration.upstreams.compactMap { upstream in
-      guard let number = context.relay.upstreamNumber(upstream.name),
-        let view = snapshot.upstreams[number]
-      else { return nil }
-      return StatusView.Upstream(
-        name: upstream.name, url: upstream.shownURL, view: view,
-        nextProbeAt: view.nextProbeAt.map {
-          now.wall.adding(milliseconds: $0.milliseconds(since: now.monotonic))
-        })
-    }
-  }
-
-  private func unconfiguredUpstreams(
-    _ views: [UpstreamNumber: Scheduler.UnconfiguredView]
-  ) async throws(StoreError) -> [StatusView.UnconfiguredUpstream] {
-    guard !views.isEmpty else { return [] }
-    let names = try await context.store.upstreamNames()
-    return views.sorted { $0.key < $1.key }.compactMap { number, view in
-      names[number].map { StatusView.UnconfiguredUpstream(name: $0, view: view) }
-    }
   }
 
   private func blockedLanes(

@@ -51,8 +51,7 @@ package struct RelayHandler: RequestHandler {
       CallTerms(hasBody: true)
     case .runClient: CallTerms(parameters: ["wait"], hasBody: true)
     case .listEnvelopes, .relayRequest, .getEnvelope, .getAnswer, .getClient, .getByKey,
-      .getEvents, .getStatus, .getHealth, .getReadiness,
-      .listTokens:
+      .getEvents, .getStatus, .getHealth, .getReadiness, .listUpstreams, .listTokens:
       nil
     }
   }
@@ -89,6 +88,7 @@ package struct RelayHandler: RequestHandler {
     case .pauseClient(let isPaused): await Pausing(context).client(isPaused: isPaused, captures)
     case .pauseLane(let isPaused): await Pausing(context).lane(isPaused: isPaused, captures)
     case .probe: await Pausing(context).probe(captures)
+    case .listUpstreams: await ListUpstreams(context).respond()
     case .getEvents: await GetEvents(context).respond(to: request)
     case .listTokens: await Tokens(context).list(request)
     case .createToken: await Tokens(context).create(request)

@@ -93,6 +93,7 @@ struct RelayRequest {
     let hasPlace = acceptance.result != .duplicate && !record.state.isEnd
     acceptance.position = hasPlace ? placement.position : nil
     acceptance.missing = record.missing
+    acceptance.reason = record.reason
     return Self.accepted(acceptance)
   }
 

@@ -85,6 +85,8 @@ struct SteerEnvelope {
     entry.expiresAt = rules.deadline(entry.expiresAt, countingFrom: start)
     entry.waitAgain(
       hold: record.draft.hold, notBefore: record.draft.notBefore, at: context.relay.now().wall)
+    try AcceptanceRules.checkTimes(
+      notBefore: entry.dueAt, expiresAt: entry.expiresAt, field: "/expiresAt")
     return (.requeue(into: rules.order), entry)
   }
 

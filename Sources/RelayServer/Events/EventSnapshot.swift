@@ -29,8 +29,9 @@ struct EventSnapshot {
       let view = try await GetClient(context).knownView(of: name)
       return ("client", (view ?? ClientView(client: name, lanes: [])).json())
     }
-    let status = try await GetStatus(context).view()
-    if let upstream = filter.upstream { return ("upstream", status.json(upstream: upstream)) }
-    return ("status", status.json())
+    if let name = filter.upstream {
+      return ("upstream", try await ListUpstreams(context).view().json(upstream: name))
+    }
+    return ("status", try await GetStatus(context).view().json())
   }
 }

@@ -54,6 +54,12 @@ package final class Log: Sendable {
   /// Whether lines of a level are written, for callers that would have to work for the fields.
   package func isOn(_ level: LogConfiguration.Level) -> Bool { level.rank >= self.level.rank }
 
+  /// Whether the lines of this second are used up: one that is written now is only counted.
+  package var isFull: Bool {
+    let now = WallClock.machine()
+    return throttle.withLock { $0.isFull(at: now) }
+  }
+
   /// What only matters to someone who looks for a fault.
   package func debug(_ event: StaticString, _ fields: Field...) { write(.debug, event, fields) }
 
@@ -158,6 +164,10 @@ private struct LogThrottle {
   var second: Int64 = 0
   var lineCount = 0
   var leftOutCount: Int64 = 0
+
+  func isFull(at now: WallTime) -> Bool {
+    now.millisecondsSinceEpoch / 1000 == second && lineCount >= Log.linesPerSecondMax
+  }
 
   mutating func admit(at now: WallTime) -> (isAllowed: Bool, leftOut: Int64) {
     let second = now.millisecondsSinceEpoch / 1000

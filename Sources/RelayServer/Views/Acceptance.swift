@@ -27,6 +27,8 @@ package struct Acceptance: Sendable, Equatable {
   package var state: EnvelopeState?
   /// Its place in its lane, from 1; nil once it has ended, and for a duplicate.
   package var position: Int?
+  /// Why it stands so, where it was waited for in vain; nil for no reason.
+  package var reason: String?
   /// The sequence numbers that it waits for, if it is parked.
   package var missing = MissingNumbers.none
 
@@ -46,6 +48,7 @@ package struct Acceptance: Sendable, Equatable {
       if let key { json.member("key", key) }
       if let state { json.member("state", state.rawValue) }
       if let position { json.member("position", position) }
+      if let reason { json.member("reason", reason) }
       json.member(missing)
     }
     return json.finish()

@@ -3,20 +3,6 @@ import RelayCore
 
 /// How the relay is, as operators see it (`Status` in `openapi.yaml`).
 package struct StatusView: Sendable {
-  /// An upstream, by its configuration and by what the dispatcher knows.
-  package struct Upstream: Sendable {
-    var name: String
-    var url: String
-    var view: Scheduler.UpstreamView
-    var nextProbeAt: WallTime?
-  }
-
-  /// An upstream that is not configured any more, and that something waits for.
-  package struct UnconfiguredUpstream: Sendable {
-    var name: String
-    var view: Scheduler.UnconfiguredView
-  }
-
   /// A lane that stands until someone resolves it.
   package struct BlockedLane: Sendable {
     var name: LaneName
@@ -41,8 +27,7 @@ package struct StatusView: Sendable {
   var waitingBytes: Int64
   var inFlightCount: Int
   var oldestWaitingAt: WallTime?
-  var upstreams: [Upstream]
-  var unconfiguredUpstreams: [UnconfiguredUpstream]
+  var upstreams: UpstreamsView
   var rates: Rates
   var blockedLaneCount: Int
   var blockedLanes: [BlockedLane]
@@ -57,10 +42,7 @@ package struct StatusView: Sendable {
       json.member("startedAt", startedAt)
       json.member("uptimeSeconds", max(0, uptimeSeconds))
       json.memberObject("store") { writeStore(to: &$0) }
-      json.memberArray("upstreams") { json in
-        for upstream in upstreams { upstream.write(to: &json) }
-        for upstream in unconfiguredUpstreams { upstream.write(to: &json) }
-      }
+      upstreams.write(to: &json)
       json.memberObject("rates") { writeRates(to: &$0) }
       json.member("blockedLaneCount", blockedLaneCount)
       json.memberArray("blockedLanes") { json in
@@ -74,19 +56,6 @@ package struct StatusView: Sendable {
           }
         }
       }
-    }
-    return json.finish()
-  }
-
-  /// One upstream as ``json()`` has it; nil if there is none of this name.
-  func json(upstream name: String) -> [UInt8]? {
-    var json = JSONWriter()
-    if let upstream = upstreams.first(where: { $0.name == name }) {
-      upstream.write(to: &json)
-    } else if let upstream = unconfiguredUpstreams.first(where: { $0.name == name }) {
-      upstream.write(to: &json)
-    } else {
-      return nil
     }
     return json.finish()
   }
@@ -131,42 +100,6 @@ package struct StatusView: Sendable {
     json.member("failedPerSecond", rates.failed)
     json.member("attemptsPerSecond", rates.attempts)
     json.member("shedPerSecond", rates.shed)
-  }
-}
-
-extension StatusView.Upstream {
-  fileprivate func write(to json: inout JSONWriter) {
-    json.object { json in
-      json.member("name", name)
-      json.member("url", url)
-      json.member("configured", true)
-      json.member("reachable", view.isReachable)
-      json.member("paused", view.isPaused)
-      json.member("since", view.since)
-      json.member("inFlight", view.inFlight)
-      json.member("waiting", view.waiting)
-      json.member("oldestWaitingAt", view.oldestWaitingAt)
-      if let error = view.lastError { json.member("lastError", error) }
-      if !view.isReachable { json.member("nextProbeAt", nextProbeAt) }
-      json.member("concurrencyNow", view.concurrency.now)
-      json.member("concurrencyMax", view.concurrency.max)
-    }
-  }
-}
-
-extension StatusView.UnconfiguredUpstream {
-  fileprivate func write(to json: inout JSONWriter) {
-    json.object { json in
-      json.member("name", name)
-      json.member("configured", false)
-      json.member("reachable", false)
-      json.member("paused", false)
-      json.member("inFlight", 0)
-      json.member("waiting", view.waiting)
-      json.member("oldestWaitingAt", view.oldestWaitingAt)
-      json.member("concurrencyNow", 0)
-      json.member("concurrencyMax", 0)
-    }
   }
 }
 

@@ -1,0 +1,57 @@
+import HTTPServer
+import RelayCore
+
+/// `GET /v1/upstreams`: what `/status` says of the upstreams, and no more.
+struct ListUpstreams {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  func respond() async -> HTTPResponse {
+    do throws(StoreError) {
+      return .freshJSON(try await view().json())
+    } catch {
+      return context.problem(error).response
+    }
+  }
+
+  /// How the upstreams are.
+  func view() async throws(StoreError) -> UpstreamsView {
+    let relay = context.relay
+    return try await view(of: relay.dispatcher.snapshot(), relay.now())
+  }
+
+  /// How the upstreams are by a look that has been taken.
+  func view(
+    of snapshot: DispatcherSnapshot, _ now: Now
+  ) async throws(StoreError) -> UpstreamsView {
+    UpstreamsView(
+      configured: configured(snapshot, now),
+      unconfigured: try await unconfigured(snapshot.unconfigured))
+  }
+
+  private func configured(
+    _ snapshot: DispatcherSnapshot, _ now: Now
+  ) -> [UpstreamsView.Configured] {
+    context.relay.configuration.upstreams.compactMap { upstream in
+      guard let number = context.relay.upstreamNumber(upstream.name),
+        let view = snapshot.upstreams[number]
+      else { return nil }
+      return UpstreamsView.Configured(
+        name: upstream.name, url: upstream.shownURL, view: view,
+        nextProbeAt: view.nextProbeAt.map {
+          now.wall.adding(milliseconds: $0.milliseconds(since: now.monotonic))
+        })
+    }
+  }
+
+  private func unconfigured(
+    _ views: [UpstreamNumber: Scheduler.UnconfiguredView]
+  ) async throws(StoreError) -> [UpstreamsView.Unconfigured] {
+    guard !views.isEmpty else { return [] }
+    let names = try await context.store.upstreamNames()
+    return views.sorted { $0.key < $1.key }.compactMap { number, view in
+      names[number].map { UpstreamsView.Unconfigured(name: $0, view: view) }
+    }
+  }
+}
