@@ -36,8 +36,9 @@ package struct ClockSteps: Sendable {
     takeBack(-byMs)
   }
 
-  /// A step back undoes the latest steps ahead, as far as it goes. What was written down in between
-  /// is taken for later than it was, or lies ahead.
+  /// A step back undoes the latest steps ahead, as far as it goes.
+  ///
+  /// What was written down in between is taken for later than it was, or lies ahead.
   private mutating func takeBack(_ milliseconds: Int64) {
     var leftMs = milliseconds
     while leftMs > 0, var step = steps.popLast() {
