@@ -39,8 +39,11 @@ extension EndToEnd {
     }
 
     @discardableResult
-    private func requeue(_ id: String) async throws -> [String: Any] {
-      let answer = try await device.request("POST", "/v1/envelopes/\(id)/requeue")
+    private func requeue(_ id: String, until end: String? = nil) async throws -> [String: Any] {
+      let answer = try await device.request(
+        "POST", "/v1/envelopes/\(id)/requeue",
+        headers: end == nil ? [:] : ["Content-Type": "application/json"],
+        body: try end.map { try Device.json(["expiresAt": $0]) })
       #expect(answer.status == 200)
       return try answer.json()
     }
@@ -145,10 +148,12 @@ extension EndToEnd {
       let postponed = try await post(
         "/later",
         ["notBefore": "2999-01-01T00:00:00Z", "expiresAt": "2999-02-01T00:00:00Z", "lane": "b"])
-      for id in [held, postponed] {
-        #expect(try await cancel(id).status == 200)
-        try await requeue(id)
-      }
+      for id in [held, postponed] { #expect(try await cancel(id).status == 200) }
+      let early = try await device.request("POST", "/v1/envelopes/\(postponed)/requeue")
+      #expect(early.status == 422)
+      #expect(try early.json()["field"] as? String == "/expiresAt")
+      try await requeue(held)
+      try await requeue(postponed, until: "2999-02-01T00:00:00Z")
       try await restart()
       #expect(try await device.get("/v1/envelopes/\(held)").json()["state"] as? String == "held")
       let later = try await device.get("/v1/envelopes/\(postponed)").json()

@@ -338,8 +338,12 @@ extension EndToEnd {
     @Test("a patch can hold, let go, postpone and set another deadline")
     func patchFlags() async throws {
       let id = try await post("/", ["hold": true])
-      #expect(
-        try await patch(id, ["notBefore": "2999-01-01T00:00:00Z", "hold": false]).status == 200)
+      let postponed: [String: any Sendable] = ["notBefore": "2999-01-01T00:00:00Z", "hold": false]
+      let never = try await patch(id, postponed)
+      #expect(never.status == 422)
+      #expect(try never.json()["field"] as? String == "/notBefore")
+      let later = postponed.merging(["expiresAt": "2999-02-01T00:00:00Z"]) { _, given in given }
+      #expect(try await patch(id, later).status == 200)
       #expect(try await state(id) == "queued")
       try await restart()
       #expect(
