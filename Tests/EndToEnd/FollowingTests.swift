@@ -52,8 +52,10 @@ extension EndToEnd {
         "envelope was accepted", "envelope is attempted", "envelope is to be tried again",
         "envelope is attempted", "envelope was delivered",
       ]
-      #expect(
-        try await story(ids[0], relay, upTo: "envelope was delivered").map(\.event) == delivered)
+      // An id that has to be looked up may come a moment after the attempt that follows.
+      let first = try await story(ids[0], relay, upTo: "envelope was delivered").map(\.event)
+      #expect(first.sorted() == delivered.sorted(), "\(first)")
+      #expect(first.first == delivered.first)
       let failed = try await story(ids[1], relay, upTo: "envelope ended undelivered")
       #expect(failed.map(\.level) == ["debug", "debug", "warning"])
       #expect(

@@ -52,7 +52,7 @@ extension Dispatcher {
   /// Changes are on disk.
   ///
   /// A change has the store's number of its envelope, and the store is asked for the id: only for
-  /// lines that will be written.
+  /// lines that will be written, which may come a moment after the next attempt's.
   func tell(_ transitions: some Sequence<Transition>) {
     let isEverythingTold = log.isOn(.debug)
     let told = transitions.filter { isEverythingTold || $0.isTrouble }
