@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import RelayCore
 
 /// The file of a Unix socket that listens: made with the right mode, removed by whoever made it.
 struct UnixSocketFile: Sendable {
@@ -12,11 +13,10 @@ struct UnixSocketFile: Sendable {
   ///
   /// A file that a killed process has left behind is replaced, and one on which somebody answers is
   /// not. The folder is locked meanwhile (flock(2), let go at the end), so that of two processes
-  /// that start at once neither takes the other's socket for an abandoned one. Nobody can connect
-  /// before the mode is set: until `listen` a connection is refused.
+  /// that start at once neither takes the other's socket for an abandoned one.
   ///
   /// - Throws: `EADDRINUSE` where somebody answers; `EEXIST` where the path is something other than
-  ///   a socket.
+  ///   a socket; `EWOULDBLOCK` where another process keeps its lock on the folder.
   init(
     binding number: Int32, to path: String, mode: UInt32, backlog: Int32
   ) throws(SystemError) {
@@ -24,9 +24,7 @@ struct UnixSocketFile: Sendable {
     let folder = try Self.lockedFolder(of: path, subject)
     defer { _ = folder.number }
     try Self.removeAbandoned(path, subject)
-    _ = try systemCall("bind", on: subject) {
-      path.withCString { waystation_bind_unix(number, $0, path.utf8.count) }
-    }
+    try Self.bind(number, to: path, mode: mode, subject)
     _ = try systemCall("chmod", on: subject) { Glibc.chmod(path, mode_t(mode)) }
     _ = try systemCall("listen", on: subject) { Glibc.listen(number, backlog) }
     var status = stat()
@@ -43,6 +41,21 @@ struct UnixSocketFile: Sendable {
     _ = Glibc.unlink(path)
   }
 
+  /// Makes the file, with no permission that the mode does not have: Linux takes those of the
+  /// socket, less the process's mask, which may still have taken away too much.
+  static func bind(
+    _ number: Int32, to path: String, mode: UInt32, _ subject: String
+  ) throws(SystemError) {
+    _ = try systemCall("fchmod", on: subject) { fchmod(number, mode_t(mode)) }
+    _ = try systemCall("bind", on: subject) {
+      path.withCString { waystation_bind_unix(number, $0, path.utf8.count) }
+    }
+  }
+
+  /// How long another process's lock is waited for: a relay that starts holds it for a moment.
+  private static let lockWaitMs: Int64 = 2000
+  private static let lockPauseMs: UInt32 = 20
+
   private static func lockedFolder(
     of path: String, _ subject: String
   ) throws(SystemError) -> FileDescriptor {
@@ -53,8 +66,16 @@ struct UnixSocketFile: Sendable {
         Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
       })
     let number = descriptor.number
-    _ = try systemCall("flock", on: subject) { flock(number, LOCK_EX) }
-    return descriptor
+    let deadline = MonotonicClock.now().adding(milliseconds: lockWaitMs)
+    while true {
+      do throws(SystemError) {
+        _ = try systemCall("flock", on: subject) { flock(number, LOCK_EX | LOCK_NB) }
+        return descriptor
+      } catch {
+        guard error.code == EWOULDBLOCK, MonotonicClock.now() < deadline else { throw error }
+        usleep(lockPauseMs * 1000)
+      }
+    }
   }
 
   private static func removeAbandoned(_ path: String, _ subject: String) throws(SystemError) {

@@ -27,6 +27,8 @@ package struct ListenFailure: Error, Sendable, CustomStringConvertible {
     case EADDRINUSE: "somebody answers there; stop it, or give another path"
     case EEXIST: "there is a file that is no socket; remove it, or give another path"
     case ENOENT: "the folder does not exist; make it, or give another path"
+    case EWOULDBLOCK:
+      "another process keeps a lock on the folder (lslocks names it); stop it, or give another path"
     case EACCES, EPERM: "this user may not do so; let it write the folder, or give another path"
     default: error.reason
     }

@@ -1,0 +1,77 @@
+import CLinux
+@testable import EventLoop
+import Foundation
+import Glibc
+import Testing
+
+@Suite("The file of a Unix socket", .timeLimit(.minutes(1)))
+struct UnixSocketFileTests {
+  /// A folder of the test's own.
+  private final class Folder {
+    let path = NSTemporaryDirectory() + "waystation-socket-\(UUID().uuidString.prefix(8))"
+
+    init() throws {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Locks the folder, as another relay does while it starts.
+    func lock() -> Int32 {
+      let number = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      #expect(flock(number, LOCK_EX | LOCK_NB) == 0)
+      return number
+    }
+  }
+
+  private func mode(of path: String) -> UInt32 {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
+  }
+
+  @Test(
+    "has no permission beyond its mode, from the moment that it is there",
+    arguments: [
+      0o600, 0o660, 0o606,
+    ] as [UInt32])
+  func mode(mode: UInt32) throws {
+    let folder = try Folder()
+    let path = folder.path + "/a.sock"
+    let number = waystation_socket(AF_UNIX)
+    defer { close(number) }
+    try UnixSocketFile.bind(number, to: path, mode: mode, path)
+    #expect(self.mode(of: path) & ~mode == 0)
+    #expect(self.mode(of: path) & 0o600 == 0o600)
+    unlink(path)
+    let loop = try EventLoop(name: "test")
+    let listener = try Listener(.unix(path: path), mode: mode, on: loop)
+    #expect(self.mode(of: path) == mode)
+    listener.close()
+    loop.stop()
+  }
+
+  @Test("a lock on the folder that another process keeps is told, and not waited for without end")
+  func lockKept() throws {
+    let folder = try Folder()
+    let lock = folder.lock()
+    let loop = try EventLoop(name: "test")
+    let error = #expect(throws: SystemError.self) {
+      _ = try Listener(.unix(path: folder.path + "/a.sock"), on: loop)
+    }
+    #expect(error?.code == EWOULDBLOCK)
+    close(lock)
+    try Listener(.unix(path: folder.path + "/a.sock"), on: loop).close()
+    loop.stop()
+  }
+
+  @Test("a lock that is let go again is waited for")
+  func lockLetGo() async throws {
+    let folder = try Folder()
+    let lock = folder.lock()
+    let loop = try EventLoop(name: "test")
+    // By another thread, while this one waits.
+    Thread.detachNewThread { close(lock) }
+    try Listener(.unix(path: folder.path + "/a.sock"), on: loop).close()
+    loop.stop()
+  }
+}
