@@ -30,6 +30,7 @@ extension Configuration {
   /// Variables: `WAYSTATION_LISTEN` (addresses), `WAYSTATION_DATA`, `WAYSTATION_UPSTREAMS`
   /// (`NAME=URL`), `WAYSTATION_ANONYMOUS` (`allow`), `WAYSTATION_OPERATORS` (`NAME=ROLE:DIGEST`),
   /// `WAYSTATION_LOG_LEVEL` and `WAYSTATION_LOG_FORMAT`; an empty one says nothing.
+  /// Addresses do not replace listeners of which the file says `tls` or `for`.
   /// Lists are separated by commas or blanks, so a comma in a URL there is written `%2C`. An
   /// upstream that a variable or flag names keeps what the file says of it but the URL.
   ///
@@ -91,6 +92,7 @@ extension Configuration {
   private mutating func apply(_ overrides: Overrides, problems: ProblemCollector) {
     if let (key, texts) = overrides.listen {
       let form = ListenerConfiguration.form
+      refuseToReplace(listen, key: key, problems)
       if texts.isEmpty { problems.add(key, expected: form, found: "nothing") }
       listen = texts.compactMap { text -> ListenerConfiguration? in
         let endpoint = Endpoint(text)
@@ -113,6 +115,21 @@ extension Configuration {
     if let (key, text) = overrides.logFormat {
       log.format = Self.word(text, key: key, or: log.format, problems)
     }
+  }
+
+  /// An address alone cannot say what the file says of its listeners: in their place it would leave
+  /// out TLS, or let devices at the operators' routes, in silence.
+  private func refuseToReplace(
+    _ listeners: [ListenerConfiguration], key: String, _ problems: ProblemCollector
+  ) {
+    guard let other = listeners.first(where: { $0.tls != nil || $0.audience != nil }) else {
+      return
+    }
+    let term = other.tls != nil ? "tls" : "for"
+    problems.add(
+      key,
+      "would take the place of the file's \"listen\", where \(other) has \"\(term)\", which an"
+        + " address alone cannot say; leave \(key) out, or take \"listen\" out of the file")
   }
 
   private mutating func applyUpstream(_ text: String, key: String, problems: ProblemCollector) {
