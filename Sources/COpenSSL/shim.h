@@ -44,6 +44,10 @@ static inline int waystation_tls_trust_partial_chains(SSL_CTX *context) {
   return X509_STORE_set_flags(SSL_CTX_get_cert_store(context), X509_V_FLAG_PARTIAL_CHAIN) == 1;
 }
 
+static inline void waystation_tls_set_message_argument(SSL *ssl, void *argument) {
+  SSL_set_msg_callback_arg(ssl, argument);
+}
+
 static inline void waystation_bio_retry_read(BIO *bio) {
   BIO_clear_retry_flags(bio);
   BIO_set_retry_read(bio);
@@ -55,6 +59,18 @@ static inline void waystation_bio_retry_write(BIO *bio) {
 }
 
 static inline void waystation_bio_no_retry(BIO *bio) { BIO_clear_retry_flags(bio); }
+
+static inline void waystation_certificates_free(STACK_OF(X509) *certificates) {
+  sk_X509_pop_free(certificates, X509_free);
+}
+
+static inline int waystation_certificate_count(const STACK_OF(X509) *certificates) {
+  return certificates ? sk_X509_num(certificates) : 0;
+}
+
+static inline X509 *waystation_certificate_at(const STACK_OF(X509) *certificates, int index) {
+  return sk_X509_value(certificates, index);
+}
 
 static inline void waystation_openssl_free(void *bytes) { OPENSSL_free(bytes); }
 

@@ -30,11 +30,18 @@ final class Certificate: @unchecked Sendable {
   }
 
   /// What it says of a client, once it has been verified.
-  var peer: PeerCertificate {
+  func peer(validUntilSeconds: Int64) -> PeerCertificate {
     let names = alternativeNames()
     return PeerCertificate(
       commonName: commonName, dnsNames: names.dns, uris: names.uris, emails: names.emails,
-      fingerprint: fingerprint)
+      fingerprint: fingerprint, validUntilSeconds: validUntilSeconds)
+  }
+
+  /// Until when all of a list hold, in seconds since the Unix epoch.
+  static func validUntilSeconds(_ certificates: OpaquePointer?) -> Int64 {
+    (0..<waystation_certificate_count(certificates)).map {
+      seconds(X509_get0_notAfter(waystation_certificate_at(certificates, $0)))
+    }.min() ?? .max
   }
 
   /// The subject's common name; nil if it has none, or several: then none of them is *the* name.

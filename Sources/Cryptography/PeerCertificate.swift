@@ -10,16 +10,19 @@ package struct PeerCertificate: Sendable, Equatable {
   package let emails: [String]
   /// The SHA-256 digest of the whole certificate, 32 bytes.
   package let fingerprint: [UInt8]
+  /// Until when it holds, and so do those that vouch for it, in seconds since the Unix epoch.
+  package let validUntilSeconds: Int64
 
   /// A certificate made of its parts.
   package init(
     commonName: String?, dnsNames: [String] = [], uris: [String] = [], emails: [String] = [],
-    fingerprint: [UInt8]
+    fingerprint: [UInt8], validUntilSeconds: Int64
   ) {
     self.commonName = commonName
     self.dnsNames = dnsNames
     self.uris = uris
     self.emails = emails
     self.fingerprint = fingerprint
+    self.validUntilSeconds = validUntilSeconds
   }
 }

@@ -20,6 +20,8 @@ package final class TLSChannel {
   fileprivate let send: (UnsafeRawBufferPointer) -> Transfer
   /// What tells OpenSSL an end from a connection that broke.
   fileprivate var hasEnded = false
+  /// How much is received before the session is held back.
+  var allowance = TLSAllowance()
 
   /// A channel made of what receives and what sends; neither may block.
   package init(
@@ -35,6 +37,21 @@ package final class TLSChannel {
     guard let bio = BIO_new(Self.method.pointer) else { preconditionFailure("BIO_new failed") }
     BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
     return bio
+  }
+
+  /// Has the session's records counted on their way in (SSL_CTX_set_msg_callback(3)).
+  func countRecords(of ssl: OpaquePointer) {
+    SSL_set_msg_callback(ssl) { isSent, _, kind, _, _, ssl, channel in
+      guard isSent == 0, kind == SSL3_RT_HEADER, let channel else { return }
+      Unmanaged<TLSChannel>.fromOpaque(channel).takeUnretainedValue().takeRecord(of: ssl)
+    }
+    waystation_tls_set_message_argument(ssl, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  private func takeRecord(of ssl: OpaquePointer?) {
+    allowance.takeRecord()
+    // What lies in OpenSSL's own buffer is not asked for again: taken for ended, it stops there.
+    if allowance.isOverdrawn { SSL_set_shutdown(ssl, SSL_RECEIVED_SHUTDOWN) }
   }
 
   /// The callbacks of every such `BIO` (BIO_meth_new(3)), made once.
@@ -69,8 +86,16 @@ private struct ChannelMethod: @unchecked Sendable {
     BIO_meth_set_read(method) { bio, bytes, count in
       guard let bytes, count > 0, let channel = TLSChannel.of(bio) else { return -1 }
       waystation_bio_no_retry(bio)
-      switch channel.receive(UnsafeMutableRawBufferPointer(start: bytes, count: Int(count))) {
-      case .moved(let count): return Int32(count)
+      if channel.allowance.isOverdrawn { return -1 }
+      let room = min(Int(count), channel.allowance.bytesLeft)
+      guard room > 0 else {
+        waystation_bio_retry_read(bio)
+        return -1
+      }
+      switch channel.receive(UnsafeMutableRawBufferPointer(start: bytes, count: room)) {
+      case .moved(let count):
+        channel.allowance.take(bytes: count)
+        return Int32(count)
       case .ended:
         channel.hasEnded = true
         return 0

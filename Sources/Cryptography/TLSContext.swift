@@ -162,7 +162,8 @@ private enum ALPN {
 
 /// The context that new sessions get: replaced as a whole when a certificate is renewed.
 ///
-/// Sessions that exist keep theirs to their end.
+/// Sessions that exist keep theirs to their end; their certificates can be verified anew
+/// (``PeerChain/refusal(by:)``).
 package final class TLSCredentials: Sendable {
   private let context: Mutex<TLSContext>
 

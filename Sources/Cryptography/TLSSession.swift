@@ -10,6 +10,9 @@ package enum TLSOutcome: Sendable, Equatable {
   case needsInput
   /// The same call can go on once bytes can be sent.
   case needsOutput
+  /// So much has come that it is others' turn; the same call can go on after
+  /// ``TLSSession/beginTurn()``.
+  case heldBack
   /// The session is over.
   case failed(TLSFailure)
 }
@@ -23,6 +26,8 @@ package enum TLSFailure: Error, Sendable, Equatable {
   case truncated
   /// The peer speaks HTTP without TLS.
   case plainHTTP
+  /// The peer sends record after record without data: changes of keys, warnings or empty ones.
+  case flooded
   /// A rule was broken, or a certificate refused; in OpenSSL's words.
   case refused(String)
 
@@ -32,6 +37,7 @@ package enum TLSFailure: Error, Sendable, Equatable {
     case .broken: "the connection broke"
     case .truncated: "the connection ended without close_notify"
     case .plainHTTP: "plain HTTP was sent"
+    case .flooded: "too many records without data were sent"
     case .refused(let reason): reason
     }
   }
@@ -52,23 +58,37 @@ package struct TLSSession: ~Copyable {
     // One reference is enough where both directions have the same BIO (SSL_set_bio(3)).
     SSL_set_bio(ssl, bio, bio)
     SSL_set_accept_state(ssl)
+    channel.countRecords(of: ssl)
   }
 
   deinit { SSL_free(ssl) }
+
+  /// Lets the session receive again as much as it may before it is ``TLSOutcome/heldBack``: some
+  /// 64 KiB, or 128 records.
+  ///
+  /// To be called after each wait, and once others have had their turn.
+  package func beginTurn() { channel.allowance.beginTurn() }
 
   /// Goes on with the handshake; `.done(0)` once it is complete.
   package func handshake() -> TLSOutcome {
     OpenSSLErrors.clear()
     let result = SSL_do_handshake(ssl)
-    return result == 1 ? .done(0) : outcome(of: result)
+    guard result == 1 else { return outcome(of: result) }
+    channel.allowance.connect()
+    return .done(0)
   }
 
   /// Reads what has been decrypted, or can be.
+  ///
+  /// A peer that sends many records without data is refused (``TLSFailure/flooded``).
   package func read(into buffer: UnsafeMutableRawBufferPointer) -> TLSOutcome {
+    guard channel.allowance.isLeft else { return .heldBack }
     OpenSSLErrors.clear()
     var count = 0
     let result = SSL_read_ex(ssl, buffer.baseAddress, buffer.count, &count)
-    return result == 1 ? .done(count) : outcome(of: result)
+    guard result == 1 else { return outcome(of: result) }
+    channel.allowance.noteData()
+    return .done(count)
   }
 
   /// Encrypts and sends as much as goes at once.
@@ -96,15 +116,19 @@ package struct TLSSession: ~Copyable {
   package var hasBufferedInput: Bool { SSL_has_pending(ssl) == 1 }
 
   /// The client's certificate; nil if it showed none, or it was not verified.
-  package var peerCertificate: PeerCertificate? {
+  package var peerChain: PeerChain? {
     guard let pointer = SSL_get1_peer_certificate(ssl) else { return nil }
     let certificate = Certificate(adopting: pointer)
-    return SSL_get_verify_result(ssl) == Int(X509_V_OK) ? certificate.peer : nil
+    guard SSL_get_verify_result(ssl) == Int(X509_V_OK) else { return nil }
+    return PeerChain(
+      certificate, others: SSL_get_peer_cert_chain(ssl),
+      validUntilSeconds: Certificate.validUntilSeconds(SSL_get0_verified_chain(ssl)))
   }
 
   private func outcome(of result: Int32) -> TLSOutcome {
-    switch SSL_get_error(ssl, result) {
-    case SSL_ERROR_WANT_READ: .needsInput
+    if channel.allowance.isOverdrawn { return .failed(.flooded) }
+    return switch SSL_get_error(ssl, result) {
+    case SSL_ERROR_WANT_READ: channel.allowance.bytesLeft > 0 ? .needsInput : .heldBack
     case SSL_ERROR_WANT_WRITE: .needsOutput
     case SSL_ERROR_ZERO_RETURN: .ended
     case SSL_ERROR_SSL: .failed(failure)

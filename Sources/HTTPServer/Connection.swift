@@ -9,6 +9,10 @@ import Synchronization
 final class Connection: BodySource, @unchecked Sendable {
   private var state: ConnectionState
   private var head: [UInt8] = []
+  /// After so many bytes others on the loop have their turn, though more may have come.
+  private static let turnBytesMax = 65_536
+  /// How many bytes were taken in since the last turn began.
+  private var takenBytes = 0
   /// Whether this connection is among ``ServerContext/largeHeadCount``.
   private var holdsLargeHead = false
 
@@ -17,6 +21,12 @@ final class Connection: BodySource, @unchecked Sendable {
   private var stream: ConnectionStream
   private(set) var origin: RequestOrigin
   private let tls: TLSCredentials?
+  /// What the client has shown of itself, and what that was last verified with.
+  private let standing = Mutex<ClientStanding?>(nil)
+  /// Whether nothing but the request in flight is served any more.
+  private let endsSoon = Atomic<Bool>(false)
+  /// Whether an answer without an end of its own is on its way.
+  private let isStreaming = Atomic<Bool>(false)
   let server: ServerContext
   private let context: LoopContext
   private let isWaitingForRequest = Atomic<Bool>(false)
@@ -52,9 +62,12 @@ final class Connection: BodySource, @unchecked Sendable {
     isWaitingForRequest.store(false, ordering: .relaxed)
     guard let secured else { return false }
     stream = .secure(secured)
-    if let certificate = secured.peerCertificate {
+    if let chain = secured.peerChain {
       origin = RequestOrigin(
-        listener: origin.listener, peer: origin.peer, certificate: certificate)
+        listener: origin.listener, peer: origin.peer, certificate: chain.says)
+      standing.withLock { $0 = ClientStanding(chain: chain, context: secured.context) }
+      // A reload during the handshake has not seen this one.
+      if hasLostTrust() { return false }
     }
     // The time for the first head begins now, and not before the handshake.
     state = ConnectionState(limits: server.limits, now: context.loop.now)
@@ -62,7 +75,7 @@ final class Connection: BodySource, @unchecked Sendable {
   }
 
   private func serve() async {
-    while true {
+    while !endsSoon.load(ordering: .relaxed) {
       if server.isDraining.load(ordering: .relaxed) { state.drain() }
       switch state.nextHead(now: context.loop.now) {
       case .read(let deadline):
@@ -103,6 +116,27 @@ final class Connection: BodySource, @unchecked Sendable {
     if isWaitingForRequest.load(ordering: .relaxed) { stream.close() }
   }
 
+  /// Whether the client has shown a certificate that its listener accepts no more, though it did.
+  ///
+  /// From any thread.
+  func hasLostTrust() -> Bool {
+    guard let tls, let shown = standing.withLock({ $0 }) else { return false }
+    let current = tls.current
+    if shown.context === current { return false }
+    if shown.chain.refusal(by: current) != nil { return true }
+    standing.withLock { $0 = ClientStanding(chain: shown.chain, context: current) }
+    return false
+  }
+
+  /// Serves nothing but the request in flight; on the loop's thread.
+  ///
+  /// - Returns: Whether that has no end of its own, so that it has to be cut off.
+  func endSoon() -> Bool {
+    endsSoon.store(true, ordering: .sequentiallyConsistent)
+    closeIfIdle()
+    return isStreaming.load(ordering: .sequentiallyConsistent)
+  }
+
   /// Has it told, once, when the peer has ended its side, whatever the connection is doing.
   ///
   /// That is how a handler learns that nobody waits for its answer, which it would otherwise see
@@ -118,6 +152,10 @@ final class Connection: BodySource, @unchecked Sendable {
 
   /// Waits for bytes, and takes in what there is.
   private func fill(until deadline: MonotonicTime) async {
+    if takenBytes >= Self.turnBytesMax {
+      takenBytes = 0
+      await Task.yield()
+    }
     do throws(SystemError) {
       if state.input.hasStorage, !state.input.isEmpty, try readSome() { return }
       while true {
@@ -142,6 +180,7 @@ final class Connection: BodySource, @unchecked Sendable {
       try stream.tryRead(into: room)
     }
     guard let count else { return false }
+    takenBytes += count
     count == 0 ? state.inputEnded() : state.received(count, now: context.loop.now)
     return true
   }
@@ -196,7 +235,9 @@ final class Connection: BodySource, @unchecked Sendable {
     let response = await server.handler.respond(
       to: HTTPRequest(head: head, body: body, origin: origin))
     body.revoke()
-    if server.isDraining.load(ordering: .relaxed) { state.drain() }
+    if server.isDraining.load(ordering: .relaxed) || endsSoon.load(ordering: .relaxed) {
+      state.drain()
+    }
     if let error = body.failure {
       guard let problem = state.problem(for: error) else { return false }
       var refusal = server.problem(problem)
@@ -264,6 +305,9 @@ final class Connection: BodySource, @unchecked Sendable {
     _ framing: ConnectionState.ResponseFraming,
     _ produce: @Sendable (ResponseWriter) async throws -> Void
   ) async throws {
+    isStreaming.store(true, ordering: .sequentiallyConsistent)
+    defer { isStreaming.store(false, ordering: .relaxed) }
+    if endsSoon.load(ordering: .sequentiallyConsistent) { throw BrokenSource() }
     // The head goes first and alone: a stream may have nothing to say for a long time.
     try await write(head)
     let isChunked = framing == .chunked
@@ -310,40 +354,19 @@ final class Connection: BodySource, @unchecked Sendable {
   private func linger() async {
     guard state.needsLinger else { return }
     releaseBuffer()
-    socket.shutdownWrites()
+    stream.shutdownWrites()
     let deadline = MonotonicClock.now().adding(milliseconds: server.limits.lingerTimeoutMs)
     await socket.discardInput(until: deadline)
   }
 }
 
-extension Connection {
-  /// Answers a connection past the limit without reading from it, and closes it.
-  static func refuse(
-    _ socket: Socket, _ detail: String, _ server: ServerContext, _ context: LoopContext
-  ) async {
-    var response = server.problem(ProtocolProblem(.tooManyConnections, detail))
-    if response.headers.first("Retry-After") == nil {
-      // Spread, so that those who were sent away together do not come back together.
-      let least = server.limits.retryAfterSeconds
-      response.headers.add("Retry-After", Int.random(in: least...(3 * least)))
-    }
-    var bytes: [UInt8] = []
-    var body: [UInt8] = []
-    if case .bytes(let content) = response.body { body = content }
-    let plan = ConnectionState.ResponsePlan(
-      framing: .length(Int64(body.count)), sendsBody: true, keepsAlive: false,
-      saysKeepAlive: false)
-    ResponseHead.append(response, plan, context, to: &bytes)
-    let now = MonotonicClock.now()
-    let deadline = now.adding(milliseconds: server.limits.lingerTimeoutMs)
-    try? await socket.write(bytes, body, stallMs: server.limits.lingerTimeoutMs)
-    socket.shutdownWrites()
-    await socket.discardInput(until: deadline)
-    socket.close()
-  }
+/// What a client has shown of itself, and what that was last verified with.
+struct ClientStanding: Sendable {
+  let chain: PeerChain
+  let context: TLSContext
 }
 
-/// A body that did not have the length that its answer stated.
+/// An answer that cannot be sent to its end, or is not to be.
 private struct BrokenSource: Error {}
 
 extension ResponseBody {
@@ -354,25 +377,6 @@ extension ResponseBody {
     case .bytes(let bytes): Int64(bytes.count)
     case .source(let length, _): length
     case .stream: nil
-    }
-  }
-}
-
-extension Socket {
-  /// Reads and drops whatever comes, until the peer ends or a deadline passes.
-  func discardInput(until deadline: MonotonicTime) async {
-    do throws(SystemError) {
-      while MonotonicClock.now() < deadline {
-        try await waitUntilReadable(until: deadline)
-        // On the stack of this step only: a lingering connection holds no buffer.
-        let count = try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) {
-          (room) throws(SystemError) -> Int? in
-          try tryRead(into: UnsafeMutableRawBufferPointer(room))
-        }
-        if count == 0 { return }
-      }
-    } catch {
-      return
     }
   }
 }

@@ -10,16 +10,26 @@ final class SecureStream: @unchecked Sendable {
   /// What fits into one record (RFC 8446 section 5.1): more is not worth copying together.
   private static let recordBytesMax = 16_384
 
+  /// What the session was made of.
+  let context: TLSContext
   private let socket: Socket
   private let session: TLSSession
   /// Whether a read may find something without the socket having been heard of.
   private var mayHaveInput = false
-  /// Whether reading can only go on once bytes can be sent.
-  private var readNeedsOutput = false
+  /// What reading can only go on after; nil where the last read found something.
+  private var readNeeds: Need?
   /// Whether `close_notify` may still be sent.
   private var maySayEnd = false
 
+  /// What a step of the session waits for.
+  private enum Need {
+    case input, output
+    /// That others on the loop have had their turn.
+    case turn
+  }
+
   init(_ socket: Socket, _ context: TLSContext) {
+    self.context = context
     self.socket = socket
     session = TLSSession(
       context,
@@ -42,7 +52,7 @@ final class SecureStream: @unchecked Sendable {
   }
 
   /// The client's verified certificate, once the handshake is complete.
-  var peerCertificate: PeerCertificate? { session.peerCertificate }
+  var peerChain: PeerChain? { session.peerChain }
 
   /// Completes the handshake.
   ///
@@ -58,8 +68,9 @@ final class SecureStream: @unchecked Sendable {
         // In TLS 1.3 the client's last words are not answered, and its request may wait for that.
         socket.acknowledge()
         return nil
-      case .needsInput: try await socket.waitUntilReadable(until: deadline)
-      case .needsOutput: try await socket.waitUntilWritable(until: deadline)
+      case .needsInput: try await wait(for: .input, until: deadline)
+      case .needsOutput: try await wait(for: .output, until: deadline)
+      case .heldBack: try await wait(for: .turn, until: deadline)
       case .ended: return .truncated
       case .failed(let failure): return failure
       }
@@ -68,27 +79,42 @@ final class SecureStream: @unchecked Sendable {
 
   func waitUntilReadable(until deadline: MonotonicTime) async throws(SystemError) {
     if mayHaveInput { return }
-    if readNeedsOutput {
-      try await socket.waitUntilWritable(until: deadline)
-    } else {
+    guard let readNeeds else {
       try await socket.waitUntilReadable(until: deadline)
+      return session.beginTurn()
     }
+    try await wait(for: readNeeds, until: deadline)
+  }
+
+  /// Waits after a step that came to nothing.
+  private func wait(for need: Need, until deadline: MonotonicTime) async throws(SystemError) {
+    // Who sends without end, and never anything of use, lets no wait last until its deadline.
+    guard MonotonicClock.now() < deadline else {
+      throw SystemError(code: ETIMEDOUT, operation: "TLS")
+    }
+    switch need {
+    case .input: try await socket.waitUntilReadable(until: deadline)
+    case .output: try await socket.waitUntilWritable(until: deadline)
+    // Not for the socket: what it has left to read may never be announced again.
+    case .turn: await Task.yield()
+    }
+    session.beginTurn()
   }
 
   func tryRead(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
     mayHaveInput = false
-    readNeedsOutput = false
+    readNeeds = nil
     switch session.read(into: buffer) {
     case .done(let count):
       mayHaveInput = session.hasBufferedInput
       return count
     case .ended: return 0
-    case .needsInput: return nil
-    case .needsOutput:
-      readNeedsOutput = true
-      return nil
+    case .needsInput: readNeeds = .input
+    case .needsOutput: readNeeds = .output
+    case .heldBack: readNeeds = .turn
     case .failed(let failure): throw broken(failure)
     }
+    return nil
   }
 
   func write(_ first: [UInt8], _ second: [UInt8], stallMs: Int64) async throws(SystemError) {
@@ -114,7 +140,7 @@ final class SecureStream: @unchecked Sendable {
         try await socket.waitUntilWritable(
           until: MonotonicClock.now().adding(milliseconds: stallMs))
       // Writing needs input only in a renegotiation, and there is none.
-      case .needsInput, .ended: throw broken(.broken)
+      case .needsInput, .heldBack, .ended: throw broken(.broken)
       case .failed(let failure): throw broken(failure)
       }
     }

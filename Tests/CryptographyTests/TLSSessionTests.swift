@@ -1,5 +1,5 @@
 import COpenSSL
-import Cryptography
+@testable import Cryptography
 import Foundation
 import Testing
 
@@ -82,26 +82,102 @@ struct TLSSessionTests {
     let files = try CertificateFiles()
     let line = try Line(files, pieceBytes: 1000, asksClient: true)
     let session = try line.connected()
-    let certificate = session.peerCertificate
-    let peer = try #require(certificate)
+    let chain = session.peerChain
+    let peer = try #require(chain?.says)
+    #expect(peer.validUntilSeconds == line.context.facts.validUntilSeconds)
     #expect(peer.commonName == "truck-7 \u{FC}")
     #expect(peer.dnsNames == ["truck-7.example", "truck-7.test"])
     #expect(peer.uris == ["urn:truck:7"])
     #expect(peer.emails == ["truck-7@example.com"])
     #expect(peer.fingerprint == (try files.fingerprint()))
     let other = try Line(files, pieceBytes: 1000)
-    let none = try other.connected().peerCertificate
+    let none = try other.connected().peerChain
     #expect(none == nil)
+  }
+
+  @Test("a certificate can be verified anew, by other authorities and lists than before")
+  func verifiedAnew() throws {
+    let files = try CertificateFiles()
+    let line = try Line(files, pieceBytes: 1000, asksClient: true)
+    let shown = try line.connected().peerChain
+    let chain = try #require(shown)
+    #expect(chain.refusal(by: line.context) == nil)
+    #expect(chain.refusal(by: try files.context(asksClient: true)) == nil)
+    let stranger = try CertificateFiles().context(asksClient: true)
+    #expect(chain.refusal(by: stranger)?.isEmpty == false)
+    #expect(chain.refusal(by: line.context) == nil)
   }
 
   @Test("of two common names neither is the client's name")
   func twoNames() throws {
     let line = try Line(
       try CertificateFiles(subject: "/CN=truck-7/CN=truck-8"), pieceBytes: 1000, asksClient: true)
-    let certificate = try line.connected().peerCertificate
-    let peer = try #require(certificate)
+    let chain = try line.connected().peerChain
+    let peer = try #require(chain?.says)
     #expect(peer.commonName == nil)
     #expect(peer.dnsNames.count == 2)
+  }
+
+  @Test("changes of keys without data are refused after a few, whatever lies there")
+  func keyUpdates() throws {
+    let line = try Line(try CertificateFiles(), pieceBytes: 1_000_000)
+    let session = try line.connected()
+    for _ in 0..<2000 { line.client.changeKeys() }
+    line.client.write([1])
+    #expect(line.step(session) == .failed(.flooded))
+    #expect(line.step(session) == .failed(.flooded))
+    // Two buffers full were taken at most; the rest is not even asked for.
+    #expect(BIO_ctrl_pending(line.client.output) > 20_000)
+  }
+
+  @Test("changes of keys between data are no harm, and others have their turn meanwhile")
+  func keyUpdatesBetween() throws {
+    let line = try Line(try CertificateFiles(), pieceBytes: 1_000_000)
+    let session = try line.connected()
+    let question = (0..<200).map { UInt8($0) }
+    for byte in question {
+      for _ in 0..<TLSAllowance.emptyRecordsMax { line.client.changeKeys() }
+      line.client.write([byte])
+    }
+    var received: [UInt8] = []
+    var turns = 0
+    while received.count < question.count {
+      session.beginTurn()
+      turns += 1
+      let before = received.count
+      while case let outcome = line.reading(session), outcome.0 != .heldBack {
+        guard case .done = outcome.0 else { throw Unexpected(outcome: outcome.0) }
+        received += outcome.1
+        if received.count == question.count { break }
+      }
+      #expect(received.count - before <= TLSAllowance.recordsMax / TLSAllowance.emptyRecordsMax + 1)
+    }
+    #expect(received == question)
+    #expect(turns > question.count / 5)
+  }
+
+  @Test("a turn ends with so many bytes, in a handshake as well as behind it")
+  func turns() throws {
+    let line = try Line(try CertificateFiles(), pieceBytes: 1_000_000)
+    let session = try line.connected()
+    let question = [UInt8](repeating: 1, count: 200_000)
+    line.client.write(question)
+    session.beginTurn()
+    var received = 0
+    while case .done(let count) = line.step(session) { received += count }
+    #expect(line.step(session) == .heldBack)
+    #expect((40_000...TLSAllowance.bytesMax).contains(received))
+    session.beginTurn()
+    #expect(line.step(session) == .done(4096))
+
+    // A client hello of which each byte has a record of its own.
+    let other = try Line(try CertificateFiles(), pieceBytes: 1_000_000)
+    let hello = [1, 1, 0xFF, 0] + [UInt8](repeating: 3, count: 100_000)
+    for byte in hello { other.put([22, 3, 1, 0, 1, byte]) }
+    let slow = TLSSession(other.context, over: other.channel)
+    #expect(slow.handshake() == .heldBack)
+    #expect(BIO_ctrl_pending(other.client.output) == hello.count * 6 - TLSAllowance.bytesMax)
+    #expect(slow.handshake() == .heldBack)
   }
 
   @Test("credentials that were replaced count for new sessions")
@@ -188,6 +264,12 @@ private final class Client {
   func write(_ bytes: [UInt8]) { SSL_write(ssl, bytes, Int32(bytes.count)) }
   func sayEnd() { SSL_shutdown(ssl) }
 
+  /// Sends a change of its keys (RFC 8446 section 4.6.3), and asks for none.
+  func changeKeys() {
+    SSL_key_update(ssl, SSL_KEY_UPDATE_NOT_REQUESTED)
+    SSL_do_handshake(ssl)
+  }
+
   func read() -> [UInt8] {
     var all: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 65536)
@@ -253,6 +335,14 @@ private final class Line {
   func step(_ session: borrowing TLSSession) -> TLSOutcome {
     var room = [UInt8](repeating: 0, count: 4096)
     return room.withUnsafeMutableBytes { session.read(into: $0) }
+  }
+
+  /// What one read comes to, and brings.
+  func reading(_ session: borrowing TLSSession) -> (TLSOutcome, [UInt8]) {
+    var room = [UInt8](repeating: 0, count: 4096)
+    let outcome = room.withUnsafeMutableBytes { session.read(into: $0) }
+    guard case .done(let count) = outcome else { return (outcome, []) }
+    return (outcome, Array(room[..<count]))
   }
 
   /// What one read brings; nothing where more has to come first.

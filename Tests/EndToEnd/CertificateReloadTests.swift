@@ -48,6 +48,28 @@ extension EndToEnd {
       #expect(!good.isEmpty)
     }
 
+    @Test("a relay starts with one that has expired, and says so until there is a better one")
+    func expiredAtStart() async throws {
+      let authority = try await CertificateAuthority()
+      let pair = try await authority.sign("relay", subject: "/CN=relay-1", years: (2001, 2002))
+      let relay = try Relay(
+        upstreams: ["default": Relay.quick(try TestUpstream())],
+        listen: [
+          ["address": "127.0.0.1:0", "tls": pair.listener] as [String: any Sendable], "127.0.0.1:0",
+        ])
+      try await relay.start()
+      let plain = Device("device-1", port: relay.port(of: 1))
+      let stale = try await plain.get("/readyz")
+      #expect(stale.status == 200)
+      let warnings = try stale.json()["warnings"] as? [String]
+      #expect(warnings?.count == 1)
+      #expect(warnings?.first?.contains("the certificate of relay-1 has expired") == true)
+      try put(try await authority.sign("new", subject: "/CN=relay-1"), inPlaceOf: pair)
+      relay.signal(SIGHUP)
+      try await relay.log(holds: "certificate reloaded")
+      #expect(try await plain.get("/readyz").json()["warnings"] == nil)
+    }
+
     @Test("a relay without certificates says that there is nothing to reload")
     func nothing() async throws {
       let relay = try await Relay.started(try TestUpstream())

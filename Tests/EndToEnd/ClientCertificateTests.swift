@@ -110,13 +110,61 @@ extension EndToEnd {
       let good = try await authority.sign("good", subject: "/CN=truck-7", names: "DNS:truck-7")
       #expect(try await !isServed(secured, options(lost)))
       try await secured.relay.log(holds: "certificate revoked")
+      let other = try await authority.sign("other", subject: "/CN=truck-6", names: "DNS:truck-6")
+      let spared = try secured.tunnel(options(other))
       let kept = try secured.tunnel(options(good))
-      #expect(try await kept.request("GET", "/healthz").status == 200)
+      for tunnel in [spared, kept] {
+        #expect(try await tunnel.request("GET", "/healthz").status == 200)
+      }
+      let body = try Device.json(["path": "/last"])
+      let posting = try secured.tunnel(options(good))
+      try await begin(posting, "POST /v1/envelopes", body)
+      let listening = try secured.tunnel(options(good))
+      try await begin(listening, "GET /v1/events", [])
+      _ = try await onThread { try listening.connection.read(through: "event: snapshot") }
       try await authority.revoke(good)
       _ = try await authority.revocations()
       secured.relay.signal(SIGHUP)
-      try await secured.relay.log(holds: "certificate reloaded")
+      try await secured.relay.log(holds: "connections end whose clients' certificates")
       #expect(try await !isServed(secured, options(good)))
+      // What was idle, or would never end, has ended; what was in flight is answered.
+      _ = try await onThread { try kept.connection.readToEnd() }
+      _ = try await onThread { try listening.connection.readToEnd() }
+      let answer = try await onThread {
+        try posting.connection.write([body.last ?? 0])
+        return try posting.connection.readResponse(to: "POST")
+      }
+      #expect(answer.status == 202 && answer["Connection"] == "close")
+      _ = try await onThread { try posting.connection.readToEnd() }
+      // Whose certificate still counts goes on as if nothing had been.
+      #expect(try await spared.request("GET", "/healthz").status == 200)
+    }
+
+    /// Sends a request but for the last byte of its body.
+    private func begin(_ tunnel: SecureTunnel, _ line: String, _ body: [UInt8]) async throws {
+      let head =
+        "\(line) HTTP/1.1\r\nHost: relay\r\nContent-Type: application/json\r\n"
+        + "Content-Length: \(body.count)\r\n\r\n"
+      let bytes = Array(head.utf8) + body.dropLast()
+      try await onThread { try tunnel.connection.write(bytes) }
+    }
+
+    @Test("one that ends while its connection is kept is of no more use from then on")
+    func ends() async throws {
+      let clock = try FakeClock()
+      let secured = try await SecuredRelay.started(
+        { ["clientCertificates": ["authorities": $0.certificate]] },
+        settings: ["clock": ["settleSeconds": 0]], environment: clock.environment)
+      let good = try await secured.authority.sign(
+        "good", subject: "/CN=truck-7", names: "DNS:truck-7")
+      let kept = try secured.tunnel(options(good))
+      #expect(try await kept.request("GET", "/v1/envelopes").status == 200)
+      try clock.set(ahead: 3 * FakeClock.day)
+      let refused = try await kept.request("GET", "/v1/envelopes")
+      #expect(refused.status == 401 && refused.problem == "unauthenticated")
+      #expect(refused["Connection"] == "close" && refused["WWW-Authenticate"] != nil)
+      #expect(try refused.json()["detail"] as? String != nil)
+      _ = try await onThread { try kept.connection.readToEnd() }
     }
   }
 }

@@ -20,9 +20,12 @@ struct SecuredRelay {
   /// - Parameters:
   ///   - more: More of the listener's `tls`.
   ///   - limits: What stands under `limits`.
+  ///   - settings: Other members of the configuration.
+  ///   - environment: The relay's variables.
   static func started(
     _ more: (CertificateAuthority) async throws -> [String: any Sendable] = { _ in [:] },
-    limits: [String: any Sendable] = [:], upstream: TestUpstream? = nil
+    limits: [String: any Sendable] = [:], upstream: TestUpstream? = nil,
+    settings: [String: any Sendable] = [:], environment: [String: String] = [:]
   ) async throws -> SecuredRelay {
     let authority = try await CertificateAuthority()
     let pair = try await authority.sign("relay", subject: "/CN=relay-1")
@@ -32,7 +35,9 @@ struct SecuredRelay {
       ["address": "127.0.0.1:0", "tls": tls] as [String: any Sendable], "127.0.0.1:0",
     ]
     let relay = try Relay(
-      upstreams: ["default": Relay.quick(upstream)], more: ["limits": limits], listen: listen)
+      upstreams: ["default": Relay.quick(upstream)],
+      more: settings.merging(["limits": limits]) { _, given in given }, listen: listen,
+      environment: environment)
     try await relay.start()
     return SecuredRelay(authority: authority, pair: pair, upstream: upstream, relay: relay)
   }

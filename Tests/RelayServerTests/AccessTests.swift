@@ -111,7 +111,7 @@ struct AccessTests {
     var listener = ListenerConfiguration(.tcp(.loopback(port: 1)))
     let certificate = PeerCertificate(
       commonName: "truck-7", dnsNames: ["a", "b"], uris: ["urn:till:1"], emails: ["no name"],
-      fingerprint: [])
+      fingerprint: [], validUntilSeconds: 1_900_000_000)
     #expect(listener.client(namedBy: certificate) == nil)
     let fields: [(ClientCertificatesConfiguration.NameField, String?)] = [
       (.commonName, "truck-7"), (.dnsName, nil), (.uri, "urn:till:1"), (.email, nil),
@@ -139,6 +139,20 @@ struct AccessTests {
     #expect(access.caller(showing: .nonsense, certified: "truck-8", at: now) == nil)
     let caller = access.caller(showing: operatorShown, certified: "truck-8", at: now)
     #expect(caller?.kind == .operator(.read))
+  }
+
+  @Test("a caller ends with the certificate of its connection, if its token does not end before")
+  func certificateEnds() throws {
+    let access = try access()
+    let end = Fixture.now.adding(milliseconds: 1000)
+    let caller = access.caller(showing: .nothing, certified: "truck-7", at: Fixture.now)
+    let bounded = try #require(caller).until(end)
+    #expect(bounded.client == "truck-7" && bounded.credential == .certificate)
+    #expect(access.isGood(bounded, at: Fixture.now))
+    #expect(!access.isGood(bounded, at: end))
+    #expect(bounded.until(nil) == bounded)
+    #expect(bounded.until(end.adding(milliseconds: 1)) == bounded)
+    #expect(bounded.until(Fixture.now).expiresAt == Fixture.now)
   }
 
   @Test(

@@ -41,6 +41,12 @@ package struct Caller: Equatable, Sendable {
     self.expiresAt = expiresAt
   }
 
+  /// The same, until the certificate of its connection ends, if that is sooner.
+  package func until(_ end: WallTime?) -> Caller {
+    guard let end, end < expiresAt ?? .never else { return self }
+    return Caller(kind, by: credential, until: end)
+  }
+
   /// The client that it is; nil if it is none, and so may name any.
   package var client: String? {
     if case .device(let name) = kind { return name }

@@ -21,6 +21,12 @@ extension ListenerConfiguration {
 }
 
 extension PeerCertificate {
+  /// Until when it holds, and so do those that vouch for it.
+  var validUntil: WallTime {
+    let neverSeconds = WallTime.never.millisecondsSinceEpoch / 1000
+    return WallTime(millisecondsSinceEpoch: min(validUntilSeconds, neverSeconds) * 1000)
+  }
+
   /// What stands in a field; nil if there are several such fields, since it could mean either.
   fileprivate func name(in field: ClientCertificatesConfiguration.NameField) -> String? {
     func only(_ names: [String]) -> String? { names.count == 1 ? names[0] : nil }

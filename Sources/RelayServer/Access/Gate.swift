@@ -23,6 +23,14 @@ struct Gate: Sendable {
     }
   }
 
+  /// Refuses whoever's connection was opened by a certificate that has ended since.
+  ///
+  /// - Throws: `unauthenticated`; the connection is of no more use.
+  func checkCertificate(of origin: RequestOrigin) throws(Problem) {
+    guard let end = origin.certificate?.validUntil, end <= relay.now().wall else { return }
+    throw .endedCertificate(end)
+  }
+
   /// Whether what a caller has waited for may still be shown to it.
   func recheck(_ caller: Caller) throws(Problem) {
     guard access.isGood(caller, at: relay.now().wall) else { throw .badCredentials() }
@@ -37,7 +45,7 @@ struct Gate: Sendable {
     let now = relay.now().wall
     guard let caller = access.caller(showing: credentials.shown, certified: certified, at: now)
     else { throw refuse(request, credentials.shown.publicPart) }
-    return caller
+    return caller.until(request.origin.certificate?.validUntil)
   }
 
   private func refuse(_ request: HTTPRequest, _ id: String = "") -> Problem {

@@ -228,14 +228,25 @@ package final class Relay: Sendable {
     }
   }
 
-  /// Loads the listeners' certificates again, for connections that are made from now on.
+  /// Loads the listeners' certificates again, and ends the connections of clients whose own are not
+  /// accepted any more.
   ///
   /// Reads files: not on a loop that serves.
   package func reloadCertificates() {
-    guard let certificates = front.withLock({ $0?.certificates }), !certificates.isEmpty else {
+    guard let front = front.withLock({ $0 }), !front.certificates.isEmpty else {
       return log.warning("no certificate to reload; a new configuration takes a restart")
     }
-    certificates.reload()
+    front.certificates.reload()
+    let count = front.server.endDistrusted()
+    guard count > 0 else { return }
+    log.warning(
+      "connections end whose clients' certificates are not accepted any more",
+      ("count", .integer(Int64(count))))
+  }
+
+  /// What is wrong with the listeners' certificates just now, as sentences.
+  package func certificateProblems() -> [String] {
+    front.withLock { $0?.certificates }?.problems(at: now().wall) ?? []
   }
 
   /// Begins to deliver what waits.

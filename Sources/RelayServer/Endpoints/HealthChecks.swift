@@ -22,17 +22,22 @@ struct HealthChecks {
       return notReady(
         "store-trouble", trouble, retryAfterSeconds: Problem.troubleRetryAfterSeconds)
     }
-    if let damage = context.store.statistics().damage.sentence { return readyBut(damage) }
+    let warnings =
+      [context.store.statistics().damage.sentence].compactMap { $0 }
+      + context.relay.certificateProblems()
+    if !warnings.isEmpty { return readyBut(warnings) }
     return .freshJSON(Array(#"{"status":"ready"}"#.utf8))
   }
 
-  /// It takes envelopes and delivers what it can read: whoever asks is not to send devices away.
-  private func readyBut(_ warning: String) -> HTTPResponse {
+  /// It takes envelopes and delivers what it can: whoever asks is not to send devices away.
+  private func readyBut(_ warnings: [String]) -> HTTPResponse {
     var json = JSONWriter()
     json.object { json in
       json.member("status", "ready")
       if AccessRules.seesReasons(context.caller, isOpen: context.relay.access.isOpen) {
-        json.memberArray("warnings") { $0.string(warning) }
+        json.memberArray("warnings") { json in
+          for warning in warnings { json.string(warning) }
+        }
       }
     }
     return .freshJSON(json.finish())

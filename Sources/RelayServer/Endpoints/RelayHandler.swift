@@ -19,6 +19,17 @@ package struct RelayHandler: RequestHandler {
 
   /// Answers a request.
   package func respond(to request: HTTPRequest) async -> HTTPResponse {
+    do throws(Problem) {
+      try gate.checkCertificate(of: request.origin)
+    } catch {
+      var response = error.response
+      response.closesConnection = true
+      return response
+    }
+    return await route(request)
+  }
+
+  private func route(_ request: HTTPRequest) async -> HTTPResponse {
     switch routers[request.origin.listener].match(request.head.method, path: request.head.path) {
     case .found(let route, let captures):
       do throws(Problem) {

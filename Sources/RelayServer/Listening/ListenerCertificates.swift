@@ -12,7 +12,8 @@ final class ListenerCertificates: Sendable {
   /// Loads all of them, and says until when they hold.
   ///
   /// One that has expired is used all the same, with a warning: a relay that is started again must
-  /// not stay away from its other listeners, nor from devices whose clocks are wrong.
+  /// not stay away from its other listeners and upstreams, nor from devices whose clocks are wrong.
+  /// `/readyz` says so for as long as it is so.
   ///
   /// - Throws: What is wrong with the first one that cannot be used at all.
   init(loading listeners: [ListenerConfiguration], log: Log) throws(RelayStartError) {
@@ -42,10 +43,18 @@ final class ListenerCertificates: Sendable {
   /// What secures the connections of a listener; nil where nothing does.
   func credentials(of number: Int) -> TLSCredentials? { credentials[number] }
 
+  /// Why clients do not accept a certificate, or are not accepted, as things stand; as sentences.
+  func problems(at now: WallTime) -> [String] {
+    zip(listeners, credentials).flatMap { listener, credentials in
+      guard let tls = listener.tls, let credentials else { return [String]() }
+      return CertificateFindings(credentials.current, tls, now: now).problems
+    }
+  }
+
   /// Whether there is anything to load again.
   var isEmpty: Bool { credentials.allSatisfy { $0 == nil } }
 
-  /// Loads all of them again, for connections that are made from now on; those that exist go on.
+  /// Loads all of them again, for connections that are made from now on.
   ///
   /// What cannot be used, or does not hold now, is not taken: the old one goes on.
   func reload() {

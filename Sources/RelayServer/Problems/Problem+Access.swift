@@ -26,6 +26,17 @@ extension Problem {
     return problem
   }
 
+  /// The certificate that opened the connection has ended meanwhile.
+  package static func endedCertificate(_ end: WallTime) -> Problem {
+    var problem = Problem(
+      .unauthenticated,
+      "The certificate of this connection, or one that vouches for it, ended at"
+        + " \(RFC3339.format(end)).",
+      fix: "Keep what waits, and connect anew with a certificate that holds.")
+    problem.challenge = realm
+    return problem
+  }
+
   /// A credential is there twice.
   package static func doubleCredentials(_ field: String) -> Problem {
     var problem = Problem(

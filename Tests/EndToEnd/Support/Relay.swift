@@ -127,7 +127,8 @@ final class Relay: Sendable {
   /// Starts it where its configuration says, and waits until it has named each listener.
   private func start(_ listenerCount: Int) async throws {
     let process = try ChildProcess(
-      Waystation.path, ["serve", "--config", configPath] + arguments)
+      Waystation.path, ["serve", "--config", configPath] + arguments,
+      environment: environment.merging(state.read(\.environment)) { _, given in given })
     let prefix = "listening on "
     let lines = try await process.outputLines(count: listenerCount)
     guard lines.count == listenerCount, lines.allSatisfy({ $0.hasPrefix(prefix) }) else {

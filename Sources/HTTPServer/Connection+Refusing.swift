@@ -1,0 +1,29 @@
+import EventLoop
+import RelayCore
+
+extension Connection {
+  /// Answers a connection past the limit without reading from it, and closes it.
+  static func refuse(
+    _ socket: Socket, _ detail: String, _ server: ServerContext, _ context: LoopContext
+  ) async {
+    var response = server.problem(ProtocolProblem(.tooManyConnections, detail))
+    if response.headers.first("Retry-After") == nil {
+      // Spread, so that those who were sent away together do not come back together.
+      let least = server.limits.retryAfterSeconds
+      response.headers.add("Retry-After", Int.random(in: least...(3 * least)))
+    }
+    var bytes: [UInt8] = []
+    var body: [UInt8] = []
+    if case .bytes(let content) = response.body { body = content }
+    let plan = ConnectionState.ResponsePlan(
+      framing: .length(Int64(body.count)), sendsBody: true, keepsAlive: false,
+      saysKeepAlive: false)
+    ResponseHead.append(response, plan, context, to: &bytes)
+    let now = MonotonicClock.now()
+    let deadline = now.adding(milliseconds: server.limits.lingerTimeoutMs)
+    try? await socket.write(bytes, body, stallMs: server.limits.lingerTimeoutMs)
+    socket.shutdownWrites()
+    await socket.discardInput(until: deadline)
+    socket.close()
+  }
+}
