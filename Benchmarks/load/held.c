@@ -13,10 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void fail(const char *what) {
-  perror(what);
-  exit(1);
-}
+#include "common.h"
 
 int main(int argc, char **argv) {
   if (argc != 3) return 2;

@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common.h"
+
 enum {
   body_bytes = 1024,
   request_bytes_max = 2048,
@@ -40,17 +42,6 @@ static struct connection *connections;
 static unsigned *latencies;
 static long answered, other, begun, count_max;
 static bool is_over;
-
-static double seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static void fail(const char *what) {
-  perror(what);
-  exit(1);
-}
 
 static void write_request(struct connection *c, int number, const char *kind) {
   char body[request_bytes_max / 2 + 128], text[body_bytes + 1];
@@ -91,24 +82,13 @@ static void begin(struct connection *c) {
   send_request(c);
 }
 
-/* The length of the answer in the buffer; 0 if it is not whole yet. */
-static int answer_length(struct connection *c) {
-  c->answer[c->received] = 0;
-  char *end = strstr(c->answer, "\r\n\r\n");
-  if (!end) return 0;
-  char *field = strcasestr(c->answer, "\r\ncontent-length:");
-  int length = field && field < end ? atoi(field + 17) : 0;
-  int whole = (int)(end - c->answer) + 4 + length;
-  return c->received >= whole ? whole : 0;
-}
-
 static void receive(struct connection *c) {
   ssize_t count = recv(c->socket, c->answer + c->received,
                        (size_t)(answer_bytes_max - 1 - c->received), 0);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) fail("the connection ended");
   c->received += (int)count;
-  if (!answer_length(c)) return;
+  if (!message_length(c->answer, c->received)) return;
   double latency = (seconds() - c->started_at) * 1e6;
   latencies[latency < latency_us_max ? (int)latency : latency_us_max]++;
   if (c->answer[9] == '2') answered++;

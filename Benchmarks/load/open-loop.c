@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common.h"
+
 enum {
   request_bytes_max = 8192,
   answer_bytes_max = 4096,
@@ -52,17 +54,6 @@ static long retry_afters[retry_after_max + 1];
 static long accepted, shed, other, lost, hinted, in_flight;
 static double longest, longest_late;
 static bool closed_loop, is_over;
-
-static double seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static void fail(const char *what) {
-  perror(what);
-  exit(1);
-}
 
 /* One request for all connections; the digits of the client's number are put in for each. */
 static void write_request(int body_bytes) {
@@ -104,17 +95,6 @@ static void post(struct connection *c, double due_at) {
   if (send(c->socket, request, (size_t)request_length, MSG_NOSIGNAL) < 0 && errno != EPIPE &&
       errno != ECONNRESET)
     fail("send");
-}
-
-/* The length of the answer in the buffer; 0 if it is not whole yet. */
-static int answer_length(struct connection *c) {
-  c->answer[c->received] = 0;
-  char *end = strstr(c->answer, "\r\n\r\n");
-  if (!end) return 0;
-  char *field = strcasestr(c->answer, "\r\ncontent-length:");
-  int length = field && field < end ? atoi(field + 17) : 0;
-  int whole = (int)(end - c->answer) + 4 + length;
-  return c->received >= whole ? whole : 0;
 }
 
 static void count(struct connection *c) {
@@ -161,7 +141,7 @@ static void receive(struct connection *c) {
     return;
   }
   c->received += (int)got;
-  if (!c->busy || !answer_length(c)) return;
+  if (!c->busy || !message_length(c->answer, c->received)) return;
   count(c);
   if (strcasestr(c->answer, "\r\nconnection: close")) {
     close(c->socket);

@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common.h"
+
 enum { buffer_bytes = 65536, connections_max = 65536 };
 
 struct connection {
@@ -29,17 +31,6 @@ static struct connection *connections[connections_max];
 static bool is_shut;
 static long answered, count_max;
 static double started_at;
-
-static double seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static void fail(const char *what) {
-  perror(what);
-  exit(1);
-}
 
 /* The length of the request at the start of the buffer; 0 if it is not whole yet. */
 static int request_length(struct connection *c) {

@@ -14,6 +14,20 @@ struct RunTurnTests {
     return relay
   }
 
+  /// A relay with one envelope that was answered 503, and that waits and is about to be replaced.
+  private func relayWithReservedHead(
+    latest: Set<LaneNumber> = []
+  ) -> (relay: ManualRelay, serial: Serial) {
+    var relay = ManualRelay()
+    relay.latest = latest
+    let serial = relay.accept(lane: 1)
+    relay.answer(serial, status: 503)
+    relay.commit()
+    let isReserved = relay.reserve(serial)
+    #expect(isReserved)
+    return (relay, serial)
+  }
+
   /// A filter that names each member, so that no hold keeps one from being run.
   private func naming(_ relay: ManualRelay) -> RunFilter { .ids(Set(relay.members().map(\.id))) }
 
@@ -43,12 +57,7 @@ struct RunTurnTests {
 
   @Test("a head that waits and is replaced by one that is held is passed over as held")
   func replaced() {
-    var relay = ManualRelay()
-    let serial = relay.accept(lane: 1)
-    relay.answer(serial, status: 503)
-    relay.commit()
-    let isReserved = relay.reserve(serial)
-    #expect(isReserved)
+    var (relay, serial) = relayWithReservedHead()
     relay.run()
     #expect(relay.verdicts() == [serial: .pending])
     relay.coalesce(serial, by: relay.draft(hold: true))
@@ -57,12 +66,7 @@ struct RunTurnTests {
 
   @Test("a head that waits, and would wait on were it not for the run, is let go once replaced")
   func replacedAlike() {
-    var relay = ManualRelay()
-    let serial = relay.accept(lane: 1)
-    relay.answer(serial, status: 503)
-    relay.commit()
-    let isReserved = relay.reserve(serial)
-    #expect(isReserved)
+    var (relay, serial) = relayWithReservedHead()
     relay.run()
     relay.coalesce(serial, by: relay.draft())
     relay.deliverAll()
@@ -96,13 +100,7 @@ struct RunTurnTests {
 
   @Test("a newer one that goes before a head that waits leaves that one behind")
   func newest() {
-    var relay = ManualRelay()
-    relay.latest = [LaneNumber(rawValue: 1)]
-    let serial = relay.accept(lane: 1)
-    relay.answer(serial, status: 503)
-    relay.commit()
-    let isReserved = relay.reserve(serial)
-    #expect(isReserved)
+    var (relay, serial) = relayWithReservedHead(latest: [LaneNumber(rawValue: 1)])
     relay.run()
     #expect(relay.verdicts() == [serial: .pending])
     relay.accept(lane: 1)

@@ -6,6 +6,7 @@ decides the same faults, in the same order, after the same waits.
 
 import asyncio
 import ctypes
+import errno
 import os
 import random
 import signal
@@ -27,14 +28,69 @@ class Clock:
     def __init__(self, folder, library):
         self.path = Path(folder) / "clock-control"
         self.path.write_bytes(bytes(8))
-        self.environment = {
-            "LD_PRELOAD": str(library), "WAYSTATION_CLOCK_CONTROL": str(self.path)}
+        self.library = library
+        self.environment = {"WAYSTATION_CLOCK_CONTROL": str(self.path)}
 
     def set(self, ahead):
         """Sets it so many seconds ahead, or back."""
         file = os.open(self.path, os.O_WRONLY)
         os.pwrite(file, struct.pack("q", ahead), 0)
         os.close(file)
+
+
+class FailingCalls:
+    """System calls on a folder that fail for a while; Tests/DiskShim is the other side, and its header
+    says where what stands."""
+
+    SLOTS = 16
+    WORD_BYTES, PATH_BYTES = 8, 128
+    IS_ON, CALLS, ERROR, SKIP, COUNT, MATCHED, INJECTED = range(7)
+    # What changes the disk: open, write, truncate, sync, rename, unlink, mkdir.
+    WRITES, SYNCS, CHANGES = 2, 8, 127
+    # Which calls, and what they fail with; 0 stands for writes that write half.
+    WAYS = ((CHANGES, errno.EIO), (SYNCS, errno.EIO), (WRITES, errno.EIO), (CHANGES, errno.ENOSPC),
+            (WRITES, errno.EDQUOT), (WRITES, 0))
+
+    def __init__(self, folder, library, watched):
+        self.path = Path(folder) / "disk-control"
+        self.path.write_bytes(bytes(self.SLOTS * self.WORD_BYTES + self.PATH_BYTES))
+        self.library = library
+        self.environment = {
+            "WAYSTATION_DISK_CONTROL": str(self.path), "WAYSTATION_DISK_FOLDER": str(watched)}
+        self.injected = 0
+
+    def begin(self, way, skip, count):
+        """Lets calls fail after so many have passed: so many of them, or all (0)."""
+        calls, error = way
+        for slot, value in ((self.CALLS, calls), (self.ERROR, error), (self.SKIP, skip),
+                            (self.COUNT, count), (self.MATCHED, 0), (self.INJECTED, 0),
+                            (self.IS_ON, 1)):
+            self.put(slot, value)
+
+    def end(self):
+        """Lets nothing fail any more."""
+        self.put(self.IS_ON, 0)
+        self.injected += self.get(self.INJECTED)
+
+    def put(self, slot, value):
+        """Sets one of the words that the relay's process looks at."""
+        with self.path.open("r+b", buffering=0) as file:
+            file.seek(slot * self.WORD_BYTES)
+            file.write(struct.pack("q", value))
+
+    def get(self, slot):
+        """Reads one of them."""
+        with self.path.open("rb", buffering=0) as file:
+            file.seek(slot * self.WORD_BYTES)
+            return struct.unpack("q", file.read(self.WORD_BYTES))[0]
+
+
+def preloaded(*parts):
+    """The environment of a process that all of these are loaded into."""
+    environment = {"LD_PRELOAD": ":".join(str(part.library) for part in parts)}
+    for part in parts:
+        environment.update(part.environment)
+    return environment
 
 
 class Disk:
@@ -77,14 +133,15 @@ class Faults:
 
     KINDS = (
         ("killed", 4), ("ended", 2), ("stood still", 2), ("upstream", 6), ("devices cut off", 3),
-        ("clock", 3), ("disk full", 2), ("paused", 2))
+        ("clock", 3), ("disk full", 2), ("disk failed", 3), ("paused", 2))
 
-    def __init__(self, seed, relay, upstream, clock, disk, devices):
+    def __init__(self, seed, relay, upstream, clock, disk, calls, devices):
         self.rng = random.Random(f"faults {seed}")
         self.relay = relay
         self.upstream = upstream
         self.clock = clock
         self.disk = disk
+        self.calls = calls
         self.devices = devices
         self.counts = {}
         self.lines = []
@@ -139,10 +196,24 @@ class Faults:
             self.disk.fill()
             await asyncio.sleep(0.5 + 2 * values[0])
             self.disk.clear()
+        elif kind == "disk failed":
+            await self.fail(values)
         elif kind == "paused":
             await self.pause(values)
         self.counts[word] = self.counts.get(word, 0) + 1
         self.lines.append(f"{time.monotonic() - self.begin:8.2f} {word}")
+
+    async def fail(self, values):
+        """Lets the disk fail, once or for a while, and sometimes the relay dies meanwhile."""
+        way = self.calls.WAYS[int(values[0] * len(self.calls.WAYS))]
+        count = int(values[1] * 4)
+        self.calls.begin(way, skip=int(values[2] * 20), count=count)
+        await asyncio.sleep(0.3 + 2 * values[1])
+        if values[2] < 0.3:
+            await self.relay.end(signal.SIGKILL)
+        self.calls.end()
+        if values[2] < 0.3:
+            await self.relay.start()
 
     async def pause(self, values):
         """Somebody pauses an upstream or a client, and resumes it."""
