@@ -32,7 +32,7 @@ extension EndToEnd {
       try slow.write(Array("GET /v1/events HTTP/1.1\r\nHost: relay\r\n\r\n".utf8))
       let other = try await Listener(relay)
       try await other.first("snapshot")
-      let before = try relay.residentBytes()
+      let before = try ProcessMemory.residentBytes(of: relay.processNumber)
       // Long names, so that little has to be posted until no buffer has room for more.
       let client = String(repeating: "c", count: 128)
       let lane = String(repeating: "l", count: 128)
@@ -45,8 +45,8 @@ extension EndToEnd {
       try await eventually("a place that the slow one has left") {
         try? await Listener(relay).first("snapshot")
       }
-      let grown = try relay.residentBytes() - before
-      #expect(grown < 48 << 20, "grew by \(grown) bytes")
+      let grown = try ProcessMemory.residentBytes(of: relay.processNumber) - before
+      ProcessMemory.expect(grown, atMost: 48 << 20, "bytes more than before")
       #expect(relay.log.contains("a listener that does not read is cut off"))
       slow.close()
     }
@@ -102,14 +102,5 @@ extension EndToEnd {
       #expect(progress?["sentBytes"] as? Int == 12 && progress?["bodyBytes"] as? Int == 12)
       try await listener.first("delivered")
     }
-  }
-}
-
-extension Relay {
-  /// How many bytes of memory the process takes.
-  fileprivate func residentBytes() throws -> Int {
-    let status = try String(contentsOfFile: "/proc/\(processNumber)/status", encoding: .utf8)
-    let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
-    return (line.split(separator: " ").compactMap { Int($0) }.first ?? 0) * 1024
   }
 }

@@ -35,9 +35,9 @@ extension EndToEnd {
       #expect(served.count > 0)
       try await expectNothingHalfTaken(
         relay, upstream, taken: rows.reduce(0) { $0 + $1.taken }, beside: served.count)
-      let resident = try Memory.peakMiB(of: relay.processNumber)
+      let resident = try ProcessMemory.peakMiB(of: relay.processNumber)
       print("\(kind): \(rows.count) rows, \(served.count) requests beside them, \(resident) MiB")
-      #expect(resident <= Self.residentMiBMax)
+      ProcessMemory.expect(resident, atMost: Self.residentMiBMax, "MiB")
       relay.signal(SIGTERM)
       #expect(try await relay.ending() == .exit(0))
     }
@@ -75,7 +75,8 @@ extension EndToEnd {
         return sent
       }
       #expect(try await relay.device().post(["path": "/beside"]).status == 202)
-      #expect(try Memory.peakMiB(of: relay.processNumber) <= Self.residentMiBMax)
+      try ProcessMemory.expect(
+        ProcessMemory.peakMiB(of: relay.processNumber), atMost: Self.residentMiBMax, "MiB")
 
       let rest = Array(all[sent...])
       async let written: Void = onThread { try connection.write(rest) }
@@ -88,7 +89,8 @@ extension EndToEnd {
       }
       try await written
       #expect(try await answered == 404)
-      #expect(try Memory.peakMiB(of: relay.processNumber) <= Self.residentMiBMax)
+      try ProcessMemory.expect(
+        ProcessMemory.peakMiB(of: relay.processNumber), atMost: Self.residentMiBMax, "MiB")
     }
 
     /// A relay whose limits can be reached soon.

@@ -43,17 +43,3 @@ final class Neighbour: Sendable {
     return try await result.value
   }
 }
-
-/// What a process has in memory, as the kernel counts it.
-enum Memory {
-  /// The most that was resident at any time since the process began, in MiB.
-  static func peakMiB(of process: pid_t) throws -> Int {
-    let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
-    for line in status.split(separator: "\n") where line.hasPrefix("VmHWM:") {
-      if let kilobytes = line.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) {
-        return (kilobytes + 1023) / 1024
-      }
-    }
-    throw ProtocolViolation(description: "/proc/\(process)/status has no VmHWM")
-  }
-}
