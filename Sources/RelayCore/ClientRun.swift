@@ -158,7 +158,7 @@ package struct ClientRun: Sendable {
     }
     switch phase {
     case .starved, .inFlight, .recording, .parked: return nil
-    case .blocked: pass(lane, over: .laneBlocked)
+    case .blocked, .unwritable: pass(lane, over: .laneBlocked)
     case .unconfigured: pass(lane, over: .upstreamUnreachable)
     case .paused: pass(lane, over: .paused)
     case .held, .waiting, .ready:

@@ -33,7 +33,8 @@ package protocol EnvelopeStore: AccessStore {
   /// Makes changes durable, in the order in which they are handed over.
   ///
   /// Returns at once. The store keeps trying until the changes are committed (a full disk delays
-  /// them and loses none), and then tells ``StoreObserver/recorded(_:)``.
+  /// them and loses none), and then tells ``StoreObserver/recorded(_:)``. Only a change that meets
+  /// a damaged part of the store is given up, and told by ``StoreObserver/unwritten(_:)``.
   func record(_ transitions: [Transition])
 
   /// Corrects an envelope that failed, expired or was cancelled, durably: it stays ended, and waits

@@ -25,6 +25,9 @@ package struct Lane: Sendable {
     case inFlight
     /// What became of the head is on its way to the disk.
     case recording
+    /// What became of the head cannot be written, since the store is damaged there: the lane stands
+    /// until the relay starts anew, or a change of the head can be written after all.
+    case unwritable
   }
 
   /// Whose lane it is.
@@ -45,6 +48,8 @@ package struct Lane: Sendable {
   /// In a ``LaneOrder/latest`` lane a new head takes them over.
   package internal(set) var failuresInARow = 0
 
+  /// The envelope of which, as the head, not even its quarantine could be written.
+  var unwritable: Serial?
   /// Every envelope up to this rank is in the window or has left the lane.
   var seenThrough: Rank
   /// The greatest rank that this lane has had.
@@ -66,8 +71,9 @@ package struct Lane: Sendable {
     lastRank = seenThrough
   }
 
-  /// Whether the head is being attempted, or a change of it is on its way to the disk.
-  var isUnderWay: Bool { phase == .inFlight || phase == .recording }
+  /// Whether the head is being attempted, or a change of it is on its way to the disk or cannot get
+  /// there.
+  var isUnderWay: Bool { phase == .inFlight || phase == .recording || phase == .unwritable }
 
   /// Whether it waits for anything that may be attempted.
   var isEmptyHanded: Bool { phase == .starved || phase == .parked }

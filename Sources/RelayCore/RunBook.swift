@@ -171,6 +171,20 @@ package struct RunBook: Sendable {
     for number in numbers { look(at: [transition.lane], of: number, in: &scheduler, now: now) }
   }
 
+  /// A change could not be written, and the scheduler knows of it: who was to be let go by it was
+  /// not, and is not asked for again.
+  package mutating func unwritten(
+    _ transition: Transition, in scheduler: inout Scheduler, now: Now
+  ) {
+    let state = scheduler.lane(transition.lane)?.head?.standing.state ?? .queued
+    for number in runsOfLane[transition.lane]?.sorted() ?? [] {
+      if case .release = transition.change {
+        runs[number]?.note(.failed(state, RunNews.unwrittenReason), of: transition.serial)
+      }
+      look(at: [transition.lane], of: number, in: &scheduler, now: now)
+    }
+  }
+
   /// Runs of a client of which it is not known yet what they are about.
   private func collecting(of client: ClientNumber?) -> [Number] {
     entries.filter { $0.value.key.client == client && runs[$0.key] == nil }.keys.sorted()

@@ -12,6 +12,9 @@ package enum RunNews: Sendable, Equatable {
   /// It was corrected: whether it is held, and what its sender wishes now.
   case corrected(isHeld: Bool, notBefore: WallTime?)
 
+  /// Why an envelope was not let go, in words.
+  static let unwrittenReason = "the store is damaged where it stands, and nothing was changed"
+
   /// Nil if the change says nothing.
   package init?(_ transition: Transition) {
     guard !transition.isMoot else { return nil }

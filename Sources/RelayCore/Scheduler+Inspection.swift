@@ -118,13 +118,14 @@ extension Scheduler {
     return largest
   }
 
-  /// Lanes that stand until someone resolves them, with their heads; at most `countMax`.
+  /// Lanes that stand until someone resolves them, or until the relay starts anew, with their
+  /// heads; at most `countMax`.
   package func blockedLanes(countMax: Int) -> [(lane: LaneNumber, head: LineEntry)] {
     blocked.prefix(countMax).compactMap { number in
       lanes[number]?.head.map { (number, $0) }
     }
   }
 
-  /// How many lanes stand until someone resolves them.
+  /// How many lanes stand so.
   package var blockedLaneCount: Int { blocked.count }
 }

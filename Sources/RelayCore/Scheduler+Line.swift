@@ -89,6 +89,11 @@ extension Scheduler {
       return
     }
     guard !isReserved(head) else { return holdBack(number, hasTurn: hasTurn) }
+    guard lanes[number]?.unwritable != head.serial else {
+      lanes[number]?.phase = .unwritable
+      blocked.insert(number)
+      return
+    }
     switch head.standing {
     case .parked: preconditionFailure("a parked envelope stands in no window")
     case .held: lanes[number]?.phase = .held

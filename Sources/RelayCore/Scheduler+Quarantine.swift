@@ -11,8 +11,13 @@ extension Scheduler {
     giveUpProbe(serial, of: flight.upstream, now: now)
     defer { fillSlots(of: flight.upstream, now: now) }
     guard let head = lanes[flight.lane]?.head, head.serial == serial else { return }
+    quarantine(head, reason: reason, now: now)
+  }
+
+  /// Blocks a lane for its head, whatever the policy for refusals.
+  mutating func quarantine(_ head: LineEntry, reason: String, now: Now) {
     var transition = Transition(
-      serial: serial, lane: head.lane, upstream: head.upstream, change: .block(reason: reason),
+      serial: head.serial, lane: head.lane, upstream: head.upstream, change: .block(reason: reason),
       at: now.wall, epoch: epoch)
     transition.isQuarantine = true
     record(transition)

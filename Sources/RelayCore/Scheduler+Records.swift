@@ -16,6 +16,7 @@ extension Scheduler {
   /// A change that was asked for is durable.
   package mutating func recorded(_ transition: Transition, now: Now) {
     let wasBehind = changing.remove(transition.serial) != nil
+    noteWritable(by: transition)
     if case .requeue(let entry) = transition.change {
       let isLatest = latestRequeues.remove(transition.serial) != nil
       if !transition.isMoot { requeued(entry, order: isLatest ? .latest : .strict, now: now) }
@@ -123,13 +124,14 @@ extension Scheduler {
   /// One that is being attempted, or whose outcome is on its way to the disk, is left alone, as is
   /// one that has left its lane since the line was read.
   package mutating func expire(_ entry: LineEntry, now: Now) {
-    guard !isReserved(entry) else { return }
+    guard !isReserved(entry), !unwritableEnds.contains(entry.serial) else { return }
     guard entry.standing != .parked else { return expireParked(entry, now: now) }
     guard let head = lanes[entry.lane]?.head, entry.expiresAt <= now.wall,
       inFlight[entry.serial] == nil
     else { return }
     if head.serial == entry.serial {
-      guard lanes[entry.lane]?.phase != .recording else { return }
+      let phase = lanes[entry.lane]?.phase
+      guard phase != .recording, phase != .unwritable else { return }
       end(head, as: .expired, reason: Self.expiredReason(of: head), now: now)
       return
     }

@@ -58,6 +58,8 @@ extension Scheduler {
     var entry = envelope.entry
     let number = entry.lane
     reserved.remove(entry.serial)
+    unwritableEnds.remove(entry.serial)
+    if lanes[number]?.unwritable == entry.serial { lanes[number]?.unwritable = nil }
     noteTurn(of: number)
     recount(from: envelope.formerUpstream, to: entry.upstream)
     guard let place = lanes[number]?.place(of: entry.serial), let old = lanes[number]?.window[place]
@@ -88,7 +90,7 @@ extension Scheduler {
     let hasTurn = heldBack.removeValue(forKey: number)
     let waitsAsBefore =
       old.upstream == entry.upstream && old.standing == entry.standing && old.dueAt == entry.dueAt
-    guard hasTurn == nil, waitsAsBefore else {
+    guard hasTurn == nil, waitsAsBefore, lanes[number]?.phase != .unwritable else {
       blocked.remove(number)
       if hasTurn != nil { putHeadInOrder(of: number) }
       settleHead(of: number, now: now, isNews: true, hasTurn: hasTurn ?? false)

@@ -33,6 +33,8 @@ package enum CommandVerdict: Sendable, Equatable {
   case notBlocked
   /// The upstream may have it as it is, and is yet to be asked: it cannot be changed before that.
   case inDoubt
+  /// Its lane stands until the relay starts anew, since the store is damaged there.
+  case unwritable
   /// It does not stand as the store showed it: it has ended since, say, or was attempted. Look
   /// again.
   case gone
@@ -79,6 +81,7 @@ extension Scheduler {
     let isBlocked = lanes[entry.lane]?.phase == .blocked
     switch command {
     case .run where isBlocked: return .blocked
+    case .run where lanes[entry.lane]?.phase == .unwritable: return .unwritable
     case .run: return runHead(of: entry.lane, now: now)
     case .retry, .discard:
       guard isBlocked else { return .notBlocked }

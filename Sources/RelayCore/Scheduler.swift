@@ -12,7 +12,8 @@ package struct Scheduler: Sendable {
     /// Ask the upstream whether it has this envelope; what it says is reported as if it were an
     /// attempt.
     case verify(LineEntry)
-    /// Make this change durable, and say so by ``Scheduler/recorded(_:now:)``.
+    /// Make this change durable, and say so by ``Scheduler/recorded(_:now:)``; or, if it cannot be
+    /// written, by ``Scheduler/unwritten(_:now:)``.
     case record(Transition)
     /// Read the line from behind this number, and hand it over by
     /// ``Scheduler/refill(_:now:)``.
@@ -86,6 +87,10 @@ package struct Scheduler: Sendable {
   var changing: Set<Serial> = []
   /// Those of them that were parked.
   var changingParked: Set<Serial> = []
+  /// Envelopes whose end could not be written, at most ``unwritableEndsMax``.
+  ///
+  /// It is not tried again just because their deadline has passed.
+  var unwritableEnds: Set<Serial> = []
   /// Envelopes of ``LaneOrder/latest`` lanes that are about to be back in line.
   var latestRequeues: Set<Serial> = []
   /// Envelopes that the store is about to replace.

@@ -2,8 +2,7 @@
 package struct StoreDamage: Sendable, Equatable {
   /// How many envelopes stand blocked since they cannot be read.
   package var quarantined: Int64 = 0
-  /// How many changes could not be written since the start, as what they concern is damaged; their
-  /// lanes stand still until the next one.
+  /// How many changes could not be written since the start, as what they concern is damaged.
   package var unwritten: Int64 = 0
   /// What the store said last, in words; nil if nothing was damaged since the start.
   package var last: String?

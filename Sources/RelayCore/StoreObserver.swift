@@ -19,6 +19,10 @@ package protocol StoreObserver: Sendable {
   /// Changes were made durable.
   func recorded(_ transitions: [Transition])
 
+  /// Changes were left out of a commit, since the store is damaged where they would stand: they
+  /// did not come to be, and are not tried again. Told after what was recorded in the same commit.
+  func unwritten(_ transitions: [Transition])
+
   /// Within a transaction: a later post is about to take a waiting envelope's place.
   ///
   /// - Returns: Whether it may. If so, no attempt of that envelope may begin until the store has

@@ -64,7 +64,19 @@ struct Connection: ~Copyable {
 
   /// Rolls back, if there is anything to.
   func rollBackIfOpen() {
+    resetStatements()
     if isInTransaction { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+  }
+
+  /// Lets go of every statement that an error has left among its rows: nothing can be bound to it
+  /// before (<https://www.sqlite.org/c3ref/bind_blob.html>), and one that writes keeps the
+  /// transaction from ending.
+  private func resetStatements() {
+    var next = sqlite3_next_stmt(handle, nil)
+    while let statement = next {
+      if sqlite3_stmt_busy(statement) != 0 { sqlite3_reset(statement) }
+      next = sqlite3_next_stmt(handle, statement)
+    }
   }
 
   /// Copies what the log holds into the database file, as far as nobody is in the way.

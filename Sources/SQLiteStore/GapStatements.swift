@@ -22,6 +22,7 @@ final class GapStatements {
 
   let parked: Statement
   let moveLine: Statement
+  let noteReason: Statement
   let moveEnded: Statement
   let moveEnding: Statement
   let moveEnvelope: Statement
@@ -78,7 +79,8 @@ final class GapStatements {
       FROM line WHERE serial = ?
       """, on: connection)
     moveLine = try Statement(
-      "UPDATE line SET serial = ?, standing = ? WHERE serial = ?", on: connection)
+      "UPDATE line SET serial = ?, standing = ?, reason = NULL WHERE serial = ?", on: connection)
+    noteReason = try Statement("UPDATE line SET reason = ? WHERE serial = ?", on: connection)
     moveEnded = try Statement(
       "UPDATE ended SET serial = ? WHERE serial = ? RETURNING ending", on: connection)
     moveEnding = try Statement(

@@ -73,7 +73,12 @@ struct ListingFilter {
   ) throws(StoreError) -> Bool {
     let row = reader.listing
     row.leading.bind(1, serial)
-    guard try row.leading.step() else { return false }
+    do throws(StoreError) {
+      guard try row.leading.step() else { return false }
+    } catch {
+      guard error.kind == .corrupt else { throw error }
+      return try passes(quarantined: serial, reader)
+    }
     defer { row.leading.reset() }
     guard client == nil || client == row.leading.int(0),
       lane == nil || lane == row.leading.int(1),
@@ -84,6 +89,21 @@ struct ListingFilter {
       guard let tag = row.leading.text(3), tags.contains(tag) else { return false }
     }
     return try isNamed(row.leading.int(1), reader)
+  }
+
+  /// Whether one that cannot be read passes, as far as anything is known of it: its tag is not.
+  private mutating func passes(
+    quarantined serial: Serial, _ reader: Reader
+  ) throws(StoreError) -> Bool {
+    guard filter.tag == nil, filter.anyOfTags == nil else { return false }
+    let place = reader.quarantine
+    place.place.bind(1, serial)
+    guard try place.place.step() else { return false }
+    defer { place.place.reset() }
+    guard client == nil || client == place.place.int(1), lane == nil || lane == place.place.int(3),
+      upstream == nil || upstream == place.place.int(5)
+    else { return false }
+    return try isNamed(place.place.int(3), reader)
   }
 
   /// Whether a lane has the name that is asked for; for a known client that has been looked up.

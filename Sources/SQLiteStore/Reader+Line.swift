@@ -61,7 +61,10 @@ extension Reader {
       result.reserveCapacity(serials.count)
       for serial in serials {
         sql.load.bind(1, serial)
-        guard try sql.load.step() else { continue }
+        guard try sql.load.step() else {
+          guard try !waits(serial) else { throw .senseless("a place without its envelope") }
+          continue
+        }
         defer { sql.load.reset() }
         let body: EnvelopeBody =
           sql.load.isNull(6) ? .file(try wholeBodyFile(of: serial)) : .inline(sql.load.bytes(6))
@@ -76,6 +79,12 @@ extension Reader {
       }
       return result
     }
+  }
+
+  private func waits(_ serial: Serial) throws(StoreError) -> Bool {
+    sql.place.bind(1, serial)
+    defer { sql.place.reset() }
+    return try sql.place.step()
   }
 
   /// The file that holds the body of an envelope that is to be sent, which must be there.

@@ -32,7 +32,7 @@ extension Reader {
   }
 
   /// What is left of an envelope that is quarantined and whose row cannot be read; nil if there is
-  /// none of this id.
+  /// none of this id, or no longer.
   func quarantined(_ id: EnvelopeID) throws(StoreError) -> EnvelopeRecord? {
     let serial = try present(id.serial)
     guard try quarantinedID(of: serial) == id else { return nil }
@@ -59,7 +59,7 @@ extension Reader {
       id: id, draft: draft, state: .blocked, reason: row.place.text(0), entry: entry, endedAt: nil,
       attemptCount: 0, attempts: [], responseStatus: nil)
     record.isUnreadable = true
-    if try !readPlace(of: serial, into: &record) { _ = try readEnd(of: serial, into: &record) }
-    return record
+    if try readPlace(of: serial, into: &record) { return record }
+    return try readEnd(of: serial, into: &record) ? record : nil
   }
 }

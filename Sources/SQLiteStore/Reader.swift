@@ -33,7 +33,11 @@ final class Reader {
     try sql.begin.run()
     do throws(StoreError) {
       let result = try body()
-      try sql.commit.run()
+      do throws(StoreError) {
+        try sql.commit.run()
+      } catch  where error.kind == .corrupt {
+        // It says so once more at the end of what met a damaged page and has made do without.
+      }
       return result
     } catch {
       connection.rollBackIfOpen()

@@ -167,11 +167,17 @@ extension Writer {
       }
       // Not `??`, whose right side cannot throw a StoreError.
       let known = missing[parked.lane]
-      let all = if let known { known } else { try self.missing(in: parked.lane) }
+      let all = if let known { known } else { try readableMissing(in: parked.lane) }
       missing[parked.lane] = all
       receipt.appends[parked.append].results[parked.result] = .parked(
         id: id, missing: all.before(parked.number))
     }
+  }
+
+  /// What a lane waits for; nothing, as far as anybody can tell, where the store is damaged.
+  private func readableMissing(in lane: LaneNumber) throws(StoreError) -> MissingNumbers {
+    guard !exceptions.unknownMissing.contains(lane) else { return .none }
+    return try part(.missing(lane)) { () throws(StoreError) in try missing(in: lane) }
   }
 
   // MARK: - Writing

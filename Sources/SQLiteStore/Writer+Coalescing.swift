@@ -16,11 +16,24 @@ extension Writer {
   /// Puts a draft in the place of the last envelope of its name, if that one waits and nothing of
   /// it is under way.
   ///
+  /// One that is damaged is nobody's to be replaced.
+  ///
   /// - Returns: nil if there is none: a new envelope follows.
   func coalesce(
     _ draft: EnvelopeDraft, in lane: Lane?, into receipt: inout Receipt
   ) throws(StoreError) -> AppendResult? {
-    guard let name = draft.coalesce, let lane, let serial = try lastOne(of: name, in: lane),
+    guard let name = draft.coalesce, let lane else { return nil }
+    let step = Exceptions.Name(lane: lane.number, name: name)
+    guard !exceptions.names.contains(step) else { return nil }
+    return try part(.coalescing(step)) { () throws(StoreError) in
+      try coalesce(draft, name, in: lane, into: &receipt)
+    }
+  }
+
+  private func coalesce(
+    _ draft: EnvelopeDraft, _ name: String, in lane: Lane, into receipt: inout Receipt
+  ) throws(StoreError) -> AppendResult? {
+    guard let serial = try lastOne(of: name, in: lane),
       let former = try former(serial, in: lane), !former.entry.isInDoubt,
       reserve(serial, in: lane.number, receipt)
     else { return nil }

@@ -24,9 +24,33 @@ extension Writer {
     }
   }
 
-  /// Puts in line what of a lane waits for nothing any more, as far as this transaction may.
+  /// Has what cannot be put in line shown, and why it stands.
+  func setApartUnmovable() throws(StoreError) {
+    for serial in exceptions.unmovable.subtracting(exceptions.leftUnmarked) {
+      try part(.setApart(serial)) { () throws(StoreError) in
+        try quarantine(serial, at: clock(), reason: Self.unmovableReason)
+        gaps.noteReason.bind(1, Self.unmovableReason)
+        gaps.noteReason.bind(2, serial)
+        try gaps.noteReason.run()
+      }
+    }
+  }
+
+  private static let unmovableReason = "quarantined: it cannot be put in line, as it cannot be read"
+
+  /// Puts in line what of a lane waits for nothing any more, as far as this transaction may; a lane
+  /// in which that meets damage stands, up to where it has come, and leaves all others alone.
   func flow(_ lane: LaneNumber, into receipt: inout Receipt) throws(StoreError) {
     state.flowing.remove(lane)
+    guard !exceptions.lanes.contains(lane) else { return }
+    try part(.flow(lane, nil)) { () throws(StoreError) in
+      try placeParked(of: lane, into: &receipt)
+    }
+  }
+
+  private func placeParked(
+    of lane: LaneNumber, into receipt: inout Receipt
+  ) throws(StoreError) {
     movesLeft -= 1
     guard let start = try placedThrough(lane) else { return }
     let highest = try highest(in: lane)
@@ -37,7 +61,12 @@ extension Writer {
         break
       }
       if let serial = try serial(ofNumber: placed + 1, in: lane) {
-        try move(serial, number: placed + 1, of: lane, into: &receipt)
+        if !state.unmovable.contains(serial) {
+          try move(serial, number: placed + 1, of: lane, into: &receipt)
+        } else if try waits(serial) {
+          // It goes on once somebody has given it up, or its deadline has passed.
+          break
+        }
         placed += 1
         movesLeft -= 1
       } else if let gap = try gap(around: placed + 1, in: lane), gap.isSkipped {
@@ -81,9 +110,17 @@ extension Writer {
 
   // MARK: - Moving
 
+  private func waits(_ serial: Serial) throws(StoreError) -> Bool {
+    sql.findStanding.bind(1, serial)
+    defer { sql.findStanding.reset() }
+    return try sql.findStanding.step()
+  }
+
   private func move(
     _ old: Serial, number: Int64, of lane: LaneNumber, into receipt: inout Receipt
   ) throws(StoreError) {
+    exceptions.step = .flow(lane, old)
+    try releaseFromQuarantine(old)
     guard let envelope = try moveEnvelope(old) else {
       // It ended while it was parked, and is kept no longer.
       return try forgetPlaced(number, of: lane)

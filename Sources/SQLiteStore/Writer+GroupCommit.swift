@@ -98,45 +98,44 @@ extension Writer {
     return requests.prefix(count)
   }
 
-  /// Runs a transaction; if one request turns out to be impossible, once more with care.
+  /// Runs a transaction; without what meets damage, or is refused by the database, if it has to.
   private func attempt(
     _ changes: ArraySlice<Transition>, _ work: ArraySlice<WriteRequest>
   ) throws(StoreError) -> Receipt {
-    do throws(StoreError) {
-      return try write(changes, work, isCareful: false)
-    } catch {
-      rollBack()
-      // A change or a request that meets a damaged page fails alone.
-      guard error.kind == .corrupt || (error.kind == .other && !work.isEmpty) else { throw error }
-    }
-    do throws(StoreError) {
-      return try write(changes, work, isCareful: true)
-    } catch {
-      rollBack()
-      throw error
+    exceptions = Exceptions()
+    while true {
+      do throws(StoreError) {
+        return try write(changes, work)
+      } catch {
+        rollBack()
+        guard exceptions.leaveOut(error) else { throw error }
+      }
     }
   }
 
   private func write(
-    _ changes: ArraySlice<Transition>, _ work: ArraySlice<WriteRequest>, isCareful: Bool
+    _ changes: ArraySlice<Transition>, _ work: ArraySlice<WriteRequest>
   ) throws(StoreError) -> Receipt {
     var receipt = Receipt()
     let eventsEnd = eventsEnd
+    (exceptions.step, exceptions.request) = (nil, nil)
     try begin()
+    noteDamage(in: &receipt)
     for (index, change) in changes.enumerated() where change.epoch == Self.epoch {
-      if isCareful {
-        try applyCarefully(change, at: index, into: &receipt)
-      } else if try !apply(change, into: &receipt) {
-        receipt.moot.insert(index)
-      }
+      guard !receipt.unwritten.contains(index) else { continue }
+      exceptions.step = .change(index)
+      if try !apply(change, into: &receipt) { receipt.moot.insert(index) }
     }
-    for request in work {
-      if isCareful {
-        try applyCarefully(request, into: &receipt)
-      } else {
-        try apply(request, into: &receipt)
+    for (index, request) in work.enumerated() {
+      if let error = exceptions.requests[index] {
+        receipt.failures.append((request, error))
+        continue
       }
+      (exceptions.step, exceptions.request) = (.request(index), index)
+      try apply(request, into: &receipt)
     }
+    (exceptions.step, exceptions.request) = (nil, nil)
+    try setApartUnmovable()
     if canFlow { try flow(into: &receipt) }
     try nameMissing(in: &receipt)
     receipt.startedPaused = state.startedPaused
@@ -148,6 +147,15 @@ extension Writer {
     return receipt
   }
 
+  /// Takes note of what the transaction leaves out.
+  private func noteDamage(in receipt: inout Receipt) {
+    guard let damage = exceptions.lastDamage else { return }
+    receipt.unwritten = exceptions.changes
+    state.damage.unwritten += Int64(exceptions.changes.count)
+    state.damage.last = damage.description
+    state.unmovable.formUnion(exceptions.unmovable)
+  }
+
   private func apply(_ request: WriteRequest, into receipt: inout Receipt) throws(StoreError) {
     switch request {
     case .append(let append):
@@ -156,30 +164,6 @@ extension Writer {
     case .task(let task):
       receipt.completions.append(try task.apply(self))
     }
-  }
-
-  /// Does one request within a savepoint.
-  ///
-  /// So one that the database refuses leaves its neighbours alone; only trouble with the disk still
-  /// fails them all.
-  private func applyCarefully(
-    _ request: WriteRequest, into receipt: inout Receipt
-  ) throws(StoreError) {
-    let before = (state: state, receipt: receipt)
-    try connection.execute("SAVEPOINT request")
-    do throws(StoreError) {
-      try apply(request, into: &receipt)
-    } catch {
-      guard error.kind == .other || error.kind == .corrupt, connection.isInTransaction else {
-        throw error
-      }
-      try connection.execute("ROLLBACK TO request")
-      (state, receipt) = before
-      if error.kind == .corrupt { state.damage.last = error.description }
-      forgetNames()
-      receipt.failures.append((request, error))
-    }
-    try connection.execute("RELEASE request")
   }
 
   /// Tells the observer, then everybody who waits.
@@ -206,9 +190,11 @@ extension Writer {
       for index in recorded.indices where receipt.parkedAgain.contains(recorded[index].serial) {
         recorded[index].noteParked()
       }
+      let unwritten = receipt.unwritten.sorted().map { recorded[$0] }
       for index in receipt.unwritten.sorted(by: >) { recorded.remove(at: index) }
       recorded.removeAll { $0.epoch != Self.epoch }
       if !recorded.isEmpty { observer.recorded(recorded) }
+      if !unwritten.isEmpty { observer.unwritten(unwritten) }
       if !receipt.coalesced.isEmpty {
         receipt.note(observer.coalesced(receipt.coalesced), in: &places)
       }

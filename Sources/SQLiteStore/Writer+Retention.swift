@@ -18,28 +18,17 @@ extension Writer {
     return result
   }
 
-  /// Deletes an envelope; in a store that is known to be damaged, one that cannot be read is left.
+  /// Deletes an envelope; one that cannot be read is left.
   ///
   /// - Returns: Whether it is gone.
   private func deleteIfReadable(
     _ row: EndedRow, into deletedFiles: inout [String]
   ) throws(StoreError) -> Bool {
-    guard !state.damage.isNone else {
+    guard !exceptions.undeleted.contains(row.serial) else { return false }
+    try part(.deletion(row.serial)) { () throws(StoreError) in
       try delete(row, into: &deletedFiles)
-      return true
     }
-    let before = (state: state, files: deletedFiles)
-    try connection.execute("SAVEPOINT deletion")
-    defer { try? connection.execute("RELEASE deletion") }
-    do throws(StoreError) {
-      try delete(row, into: &deletedFiles)
-      return true
-    } catch {
-      guard error.kind == .corrupt, connection.isInTransaction else { throw error }
-      try connection.execute("ROLLBACK TO deletion")
-      (state, deletedFiles) = before
-      return false
-    }
+    return true
   }
 
   private struct EndedRow {
@@ -95,6 +84,7 @@ extension Writer {
     try delete(serial, with: sql.deleteResponse)
     try delete(serial, with: sql.deleteEnded)
     try delete(serial, with: sql.deleteEnvelope)
+    try releaseFromQuarantine(serial)
     state.ledger.add(-1, endCode: code)
     state.endedLog.append(lane: lane, endCode: code, isDeletion: true)
   }

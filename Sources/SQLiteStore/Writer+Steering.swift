@@ -28,10 +28,13 @@ extension Writer {
     try forgetContent(of: edit.entry.serial, into: &deletedFiles)
     try writeContent(edit)
     if case .file(let file) = edit.content.body {
-      // A body that stays keeps its file.
       let name = BodyFiles.name(of: file)
-      deletedFiles.removeAll { $0 == name }
+      if deletedFiles.contains(name) {
+        // A body that stays keeps its file, and cannot be read any better than before.
+        return deletedFiles.removeAll { $0 == name }
+      }
     }
+    try releaseFromQuarantine(edit.entry.serial)
   }
 
   private func writeContent(_ edit: EnvelopeEdit) throws(StoreError) {
@@ -102,6 +105,7 @@ extension Writer {
     try sql.renewDeadline.run()
     try run(sql.deleteEnded, for: entry.serial)
     try run(sql.deleteResponse, for: entry.serial)
+    try releaseFromQuarantine(entry.serial)
     state.ledger.add(-1, endCode: code)
     state.ledger.add(1, standing: entry.standing)
     if try parkAgain(entry) { receipt.parkedAgain.insert(entry.serial) }

@@ -50,7 +50,7 @@ extension Writer {
       sql.blockLine.bind(3, transition.serial)
       try sql.blockLine.run()
       try keepAttempt(transition)
-      if transition.isQuarantine { try quarantine(transition, reason: reason) }
+      try quarantine(transition, reason: reason)
       move(from: standing, to: .blocked)
     case .end(let end, let reason):
       try finish(
@@ -58,7 +58,7 @@ extension Writer {
         isInDoubt: transition.leavesDoubt(wasInDoubt))
       state.ledger.add(-1, standing: standing)
       state.use[client, default: WaitingUse()] += WaitingUse(count: -1, bytes: -bytes)
-      if state.damage.quarantined > 0 { try countQuarantined() }
+      try noteEnd(of: transition)
     case .release:
       try releaseFromQuarantine(transition.serial)
       sql.releaseLine.bind(1, transition.serial)

@@ -34,6 +34,10 @@ final class Writer {
     var use: [ClientNumber: WaitingUse] = [:]
     /// What is known to be damaged.
     var damage = StoreDamage()
+    /// How many envelopes are set apart, those that have ended included.
+    var quarantineRows: Int64 = 0
+    /// What is parked, or ended while it was, and cannot be moved to its place in line.
+    var unmovable: Set<Serial> = []
   }
 
   /// A lane that was used lately.
@@ -58,6 +62,8 @@ final class Writer {
   var random = RandomPool()
   /// How many parked envelopes the transaction under way may still put in line.
   var movesLeft = 0
+  /// What the transaction under way leaves out.
+  var exceptions = Exceptions()
 
   /// Transitions that are yet to be committed, oldest first.
   var transitions: ArraySlice<Transition> = []

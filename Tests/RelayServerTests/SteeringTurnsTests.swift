@@ -38,7 +38,7 @@ struct SteeringTurnsTests {
     turns.handOver(turn, at: serial)
     turns.giveBack(turn)
     #expect(await take() == nil)
-    turns.recorded([serial])
+    turns.ended([serial])
     #expect(await take() != nil)
   }
 
@@ -47,7 +47,7 @@ struct SteeringTurnsTests {
     defer { loop.stop() }
     let first = try #require(await take())
     turns.handOver(first, at: serial)
-    turns.recorded([serial])
+    turns.ended([serial])
     let second = try #require(await take())
     turns.giveBack(first)
     #expect(await take() == nil)
@@ -60,10 +60,10 @@ struct SteeringTurnsTests {
     defer { loop.stop() }
     let first = try #require(await take())
     turns.handOver(first, at: place)
-    turns.recorded([place])
+    turns.ended([place])
     let second = try #require(await take())
     turns.handOver(first, at: laterPlace)
-    turns.recorded([laterPlace])
+    turns.ended([laterPlace])
     #expect(await take() == nil)
     turns.giveBack(second)
     #expect(await take() != nil)
@@ -74,9 +74,9 @@ struct SteeringTurnsTests {
     defer { loop.stop() }
     let turn = try #require(await take())
     turns.handOver(turn, at: place)
-    turns.recorded([serial])
+    turns.ended([serial])
     #expect(await take() == nil)
-    turns.recorded([place])
+    turns.ended([place])
     #expect(await take() != nil)
   }
 }

@@ -25,6 +25,12 @@ extension Dispatcher.State {
     scheduler.recorded(transition, now: now)
     runs.recorded(transition, of: client, in: &scheduler, now: now)
   }
+
+  /// A change could not be written: the scheduler learns of it, and then the runs.
+  mutating func unwritten(_ transition: Transition, now: Now) {
+    scheduler.unwritten(transition, now: now)
+    runs.unwritten(transition, in: &scheduler, now: now)
+  }
 }
 
 // How endpoints run what waits of a client.
@@ -124,8 +130,9 @@ extension Dispatcher {
     if let turn = await takeTurn(of: order.id.serial) {
       defer { giveBack(turn) }
       switch await steer(.run, order.head, in: turn) {
-      // Once it is on its way, the run hears of it when it is durable, sooner or later.
-      case .done, .delayed: return
+      // Once it is on its way, the run hears of it when it is durable or has failed, sooner or
+      // later.
+      case .done, .delayed, .unwritten: return
       case .refused, .moot: break
       }
     }

@@ -10,6 +10,8 @@ package enum SteeringResult: Sendable, Equatable {
   case refused(CommandVerdict)
   /// It came to nothing, and the turn ended with it: the envelope had moved, or ended, before.
   case moot
+  /// It was not done, and the turn ended with it: the store is damaged where it would stand.
+  case unwritten
   /// It is on its way to the disk still: the store cannot write just now. It will be done.
   case delayed
 }
@@ -49,8 +51,12 @@ extension Dispatcher {
     defer { changes.remove(waiter) }
     guard verdict == .recording else { return .refused(verdict) }
     let isDone = await waiter.wait(on: loop, forMs: Self.steeringPatienceMs)
-    if waiter.isMoot { return .moot }
-    return isDone ? .done : .delayed
+    guard isDone else { return .delayed }
+    switch waiter.news {
+    case .made: return .done
+    case .moot: return .moot
+    case .unwritten: return .unwritten
+    }
   }
 
   /// The content of an envelope that does not wait has changed: what may be remembered of it from

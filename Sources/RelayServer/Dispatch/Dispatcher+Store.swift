@@ -62,13 +62,30 @@ extension Dispatcher: StoreObserver {
     tell(made)
   }
 
+  /// Lets go of what changes were to free that could not be written, and tells those who asked.
+  package func unwritten(_ transitions: [Transition]) {
+    apply { state, now in
+      for transition in transitions { state.unwritten(transition, now: now) }
+      turns.ended(transitions.lazy.map(\.serial))
+      changes.settle(transitions.lazy.map(\.serial), as: .unwritten)
+    }
+    Task(executorPreference: loop) { [self] in
+      for transition in transitions {
+        let change = transition.isEvent ? EventEntry(transition).kind.rawValue : "attempt"
+        log.error(
+          "the store is damaged, and a change of an envelope could not be written",
+          ("envelope", .text(await shownID(of: transition.serial))), ("change", .text(change)))
+      }
+    }
+  }
+
   /// Ends the turns of those whose changes these are, and tells them.
   ///
   /// Called under the lock: once the scheduler takes the next command for one of these envelopes,
   /// it would be that one's turn that ended.
   private func endTurns(_ transitions: [Transition]) {
-    turns.recorded(transitions.lazy.map(\.serial))
-    changes.settle(transitions.lazy.filter(\.isMoot).map(\.serial), isMoot: true)
+    turns.ended(transitions.lazy.map(\.serial))
+    changes.settle(transitions.lazy.filter(\.isMoot).map(\.serial), as: .moot)
     changes.settle(transitions.lazy.filter { !$0.isMoot }.map(\.serial))
   }
 

@@ -4,6 +4,16 @@ import Synchronization
 
 /// Those who wait for an envelope to end or to block its lane.
 final class SettlementWaiters: Sendable {
+  /// What came of what somebody waits for.
+  enum News: Sendable {
+    /// It came to be.
+    case made
+    /// It came to nothing: the envelope had moved, or ended, before.
+    case moot
+    /// It could not be written, since the store is damaged there.
+    case unwritten
+  }
+
   private struct Table {
     var waiters: [Serial: [UInt64: Waiter]] = [:]
     /// Those whose envelope has moved: the number under which they stand in ``waiters``.
@@ -46,15 +56,15 @@ final class SettlementWaiters: Sendable {
 
   /// Tells those who wait for these envelopes.
   ///
-  /// - Parameter isMoot: Whether what they wait for has come to nothing.
-  func settle(_ serials: some Sequence<Serial>, isMoot: Bool = false) {
+  /// - Parameter news: What came of what they wait for.
+  func settle(_ serials: some Sequence<Serial>, as news: News = .made) {
     let told = table.withLock { table -> [Waiter] in
       guard !table.waiters.isEmpty else { return [] }
       return serials.flatMap { serial in
         table.waiters.removeValue(forKey: serial).map { Array($0.values) } ?? []
       }
     }
-    for waiter in told { waiter.finish(isSettled: true, isMoot: isMoot) }
+    for waiter in told { waiter.finish(isSettled: true, news) }
   }
 
   /// Sends everybody away who still waits, and whoever comes later.
@@ -71,7 +81,7 @@ final class SettlementWaiters: Sendable {
   final class Waiter: Sendable {
     private struct State {
       var isSettled: Bool?
-      var isMoot = false
+      var news = News.made
       var continuation: CheckedContinuation<Bool, Never>?
     }
 
@@ -111,14 +121,14 @@ final class SettlementWaiters: Sendable {
       }
     }
 
-    /// Whether the news is that what was waited for has come to nothing.
-    var isMoot: Bool { state.withLock { $0.isMoot } }
+    /// What the news is, once it came.
+    var news: News { state.withLock { $0.news } }
 
-    func finish(isSettled: Bool, isMoot: Bool = false) {
+    func finish(isSettled: Bool, _ news: News = .made) {
       let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
         guard state.isSettled == nil else { return nil }
         state.isSettled = isSettled
-        state.isMoot = isMoot
+        state.news = news
         defer { state.continuation = nil }
         return state.continuation
       }

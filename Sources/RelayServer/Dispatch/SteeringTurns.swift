@@ -64,7 +64,7 @@ final class SteeringTurns: Sendable {
   }
 
   /// Ends a turn, unless it has ended, or the change is on its way to the disk: then
-  /// ``recorded(_:)`` does.
+  /// ``ended(_:)`` does.
   func giveBack(_ turn: Turn) {
     let hasEnded = table.withLock { table in
       !table.handedOver.contains(turn.ticket) && table.end(turn)
@@ -84,8 +84,8 @@ final class SteeringTurns: Sendable {
     }
   }
 
-  /// Changes are durable.
-  func recorded(_ places: some Sequence<Serial>) {
+  /// Changes are durable, or could not be written.
+  func ended(_ places: some Sequence<Serial>) {
     let ended = table.withLock { table -> [Serial] in
       guard !table.places.isEmpty else { return [] }
       return places.compactMap { place in

@@ -51,9 +51,16 @@ struct GetStatus {
         StatusView.BlockedLane(
           name: name, envelope: id,
           since: record.attempts.last.map { $0.startedAt.adding(milliseconds: $0.durationMs) },
-          reason: record.reason ?? "the upstream refused it"))
+          reason: record.reason ?? reason(of: record)))
     }
     return blocked
+  }
+
+  /// Why a lane stands of which the store knows no reason.
+  private func reason(of head: EnvelopeRecord) -> String {
+    head.state == .blocked
+      ? "the upstream refused it"
+      : "the store is damaged, and what became of it cannot be written; stands until the next start"
   }
 
   /// An envelope; nil also for one that cannot be read, which must not hide all the others.

@@ -67,6 +67,7 @@ struct SteerEnvelope {
     _ record: EnvelopeRecord, until expiresAt: WallTime?, _ room: inout Room
   ) async throws(Problem) -> SteeringTurn.Order {
     guard record.state != .delivered else { throw .alreadyDelivered() }
+    if record.isUnreadable, record.state.isEnd { throw .unreadable(record.state) }
     guard record.state.isEnd else {
       let placement = context.relay.dispatcher.placement(of: record.entry.serial, in: record.lane)
       throw .notEnded(placement.isInFlight ? .delivering : record.state)

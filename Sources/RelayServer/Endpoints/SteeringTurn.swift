@@ -42,6 +42,7 @@ struct SteeringTurn {
       case .delayed:
         handedOver()
         throw .delayed()
+      case .unwritten: throw .unwritable()
       case .refused(let verdict):
         if try await !isWorthAnotherLook(record, verdict, isRunning: isRunning) {
           return await context.view(of: record)
@@ -99,6 +100,7 @@ struct SteeringTurn {
     case .parked: throw .parked(record.missing)
     case .blocked: throw .blocked()
     case .inDoubt: throw .inDoubt()
+    case .unwritable: throw .unwritable()
     case .notBlocked:
       guard record.state == .blocked else { throw .notBlocked(record.state) }
       return true

@@ -35,11 +35,14 @@ extension Problem {
       fix: "Correct it with PATCH if need be, and settle it with POST /v1/envelopes/{id}/resolve.")
   }
 
-  /// What was posted is lost, so there is nothing to be corrected.
+  /// What was posted is lost, so there is nothing to be corrected, or to be sent.
   package static func unreadable(_ state: EnvelopeState) -> Problem {
     ofState(
-      .blocked, state, "The relay cannot read the envelope any more, so it cannot be corrected.",
-      fix: "Give it up with POST /v1/envelopes/{id}/resolve, and post another one.")
+      state.isEnd ? .alreadyEnded : .blocked, state,
+      "The relay cannot read the envelope any more, so it cannot be corrected, nor sent again.",
+      fix: state == .blocked
+        ? "Give it up with POST /v1/envelopes/{id}/resolve, and post another one."
+        : state.isEnd ? "Post another one." : "DELETE it, and post another one.")
   }
 
   /// There is nothing to resolve.
@@ -120,6 +123,16 @@ extension Problem {
       "The store cannot write just now. What was asked for will be done as soon as it can.",
       fix: "Look after Retry-After whether it is done."
     ).retry(afterSeconds: overloadRetryAfterSeconds)
+  }
+
+  /// The store is damaged where the change would stand.
+  package static func unwritable() -> Problem {
+    Problem(
+      .storeUnavailable,
+      "The store is damaged where this envelope stands, and nothing was changed.",
+      fix: "Tell the operator, who finds the envelope's lane in /status; other envelopes can be"
+        + " changed."
+    ).retry(afterSeconds: troubleRetryAfterSeconds)
   }
 
   private static func ofState(

@@ -104,7 +104,7 @@ extension ClientView.Lane {
     case .waiting, .unconfigured: "waiting"
     case .held: "held"
     case .parked: "parked"
-    case .blocked: "blocked"
+    case .blocked, .unwritable: "blocked"
     case .paused: "paused"
     case .inFlight: "delivering"
     }

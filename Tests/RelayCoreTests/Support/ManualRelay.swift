@@ -105,16 +105,27 @@ struct ManualRelay {
     take()
   }
 
-  /// Commits what was asked for up to now.
-  mutating func commit() {
-    let transitions = uncommitted
-    uncommitted = []
+  /// Commits what was asked for up to now, of all envelopes or of one.
+  mutating func commit(only serial: Serial? = nil) {
+    let transitions = uncommitted.filter { serial == nil || $0.serial == serial }
+    uncommitted.removeAll { serial == nil || $0.serial == serial }
     for var transition in transitions {
       transition.isMoot = !isThere(transition)
       commitToDisk(transition)
       let client = scheduler.lane(transition.lane)?.client
       scheduler.recorded(transition, now: clock)
       runs.recorded(transition, of: client, in: &scheduler, now: clock)
+      take()
+    }
+  }
+
+  /// The store is damaged where what was asked for up to now would stand.
+  mutating func failToWrite() {
+    let transitions = uncommitted
+    uncommitted = []
+    for transition in transitions {
+      scheduler.unwritten(transition, now: clock)
+      runs.unwritten(transition, in: &scheduler, now: clock)
       take()
     }
   }

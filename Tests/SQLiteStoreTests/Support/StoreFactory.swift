@@ -97,6 +97,9 @@ final class RecordingObserver: StoreObserver {
     var acceptedBeforeStartedPaused = 0
     var accepted: [AcceptedEnvelope] = []
     var recorded: [Transition] = []
+    /// What could not be written, and those who wait for so many of it.
+    var unwritten: [Transition] = []
+    var unwrittenWaiters: [(count: Int, resume: @Sendable () -> Void)] = []
     var acceptedGroups = 0
     var loggedThrough: [EventPosition] = []
     var waitingByLane: [LaneNumber: Set<Serial>] = [:]
@@ -148,6 +151,16 @@ final class RecordingObserver: StoreObserver {
     for waiter in ready { waiter.resume() }
   }
 
+  func unwritten(_ transitions: [Transition]) {
+    let ready = state.withLock { state in
+      state.unwritten += transitions
+      let count = state.unwritten.count
+      defer { state.unwrittenWaiters.removeAll { $0.count <= count } }
+      return state.unwrittenWaiters.filter { $0.count <= count }
+    }
+    for waiter in ready { waiter.resume() }
+  }
+
   func reserve(_ serial: Serial, in lane: LaneNumber) -> Bool {
     state.withLock { state in
       !state.underWay.contains(serial) && state.reserved.insert(serial).inserted
@@ -193,6 +206,18 @@ final class RecordingObserver: StoreObserver {
       let isThere = state.withLock { state in
         if state.recorded.count >= count { return true }
         state.waiters.append((count, { continuation.resume() }))
+        return false
+      }
+      if isThere { continuation.resume() }
+    }
+  }
+
+  /// Waits until so many transitions could not be written in all.
+  func waitUntilUnwritten(_ count: Int) async {
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      let isThere = state.withLock { state in
+        if state.unwritten.count >= count { return true }
+        state.unwrittenWaiters.append((count, { continuation.resume() }))
         return false
       }
       if isThere { continuation.resume() }

@@ -222,6 +222,7 @@ private final class Nobody: StoreObserver {
   func startedPaused(_ targets: [PauseTarget]) {}
   func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int] { envelopes.map { _ in 1 } }
   func recorded(_ transitions: [Transition]) {}
+  func unwritten(_ transitions: [Transition]) {}
   func reserve(_ serial: Serial, in lane: LaneNumber) -> Bool { true }
   func coalesced(_ envelopes: [CoalescedEnvelope]) -> [Int?] { envelopes.map { _ in nil } }
   func released(_ reserved: [Serial: LaneNumber]) {}

@@ -59,10 +59,11 @@ extension Simulation {
   }
 
   private func needsPerson(_ entry: LineEntry) -> Bool {
-    entry.standing == .held || entry.standing == .blocked
+    entry.standing == .held || entry.standing == .blocked || standsUnwritten(entry)
   }
 
   private mutating func command(for entry: LineEntry) -> Command {
+    if standsUnwritten(entry) { return .cancel(reason: "cannot be written") }
     switch entry.standing {
     case .held: return .run
     case .blocked: return chance(1, in: 3) && !isFaultFree ? .retry : .discard(reason: "discarded")

@@ -46,6 +46,9 @@ struct Simulation {
   /// Clients whose backlog the store is about to cancel.
   var clearing: Set<ClientNumber> = []
   var clearedCount = 0
+  /// How many changes could not be written, and how many of them were quarantines.
+  var unwrittenCount = 0
+  var unwrittenQuarantineCount = 0
   /// What stretch of the line the scheduler waits to see; nil if it waits for none.
   var lineQuestion: LineQuestion?
   var lineQuestionCount = 0
@@ -140,6 +143,7 @@ struct Simulation {
     switch event {
     case .post(let device): post(device)
     case .commitAppend(let device, let key, let content): append(device, key, content)
+    case .commitRecord(let transition) where isLost(transition): lose(transition)
     case .commitRecord(var transition):
       noteBackoff(by: transition)
       noteWishToSendAgain(transition)

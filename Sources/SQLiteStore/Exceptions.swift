@@ -1,0 +1,93 @@
+import RelayCore
+
+/// What a transaction leaves out, since it meets damage.
+///
+/// Once a transaction has met a damaged page, SQLite lets it write nothing more and does not commit
+/// it, not even what came before a savepoint (`SQLITE_CorruptRdOnly` in its source). So it is
+/// rolled back, and made anew without what met the damage.
+struct Exceptions {
+  /// What is being done, so that it is known what met the damage.
+  enum Step {
+    /// A change, by its place among the changes.
+    case change(Int)
+    /// A request, by its place among the requests.
+    case request(Int)
+    /// Putting in line what a lane has parked: this envelope, once it is known.
+    case flow(LaneNumber, Serial?)
+    /// Noting that an envelope cannot be moved.
+    case setApart(Serial)
+    /// Reading an envelope's id.
+    case identity(Serial)
+    /// Replacing the last envelope of a name.
+    case coalescing(Name)
+    /// Saying what a lane waits for.
+    case missing(LaneNumber)
+    /// Deleting what has been kept long enough.
+    case deletion(Serial)
+  }
+
+  /// A name under which later posts take the place of earlier ones.
+  struct Name: Hashable {
+    let lane: LaneNumber
+    let name: String
+  }
+
+  /// What is being done.
+  var step: Step?
+  /// The request that it is a part of.
+  var request: Int?
+  /// What was met last.
+  private(set) var lastDamage: StoreError?
+  private(set) var changes: Set<Int> = []
+  private(set) var requests: [Int: StoreError] = [:]
+  private(set) var lanes: Set<LaneNumber> = []
+  private(set) var unmovable: Set<Serial> = []
+  private(set) var leftUnmarked: Set<Serial> = []
+  private(set) var unidentified: Set<Serial> = []
+  private(set) var names: Set<Name> = []
+  private(set) var unknownMissing: Set<LaneNumber> = []
+  private(set) var undeleted: Set<Serial> = []
+
+  /// Leaves out what was being done when this happened.
+  ///
+  /// - Returns: Whether there is anything to be left out; if not, the whole transaction fails.
+  mutating func leaveOut(_ error: StoreError) -> Bool {
+    guard let step, error.kind == .corrupt || error.kind == .other else { return false }
+    guard error.kind == .corrupt else { return refuse(error) }
+    lastDamage = error
+    switch step {
+    case .change(let place): return changes.insert(place).inserted
+    case .request: return refuse(error)
+    case .flow(let lane, let serial):
+      if let serial, unmovable.insert(serial).inserted { return true }
+      return lanes.insert(lane).inserted
+    case .setApart(let serial): return leftUnmarked.insert(serial).inserted
+    case .identity(let serial): return unidentified.insert(serial).inserted
+    case .coalescing(let name): return names.insert(name).inserted
+    case .missing(let lane): return unknownMissing.insert(lane).inserted
+    case .deletion(let serial): return undeleted.insert(serial).inserted
+    }
+  }
+
+  /// The database refuses something of a request for no damage: the request fails alone.
+  ///
+  /// Trouble with a change passes, and it is made then.
+  private mutating func refuse(_ error: StoreError) -> Bool {
+    if let request { return requests.updateValue(error, forKey: request) == nil }
+    guard case .flow(let lane, _) = step else { return false }
+    return lanes.insert(lane).inserted
+  }
+}
+
+extension Writer {
+  /// Does a part of something, of which the rest goes on if this part meets damage.
+  func part<Value>(
+    _ step: Exceptions.Step, _ body: () throws(StoreError) -> Value
+  ) throws(StoreError) -> Value {
+    let whole = exceptions.step
+    exceptions.step = step
+    let value = try body()
+    exceptions.step = whole
+    return value
+  }
+}
