@@ -28,10 +28,26 @@ package struct SetAsideStore: Sendable, Equatable {
   package var folder: String
   /// Why, if that was at this start; nil if it was at an earlier one.
   package var reason: String?
+  /// What of its tokens is in the new store; nil if it was moved at an earlier start.
+  package var tokens: CarriedTokens?
 
   /// Describes it.
-  package init(folder: String, reason: String?) {
+  package init(folder: String, reason: String?, tokens: CarriedTokens? = nil) {
     self.folder = folder
     self.reason = reason
+    self.tokens = tokens
   }
+}
+
+/// What of a damaged store's tokens was carried over into a new one.
+package struct CarriedTokens: Sendable, Equatable {
+  /// How many tokens of clients and operators.
+  package var tokens = 0
+  /// How many tokens of keys of which it is known that they were revoked.
+  package var revocations = 0
+  /// How many rows, and pages of such, could not be read; nil if the whole database could not.
+  package var unreadable: Int? = 0
+
+  /// None.
+  package init() {}
 }

@@ -125,6 +125,10 @@ package struct StoreStatistics: Sendable, Equatable {
   package var damage = StoreDamage()
   /// The damaged store that was moved aside here last, as long as its folder is there.
   package var setAside: SetAsideStore?
+  /// Whether tokens, or that some were revoked, may have been lost with a damaged store.
+  package var mayLackTokens = false
+  /// What the start met and took no harm by, in words; nil if there was nothing of the kind.
+  package var startNote: String?
 
   /// Puts the figures together.
   package init(

@@ -138,7 +138,9 @@ extension SQLiteStore {
       latestTime: ledger.latestTime > 0
         ? WallTime(millisecondsSinceEpoch: ledger.latestTime) : nil)
     statistics.damage = damage
-    statistics.setAside = shared.setAside
+    statistics.setAside = shared.start.setAside
+    statistics.mayLackTokens = shared.start.mayLackTokens
+    statistics.startNote = shared.start.note
     return statistics
   }
 

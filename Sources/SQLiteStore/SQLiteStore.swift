@@ -68,14 +68,14 @@ package final class SQLiteStore: EnvelopeStore {
     folder: String, options: Options = Options()
   ) throws(StoreError) -> SQLiteStore {
     let data = try DataFolder.claim(folder)
-    let setAside = try StartCheck(data).prepare(
+    let start = try StartCheck(data).prepare(
       pageBytes: options.pageBytes, setsAside: options.setsAsideDamaged)
     let room = DiskRoom(folder: folder, limits: options.disk)
     let bodies = BodyFiles(folder: data.bodies, room: room)
     try bodies.sweep(database: data.database)
     let shared = StoreShared(
       bodies: bodies, room: room, eventLogBytesMax: options.eventLogBytesMax,
-      startPauses: options.startPauses, setAside: setAside)
+      startPauses: options.startPauses, start: start)
     bodies.onLackOfRoom { [weak shared] in shared?.inbox.update { $0.isRoomInDoubt = true } }
     let store = SQLiteStore(shared: shared, database: data.database)
     let writer = try Writer(database: data.database, shared: shared, clock: options.clock)

@@ -10,11 +10,8 @@ enum SetAside {
   ///
   /// - Returns: That folder.
   static func move(_ folder: String) throws(StoreError) -> String {
-    let time = RFC3339.format(WallClock.now()).replacing(":", with: "-").replacing(".", with: "-")
-    let aside = "\(folder)/\(prefix)\(time)"
-    guard mkdir(aside, 0o700) == 0 else {
-      throw StoreError(errno: errno, operation: "create", subject: aside)
-    }
+    let begun = unfinished(in: folder)
+    let aside = if let begun { begun } else { try begin(folder) }
     // The database first and the marker last: cut off in between, the next start finds a database
     // that is gone though one was begun, and never an old one that has lost its log.
     for name in [
@@ -30,6 +27,24 @@ enum SetAside {
     }
     try DataFolder.sync(folder: aside)
     try DataFolder.sync(folder: folder)
+    return aside
+  }
+
+  private static func begin(_ folder: String) throws(StoreError) -> String {
+    let time = RFC3339.format(WallClock.now()).replacing(":", with: "-").replacing(".", with: "-")
+    let aside = "\(folder)/\(prefix)\(time)"
+    guard mkdir(aside, 0o700) == 0 else {
+      throw StoreError(errno: errno, operation: "create", subject: aside)
+    }
+    return aside
+  }
+
+  /// A folder to which a move that was cut off has brought the database and not yet all the rest.
+  private static func unfinished(in folder: String) -> String? {
+    guard DataFolder.size(ofFile: DataFolder.database(in: folder)) == 0,
+      StoreMarker.exists(in: folder), let aside = latest(in: folder),
+      !StoreMarker.exists(in: aside), DataFolder.size(ofFile: DataFolder.database(in: aside)) > 0
+    else { return nil }
     return aside
   }
 

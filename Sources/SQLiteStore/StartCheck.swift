@@ -1,6 +1,16 @@
 import Glibc
 import RelayCore
 
+/// What a start has found of a store that it opened.
+struct StartFindings: Sendable, Equatable {
+  /// The damaged store that lies aside in the folder.
+  var setAside: SetAsideStore?
+  /// Whether tokens, or that some were revoked, may have been lost with a damaged store.
+  var mayLackTokens = false
+  /// What was met and does no harm, in words.
+  var note: String?
+}
+
 /// What is looked at before a store is opened, in a time that does not grow with it.
 ///
 /// Header, length and log of the file; the schema; both edges of every table, and the small tables
@@ -17,27 +27,64 @@ struct StartCheck {
   /// Brings the database to the latest version, or makes it.
   ///
   /// - Parameter setsAside: Whether a damaged store is moved aside, and a new one begun.
-  /// - Returns: The store that was moved aside now or before, if there is one.
+  /// - Returns: What was found, the store that was moved aside now or before among it.
   /// - Throws: ``StoreError/Kind/corrupt`` for a damaged store, which is left as it was.
-  func prepare(pageBytes: Int, setsAside: Bool) throws(StoreError) -> SetAsideStore? {
+  func prepare(pageBytes: Int, setsAside: Bool) throws(StoreError) -> StartFindings {
+    var findings = StartFindings()
     do throws(StoreError) {
-      if try isThere() { try lookAtTables(whole: setsAside) }
+      try syncLog()
+      if try isThere(&findings) { try lookAtTables(whole: setsAside) }
+      findings.setAside = SetAside.latest(in: folder).map { SetAsideStore(folder: $0, reason: nil) }
+      if let aside = findings.setAside?.folder, isToBeBegun {
+        // An earlier start was cut off between moving the old store and beginning this one.
+        findings.setAside?.tokens = try begin(besides: aside, pageBytes: pageBytes)
+      }
       try DatabaseFile.prepare(path: database, pageBytes: pageBytes)
     } catch {
       guard error.kind == .corrupt, setsAside else { throw error }
       let aside = try SetAside.move(folder)
+      let tokens = try begin(besides: aside, pageBytes: pageBytes)
       try DatabaseFile.prepare(path: database, pageBytes: pageBytes)
-      return SetAsideStore(folder: aside, reason: error.description)
+      findings.note = nil
+      findings.setAside = SetAsideStore(
+        folder: aside, reason: error.description, tokens: tokens)
     }
-    return SetAside.latest(in: folder).map { SetAsideStore(folder: $0, reason: nil) }
+    findings.mayLackTokens = findings.setAside != nil || StoreMarker.lacksTokens(in: folder)
+    return findings
+  }
+
+  /// Makes a database with the tokens of the one that was moved aside: it gets its name once they
+  /// are in it, so that none is ever used without them.
+  private func begin(
+    besides aside: String, pageBytes: Int
+  ) throws(StoreError) -> CarriedTokens {
+    let part = database + ".part"
+    for end in ["", "-wal", "-shm", "-journal"] { unlink(part + end) }
+    return try Salvage.beginWithTokens(
+      of: aside, in: folder, part: part, database: database, pageBytes: pageBytes)
   }
 
   // MARK: - Files
 
+  /// Whether there is neither a database nor anything that says that there was one.
+  private var isToBeBegun: Bool {
+    DataFolder.size(ofFile: database) == 0 && DataFolder.size(ofFile: database + "-wal") == 0
+      && access(database + "-journal", F_OK) != 0 && !StoreMarker.exists(in: folder)
+  }
+
+  /// Has the log on disk before anybody reads it.
+  ///
+  /// Its end may be a commit whose process was killed before the sync. SQLite takes it up all the
+  /// same, and what is told or built upon then has to outlast a power cut.
+  private func syncLog() throws(StoreError) {
+    guard DataFolder.size(ofFile: database + "-wal") > 0 else { return }
+    try DataFolder.sync(file: database + "-wal")
+  }
+
   /// Whether there is a store of this version whose tables can be looked at.
   ///
   /// What is no store of ours, or one of another version, ``DatabaseFile`` sees to.
-  private func isThere() throws(StoreError) -> Bool {
+  private func isThere(_ findings: inout StartFindings) throws(StoreError) -> Bool {
     guard access(database + "-journal", F_OK) != 0 else { return false }
     guard DataFolder.size(ofFile: database) > 0 else {
       guard StoreMarker.exists(in: folder) else { return false }
@@ -57,6 +104,12 @@ struct StartCheck {
       throw damaged(
         "its log is damaged, and SQLite would drop \(image.logImage.commitsBehindDamage) commits "
           + "that were acknowledged")
+    }
+    if image.logImage.commitsBehindDamage > 0 {
+      findings.note =
+        "behind the end of the store's log lie \(image.logImage.commitsBehindDamage) commits that "
+        + "do not go on from it and are not taken: syncs that fail and power cuts leave such ones, "
+        + "never acknowledged, and so would damage to the last that were"
     }
     return image.schemaVersion == Migration.latest
   }

@@ -19,6 +19,25 @@ enum StoreMarker {
   /// Whether a store was begun in this folder: a database that is empty or gone is then a loss.
   static func exists(in folder: String) -> Bool { access(path(in: folder), F_OK) == 0 }
 
+  /// A file that a salvage leaves where rows of tokens could not be read.
+  private static func lackPath(in folder: String) -> String { folder + "/tokens-lost" }
+
+  /// Whether tokens were lost on the way into this folder.
+  ///
+  /// A store that was closed only by those in it must not be open to everybody once they are gone.
+  static func lacksTokens(in folder: String) -> Bool { access(lackPath(in: folder), F_OK) == 0 }
+
+  /// Says durably that tokens were lost on the way into this folder.
+  static func writeLackOfTokens(in folder: String) throws(StoreError) {
+    let path = lackPath(in: folder)
+    let number = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    guard number >= 0 else { throw StoreError(errno: errno, operation: "create", subject: path) }
+    let file = FileDescriptor(adopting: number)
+    guard fsync(file.number) == 0 else {
+      throw StoreError(errno: errno, operation: "sync", subject: path)
+    }
+  }
+
   /// Says durably that a store was begun here; called once its database is on disk.
   ///
   /// Without the marker nothing is wrong: a database that is lost is then taken for one that is yet

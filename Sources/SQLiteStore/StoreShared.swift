@@ -36,14 +36,14 @@ final class StoreShared: Sendable {
   /// Who starts paused.
   let startPauses: StartPauses
 
-  /// The damaged store that lies aside in the folder.
-  let setAside: SetAsideStore?
+  /// What the start has found.
+  let start: StartFindings
 
   init(
     bodies: BodyFiles, room: DiskRoom, eventLogBytesMax: Int64, startPauses: StartPauses,
-    setAside: SetAsideStore? = nil
+    start: StartFindings = StartFindings()
   ) {
-    self.setAside = setAside
+    self.start = start
     self.startPauses = startPauses
     self.bodies = bodies
     self.room = room

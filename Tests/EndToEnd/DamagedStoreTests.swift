@@ -154,7 +154,7 @@ extension EndToEnd {
         Waystation.path,
         [
           "serve", "--data", data, "--listen", "127.0.0.1:0", "--upstream",
-          "default=\(upstream.url)", "--set-aside-damaged",
+          "default=\(upstream.url)", "--set-aside-damaged", "--allow-anonymous",
         ])
       let line = try await process.firstLine()
       let port = try #require(UInt16(line.split(separator: ":").last ?? ""))

@@ -104,6 +104,15 @@ struct AccessTests {
     #expect(try access(anonymous: .allow).isOpen)
     #expect(try !access(anonymous: .refuse, bare: true).isOpen)
     #expect(!Access(AccessConfiguration(), certificatesName: true, tokens: []).isOpen)
+    func damaged(_ anonymous: AccessConfiguration.Anonymous?, _ tokens: [TokenRecord]) -> Access {
+      var configuration = AccessConfiguration()
+      configuration.anonymous = anonymous
+      return Access(
+        configuration, certificatesName: false, tokens: tokens, mayLackTokens: true)
+    }
+    #expect(!damaged(nil, []).isOpen && damaged(nil, []).isShut)
+    #expect(damaged(.allow, []).isOpen && !damaged(.allow, []).isShut)
+    #expect(!damaged(nil, [record]).isOpen && !damaged(nil, [record]).isShut)
   }
 
   @Test("a certificate names a client, by one field alone, and a token has to be the same client's")

@@ -55,6 +55,22 @@ struct DamageTests {
     }
   }
 
+  /// Tokens come through but for those on damaged pages, revocations but for those that stood on
+  /// two of them, and none is lost untold.
+  private static func lookAtTokens(
+    _ before: DamageBench.Contents, _ after: DamageBench.Contents, _ pages: PageContents,
+    _ damaged: Set<Int>, _ findings: [SalvageFinding], _ name: String
+  ) {
+    guard pages.maps.isDisjoint(with: damaged) else { return }
+    let missing = before.tokens.filter { after.tokens[$0.key] != $0.value }
+    let isHit = pages.tokenPages.map { !$0.isDisjoint(with: damaged) }
+    #expect(missing.isEmpty || isHit[0], "\(name): \(missing.count) tokens are not what they were")
+    let revocations = missing.values.filter { if case .revoked = $0 { true } else { false } }
+    #expect(revocations.isEmpty || isHit[1], "\(name): \(revocations.count) revocations are lost")
+    let absent = missing.keys.filter { after.tokens[$0] == nil }
+    #expect(absent.isEmpty || findings.contains { $0.table == "token" }, "\(name): untold")
+  }
+
   private static func look(
     _ bench: DamageBench, _ struck: String, _ before: DamageBench.Contents, _ pages: PageContents,
     _ damaged: Set<Int>, _ name: String, _ tally: inout Tally
@@ -69,7 +85,7 @@ struct DamageTests {
     #expect(again.isSound, "\(name): \(again.findings)")
     let after = try await bench.salvaged()
     #expect(report.envelopes == after.envelopes.count, "\(name)")
-    let unavoidable = damaged.reduce(into: Set<String>()) { $0.formUnion(pages.ids[$1] ?? []) }
+    let unavoidable = pages.lost(with: damaged)
     let missing = Set(before.envelopes.keys).subtracting(after.envelopes.keys)
     if pages.maps.isDisjoint(with: damaged) {
       let lost = missing.subtracting(unavoidable)
@@ -83,6 +99,7 @@ struct DamageTests {
         || !pages.names.isDisjoint(with: damaged)
       #expect(isSame, "\(name): \(id) is not what it was")
     }
+    lookAtTokens(before, after, pages, damaged, findings, name)
     let places = Dictionary(uniqueKeysWithValues: before.order.enumerated().map { ($1, $0) })
     for (lane, ids) in after.line {
       let order = ids.compactMap { places[$0] }

@@ -80,6 +80,70 @@ struct SalvageTests {
     }
   }
 
+  @Test("which file is whose is known by the row and by the index, and lost only with both")
+  func bodyNames() async throws {
+    try await DamageBench.with { bench in
+      try await bench.fill(rounds: 5)
+      let before = try await bench.contents()
+      await bench.bench.store.close()
+      let page = try bench.rootPage(of: "body_file")
+      let index = try bench.rootPage(of: "sqlite_autoindex_body_file_1")
+      func zero(_ page: Int) throws {
+        try Damage.overwrite(
+          bench.database, at: (page - 1) * 8192, with: [UInt8](repeating: 0, count: 8192))
+      }
+      try zero(page)
+      let (report, findings) = try bench.salvage()
+      #expect(report.bodies == 5 && report.envelopes == before.envelopes.count)
+      #expect(findings.map(\.table) == ["body_file"])
+      #expect(try await bench.salvaged().envelopes == before.envelopes)
+      #expect(try StoreCheck.run(folder: bench.newFolder).isSound)
+      // A file that is shorter than the line knows is not taken, whichever says whose it is.
+      let names = try FileManager.default.contentsOfDirectory(atPath: bench.folder + "/bodies")
+      try Damage.truncate("\(bench.folder)/bodies/\(names[0])", to: 10)
+      let (cut, cutFindings) = try bench.salvage()
+      #expect(cut.bodies == 4 && cutFindings.count { $0.kind == .envelope && $0.id != nil } == 1)
+      try zero(index)
+      let (rest, lost) = try bench.salvage()
+      #expect(rest.bodies == 0 && rest.envelopes == before.envelopes.count - 5)
+      #expect(Set(lost.compactMap(\.id)).count == 5, "\(lost)")
+      #expect(try StoreCheck.run(folder: bench.newFolder).isSound)
+    }
+  }
+
+  @Test("a move aside that was cut off is finished, and its tokens are carried over then")
+  func cutOff() async throws {
+    try await DamageBench.with { bench in
+      try await bench.fill(rounds: 1)
+      let tokens = try await bench.contents().tokens
+      await bench.bench.store.close()
+      let aside = bench.folder + "/damaged-2026-01-01T00-00-00-000Z"
+      try FileManager.default.createDirectory(atPath: aside, withIntermediateDirectories: false)
+      try FileManager.default.moveItem(
+        atPath: bench.database, toPath: DataFolder.database(in: aside))
+      // The database was moved, and what belongs to it was not yet.
+      #expect(throws: StoreError.self) { _ = try SQLiteStore.open(folder: bench.folder) }
+      var options = SQLiteStore.Options()
+      options.setsAsideDamaged = true
+      for round in 0..<2 {
+        let store = try SQLiteStore.open(folder: bench.folder, options: options)
+        let statistics = store.statistics()
+        #expect(statistics.setAside?.folder == aside && statistics.mayLackTokens)
+        #expect(statistics.setAside?.tokens?.revocations == (round == 0 ? 50 : nil))
+        let page = try await store.tokens(after: "", client: nil, countMax: 1000)
+        #expect(page.tokens.reduce(into: [:]) { $0[$1.id] = $1.grant } == tokens)
+        await store.close()
+      }
+      #expect(FileManager.default.fileExists(atPath: aside + "/begun"))
+      // All was moved, and the new database was not there yet.
+      try FileManager.default.removeItem(atPath: bench.database)
+      try FileManager.default.removeItem(atPath: bench.folder + "/begun")
+      let store = try SQLiteStore.open(folder: bench.folder)
+      #expect(store.statistics().setAside?.tokens?.tokens == 150)
+      await store.close()
+    }
+  }
+
   @Test("a salvage into a folder that is in use, or from a store that is, is refused")
   func refusals() async throws {
     try await DamageBench.with { bench in

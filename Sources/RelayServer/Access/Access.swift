@@ -15,6 +15,9 @@ package final class Access: Sendable {
   /// Whether who shows no credential may do what needs none.
   package let isOpen: Bool
 
+  /// Whether nobody can do anything, since nothing tells callers apart and it is not open either.
+  package let isShut: Bool
+
   private struct Key {
     let secrets: [[UInt8]]
     let clients: NamePatterns<Bool>
@@ -39,9 +42,12 @@ package final class Access: Sendable {
 
   /// Credentials as the configuration and the store have them.
   ///
-  /// - Parameter certificatesName: Whether a listener knows clients by their certificates.
+  /// - Parameters:
+  ///   - certificatesName: Whether a listener knows clients by their certificates.
+  ///   - mayLackTokens: Whether stored tokens may have been lost with a damaged store.
   package init(
-    _ configuration: AccessConfiguration, certificatesName: Bool, tokens: [TokenRecord]
+    _ configuration: AccessConfiguration, certificatesName: Bool, tokens: [TokenRecord],
+    mayLackTokens: Bool = false
   ) {
     tokensMax = configuration.tokensMax
     operators = configuration.operators
@@ -53,9 +59,10 @@ package final class Access: Sendable {
     }
     self.keys = keys
     // A token in the store says that callers were told apart once: taking the rest out of the
-    // configuration must not open the relay.
+    // configuration must not open the relay, and neither must losing the store.
     let isBare = !configuration.hasCredentials && !certificatesName && tokens.isEmpty
-    isOpen = configuration.anonymous.map { $0 == .allow } ?? isBare
+    isOpen = configuration.anonymous.map { $0 == .allow } ?? (isBare && !mayLackTokens)
+    isShut = isBare && !isOpen
     var state = State()
     for token in tokens { state.keep(token) }
     self.state = Mutex(state)

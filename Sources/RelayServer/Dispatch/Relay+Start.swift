@@ -1,4 +1,5 @@
 import EventLoop
+import RelayCore
 
 extension Relay {
   /// Opens the store, takes up the line where it was left, binds the listeners, and
@@ -17,6 +18,7 @@ extension Relay {
       try relay.listen(
         on: loops, handler: RelayHandler(relay), problem: RelayHandler.response(to:))
       relay.warnOfOpenness()
+      relay.warnOfShutness()
       relay.setOff()
     } catch {
       await relay.drain(graceSeconds: 0)
@@ -31,5 +33,30 @@ extension Relay {
       return
     }
     log.warning("anybody who can reach the relay may use it, as access.anonymous says")
+  }
+
+  /// A damaged store may have held the tokens that everybody else was kept out by.
+  private func warnOfShutness() {
+    guard access.isShut else { return }
+    let fix =
+      "Configure access.operators; or say access.anonymous: allow (--allow-anonymous), if there "
+      + "never were any tokens."
+    log.warning(
+      "nobody may use the relay: it has no credential, and may have lost some with a damaged store",
+      ("setAside", .text(store.statistics().setAside?.folder ?? "")), ("fix", .text(fix)))
+  }
+
+  /// Says what the store's start has found.
+  static func tell(of statistics: StoreStatistics, _ log: Log) {
+    if let note = statistics.startNote {
+      log.warning("the store was opened with a remark", ("remark", .text(note)))
+    }
+    guard let aside = statistics.setAside, let tokens = aside.tokens else { return }
+    log.warning(
+      "the store was damaged: it was set aside as asked, and a new one begun with its tokens",
+      ("folder", .text(aside.folder)), ("reason", .text(aside.reason ?? "at an earlier start")),
+      ("tokens", .integer(Int64(tokens.tokens))),
+      ("revocations", .integer(Int64(tokens.revocations))),
+      ("unreadable", tokens.unreadable.map { .integer(Int64($0)) } ?? .text("all")))
   }
 }

@@ -123,7 +123,7 @@ package final class Relay: Sendable {
     _ configuration: Configuration, loop: EventLoop, log: Log
   ) async throws(RelayStartError) -> Relay {
     let store = try openStore(configuration)
-    tellOfSetAside(store, log)
+    tell(of: store.statistics(), log)
     let dispatcher = Dispatcher(
       store: store, loop: loop, clock: readClocks, log: log, meter: RateMeter(),
       lanes: configuration.lanes, quotas: QuotaKeeper(QuotaRules(configuration)))
@@ -139,7 +139,8 @@ package final class Relay: Sendable {
         targets: targets.keyed(by: numbers) { $0 },
         access: Access(
           configuration.access, certificatesName: configuration.certificatesName,
-          tokens: try await Access.tokens(in: store)))
+          tokens: try await Access.tokens(in: store),
+          mayLackTokens: store.statistics().mayLackTokens))
       let forwarder = try Forwarder(targets: targets) { [weak dispatcher] batch in
         dispatcher?.attemptsEnded(batch)
       }
@@ -152,13 +153,6 @@ package final class Relay: Sendable {
       await store.close()
       throw RelayStartError(description: "\(error)")
     }
-  }
-
-  private static func tellOfSetAside(_ store: SQLiteStore, _ log: Log) {
-    guard let aside = store.statistics().setAside, let reason = aside.reason else { return }
-    log.warning(
-      "the store was damaged: it was set aside as asked, and a new one begun",
-      ("folder", .text(aside.folder)), ("reason", .text(reason)))
   }
 
   private static func openStore(

@@ -131,6 +131,13 @@ struct StoreRule {
 
   private static let others = [
     StoreRule(
+      kind: "senseless-token", meaning: "What they are makes no sense; the relay does not start.",
+      sql: """
+        SELECT id FROM token WHERE kind NOT BETWEEN 0 AND 3 \
+        OR (client IS NOT NULL) <> (kind IN (0, 3)) \
+        OR length(digest) <> CASE kind WHEN 3 THEN 0 ELSE 32 END
+        """),
+    StoreRule(
       kind: "ending-without-end", meaning: "A client is to be told of endings that are lost.",
       sql: "SELECT number FROM ending WHERE serial NOT IN (SELECT serial FROM ended)"),
     StoreRule(

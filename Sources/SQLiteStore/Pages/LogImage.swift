@@ -12,11 +12,15 @@ struct LogImage {
   /// How many commits lie behind a damaged frame, so that SQLite would drop them.
   private(set) var commitsBehindDamage = 0
 
-  /// Whether commits that had been acknowledged lie behind a damaged frame.
+  /// Whether it is certain that commits which had been acknowledged lie behind a damaged frame.
   ///
-  /// The last commit may: a power cut before its sync may have left any part of it. Of an earlier
-  /// one everything was on disk before the next began.
-  var isDamaged: Bool { commitsBehindDamage > 1 }
+  /// A commit behind one may also be what failed, or was cut off by the power: each such try began
+  /// where the last good commit had ended, and what was written there next has covered only the
+  /// beginning of it. Several tries, each shorter than the one before, leave several ends, so that
+  /// how many there are says nothing. But none of them was ever built upon: a frame that goes on
+  /// from a commit was written once that was synced, and so all before it was as well.
+  /// `docs/decisions/0023-damaged-stores.md` says more.
+  private(set) var isDamaged = false
 
   private static let headerBytes = 32
   private static let frameHeaderBytes = 24
@@ -70,7 +74,8 @@ struct LogImage {
   /// How many frames the index of this very log knows; nil if it knows none.
   ///
   /// Frames behind a damaged one may also be the rest of commits that failed, of which none was
-  /// acknowledged; the index tells them apart (<https://www.sqlite.org/walformat.html>).
+  /// acknowledged; the index, which is told of a commit once that was synced, tells them apart
+  /// (<https://www.sqlite.org/walformat.html>).
   private static func knownFrames(_ index: ReadOnlyFile?, salts: ArraySlice<UInt8>) -> Int? {
     guard let header = index?.read(40, at: 0), header.count == 40, header[12] == 1,
       header[32..<40] == salts
@@ -79,58 +84,77 @@ struct LogImage {
     return Int(header.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 16, as: UInt32.self) })
   }
 
+  /// Reads on behind what SQLite would read.
+  private struct Walk {
+    var sums: Sums
+    /// What belongs to no whole commit yet.
+    var pending: [Int: Int64] = [:]
+    /// Whole commits behind damage of which it is not certain that they are more than remains.
+    var doubtful: [Int: Int64] = [:]
+    var doubtfulPageCount: Int?
+    /// Whether the frame before this one is whole, ends a commit, and lies behind damage.
+    var isBehindCommit = false
+    /// Damaged frames since the last whole commit.
+    var damagedNow = 0
+  }
+
   private mutating func readFrames(
     _ file: ReadOnlyFile, salts: ArraySlice<UInt8>, sums start: Sums, isBigEndian: Bool,
     knownFrames: Int?
   ) {
     guard let pageBytes else { return }
     let frameBytes = Self.frameHeaderBytes + pageBytes
-    var sums = start
+    var walk = Walk(sums: start)
     var place = Int64(Self.headerBytes)
-    var pending: [Int: Int64] = [:]
-    var behind: (places: [Int: Int64], pageCount: Int?) = ([:], nil)
-    var damagedNow = 0
-    // The end of a commit that failed, and was written over in part, is no damage and not to be
-    // taken for newer than what was written over it.
-    defer {
-      if isDamaged {
-        places.merge(behind.places) { _, new in new }
-        pageCount = behind.pageCount ?? pageCount
-      }
-    }
-    while true {
+    // Frames of an earlier round follow, or ones of no round, once nothing hangs together.
+    while walk.damagedNow <= Self.damageMax {
       let frame = file.read(frameBytes, at: place)
       let number = Int(place - Int64(Self.headerBytes)) / frameBytes + 1
-      let isKnown = damagedFrames + damagedNow == 0 || number <= knownFrames ?? .max
-      guard frame.count == frameBytes, isKnown else { return }
-      sums.add(frame[0..<8], isBigEndian: isBigEndian)
-      sums.add(frame[Self.frameHeaderBytes...], isBigEndian: isBigEndian)
+      let isKnown = damagedFrames + walk.damagedNow == 0 || number <= knownFrames ?? .max
+      guard frame.count == frameBytes, isKnown else { break }
+      walk.sums.add(frame[0..<8], isBigEndian: isBigEndian)
+      walk.sums.add(frame[Self.frameHeaderBytes...], isBigEndian: isBigEndian)
       let written = Sums(
         first: UInt32(frame.number32(at: 16)), second: UInt32(frame.number32(at: 20)))
-      if frame[8..<16] == salts, sums == written, frame.number32(at: 0) > 0 {
-        pending[frame.number32(at: 0)] = place + Int64(Self.frameHeaderBytes)
-        if frame.number32(at: 4) > 0 {
-          damagedFrames += damagedNow
-          damagedNow = 0
-          if damagedFrames > 0 {
-            commitsBehindDamage += 1
-            behind.places.merge(pending) { _, new in new }
-            behind.pageCount = frame.number32(at: 4)
-          } else {
-            places.merge(pending) { _, new in new }
-            pageCount = frame.number32(at: 4)
-          }
-          pending = [:]
-        }
+      if frame[8..<16] == salts, walk.sums == written, frame.number32(at: 0) > 0 {
+        take(frame, at: place, &walk)
       } else {
-        damagedNow += 1
-        // Frames of an earlier round follow, or ones of no round: nothing hangs together any more.
-        guard damagedNow <= Self.damageMax else { return }
+        walk.damagedNow += 1
+        walk.isBehindCommit = false
       }
       // Each frame carries on from what the one before has written down.
-      sums = written
+      walk.sums = written
       place += Int64(frameBytes)
     }
+    // Of two commits that the index knows of, the first was synced.
+    if knownFrames != nil, commitsBehindDamage > 1 { believe(&walk) }
+  }
+
+  private mutating func take(_ frame: [UInt8], at place: Int64, _ walk: inout Walk) {
+    if walk.isBehindCommit { believe(&walk) }
+    walk.isBehindCommit = false
+    walk.pending[frame.number32(at: 0)] = place + Int64(Self.frameHeaderBytes)
+    guard frame.number32(at: 4) > 0 else { return }
+    damagedFrames += walk.damagedNow
+    walk.damagedNow = 0
+    if damagedFrames > 0 {
+      commitsBehindDamage += 1
+      walk.isBehindCommit = true
+      walk.doubtful.merge(walk.pending) { _, new in new }
+      walk.doubtfulPageCount = frame.number32(at: 4)
+    } else {
+      places.merge(walk.pending) { _, new in new }
+      pageCount = frame.number32(at: 4)
+    }
+    walk.pending = [:]
+  }
+
+  /// All commits so far were synced.
+  private mutating func believe(_ walk: inout Walk) {
+    isDamaged = true
+    places.merge(walk.doubtful) { _, new in new }
+    pageCount = walk.doubtfulPageCount ?? pageCount
+    walk.doubtful = [:]
   }
 
   /// So many frames in a row are passed over to look for whole ones behind them.

@@ -37,6 +37,10 @@ enum RowRules {
       guard let headers = blob("headers"), HeaderBlock(stored: headers) != nil else {
         return "its headers make no sense"
       }
+    case "token":
+      return tokenFault(
+        kind: integer("kind"), hasClient: values.count > 2 && values[2] != .null,
+        digestBytes: blob("digest")?.count ?? 0)
     case "event_log":
       guard let entries = blob("entries"), EventEntries.isWhole(entries) else {
         return "its events make no sense"
@@ -47,6 +51,16 @@ enum RowRules {
       return "its number makes no sense"
     }
     return nil
+  }
+
+  /// What a token is has to go with whom it is for, and with whether it has a digest.
+  private static func tokenFault(
+    kind: Int64?, hasClient: Bool, digestBytes: Int
+  ) -> String? {
+    guard let kind, (0...3).contains(kind), hasClient == (kind == 0 || kind == 3) else {
+      return "what kind of token it is makes no sense"
+    }
+    return digestBytes == (kind == 3 ? 0 : 32) ? nil : "its digest makes no sense"
   }
 
   /// An id as a row has it; nil if it is none that the relay has given out.

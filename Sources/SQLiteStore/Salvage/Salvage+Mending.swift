@@ -26,14 +26,16 @@ extension Salvage {
     count(
       envelopes: Int(try connection.number("SELECT count(*) FROM envelope")),
       waiting: Int(try connection.number("SELECT count(*) FROM line")),
-      bodies: Int(try connection.number("SELECT count(*) FROM body_file")))
-    try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
+      bodies: Int(try connection.number("SELECT count(*) FROM body_file")),
+      tokens: try carriedTokens())
+    if report.tokens.unreadable != 0 { try StoreMarker.writeLackOfTokens(in: newFolder) }
     try settle(part: part, database: database)
     return report
   }
 
   /// Everything durable, and then the name by which a relay finds it.
-  private func settle(part: String, database: String) throws(StoreError) {
+  func settle(part: String, database: String) throws(StoreError) {
+    try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
     guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
       throw StoreError(
         kind: .other, operation: "open", subject: part,
@@ -87,62 +89,6 @@ extension Salvage {
       SalvageFinding(
         kind: .name, table: table, row: number,
         reason: "its name is lost; it is called salvaged-\(table)-\(number)"))
-  }
-
-  // MARK: - Bodies
-
-  /// Puts bodies that are in files of their own beside the new database; what has none is lost.
-  private func carryOverBodies() throws(StoreError) {
-    let row = try Statement("SELECT serial, name, bytes FROM body_file", on: connection)
-    var lost: [(Int64, String)] = []
-    while try row.step() {
-      let name = row.text(1) ?? ""
-      let old = "\(oldFolder)/bodies/\(name)"
-      if name.isEmpty || name.contains("/") {
-        lost.append((row.int(0), "the name of its body's file makes no sense"))
-      } else if access(old, F_OK) != 0 {
-        lost.append((row.int(0), "its body's file, \(name), is missing"))
-      } else if DataFolder.size(ofFile: old) != row.int(2) {
-        lost.append(
-          (
-            row.int(0),
-            "its body's file, \(name), has \(DataFolder.size(ofFile: old)) bytes instead of "
-              + "\(row.int(2))"
-          ))
-      } else {
-        try BodyFiles.carryOver(old, to: "\(newFolder)/bodies/\(name)")
-      }
-    }
-    for (serial, reason) in lost { try loseEnvelope(serial, reason) }
-    for serial in try numbers(
-      """
-      SELECT serial FROM envelope WHERE body IS NULL \
-      AND serial NOT IN (SELECT serial FROM body_file)
-      """)
-    {
-      try loseEnvelope(serial, "where its body is cannot be read")
-    }
-  }
-
-  /// Gives up an envelope whose content is not whole.
-  private func loseEnvelope(_ serial: Int64, _ reason: String) throws(StoreError) {
-    let row = try Statement(
-      """
-      SELECT e.id, c.name, l.name FROM envelope AS e LEFT JOIN client AS c \
-      ON c.number = e.client LEFT JOIN lane AS l ON l.number = e.lane WHERE e.serial = ?
-      """, on: connection)
-    row.bind(1, serial)
-    guard try row.step() else { return }
-    let id = RowRules.id(row.bytes(0))
-    let finding = SalvageFinding(
-      kind: .envelope, table: "envelope", row: serial, id: id, client: row.text(1),
-      lane: row.text(2), acceptedAt: id?.acceptedAt, reason: reason)
-    row.reset()
-    try add(finding)
-    // Its rows in other tables go with the orphans; it is told of here already.
-    for table in ["envelope", "line", "ended", "body_file"] {
-      try connection.execute("DELETE FROM \(table) WHERE serial = \(serial)")
-    }
   }
 
   // MARK: - Rows that miss their other half

@@ -23,6 +23,8 @@ package final class Salvage {
   private(set) var lost: [String: Int] = [:]
   /// Whether there are pages of which nobody knows what they held.
   private(set) var hasStrays = false
+  /// The names of bodies' files as the index on them has them, by their envelopes' serials.
+  var bodyNames: [Int64: String] = [:]
   private var inserts: [String: Boxed] = [:]
   private var pagesDone = 0
   private var pagesAll = 0
@@ -55,9 +57,9 @@ package final class Salvage {
     return try salvage.finish(part: part, database: data.database)
   }
 
-  private init(
+  init(
     oldFolder: String, newFolder: String, part: String, note: @escaping Note,
-    progress: @escaping Progress
+    progress: @escaping Progress = { _, _ in }
   ) throws(StoreError) {
     self.oldFolder = oldFolder
     self.newFolder = newFolder
@@ -75,8 +77,9 @@ package final class Salvage {
 
   // MARK: - Carrying over
 
-  private func carryOver(_ image: DatabaseImage) throws(StoreError) {
-    let trees = try trees(of: image)
+  /// Carries over all rows, or those of one table alone.
+  func carryOver(_ image: DatabaseImage, only table: String? = nil) throws(StoreError) {
+    let trees = try trees(of: image).filter { table == nil || $0.shape.name == table }
     let owners = PageOwners(image, roots: trees.map(\.root))
     var pages: [[Int32]] = Array(repeating: [], count: trees.count)
     for page in 0...image.pageCount {
@@ -99,17 +102,18 @@ package final class Salvage {
         if pagesDone % 256 == 0 { progress(pagesDone, pagesAll) }
       }
     }
-    try carryOverStrays(owners, image)
+    try carryOverStrays(owners, image, only: table)
     progress(pagesAll, pagesAll)
     try connection.execute("COMMIT")
   }
 
   /// Pages of which the database does not say whose they are: their rows may.
   private func carryOverStrays(
-    _ owners: PageOwners, _ image: DatabaseImage
+    _ owners: PageOwners, _ image: DatabaseImage, only table: String?
   ) throws(StoreError) {
     for number in owners.strays {
       if let page = image.tree(number), let shape = shape(of: page, number, owners, image) {
+        guard table == nil || shape.name == table else { continue }
         try carryOver(page, number, of: shape, owners, image)
       } else if image.page(number)?.contains(where: { $0 != 0 }) == true {
         hasStrays = true
@@ -137,30 +141,46 @@ package final class Salvage {
   private struct Tree {
     var shape: TableShape
     var root: Int
-    /// Of an index of names: which columns its entries have, before the row's number.
-    var names: [String]?
+    /// What its entries tell, if it is an index.
+    var index: Index?
+  }
+
+  /// An index that knows something of rows that cannot be read.
+  private enum Index {
+    /// Names, which have these columns, before the row's number.
+    case names([String])
+    /// The names of bodies' files.
+    case bodyFiles
+    /// Tokens of clients.
+    case tokens
   }
 
   /// The trees to be read, names first, so that later findings can be told with them.
   private func trees(of image: DatabaseImage) throws(StoreError) -> [Tree] {
     let stored = storedRoots(of: image)
     var trees: [Tree] = []
-    func add(_ name: String, _ root: Int, _ names: [String]? = nil, of table: String? = nil) {
-      guard let shape = shapes.first(where: { $0.name == table ?? name }) else { return }
-      trees.append(Tree(shape: shape, root: stored[name] ?? root, names: names))
+    func add(_ name: String, _ root: Int) {
+      guard let shape = shapes.first(where: { $0.name == name }) else { return }
+      trees.append(Tree(shape: shape, root: stored[name] ?? root))
     }
     let indexRoots = try indexRoots()
+    func add(_ index: Index, _ name: String, of table: String) {
+      guard let shape = shapes.first(where: { $0.name == table }) else { return }
+      let root = stored[name] ?? indexRoots[name] ?? 0
+      trees.append(Tree(shape: shape, root: root, index: index))
+    }
     let first = ["client", "lane", "upstream"]
     for name in first {
       guard let shape = shapes.first(where: { $0.name == name }) else { continue }
       add(name, shape.root)
-      let index = "sqlite_autoindex_\(name)_1"
-      add(
-        index, indexRoots[index] ?? 0, name == "lane" ? ["client", "name"] : ["name"], of: name)
+      let columns = name == "lane" ? ["client", "name"] : ["name"]
+      add(.names(columns), "sqlite_autoindex_\(name)_1", of: name)
     }
     for shape in shapes where !first.contains(shape.name) && shape.name != "ended_log" {
       add(shape.name, shape.root)
     }
+    add(.bodyFiles, "sqlite_autoindex_body_file_1", of: "body_file")
+    add(.tokens, "token_client", of: "token")
     return trees
   }
 
@@ -197,20 +217,24 @@ package final class Salvage {
   private func carryOver(
     _ number: Int, of tree: Tree, _ owners: PageOwners, _ image: DatabaseImage
   ) throws(StoreError) {
-    let isIndex = !tree.shape.hasRowNumbers || tree.names != nil
+    let isIndex = !tree.shape.hasRowNumbers || tree.index != nil
     guard let page = image.tree(number), page.kind.isOfTable != isIndex else {
-      guard tree.names == nil else { return }
+      guard tree.index == nil else { return }
       lost[tree.shape.name, default: 0] += 1
       return try add(
         SalvageFinding(
           kind: .page, table: tree.shape.name, page: number, reason: "the page cannot be read"))
     }
     guard page.kind != .tableInterior else { return }
-    if let columns = tree.names {
+    if let index = tree.index {
       let reader = RowReader(owners: owners)
       for case let cell? in page.cells {
         guard case .record(let record) = reader.read(cell, of: number, image) else { continue }
-        try carryOver(name: record, columns, of: tree.shape)
+        switch index {
+        case .names(let columns): try carryOver(name: record, columns, of: tree.shape)
+        case .bodyFiles: note(bodyFile: record)
+        case .tokens: try carryOver(token: record, page: number)
+        }
       }
     } else if !page.kind.isInterior, !holds(page, number, tree.shape, owners, image),
       let other = shape(of: page, number, owners, image)
@@ -318,10 +342,23 @@ package final class Salvage {
       finding.id = shape.name == "envelope" ? value("id")?.blob.flatMap(RowRules.id) : nil
       finding.row = finding.row ?? value("serial")?.integer
       finding.client = try value("client")?.integer.flatMapThrowing(clientName)
+      if shape.name == "token" {
+        finding.token = value("id")?.text
+        finding.client = value("client")?.text
+      }
       finding.lane = try value("lane")?.integer.flatMapThrowing(laneName)
     }
     finding.acceptedAt = finding.id?.acceptedAt
     try add(finding)
+  }
+
+  /// Notes that a row is lost of which only an index knows.
+  func loseToken(_ id: String, of client: String, page: Int) throws(StoreError) {
+    lost["token", default: 0] += 1
+    try add(
+      SalvageFinding(
+        kind: .row, table: "token", page: page, token: id, client: client,
+        reason: "only an index knows of it; the digest of its secret is lost"))
   }
 
   /// Counts a finding and tells it.
@@ -339,7 +376,8 @@ package final class Salvage {
   }
 
   /// Notes what the new store has come to.
-  func count(envelopes: Int, waiting: Int, bodies: Int) {
+  func count(envelopes: Int, waiting: Int, bodies: Int, tokens: CarriedTokens) {
+    report.tokens = tokens
     report.envelopes = envelopes
     report.waiting = waiting
     report.bodies = bodies

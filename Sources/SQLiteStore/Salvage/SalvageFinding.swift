@@ -28,6 +28,8 @@ package struct SalvageFinding: Sendable {
   package var row: Int64?
   /// The envelope's id, where that could be read.
   package var id: EnvelopeID?
+  /// The id of the token, where it is about one and that could be read.
+  package var token: String?
   /// Whose it was, where that is known.
   package var client: String?
   /// In which lane it stood, where that is known.
@@ -50,6 +52,8 @@ package struct SalvageReport: Sendable {
   package var waiting = 0
   /// How many bodies in files of their own it has.
   package var bodies = 0
+  /// What of the tokens it holds.
+  package var tokens = CarriedTokens()
 
   /// Whether everything was carried over.
   package var isWhole: Bool { findings.isEmpty }

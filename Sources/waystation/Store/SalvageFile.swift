@@ -55,6 +55,7 @@ final class SalvageFile {
     if let page = finding.page { parts.append("on page \(page)") }
     if let row = finding.row { parts.append("number \(row)") }
     if let id = finding.id { parts.append("id \(id)") }
+    if let token = finding.token { parts.append("token \(token)") }
     if let client = finding.client { parts.append("client \(client)") }
     if let lane = finding.lane { parts.append("lane \(lane)") }
     return parts.joined(separator: ", ") + ": \(finding.reason)"
@@ -68,6 +69,7 @@ final class SalvageFile {
       if let page = finding.page { json.member("page", page) }
       if let row = finding.row { json.member("number", row) }
       if let id = finding.id { json.member("id", id.description) }
+      if let token = finding.token { json.member("token", token) }
       if let client = finding.client { json.member("client", client) }
       if let lane = finding.lane { json.member("lane", lane) }
       if let time = finding.acceptedAt { json.member("acceptedAt", RFC3339.format(time)) }

@@ -109,6 +109,15 @@ enum StoreCommand {
       "a new store is in \(target): \(report.envelopes) envelopes, \(report.waiting) of them wait, "
         + "\(report.bodies) bodies in files"
     ]
+    let tokens = report.tokens
+    if tokens != CarriedTokens() {
+      lines.append(
+        "\(tokens.tokens) tokens and \(tokens.revocations) revoked tokens of keys were carried over"
+      )
+    }
+    if tokens.unreadable != 0 {
+      lines.append("not all of the tokens could be read: compare GET /v1/tokens with your own list")
+    }
     if report.isWhole {
       lines.append("nothing is lost, as far as can be told")
     } else {

@@ -2,6 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import SQLiteStore
+
 extension EndToEnd {
   @Suite("Disk errors", .serialized)
   struct DiskErrors {
@@ -65,6 +67,36 @@ extension EndToEnd {
       print(
         "disk errors: \(tried) rounds, \(injected) calls failed, \(disk.obligationCount) envelopes"
           + " acknowledged, all of them arrived; refused: \(refused)")
+    }
+
+    @Test("what failed syncs leave in the log is not taken for damage after a power cut")
+    func failedSyncs() async throws {
+      let disk = try await FailingDisk(
+        upstream: try TestUpstream { _ in .never }, limits: ["spoolThresholdBytes": 200_000])
+      #expect(try await disk.post(bytes: 100).status == 202)
+      disk.shim.fail(.sync, with: EIO, ofPath: "-wal")
+      // Each begins where the one before did, and is shorter: so it covers a part of that alone.
+      for bytes in [120_000, 60_000, 25_000] {
+        #expect(try await disk.post(bytes: bytes).status == 503)
+      }
+      disk.shim.heal()
+      try await disk.isReady()
+      #expect(try await disk.post(bytes: 100).status == 202)
+      try await disk.relay.kill()
+      // A power cut leaves no index of the log, or an old one.
+      let database = DataFolder.database(in: disk.relay.folder.path + "/data")
+      try FileManager.default.removeItem(atPath: database + "-shm")
+      let log = try DatabaseImage(path: database).logImage
+      #expect(log.commitsBehindDamage > 1 && !log.isDamaged)
+      disk.upstream.behave { _ in .answer(200) }
+      try await disk.relay.start()
+      try await disk.relay.log(holds: "commits that do not go on from it")
+      try await disk.allArrived()
+      disk.relay.signal(SIGTERM)
+      try await disk.relay.ending()
+      let check = try await Waystation.run(
+        "store", "check", "--data", disk.relay.folder.path + "/data")
+      #expect(check.ending == .exit(0), "\(check.output)")
     }
 
     @Test(

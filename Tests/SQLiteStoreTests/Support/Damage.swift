@@ -73,23 +73,33 @@ struct PageContents {
   private(set) var names: Set<Int> = []
   /// Pages of the pointer maps, which are needed for bodies that go on elsewhere.
   private(set) var maps: Set<Int> = []
+  /// Pages that say which body is in which file, and those of the index on the files' names.
+  private(set) var bodyPages: [Set<Int>] = [[], []]
+  /// Pages of the tokens, and those of the index on their clients.
+  private(set) var tokenPages: [Set<Int>] = [[], []]
+  private var filed: Set<String> = []
 
   init(database: String) throws {
     let image = try DatabaseImage(path: database)
     let connection = try Connection(path: database, access: .readOnly)
     let root = Int(
       try connection.number("SELECT rootpage FROM sqlite_schema WHERE name = 'envelope'"))
-    let roots = try ["client", "lane", "upstream", "body_file"].map { name in
+    let names = [
+      "client", "lane", "upstream", "body_file", "sqlite_autoindex_body_file_1", "token",
+      "token_client",
+    ]
+    let roots = try names.map { name in
       Int(try connection.number("SELECT rootpage FROM sqlite_schema WHERE name = '\(name)'"))
     }
     let owners = PageOwners(image, roots: [root] + roots)
     let pointers = PointerMap(image)
-    let filed = try Self.filed(connection)
+    filed = try Self.filed(connection)
     for page in 1...image.pageCount {
       if pointers.isMap(page) { maps.insert(page) }
       let owner = owners.tree(of: page) ?? 0
-      if (2...4).contains(owner) { names.insert(page) }
-      if owner == 5 { ids[page, default: []].formUnion(filed) }
+      if (2...4).contains(owner) { self.names.insert(page) }
+      if (5...6).contains(owner) { bodyPages[owner - 5].insert(page) }
+      if (7...8).contains(owner) { tokenPages[owner - 7].insert(page) }
       guard owner == 1, let tree = image.tree(page) else { continue }
       for case let cell? in tree.cells where !cell.local.isEmpty {
         guard let id = StoredRecord.leading(cell.local).dropFirst().first?.blob.flatMap(RowRules.id)
@@ -104,7 +114,15 @@ struct PageContents {
     }
   }
 
-  /// Those whose bodies are in files: without the row that names its file, one has no body.
+  /// The envelopes that cannot but be lost with some pages.
+  func lost(with damaged: Set<Int>) -> Set<String> {
+    var lost = damaged.reduce(into: Set<String>()) { $0.formUnion(ids[$1] ?? []) }
+    // Either of the two tells which file is whose.
+    if bodyPages.allSatisfy({ !$0.isDisjoint(with: damaged) }) { lost.formUnion(filed) }
+    return lost
+  }
+
+  /// Those whose bodies are in files.
   private static func filed(_ connection: borrowing Connection) throws -> Set<String> {
     let row = try Statement(
       "SELECT id FROM envelope JOIN body_file USING (serial)", on: connection)

@@ -60,9 +60,28 @@ final class DamageBench {
     _ = try await bench.store.append(
       [bench.draft(client: "counter", lane: "numbers", fingerprint: 2, sequence: number + 2)],
       isAtomic: false)
+    try await fillTokens()
     try await bench.store.setPaused(
       true, .lane(LaneName(client: "device-1", lane: "lane-1"))
     ) { _ in }
+  }
+
+  /// Clients' tokens, operators' and such of keys as were revoked, on several pages.
+  private func fillTokens() async throws {
+    for index in 0..<200 {
+      let client = "device-\(index)"
+      let isRevoked = index % 4 == 0
+      let grant: TokenRecord.Grant =
+        isRevoked ? .revoked(client: client) : index % 50 == 1 ? .operator(.read) : .client(client)
+      let number = String(index, radix: 16)
+      let record = TokenRecord(
+        id: isRevoked
+          ? "fleet.\(Hexadecimal.encode(client.utf8))"
+          : String(repeating: "0", count: 16 - number.count) + number,
+        grant: grant, digest: isRevoked ? [] : [UInt8](repeating: UInt8(index), count: 32),
+        label: isRevoked ? nil : String(repeating: "l", count: 150), createdAt: bench.clock.now)
+      #expect(try await bench.store.insertToken(record))
+    }
   }
 
   /// Ends some of what waits, and has some fail for now.
@@ -104,6 +123,8 @@ final class DamageBench {
     var line: [String: [String]] = [:]
     var clients: [String: [String]] = [:]
     var pauses = 0
+    /// Whom each token stands for, by its id.
+    var tokens: [String: TokenRecord.Grant] = [:]
   }
 
   /// Reads a whole store.
@@ -146,12 +167,22 @@ final class DamageBench {
       }
     }
     contents.pauses = try await store.pauses().count
+    for token in try await store.tokens(after: "", client: nil, countMax: 1000).tokens {
+      contents.tokens[token.id] = token.grant
+    }
     if isSalvaged { await store.close() }
     return contents
   }
 
   /// Reads the store that a salvage has made.
   func salvaged() async throws -> Contents { try await contents(ofSalvaged: true) }
+
+  /// The first page of a table or an index.
+  func rootPage(of name: String) throws -> Int {
+    let connection = try Connection(path: database, access: .readOnly)
+    return Int(
+      try connection.number("SELECT rootpage FROM sqlite_schema WHERE name = '\(name)'"))
+  }
 
   /// Copies the files as they are, as a crash would leave them.
   func copy(to folder: String) throws {

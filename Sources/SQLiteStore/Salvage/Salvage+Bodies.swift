@@ -1,0 +1,123 @@
+import Glibc
+import RelayCore
+
+// Bodies in files of their own: which file is whose says a row, and the index on the files' names
+// says it once more.
+extension Salvage {
+  /// Notes an entry of that index.
+  func note(bodyFile record: StoredRecord) {
+    guard record.values.count == 2, let name = record.values[0].text,
+      let serial = record.values[1].integer, Self.isBodyName(name)
+    else { return }
+    bodyNames[serial] = name
+  }
+
+  /// Whether a body's file can have this name (``BodyFiles/freshPath()``).
+  private static func isBodyName(_ name: String) -> Bool {
+    name.utf8.count == 32
+      && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+  }
+
+  /// Puts bodies that are in files of their own beside the new database; what has none is lost.
+  func carryOverBodies() throws(StoreError) {
+    let row = try Statement("SELECT serial, name, bytes FROM body_file", on: connection)
+    var doubtful: [(serial: Int64, fault: String)] = []
+    while try row.step() {
+      let name = row.text(1) ?? ""
+      if let fault = fault(inBody: name, bytes: row.int(2)) {
+        doubtful.append((row.int(0), fault))
+      } else {
+        try BodyFiles.carryOver("\(oldFolder)/bodies/\(name)", to: "\(newFolder)/bodies/\(name)")
+      }
+    }
+    for serial in try numbers(
+      """
+      SELECT serial FROM envelope WHERE body IS NULL \
+      AND serial NOT IN (SELECT serial FROM body_file)
+      """)
+    {
+      doubtful.append((serial, "where its body is cannot be read"))
+    }
+    // What is not of an envelope whose body is elsewhere keeps no name from those that are.
+    try connection.execute(
+      "DELETE FROM body_file WHERE serial NOT IN (SELECT serial FROM envelope WHERE body IS NULL)")
+    for (serial, fault) in doubtful {
+      if let fault = try recoverBody(of: serial, fault) { try loseEnvelope(serial, fault) }
+    }
+  }
+
+  /// Why a file is not the body that a row speaks of; nil if it is.
+  ///
+  /// - Parameter bytes: How long it has to be; nil if that is not known.
+  private func fault(inBody name: String, bytes: Int64?) -> String? {
+    let old = "\(oldFolder)/bodies/\(name)"
+    let size = DataFolder.size(ofFile: old)
+    if !Self.isBodyName(name) { return "the name of its body's file makes no sense" }
+    if access(old, F_OK) != 0 { return "its body's file, \(name), is missing" }
+    if let bytes, size != bytes {
+      return "its body's file, \(name), has \(size) bytes instead of \(bytes)"
+    }
+    return size == 0 && bytes == nil ? "its body's file, \(name), is empty" : nil
+  }
+
+  /// Finds the body of an envelope by the index on the files' names.
+  ///
+  /// - Parameter known: Why it is not found by its row.
+  /// - Returns: Why it is lost; nil if it was found.
+  private func recoverBody(of serial: Int64, _ known: String) throws(StoreError) -> String? {
+    guard let name = bodyNames[serial] else { return known }
+    let isTaken = try Statement(
+      "SELECT 1 FROM body_file WHERE name = ? AND serial <> ?", on: connection)
+    isTaken.bind(1, name)
+    isTaken.bind(2, serial)
+    guard try !isTaken.step() else { return known }
+    isTaken.reset()
+    if let fault = fault(inBody: name, bytes: try bodyBytes(of: serial)) { return fault }
+    let old = "\(oldFolder)/bodies/\(name)"
+    let row = try Statement(
+      "INSERT OR REPLACE INTO body_file (serial, name, bytes) VALUES (?, ?, ?)", on: connection)
+    row.bind(1, serial)
+    row.bind(2, name)
+    row.bind(3, DataFolder.size(ofFile: old))
+    try row.run()
+    try BodyFiles.carryOver(old, to: "\(newFolder)/bodies/\(name)")
+    return nil
+  }
+
+  /// How long a body in a file is by what the line counts of its envelope.
+  ///
+  /// nil if that is not known: it has ended, or its place is lost, or a version wrote it that did
+  /// not count.
+  private func bodyBytes(of serial: Int64) throws(StoreError) -> Int64? {
+    guard shapes.first(where: { $0.name == "line" })?.place(of: "bytes") != nil else { return nil }
+    let row = try Statement(
+      """
+      SELECT l.bytes - length(e.target) - length(e.headers) FROM line AS l \
+      JOIN envelope AS e USING (serial) WHERE l.serial = ?
+      """, on: connection)
+    row.bind(1, serial)
+    guard try row.step() else { return nil }
+    return row.int(0) > 0 ? row.int(0) : nil
+  }
+
+  /// Gives up an envelope whose content is not whole.
+  private func loseEnvelope(_ serial: Int64, _ reason: String) throws(StoreError) {
+    let row = try Statement(
+      """
+      SELECT e.id, c.name, l.name FROM envelope AS e LEFT JOIN client AS c \
+      ON c.number = e.client LEFT JOIN lane AS l ON l.number = e.lane WHERE e.serial = ?
+      """, on: connection)
+    row.bind(1, serial)
+    guard try row.step() else { return }
+    let id = RowRules.id(row.bytes(0))
+    let finding = SalvageFinding(
+      kind: .envelope, table: "envelope", row: serial, id: id, client: row.text(1),
+      lane: row.text(2), acceptedAt: id?.acceptedAt, reason: reason)
+    row.reset()
+    try add(finding)
+    // Its rows in other tables go with the orphans; it is told of here already.
+    for table in ["envelope", "line", "ended", "body_file"] {
+      try connection.execute("DELETE FROM \(table) WHERE serial = \(serial)")
+    }
+  }
+}

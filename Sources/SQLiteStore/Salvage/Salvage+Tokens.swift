@@ -1,0 +1,66 @@
+import EventLoop
+import RelayCore
+
+// Tokens: without them a relay may be open to those who had no business with it.
+extension Salvage {
+  /// Makes a new database that holds the tokens of a damaged store, as far as they can be read, and
+  /// nothing else.
+  ///
+  /// - Parameters:
+  ///   - aside: The damaged store's folder, which is only looked at.
+  ///   - folder: The new one's, owned by the caller.
+  ///   - part: Where the database is made, before it gets its name.
+  static func beginWithTokens(
+    of aside: String, in folder: String, part: String, database: String, pageBytes: Int
+  ) throws(StoreError) -> CarriedTokens {
+    try DatabaseFile.prepare(path: part, pageBytes: pageBytes, isToBeLogged: false)
+    let salvage = try Salvage(
+      oldFolder: aside, newFolder: folder, part: part, note: { _ throws(StoreError) in })
+    var tokens = CarriedTokens()
+    if DataFolder.size(ofFile: DataFolder.database(in: aside)) > 0 {
+      let image = try DatabaseImage(path: DataFolder.database(in: aside))
+      // Before that version no store had tokens.
+      if image.schemaVersion ?? Migration.latest >= Migration.migration0009.version {
+        try salvage.carryOver(image, only: "token")
+      }
+      tokens = try salvage.carriedTokens()
+    } else {
+      tokens.unreadable = nil
+    }
+    try salvage.settle(part: part, database: database)
+    return tokens
+  }
+
+  /// What of the tokens the new database holds, and how much is known to be lost.
+  func carriedTokens() throws(StoreError) -> CarriedTokens {
+    var tokens = CarriedTokens()
+    tokens.revocations = Int(try connection.number("SELECT count(*) FROM token WHERE kind = 3"))
+    tokens.tokens = Int(try connection.number("SELECT count(*) FROM token WHERE kind <> 3"))
+    tokens.unreadable = (lost["token"] ?? 0) + (hasStrays ? 1 : 0)
+    return tokens
+  }
+
+  /// Takes what the index of clients' tokens knows of one whose row is lost.
+  ///
+  /// Of a revoked token of a key that is all there is to know. Of a stored one the digest is lost.
+  func carryOver(token record: StoredRecord, page: Int) throws(StoreError) {
+    guard record.values.count == 2, let client = record.values[0].text,
+      let id = record.values[1].text
+    else { return }
+    let known = try Statement("SELECT 1 FROM token WHERE id = ?", on: connection)
+    known.bind(1, id)
+    guard try !known.step() else { return }
+    // The id of a key's token names the client; see `DerivedToken` in `RelayServer`.
+    guard id.hasSuffix(".\(Hexadecimal.encode(client.utf8))") else {
+      return try loseToken(id, of: client, page: page)
+    }
+    let row = try Statement(
+      """
+      INSERT INTO token (id, kind, client, digest, created_at) VALUES (?, 3, ?, x'', ?)
+      """, on: connection)
+    row.bind(1, id)
+    row.bind(2, client)
+    row.bind(3, WallClock.now().millisecondsSinceEpoch)
+    try row.run()
+  }
+}
