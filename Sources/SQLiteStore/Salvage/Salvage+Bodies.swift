@@ -21,11 +21,11 @@ extension Salvage {
   /// Puts bodies that are in files of their own beside the new database; what has none is lost.
   func carryOverBodies() throws(StoreError) {
     let row = try Statement("SELECT serial, name, bytes FROM body_file", on: connection)
-    var doubtful: [(serial: Int64, fault: String)] = []
+    var doubtful: [(serial: Int64, fault: String, bytes: Int64?)] = []
     while try row.step() {
       let name = row.text(1) ?? ""
       if let fault = fault(inBody: name, bytes: row.int(2)) {
-        doubtful.append((row.int(0), fault))
+        doubtful.append((row.int(0), fault, row.int(2)))
       } else {
         try BodyFiles.carryOver("\(oldFolder)/bodies/\(name)", to: "\(newFolder)/bodies/\(name)")
       }
@@ -36,13 +36,15 @@ extension Salvage {
       AND serial NOT IN (SELECT serial FROM body_file)
       """)
     {
-      doubtful.append((serial, "where its body is cannot be read"))
+      doubtful.append((serial, "where its body is cannot be read", nil))
     }
     // What is not of an envelope whose body is elsewhere keeps no name from those that are.
     try connection.execute(
       "DELETE FROM body_file WHERE serial NOT IN (SELECT serial FROM envelope WHERE body IS NULL)")
-    for (serial, fault) in doubtful {
-      if let fault = try recoverBody(of: serial, fault) { try loseEnvelope(serial, fault) }
+    for (serial, fault, bytes) in doubtful {
+      if let fault = try recoverBody(of: serial, fault, bytes: bytes) {
+        try loseEnvelope(serial, fault)
+      }
     }
   }
 
@@ -62,9 +64,13 @@ extension Salvage {
 
   /// Finds the body of an envelope by the index on the files' names.
   ///
-  /// - Parameter known: Why it is not found by its row.
+  /// - Parameters:
+  ///   - known: Why it is not found by its row.
+  ///   - bytes: How long it is by its row; nil if that is lost.
   /// - Returns: Why it is lost; nil if it was found.
-  private func recoverBody(of serial: Int64, _ known: String) throws(StoreError) -> String? {
+  private func recoverBody(
+    of serial: Int64, _ known: String, bytes: Int64?
+  ) throws(StoreError) -> String? {
     guard let name = bodyNames[serial] else { return known }
     let isTaken = try Statement(
       "SELECT 1 FROM body_file WHERE name = ? AND serial <> ?", on: connection)
@@ -72,7 +78,9 @@ extension Salvage {
     isTaken.bind(2, serial)
     guard try !isTaken.step() else { return known }
     isTaken.reset()
-    if let fault = fault(inBody: name, bytes: try bodyBytes(of: serial)) { return fault }
+    // The line counts apart from the row, and so is believed first.
+    let lineBytes = try bodyBytes(of: serial)
+    if let fault = fault(inBody: name, bytes: lineBytes ?? bytes) { return fault }
     let old = "\(oldFolder)/bodies/\(name)"
     let row = try Statement(
       "INSERT OR REPLACE INTO body_file (serial, name, bytes) VALUES (?, ?, ?)", on: connection)
