@@ -184,6 +184,16 @@ final class DamageBench {
       try connection.number("SELECT rootpage FROM sqlite_schema WHERE name = '\(name)'"))
   }
 
+  /// The path of the body's file that has most bytes.
+  func longestBodyFile() throws -> String {
+    let bodies = folder + "/bodies/"
+    let paths = try FileManager.default.contentsOfDirectory(atPath: bodies).map { bodies + $0 }
+    let lengths = try paths.map { path in
+      try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+    }
+    return try #require(zip(lengths, paths).max { $0.0 < $1.0 }).1
+  }
+
   /// Copies the files as they are, as a crash would leave them.
   func copy(to folder: String) throws {
     try? FileManager.default.removeItem(atPath: folder)

@@ -89,11 +89,13 @@ enum HostileEnvelopes {
         invalid("\($0) \(value)", with("\"\($0)\":\(value)"))
       }
     } + [
+      invalid(
+        "the last moment that a date can name, far behind the deadline",
+        with("\"notBefore\":\"9999-12-31T23:59:59Z\",\"hold\":true")),
       .taken(
-        "the last moment that a date can name",
+        "a deadline at the last moment that a date can name",
         Wire.post(
-          Wire.bytes(
-            "{\(with("\"notBefore\":\"9999-12-31T23:59:59Z\",\"hold\":true", path: "/taken"))}"))),
+          Wire.bytes("{\(with("\"expiresAt\":\"9999-12-31T23:59:59Z\"", path: "/taken"))}"))),
       .taken(
         "a deadline in the year 0",
         Wire.post(Wire.bytes("{\(with("\"expiresAt\":\"0000-01-01T00:00:00Z\"", path: "/taken"))}"))
