@@ -184,6 +184,11 @@ final class DamageBench {
       try connection.number("SELECT rootpage FROM sqlite_schema WHERE name = '\(name)'"))
   }
 
+  /// Changes the database behind the relay's back.
+  func execute(_ sql: String) throws {
+    try Connection(path: database, access: .readWrite).execute(sql)
+  }
+
   /// Copies the files as they are, as a crash would leave them.
   func copy(to folder: String) throws {
     try? FileManager.default.removeItem(atPath: folder)
