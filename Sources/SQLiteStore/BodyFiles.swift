@@ -44,7 +44,7 @@ final class BodyFiles: Sendable {
 
   /// Deletes files that nothing refers to any more.
   ///
-  /// What a crash leaves behind is found by ``sweep(keeping:)`` at the next start.
+  /// What a crash leaves behind is found by ``sweep(database:)`` at the next start.
   func delete(_ names: [String]) {
     guard !names.isEmpty else { return }
     let folder = folder
@@ -54,18 +54,25 @@ final class BodyFiles: Sendable {
   /// Deletes files that the database does not refer to.
   ///
   /// They are bodies whose envelope was never accepted, and ones whose deletion a crash has cut
-  /// off. Called before anything is written.
+  /// off. Called before anything is written. What the index on their names does not know is looked
+  /// up in the table as well, since an index can be damaged without SQLite noticing: only what both
+  /// deny is deleted.
   func sweep(database: String) throws(StoreError) {
     let connection = try Connection(path: database, access: .readOnly)
     let known = try Statement("SELECT 1 FROM body_file WHERE name = ?", on: connection)
+    var unknown: Set<String> = []
     for name in try fileNames() {
       known.bind(1, name)
       if try known.step() {
         known.reset()
       } else {
-        unlink("\(folder)/\(name)")
+        unknown.insert(name)
       }
     }
+    guard !unknown.isEmpty else { return }
+    let row = try Statement("SELECT name FROM body_file NOT INDEXED", on: connection)
+    while try row.step() { unknown.remove(row.text(0) ?? "") }
+    for name in unknown { unlink("\(folder)/\(name)") }
   }
 
   private func fileNames() throws(StoreError) -> [String] {

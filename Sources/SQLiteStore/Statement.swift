@@ -126,6 +126,14 @@ struct Statement: ~Copyable {
     return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
   }
 
+  /// Whether the text in a column of the present row is UTF-8; so is NULL.
+  func isUTF8(_ column: Int32) -> Bool {
+    guard let start = sqlite3_column_text(handle, column) else { return true }
+    let count = Int(sqlite3_column_bytes(handle, column))
+    return String(
+      validating: UnsafeBufferPointer(start: start, count: count), as: UTF8.self) != nil
+  }
+
   /// The bytes in a column of the present row; empty for NULL.
   func bytes(_ column: Int32) -> [UInt8] {
     guard let start = sqlite3_column_blob(handle, column) else { return [] }

@@ -144,6 +144,81 @@ struct SalvageTests {
     }
   }
 
+  @Test("a body's file is not swept while the table knows it, though its index does not")
+  func sweeping() async throws {
+    try await DamageBench.with { bench in
+      try await bench.fill(rounds: 3)
+      await bench.bench.store.close()
+      let bodies = bench.folder + "/bodies"
+      let names = try FileManager.default.contentsOfDirectory(atPath: bodies)
+      let page = try bench.rootPage(of: "sqlite_autoindex_body_file_1")
+      let bytes = try #require(FileManager.default.contents(atPath: bench.database))
+      let place = try #require(
+        bytes.range(of: Data(names[0].utf8), in: (page - 1) * 8192..<page * 8192))
+      let other: UInt8 = names[0].hasPrefix("0") ? 0x31 : 0x30
+      try Damage.overwrite(bench.database, at: place.lowerBound, with: [other])
+      try Data([1]).write(
+        to: URL(fileURLWithPath: bodies + "/" + String(repeating: "a", count: 32)))
+      await (try SQLiteStore.open(folder: bench.folder)).close()
+      let left = try FileManager.default.contentsOfDirectory(atPath: bodies)
+      #expect(left.sorted() == names.sorted())
+    }
+  }
+
+  @Test("a row whose number has become another one's takes nobody's place, and has its own again")
+  func misplaced() async throws {
+    try await DamageBench.with { bench in
+      try await bench.fill(rounds: 10)
+      let before = try await bench.contents()
+      await bench.bench.store.close()
+      let image = try DatabaseImage(path: bench.database)
+      let owners = PageOwners(image, roots: [try bench.rootPage(of: "envelope")])
+      let leaves = (1...image.pageCount).filter { page in
+        owners.tree(of: page) == 1
+          && image.tree(page).map { $0.kind == .tableLeaf && $0.cells.count > 2 } == true
+      }
+      let (page, other) = (try #require(leaves.last { $0 != leaves.max() }), leaves[0])
+      let taken = try #require(image.tree(other)?.cells[0]?.row)
+      // The second cell of a page: its length, and then its number, of two bytes here.
+      let bytes = try #require(image.page(page))
+      var place = bytes.number16(at: 8 + 2)
+      place = try #require(bytes.variableNumber(at: place, before: bytes.count)).1
+      let number: [UInt8] = [0x80 | UInt8(taken >> 7), UInt8(taken & 0x7F)]
+      try Damage.overwrite(bench.database, at: (page - 1) * 8192 + place, with: number)
+      #expect(try !StoreCheck.run(folder: bench.folder).isSound)
+      let (_, findings) = try bench.salvage()
+      #expect(findings.map(\.table) == ["envelope"], "\(findings)")
+      #expect(try await bench.salvaged() == before)
+      #expect(try StoreCheck.run(folder: bench.newFolder).isSound)
+    }
+  }
+
+  @Test("a flipped number within an id is put right by its row's, and a text that is none is seen")
+  func idsAndTexts() async throws {
+    try await DamageBench.with { bench in
+      try await bench.fill(rounds: 2)
+      let before = try await bench.contents()
+      await bench.bench.store.close()
+      let image = try #require(FileManager.default.contents(atPath: bench.database))
+      let id = try #require(EnvelopeID(parsing: before.order[7]))
+      let place = try #require(image.range(of: Data(id.bytes))).lowerBound
+      // This byte of an id holds a part of the serial alone.
+      try Damage.overwrite(bench.database, at: place + 11, with: [id.bytes[11] ^ 0x40])
+      let (_, findings) = try bench.salvage()
+      #expect(findings.map(\.id) == [id])
+      #expect(try await bench.salvaged() == before)
+      try Damage.overwrite(bench.database, at: place + 11, with: [id.bytes[11]])
+      try bench.execute(
+        """
+        UPDATE token SET label = CAST(x'6CFF' AS TEXT) WHERE id = (\
+        SELECT min(id) FROM token WHERE label IS NOT NULL)
+        """)
+      let verdict = try StoreCheck.run(folder: bench.folder)
+      #expect(verdict.findings.map(\.kind) == ["senseless-text"])
+      #expect(try bench.salvage().findings.map(\.table) == ["token"])
+    }
+  }
+
   @Test("a salvage into a folder that is in use, or from a store that is, is refused")
   func refusals() async throws {
     try await DamageBench.with { bench in

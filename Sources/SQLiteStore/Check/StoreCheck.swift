@@ -149,6 +149,7 @@ package final class StoreCheck {
     }
     note("values") { () throws(StoreError) in try checkEnvelopes(connection) }
     note("values") { () throws(StoreError) in try checkEvents(connection) }
+    note("texts") { () throws(StoreError) in try checkTexts(connection) }
     note("lane-counts") { () throws(StoreError) in try checkLaneCounts(connection) }
   }
 
@@ -201,6 +202,22 @@ package final class StoreCheck {
       if !EventEntries.isWhole(row.bytes(1)) { faults.append("\(row.int(0))") }
     }
     verdict.add("senseless-events", "Those who listen to events do not get past them.", faults)
+  }
+
+  /// SQLite takes any bytes for a text.
+  private func checkTexts(_ connection: borrowing Connection) throws(StoreError) {
+    var faults: [String] = []
+    for shape in try TableShape.all(of: connection) {
+      let texts = shape.columns.filter { $0.type == "TEXT" }.map(\.name)
+      guard let first = shape.columns.first, !texts.isEmpty else { continue }
+      let columns = ([first.name] + texts).map { "\"\($0)\"" }.joined(separator: ", ")
+      let row = try Statement("SELECT \(columns) FROM \"\(shape.name)\"", on: connection)
+      while try row.step() {
+        let isFault = texts.indices.contains { !row.isUTF8(Int32($0 + 1)) }
+        if isFault { faults.append("\(shape.name) \(row.text(0) ?? "")") }
+      }
+    }
+    verdict.add("senseless-text", "They hold texts that are not UTF-8.", faults)
   }
 
   private func checkLaneCounts(_ connection: borrowing Connection) throws(StoreError) {

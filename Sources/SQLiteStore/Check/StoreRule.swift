@@ -71,7 +71,11 @@ struct StoreRule {
       meaning: "A lane and what stands in it have not one client.",
       sql: """
         SELECT s.serial FROM line AS s LEFT JOIN lane AS l ON l.number = s.lane \
-        WHERE l.client IS NOT s.client
+        WHERE l.client IS NOT s.client UNION \
+        SELECT e.serial FROM envelope AS e JOIN lane AS l ON l.number = e.lane \
+        WHERE l.client <> e.client UNION \
+        SELECT s.serial FROM line AS s JOIN envelope AS e USING (serial) \
+        WHERE s.client <> e.client OR s.lane <> e.lane
         """),
     StoreRule(
       kind: "paused-nothing", meaning: "What is paused is not there.",

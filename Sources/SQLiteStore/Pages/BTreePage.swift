@@ -37,6 +37,13 @@ struct BTreePage {
   /// The longest record that is believed: more than any row of the relay's can have.
   static let payloadBytesMax: Int64 = 1 << 30
 
+  /// Puts a page together.
+  init(kind: Kind, cells: [Cell?], lastChild: Int?) {
+    self.kind = kind
+    self.cells = cells
+    self.lastChild = lastChild
+  }
+
   /// Takes a page apart; nil if it is no page of a tree.
   ///
   /// - Parameter headerAt: 100 on the first page of the file, else 0.

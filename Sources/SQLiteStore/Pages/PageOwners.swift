@@ -5,6 +5,8 @@ struct PageOwners {
   /// A tree's number, from 1, by page number; 0 for none.
   private var owners: [UInt16]
   private let pointers: PointerMap
+  /// What numbers the rows of a leaf can have, by the pages above it.
+  private var ranges: [Int: RowRange] = [:]
   /// The pages that lie free, by the list of them.
   private var free: Set<Int> = []
 
@@ -30,21 +32,34 @@ struct PageOwners {
     page < owners.count && owners[page] > 0 ? Int(owners[page]) : nil
   }
 
+  /// What numbers the rows of a page can have, as far as the pages above it tell.
+  func range(of page: Int) -> RowRange { ranges[page] ?? .all }
+
   /// What the pointer maps know of a page.
   func entry(_ page: Int) -> PointerMap.Entry? { pointers.entry(page) }
 
   private mutating func walk(
     from root: Int, as tree: UInt16, _ image: DatabaseImage
   ) {
-    var next = [(page: root, parent: 0)]
-    while let (number, parent) = next.popLast() {
+    var next = [(page: root, parent: 0, range: RowRange.all)]
+    while let (number, parent, range) = next.popLast() {
       guard number > 0, number < owners.count, owners[number] == 0, !pointers.isMap(number),
         number == root || belongs(number, under: parent)
       else { continue }
       owners[number] = tree
-      guard let page = image.tree(number), page.kind.isInterior else { continue }
-      next.append(contentsOf: page.cells.compactMap { $0?.child }.map { ($0, number) })
-      if let last = page.lastChild { next.append((last, number)) }
+      guard let page = image.tree(number) else { continue }
+      if page.kind == .tableLeaf, range != .all { ranges[number] = range }
+      guard page.kind.isInterior else { continue }
+      var after = range.after
+      for case let cell? in page.cells {
+        guard let child = cell.child else { continue }
+        let through = min(cell.row ?? .max, range.through)
+        next.append((child, number, RowRange(after: after, through: through)))
+        after = cell.row == nil ? after : max(after, through)
+      }
+      if let last = page.lastChild {
+        next.append((last, number, RowRange(after: after, through: range.through)))
+      }
     }
   }
 

@@ -9,7 +9,10 @@ extension Salvage {
   /// Mends the new database, puts the bodies beside it, and gives it its name.
   func finish(part: String, database: String) throws(StoreError) -> SalvageReport {
     try connection.execute("BEGIN")
+    try mendOwners()
     try nameTheNameless()
+    // Lanes that had lost their names say now whose they are.
+    try mendOwners()
     try carryOverBodies()
     try dropWithoutContent()
     try connection.execute("COMMIT")

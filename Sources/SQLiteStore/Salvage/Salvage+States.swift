@@ -143,20 +143,6 @@ extension Salvage {
     for lane in try numbers("SELECT lane FROM parked_lane") { try mendGaps(of: lane) }
   }
 
-  /// What had moved is found by the number in its id only where the move is known.
-  private func restoreMoves() throws(StoreError) {
-    let row = try Statement("SELECT serial, id FROM envelope", on: connection)
-    var moves: [(Int64, Int64)] = []
-    while try row.step() {
-      if let id = RowRules.id(row.bytes(1)), id.serial != row.int(0) {
-        moves.append((id.serial, row.int(0)))
-      }
-    }
-    for (old, new) in moves {
-      try connection.execute("INSERT OR REPLACE INTO moved VALUES (\(old), \(new))")
-    }
-  }
-
   /// Numbers that came and are lost are missing from now on: the device is told, and may send them
   /// again.
   private func mendGaps(of lane: Int64) throws(StoreError) {

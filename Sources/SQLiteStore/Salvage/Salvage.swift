@@ -25,6 +25,8 @@ package final class Salvage {
   private(set) var hasStrays = false
   /// The names of bodies' files as the index on them has them, by their envelopes' serials.
   var bodyNames: [Int64: String] = [:]
+  /// Rows whose numbers cannot be theirs: the others come first.
+  var misplaced: [MisplacedRow] = []
   private var inserts: [String: Boxed] = [:]
   private var pagesDone = 0
   private var pagesAll = 0
@@ -103,6 +105,7 @@ package final class Salvage {
       }
     }
     try carryOverStrays(owners, image, only: table)
+    try carryOverMisplaced()
     progress(pagesAll, pagesAll)
     try connection.execute("COMMIT")
   }
@@ -135,83 +138,6 @@ package final class Salvage {
       }
     }
     return fitting.count == 1 ? fitting.first : nil
-  }
-
-  /// A tree of the old database.
-  private struct Tree {
-    var shape: TableShape
-    var root: Int
-    /// What its entries tell, if it is an index.
-    var index: Index?
-  }
-
-  /// An index that knows something of rows that cannot be read.
-  private enum Index {
-    /// Names, which have these columns, before the row's number.
-    case names([String])
-    /// The names of bodies' files.
-    case bodyFiles
-    /// Tokens of clients.
-    case tokens
-  }
-
-  /// The trees to be read, names first, so that later findings can be told with them.
-  private func trees(of image: DatabaseImage) throws(StoreError) -> [Tree] {
-    let stored = storedRoots(of: image)
-    var trees: [Tree] = []
-    func add(_ name: String, _ root: Int) {
-      guard let shape = shapes.first(where: { $0.name == name }) else { return }
-      trees.append(Tree(shape: shape, root: stored[name] ?? root))
-    }
-    let indexRoots = try indexRoots()
-    func add(_ index: Index, _ name: String, of table: String) {
-      guard let shape = shapes.first(where: { $0.name == table }) else { return }
-      let root = stored[name] ?? indexRoots[name] ?? 0
-      trees.append(Tree(shape: shape, root: root, index: index))
-    }
-    let first = ["client", "lane", "upstream"]
-    for name in first {
-      guard let shape = shapes.first(where: { $0.name == name }) else { continue }
-      add(name, shape.root)
-      let columns = name == "lane" ? ["client", "name"] : ["name"]
-      add(.names(columns), "sqlite_autoindex_\(name)_1", of: name)
-    }
-    for shape in shapes where !first.contains(shape.name) && shape.name != "ended_log" {
-      add(shape.name, shape.root)
-    }
-    add(.bodyFiles, "sqlite_autoindex_body_file_1", of: "body_file")
-    add(.tokens, "token_client", of: "token")
-    return trees
-  }
-
-  private func indexRoots() throws(StoreError) -> [String: Int] {
-    let row = try Statement(
-      "SELECT name, rootpage FROM sqlite_schema WHERE type = 'index'", on: connection)
-    var roots: [String: Int] = [:]
-    while try row.step() { roots[row.text(0) ?? ""] = Int(row.int(1)) }
-    return roots
-  }
-
-  /// Where the old database's own schema says that the trees begin, as far as it can be read.
-  ///
-  /// Where it cannot, they begin where they do in the new one: it was made by the same steps, and
-  /// `auto_vacuum` keeps all first pages at the beginning of the file, in the order of the steps.
-  private func storedRoots(of image: DatabaseImage) -> [String: Int] {
-    var roots: [String: Int] = [:]
-    var pages = [1]
-    var seen: Set<Int> = []
-    while let number = pages.popLast(), seen.insert(number).inserted, seen.count < 64 {
-      guard let page = image.tree(number), page.kind.isOfTable else { continue }
-      pages += page.cells.compactMap { $0?.child } + [page.lastChild].compactMap(\.self)
-      for case let cell? in page.cells where cell.overflow == nil && page.kind == .tableLeaf {
-        guard let record = StoredRecord(Array(cell.local)), record.values.count == 5,
-          let name = record.values[1].text, let root = record.values[3].integer, root > 2,
-          root <= image.pageCount, record.values[0] != .text("trigger")
-        else { continue }
-        roots[name] = Int(root)
-      }
-    }
-    return roots
   }
 
   private func carryOver(
@@ -265,19 +191,32 @@ package final class Salvage {
     _ image: DatabaseImage
   ) throws(StoreError) {
     let reader = RowReader(owners: owners)
-    for cell in page.cells {
+    let gaps =
+      shape.hasRowNumbers ? RowPlaces.gaps(in: page, owners.range(of: number)) : [:]
+    for (place, cell) in page.cells.enumerated() {
       guard let cell else {
         try lose(shape, page: number, "its place makes no sense")
         continue
       }
       switch reader.read(cell, of: number, image) {
       case .lost(let reason): try lose(shape, page: number, reason, cell: cell)
-      case .record(let record): try carryOver(record, cell, of: shape, page: number)
+      case .record(let record):
+        let row = gaps[place].map { gap in
+          MisplacedRow(
+            record: record, cell: cell, shape: shape, page: number,
+            isAlone: page.cells.count == 1, gap: gap)
+        }
+        if let row, !row.hasNumberOfID {
+          misplaced.append(row)
+        } else {
+          try carryOver(record, cell, of: shape, page: number)
+        }
       }
     }
   }
 
-  private func carryOver(
+  /// Carries over one row that was found on a page.
+  func carryOver(
     _ record: StoredRecord, _ cell: BTreePage.Cell, of shape: TableShape, page: Int
   ) throws(StoreError) {
     guard let values = shape.row(record, number: cell.row) else {
@@ -292,7 +231,10 @@ package final class Salvage {
         into: shape.name, shape.columns.prefix(values.count).map(\.name),
         orElse: isSingle ? "REPLACE" : "IGNORE")
     }
-    if connection.changeCount > 0 { report.rows[shape.name, default: 0] += 1 }
+    guard connection.changeCount > 0 else {
+      return try lose(shape, page: page, "another row has its number or its name", cell: cell)
+    }
+    report.rows[shape.name, default: 0] += 1
   }
 
   /// A name that only its index still has.
@@ -327,7 +269,8 @@ package final class Salvage {
 
   // MARK: - Findings
 
-  private func lose(
+  /// Counts a row that is lost, and tells what can be told of it.
+  func lose(
     _ shape: TableShape, page: Int, _ reason: String, cell: BTreePage.Cell? = nil
   ) throws(StoreError) {
     lost[shape.name, default: 0] += 1

@@ -6,7 +6,7 @@ package struct SalvageFinding: Sendable {
   package enum Kind: String, Sendable {
     /// A page of the old database, with all that stood on it.
     case page
-    /// One row that was found and could not be read.
+    /// One row that was found and could not be read, or not without putting something in it right.
     case row
     /// An envelope that was acknowledged and is lost, or a part of it without which it is.
     case envelope

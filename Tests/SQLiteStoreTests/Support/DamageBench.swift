@@ -194,6 +194,11 @@ final class DamageBench {
     return try #require(zip(lengths, paths).max { $0.0 < $1.0 }).1
   }
 
+  /// Changes the database behind the relay's back.
+  func execute(_ sql: String) throws {
+    try Connection(path: database, access: .readWrite).execute(sql)
+  }
+
   /// Copies the files as they are, as a crash would leave them.
   func copy(to folder: String) throws {
     try? FileManager.default.removeItem(atPath: folder)

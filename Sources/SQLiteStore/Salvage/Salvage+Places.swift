@@ -1,0 +1,108 @@
+import RelayCore
+
+/// A row whose number does not fit the place where it was found.
+struct MisplacedRow {
+  var record: StoredRecord
+  var cell: BTreePage.Cell
+  var shape: TableShape
+  var page: Int
+  /// Whether it is its page's only one, so that the whole page may stand in the wrong place.
+  var isAlone: Bool
+  /// The numbers that would fit.
+  var gap: RowRange
+
+  /// The number that an envelope's id carries: that of its row, unless it was parked once.
+  var numberInID: Int64? {
+    guard shape.name == "envelope", let place = shape.place(of: "id"),
+      place < record.values.count, let bytes = record.values[place].blob
+    else { return nil }
+    return RowRules.id(bytes)?.serial
+  }
+
+  /// Whether its number is confirmed by its id.
+  var hasNumberOfID: Bool { cell.row != nil && numberInID == cell.row }
+}
+
+// Rows whose numbers were damaged. A row's number is what other rows know it by, so one that is
+// wrong would take the place of another envelope, or speak of it.
+extension Salvage {
+  /// Carries over rows whose numbers do not fit, once all others have their places.
+  ///
+  /// An envelope's number is in its id as well. A row of another table belongs to nobody knows
+  /// which envelope; that one is treated as one whose row is lost.
+  func carryOverMisplaced() throws(StoreError) {
+    for row in misplaced {
+      guard let number = try number(for: row) else {
+        try lose(row.shape, page: row.page, "its number makes no sense", cell: row.cell)
+        continue
+      }
+      var cell = row.cell
+      cell.row = number
+      try carryOver(row.record, cell, of: row.shape, page: row.page)
+      guard number != row.cell.row else { continue }
+      try add(
+        SalvageFinding(
+          kind: .row, table: row.shape.name, page: row.page, row: number,
+          reason: "its number made no sense; it is back where its id says that it stood"))
+    }
+    misplaced = []
+  }
+
+  private func number(for row: MisplacedRow) throws(StoreError) -> Int64? {
+    guard row.shape.name == "envelope" else { return row.isAlone ? row.cell.row : nil }
+    let inID = row.numberInID
+    let ordered = [inID.flatMap { row.gap.contains($0) ? $0 : nil }, row.cell.row, inID]
+    for case let number? in ordered where number >= 0 && number <= EnvelopeID.serialMax {
+      let isTaken = try connection.number("SELECT count(*) FROM envelope WHERE serial = \(number)")
+      if isTaken == 0 { return number }
+    }
+    return nil
+  }
+
+  /// What had moved is found by the number in its id only where the move is known; a number that no
+  /// move explains is damaged, and the row's own is put back into the id.
+  ///
+  /// An envelope moves to a greater number, and the one that it had is never given out again.
+  func restoreMoves() throws(StoreError) {
+    var wrong: [(id: EnvelopeID, serial: Int64)] = []
+    let row = try Statement("SELECT serial, id FROM envelope", on: connection)
+    while try row.step() {
+      if let id = RowRules.id(row.bytes(1)), id.serial != row.int(0) {
+        wrong.append((id, row.int(0)))
+      }
+    }
+    for (id, serial) in wrong {
+      let known = try connection.number(
+        "SELECT count(*) FROM moved WHERE serial = \(id.serial) AND place = \(serial)")
+      guard known == 0 else { continue }
+      let others = try connection.number(
+        "SELECT count(*) FROM envelope WHERE serial = \(id.serial)")
+      if id.serial < serial, id.serial > 0, others == 0 {
+        try connection.execute("INSERT OR REPLACE INTO moved VALUES (\(id.serial), \(serial))")
+        try noteID(id, serial, "its id is not that of its place; it is found by it again")
+      } else {
+        let mended = id.renumbered(serial)
+        let update = try Statement("UPDATE envelope SET id = ? WHERE serial = ?", on: connection)
+        update.bind(1, mended.bytes)
+        update.bind(2, serial)
+        try update.run()
+        try noteID(mended, serial, "its id was damaged; it has its row's number in it again")
+      }
+    }
+  }
+
+  private func noteID(_ id: EnvelopeID, _ serial: Int64, _ reason: String) throws(StoreError) {
+    try add(
+      SalvageFinding(
+        kind: .row, table: "envelope", row: serial, id: id, acceptedAt: id.acceptedAt,
+        reason: reason))
+  }
+}
+
+extension EnvelopeID {
+  /// The same id with another serial in it.
+  func renumbered(_ serial: Int64) -> EnvelopeID {
+    EnvelopeID(
+      high: high, low: low & ~(UInt64(Self.serialMax) << 22) | UInt64(serial) << 22)
+  }
+}

@@ -1,0 +1,81 @@
+import RelayCore
+
+// Which trees the old database has, and where they begin.
+extension Salvage {
+  /// A tree of the old database.
+  struct Tree {
+    var shape: TableShape
+    var root: Int
+    /// What its entries tell, if it is an index.
+    var index: Index?
+  }
+
+  /// An index that knows something of rows that cannot be read.
+  enum Index {
+    /// Names, which have these columns, before the row's number.
+    case names([String])
+    /// The names of bodies' files.
+    case bodyFiles
+    /// Tokens of clients.
+    case tokens
+  }
+
+  /// The trees to be read, names first, so that later findings can be told with them.
+  func trees(of image: DatabaseImage) throws(StoreError) -> [Tree] {
+    let stored = storedRoots(of: image)
+    var trees: [Tree] = []
+    func add(_ name: String, _ root: Int) {
+      guard let shape = shapes.first(where: { $0.name == name }) else { return }
+      trees.append(Tree(shape: shape, root: stored[name] ?? root))
+    }
+    let indexRoots = try indexRoots()
+    func add(_ index: Index, _ name: String, of table: String) {
+      guard let shape = shapes.first(where: { $0.name == table }) else { return }
+      let root = stored[name] ?? indexRoots[name] ?? 0
+      trees.append(Tree(shape: shape, root: root, index: index))
+    }
+    let first = ["client", "lane", "upstream"]
+    for name in first {
+      guard let shape = shapes.first(where: { $0.name == name }) else { continue }
+      add(name, shape.root)
+      let columns = name == "lane" ? ["client", "name"] : ["name"]
+      add(.names(columns), "sqlite_autoindex_\(name)_1", of: name)
+    }
+    for shape in shapes where !first.contains(shape.name) && shape.name != "ended_log" {
+      add(shape.name, shape.root)
+    }
+    add(.bodyFiles, "sqlite_autoindex_body_file_1", of: "body_file")
+    add(.tokens, "token_client", of: "token")
+    return trees
+  }
+
+  private func indexRoots() throws(StoreError) -> [String: Int] {
+    let row = try Statement(
+      "SELECT name, rootpage FROM sqlite_schema WHERE type = 'index'", on: connection)
+    var roots: [String: Int] = [:]
+    while try row.step() { roots[row.text(0) ?? ""] = Int(row.int(1)) }
+    return roots
+  }
+
+  /// Where the old database's own schema says that the trees begin, as far as it can be read.
+  ///
+  /// Where it cannot, they begin where they do in the new one: it was made by the same steps, and
+  /// `auto_vacuum` keeps all first pages at the beginning of the file, in the order of the steps.
+  private func storedRoots(of image: DatabaseImage) -> [String: Int] {
+    var roots: [String: Int] = [:]
+    var pages = [1]
+    var seen: Set<Int> = []
+    while let number = pages.popLast(), seen.insert(number).inserted, seen.count < 64 {
+      guard let page = image.tree(number), page.kind.isOfTable else { continue }
+      pages += page.cells.compactMap { $0?.child } + [page.lastChild].compactMap(\.self)
+      for case let cell? in page.cells where cell.overflow == nil && page.kind == .tableLeaf {
+        guard let record = StoredRecord(Array(cell.local)), record.values.count == 5,
+          let name = record.values[1].text, let root = record.values[3].integer, root > 2,
+          root <= image.pageCount, record.values[0] != .text("trigger")
+        else { continue }
+        roots[name] = Int(root)
+      }
+    }
+    return roots
+  }
+}
