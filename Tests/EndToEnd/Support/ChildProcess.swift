@@ -49,7 +49,8 @@ final class ChildProcess: Sendable {
     let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
     let variables = ["PATH": path, "SWIFT_BACKTRACE": "enable=no"]
       .merging(Self.sanitizerOptions) { _, given in given }
-      .merging(environment) { _, given in given }.map { "\($0)=\($1)" }
+      .merging(environment) { own, given in given.hasSuffix(".so") ? "\(own):\(given)" : given }
+      .map { "\($0)=\($1)" }
     var number: pid_t = 0
     let code = Self.withCStrings([program] + arguments) { arguments in
       Self.withCStrings(variables) { variables in
@@ -74,6 +75,8 @@ final class ChildProcess: Sendable {
   }
 
   /// What scripts/test-sanitized says to the sanitizer, for the programs that tests start as well.
+  ///
+  /// Its library is loaded beside a test's own (`LD_PRELOAD` is a list).
   private static let sanitizerOptions = ProcessInfo.processInfo.environment.filter {
     ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key)
       || $0.key == "LD_PRELOAD" && $0.value.hasSuffix("mutex-for-tsan.so")
