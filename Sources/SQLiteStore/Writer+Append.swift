@@ -202,7 +202,7 @@ extension Writer {
     let bytes = draft.content.byteCount
     let id = EnvelopeID(serial: serial, acceptedAt: time, random: random.next())
     try insertEnvelope(draft, id: id, entry: entry)
-    try insertLine(entry, bytes: bytes)
+    try insertLine(entry, bytes: bytes, refers: draft.references)
     if let number = draft.sequence { try insertNumber(number, of: serial, in: lane.number) }
     if let key = draft.key { try insertKey(key, of: lane.client, serial) }
     try indexForCoalescing(draft, entry)
@@ -280,7 +280,9 @@ extension Writer {
     state.ledger.fileBytes += file.byteCount
   }
 
-  private func insertLine(_ entry: LineEntry, bytes: Int64) throws(StoreError) {
+  private func insertLine(
+    _ entry: LineEntry, bytes: Int64, refers: Bool
+  ) throws(StoreError) {
     sql.insertLine.bind(1, entry.serial)
     sql.insertLine.bind(2, entry.client.rawValue)
     sql.insertLine.bind(3, entry.lane.rawValue)
@@ -291,6 +293,7 @@ extension Writer {
     sql.insertLine.bind(8, entry.onFailure.code)
     sql.insertLine.bind(9, entry.dueAt?.millisecondsSinceEpoch)
     sql.insertLine.bind(10, bytes)
+    sql.insertLine.bind(11, refers ? 1 : 0)
     try sql.insertLine.run()
   }
 }

@@ -9,7 +9,7 @@ extension Writer {
     var result = RetentionPage(deletedCount: 0, isRoundDone: page.count < countMax)
     for row in page {
       let cutoff = row.state == .delivered ? retention.delivered : retention.failed
-      guard row.endedAt < cutoff else { continue }
+      guard row.endedAt < cutoff, try !isReferable(row.serial) else { continue }
       guard try deleteIfReadable(row, into: &deletedFiles) else { continue }
       result.deletedCount += 1
     }
@@ -28,6 +28,15 @@ extension Writer {
     try part(.deletion(row.serial)) { () throws(StoreError) in
       try delete(row, into: &deletedFiles)
     }
+    return true
+  }
+
+  /// Whether something waits in its lane that may refer to it: such a one is kept, whatever it is
+  /// that the other refers to.
+  private func isReferable(_ serial: Serial) throws(StoreError) -> Bool {
+    sql.isReferable.bind(1, serial)
+    guard try sql.isReferable.step() else { return false }
+    sql.isReferable.reset()
     return true
   }
 

@@ -13,7 +13,8 @@ extension Writer {
     sql.editLine.bind(4, edit.entry.onFailure.code)
     sql.editLine.bind(5, edit.entry.dueAt?.millisecondsSinceEpoch)
     sql.editLine.bind(6, edit.content.byteCount)
-    sql.editLine.bind(7, serial)
+    sql.editLine.bind(7, edit.references ? 1 : 0)
+    sql.editLine.bind(8, serial)
     try sql.editLine.run()
     let bytesBefore = state.ledger.contentBytes
     try replaceContent(edit, into: &receipt.deletedFiles)

@@ -49,6 +49,7 @@ final class WriterStatements {
 
   let nextEnded: Statement
   let deleted: Statement
+  let isReferable: Statement
   let findBodyFile: Statement
   let deleteEnvelope: Statement
   let deleteEnded: Statement
@@ -82,7 +83,7 @@ final class WriterStatements {
     insertLine = try Statement(
       """
       INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing, \
-      on_failure, due_at, attempts, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
+      on_failure, due_at, attempts, bytes, refers) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
       """, on: connection)
     insertKey = try Statement(
       "INSERT INTO key_index (client, key, serial) VALUES (?, ?, ?)", on: connection)
@@ -140,7 +141,7 @@ final class WriterStatements {
     editLine = try Statement(
       """
       UPDATE line SET upstream = ?, expires_at = ?, standing = ?, on_failure = ?, due_at = ?, \
-      in_doubt = 0, bytes = ? WHERE serial = ?
+      in_doubt = 0, bytes = ?, refers = ? WHERE serial = ?
       """, on: connection)
     editEnvelope = try Statement(
       """
@@ -151,11 +152,11 @@ final class WriterStatements {
     requeueLine = try Statement(
       """
       INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing, \
-      on_failure, due_at, attempts, in_doubt, bytes) \
+      on_failure, due_at, attempts, in_doubt, bytes, refers) \
       SELECT serial, client, lane, upstream, ?2, ?3, ?5, on_failure, ?6, ?4, ?7, \
       length(target) + length(headers) + coalesce(length(body), 0) \
-      + coalesce((SELECT bytes FROM body_file WHERE serial = ?1), 0) \
-      FROM envelope WHERE serial = ?1 RETURNING bytes
+      + coalesce((SELECT bytes FROM body_file WHERE serial = ?1), 0), \
+      has_references FROM envelope WHERE serial = ?1 RETURNING bytes
       """, on: connection)
     renewDeadline = try Statement(
       "UPDATE envelope SET expires_at = ? WHERE serial = ?", on: connection)
@@ -187,6 +188,12 @@ final class WriterStatements {
       """
       SELECT client, lane, key, length(target) + length(headers) + coalesce(length(body), 0), \
       sequence, id, coalesce_key, revision FROM envelope WHERE serial = ?
+      """, on: connection)
+    isReferable = try Statement(
+      """
+      SELECT 1 FROM line INDEXED BY line_refers WHERE refers = 1 \
+      AND (serial > ?1 OR standing = 3) \
+      AND lane = (SELECT lane FROM envelope WHERE serial = ?1 AND key IS NOT NULL) LIMIT 1
       """, on: connection)
     findBodyFile = try Statement(
       "SELECT name, bytes FROM body_file WHERE serial = ?", on: connection)

@@ -30,6 +30,51 @@ struct ReferenceConformance {
     }
   }
 
+  @Test(
+    "what may be referred to is kept as long as something waits that refers",
+    arguments: StoreFactory.all)
+  func outlivesRetention(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let target = try await bench.accept(bench.draft(key: "k"))
+      let keyless = try await bench.accept(bench.draft())
+      let elsewhere = try await bench.accept(bench.draft(lane: "other", key: "e"))
+      for id in [target, keyless, elsewhere] {
+        try await bench.record(id, .end(.delivered, reason: "so"), response: created)
+      }
+      var draft = bench.draft(hold: true)
+      draft.references = true
+      let referring = try await bench.accept(draft)
+      let later = try await bench.accept(bench.draft(key: "later"))
+      try await bench.record(later, .end(.delivered, reason: "so"), response: created)
+      bench.clock.advance(milliseconds: 10_000)
+      #expect(try await kept([target, keyless, elsewhere, later], bench) == [target])
+      try await bench.reopen()
+      #expect(try await kept([target], bench) == [target])
+      let answers = try await bench.store.answers(to: ["k"], for: referring.serial)
+      #expect(answers == ["k": .delivered(created)])
+
+      // A correction, an end and a requeue change what refers.
+      let entry = try await bench.entry(referring)
+      try await bench.record(referring, .end(.cancelled, reason: "so"))
+      try await bench.requeue(entry)
+      #expect(try await kept([target], bench) == [target])
+      let edit = EnvelopeEdit(
+        content: draft.content, tag: nil, entry: try await bench.entry(referring), notBefore: nil,
+        references: false)
+      try await bench.record(referring, .edit(edit))
+      #expect(try await kept([target], bench).isEmpty)
+    }
+  }
+
+  /// Has everything forgotten that ended by now, and says what of these is left.
+  private func kept(_ ids: [EnvelopeID], _ bench: Bench) async throws -> [EnvelopeID] {
+    let cutoffs = RetentionCutoffs(delivered: bench.clock.now, failed: bench.clock.now)
+    while try await !bench.store.deleteEnded(cutoffs, countMax: 100).isRoundDone {}
+    var kept: [EnvelopeID] = []
+    for id in ids where try await bench.store.envelope(id) != nil { kept.append(id) }
+    return kept
+  }
+
   @Test("each key finds what became of its envelope", arguments: StoreFactory.all)
   func answers(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
