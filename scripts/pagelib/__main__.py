@@ -1,4 +1,4 @@
-"""Tries the page of a relay. Usage: python -m pagelib BINARY. Ends with 1 where something is broken."""
+"""Tries the page of a relay. Usage: python -m pagelib BINARY. Ends with 1 where it is broken."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from .stand import Relay, Upstream, free_port
 
 
 def stand(binary, folder):
-    """A relay whose upstreams are well, away, and paused, with envelopes in every kind of trouble."""
+    """A relay whose upstreams are well, away, and paused, in a folder of its own."""
     upstream = Upstream()
     upstreams = {
         "default": {"url": upstream.url},
@@ -39,10 +39,11 @@ def main():
                 start = time.monotonic()
                 try:
                     check(trial)
-                    print(f"  ok     {check.__doc__.strip()} ({time.monotonic() - start:.1f} s)", flush=True)
+                    seconds = time.monotonic() - start
+                    print(f"  ok     {check.__doc__} ({seconds:.1f} s)", flush=True)
                 except Exception:  # whatever it is, it is a finding
                     failed += 1
-                    print(f"  BROKEN {check.__doc__.strip()}\n{traceback.format_exc(limit=4)}", flush=True)
+                    print(f"  BROKEN {check.__doc__}\n{traceback.format_exc(limit=4)}", flush=True)
                     trial.picture(f"broken-{check.__name__}")
                     trial.afresh()
             if failed:
@@ -51,7 +52,8 @@ def main():
             browser.quit()
             relay.stop()
     seconds = time.monotonic() - begin
-    print(f"check-page: {f'{failed} broken' if failed else 'the page does what it should'} ({seconds:.0f} s)")
+    found = f"{failed} broken" if failed else "the page does what it should"
+    print(f"check-page: {found} ({seconds:.0f} s)")
     return 1 if failed else 0
 
 

@@ -64,7 +64,8 @@ class Browser:
     def text(self, selector):
         """What an element says; empty where it is not there."""
         return self.run(
-            "const e = document.querySelector(arguments[0]); return e ? e.textContent : ''", selector)
+            "const e = document.querySelector(arguments[0]); return e ? e.textContent : ''",
+            selector)
 
     def says(self, selector, words):
         """Waits until an element says something."""
@@ -80,8 +81,8 @@ class Browser:
             try:
                 for control in self.all(f"{within} :is(button, a, summary)"):
                     if control.is_displayed() and control.text.strip() == words:
-                        self.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})",
-                                 control)
+                        self.run("arguments[0].scrollIntoView("
+                                 "{block: 'center', behavior: 'instant'})", control)
                         control.click()
                         return True
             except (StaleElementReferenceException, ElementClickInterceptedException):

@@ -22,8 +22,8 @@ export const waitingCount = (status) =>
  * What needs a person (`needs`), what is good to know (`notes`), the `level` of the whole (`ok`,
  * `watch` or `act`) and the `sentence` that says it.
  *
- * Each item has a `key`, a `level`, a `title`, maybe a `text` and a `since`, and `acts` by name, with
- * what each is about; what an act does is steer.js's.
+ * Each item has a `key`, a `level`, a `title`, maybe a `text` and a `since`, and `acts` by name,
+ * with what each is about; what an act does is steer.js's.
  */
 export function assess(status, samples, now) {
   const items = [
@@ -32,7 +32,8 @@ export function assess(status, samples, now) {
   ];
   const needs = items.filter((item) => item.level === "act");
   const notes = items.filter((item) => item.level !== "act");
-  const level = needs.length > 0 ? "act" : notes.some((item) => item.level === "watch") ? "watch" : "ok";
+  const level = needs.length > 0 ? "act" : notes.some((item) => item.level === "watch")
+    ? "watch" : "ok";
   return { level, needs, notes, sentence: sentence(status, needs, notes, now) };
 }
 
@@ -49,7 +50,8 @@ function sentence(status, needs, notes, now) {
   const watched = notes.filter((item) => item.level === "watch").length;
   const needed = needs.length > 0
     ? `${many(needs.length, "thing")} ${needs.length === 1 ? "needs" : "need"} you`
-    : watched > 0 ? `nothing needs you now, ${many(watched, "thing")} to keep an eye on` : "nothing needs you";
+    : watched > 0
+      ? `nothing needs you now, ${many(watched, "thing")} to keep an eye on` : "nothing needs you";
   return `${reach}; ${wait}; ${needed}`;
 }
 
@@ -64,14 +66,16 @@ function* store(status) {
   if (trouble) {
     yield {
       key: "trouble", level: "act", title: "The store is in trouble: devices are turned away",
-      text: `${trouble} Look at the disk of the relay's machine. It goes on by itself once it can write.`,
+      text: `${trouble} Look at the disk of the relay's machine. It goes on by itself once it can`
+        + " write.",
     };
   }
   if (damage) {
     yield {
       key: "damage", level: "act", title: "The store is damaged", acts: [{ name: "findBlocked" }],
-      text: `${damage.detail} Quarantined envelopes block their lanes until they are settled. When it`
-        + " suits you: stop the relay, and run waystation store check, then waystation store salvage.",
+      text: `${damage.detail} Quarantined envelopes block their lanes until they are settled. When`
+        + " it suits you: stop the relay, and run waystation store check, then waystation store"
+        + " salvage.",
     };
   }
   if (setAside) {
@@ -97,7 +101,8 @@ function* upstreams(status, now) {
     } else if (upstream.paused) {
       yield {
         key: `paused ${name}`, level: waiting > 0 ? "watch" : "note", title: `${name} is paused`,
-        text: `${wait}. Deadlines run on meanwhile.`, acts: [{ name: "resumeUpstream", upstream: name }],
+        text: `${wait}. Deadlines run on meanwhile.`,
+          acts: [{ name: "resumeUpstream", upstream: name }],
       };
     } else if (!upstream.reachable) {
       const probe = upstream.nextProbeAt ? Date.parse(upstream.nextProbeAt) - now : undefined;
@@ -128,7 +133,8 @@ function* blocked(status) {
   const more = status.blockedLaneCount - status.blockedLanes.length;
   if (more > 0) {
     yield {
-      key: "blocked more", level: "act", title: `${many(more, "more lane is", "more lanes are")} blocked`,
+      key: "blocked more", level: "act",
+        title: `${many(more, "more lane is", "more lanes are")} blocked`,
       text: "Each stands until somebody settles the envelope at its head.",
       acts: [{ name: "findBlocked" }],
     };
@@ -147,7 +153,7 @@ function* room(status, samples, now) {
   yield {
     key: "room", level: left < roomVeryLowBytes || isSoon ? "act" : "watch",
     title: left === 0 ? "The disk is full" : `The disk is filling up: ${bytes(left)} left`,
-    text: `${left === 0 ? "Devices are told to come back later." : "Past that, devices are told to come back later."}`
+    text: `${left === 0 ? "Devices" : "Past that, devices"} are told to come back later.`
       + `${forecast} Make room on the disk, or let upstreams take what waits.`,
   };
 }
@@ -155,11 +161,13 @@ function* room(status, samples, now) {
 function* backlog(status, samples, now) {
   const oldest = status.upstreams
     .filter((upstream) => upstream.configured && upstream.reachable && !upstream.paused)
-    .filter((upstream) => upstream.oldestWaitingAt && now - Date.parse(upstream.oldestWaitingAt) > oldWaitMs);
+    .filter((upstream) => upstream.oldestWaitingAt
+      && now - Date.parse(upstream.oldestWaitingAt) > oldWaitMs);
   for (const upstream of oldest) {
     yield {
       key: `old ${upstream.name}`, level: "watch",
-      title: `${upstream.name} answers, but the oldest envelope for it has waited ${stretch(now - Date.parse(upstream.oldestWaitingAt))}`,
+      title: `${upstream.name} answers, but the oldest envelope for it has waited`
+        + ` ${stretch(now - Date.parse(upstream.oldestWaitingAt))}`,
       text: "It may be held, parked or paused, or behind one that is refused again and again.",
       acts: [{ name: "findOfUpstream", upstream: upstream.name }],
     };
@@ -170,10 +178,13 @@ function* backlog(status, samples, now) {
   if (waiting - old.waiting < growthMin || waiting < old.waiting * growthShare) return;
   const { acceptedPerSecond, deliveredPerSecond } = status.rates;
   yield {
-    key: "growing", level: "act", title: `The backlog grows: ${count(waiting - old.waiting)} more than ${stretch(now - old.at)} ago`,
-    text: `${rate(acceptedPerSecond)} come in and ${rate(deliveredPerSecond)} are delivered. See whether an`
-      + " upstream is slow or away, or one client sends more than it should.",
-    acts: [{ name: "goTo", place: "upstreams", words: "See the upstreams" }, { name: "goTo", place: "find", words: "See who has most" }],
+    key: "growing", level: "act",
+      title: `The backlog grows: ${count(waiting - old.waiting)} more than`
+      + ` ${stretch(now - old.at)} ago`,
+    text: `${rate(acceptedPerSecond)} come in and ${rate(deliveredPerSecond)} are delivered. See`
+      + " whether an upstream is slow or away, or one client sends more than it should.",
+    acts: [{ name: "goTo", place: "upstreams", words: "See the upstreams" },
+      { name: "goTo", place: "find", words: "See who has most" }],
   };
 }
 
@@ -182,7 +193,8 @@ function* turnedAway(status) {
   if (!(shedPerSecond > 0)) return;
   yield {
     key: "shed", level: "watch", title: `Devices are sent away, ${rate(shedPerSecond)}`,
-    text: "More comes in than the relay can store in time. They keep what they have, and come back.",
+    text: "More comes in than the relay can store in time. They keep what they have, and come"
+      + " back.",
   };
 }
 

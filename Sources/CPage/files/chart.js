@@ -19,7 +19,8 @@ export function timeTicks(from, to, countMax) {
   const step = (steps.find((step) => (to - from) / (step * 1000) <= countMax) ?? 86400) * 1000;
   const offset = new Date(from).getTimezoneOffset() * 60000;
   const ticks = [];
-  for (let at = Math.ceil((from - offset) / step) * step + offset; at <= to; at += step) ticks.push(at);
+  for (let at = Math.ceil((from - offset) / step) * step
+    + offset; at <= to; at += step) ticks.push(at);
   return ticks;
 }
 
@@ -41,8 +42,8 @@ function line(points, x, y) {
 /**
  * A chart: its heading, a legend that says the latest values, the lines, and the same as a table.
  *
- * `draw({ series, from, to, now })` shows other data; `series` is a list of `{ name, line, points }`,
- * with points `[time, value]` in order.
+ * `draw({ series, from, to, now })` shows other data; `series` is a list of `{ name, line, points
+ * }`, with points `[time, value]` in order.
  */
 export class Chart {
   #format;
@@ -59,7 +60,8 @@ export class Chart {
     this.#axis = axis;
     this.#details = h("details", { on: { toggle: () => this.#fillTable() } },
       h("summary", null, "As a table", h("span", { class: "heard" }, `: ${title}`)),
-      h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title}, as a table` }, this.#table));
+      h("div", { class: "scroll", tabindex: "0", role: "region",
+        "aria-label": `${title}, as a table` }, this.#table));
     this.element = h("figure", { class: "chart" },
       h("figcaption", null, h("h3", null, title), this.#legend), this.#picture, this.#reading,
       this.#details);
@@ -81,21 +83,26 @@ export class Chart {
     const { series, from, to, now } = this.#data;
     const values = series.flatMap(({ points }) => points.map(([, value]) => value ?? 0));
     const top = niceCeiling(Math.max(0, ...values));
-    const inner = { width: width - edge.left - edge.right, height: height - edge.top - edge.bottom };
+    const inner = { width: width - edge.left - edge.right,
+      height: height - edge.top - edge.bottom };
     const x = (at) => edge.left + (at - from) / Math.max(1, to - from) * inner.width;
     const y = (value) => edge.top + inner.height * (1 - value / top);
     this.#picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
     replace(this.#picture,
       [0, top / 2, top].map((value) => [
-        svg("line", { class: "grid", x1: edge.left, x2: width - edge.right, y1: y(value), y2: y(value) }),
-        svg("text", { class: "tick", x: edge.left - 6, y: y(value) + 4, "text-anchor": "end" }, this.#axis(value)),
+        svg("line", { class: "grid", x1: edge.left, x2: width - edge.right, y1: y(value),
+          y2: y(value) }),
+        svg("text", { class: "tick", x: edge.left - 6, y: y(value) + 4, "text-anchor": "end" },
+          this.#axis(value)),
       ]),
       timeTicks(from, to, Math.max(2, Math.floor(inner.width / 80))).map((at) =>
-        svg("text", { class: "tick", x: Math.min(x(at), width - 18), y: height - 4, "text-anchor": "middle" },
+        svg("text", { class: "tick", x: Math.min(x(at), width - 18), y: height - 4,
+          "text-anchor": "middle" },
           clock(at, now, to - from < 300000))),
       series.map(({ line: name, points }) => [
         svg("path", { class: `line ${name}`, d: line(points, x, y) }),
-        points.length === 1 && svg("circle", { class: `point ${name}`, cx: x(points[0][0]), cy: y(points[0][1] ?? 0), r: 2.5 }),
+        points.length === 1 && svg("circle",
+          { class: `point ${name}`, cx: x(points[0][0]), cy: y(points[0][1] ?? 0), r: 2.5 }),
       ]),
       svg("line", { class: "cross", y1: edge.top, y2: edge.top + inner.height, x1: -9, x2: -9 }));
     this.#picture.setAttribute("aria-label", this.#summary());
@@ -104,9 +111,11 @@ export class Chart {
 
   #summary() {
     const parts = this.#data.series.map(({ name, points }) => {
-      const values = points.map(([, value]) => value).filter((value) => value !== undefined && value !== null);
+      const values = points.map(([, value]) => value)
+        .filter((value) => value !== undefined && value !== null);
       if (values.length === 0) return `${name}: nothing known`;
-      return `${name}: now ${this.#format(values.at(-1))}, at the most ${this.#format(Math.max(...values))}`;
+      return `${name}: now ${this.#format(values.at(-1))}, at the most`
+        + ` ${this.#format(Math.max(...values))}`;
     });
     return `${this.title}. ${parts.join("; ")}.`;
   }
@@ -120,7 +129,8 @@ export class Chart {
     }
     series.forEach(({ points }, index) => {
       const value = points.at(-1)?.[1];
-      say(this.#legend.children[index].lastElementChild, value === undefined || value === null ? "–" : this.#format(value));
+      say(this.#legend.children[index].lastElementChild, value === undefined || value === null
+        ? "–" : this.#format(value));
     });
   }
 
@@ -154,13 +164,17 @@ export class Chart {
     const { series, now } = this.#data;
     const points = series[0]?.points ?? [];
     const step = Math.max(1, Math.ceil(points.length / 60));
-    const rows = points.map((_, index) => index).filter((index) => (points.length - 1 - index) % step === 0).reverse();
+    const rows = points.map((_, index) => index)
+      .filter((index) => (points.length - 1 - index) % step === 0).reverse();
     replace(this.#table,
-      h("thead", null, h("tr", null, h("th", { scope: "col" }, "Time"), series.map(({ name }) => h("th", { scope: "col", class: "number" }, name)))),
-      h("tbody", null, rows.map((index) => h("tr", null, h("th", { scope: "row" }, clock(points[index][0], now)),
+      h("thead", null, h("tr", null, h("th", { scope: "col" }, "Time"),
+        series.map(({ name }) => h("th", { scope: "col", class: "number" }, name)))),
+      h("tbody", null, rows.map((index) => h("tr", null,
+        h("th", { scope: "row" }, clock(points[index][0], now)),
         series.map(({ points }) => {
           const value = points[index]?.[1];
-          return h("td", { class: "number" }, value === undefined || value === null ? "–" : this.#format(value));
+          return h("td", { class: "number" }, value === undefined || value === null
+            ? "–" : this.#format(value));
         })))));
   }
 }

@@ -52,8 +52,10 @@ function drawSeen() {
     { name: "delivered", line: "delivered", points: of(samples, "delivered") },
     { name: "failed", line: "failed", points: of(samples, "failed") },
   ] });
-  waiting.draw({ ...frame, series: [{ name: "waiting", line: "waiting", points: of(samples, "waiting") }] });
-  oldest.draw({ ...frame, series: [{ name: "oldest", line: "waiting", points: of(samples, "oldest") }] });
+  waiting.draw({ ...frame,
+    series: [{ name: "waiting", line: "waiting", points: of(samples, "waiting") }] });
+  oldest.draw({ ...frame,
+    series: [{ name: "oldest", line: "waiting", points: of(samples, "oldest") }] });
   say($("charts-note"), `Averages of a minute, since you opened this page at ${clock(from, to)}.`
     + (isKept === false ? " This relay keeps no history of its own." : ""));
 }
@@ -68,12 +70,14 @@ function drawHistory() {
     { name: "delivered", line: "delivered", points: perSecond("delivered") },
     { name: "failed", line: "failed", points: perSecond("failed") },
   ] });
-  waiting.draw({ ...frame, series: [{ name: "waiting", line: "waiting", points: of(points, "waiting") }] });
+  waiting.draw({ ...frame,
+    series: [{ name: "waiting", line: "waiting", points: of(points, "waiting") }] });
   delay.draw({ ...frame, series: [
     { name: "half of them", line: "delivered", points: of(points, "p50Ms") },
     { name: "99 of 100", line: "failed", points: of(points, "p99Ms") },
   ] });
-  say($("charts-note"), `Kept by the relay, one figure each ${many(history.stepSeconds, "second")}.`);
+  say($("charts-note"),
+    `Kept by the relay, one figure each ${many(history.stepSeconds, "second")}.`);
 }
 
 async function readHistory() {
@@ -94,12 +98,15 @@ async function readHistory() {
 function layOut() {
   const choices = isKept ? Object.entries(spans) : [];
   replace($("charts-choices"), choices.map(([name, words]) =>
-    h("button", { type: "button", class: "quiet", "aria-pressed": String(span === name), data: { act: name },
+    h("button", { type: "button", class: "quiet", "aria-pressed": String(span === name),
+      data: { act: name },
       on: { click: () => choose(name) } }, words)),
-  isKept && span !== "seen" && upstreamNames.length > 1 && h("label", null, h("span", { class: "heard" }, "Upstream"),
+  isKept && span !== "seen" && upstreamNames.length > 1
+    && h("label", null, h("span", { class: "heard" }, "Upstream"),
     h("select", { on: { change: (event) => { upstream = event.target.value; choose(span); } } },
       h("option", { value: "" }, "All upstreams"),
-      upstreamNames.map((name) => h("option", { value: name, selected: name === upstream }, name)))));
+      upstreamNames.map((name) => h("option", { value: name, selected: name === upstream },
+        name)))));
   const shown = span === "seen" ? [flow, waiting, oldest] : [flow, waiting, delay];
   const list = $("charts-list");
   if (shown.some((chart, index) => list.children[index] !== chart.element)) {

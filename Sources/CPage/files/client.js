@@ -8,7 +8,8 @@ import { control, findLink, storyLink } from "./steer.js";
 
 const laneWords = {
   idle: "Idle", queued: "Goes on", waiting: "Waits for its next attempt", held: "Head is held",
-  parked: "Waits for missing numbers", blocked: "Blocked", paused: "Paused", delivering: "Delivering",
+  parked: "Waits for missing numbers", blocked: "Blocked", paused: "Paused",
+  delivering: "Delivering",
 };
 const laneLevels = { blocked: "act", paused: "watch", delivering: "ok" };
 
@@ -33,9 +34,11 @@ export function clientView(view) {
     needsAttention.length > 0 && h("section", null,
       h("h3", null, `Needs somebody (${count(needsAttentionCount)})`),
       h("ul", { class: "plain" }, needsAttention.map((item) => h("li", null,
-        h("p", null, h("a", { href: storyLink(item.id) }, `Lane ${item.lane}`), " ", badge("blocked"), h("span", { class: "soft wrap" }, ` ${item.reason ?? ""}`)),
+        h("p", null, h("a", { href: storyLink(item.id) }, `Lane ${item.lane}`), " ",
+          badge("blocked"), h("span", { class: "soft wrap" }, ` ${item.reason ?? ""}`)),
         h("div", { class: "acts" },
-          control({ name: "retry", id: item.id, client, lane: item.lane }), control({ name: "editBlocked", id: item.id }),
+          control({ name: "retry", id: item.id, client, lane: item.lane }),
+          control({ name: "editBlocked", id: item.id }),
           control({ name: "discard", id: item.id, client, lane: item.lane })))))),
     h("section", null,
       h("h3", null, many(lanes.length, "lane")),
@@ -43,18 +46,26 @@ export function clientView(view) {
   ];
 }
 
+const stretchOf = ({ first, last }) => first === last ? first : `${first}–${last}`;
+
 function laneCard(client, lane) {
   const about = { client, lane: lane.name, waiting: lane.waiting };
   const ended = Object.entries(lane.ended).filter(([, number]) => number > 0)
-    .map(([state, number]) => `${count(number)} ${(stateWords[state] ?? state).toLowerCase()}`).join(", ");
+    .map(([state, number]) => `${count(number)} ${(stateWords[state] ?? state).toLowerCase()}`)
+      .join(", ");
   return h("li", { class: "card" },
     h("div", { class: "card-top" }, h("h4", { class: "wrap" }, lane.name),
-      h("p", { class: `badge ${laneLevels[lane.state] ?? "plain"}` }, laneWords[lane.state] ?? lane.state)),
+      h("p", { class: `badge ${laneLevels[lane.state] ?? "plain"}` },
+        laneWords[lane.state] ?? lane.state)),
     h("dl", null,
-      h("dt", null, "Waiting"), h("dd", null, count(lane.waiting), lane.parked ? `, ${count(lane.parked)} of them parked` : ""),
-      lane.head && [h("dt", null, "Head"), h("dd", null, h("a", { href: storyLink(lane.head) }, "its story"))],
+      h("dt", null, "Waiting"),
+      h("dd", null, count(lane.waiting),
+        lane.parked ? `, ${count(lane.parked)} of them parked` : ""),
+      lane.head && [h("dt", null, "Head"),
+        h("dd", null, h("a", { href: storyLink(lane.head) }, "its story"))],
       lane.order !== "strict" && [h("dt", null, "Order"), h("dd", null, "newest first")],
-      lane.missing?.length > 0 && [h("dt", null, "Missing"), h("dd", null, lane.missing.map(({ first, last }) => first === last ? first : `${first}–${last}`).join(", "))],
+      lane.missing?.length > 0 && [
+        h("dt", null, "Missing"), h("dd", null, lane.missing.map(stretchOf).join(", "))],
       ended && [h("dt", null, "Ended"), h("dd", null, ended)]),
     h("div", { class: "acts" },
       lane.waiting > 0 && lane.state !== "blocked" && control({ name: "runLane", ...about }),

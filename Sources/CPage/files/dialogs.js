@@ -1,4 +1,5 @@
-// The dialogs that ask: for a yes, and for the operator's token; and the line that says what was done.
+// The dialogs that ask: for a yes, and for the operator's token; and the line that says what was
+// done.
 
 import { $, replace, say } from "./dom.js";
 import { token } from "./relay.js";
@@ -31,8 +32,8 @@ let asking;
 
 /**
  * Asks before something is done, and does it: `run(progress)` may take its time, and what it throws
- * is shown, so that one may try again. `progress` has `show(...nodes)` and a `signal` that ends where
- * the person stops it.
+ * is shown, so that one may try again. `progress` has `show(...nodes)` and a `signal` that ends
+ * where the person stops it.
  *
  * Resolves to what `run` gave; to undefined where it was left.
  */
@@ -72,7 +73,8 @@ export function confirm({ title, text, yes, isDangerous, more, run }) {
       $("ask-error").hidden = true;
       say($("ask-no"), "Stop");
       try {
-        end(await run({ signal: stop.signal, show: (...nodes) => replace($("ask-more"), ...nodes) }));
+        end(await run({ signal: stop.signal,
+          show: (...nodes) => replace($("ask-more"), ...nodes) }));
       } catch (error) {
         if (stop.signal.aborted) return end(undefined);
         say($("ask-error"), said(error));
@@ -84,7 +86,8 @@ export function confirm({ title, text, yes, isDangerous, more, run }) {
     };
     asking = { leave: () => { stop.abort(); end(undefined); } };
     say($("ask-heading"), title);
-    replace($("ask-text"), ...[text].flat().map((line) => line instanceof Node ? line : paragraph(line)));
+    replace($("ask-text"), ...[text].flat()
+      .map((line) => line instanceof Node ? line : paragraph(line)));
     replace($("ask-more"), more);
     say($("ask-yes"), yes);
     $("ask-yes").classList.toggle("danger", Boolean(isDangerous));
@@ -97,7 +100,8 @@ export function confirm({ title, text, yes, isDangerous, more, run }) {
     $("ask-no").addEventListener("click", leave);
     if (!dialog.open) dialog.showModal();
     // What cannot be undone is not what a stray Enter does.
-    (more?.querySelector?.("input, textarea, select") ?? $(isDangerous ? "ask-no" : "ask-yes")).focus();
+    (more?.querySelector?.("input, textarea, select") ?? $(isDangerous ? "ask-no" : "ask-yes"))
+      .focus();
   });
 }
 
@@ -110,7 +114,8 @@ function paragraph(text) {
 /** What a person is told of an error. */
 export function said(error) {
   if (error?.status === 403) {
-    return `${error.message} This token may only look: use one that may steer (“Token”, at the top).`;
+    return `${error.message} This token may only look: use one that may steer (“Token”, at the`
+      + " top).";
   }
   return error?.message || String(error);
 }

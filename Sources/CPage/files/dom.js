@@ -1,5 +1,6 @@
-// Builds and changes what the page shows. What comes from the relay becomes text nodes and attribute
-// values, never markup: the page's policy (require-trusted-types-for) would refuse anything else.
+// Builds and changes what the page shows. What comes from the relay becomes text nodes and
+// attribute values, never markup: the page's policy (require-trusted-types-for) would refuse
+// anything else.
 
 const svgNamespace = "http://www.w3.org/2000/svg";
 
@@ -107,8 +108,8 @@ let isPressed = false;
 let waiting;
 
 /**
- * Draws now, or once no pointer is down: a control that is made anew between press and release would
- * lose its click. Only the last of several drawings of a name is done.
+ * Draws now, or once no pointer is down: a control that is made anew between press and release
+ * would lose its click. Only the last of several drawings of a name is done.
  */
 export function whenReleased(name, draw) {
   if (!isPressed) return draw();

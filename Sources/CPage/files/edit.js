@@ -1,12 +1,13 @@
-// Corrects an envelope, and sends it on: PATCH, then resolve or requeue. The relay shows neither the
-// headers nor the body of what a sender handed over, so what is left empty here stays as it is.
+// Corrects an envelope, and sends it on: PATCH, then resolve or requeue. The relay shows neither
+// the headers nor the body of what a sender handed over, so what is left empty here stays as it is.
 
 import { confirm, tell } from "./dialogs.js";
 import { h } from "./dom.js";
 import { call, news, path } from "./relay.js";
 
 const then = {
-  resolve: { yes: "Save and try again", done: "Corrected; it is tried again.", body: { action: "retry" } },
+  resolve: { yes: "Save and try again", done: "Corrected; it is tried again.",
+    body: { action: "retry" } },
   requeue: { yes: "Save and requeue", done: "Corrected; it waits again.", body: {} },
   nothing: { yes: "Save", done: "Corrected." },
 };
@@ -14,16 +15,18 @@ const then = {
 /** Opens the form; `next` is `resolve`, `requeue` or `nothing`. */
 export async function edit(id, next) {
   const envelope = await call("GET", path("v1/envelopes", id));
-  const field = (name, label, value, hint) => h("label", null, label,
-    h("input", { name, value, spellcheck: "false", autocapitalize: "none" }), hint && h("small", null, hint));
+  const field = (name, label, value) => h("label", null, label,
+    h("input", { name, value, spellcheck: "false", autocapitalize: "none" }));
   const form = h("div", { class: "edit" },
     h("div", { class: "pair" },
       field("method", "Method", envelope.method),
       field("path", "Path and query", envelope.path)),
     field("upstream", "Upstream", envelope.upstream),
     h("label", null, "Header fields to set",
-      h("textarea", { name: "headers", rows: 3, spellcheck: "false", placeholder: "X-Note: corrected" }),
-      h("small", null, "One a line, as Name: value. Name: alone takes a field away. All others stay.")),
+      h("textarea", { name: "headers", rows: 3, spellcheck: "false",
+        placeholder: "X-Note: corrected" }),
+      h("small", null,
+        "One a line, as Name: value. Name: alone takes a field away. All others stay.")),
     h("label", null, "New body",
       h("textarea", { name: "body", rows: 5, spellcheck: "false" }),
       h("small", null, `Left empty, the body stays as it is (${envelope.bodyBytes} bytes).`)),
@@ -31,11 +34,13 @@ export async function edit(id, next) {
       "The new body is JSON"));
   const { yes, done, body } = then[next];
   const answer = await confirm({
-    title: "Edit 1 envelope", text: `Of ${envelope.client}, in lane ${envelope.lane}.`, yes, more: form,
+    title: "Edit 1 envelope", text: `Of ${envelope.client}, in lane ${envelope.lane}.`, yes,
+      more: form,
     run: async () => {
       const patch = patchOf(form, envelope);
       if (Object.keys(patch).length > 0) {
-        await call("PATCH", path("v1/envelopes", id), { body: patch, type: "application/merge-patch+json" });
+        await call("PATCH", path("v1/envelopes", id),
+          { body: patch, type: "application/merge-patch+json" });
       } else if (!body) {
         throw new Error("Nothing is changed yet.");
       }
@@ -76,6 +81,7 @@ function parsed(text) {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`The new body is no JSON: ${error.message}. Correct it, or take the tick away to send it as text.`);
+    throw new Error(`The new body is no JSON: ${error.message}. Correct it, or take the tick away`
+      + " to send it as text.");
   }
 }

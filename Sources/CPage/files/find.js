@@ -42,8 +42,10 @@ export function begin(go) {
 export function offerUpstreams(names) {
   const select = form.elements.upstream;
   const value = select.value;
-  if ([...select.options].slice(1).map((option) => option.value).join("\n") === names.join("\n")) return;
-  replace(select, h("option", { value: "" }, "Any upstream"), names.map((name) => h("option", { value: name }, name)));
+  if ([...select.options].slice(1).map((option) => option.value).join("\n")
+    === names.join("\n")) return;
+  replace(select, h("option", { value: "" }, "Any upstream"),
+    names.map((name) => h("option", { value: name }, name)));
   offer(value);
 }
 
@@ -90,13 +92,14 @@ async function read(page, isAnew) {
   searching?.abort();
   searching = new AbortController();
   try {
-    const answer = await call("GET", `v1/envelopes${query({ ...about.filter, ...page })}`, { signal: searching.signal });
+    const answer = await call("GET",
+      `v1/envelopes${query({ ...about.filter, ...page })}`, { signal: searching.signal });
     if (about !== shown) return;
     about.envelopes = isAnew ? answer.envelopes : [...about.envelopes, ...answer.envelopes];
     about.next = answer.next;
-    showRows();
     // A page that is empty though more is there: the relay looks at so many at a time.
-    if (answer.next && about.envelopes.length === 0) await more();
+    if (answer.next && about.envelopes.length === 0) return await more();
+    showRows();
   } catch (error) {
     if (error instanceof Refusal) say($("found-note"), error.message);
     else if (error?.name !== "AbortError") throw error;
@@ -106,7 +109,8 @@ async function read(page, isAnew) {
 /** A search in words. */
 export function describe({ client, lane, tag, state, upstream }) {
   const parts = [
-    state && (groups.find(([value]) => value === state)?.[1] ?? state).toLowerCase(), client && `of client ${client}`, lane && `in lane ${lane}`,
+    state && (groups.find(([value]) => value === state)?.[1] ?? state).toLowerCase(),
+    client && `of client ${client}`, lane && `in lane ${lane}`,
     tag && `with tag ${tag}`, upstream && `for upstream ${upstream}`,
   ].filter(Boolean);
   return parts.length === 0 ? "everything that is kept" : parts.join(", ");
@@ -114,20 +118,28 @@ export function describe({ client, lane, tag, state, upstream }) {
 
 function showRows() {
   const { envelopes, next, parts } = shown;
-  const focus = document.activeElement?.closest?.("#found-rows") ? document.activeElement.getAttribute("href") : undefined;
+  const focus = document.activeElement?.closest?.("#found-rows")
+    ? document.activeElement.getAttribute("href") : undefined;
   replace($("found-rows"), envelopes.map(row));
-  if (focus) [...$("found-rows").querySelectorAll("a")].find((link) => link.getAttribute("href") === focus)?.focus();
-  const isClient = parts.client && h("a", { href: clientLink(parts.client) }, `See client ${parts.client}`);
+  const links = [...$("found-rows").querySelectorAll("a")];
+  if (focus) links.find((link) => link.getAttribute("href") === focus)?.focus();
+  const isClient = parts.client
+    && h("a", { href: clientLink(parts.client) }, `See client ${parts.client}`);
   const number = `${next ? "The first " : ""}${many(envelopes.length, "envelope")}`;
-  replace($("found-note"), envelopes.length === 0 ? `Nothing is kept that is ${describe(parts)}. ` : `${number}, oldest first: ${describe(parts)}. `, isClient);
+  const words = envelopes.length === 0
+    ? `Nothing is kept that is ${describe(parts)}. `
+    : `${number}, oldest first: ${describe(parts)}. `;
+  replace($("found-note"), words, isClient);
   $("found-more").hidden = !next;
   $("found-acts").hidden = envelopes.length === 0;
 }
 
-const levels = { blocked: "act", failed: "act", expired: "act", delivered: "ok", cancelled: "note" };
+const levels = { blocked: "act", failed: "act", expired: "act", delivered: "ok",
+  cancelled: "note" };
 
 /** A state as a badge. */
-export const badge = (state) => h("span", { class: `badge ${levels[state] ?? "plain"}` }, stateWords[state] ?? state);
+export const badge = (state) => h("span", { class: `badge ${levels[state] ?? "plain"}` },
+  stateWords[state] ?? state);
 
 function row(envelope) {
   const { id, client, lane, method, path, state, acceptedAt, attemptCount, tag } = envelope;
@@ -136,8 +148,10 @@ function row(envelope) {
     h("td", null, badge(state)),
     h("td", { class: "wrap" }, h("a", { href: storyLink(id) }, h("b", null, method), " ", path),
       h("small", { class: "soft" }, ` ${envelope.upstream}${tag ? `, tag ${tag}` : ""}`)),
-    h("td", { class: "wrap" }, h("a", { href: clientLink(client) }, client), lane !== "default" && h("small", { class: "soft" }, ` ${lane}`)),
-    h("td", null, time(acceptedAt, `${brief(now() - Date.parse(acceptedAt))} ago`, clock(acceptedAt, now()))),
+    h("td", { class: "wrap" }, h("a", { href: clientLink(client) }, client),
+      lane !== "default" && h("small", { class: "soft" }, ` ${lane}`)),
+    h("td", null, time(acceptedAt, `${brief(now() - Date.parse(acceptedAt))} ago`,
+      clock(acceptedAt, now()))),
     h("td", { class: "number" }, count(attemptCount)),
     h("td", { class: "wrap soft" }, word));
 }

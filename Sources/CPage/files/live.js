@@ -1,6 +1,6 @@
-// Keeps what the page shows up to date: it listens to the relay's events, and reads /status again at
-// most once a second while something changes. EventSource cannot send a token, so the events are read
-// by fetch.
+// Keeps what the page shows up to date: it listens to the relay's events, and reads /status again
+// at most once a second while something changes. EventSource cannot send a token, so the events are
+// read by fetch.
 
 import { Refusal, ask, call } from "./relay.js";
 
@@ -53,8 +53,9 @@ export class EventReader {
 
 /**
  * The connection to the relay. It calls `onStatus(status)`, `onEvent(name, data)` and
- * `onLink(state, detail)`, where the state is `live`, `polling` (there are no events, or too many of
- * them to be told one by one), `lost` with `since` and `retryAt`, or `refused` with the `refusal`.
+ * `onLink(state, detail)`, where the state is `live`, `polling` (there are no events, or too many
+ * of them to be told one by one), `lost` with `since` and `retryAt`, or `refused` with the
+ * `refusal`.
  */
 export class Live {
   #on;
@@ -147,10 +148,10 @@ export class Live {
     // The events are asked for once it is known that somebody answers, and to whom.
     if (lostAt || !this.#stream) this.#listen();
     else if (this.#heardAt && Date.now() - this.#heardAt > silenceMaxMs) this.#stream?.abort();
-    this.#on.onStatus(status);
-    this.#on.onLink(this.#heardAt ? "live" : "polling", { lostAt });
     const isCalming = Date.now() < this.#calmUntil;
     this.#readAfter(document.hidden ? readHiddenMs : isCalming ? readPauseMs : readAnywayMs);
+    this.#on.onLink(this.#heardAt ? "live" : "polling", { lostAt });
+    this.#on.onStatus(status);
   }
 
   #failed(refusal) {

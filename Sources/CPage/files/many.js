@@ -4,7 +4,7 @@
 
 import { confirm, tell } from "./dialogs.js";
 import { h } from "./dom.js";
-import { count, many } from "./format.js";
+import { count, many, waitingStates } from "./format.js";
 import { Refusal, call, news, path, query } from "./relay.js";
 
 const pageCount = 200;
@@ -26,12 +26,15 @@ const kinds = {
     run: (id) => call("POST", path("v1/envelopes", id, "resolve"), { body: { action: "discard" } }),
   },
   requeue: {
-    words: "Requeue all", states: ["failed", "expired", "cancelled"], verb: "Requeue", isDangerous: false,
-    text: "Each waits again in its old place, before later ones of its lane, with a fresh deadline.",
+    words: "Requeue all", states: ["failed", "expired", "cancelled"], verb: "Requeue",
+      isDangerous: false,
+    text: "Each waits again in its old place, before later ones of its lane, with a fresh"
+      + " deadline.",
     run: (id) => call("POST", path("v1/envelopes", id, "requeue"), { body: {} }),
   },
   cancel: {
-    words: "Cancel all", states: ["held", "parked", "queued", "blocked", "failed", "expired"], verb: "Cancel", isDangerous: true,
+    words: "Cancel all", states: [...waitingStates, "failed", "expired"],
+      verb: "Cancel", isDangerous: true,
     text: "They end as cancelled and are never sent, unless somebody requeues them.",
     run: (id) => call("DELETE", path("v1/envelopes", id)),
   },
@@ -41,9 +44,10 @@ const kinds = {
 export function manyControls(filter, words) {
   const states = filter.state ? filter.state.split(",") : [];
   return Object.values(kinds)
-    .filter((kind) => states.length > 0 && states.every((state) => kind.states.includes(state) || state === "delivering" && kind === kinds.cancel))
+    .filter((kind) => states.length > 0 && states.every((state) => kind.states.includes(state)))
     .map((kind) => h("button", {
-      type: "button", class: kind.isDangerous ? "danger-quiet" : undefined, data: { act: kind.words },
+      type: "button", class: kind.isDangerous ? "danger-quiet" : undefined,
+      data: { act: kind.words },
       on: { click: () => perform(kind, filter, words) },
     }, `${kind.words}…`));
 }
@@ -55,7 +59,8 @@ async function perform(kind, filter, words) {
   const matched = await confirm({
     title: `${kind.words}?`, text: `That is, ${words}.`, yes: "Count them", more: counting,
     run: async ({ signal }) => {
-      ids = await collect(filter, signal, (number) => { counting.textContent = `Counting: ${count(number)} so far…`; });
+      ids = await collect(filter, signal,
+        (number) => { counting.textContent = `Counting: ${count(number)} so far…`; });
       return ids.length;
     },
   });
@@ -63,7 +68,7 @@ async function perform(kind, filter, words) {
   if (matched === 0) return tell("There is none of them any more.");
   const report = await confirm({
     title: `${kind.verb} ${many(matched, "envelope")}?`,
-    text: [`${capital(words)}.`, kind.text, ...(matched >= matchedMax ? [`These are the first ${count(matchedMax)}; do the same again for the rest.`] : [])],
+    text: [`${capital(words)}.`, kind.text, matched < matchedMax ? "" : rest],
     yes: `${kind.verb} ${many(matched, "envelope")}`, isDangerous: kind.isDangerous,
     run: (progress) => settle(kind, ids, progress),
   });
@@ -73,6 +78,7 @@ async function perform(kind, filter, words) {
   if (report.refused.size > 0) await showRefused(kind, report);
 }
 
+const rest = `These are the first ${count(matchedMax)}; do the same again for the rest.`;
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The ids of all that a filter matches, up to a limit. */
@@ -80,7 +86,8 @@ async function collect(filter, signal, onCount) {
   const ids = [];
   let cursor;
   do {
-    const page = await call("GET", `v1/envelopes${query({ ...filter, limit: pageCount, cursor })}`, { signal });
+    const page = await call("GET",
+      `v1/envelopes${query({ ...filter, limit: pageCount, cursor })}`, { signal });
     ids.push(...page.envelopes.map(({ id }) => id));
     cursor = page.next;
     onCount(ids.length);
@@ -95,12 +102,22 @@ async function settle(kind, ids, { signal, show }) {
   show(bar, line);
   const report = { done: 0, refused: new Map(), total: ids.length };
   let next = 0;
+  let isOver = false;
   const work = async () => {
-    while (next < ids.length && !signal.aborted) {
-      await settleOne(kind, ids[next++], report, signal);
-      const seen = report.done + [...report.refused.values()].reduce((sum, { number }) => sum + number, 0);
+    while (next < ids.length && !isOver && !signal.aborted) {
+      try {
+        await settleOne(kind, ids[next++], report, signal);
+      } catch (error) {
+        // What one may not do, the others may not either.
+        isOver = true;
+        throw error;
+      }
+      const seen = report.done
+        + [...report.refused.values()].reduce((sum, { number }) => sum + number, 0);
       bar.value = seen;
-      if (seen % 10 === 0 || seen === ids.length) line.textContent = `${count(seen)} of ${count(ids.length)}`;
+      if (seen % 10 === 0 || seen === ids.length) {
+        line.textContent = `${count(seen)} of ${count(ids.length)}`;
+      }
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
@@ -115,7 +132,8 @@ async function settleOne(kind, id, report, signal) {
       return;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      const mayPass = error.isLost || error.status === 429 || error.status === 503 || error.problem.type?.endsWith(":delivering");
+      const mayPass = error.isLost || error.status === 429 || error.status === 503
+        || error.problem.type?.endsWith(":delivering");
       if (error.status === 401 || error.status === 403) throw error;
       if (!mayPass || tries >= triesMax || signal.aborted) {
         const why = error.problem.title ?? error.message;
@@ -135,7 +153,8 @@ function showRefused(kind, { done, total, refused }) {
   return confirm({
     title: `${count(done)} of ${many(total, "envelope")} done`, yes: "Good",
     text: ["These were not:", h("ul", null, [...refused].map(([why, { number, example }]) =>
-      h("li", null, `${count(number)}: ${why}. `, h("a", { href: `#/envelope/${encodeURIComponent(example)}` }, "See one"))))],
+      h("li", null, `${count(number)}: ${why}. `,
+        h("a", { href: `#/envelope/${encodeURIComponent(example)}` }, "See one"))))],
     run: async () => true,
   });
 }

@@ -37,22 +37,27 @@ function draw(status, samples) {
 
 function more(status) {
   const { rates, store } = status;
-  return `${rate(rates.acceptedPerSecond)} come in, ${rate(rates.deliveredPerSecond)} are delivered,`
+  return `${rate(rates.acceptedPerSecond)} come in,`
+    + ` ${rate(rates.deliveredPerSecond)} are delivered,`
     + ` ${rate(rates.failedPerSecond)} fail, by the average of the last minute.`
     + ` ${bytes(store.roomBytes)} of room on the disk.`;
 }
 
 function replaceAbout(status) {
-  say($("about"), `Waystation ${status.version}, running for ${stretch(status.uptimeSeconds * 1000)}. The store takes ${bytes(status.store.fileBytes)}.`);
+  say($("about"),
+    `Waystation ${status.version}, running for ${stretch(status.uptimeSeconds * 1000)}.`
+    + ` The store takes ${bytes(status.store.fileBytes)}.`);
 }
 
 function showItems(name, items) {
+  const hadFocus = $(name).contains(document.activeElement);
   $(name).hidden = items.length === 0;
   keep($(`${name}-list`), items, {
     key: ({ key }) => key,
     stamp: ({ level, since, acts }) => JSON.stringify([level, since, acts]),
     make: itemCard, update: updateItem,
   });
+  if (hadFocus && items.length === 0) $("verdict").focus();
 }
 
 /** Figures in what is said change all the time. */
@@ -62,7 +67,8 @@ function updateItem(card, { title, text, since }) {
   if (since) say(card.querySelector(".since"), sinceWords(since));
 }
 
-const sinceWords = (since) => `for ${stretch(now() - Date.parse(since))}, since ${clock(since, now())}`;
+const sinceWords = (since) =>
+  `for ${stretch(now() - Date.parse(since))}, since ${clock(since, now())}`;
 
 function itemCard({ level, since, acts = [] }) {
   return h("li", { class: `item ${level}` },
@@ -72,8 +78,12 @@ function itemCard({ level, since, acts = [] }) {
 
 // The upstreams.
 
-const upstreamStamp = ({ configured, paused, reachable, since, waiting, lastError, oldestWaitingAt }) =>
-  JSON.stringify([configured, paused, reachable, since, waiting > 0, Boolean(lastError), Boolean(oldestWaitingAt)]);
+/** What decides of an upstream which facts and controls its card has. */
+function upstreamStamp(upstream) {
+  const { configured, paused, reachable, since, waiting, lastError, oldestWaitingAt } = upstream;
+  const facts = [waiting > 0, Boolean(lastError), Boolean(oldestWaitingAt)];
+  return JSON.stringify([configured, paused, reachable, since, ...facts]);
+}
 
 function upstreamState({ configured, paused, reachable }) {
   if (!configured) return ["act", "Not configured"];
@@ -81,32 +91,42 @@ function upstreamState({ configured, paused, reachable }) {
   return reachable ? ["ok", "Reachable"] : ["act", "Unreachable"];
 }
 
-function upstreamCard({ name, url, configured, reachable, paused, since, waiting, oldestWaitingAt, lastError }) {
+function upstreamCard(upstream) {
+  const { name, url, configured, reachable, paused, since, waiting } = upstream;
+  const { oldestWaitingAt, lastError } = upstream;
   const [level, words] = upstreamState({ configured, reachable, paused });
   const fact = (term, fact) => [h("dt", null, term), h("dd", { data: { fact } })];
   return h("li", { class: "card" },
-    h("div", { class: "card-top" }, h("h3", null, name), h("p", { class: `badge ${level}` }, words)),
+    h("div", { class: "card-top" }, h("h3", null, name),
+      h("p", { class: `badge ${level}` }, words)),
     url && h("p", { class: "soft wrap" }, url),
     h("dl", null,
-      since && fact("Since", "since"), fact("Waiting", "waiting"), oldestWaitingAt && fact("Oldest", "oldest"),
+      since && fact("Since", "since"), fact("Waiting", "waiting"),
+      oldestWaitingAt && fact("Oldest", "oldest"),
       configured && fact("In flight", "flight")),
     lastError && !reachable && h("p", { class: "wrap", data: { fact: "error" } }),
     h("div", { class: "acts" },
       waiting > 0 && control({ name: "findOfUpstream", upstream: name }),
       configured && !reachable && control({ name: "probe", upstream: name }),
-      configured && control({ name: paused ? "resumeUpstream" : "pauseUpstream", upstream: name })));
+      configured && control({
+        name: paused ? "resumeUpstream" : "pauseUpstream", upstream: name,
+      })));
 }
 
 function updateCard(card, upstream) {
-  const { since, waiting, oldestWaitingAt, inFlight, concurrencyNow, concurrencyMax, lastError } = upstream;
+  const { since, waiting, oldestWaitingAt, lastError } = upstream;
+  const { inFlight, concurrencyNow, concurrencyMax } = upstream;
   const age = (at) => stretch(now() - Date.parse(at));
   const facts = {
-    since: () => `${clock(since, now())}, for ${age(since)}`, waiting: () => count(waiting), oldest: () => age(oldestWaitingAt),
+    since: () => `${clock(since, now())}, for ${age(since)}`, waiting: () => count(waiting),
+    oldest: () => age(oldestWaitingAt),
     flight: () => `${count(inFlight)} of ${count(concurrencyNow)}`
       + (concurrencyNow < concurrencyMax ? `, ramping up to ${count(concurrencyMax)}` : ""),
     error: () => `Last error: ${lastError}`,
   };
-  for (const element of card.querySelectorAll("[data-fact]")) say(element, facts[element.dataset.fact]());
+  for (const element of card.querySelectorAll("[data-fact]")) {
+    say(element, facts[element.dataset.fact]());
+  }
 }
 
 function showBacklogs(backlogs) {
@@ -114,7 +134,8 @@ function showBacklogs(backlogs) {
   keep($("backlogs-list"), backlogs, {
     key: ({ client }) => client, stamp: ({ waiting }) => String(waiting),
     make: ({ client, waiting }) => h("li", null,
-      h("a", { class: "chip", href: clientLink(client), data: { act: client } }, h("span", { class: "wrap" }, client), " ", h("b", null, count(waiting)))),
+      h("a", { class: "chip", href: clientLink(client), data: { act: client } },
+        h("span", { class: "wrap" }, client), " ", h("b", null, count(waiting)))),
   });
 }
 
@@ -128,7 +149,8 @@ const newsWords = {
   requeued: ({ client }) => `An envelope of ${client} was requeued`,
   edited: ({ client }) => `An envelope of ${client} was corrected`,
   released: ({ client }) => `An envelope of ${client} is to be tried now`,
-  gapSkipped: ({ client, lane, first, last }) => `Lane ${lane} of ${client} goes on without ${first === last ? first : `${first} to ${last}`}`,
+  gapSkipped: ({ client, lane, first, last }) =>
+    `Lane ${lane} of ${client} goes on without ${first === last ? first : `${first} to ${last}`}`,
   paused: (event) => `${named(event)} was paused`,
   resumed: (event) => `${named(event)} was resumed`,
   unreachable: ({ upstream }) => `${upstream} cannot be reached`,
@@ -156,8 +178,10 @@ export function noteEvent(name, event) {
 
 function showNews() {
   newsTimer = undefined;
-  say($("news-note"), `${recent.length === newsMax ? `The last ${newsMax}` : many(recent.length, "thing")} out of the ordinary since you opened this page.`);
-  replace($("news-list"), recent.map(({ name, words, event }) => h("li", { class: badNews.has(name) ? "bad" : "good" },
+  const number = recent.length === newsMax ? `The last ${newsMax}` : many(recent.length, "thing");
+  say($("news-note"), `${number} out of the ordinary since you opened this page.`);
+  replace($("news-list"),
+    recent.map(({ name, words, event }) => h("li", { class: badNews.has(name) ? "bad" : "good" },
     time(event.at, clock(event.at, now())),
     h("p", null,
       event.id ? h("a", { href: storyLink(event.id) }, words) : words,

@@ -16,7 +16,8 @@ const panelEveryMs = 3000;
 
 // The connection.
 
-const linkWords = { live: "Live", polling: "Reading once in a while", lost: "Connection lost", refused: "No access" };
+const linkWords = { live: "Live", polling: "Reading once in a while", lost: "Connection lost",
+  refused: "No access" };
 let link = "begin";
 let retryAt;
 let lostAt;
@@ -46,7 +47,8 @@ function onLink(state, detail) {
 function showLoss() {
   if (link !== "lost") return;
   const wait = Math.max(0, retryAt - Date.now());
-  say($("lost-text"), `Connection lost at ${clock(lostAt, Date.now())}. What you see is from before that.`);
+  say($("lost-text"),
+    `Connection lost at ${clock(lostAt, Date.now())}. What you see is from before that.`);
   say($("link-text"), wait > 500 ? `Lost; trying again in ${brief(wait)}` : "Lost; trying again");
   $("lost").hidden = false;
 }
@@ -80,7 +82,7 @@ const live = new Live({
   },
   onEvent(name, event) {
     overview.noteEvent(name, event);
-    if (panel && (event.id === panel.name || panel.kind === "client" && event.client === panel.name)) panelChanged();
+    if (panel && panel.name === (panel.kind === "client" ? event.client : event.id)) panelChanged();
   },
 });
 
@@ -147,7 +149,9 @@ async function readPanel() {
     if (about !== panel || error?.name === "AbortError") return;
     if (!(error instanceof Refusal)) throw error;
     // What was read before stays while the connection is lost.
-    if (about.isFirst || !error.isLost) replace($("panel-body"), h("p", { class: "error", role: "alert" }, said(error)));
+    if (about.isFirst || !error.isLost) {
+      replace($("panel-body"), h("p", { class: "error", role: "alert" }, said(error)));
+    }
   }
   panelTimer = setTimeout(readPanel, panelEveryMs);
 }
@@ -168,7 +172,8 @@ function drawPanel(about, value) {
   const active = document.activeElement;
   const body = $("panel-body");
   const focus = body.contains(active) ? active.dataset.act ?? active.textContent : undefined;
-  const answer = body.querySelector("[data-act=answer]") ? undefined : body.querySelector("section [role=status]");
+  const answer = body.querySelector("[data-act=answer]") ? undefined
+    : body.querySelector("section [role=status]");
   const shownStatus = body.dataset.responseStatus;
   replace(body, kinds[about.kind].view(value));
   body.dataset.responseStatus = value.responseStatus ?? "";
@@ -180,7 +185,8 @@ function drawPanel(about, value) {
   }
   if (focus === undefined) return;
   const controls = [...body.querySelectorAll("a, button, pre")];
-  (controls.find((control) => (control.dataset.act ?? control.textContent) === focus) ?? $("panel-heading")).focus();
+  (controls.find((control) => (control.dataset.act ?? control.textContent) === focus)
+    ?? $("panel-heading")).focus();
 }
 
 $("panel-close").addEventListener("click", () => leavePanel());
@@ -211,7 +217,8 @@ function route() {
   place = location.hash || "#";
   closePanel();
   if (hash.startsWith("/find?")) {
-    if (foundIn !== hash) find.show(Object.fromEntries(new URLSearchParams(hash.slice("/find?".length))));
+    const parts = new URLSearchParams(hash.slice("/find?".length));
+    if (foundIn !== hash) find.show(Object.fromEntries(parts));
     foundIn = hash;
   } else if (hash === "find") {
     find.show(undefined);
@@ -247,5 +254,6 @@ live.start();
 route();
 setInterval(() => {
   // Ages go on while nothing changes.
-  if (status && link !== "lost" && link !== "refused" && !document.hidden) overview.show(status, charts.samples);
+  const isFresh = status && link !== "lost" && link !== "refused";
+  if (isFresh && !document.hidden) overview.show(status, charts.samples);
 }, 1000);

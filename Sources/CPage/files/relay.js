@@ -6,7 +6,7 @@ const callTimeoutMs = 30000;
 /** What this page stands beside: a proxy may have put the relay below a path of its own. */
 const base = new URL(".", location.href);
 
-/** Told of `unauthenticated`, with the problem, whenever a call was refused for want of a token. */
+/** Told of `acted` whenever the page has changed something. */
 export const news = new EventTarget();
 
 /** The operator's token: in this tab alone, and gone with it. */
@@ -33,7 +33,8 @@ export class Refusal extends Error {
   get isLost() { return this.status === 0; }
 }
 
-const lost = () => new Refusal(0, { title: "No answer", detail: "The relay could not be reached." });
+const lost = () => new Refusal(0,
+  { title: "No answer", detail: "The relay could not be reached." });
 
 async function problem(response) {
   try {
@@ -42,7 +43,8 @@ async function problem(response) {
   } catch {
     // Something between answered, in words of its own.
   }
-  return { title: `Status ${response.status}`, detail: `The answer had the status ${response.status}.` };
+  return { title: `Status ${response.status}`,
+    detail: `The answer had the status ${response.status}.` };
 }
 
 /** The way of a call, with each name in it encoded: `path("v1/clients", name)`. */
@@ -66,11 +68,7 @@ export async function ask(method, where, { body, type, signal, headers } = {}) {
   }
   noteClock(response);
   if (response.ok) return response;
-  const refusal = new Refusal(response.status, await problem(response));
-  if (response.status === 401) {
-    news.dispatchEvent(new CustomEvent("unauthenticated", { detail: { refusal, shown } }));
-  }
-  throw refusal;
+  throw new Refusal(response.status, await problem(response));
 }
 
 function noteClock(response) {
@@ -89,6 +87,7 @@ export async function call(method, where, options = {}) {
   try {
     return await response.json();
   } catch {
+    options.signal?.throwIfAborted();
     throw lost();
   }
 }

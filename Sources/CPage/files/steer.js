@@ -1,5 +1,5 @@
-// What an operator can do, act by act: the words of its button, what is asked before it, the call, and
-// what is said when it is done. Everything that steers is here, and nothing else is.
+// What an operator can do, act by act: the words of its button, what is asked before it, the call,
+// and what is said when it is done. Everything that steers is here, and nothing else is.
 
 import { confirm, said, tell } from "./dialogs.js";
 import { h } from "./dom.js";
@@ -29,7 +29,8 @@ async function laneCount({ client, lane }) {
 async function behind(about) {
   const others = (await laneCount(about)) - 1;
   if (others <= 0) return "Nothing waits behind it.";
-  return `${many(others, "envelope waits", "envelopes wait")} behind it in lane ${about.lane} of ${about.client}.`;
+  const number = many(others, "envelope waits", "envelopes wait");
+  return `${number} behind it in lane ${about.lane} of ${about.client}.`;
 }
 
 /** How many a pause is about, as of now: what the page shows may be a second old. */
@@ -40,20 +41,23 @@ async function waitingThere({ upstream, client, lane }) {
   } else if (client !== undefined) {
     waiting = (await call("GET", path("v1/clients", client))).waiting;
   } else {
-    waiting = (await call("GET", "status")).upstreams.find(({ name }) => name === upstream)?.waiting ?? 0;
+    waiting = (await call("GET", "status")).upstreams.find(({ name }) => name === upstream)?.waiting
+      ?? 0;
   }
-  return waiting === 0 ? "Nothing waits there now." : `${many(waiting, "envelope waits", "envelopes wait")} there now.`;
+  if (waiting === 0) return "Nothing waits there now.";
+  return `${many(waiting, "envelope waits", "envelopes wait")} there now.`;
 }
 
 /** Pausing and resuming, of whatever can be. */
 function pausing(what, where) {
-  const title = (about) => what === "lane" ? `lane ${about.lane} of ${about.client}` : `${what} ${about[what]}`;
+  const title = (about) => what === "lane"
+    ? `lane ${about.lane} of ${about.client}` : `${what} ${about[what]}`;
   return {
     pause: {
       words: "Pause", title: (about) => `Pause ${title(about)}?`, yes: "Pause",
       text: async (about) => [
-        "What is being delivered is finished, and nothing more begins, until somebody resumes. Devices"
-          + " go on handing over, and deadlines run on.", await waitingThere(about)],
+        "What is being delivered is finished, and nothing more begins, until somebody resumes."
+          + " Devices go on handing over, and deadlines run on.", await waitingThere(about)],
       run: (about) => call("POST", path(where(about), "pause")),
       done: (about) => `Paused: ${title(about)}.`,
     },
@@ -68,18 +72,25 @@ function pausing(what, where) {
 
 const ofUpstream = pausing("upstream", ({ upstream }) => path("v1/upstreams", upstream));
 const ofClient = pausing("client", ({ client }) => path("v1/clients", client));
-const ofLane = pausing("lane", ({ client, lane }) => path(path("v1/clients", client, "lanes"), lane));
+const ofLane = pausing("lane",
+  ({ client, lane }) => path(path("v1/clients", client, "lanes"), lane));
+
+/** What came of a run so far. */
+const runWords = (_, { matched, skipped }) => `${many(matched, "envelope")} to be tried;`
+  + ` ${many(skipped.length, "other")} left as they are.`;
 
 /** The acts by name. Those with a `link` lead somewhere; those without a `title` ask nothing. */
 const acts = {
   story: { words: "See what happened", link: ({ id }) => storyLink(id) },
   findBlocked: { words: "Show the blocked", link: () => findLink({ state: "blocked" }) },
   findFailed: { words: "Show them", link: () => findLink({ state: "failed" }) },
-  findOfUpstream: { words: "Show what waits", link: ({ upstream }) => findLink({ upstream, state: "waiting" }) },
+  findOfUpstream: { words: "Show what waits",
+    link: ({ upstream }) => findLink({ upstream, state: "waiting" }) },
   goTo: { words: ({ words }) => words, link: ({ place }) => `#${place}` },
 
   probe: {
-    words: "Probe now", run: ({ upstream }) => call("POST", path("v1/upstreams", upstream, "probe")),
+    words: "Probe now",
+    run: ({ upstream }) => call("POST", path("v1/upstreams", upstream, "probe")),
     done: ({ upstream }, answer) => answer.reachable
       ? `${upstream} is reachable.` : `Probing ${upstream}; what comes of it shows here.`,
   },
@@ -92,13 +103,20 @@ const acts = {
 
   retry: {
     words: "Try again", isMain: true, title: () => "Try 1 envelope again?", yes: "Try again",
-    text: async (about) => ["It goes out again as it is, and its lane goes on once it is delivered.", await behind(about)],
+    text: async (about) => [
+      "It goes out again as it is, and its lane goes on once it is delivered.",
+      await behind(about),
+    ],
     run: ({ id }) => call("POST", envelope(id, "resolve"), { body: { action: "retry" } }),
     done: () => "It is tried again.",
   },
   discard: {
     words: "Discard", isDangerous: true, title: () => "Discard 1 envelope?", yes: "Discard it",
-    text: async (about) => ["It is not sent. It is kept as a dead letter, from which it can be requeued, and its lane goes on.", await behind(about)],
+    text: async (about) => [
+      "It is not sent. It is kept as a dead letter, from which it can be requeued, and its lane"
+        + " goes on.",
+      await behind(about),
+    ],
     run: ({ id }) => call("POST", envelope(id, "resolve"), { body: { action: "discard" } }),
     done: () => "Discarded; its lane goes on.",
   },
@@ -114,29 +132,37 @@ const acts = {
   },
   requeue: {
     words: "Requeue", isMain: true, title: () => "Requeue 1 envelope?", yes: "Requeue it",
-    text: () => "It waits again in its old place, before later ones of its lane, with a fresh deadline.",
-    run: ({ id }) => call("POST", envelope(id, "requeue"), { body: {} }), done: () => "It waits again.",
+    text: () =>
+      "It waits again in its old place, before later ones of its lane, with a fresh deadline.",
+    run: ({ id }) => call("POST", envelope(id, "requeue"), { body: {} }),
+    done: () => "It waits again.",
   },
   editBlocked: { words: "Edit and try again", edits: "resolve" },
   editEnded: { words: "Edit and requeue", edits: "requeue" },
   edit: { words: "Edit", edits: "nothing" },
 
   runClient: {
-    words: "Try all now", isMain: true, title: ({ waiting }) => `Try ${many(waiting, "envelope")} now?`, yes: "Try now",
-    text: ({ client }) => `All that waits of ${client} is tried, each lane in its order. What is held, or before its time, stays so.`,
+    words: "Try all now", isMain: true,
+    title: ({ waiting }) => `Try ${many(waiting, "envelope")} now?`, yes: "Try now",
+    text: ({ client }) =>
+      `All that waits of ${client} is tried, each lane in its order. What is held, or before`
+        + " its time, stays so.",
     run: ({ client }) => call("POST", path("v1/clients", client, "run"), { body: {} }),
-    done: (_, report) => `${many(report.matched, "envelope")} to be tried; ${many(report.skipped.length, "other")} left as they are.`,
+    done: runWords,
   },
   runLane: {
-    words: "Try now", title: ({ waiting }) => `Try ${many(waiting, "envelope")} now?`, yes: "Try now",
+    words: "Try now", title: ({ waiting }) => `Try ${many(waiting, "envelope")} now?`,
+    yes: "Try now",
     text: ({ client, lane }) => `All that waits in lane ${lane} of ${client} is tried, in order.`,
     run: ({ client, lane }) => call("POST", path("v1/clients", client, "run"), { body: { lane } }),
-    done: (_, report) => `${many(report.matched, "envelope")} to be tried; ${many(report.skipped.length, "other")} left as they are.`,
+    done: runWords,
   },
   cancelClient: {
-    words: "Forget all that waits", isDangerous: true, title: ({ waiting }) => `Cancel ${many(waiting, "envelope")}?`,
+    words: "Forget all that waits", isDangerous: true,
+    title: ({ waiting }) => `Cancel ${many(waiting, "envelope")}?`,
     yes: ({ waiting }) => `Cancel ${many(waiting, "envelope")}`,
-    text: ({ client }) => `All that waits of ${client}, in every lane, ends as cancelled and is not sent.`,
+    text: ({ client }) =>
+      `All that waits of ${client}, in every lane, ends as cancelled and is not sent.`,
     run: ({ client }) => call("DELETE", path("v1/clients", client, "envelopes")),
     done: (_, { cancelled }) => `${many(cancelled, "envelope")} cancelled.`,
   },
@@ -148,7 +174,8 @@ const words = (part, about) => typeof part === "function" ? part(about) : part;
 export function control({ name, ...about }) {
   const act = acts[name];
   const label = words(act.words, about);
-  if (act.link) return h("a", { class: "button", href: act.link(about), data: { act: name } }, label);
+  if (act.link) return h("a", { class: "button", href: act.link(about), data: { act: name } },
+    label);
   return h("button", {
     type: "button", class: act.isMain ? "main" : act.isDangerous ? "danger-quiet" : undefined,
     data: { act: name }, on: { click: (event) => perform(act, about, event.currentTarget) },
