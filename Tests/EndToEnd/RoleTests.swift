@@ -52,6 +52,7 @@ extension EndToEnd {
       "POST /v1/tokens": steering,
       "DELETE /v1/tokens/{id}": steering,
       "GET /status": operators,
+      "GET /status/page/{file}": everybody,
       "GET /healthz": everybody,
       "GET /readyz": everybody,
     ]
@@ -85,6 +86,7 @@ extension EndToEnd {
         .replacingOccurrences(of: "{client}", with: "b")
         .replacingOccurrences(of: "{lane}", with: "default")
         .replacingOccurrences(of: "{key}", with: "none")
+        .replacingOccurrences(of: "{file}", with: "page.js")
         .replacingOccurrences(of: "{id}", with: "019f0000-0000-7000-8000-000000400000")
       if entry.route == .getEvents {
         let connection = try Connection(port: relay.port)

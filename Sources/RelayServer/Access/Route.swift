@@ -7,7 +7,9 @@ package enum Route: Hashable, Sendable {
   case getByKey, run, resolve, requeue, patch, cancel, cancelClient, runClient
   case pauseUpstream(Bool), pauseClient(Bool), pauseLane(Bool), probe
   case listUpstreams
-  case getEvents, getStatus, getHealth, getReadiness
+  /// What `GET /status` asks for where HTML is liked more than JSON, and so in no table of paths.
+  case getPage
+  case getEvents, getStatus, getPageFile, getHealth, getReadiness
   case listTokens, createToken, revokeToken
 
   /// A route's method and path.
@@ -54,6 +56,7 @@ package enum Route: Hashable, Sendable {
       Entry(.post, "/v1/tokens", .createToken),
       Entry(.delete, "/v1/tokens/{id}", .revokeToken),
       Entry(.get, "/status", .getStatus),
+      Entry(.get, "/status/page/{file}", .getPageFile),
       Entry(.get, "/healthz", .getHealth),
       Entry(.get, "/readyz", .getReadiness),
     ]
@@ -70,8 +73,8 @@ package enum Route: Hashable, Sendable {
   var audience: RouteAudience {
     switch self {
     case .postEnvelopes, .relayRequest, .checkIn: .devices
-    case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .listTokens,
-      .createToken, .revokeToken:
+    case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .getPage,
+      .getPageFile, .listTokens, .createToken, .revokeToken:
       .operators
     case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getClient, .getByKey, .run,
       .resolve, .requeue, .patch, .cancel, .cancelClient, .runClient, .getEvents, .getHealth,
