@@ -110,6 +110,7 @@ extension EndToEnd {
       "POST /v1/tokens": .refused([Call(target: "/v1/tokens", body: #"{"client": "CLIENT"}"#)]),
       "DELETE /v1/tokens/{id}": steering("/v1/tokens/TOKEN"),
       "GET /status": steering("/status"),
+      "GET /metrics": steering("/metrics"),
       "GET /healthz": .everybody,
       "GET /readyz": .everybody,
     ]

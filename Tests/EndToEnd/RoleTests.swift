@@ -52,6 +52,7 @@ extension EndToEnd {
       "POST /v1/tokens": steering,
       "DELETE /v1/tokens/{id}": steering,
       "GET /status": operators,
+      "GET /metrics": operators,
       "GET /healthz": everybody,
       "GET /readyz": everybody,
     ]

@@ -7,7 +7,7 @@ package enum Route: Hashable, Sendable {
   case getByKey, run, resolve, requeue, patch, cancel, cancelClient, runClient
   case pauseUpstream(Bool), pauseClient(Bool), pauseLane(Bool), probe
   case listUpstreams
-  case getEvents, getStatus, getHealth, getReadiness
+  case getEvents, getStatus, getMetrics, getHealth, getReadiness
   case listTokens, createToken, revokeToken
 
   /// A route's method and path.
@@ -54,6 +54,7 @@ package enum Route: Hashable, Sendable {
       Entry(.post, "/v1/tokens", .createToken),
       Entry(.delete, "/v1/tokens/{id}", .revokeToken),
       Entry(.get, "/status", .getStatus),
+      Entry(.get, "/metrics", .getMetrics),
       Entry(.get, "/healthz", .getHealth),
       Entry(.get, "/readyz", .getReadiness),
     ]
@@ -70,8 +71,8 @@ package enum Route: Hashable, Sendable {
   var audience: RouteAudience {
     switch self {
     case .postEnvelopes, .relayRequest, .checkIn: .devices
-    case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .listTokens,
-      .createToken, .revokeToken:
+    case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .getMetrics,
+      .listTokens, .createToken, .revokeToken:
       .operators
     case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getClient, .getByKey, .run,
       .resolve, .requeue, .patch, .cancel, .cancelClient, .runClient, .getEvents, .getHealth,

@@ -62,7 +62,7 @@ package struct RelayHandler: RequestHandler {
       CallTerms(hasBody: true)
     case .runClient: CallTerms(parameters: ["wait"], hasBody: true)
     case .listEnvelopes, .relayRequest, .getEnvelope, .getAnswer, .getClient, .getByKey,
-      .getEvents, .getStatus, .getHealth, .getReadiness, .listUpstreams, .listTokens:
+      .getEvents, .getStatus, .getMetrics, .getHealth, .getReadiness, .listUpstreams, .listTokens:
       nil
     }
   }
@@ -105,6 +105,7 @@ package struct RelayHandler: RequestHandler {
     case .createToken: await Tokens(context).create(request)
     case .revokeToken: await Tokens(context).revoke(captures)
     case .getStatus: await GetStatus(context).respond()
+    case .getMetrics: GetMetrics(context).respond(to: request)
     case .getHealth: HealthChecks(context).health()
     case .getReadiness: HealthChecks(context).readiness()
     }
