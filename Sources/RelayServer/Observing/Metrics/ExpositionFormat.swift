@@ -21,8 +21,8 @@ package enum ExpositionFormat: Sendable {
     var openMetrics = 0
     var text = 0
     for value in values {
-      for range in String(decoding: value, as: UTF8.self).lowercased().split(separator: ",") {
-        let range = MediaRange(range)
+      for element in String(decoding: value, as: UTF8.self).lowercased().split(separator: ",") {
+        let range = MediaRange(element)
         switch range.type {
         case "application/openmetrics-text" where range.version?.hasPrefix("1.") ?? true:
           openMetrics = max(openMetrics, range.weight)

@@ -70,7 +70,8 @@ package struct ExpositionWriter {
     let bounds = value.buckets.bounds.map { Self.number(Double($0) / shown) } + ["+Inf"]
     let counts = value.cumulativeCounts
     for (bound, count) in zip(bounds, counts) {
-      appendSeries(suffix: "_bucket", labels + [("le", bound)])
+      let label: Label = ("le", bound)
+      appendSeries(suffix: "_bucket", labels + [label])
       append("\(count)\n")
     }
     appendSeries(suffix: "_sum", labels)

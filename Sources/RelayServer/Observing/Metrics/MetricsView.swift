@@ -61,7 +61,7 @@ struct MetricsView {
   private func writePosts(to writer: inout ExpositionWriter) {
     writer.begin(
       .counter, "waystation_posted_envelopes",
-      "Envelopes that were posted, by what became of them; a post that could not be read is one.")
+      "Envelopes that were posted, by what became of them; a post that is refused whole is one.")
     for result in PostFigures.Result.allCases {
       writer.sample(("result", result.rawValue), value: posts.results[result] ?? 0)
     }
