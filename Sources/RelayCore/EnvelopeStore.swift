@@ -153,6 +153,9 @@ package protocol EnvelopeStore: AccessStore {
   /// How much the store holds; kept up to date with every commit, so that asking costs nothing.
   func statistics() -> StoreStatistics
 
+  /// How the transactions have gone; as cheap to ask.
+  var commitFigures: CommitFigures { get }
+
   /// Why no new envelope would be taken now, as far as is known; nil if that is not so. What was
   /// accepted goes on meanwhile, and a store looks by itself whether there is room again.
   var lackOfRoom: StoreError? { get }

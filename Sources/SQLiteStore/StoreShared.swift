@@ -11,6 +11,7 @@ final class StoreShared: Sendable {
     /// What the log holds and the database does not.
     var logBytes: Int64 = 0
     var commitCount: Int64 = 0
+    var commits = CommitFigures()
     var damage = StoreDamage()
   }
 

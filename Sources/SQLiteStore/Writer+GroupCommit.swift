@@ -176,7 +176,7 @@ extension Writer {
     }
     publish()
     shared.bodies.delete(receipt.deletedFiles)
-    shared.figures.withLock { $0.commitCount += 1 }
+    noteCommit(ofChanges: changes.count + receipt.accepted.count + receipt.coalesced.count)
     var positions: [Int] = []
     var places: [Serial: Int] = [:]
     if !changes.isEmpty || receipt.hasNews {

@@ -60,6 +60,8 @@ final class Writer {
   var lanes = GenerationCache<LaneName, Lane>(countMax: StoreTuning.namesCachedMax)
   var clients = GenerationCache<String, ClientNumber>(countMax: StoreTuning.namesCachedMax)
   var random = RandomPool()
+  /// How long the last transaction took to be made durable.
+  private var commitNanoseconds: Int64 = 0
   /// How many parked envelopes the transaction under way may still put in line.
   var movesLeft = 0
   /// What the transaction under way leaves out.
@@ -171,9 +173,20 @@ final class Writer {
   /// Writes what was gathered in memory, commits, and makes the counts known.
   func commit() throws(StoreError) {
     try seal()
+    let begin = MonotonicClock.now()
     try sql.commit.run()
+    commitNanoseconds = MonotonicClock.now().nanoseconds - begin.nanoseconds
     committed = state
     publish()
+  }
+
+  /// Counts the transaction that was committed last.
+  func noteCommit(ofChanges count: Int) {
+    let durationUs = commitNanoseconds / 1000
+    shared.figures.withLock { figures in
+      figures.commitCount += 1
+      figures.commits.note(durationUs: durationUs, changeCount: count)
+    }
   }
 
   /// Undoes everything since ``begin()``, in the database and in memory.

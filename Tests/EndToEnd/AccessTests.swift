@@ -111,6 +111,7 @@ extension EndToEnd {
       "DELETE /v1/tokens/{id}": steering("/v1/tokens/TOKEN"),
       "GET /status": steering("/status"),
       "GET /status/page/{file}": .everybody,
+      "GET /metrics": steering("/metrics"),
       "GET /healthz": .everybody,
       "GET /readyz": .everybody,
     ]

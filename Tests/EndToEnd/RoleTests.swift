@@ -53,6 +53,7 @@ extension EndToEnd {
       "DELETE /v1/tokens/{id}": steering,
       "GET /status": operators,
       "GET /status/page/{file}": everybody,
+      "GET /metrics": operators,
       "GET /healthz": everybody,
       "GET /readyz": everybody,
     ]

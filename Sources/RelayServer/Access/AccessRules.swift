@@ -60,7 +60,7 @@ package enum AccessRules {
     case .postEnvelopes, .relayRequest, .checkIn, .run, .resolve, .requeue, .patch, .cancel,
       .cancelClient, .runClient:
       Row(isForDevices: true)
-    case .getStatus, .listUpstreams:
+    case .getStatus, .getMetrics, .listUpstreams:
       Row(role: .read)
     case .pauseUpstream, .pauseClient, .pauseLane, .probe:
       Row()

@@ -9,7 +9,7 @@ package enum Route: Hashable, Sendable {
   case listUpstreams
   /// What `GET /status` asks for where HTML is liked more than JSON, and so in no table of paths.
   case getPage
-  case getEvents, getStatus, getPageFile, getHealth, getReadiness
+  case getEvents, getStatus, getPageFile, getMetrics, getHealth, getReadiness
   case listTokens, createToken, revokeToken
 
   /// A route's method and path.
@@ -57,6 +57,7 @@ package enum Route: Hashable, Sendable {
       Entry(.delete, "/v1/tokens/{id}", .revokeToken),
       Entry(.get, "/status", .getStatus),
       Entry(.get, "/status/page/{file}", .getPageFile),
+      Entry(.get, "/metrics", .getMetrics),
       Entry(.get, "/healthz", .getHealth),
       Entry(.get, "/readyz", .getReadiness),
     ]
@@ -74,7 +75,7 @@ package enum Route: Hashable, Sendable {
     switch self {
     case .postEnvelopes, .relayRequest, .checkIn: .devices
     case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .getPage,
-      .getPageFile, .listTokens, .createToken, .revokeToken:
+      .getPageFile, .getMetrics, .listTokens, .createToken, .revokeToken:
       .operators
     case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getClient, .getByKey, .run,
       .resolve, .requeue, .patch, .cancel, .cancelClient, .runClient, .getEvents, .getHealth,

@@ -72,8 +72,8 @@ package struct RelayHandler: RequestHandler {
       CallTerms(hasBody: true)
     case .runClient: CallTerms(parameters: ["wait"], hasBody: true)
     case .listEnvelopes, .relayRequest, .getEnvelope, .getAnswer, .getClient, .getByKey,
-      .getEvents, .getStatus, .getPage, .getPageFile, .getHealth, .getReadiness, .listUpstreams,
-      .listTokens:
+      .getEvents, .getStatus, .getPage, .getPageFile, .getMetrics, .getHealth, .getReadiness,
+      .listUpstreams, .listTokens:
       nil
     }
   }
@@ -118,6 +118,7 @@ package struct RelayHandler: RequestHandler {
     case .getStatus: await GetStatus(context).respond()
     case .getPage: GetPage.page(request.head)
     case .getPageFile: GetPage.file(request.head, captures)
+    case .getMetrics: GetMetrics(context).respond(to: request)
     case .getHealth: HealthChecks(context).health()
     case .getReadiness: HealthChecks(context).readiness()
     }
