@@ -92,6 +92,9 @@ extension EndToEnd {
         Call(target: "/v1/clients/CLIENT/envelopes/KEY"),
         Call(target: "/v1/clients/b/envelopes/KEY"),
       ]),
+      "GET /v1/audit": .refused([
+        Call(target: "/v1/audit"), Call(target: "/v1/audit?subject=envelopes/ID"),
+      ]),
       "GET /v1/upstreams": steering("/v1/upstreams"),
       "POST /v1/upstreams/{upstream}/pause": steering("/v1/upstreams/default/pause"),
       "POST /v1/upstreams/{upstream}/resume": steering("/v1/upstreams/default/resume"),

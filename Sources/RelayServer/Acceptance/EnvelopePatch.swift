@@ -65,6 +65,11 @@ package struct EnvelopePatch: Sendable {
     }
   }
 
+  /// The names of what it changes, and nothing of their values.
+  package var changedNames: [String] {
+    (given.union(cleared) + (headers == nil ? [] : ["headers"])).sorted()
+  }
+
   /// Whether it changes nothing.
   package var isEmpty: Bool { given.isEmpty && cleared.isEmpty && headers == nil }
 

@@ -9,6 +9,7 @@ package enum Route: Hashable, Sendable {
   case listUpstreams
   case getEvents, getStatus, getHealth, getReadiness
   case listTokens, createToken, revokeToken
+  case listActs
 
   /// A route's method and path.
   package struct Entry: Sendable {
@@ -53,6 +54,7 @@ package enum Route: Hashable, Sendable {
       Entry(.get, "/v1/tokens", .listTokens),
       Entry(.post, "/v1/tokens", .createToken),
       Entry(.delete, "/v1/tokens/{id}", .revokeToken),
+      Entry(.get, "/v1/audit", .listActs),
       Entry(.get, "/status", .getStatus),
       Entry(.get, "/healthz", .getHealth),
       Entry(.get, "/readyz", .getReadiness),
@@ -71,7 +73,7 @@ package enum Route: Hashable, Sendable {
     switch self {
     case .postEnvelopes, .relayRequest, .checkIn: .devices
     case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .listTokens,
-      .createToken, .revokeToken:
+      .createToken, .revokeToken, .listActs:
       .operators
     case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getClient, .getByKey, .run,
       .resolve, .requeue, .patch, .cancel, .cancelClient, .runClient, .getEvents, .getHealth,

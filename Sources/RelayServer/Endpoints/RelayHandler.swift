@@ -36,7 +36,10 @@ package struct RelayHandler: RequestHandler {
         let caller = try gate.admit(request, to: route)
         try context.countRequest(request.origin, to: route, captures, of: caller)
         try await Self.terms(of: route)?.check(request)
-        let response = await answer(route, request, captures, context.with(caller))
+        let auditor = Auditor(context: context.with(caller))
+        let response = try await auditor.watch(route, captures) { context in
+          await answer(route, request, captures, context)
+        }
         // What was waited for is shown only to those who may still see it.
         if Self.mayWait(route) { try gate.recheck(caller) }
         return response
@@ -62,7 +65,8 @@ package struct RelayHandler: RequestHandler {
       CallTerms(hasBody: true)
     case .runClient: CallTerms(parameters: ["wait"], hasBody: true)
     case .listEnvelopes, .relayRequest, .getEnvelope, .getAnswer, .getClient, .getByKey,
-      .getEvents, .getStatus, .getHealth, .getReadiness, .listUpstreams, .listTokens:
+      .getEvents, .getStatus, .getHealth, .getReadiness, .listUpstreams, .listTokens,
+      .listActs:
       nil
     }
   }
@@ -104,6 +108,7 @@ package struct RelayHandler: RequestHandler {
     case .listTokens: await Tokens(context).list(request)
     case .createToken: await Tokens(context).create(request)
     case .revokeToken: await Tokens(context).revoke(captures)
+    case .listActs: await ListActs(context).respond(to: request)
     case .getStatus: await GetStatus(context).respond()
     case .getHealth: HealthChecks(context).health()
     case .getReadiness: HealthChecks(context).readiness()
