@@ -11,6 +11,7 @@ final class Reader {
   let quarantine: QuarantineStatements
   let tokens: TokenQuestions
   let audit: AuditQuestions
+  let names: NameQuestions
   let bodyFolder: String
 
   /// Opens a read-only connection to a prepared file.
@@ -25,6 +26,7 @@ final class Reader {
     quarantine = try QuarantineStatements(on: connection)
     tokens = try TokenQuestions(on: connection)
     audit = try AuditQuestions(on: connection)
+    names = try NameQuestions(on: connection)
     self.bodyFolder = bodyFolder
   }
 

@@ -92,6 +92,12 @@ extension EndToEnd {
         Call(target: "/v1/clients/CLIENT/envelopes/KEY"),
         Call(target: "/v1/clients/b/envelopes/KEY"),
       ]),
+      "GET /v1/clients": .refused([
+        Call(target: "/v1/clients"), Call(target: "/v1/clients?search=CLIENT"),
+      ]),
+      "GET /v1/lanes": .refused([
+        Call(target: "/v1/lanes"), Call(target: "/v1/lanes?client=CLIENT&state=waiting"),
+      ]),
       "GET /v1/audit": .refused([
         Call(target: "/v1/audit"), Call(target: "/v1/audit?subject=envelopes/ID"),
       ]),

@@ -39,6 +39,8 @@ extension EndToEnd {
       "DELETE /v1/clients/{client}/envelopes": sending,
       "POST /v1/clients/{client}/run": sending,
       "GET /v1/clients/{client}/envelopes/{key}": looking,
+      "GET /v1/clients": operators,
+      "GET /v1/lanes": operators,
       "GET /v1/audit": operators,
       "GET /v1/upstreams": operators,
       "POST /v1/upstreams/{upstream}/pause": steering,

@@ -9,7 +9,7 @@ package enum Route: Hashable, Sendable {
   case listUpstreams
   case getEvents, getStatus, getHealth, getReadiness
   case listTokens, createToken, revokeToken
-  case listActs
+  case listActs, listClients, listLanes
 
   /// A route's method and path.
   package struct Entry: Sendable {
@@ -43,11 +43,13 @@ package enum Route: Hashable, Sendable {
       Entry(.post, "/v1/envelopes/{id}/requeue", .requeue),
       Entry(.patch, "/v1/envelopes/{id}", .patch),
       Entry(.delete, "/v1/envelopes/{id}", .cancel),
+      Entry(.get, "/v1/clients", .listClients),
       Entry(.get, "/v1/clients/{client}", .getClient),
       Entry(.delete, "/v1/clients/{client}/envelopes", .cancelClient),
       Entry(.post, "/v1/clients/{client}/run", .runClient),
       Entry(.get, "/v1/clients/{client}/envelopes/{key}", .getByKey),
     ] + pausing + [
+      Entry(.get, "/v1/lanes", .listLanes),
       Entry(.get, "/v1/upstreams", .listUpstreams),
       Entry(.post, "/v1/upstreams/{upstream}/probe", .probe),
       Entry(.get, "/v1/events", .getEvents),
@@ -73,7 +75,7 @@ package enum Route: Hashable, Sendable {
     switch self {
     case .postEnvelopes, .relayRequest, .checkIn: .devices
     case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .listTokens,
-      .createToken, .revokeToken, .listActs:
+      .createToken, .revokeToken, .listActs, .listClients, .listLanes:
       .operators
     case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getClient, .getByKey, .run,
       .resolve, .requeue, .patch, .cancel, .cancelClient, .runClient, .getEvents, .getHealth,

@@ -17,7 +17,7 @@ extension Route {
     case .revokeToken: "revoke-token"
     case .postEnvelopes, .listEnvelopes, .queryEnvelopes, .relayRequest, .getEnvelope, .getAnswer,
       .getClient, .checkIn, .getByKey, .listUpstreams, .getEvents, .getStatus, .getHealth,
-      .getReadiness, .listTokens, .listActs:
+      .getReadiness, .listTokens, .listActs, .listClients, .listLanes:
       nil
     }
   }

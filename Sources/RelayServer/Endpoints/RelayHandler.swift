@@ -66,7 +66,7 @@ package struct RelayHandler: RequestHandler {
     case .runClient: CallTerms(parameters: ["wait"], hasBody: true)
     case .listEnvelopes, .relayRequest, .getEnvelope, .getAnswer, .getClient, .getByKey,
       .getEvents, .getStatus, .getHealth, .getReadiness, .listUpstreams, .listTokens,
-      .listActs:
+      .listActs, .listClients, .listLanes:
       nil
     }
   }
@@ -109,6 +109,8 @@ package struct RelayHandler: RequestHandler {
     case .createToken: await Tokens(context).create(request)
     case .revokeToken: await Tokens(context).revoke(captures)
     case .listActs: await ListActs(context).respond(to: request)
+    case .listClients: await ListClients(context).respond(to: request)
+    case .listLanes: await ListLanes(context).respond(to: request)
     case .getStatus: await GetStatus(context).respond()
     case .getHealth: HealthChecks(context).health()
     case .getReadiness: HealthChecks(context).readiness()
