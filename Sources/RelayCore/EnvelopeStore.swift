@@ -160,6 +160,16 @@ package protocol EnvelopeStore: AccessStore, AuditStore, NameStore {
   /// Begins a body that is too large to sit in memory.
   func beginBody() async throws(StoreError) -> any BodyWriter
 
+  /// A piece of a large body of an envelope's.
+  ///
+  /// - Parameters:
+  ///   - offset: Where the piece begins.
+  ///   - countMax: How many bytes at the most; only the last piece has fewer.
+  /// - Throws: ``StoreError`` if the file is not there any more, since its envelope was deleted.
+  func bodyBytes(
+    of file: StoredBodyFile, from offset: Int64, countMax: Int
+  ) async throws(StoreError) -> [UInt8]
+
   /// Waiting envelopes whose deadline has passed, found by going on with a walk along the line.
   ///
   /// - Parameter countMax: How many entries of the line to look at, at the most.

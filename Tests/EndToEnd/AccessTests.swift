@@ -73,6 +73,8 @@ extension EndToEnd {
         Call(target: "/v1/envelopes/ID"), Call(target: "/v1/envelopes/ID?wait=1"),
       ]),
       "GET /v1/envelopes/{id}/response": id("/response"),
+      "GET /v1/envelopes/{id}/request": steering("/v1/envelopes/ID/request"),
+      "GET /v1/envelopes/{id}/body": steering("/v1/envelopes/ID/body"),
       "POST /v1/envelopes/{id}/run": id("/run"),
       "POST /v1/envelopes/{id}/resolve": .unknown([
         Call(target: "/v1/envelopes/ID/resolve", body: #"{"action": "retry"}"#),

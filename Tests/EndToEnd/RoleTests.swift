@@ -30,6 +30,8 @@ extension EndToEnd {
       "ANY /v1/relay/{upstream}": sending,
       "GET /v1/envelopes/{id}": looking,
       "GET /v1/envelopes/{id}/response": looking,
+      "GET /v1/envelopes/{id}/request": steering,
+      "GET /v1/envelopes/{id}/body": steering,
       "POST /v1/envelopes/{id}/run": sending,
       "POST /v1/envelopes/{id}/resolve": sending,
       "POST /v1/envelopes/{id}/requeue": sending,

@@ -20,7 +20,7 @@ package struct EnvelopePatch: Sendable {
   static let shownNames: Set<String> = [
     "id", "state", "position", "reason", "acceptedAt", "nextAttemptAt", "endedAt", "attemptCount",
     "attempts", "responseStatus", "bodyBytes", "missing", "moreMissing",
-    "inDoubt", "progress",
+    "inDoubt", "progress", "trace",
   ]
 
   /// Reads a patch.

@@ -65,7 +65,8 @@ package enum AccessRules {
       Row()
     case .listTokens:
       Row(role: .read, needsCredential: true)
-    case .createToken, .revokeToken:
+    // What a request holds is shown to nobody whom no credential names.
+    case .createToken, .revokeToken, .getRequest, .getBody:
       Row(needsCredential: true)
     }
   }

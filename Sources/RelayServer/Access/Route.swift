@@ -10,6 +10,7 @@ package enum Route: Hashable, Sendable {
   case getEvents, getStatus, getHealth, getReadiness
   case listTokens, createToken, revokeToken
   case listActs, listClients, listLanes
+  case getRequest, getBody
 
   /// A route's method and path.
   package struct Entry: Sendable {
@@ -38,6 +39,8 @@ package enum Route: Hashable, Sendable {
       Entry(nil, "/v1/relay/{upstream}", .relayRequest),
       Entry(.get, "/v1/envelopes/{id}", .getEnvelope),
       Entry(.get, "/v1/envelopes/{id}/response", .getAnswer),
+      Entry(.get, "/v1/envelopes/{id}/request", .getRequest),
+      Entry(.get, "/v1/envelopes/{id}/body", .getBody),
       Entry(.post, "/v1/envelopes/{id}/run", .run),
       Entry(.post, "/v1/envelopes/{id}/resolve", .resolve),
       Entry(.post, "/v1/envelopes/{id}/requeue", .requeue),
@@ -75,7 +78,8 @@ package enum Route: Hashable, Sendable {
     switch self {
     case .postEnvelopes, .relayRequest, .checkIn: .devices
     case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .listTokens,
-      .createToken, .revokeToken, .listActs, .listClients, .listLanes:
+      .createToken, .revokeToken, .listActs, .listClients, .listLanes, .getRequest,
+      .getBody:
       .operators
     case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getClient, .getByKey, .run,
       .resolve, .requeue, .patch, .cancel, .cancelClient, .runClient, .getEvents, .getHealth,

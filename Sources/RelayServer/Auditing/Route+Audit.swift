@@ -17,7 +17,8 @@ extension Route {
     case .revokeToken: "revoke-token"
     case .postEnvelopes, .listEnvelopes, .queryEnvelopes, .relayRequest, .getEnvelope, .getAnswer,
       .getClient, .checkIn, .getByKey, .listUpstreams, .getEvents, .getStatus, .getHealth,
-      .getReadiness, .listTokens, .listActs, .listClients, .listLanes:
+      .getReadiness, .listTokens, .listActs, .listClients, .listLanes, .getRequest,
+      .getBody:
       nil
     }
   }

@@ -66,7 +66,7 @@ package struct RelayHandler: RequestHandler {
     case .runClient: CallTerms(parameters: ["wait"], hasBody: true)
     case .listEnvelopes, .relayRequest, .getEnvelope, .getAnswer, .getClient, .getByKey,
       .getEvents, .getStatus, .getHealth, .getReadiness, .listUpstreams, .listTokens,
-      .listActs, .listClients, .listLanes:
+      .listActs, .listClients, .listLanes, .getRequest, .getBody:
       nil
     }
   }
@@ -89,6 +89,8 @@ package struct RelayHandler: RequestHandler {
     case .relayRequest: await RelayRequest(context).respond(to: request, captures)
     case .getEnvelope: await GetEnvelope(context).respond(to: request, captures)
     case .getAnswer: await GetEnvelope(context).respondWithAnswer(captures)
+    case .getRequest: await GetRequest(context).respond(captures)
+    case .getBody: await GetRequest(context).respondWithBody(captures)
     case .getByKey: await GetEnvelope(context).respondByKey(captures)
     case .run: await SteerEnvelope(context).run(captures)
     case .resolve: await SteerEnvelope(context).resolve(request, captures)
