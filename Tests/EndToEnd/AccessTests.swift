@@ -120,6 +120,7 @@ extension EndToEnd {
       "GET /v1/tokens": steering("/v1/tokens?client=CLIENT"),
       "POST /v1/tokens": .refused([Call(target: "/v1/tokens", body: #"{"client": "CLIENT"}"#)]),
       "DELETE /v1/tokens/{id}": steering("/v1/tokens/TOKEN"),
+      "GET /v1/status/events": steering("/v1/status/events"),
       "GET /status": steering("/status"),
       "GET /healthz": .everybody,
       "GET /readyz": .everybody,

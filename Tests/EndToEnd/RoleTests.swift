@@ -56,6 +56,7 @@ extension EndToEnd {
       "GET /v1/tokens": operators,
       "POST /v1/tokens": steering,
       "DELETE /v1/tokens/{id}": steering,
+      "GET /v1/status/events": operators,
       "GET /status": operators,
       "GET /healthz": everybody,
       "GET /readyz": everybody,
@@ -91,7 +92,7 @@ extension EndToEnd {
         .replacingOccurrences(of: "{lane}", with: "default")
         .replacingOccurrences(of: "{key}", with: "none")
         .replacingOccurrences(of: "{id}", with: "019f0000-0000-7000-8000-000000400000")
-      if entry.route == .getEvents {
+      if [.getEvents, .getStatusEvents].contains(entry.route) {
         let connection = try Connection(port: relay.port)
         let field = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
         return try await onThread {

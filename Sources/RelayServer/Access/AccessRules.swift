@@ -59,7 +59,7 @@ package enum AccessRules {
     case .postEnvelopes, .relayRequest, .checkIn, .run, .resolve, .requeue, .patch, .cancel,
       .cancelClient, .runClient:
       Row(isForDevices: true)
-    case .getStatus, .listUpstreams, .listActs, .listClients, .listLanes:
+    case .getStatus, .getStatusEvents, .listUpstreams, .listActs, .listClients, .listLanes:
       Row(role: .read)
     case .pauseUpstream, .pauseClient, .pauseLane, .probe:
       Row()

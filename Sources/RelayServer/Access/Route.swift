@@ -10,7 +10,7 @@ package enum Route: Hashable, Sendable {
   case getEvents, getStatus, getHealth, getReadiness
   case listTokens, createToken, revokeToken
   case listActs, listClients, listLanes
-  case getRequest, getBody
+  case getRequest, getBody, getStatusEvents
 
   /// A route's method and path.
   package struct Entry: Sendable {
@@ -60,6 +60,7 @@ package enum Route: Hashable, Sendable {
       Entry(.post, "/v1/tokens", .createToken),
       Entry(.delete, "/v1/tokens/{id}", .revokeToken),
       Entry(.get, "/v1/audit", .listActs),
+      Entry(.get, "/v1/status/events", .getStatusEvents),
       Entry(.get, "/status", .getStatus),
       Entry(.get, "/healthz", .getHealth),
       Entry(.get, "/readyz", .getReadiness),
@@ -79,7 +80,7 @@ package enum Route: Hashable, Sendable {
     case .postEnvelopes, .relayRequest, .checkIn: .devices
     case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .listTokens,
       .createToken, .revokeToken, .listActs, .listClients, .listLanes, .getRequest,
-      .getBody:
+      .getBody, .getStatusEvents:
       .operators
     case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getClient, .getByKey, .run,
       .resolve, .requeue, .patch, .cancel, .cancelClient, .runClient, .getEvents, .getHealth,

@@ -18,7 +18,7 @@ extension Route {
     case .postEnvelopes, .listEnvelopes, .queryEnvelopes, .relayRequest, .getEnvelope, .getAnswer,
       .getClient, .checkIn, .getByKey, .listUpstreams, .getEvents, .getStatus, .getHealth,
       .getReadiness, .listTokens, .listActs, .listClients, .listLanes, .getRequest,
-      .getBody:
+      .getBody, .getStatusEvents:
       nil
     }
   }

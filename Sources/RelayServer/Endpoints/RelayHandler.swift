@@ -66,7 +66,8 @@ package struct RelayHandler: RequestHandler {
     case .runClient: CallTerms(parameters: ["wait"], hasBody: true)
     case .listEnvelopes, .relayRequest, .getEnvelope, .getAnswer, .getClient, .getByKey,
       .getEvents, .getStatus, .getHealth, .getReadiness, .listUpstreams, .listTokens,
-      .listActs, .listClients, .listLanes, .getRequest, .getBody:
+      .listActs, .listClients, .listLanes, .getRequest, .getBody,
+      .getStatusEvents:
       nil
     }
   }
@@ -107,6 +108,7 @@ package struct RelayHandler: RequestHandler {
     case .probe: await Pausing(context).probe(captures)
     case .listUpstreams: await ListUpstreams(context).respond()
     case .getEvents: await GetEvents(context).respond(to: request)
+    case .getStatusEvents: await GetEvents(context).respondWithStatus(to: request)
     case .listTokens: await Tokens(context).list(request)
     case .createToken: await Tokens(context).create(request)
     case .revokeToken: await Tokens(context).revoke(captures)
