@@ -4,8 +4,8 @@ package enum TraceParent {
   private static let idRange = 3..<35
   private static let parentRange = 36..<52
 
-  /// The trace's id: 32 hexadecimal digits in lower case; nil if there is none, or more than one, or
-  /// what stands there is not well formed.
+  /// The trace's id: 32 hexadecimal digits in lower case; nil if there is none, or more than one,
+  /// or what stands there is not well formed.
   package static func traceID(in headers: HeaderBlock) -> String? {
     var found: ArraySlice<UInt8>?
     for field in headers where field.isNamed("traceparent") {

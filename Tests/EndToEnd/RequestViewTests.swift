@@ -25,7 +25,8 @@ extension EndToEnd {
         [
           "Content-Type": "text/html", "Authorization": "Bearer s3cret", "X-Api-Key": "s3cret",
           "Cookie": "a=s3cret", "X-Auth-Token": "s3cret", "X-Other": Credentials.steer,
-          "X-Plain": "plain", "Idempotency-Key": "k-1", "traceparent": "00-\(id)-00f067aa0ba902b7-01",
+          "X-Plain": "plain", "Idempotency-Key": "k-1",
+          "traceparent": "00-\(id)-00f067aa0ba902b7-01",
         ], body: Array("<script>".utf8))
       let answer = try await relay.steering.get("/v1/envelopes/\(envelope)/request")
       #expect(answer.status == 200 && answer["Cache-Control"] == "no-store", "\(answer)")
