@@ -2,7 +2,7 @@
 ///
 /// Every conformance passes the same suite (`Tests/SQLiteStoreTests/Conformance`). All calls may
 /// come from any thread. What is read is what was last committed.
-package protocol EnvelopeStore: AccessStore {
+package protocol EnvelopeStore: AccessStore, AuditStore, NameStore {
   /// Starts to take calls, and tells `observer` of every commit from now on.
   ///
   /// - Precondition: called once, before any other call.
@@ -162,6 +162,16 @@ package protocol EnvelopeStore: AccessStore {
 
   /// Begins a body that is too large to sit in memory.
   func beginBody() async throws(StoreError) -> any BodyWriter
+
+  /// A piece of a large body of an envelope's.
+  ///
+  /// - Parameters:
+  ///   - offset: Where the piece begins.
+  ///   - countMax: How many bytes at the most; only the last piece has fewer.
+  /// - Throws: ``StoreError`` if the file is not there any more, since its envelope was deleted.
+  func bodyBytes(
+    of file: StoredBodyFile, from offset: Int64, countMax: Int
+  ) async throws(StoreError) -> [UInt8]
 
   /// Waiting envelopes whose deadline has passed, found by going on with a walk along the line.
   ///

@@ -53,6 +53,7 @@ final class Writer {
   let gaps: GapStatements
   let checkIn: CheckInStatements
   let tokens: TokenStatements
+  let audit: AuditStatements
   let shared: StoreShared
   let clock: @Sendable () -> WallTime
   var state = State()
@@ -99,6 +100,7 @@ final class Writer {
     gaps = try GapStatements(on: connection)
     checkIn = try CheckInStatements(on: connection)
     tokens = try TokenStatements(on: connection)
+    audit = try AuditStatements(on: connection)
     pageBytes = try connection.number("PRAGMA page_size")
     self.shared = shared
     self.clock = clock

@@ -60,13 +60,15 @@ package enum AccessRules {
     case .postEnvelopes, .relayRequest, .checkIn, .run, .resolve, .requeue, .patch, .cancel,
       .cancelClient, .runClient:
       Row(isForDevices: true)
-    case .getStatus, .getMetrics, .listUpstreams:
+    case .getStatus, .getStatusEvents, .getMetrics, .listUpstreams, .listActs, .listClients,
+      .listLanes:
       Row(role: .read)
     case .pauseUpstream, .pauseClient, .pauseLane, .probe:
       Row()
     case .listTokens:
       Row(role: .read, needsCredential: true)
-    case .createToken, .revokeToken:
+    // What a request holds is shown to nobody whom no credential names.
+    case .createToken, .revokeToken, .getRequest, .getBody:
       Row(needsCredential: true)
     }
   }

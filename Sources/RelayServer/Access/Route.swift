@@ -11,6 +11,8 @@ package enum Route: Hashable, Sendable {
   case getPage
   case getEvents, getStatus, getPageFile, getMetrics, getHealth, getReadiness
   case listTokens, createToken, revokeToken
+  case listActs, listClients, listLanes
+  case getRequest, getBody, getStatusEvents
 
   /// A route's method and path.
   package struct Entry: Sendable {
@@ -39,22 +41,28 @@ package enum Route: Hashable, Sendable {
       Entry(nil, "/v1/relay/{upstream}", .relayRequest),
       Entry(.get, "/v1/envelopes/{id}", .getEnvelope),
       Entry(.get, "/v1/envelopes/{id}/response", .getAnswer),
+      Entry(.get, "/v1/envelopes/{id}/request", .getRequest),
+      Entry(.get, "/v1/envelopes/{id}/body", .getBody),
       Entry(.post, "/v1/envelopes/{id}/run", .run),
       Entry(.post, "/v1/envelopes/{id}/resolve", .resolve),
       Entry(.post, "/v1/envelopes/{id}/requeue", .requeue),
       Entry(.patch, "/v1/envelopes/{id}", .patch),
       Entry(.delete, "/v1/envelopes/{id}", .cancel),
+      Entry(.get, "/v1/clients", .listClients),
       Entry(.get, "/v1/clients/{client}", .getClient),
       Entry(.delete, "/v1/clients/{client}/envelopes", .cancelClient),
       Entry(.post, "/v1/clients/{client}/run", .runClient),
       Entry(.get, "/v1/clients/{client}/envelopes/{key}", .getByKey),
     ] + pausing + [
+      Entry(.get, "/v1/lanes", .listLanes),
       Entry(.get, "/v1/upstreams", .listUpstreams),
       Entry(.post, "/v1/upstreams/{upstream}/probe", .probe),
       Entry(.get, "/v1/events", .getEvents),
       Entry(.get, "/v1/tokens", .listTokens),
       Entry(.post, "/v1/tokens", .createToken),
       Entry(.delete, "/v1/tokens/{id}", .revokeToken),
+      Entry(.get, "/v1/audit", .listActs),
+      Entry(.get, "/v1/status/events", .getStatusEvents),
       Entry(.get, "/status", .getStatus),
       Entry(.get, "/status/page/{file}", .getPageFile),
       Entry(.get, "/metrics", .getMetrics),
@@ -75,7 +83,8 @@ package enum Route: Hashable, Sendable {
     switch self {
     case .postEnvelopes, .relayRequest, .checkIn: .devices
     case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .getPage,
-      .getPageFile, .getMetrics, .listTokens, .createToken, .revokeToken:
+      .getPageFile, .getStatusEvents, .getMetrics, .listTokens, .createToken, .revokeToken,
+      .listActs, .listClients, .listLanes, .getRequest, .getBody:
       .operators
     case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getClient, .getByKey, .run,
       .resolve, .requeue, .patch, .cancel, .cancelClient, .runClient, .getEvents, .getHealth,

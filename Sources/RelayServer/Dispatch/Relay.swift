@@ -167,6 +167,7 @@ package final class Relay: Sendable {
         disk: configuration.limits.disk,
         eventLogBytesMax: Int64(configuration.events.keptBytesMax),
         startPauses: configuration.startPauses)
+      options.auditEntriesMax = configuration.audit.entriesMax
       options.setsAsideDamaged = configuration.setsAsideDamaged
       return try SQLiteStore.open(folder: configuration.data, options: options)
     } catch {

@@ -53,7 +53,10 @@ package struct RelayHandler: RequestHandler {
       let caller = try gate.admit(request, to: route)
       try context.countRequest(request.origin, to: route, captures, of: caller)
       try await Self.terms(of: route)?.check(request)
-      let response = await answer(route, request, captures, context.with(caller))
+      let auditor = Auditor(context: context.with(caller))
+      let response = try await auditor.watch(route, captures) { context in
+        await answer(route, request, captures, context)
+      }
       // What was waited for is shown only to those who may still see it.
       if Self.mayWait(route) { try gate.recheck(caller) }
       return response
@@ -73,7 +76,8 @@ package struct RelayHandler: RequestHandler {
     case .runClient: CallTerms(parameters: ["wait"], hasBody: true)
     case .listEnvelopes, .relayRequest, .getEnvelope, .getAnswer, .getClient, .getByKey,
       .getEvents, .getStatus, .getPage, .getPageFile, .getMetrics, .getHealth, .getReadiness,
-      .listUpstreams, .listTokens:
+      .listUpstreams, .listTokens, .listActs, .listClients, .listLanes, .getRequest, .getBody,
+      .getStatusEvents:
       nil
     }
   }
@@ -96,6 +100,8 @@ package struct RelayHandler: RequestHandler {
     case .relayRequest: await RelayRequest(context).respond(to: request, captures)
     case .getEnvelope: await GetEnvelope(context).respond(to: request, captures)
     case .getAnswer: await GetEnvelope(context).respondWithAnswer(captures)
+    case .getRequest: await GetRequest(context).respond(captures)
+    case .getBody: await GetRequest(context).respondWithBody(captures)
     case .getByKey: await GetEnvelope(context).respondByKey(captures)
     case .run: await SteerEnvelope(context).run(captures)
     case .resolve: await SteerEnvelope(context).resolve(request, captures)
@@ -112,9 +118,13 @@ package struct RelayHandler: RequestHandler {
     case .probe: await Pausing(context).probe(captures)
     case .listUpstreams: await ListUpstreams(context).respond()
     case .getEvents: await GetEvents(context).respond(to: request)
+    case .getStatusEvents: await GetEvents(context).respondWithStatus(to: request)
     case .listTokens: await Tokens(context).list(request)
     case .createToken: await Tokens(context).create(request)
     case .revokeToken: await Tokens(context).revoke(captures)
+    case .listActs: await ListActs(context).respond(to: request)
+    case .listClients: await ListClients(context).respond(to: request)
+    case .listLanes: await ListLanes(context).respond(to: request)
     case .getStatus: await GetStatus(context).respond()
     case .getPage: GetPage.page(request.head)
     case .getPageFile: GetPage.file(request.head, captures)
