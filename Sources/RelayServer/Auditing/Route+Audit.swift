@@ -16,9 +16,9 @@ extension Route {
     case .createToken: "create-token"
     case .revokeToken: "revoke-token"
     case .postEnvelopes, .listEnvelopes, .queryEnvelopes, .relayRequest, .getEnvelope, .getAnswer,
-      .getClient, .checkIn, .getByKey, .listUpstreams, .getEvents, .getStatus, .getHealth,
-      .getReadiness, .listTokens, .listActs, .listClients, .listLanes, .getRequest,
-      .getBody, .getStatusEvents:
+      .getClient, .checkIn, .getByKey, .listUpstreams, .getEvents, .getStatus, .getPage,
+      .getPageFile, .getMetrics, .getHealth, .getReadiness, .listTokens, .listActs, .listClients,
+      .listLanes, .getRequest, .getBody, .getStatusEvents:
       nil
     }
   }

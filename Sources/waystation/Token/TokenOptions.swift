@@ -32,21 +32,28 @@ struct TokenOptions: Equatable {
 
   /// The options of an action.
   static func rules(of action: Action) -> [OptionRule] {
-    let relay = [
-      OptionRule("--server"), OptionRule("--token-file"), OptionRule("--ca"),
-      OptionRule("--allow-plain-http", isSwitch: true),
-    ]
+    let relay = CommandTable.relay
     switch action {
     case .create:
       return relay + [
-        OptionRule("--client"), OptionRule("--role"), OptionRule("--label"),
-        OptionRule("--expires-at"),
+        .text("--client", "NAME", "whose it is"),
+        .choice("--role", ["read", "steer"], "an operator's, who may look or steer"),
+        .text("--label", "TEXT", "what the token is for"),
+        .text("--expires-at", "TIME", "when it ends, as in 2027-01-01T00:00:00Z"),
       ]
-    case .list: return relay + [OptionRule("--client")]
-    case .revoke: return relay + [OptionRule("--id")]
+    case .list: return relay + [.text("--client", "NAME", "only this client's")]
+    case .revoke: return relay + [.text("--id", "ID", "which one, in place of the word")]
     case .derive:
-      return [OptionRule("--key"), OptionRule("--client"), OptionRule("--secret-file")]
-    case .hash: return [OptionRule("--new", isSwitch: true), OptionRule("--token-file")]
+      return [
+        .text("--key", "NAME", "the key's name in the configuration"),
+        .text("--client", "NAME", "whose it is"),
+        .file("--secret-file", "the key's secret (WAYSTATION_KEY_SECRET)"),
+      ]
+    case .hash:
+      return [
+        .flag("--new", "make a token first"),
+        .file("--token-file", "the operator's token (WAYSTATION_TOKEN)"),
+      ]
     }
   }
 
