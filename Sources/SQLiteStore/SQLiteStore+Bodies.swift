@@ -24,7 +24,7 @@ extension StoredBodyFile {
     var read = 0
     while read < count {
       let more = bytes[read...].withUnsafeMutableBytes {
-        pread(file.number, $0.baseAddress, $0.count, offset + Int64(read))
+        pread(file.number, $0.baseAddress, $0.count, off_t(offset) + read)
       }
       if more < 0 && errno == EINTR { continue }
       guard more >= 0 else { throw StoreError(errno: errno, operation: "read", subject: path) }

@@ -28,7 +28,7 @@ extension EndToEnd {
         "store", "backup", "--data", relay.folder.path + "/data", "--to", copy, "--json")
       try await busy.value
       #expect(made.ending == .exit(0), "\(made)")
-      let report = try #require(Terminal.json(made.output))
+      let report = try #require(OperatorCommands.json(made.output))
       #expect(report["inUse"] as? Bool == true && report["sound"] as? Bool == true)
       #expect(report["bodyFiles"] as? Int ?? 0 >= 20)
       try await relay.kill()

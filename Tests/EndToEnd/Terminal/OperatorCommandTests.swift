@@ -19,7 +19,7 @@ extension Relay {
 
 extension EndToEnd {
   @Suite("The terminal", .serialized)
-  struct Terminal {
+  struct OperatorCommands {
     @Test("the status says in a sentence how things are, and what needs a person")
     func status() async throws {
       let upstream = try TestUpstream { _ in .answer(400) }

@@ -13,7 +13,7 @@ extension EndToEnd {
       let first = try await relay.command(
         "send", "--file", file, "--client", "c-1", "--batch", "10", "--json")
       #expect(first.ending == .exit(0), "\(first.errors)")
-      #expect(Terminal.json(first.output)?["accepted"] as? Int == 25)
+      #expect(OperatorCommands.json(first.output)?["accepted"] as? Int == 25)
       #expect(!FileManager.default.fileExists(atPath: file + ".progress"))
       let received = try await upstream.received(count: 25)
       #expect(received.map(\.target) == (1...25).map { "/n/\($0)" }, "in order")
@@ -47,7 +47,7 @@ extension EndToEnd {
       #expect(try await cut.ending() == .exit(0), "\(cut.errors)")
       #expect(cut.output.contains("20 envelopes accepted"), "\(cut.output)")
       // As an earlier run would have left it behind two lines.
-      let head = "{\"client\": \"c\", \"path\": \"/n/1\"}\n{\"client\": \"c\", \"path\": \"/n/2\"}\n"
+      let head = (1...2).map { "{\"client\": \"c\", \"path\": \"/n/\($0)\"}\n" }.joined()
       try relay.folder.write(
         "all.ndjson.progress",
         "{\"bytes\":\(head.utf8.count),\"lines\":2,\"mark\":\"\(Self.mark(head))\"}")
@@ -70,7 +70,8 @@ extension EndToEnd {
       #expect(done.ending == .exit(0), "\(done.errors)")
       let lines = try String(contentsOfFile: target, encoding: .utf8).split(separator: "\n")
       #expect(lines.count == 300)
-      #expect(Set(lines.compactMap { Terminal.json(String($0))?["id"] as? String }).count == 300)
+      let ids = Set(lines.compactMap { OperatorCommands.json(String($0))?["id"] as? String })
+      #expect(ids.count == 300)
       let again = try await relay.command("export", "--to", target)
       #expect(again.ending == .exit(1) && again.errors.contains("is there already"), "\(again)")
     }
