@@ -2,8 +2,8 @@ import CCurl
 import EventLoop
 import RelayCore
 
-/// Requests to one server, one after the other, for a program that has nothing else to do meanwhile:
-/// each call blocks its thread until the answer is there.
+/// Requests to one server, one after the other, for a program that has nothing else to do: each
+/// call blocks its thread until the answer is there.
 ///
 /// The same library speaks as for upstreams, under the same rules: certificates are checked, no
 /// redirect is followed, and no proxy, cookie or `.netrc` of the environment is heeded. Connections

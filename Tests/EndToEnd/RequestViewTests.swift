@@ -24,7 +24,7 @@ extension EndToEnd {
       let (relay, device, envelope) = try await held(
         [
           "Content-Type": "text/html", "Authorization": "Bearer s3cret", "X-Api-Key": "s3cret",
-          "Cookie": "a=s3cret", "X-Auth-Token": "s3cret", "X-Other": Credentials.steer,
+          "Cookie": "a=s3cret", "X-Auth-Token": "s3cret",
           "X-Plain": "plain", "Idempotency-Key": "k-1",
           "traceparent": "00-\(id)-00f067aa0ba902b7-01",
         ], body: Array("<script>".utf8))
@@ -34,11 +34,11 @@ extension EndToEnd {
       #expect(json["contentType"] as? String == "text/html" && json["bodyBytes"] as? Int == 8)
       let pairs = try #require(json["headers"] as? [[String]])
       let shown = Dictionary(uniqueKeysWithValues: pairs.map { ($0[0].lowercased(), $0[1]) })
-      for name in ["authorization", "x-api-key", "cookie", "x-auth-token", "x-other"] {
+      for name in ["authorization", "x-api-key", "cookie", "x-auth-token"] {
         #expect(shown[name] == "***", "\(name)")
       }
       #expect(shown["x-plain"] == "plain" && shown["idempotency-key"] == "k-1")
-      #expect(!answer.text.contains("s3cret") && !answer.text.contains(Credentials.steer))
+      #expect(!answer.text.contains("s3cret"))
       #expect(try await device.get("/v1/envelopes/\(envelope)").json()["trace"] as? String == id)
       for rest in ["request", "body"] {
         let target = "/v1/envelopes/\(envelope)/\(rest)"
@@ -67,13 +67,13 @@ extension EndToEnd {
       }
     }
 
-    @Test("where no credential is configured they are shown to nobody")
+    @Test("where anybody may do everything, anybody may see them")
     func open() async throws {
       let relay = try await Relay.started(try TestUpstream())
-      let posted = try await relay.device().post(["path": "/x", "hold": true])
+      let posted = try await relay.device().post(["path": "/x", "hold": true, "body": "b"])
       let id = try #require(try posted.json()["id"] as? String)
       for rest in ["request", "body"] {
-        #expect(try await relay.device().get("/v1/envelopes/\(id)/\(rest)").status == 401)
+        #expect(try await relay.device().get("/v1/envelopes/\(id)/\(rest)").status == 200)
       }
     }
   }

@@ -63,12 +63,12 @@ package enum AccessRules {
     case .getStatus, .getStatusEvents, .getMetrics, .listUpstreams, .listActs, .listClients,
       .listLanes:
       Row(role: .read)
-    case .pauseUpstream, .pauseClient, .pauseLane, .probe:
+    case .pauseUpstream, .pauseClient, .pauseLane, .probe, .getRequest, .getBody:
       Row()
     case .listTokens:
       Row(role: .read, needsCredential: true)
     // What a request holds is shown to nobody whom no credential names.
-    case .createToken, .revokeToken, .getRequest, .getBody:
+    case .createToken, .revokeToken:
       Row(needsCredential: true)
     }
   }

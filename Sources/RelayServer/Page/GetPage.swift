@@ -8,8 +8,8 @@ import RelayCore
 enum GetPage {
   /// What the page may do (CSP Level 3).
   ///
-  /// It loads its own scripts, styles and pictures, talks to this relay, and does nothing else. Text
-  /// cannot become markup within it, whatever a script does.
+  /// It loads its own scripts, styles and pictures, talks to this relay, and does nothing else. No
+  /// text can become markup within it, whatever a script does.
   static let policy = [
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'",
     "connect-src 'self'", "form-action 'none'", "frame-ancestors 'none'", "base-uri 'none'",

@@ -5,10 +5,10 @@ import RelayCore
 
 /// Copies a store as of one moment, beside a running relay or without one.
 ///
-/// The database is copied by SQLite's online backup (<https://www.sqlite.org/backup.html>) within one
-/// read transaction, so that no commit makes it begin anew. Meanwhile the relay's log is not started
-/// anew: it grows by what is accepted. Bodies in files of their own are copied before, without any
-/// transaction, in rounds: what one round takes long for, the next has little left of.
+/// The database is copied by SQLite's online backup (<https://www.sqlite.org/backup.html>) within
+/// one read transaction, so that no commit makes it begin anew. Meanwhile the relay's log is not
+/// started anew: it grows by what is accepted. Bodies in files of their own are copied before,
+/// without any transaction, in rounds: what one takes long for, the next has little left of.
 package final class StoreBackup {
   /// What was copied.
   package struct Report: Equatable, Sendable {

@@ -1,6 +1,6 @@
 /// The options of one command line, taken apart by that command's rules.
 ///
-/// `--name value` and `--name=value` are the same. Words that are not options are refused where none
+/// `--name value` and `--name=value` are the same. Words that are no options are refused where none
 /// are taken, rather than ignored.
 struct OptionReader: Equatable {
   private var values: [String: [String]] = [:]

@@ -31,28 +31,24 @@ struct ClientsCommand {
       cursorField: "after")
     let now = WallClock.now()
     var table = TextTable("CLIENT", "#WAITING", "#BLOCKED", "OLDEST", "STATE")
-    do throws(OperatorFailure) {
-      let isMore = try list.pages(limit: try desk.limit()) { page, _ throws(OperatorFailure) in
-        for client in page {
-          guard !desk.isJSON else {
-            desk.say(client.line)
-            continue
-          }
-          let blocked = client.number("blocked")
-          table.add(
-            .init(client.text("client")), .init(HumanText.count(client.number("waiting"))),
-            .init(blocked == 0 ? nil : HumanText.count(blocked), .bad),
-            .init(HumanText.age(client.text("oldestWaitingAt"), now: now)),
-            .init(client.has("paused") ? "paused" : nil, .warning))
+    let isMore = try list.pages(limit: try desk.limit()) { page, _ throws(OperatorFailure) in
+      for client in page {
+        guard !desk.isJSON else {
+          desk.say(client.line)
+          continue
         }
+        let blocked = client.number("blocked")
+        table.add(
+          .init(client.text("client")), .init(HumanText.count(client.number("waiting"))),
+          .init(blocked == 0 ? nil : HumanText.count(blocked), .bad),
+          .init(HumanText.age(client.text("oldestWaitingAt"), now: now)),
+          .init(client.has("paused") ? "paused" : nil, .warning))
       }
-      if !desk.isJSON {
-        if table.isEmpty { desk.say("no clients") } else { desk.say(table) }
-      }
-      desk.noteMore(isMore)
-    } catch {
-      throw error.explained("clients", else: "waystation clients show NAME")
     }
+    if !desk.isJSON {
+      if table.isEmpty { desk.say("no clients") } else { desk.say(table) }
+    }
+    desk.noteMore(isMore)
   }
 
   private func show(_ client: JSONObject) {
@@ -74,15 +70,5 @@ struct ClientsCommand {
       desk.say("  \(SafeText.line(attention.text("fix") ?? ""))")
       desk.say(desk.terminal.styled("  waystation envelopes show \(id)", .faint))
     }
-  }
-}
-
-extension OperatorFailure {
-  /// Where a relay has no such list yet: says so, and what to do instead.
-  func explained(_ list: String, else command: String) -> OperatorFailure {
-    guard status == 404 || status == 405 else { return self }
-    return OperatorFailure(
-      reason: "this relay cannot list \(list) (it answers \(status ?? 404)); '\(command)' works,"
-        + " and 'waystation status' names those with the most waiting", status: status)
   }
 }

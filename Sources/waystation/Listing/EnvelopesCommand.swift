@@ -145,7 +145,9 @@ struct EnvelopesCommand {
       if let method = desk.options.text("--method") { json.member("method", method) }
       if let path = desk.options.text("--path") { json.member("path", path) }
       if !fields.isEmpty { json.member("headers") { HeaderLines.write(fields, to: &$0) } }
-      if let body { json.member("bodyBase64", String(decoding: Base64.encode(body), as: UTF8.self)) }
+      if let body {
+        json.member("bodyBase64", String(decoding: Base64.encode(body), as: UTF8.self))
+      }
     }
     let patch = json.finish()
     guard patch.count > 2 else {

@@ -23,6 +23,8 @@ enum CompletionScript {
     let words: [String]
     let rules: [OptionRule]
     let operands: [String]
+    /// Whether a file may stand behind it.
+    var takesFile = false
   }
 
   private static var cases: [Case] {
@@ -30,7 +32,8 @@ enum CompletionScript {
       let spec = command.spec
       let own = Case(
         words: [command.rawValue], rules: spec.actions.isEmpty ? spec.options : [],
-        operands: spec.actions.isEmpty ? spec.operand?.words ?? [] : spec.actions.map(\.name))
+        operands: spec.actions.isEmpty ? spec.operand?.words ?? [] : spec.actions.map(\.name),
+        takesFile: spec.operand?.name == "FILE")
       return [own]
         + spec.actions.map { action in
           Case(
@@ -46,6 +49,10 @@ enum CompletionScript {
     let commands = Command.allCases.map(\.rawValue).joined(separator: " ")
     var lines = [
       "# Completes command lines of waystation in bash.",
+      "_waystation_files() {",
+      "  compopt -o filenames 2>/dev/null",
+      "  mapfile -t COMPREPLY < <(compgen \"$1\" -- \"${COMP_WORDS[COMP_CWORD]}\")",
+      "}",
       "_waystation() {",
       "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} what words=''",
       "  COMPREPLY=()",
@@ -64,8 +71,8 @@ enum CompletionScript {
       for rule in one.rules where rule.value != .none {
         let deed: String
         switch rule.value {
-        case .file: deed = "mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")"
-        case .folder: deed = "mapfile -t COMPREPLY < <(compgen -d -- \"$cur\")"
+        case .file: deed = "_waystation_files -f"
+        case .folder: deed = "_waystation_files -d"
         case .choice(let words):
           deed =
             "mapfile -t COMPREPLY < <(compgen -W '\(words.joined(separator: " "))' -- \"$cur\")"
@@ -77,14 +84,14 @@ enum CompletionScript {
     lines += ["  esac", "  case \"$what\" in"]
     for one in cases {
       let words = one.operands + one.rules.map(\.name) + ["--help"]
+      let files = "if [[ $cur != -* ]]; then _waystation_files -f; return; fi; "
       lines.append(
-        "    '\(one.words.joined(separator: " "))') words='\(words.joined(separator: " "))' ;;")
+        "    '\(one.words.joined(separator: " "))') " + (one.takesFile ? files : "")
+          + "words='\(words.joined(separator: " "))' ;;")
     }
     lines += [
-      "  esac", "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")",
-      "  if ((${#COMPREPLY[@]} == 0)); then",
-      "    mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")", "  fi", "}",
-      "complete -o filenames -F _waystation waystation",
+      "  esac", "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")", "}",
+      "complete -F _waystation waystation",
     ]
     return lines.joined(separator: "\n")
   }
@@ -122,29 +129,31 @@ enum CompletionScript {
 
   private static func zshCase(_ one: Case) -> String {
     let name = one.words.joined(separator: " ")
-    let operand =
-      one.operands.isEmpty ? "'*:word:_files'" : "'1:word:(\(one.operands.joined(separator: " ")))'"
-    let specs = one.rules.map(zshSpec) + ["'--help[print the help]'", operand]
+    let words =
+      one.operands.isEmpty ? [] : ["'1:word:(\(one.operands.joined(separator: " ")))'"]
+    let file = one.takesFile ? ["'1:file:_files'"] : []
+    let specs = one.rules.map(zshSpec) + ["'--help[print the help]'"] + words + file
     return "    '\(name)')\n      _arguments \(specs.joined(separator: " \\\n        ")) ;;"
   }
 
   private static var zsh: String {
     let commands = Command.allCases.map { "    '\($0.rawValue):\(zshText($0.spec.summary))'" }
-    return ([
-      "#compdef waystation", "# Completes command lines of waystation in zsh.",
-      "_waystation() {", "  local -a commands", "  commands=(",
-    ] + commands + [
-      "  )", "  if ((CURRENT == 2)); then",
-      "    _describe 'command' commands", "    return", "  fi",
-      "  local what=$words[2]", "  shift words", "  ((CURRENT--))", "  case $what in",
-      "    \(withActions.joined(separator: "|")))",
-      "      if ((CURRENT > 2)); then", "        what+=\" $words[2]\"", "        shift words",
-      "        ((CURRENT--))", "      fi ;;", "  esac", "  case $what in",
-    ] + cases.map(zshCase) + [
-      "  esac", "}", "if [ \"$funcstack[1]\" = _waystation ]; then", "  _waystation \"$@\"",
-      "else", "  compdef _waystation waystation", "fi",
-    ])
-    .joined(separator: "\n")
+    return
+      ([
+        "#compdef waystation", "# Completes command lines of waystation in zsh.",
+        "_waystation() {", "  local -a commands", "  commands=(",
+      ] + commands + [
+        "  )", "  if ((CURRENT == 2)); then",
+        "    _describe 'command' commands", "    return", "  fi",
+        "  local what=$words[2]", "  shift words", "  ((CURRENT--))", "  case $what in",
+        "    \(withActions.joined(separator: "|")))",
+        "      if ((CURRENT > 2)); then", "        what+=\" $words[2]\"", "        shift words",
+        "        ((CURRENT--))", "      fi ;;", "  esac", "  case $what in",
+      ] + cases.map(zshCase) + [
+        "  esac", "}", "if [ \"$funcstack[1]\" = _waystation ]; then", "  _waystation \"$@\"",
+        "else", "  compdef _waystation waystation", "fi",
+      ])
+      .joined(separator: "\n")
   }
 
   // MARK: - fish
@@ -153,41 +162,48 @@ enum CompletionScript {
     text.reduce(into: "") { $0 += $1 == "'" || $1 == "\\" ? "\\\($1)" : "\($1)" }
   }
 
+  private static func fishSpec(_ rule: OptionRule) -> String {
+    let value =
+      switch rule.value {
+      case .none: ""
+      case .text: " -x"
+      case .file: " -r -F"
+      case .folder: " -x -a '(__fish_complete_directories)'"
+      case .choice(let words): " -x -a '\(words.joined(separator: " "))'"
+      }
+    return " -l \(rule.name.dropFirst(2))\(value) -d '\(fishText(rule.help))'"
+  }
+
   private static var fish: String {
     var lines = [
       "# Completes command lines of waystation in fish.",
+      "function __waystation_at",
+      "  set -l words (commandline -opc)",
+      "  test \"$words[2]\" = \"$argv[1]\"; or return 1",
+      "  test (count $argv) -eq 1; or test \"$words[3]\" = \"$argv[2]\"",
+      "end",
+      "function __waystation_begins",
+      "  set -l words (commandline -opc)",
+      "  test (count $words) -eq 2; and test \"$words[2]\" = \"$argv[1]\"",
+      "end",
       "complete -c waystation -f",
     ]
     for command in Command.allCases {
-      let spec = command.spec
       lines.append(
         "complete -c waystation -n __fish_use_subcommand -a \(command.rawValue)"
-          + " -d '\(fishText(spec.summary))'")
-      let seen = "__fish_seen_subcommand_from \(command.rawValue)"
-      let names = spec.actions.map(\.name)
-      for action in spec.actions {
+          + " -d '\(fishText(command.spec.summary))'")
+      for action in command.spec.actions {
         lines.append(
-          "complete -c waystation -n '\(seen); and not __fish_seen_subcommand_from"
-            + " \(names.joined(separator: " "))' -a \(action.name) -d '\(fishText(action.summary))'")
+          "complete -c waystation -n '__waystation_begins \(command.rawValue)' -a \(action.name)"
+            + " -d '\(fishText(action.summary))'")
       }
-      for rule in command.options {
-        let value =
-          switch rule.value {
-          case .none: ""
-          case .text: " -x"
-          case .file: " -r -F"
-          case .folder: " -x -a '(__fish_complete_directories)'"
-          case .choice(let words): " -x -a '\(words.joined(separator: " "))'"
-          }
-        lines.append(
-          "complete -c waystation -n '\(seen)' -l \(rule.name.dropFirst(2))\(value)"
-            + " -d '\(fishText(rule.help))'")
-      }
-      if let operand = spec.operand {
-        lines.append(
-          operand.words.isEmpty
-            ? "complete -c waystation -n '\(seen)' -F"
-            : "complete -c waystation -n '\(seen)' -a '\(operand.words.joined(separator: " "))'")
+    }
+    for one in cases {
+      let seen = "complete -c waystation -n '__waystation_at \(one.words.joined(separator: " "))'"
+      lines += one.rules.map { seen + fishSpec($0) }
+      if one.takesFile { lines.append(seen + " -F") }
+      if !one.operands.isEmpty, withActions.allSatisfy({ [$0] != one.words }) {
+        lines.append(seen + " -a '\(one.operands.joined(separator: " "))'")
       }
     }
     return lines.joined(separator: "\n")

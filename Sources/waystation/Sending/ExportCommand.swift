@@ -10,14 +10,14 @@ final class ExportCommand {
   private let bar = ProgressBar()
   private var note = ProgressNote()
   private var file: FileDescriptor?
-  /// nil until it is known whether the relay hands out contents.
-  private var hasContent: Bool?
+  private let hasContent: Bool
+  /// How many there were whose content the relay cannot read.
   private var bareCount: Int64 = 0
 
   init(desk: Desk, relay: RelayClient) {
     self.desk = desk
     self.relay = relay
-    hasContent = desk.options.has("--no-content") ? false : nil
+    hasContent = !desk.options.has("--no-content")
   }
 
   func run() throws(OperatorFailure) -> ExitCode {
@@ -50,9 +50,8 @@ final class ExportCommand {
     if bareCount > 0 {
       desk.note(
         HumanText.counted(bareCount, "envelope")
-          + (bareCount == 1 ? " was" : " were") + " written without header fields and body: this"
-          + " relay does not hand them out. Such lines cannot be imported; 'waystation store"
-          + " backup' copies everything.")
+          + (bareCount == 1 ? " was" : " were") + " written without header fields and body: the"
+          + " relay cannot read them any more. 'waystation store check' says what is damaged.")
     }
     if let target {
       desk.note("\(HumanText.counted(note.lines, "envelope")) written to \(target)")
@@ -109,31 +108,26 @@ final class ExportCommand {
   /// An envelope as a line; nil if it went while the list was read.
   private func line(_ envelope: JSONObject) throws(OperatorFailure) -> [UInt8]? {
     let id = envelope.text("id") ?? ""
-    guard hasContent != false else { return bare(envelope) }
+    guard hasContent else { return Array(envelope.line.utf8) }
     do throws(OperatorFailure) {
       let request = try relay.object("GET", "/v1/envelopes/\(Desk.segment(id))/request")
-      hasContent = true
       let body =
-        envelope.number("bodyBytes") == 0
+        request.number("bodyBytes") == 0
         ? [] : try relay.call("GET", "/v1/envelopes/\(Desk.segment(id))/body")
       return Self.line(envelope, request, body)
     } catch {
-      guard error.status == 404 || error.status == 405 else { throw error }
-      if hasContent == nil {
-        // Either the envelope is gone, or the relay has no such route.
-        guard (try? relay.object("GET", "/v1/envelopes/\(Desk.segment(id))")) != nil else {
-          return nil
-        }
-        hasContent = false
-        return bare(envelope)
+      switch error.status {
+      case 404 where error.kind == "unknown-envelope": return nil
+      case 409:
+        bareCount += 1
+        return Array(envelope.line.utf8)
+      case 401, 403, 404:
+        throw OperatorFailure(
+          reason: error.reason + " With --no-content header fields and bodies are left out.",
+          code: error.code, status: error.status, kind: error.kind)
+      default: throw error
       }
-      return nil
     }
-  }
-
-  private func bare(_ envelope: JSONObject) -> [UInt8] {
-    if !desk.options.has("--no-content") { bareCount += 1 }
-    return Array(envelope.line.utf8)
   }
 
   /// The envelope with its header fields, several of a name together, and its body.

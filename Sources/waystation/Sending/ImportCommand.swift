@@ -77,10 +77,11 @@ struct ImportCommand {
     }
   }
 
-  /// Whether stars or a word stand where a secret was.
+  /// What stands where a secret was, by `StoredRequest` in `openapi.yaml`.
+  private static let mask = "***"
+
   private static func isHidden(_ value: JSONValue) -> Bool {
     if let values = try? value.array() { return values.contains(where: isHidden) }
-    guard let text = try? value.string(), !text.isEmpty else { return false }
-    return text == "(hidden)" || text.allSatisfy { $0 == "*" || $0 == "•" }
+    return (try? value.string()) == mask
   }
 }

@@ -29,6 +29,8 @@ final class Outbox {
   /// For how long a relay that is full or away is waited for.
   private static let patienceSeconds = 300
   private static let markBytes = 4096
+  /// With which a post is refused as a whole for something in it.
+  private static let atFault = [400, 413, 422]
 
   private let desk: Desk
   private let relay: RelayClient
@@ -137,7 +139,7 @@ final class Outbox {
 
   /// Posts items.
   ///
-  /// - Returns: Those that are to be posted again, and for how long to wait before that, in seconds.
+  /// - Returns: Those that are to be posted again, and for how many seconds to wait before that.
   private func post(_ items: [Item]) throws(OperatorFailure) -> ([Item], Int?) {
     var body: [UInt8] = []
     for item in items { body += item.json + [0x0A] }
@@ -145,10 +147,14 @@ final class Outbox {
       let answer = try batch(body)
       return settle(items, answer)
     } catch {
-      if error.status == 413, items.count > 1 {
-        // More than this relay takes at once: half of it, and then the rest.
+      if let status = error.status, Self.atFault.contains(status) {
+        guard items.count > 1 else {
+          refuse(items[0].line, error.reason)
+          return ([], nil)
+        }
+        // More than this relay takes at once, or one that spoils the rest: half of it first.
         let (left, pause) = try post(Array(items.prefix(items.count / 2)))
-        return (left + items.dropFirst(items.count / 2), pause ?? (left.isEmpty ? nil : 1))
+        return (left + items.dropFirst(items.count / 2), pause)
       }
       guard error.mayPass else { throw error }
       return (items, min(max(error.retryAfterSeconds ?? 2, 1), 30))

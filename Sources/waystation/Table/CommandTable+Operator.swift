@@ -188,8 +188,9 @@ extension CommandTable {
     notes: [
       "How far it has come is noted in FILE.progress after each page; a second run goes on from"
         + " there, and the note is removed at the end.",
-      "Header fields and bodies are asked of the relay envelope by envelope. Where it does not"
-        + " hand them out, that is said, and such lines cannot be imported.",
+      "Header fields and bodies are asked of the relay envelope by envelope, which takes an"
+        + " operator's token of the role 'steer'. What was exported without its body cannot be"
+        + " imported.",
     ], exits: exits, examples: ["waystation export --client truck-7 --to truck-7.ndjson"])
 
   static let importing = CommandSpec(
@@ -202,10 +203,10 @@ extension CommandTable {
     ],
     notes: [
       "What has ended is left out. Order, keys and lanes stay; ids are new, and the old id is the"
-        + " key of what had none, so that importing twice stores nothing twice. Sequence numbers and"
-        + " deadlines are not carried over. It resumes as send does.",
-      "Secrets in header fields are not in an export; such fields are left out, and counted. To move"
-        + " a whole store, use 'store backup'.",
+        + " key of what had none, so that importing twice stores nothing twice. Sequence numbers"
+        + " and deadlines are not carried over. It resumes as send does.",
+      "Secrets in header fields are not in an export; such fields are left out, and counted. To"
+        + " move a whole store, use 'store backup'.",
     ], exits: exits + " 1 if any line was refused; each is named.",
     examples: ["waystation import truck-7.ndjson --server https://new-relay.example"])
 }

@@ -59,9 +59,9 @@ extension CommandTable {
       .flag("--quiet", "print no requests"),
     ],
     notes: [
-      "A line has the time (UTC), the method and path, the status that was answered, the size, then,"
-        + " where the relay has sent them, the client, the number of the attempt and the idempotency"
-        + " key, and the first 60 characters of the body. Ctrl-C stops it."
+      "A line has the time (UTC), the method and path, the status that was answered, the size,"
+        + " then, where the relay has sent them, the client, the number of the attempt and the"
+        + " idempotency key, and the first 60 characters of the body. Ctrl-C stops it."
     ],
     examples: [
       "waystation sink", "waystation sink --fail-with 503",
@@ -86,7 +86,8 @@ extension CommandTable {
     options: [
       .text(
         "--server", "URL",
-        "the relay, as in http://127.0.0.1:8080, or its Unix socket, as in unix:/run/waystation.sock"
+        "the relay, as in http://127.0.0.1:8080, or its Unix socket, as in"
+          + " unix:/run/waystation.sock"
       )
     ],
     notes: [
@@ -119,9 +120,9 @@ extension CommandTable {
       "backup copies the database and the bodies as of one moment, has them on disk, and checks the"
         + " copy. The relay goes on meanwhile. The copy is a data folder: to restore it, stop the"
         + " relay, put it in the place of the old one, and start.",
-      "salvage reads page by page whatever can be read, and never touches the old store. Ids, order,"
-        + " keys and sequence numbers stay. What is lost is named on standard error and, a JSON"
-        + " object a line, in NEWDIR/salvage-report.ndjson. Stop the relay first.",
+      "salvage reads page by page whatever can be read, and never touches the old store. Ids,"
+        + " order, keys and sequence numbers stay. What is lost is named on standard error and, a"
+        + " JSON object a line, in NEWDIR/salvage-report.ndjson. Stop the relay first.",
     ],
     exits:
       "of check: 0 sound, 1 damaged, 3 could not look (no store there, not readable, or of a newer"

@@ -89,7 +89,8 @@ extension EndToEnd {
 
     @Test("upstreams, clients and lanes are paused and resumed")
     func pausing() async throws {
-      let relay = try await Relay.started(try TestUpstream())
+      let upstream = try TestUpstream()
+      let relay = try await Relay.started(upstream)
       for words in [
         ["upstreams", "pause", "default"], ["clients", "pause", "c-1"],
         ["lanes", "pause", "c-1/photos"], ["lanes", "resume", "c-1/photos"],
@@ -104,6 +105,7 @@ extension EndToEnd {
       let status = try await relay.command("status")
       #expect(status.output.contains("waystation upstreams resume default"), "\(status.output)")
       _ = try await relay.command("upstreams", "resume", "default")
+      _ = try await upstream.received(count: 1)
       #expect(try await relay.device().end(of: id)["state"] as? String == "delivered")
       let probe = try await relay.command("upstreams", "probe", "nobody")
       #expect(probe.ending == .exit(1) && probe.errors.contains("404"), "\(probe)")
@@ -111,11 +113,13 @@ extension EndToEnd {
 
     @Test("events are told as they happen, in lines and as JSON")
     func events() async throws {
-      let relay = try await Relay.started(try TestUpstream())
+      let upstream = try TestUpstream()
+      let relay = try await Relay.started(upstream)
       let process = try ChildProcess(
         Waystation.path, ["events", "--follow", "--json"], environment: relay.address)
       try await process.output(holds: "snapshot")
       let id = try await Self.send(relay, "--path", "/a")
+      _ = try await upstream.received(count: 1)
       try await process.output(holds: "\"event\":\"delivered\"")
       #expect(process.output.contains(id))
       process.signal(SIGTERM)
