@@ -57,9 +57,9 @@ package final class EventLoop: TaskExecutor, Sendable {
     self.thread.withLock { $0 = thread }
   }
 
-  /// The monotonic time as of the loop's last return from `epoll_wait`; costs no system call.
+  /// The monotonic time as of the beginning of the current job; costs no system call.
   ///
-  /// Late by at most the time that the current batch of jobs has run.
+  /// Late by at most the time that the job has run so far.
   package var now: MonotonicTime {
     MonotonicTime(nanoseconds: nowNanoseconds.load(ordering: .relaxed))
   }
@@ -303,6 +303,8 @@ extension EventLoop {
     let executor = asUnownedTaskExecutor()
     let serial = serialExecutor.asUnownedSerialExecutor()
     for queued in jobs {
+      // What waits for its peer from here on must not pay for the time that the jobs before it took.
+      updateNow()
       if queued.isIsolated {
         queued.job.runSynchronously(isolatedTo: serial, taskExecutor: executor)
       } else {

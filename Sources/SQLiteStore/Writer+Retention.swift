@@ -18,16 +18,26 @@ extension Writer {
     return result
   }
 
-  /// Deletes an envelope; one that cannot be read is left.
+  /// Deletes an envelope; one that cannot be read is left, and one that may be referred to.
   ///
   /// - Returns: Whether it is gone.
   private func deleteIfReadable(
     _ row: EndedRow, into deletedFiles: inout [String]
   ) throws(StoreError) -> Bool {
     guard !exceptions.undeleted.contains(row.serial) else { return false }
-    try part(.deletion(row.serial)) { () throws(StoreError) in
+    return try part(.deletion(row.serial)) { () throws(StoreError) -> Bool in
+      if try isReferable(row.serial) { return false }
       try delete(row, into: &deletedFiles)
+      return true
     }
+  }
+
+  /// Whether it has a key, and something with references waits behind it in its lane; to what that
+  /// refers is not looked up.
+  private func isReferable(_ serial: Serial) throws(StoreError) -> Bool {
+    sql.isReferable.bind(1, serial)
+    guard try sql.isReferable.step() else { return false }
+    sql.isReferable.reset()
     return true
   }
 

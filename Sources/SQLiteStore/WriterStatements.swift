@@ -193,7 +193,8 @@ final class WriterStatements {
       """
       SELECT 1 FROM line INDEXED BY line_refers WHERE refers = 1 \
       AND (serial > ?1 OR standing = 3) \
-      AND lane = (SELECT lane FROM envelope WHERE serial = ?1 AND key IS NOT NULL) LIMIT 1
+      AND lane = (SELECT lane FROM envelope WHERE serial = ?1 AND (key IS NOT NULL \
+      OR EXISTS (SELECT 1 FROM coalesced_key WHERE serial = ?1))) LIMIT 1
       """, on: connection)
     findBodyFile = try Statement(
       "SELECT name, bytes FROM body_file WHERE serial = ?", on: connection)

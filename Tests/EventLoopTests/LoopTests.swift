@@ -56,6 +56,23 @@ struct LoopTests {
     }
   }
 
+  @Test("a job knows the time at which it began, however long those before it have run")
+  func timeOfJob() async throws {
+    try await withLoop { loop in
+      let (end, seen) = await Task(executorPreference: loop) {
+        let end = MonotonicClock.now().adding(milliseconds: 20)
+        // Both are queued by this job, and so run in one round of the loop.
+        let long = Task(executorPreference: loop) {
+          while MonotonicClock.now() < end {}
+        }
+        let next = Task(executorPreference: loop) { loop.now }
+        await long.value
+        return (end, await next.value)
+      }.value
+      #expect(seen >= end)
+    }
+  }
+
   @Test("timers fire in the order of their due times, and cancelled ones do not")
   func timerOrder() async throws {
     try await withLoop { loop in

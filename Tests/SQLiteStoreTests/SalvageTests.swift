@@ -219,6 +219,24 @@ struct SalvageTests {
     }
   }
 
+  @Test("a mark of what refers that is not as posted is seen, and made anew")
+  func marks() async throws {
+    try await DamageBench.with { bench in
+      var draft = bench.bench.draft(hold: true)
+      draft.references = true
+      let id = try await bench.bench.accept(draft)
+      try await bench.bench.accept(bench.bench.draft())
+      await bench.bench.store.close()
+      try bench.execute("UPDATE line SET refers = 1 - refers")
+      let verdict = try StoreCheck.run(folder: bench.folder)
+      #expect(verdict.findings.map(\.kind) == ["reference-not-marked"])
+      #expect(verdict.findings.first?.count == 2)
+      #expect(try bench.salvage().findings.isEmpty)
+      #expect(try StoreCheck.run(folder: bench.newFolder).isSound)
+      #expect(try await bench.salvaged().order.first == "\(id)")
+    }
+  }
+
   @Test("a salvage into a folder that is in use, or from a store that is, is refused")
   func refusals() async throws {
     try await DamageBench.with { bench in

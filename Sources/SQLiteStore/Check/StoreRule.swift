@@ -163,6 +163,13 @@ struct StoreRule {
         AND bytes <> \(StoreCounts.lineBytes)
         """),
     StoreRule(
+      kind: "reference-not-marked",
+      meaning: "What they refer to may be forgotten before it is their turn, or kept for nothing.",
+      sql: """
+        SELECT s.serial FROM line AS s JOIN envelope AS e USING (serial) \
+        WHERE s.refers <> e.has_references
+        """),
+    StoreRule(
       kind: "number-given-out-twice",
       meaning: "The next envelope would get a number that another one has.",
       sql: """

@@ -197,12 +197,13 @@ extension Salvage {
         reason: "a part of the log of events is lost; those who listen begin anew"))
   }
 
-  /// All counts follow from the rows.
+  /// All counts follow from the rows, and the marks of what refers from what was posted.
   func mendCounts() throws(StoreError) {
     try connection.execute(
       """
       DELETE FROM ended_log;
-      UPDATE line SET bytes = \(StoreCounts.lineBytes);
+      UPDATE line SET bytes = \(StoreCounts.lineBytes), refers = (\
+      SELECT e.has_references FROM envelope AS e WHERE e.serial = line.serial);
       UPDATE lane SET delivered = 0, failed = 0, expired = 0, cancelled = 0;
       UPDATE lane SET delivered = n.d, failed = n.f, expired = n.x, cancelled = n.c FROM (\
       SELECT e.lane AS number, sum(d.state = 1) AS d, sum(d.state = 2) AS f, \

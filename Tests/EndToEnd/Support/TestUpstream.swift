@@ -158,12 +158,14 @@ final class TestUpstream: Sendable {
   ) {
     // A peer that goes away in the middle is what these tests are about: nothing to be told.
     while let request = try? connection.readRequest() {
+      // Before the request can be seen: a test that has seen it and changes what the upstream does
+      // means those after it.
+      let decide = behave.read { $0 }
       let stops = state.change { state in
         state.received.append(request)
         return state.stops
       }
-      let behaviour = behave.read { $0 }(request)
-      guard carryOut(behaviour, request, connection, state, stops: stops) else { break }
+      guard carryOut(decide(request), request, connection, state, stops: stops) else { break }
     }
     connection.close()
     _ = state.change { $0.connections.removeValue(forKey: ObjectIdentifier(connection)) }

@@ -66,6 +66,31 @@ struct ReferenceConformance {
     }
   }
 
+  @Test(
+    "what came under a key that was replaced since, or waits to be put in line, counts as well",
+    arguments: StoreFactory.all)
+  func replacedAndParked(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let target = try await bench.accept(bench.draft(key: "k", coalesce: "level"))
+      // The latest post of the name has no key: the one before goes on standing for it.
+      _ = try await bench.store.append([bench.draft(coalesce: "level")], isAtomic: false)
+      try await bench.record(target, .end(.delivered, reason: "so"), response: created)
+      var draft = bench.draft(sequence: 2)
+      draft.references = true
+      let parked = try await bench.accept(draft)
+      let between = try await bench.accept(bench.draft(key: "between"))
+      try await bench.record(between, .end(.delivered, reason: "so"), response: created)
+      bench.clock.advance(milliseconds: 10_000)
+      #expect(try await kept([target, between], bench) == [target, between])
+      // In line it has its place behind both; at its end nothing refers any more.
+      let first = try await bench.accept(bench.draft(sequence: 1))
+      try await bench.record(first, .end(.cancelled, reason: "so"))
+      #expect(try await kept([target, between], bench) == [target, between])
+      try await bench.record(parked, .end(.cancelled, reason: "so"))
+      #expect(try await kept([target, between], bench).isEmpty)
+    }
+  }
+
   /// Has everything forgotten that ended by now, and says what of these is left.
   private func kept(_ ids: [EnvelopeID], _ bench: Bench) async throws -> [EnvelopeID] {
     let cutoffs = RetentionCutoffs(delivered: bench.clock.now, failed: bench.clock.now)
