@@ -9,7 +9,7 @@ extension Writer {
     var result = RetentionPage(deletedCount: 0, isRoundDone: page.count < countMax)
     for row in page {
       let cutoff = row.state == .delivered ? retention.delivered : retention.failed
-      guard row.endedAt < cutoff, try !isReferable(row.serial) else { continue }
+      guard row.endedAt < cutoff else { continue }
       guard try deleteIfReadable(row, into: &deletedFiles) else { continue }
       result.deletedCount += 1
     }
@@ -34,15 +34,6 @@ extension Writer {
 
   /// Whether it has a key, and something with references waits behind it in its lane; to what that
   /// refers is not looked up.
-  private func isReferable(_ serial: Serial) throws(StoreError) -> Bool {
-    sql.isReferable.bind(1, serial)
-    guard try sql.isReferable.step() else { return false }
-    sql.isReferable.reset()
-    return true
-  }
-
-  /// Whether something waits in its lane that may refer to it: such a one is kept, whatever it is
-  /// that the other refers to.
   private func isReferable(_ serial: Serial) throws(StoreError) -> Bool {
     sql.isReferable.bind(1, serial)
     guard try sql.isReferable.step() else { return false }

@@ -116,7 +116,7 @@ struct ExpositionTests {
       (";;;=,,;q", false),
     ])
   func negotiation(accept: String, isOpenMetrics: Bool) {
-    let format = ExpositionFormat(accept: [Array(accept.utf8)[...]])
+    let format = ExpositionFormat(AcceptedTypes([Array(accept.utf8)[...]]))
     #expect((format == .openMetrics) == isOpenMetrics)
   }
 }

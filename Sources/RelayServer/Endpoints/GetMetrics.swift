@@ -8,7 +8,7 @@ struct GetMetrics {
   init(_ context: EndpointContext) { self.context = context }
 
   func respond(to request: HTTPRequest) -> HTTPResponse {
-    let format = ExpositionFormat(accept: request.head.values(of: "Accept"))
+    let format = ExpositionFormat(AcceptedTypes(request.head))
     var response = HTTPResponse(status: 200, body: .bytes(view().text(format)))
     response.headers.add("Content-Type", format.contentType)
     response.headers.add("Vary", "Accept")

@@ -91,12 +91,11 @@ extension Salvage {
     let row = try Statement(
       """
       INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing, \
-      on_failure, due_at, attempts, in_doubt, refers) \
+      on_failure, due_at, attempts, in_doubt) \
       SELECT e.serial, e.client, e.lane, e.upstream, ?, e.expires_at, \
       CASE WHEN e.sequence > p.placed_through THEN 3 WHEN e.hold THEN 1 ELSE 0 END, \
       e.on_failure, e.not_before, \
-      (SELECT coalesce(max(number), 0) FROM attempt AS a WHERE a.serial = e.serial), 1, \
-      e.has_references \
+      (SELECT coalesce(max(number), 0) FROM attempt AS a WHERE a.serial = e.serial), 1 \
       FROM envelope AS e LEFT JOIN parked_lane AS p ON p.lane = e.lane WHERE e.serial = ?
       """, on: connection)
     row.bind(1, id.acceptedAt.millisecondsSinceEpoch)

@@ -8,6 +8,8 @@ package struct AcceptedTypes: Sendable {
   private struct Range {
     let type: ArraySlice<UInt8>
     let subtype: ArraySlice<UInt8>
+    /// The parameter `version`, without quotes; nil without one.
+    let version: ArraySlice<UInt8>?
     let quality: Int
   }
 
@@ -44,17 +46,36 @@ package struct AcceptedTypes: Sendable {
     return best.quality
   }
 
+  /// How much a media type is liked, in thousandths, by ranges that name it in full, and either no
+  /// version of it or one that begins so; 0 without any.
+  package func quality(
+    ofNamed type: StaticString, _ subtype: StaticString, version prefix: StaticString
+  ) -> Int {
+    let named = ranges.lazy.filter { range in
+      FieldSyntax.equals(range.type, type) && FieldSyntax.equals(range.subtype, subtype)
+        && range.version.map { FieldSyntax.hasPrefix($0, prefix) } ?? true
+    }
+    return named.map(\.quality).max() ?? 0
+  }
+
   private static func range(_ element: ArraySlice<UInt8>) -> Range? {
     let parts = split(element, at: UInt8(ascii: ";")).map { FieldSyntax.trimmingWhitespace($0) }
     guard let name = parts.first, let slash = name.firstIndex(of: UInt8(ascii: "/")),
       slash > name.startIndex, slash < name.endIndex - 1
     else { return nil }
     var quality = 1000
-    for parameter in parts.dropFirst() where FieldSyntax.hasPrefix(parameter, "q=") {
-      guard let value = thousandths(parameter.dropFirst(2)) else { return nil }
+    var version: ArraySlice<UInt8>?
+    for parameter in parts.dropFirst() {
+      if FieldSyntax.hasPrefix(parameter, "version=") {
+        version = parameter.dropFirst("version=".utf8.count)
+        if version?.first == UInt8(ascii: "\"") { version = version?.dropFirst().dropLast() }
+      }
+      guard FieldSyntax.hasPrefix(parameter, "q=") else { continue }
+      guard let value = thousandths(parameter.dropFirst("q=".utf8.count)) else { return nil }
       quality = value
     }
-    return Range(type: name[..<slash], subtype: name[(slash + 1)...], quality: quality)
+    return Range(
+      type: name[..<slash], subtype: name[(slash + 1)...], version: version, quality: quality)
   }
 
   /// A weight (RFC 9110 section 12.4.2): 0 to 1 with up to three digits behind the point.
