@@ -7,7 +7,8 @@ import tempfile
 
 from selenium import webdriver
 from selenium.common.exceptions import (
-    ElementClickInterceptedException, StaleElementReferenceException)
+    ElementClickInterceptedException, ElementNotInteractableException,
+    StaleElementReferenceException)
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -77,18 +78,29 @@ class Browser:
 
     def press(self, words, within="body"):
         """Presses the control of these words, once there is one that can be."""
-        def pressed():
-            try:
-                for control in self.all(f"{within} :is(button, a, summary)"):
-                    if control.is_displayed() and control.text.strip() == words:
-                        self.run("arguments[0].scrollIntoView("
-                                 "{block: 'center', behavior: 'instant'})", control)
-                        control.click()
-                        return True
-            except (StaleElementReferenceException, ElementClickInterceptedException):
-                pass  # it was made anew, or something is on its way out: look again
-            return False
-        wait_for(f"“{words}” in {within} can be pressed", pressed)
+        wait_for(f"“{words}” in {within} can be pressed", lambda: self.pressed(words, within))
+
+    def pressed(self, words, within="body"):
+        """Presses the control of these words if there is one that can be, and says whether."""
+        try:
+            for control in self.all(f"{within} :is(button, a, summary)"):
+                if control.is_displayed() and words in (
+                        control.text.strip(), self.seen(control)):
+                    self.run("arguments[0].scrollIntoView("
+                             "{block: 'center', behavior: 'instant'})", control)
+                    control.click()
+                    return True
+        except (StaleElementReferenceException, ElementClickInterceptedException,
+                ElementNotInteractableException):
+            pass  # it was made anew, or something is on its way out
+        return False
+
+    def seen(self, control):
+        """What a control says to the eye: without what only a screen reader tells."""
+        return self.run(
+            "const copy = arguments[0].cloneNode(true);"
+            "for (const heard of copy.querySelectorAll('.heard')) heard.remove();"
+            "return copy.textContent.trim()", control)
 
     def fill(self, selector, text):
         field = self.one(selector)

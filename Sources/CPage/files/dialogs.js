@@ -18,14 +18,20 @@ export function tell(text) {
   saidTimer = setTimeout(() => $("said").hidePopover(), saidMs);
 }
 
-/** Tells a person who listens; the same text twice is told twice. */
+let unheard = [];
+
+/** Tells a person who listens; the same text twice is told twice, and what comes at once together. */
 export function hear(text) {
   const line = $("announce");
   // What is outside of an open dialog is not there for who listens.
   const place = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body;
   if (line.parentNode !== place) place.append(line);
   line.textContent = "";
-  setTimeout(() => say(line, text), 100);
+  if (unheard.push(text) > 1) return;
+  setTimeout(() => {
+    say(line, unheard.join(" "));
+    unheard = [];
+  }, 100);
 }
 
 let asking;
