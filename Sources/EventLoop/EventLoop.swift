@@ -303,7 +303,7 @@ extension EventLoop {
     let executor = asUnownedTaskExecutor()
     let serial = serialExecutor.asUnownedSerialExecutor()
     for queued in jobs {
-      // What waits for its peer from here on must not pay for the time of the jobs before it.
+      // What waits for its peer from here on must not pay for the time that jobs before it took.
       updateNow()
       if queued.isIsolated {
         queued.job.runSynchronously(isolatedTo: serial, taskExecutor: executor)

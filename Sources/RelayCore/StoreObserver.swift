@@ -23,6 +23,9 @@ package protocol StoreObserver: Sendable {
   /// did not come to be, and are not tried again. Told after what was recorded in the same commit.
   func unwritten(_ transitions: [Transition])
 
+  /// The store goes on without something from now on, which is among what is left out.
+  func goesOnWithout(_ damage: StoreDamage)
+
   /// Within a transaction: a later post is about to take a waiting envelope's place.
   ///
   /// - Returns: Whether it may. If so, no attempt of that envelope may begin until the store has
@@ -60,6 +63,9 @@ extension StoreObserver {
   package func useChanged(
     _ changes: [ClientNumber: WaitingUse], names: [ClientNumber: String]
   ) {}
+
+  /// Pays no heed to damage that concerns no envelope.
+  package func goesOnWithout(_ damage: StoreDamage) {}
 
   /// Pays no heed to the event log.
   package func logged(through end: EventPosition) {}

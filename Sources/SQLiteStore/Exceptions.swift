@@ -24,6 +24,16 @@ struct Exceptions {
     case missing(LaneNumber)
     /// Deleting what has been kept long enough.
     case deletion(Serial)
+    /// Finding the next that has ended, from this number on.
+    case ended(Serial)
+    /// Writing a lane's greatest sequence number.
+    case numbering(LaneNumber)
+    /// Adding up in a lane's row what has ended in it.
+    case counting(LaneNumber)
+    /// Listing what has ended, by lane, or reading that list.
+    case listing
+    /// Something that can be gone on without.
+    case part(StoreDamage.Part)
   }
 
   /// A name under which later posts take the place of earlier ones.
@@ -47,6 +57,11 @@ struct Exceptions {
   private(set) var names: Set<Name> = []
   private(set) var unknownMissing: Set<LaneNumber> = []
   private(set) var undeleted: Set<Serial> = []
+  private(set) var unnumbered: [LaneNumber: StoreError] = [:]
+  private(set) var uncounted: Set<LaneNumber> = []
+  private(set) var isListLost = false
+  /// What the store goes on without.
+  private(set) var parts: Set<StoreDamage.Part> = []
 
   /// Leaves out what was being done when this happened.
   ///
@@ -65,8 +80,26 @@ struct Exceptions {
     case .identity(let serial): return unidentified.insert(serial).inserted
     case .coalescing(let name): return names.insert(name).inserted
     case .missing(let lane): return unknownMissing.insert(lane).inserted
-    case .deletion(let serial): return undeleted.insert(serial).inserted
+    case .deletion(let serial):
+      parts.insert(.envelopeDeletion)
+      return undeleted.insert(serial).inserted
+    case .ended: return refuse(error)
+    case .numbering(let lane): return unnumbered.updateValue(error, forKey: lane) == nil
+    case .counting(let lane):
+      parts.insert(.laneCounts)
+      return uncounted.insert(lane).inserted
+    case .listing:
+      parts.insert(.laneCounts)
+      defer { isListLost = true }
+      return !isListLost
+    case .part(let part): return parts.insert(part).inserted
     }
+  }
+
+  /// Takes note of ended envelopes that cannot be read, and are gone round.
+  mutating func noteUnreadableEnded(_ error: StoreError) {
+    lastDamage = error
+    parts.insert(.envelopeDeletion)
   }
 
   /// The database refuses something of a request for no damage: the request fails alone.

@@ -35,6 +35,8 @@ struct Receipt {
   var hasEvents = false
   /// Body files that nothing refers to any more.
   var deletedFiles: [String] = []
+  /// Whether the store goes on without something that it did before.
+  var goesOnWithoutMore = false
   /// Requests that could not be done, while their neighbours were.
   var failures: [(request: WriteRequest, error: StoreError)] = []
 

@@ -20,25 +20,36 @@ extension Writer {
   /// Writes what the transaction logged, and makes room if the log is too large.
   func sealEventLog() throws(StoreError) {
     guard !state.events.isEmpty else { return }
+    let rows = state.events.takeRows()
+    try unlessLeftOut(.events) { () throws(StoreError) in try write(rows) }
+    let bytesMax = shared.eventLogBytesMax
+    // Not at every transaction: each time takes one page more to be written.
+    guard state.events.bytes > bytesMax + bytesMax / StoreTuning.eventLogSlackShare else { return }
+    try unlessLeftOut(.eventDeletion) { () throws(StoreError) in
+      _ = try forgetEvents(countMax: StoreTuning.eventRowsForgottenMax) { row in
+        row.bytesThrough <= state.events.bytesThrough - bytesMax
+      }
+    }
+  }
+
+  private func write(_ rows: [[UInt8]]) throws(StoreError) {
     sql.insertEvents.bind(2, clock().millisecondsSinceEpoch)
-    for row in state.events.takeRows() {
+    for row in rows {
       state.events.lastRow += 1
       state.events.bytesThrough += Int64(row.count) + EventLog.rowOverheadBytes
       sql.insertEvents.bind(1, state.events.lastRow)
       sql.insertEvents.bind(3, state.events.bytesThrough)
       try sql.insertEvents.runBorrowing(4, row)
     }
-    let bytesMax = shared.eventLogBytesMax
-    // Not at every transaction: each time takes one page more to be written.
-    guard state.events.bytes > bytesMax + bytesMax / StoreTuning.eventLogSlackShare else { return }
-    _ = try forgetEvents(countMax: StoreTuning.eventRowsForgottenMax) { row in
-      row.bytesThrough <= state.events.bytesThrough - bytesMax
-    }
   }
 
   /// Forgets events that were logged before a time; see ``EnvelopeStore``.
   func forgetEvents(before time: WallTime, countMax: Int) throws(StoreError) -> Bool {
-    try forgetEvents(countMax: countMax) { row in row.at < time.millisecondsSinceEpoch }
+    var isDone = true
+    try unlessLeftOut(.eventDeletion) { () throws(StoreError) in
+      isDone = try forgetEvents(countMax: countMax) { row in row.at < time.millisecondsSinceEpoch }
+    }
+    return isDone
   }
 
   /// Forgets rows from the beginning on, as long as they are too old, and never the last one, which

@@ -69,6 +69,7 @@ extension Writer {
     } catch {
       releaseReservations()
       releaseClearing()
+      noteDamage(error)
       requests = requests.dropFirst(work.count)
       if changes.isEmpty {
         recovery.noteFailed(error, at: MonotonicClock.now())
@@ -108,7 +109,7 @@ extension Writer {
         return try write(changes, work)
       } catch {
         rollBack()
-        guard exceptions.leaveOut(error) else { throw error }
+        guard goRound(error) else { throw error }
       }
     }
   }
@@ -151,6 +152,8 @@ extension Writer {
   private func noteDamage(in receipt: inout Receipt) {
     guard let damage = exceptions.lastDamage else { return }
     receipt.unwritten = exceptions.changes
+    receipt.goesOnWithoutMore = !exceptions.parts.isSubset(of: state.damage.leftOut)
+    state.damage.leftOut.formUnion(exceptions.parts)
     state.damage.unwritten += Int64(exceptions.changes.count)
     state.damage.last = damage.description
     state.unmovable.formUnion(exceptions.unmovable)
@@ -177,6 +180,9 @@ extension Writer {
     publish()
     shared.bodies.delete(receipt.deletedFiles)
     noteCommit(ofChanges: changes.count + receipt.accepted.count + receipt.coalesced.count)
+    if receipt.goesOnWithoutMore {
+      shared.observer.withLock { $0 }?.goesOnWithout(state.damage)
+    }
     var positions: [Int] = []
     var places: [Serial: Int] = [:]
     if !changes.isEmpty || receipt.hasNews {

@@ -35,6 +35,7 @@ extension Writer {
     // Not `??`, whose right side cannot throw a StoreError.
     var lane = if let known { known } else { try makeLane(name) }
     if let sequence = draft.sequence {
+      if let error = exceptions.unnumbered[lane.number] { throw error }
       let highest = max(sequence, lane.lastSequence ?? 0)
       lane.lastSequence = highest
       state.sequences[lane.number] = highest

@@ -5,28 +5,36 @@ extension Writer {
   func deleteEnded(
     _ retention: RetentionCutoffs, countMax: Int, into deletedFiles: inout [String]
   ) throws(StoreError) -> RetentionPage {
-    let page = try nextEnded(countMax)
-    var result = RetentionPage(deletedCount: 0, isRoundDone: page.count < countMax)
-    for row in page {
-      let cutoff = row.state == .delivered ? retention.delivered : retention.failed
-      guard row.endedAt < cutoff else { continue }
-      guard try deleteIfReadable(row, into: &deletedFiles) else { continue }
-      result.deletedCount += 1
+    var result = RetentionPage(deletedCount: 0, isRoundDone: false)
+    for _ in 0..<countMax {
+      guard let row = try nextEnded() else {
+        result.isRoundDone = true
+        break
+      }
+      state.retentionCursor = row.serial
+      if try deleteIfReadable(row, retention, into: &deletedFiles) { result.deletedCount += 1 }
     }
-    state.retentionCursor = result.isRoundDone ? 0 : page.last?.serial ?? 0
+    if result.isRoundDone { state.retentionCursor = 0 }
     if result.deletedCount > 0 { considerGivingBack() }
     return result
   }
 
-  /// Deletes an envelope; one that cannot be read is left, and one that may be referred to.
+  /// Deletes an envelope that ended too long ago; one that cannot be read is left, and one that may
+  /// be referred to.
   ///
   /// - Returns: Whether it is gone.
   private func deleteIfReadable(
-    _ row: EndedRow, into deletedFiles: inout [String]
+    _ row: EndedRow, _ retention: RetentionCutoffs, into deletedFiles: inout [String]
   ) throws(StoreError) -> Bool {
-    guard !exceptions.undeleted.contains(row.serial) else { return false }
-    return try part(.deletion(row.serial)) { () throws(StoreError) -> Bool in
-      if try isReferable(row.serial) { return false }
+    let serial = row.serial
+    guard !exceptions.undeleted.contains(serial), !lasting.undeleted.contains(serial) else {
+      return false
+    }
+    return try part(.deletion(serial)) { () throws(StoreError) -> Bool in
+      let isDelivered = try EnvelopeState(endCode: row.code) == .delivered
+      guard row.endedAt < (isDelivered ? retention.delivered : retention.failed),
+        try !isReferable(serial)
+      else { return false }
       try delete(row, into: &deletedFiles)
       return true
     }
@@ -43,30 +51,33 @@ extension Writer {
 
   private struct EndedRow {
     let serial: Serial
-    let state: EnvelopeState
+    /// How it ended: ``EnvelopeState``'s code.
+    let code: Int64
     let endedAt: WallTime
     /// Its number among those that its client is told of; nil if it is not.
     let ending: EndingNumber?
   }
 
-  private func nextEnded(_ countMax: Int) throws(StoreError) -> [EndedRow] {
-    var rows: [EndedRow] = []
-    sql.nextEnded.bind(1, state.retentionCursor)
-    sql.nextEnded.bind(2, Int64(countMax))
-    while try sql.nextEnded.step() {
-      rows.append(
-        EndedRow(
-          serial: sql.nextEnded.int(0), state: try EnvelopeState(endCode: sql.nextEnded.int(1)),
-          endedAt: WallTime(millisecondsSinceEpoch: sql.nextEnded.int(2)),
-          ending: sql.nextEnded.optionalInt(3)))
+  /// The next that has ended, in the present round, of those that can be read.
+  ///
+  /// One at a time: then it is known from where on a damaged page is met.
+  private func nextEnded() throws(StoreError) -> EndedRow? {
+    let first = lasting.endedToRead(from: state.retentionCursor + 1)
+    guard first <= state.ledger.lastSerial else { return nil }
+    return try part(.ended(first)) { () throws(StoreError) -> EndedRow? in
+      sql.nextEnded.bind(1, first)
+      guard try sql.nextEnded.step() else { return nil }
+      defer { sql.nextEnded.reset() }
+      return EndedRow(
+        serial: sql.nextEnded.int(0), code: sql.nextEnded.int(1),
+        endedAt: WallTime(millisecondsSinceEpoch: sql.nextEnded.int(2)),
+        ending: sql.nextEnded.optionalInt(3))
     }
-    return rows
   }
 
   private func delete(
     _ row: EndedRow, into deletedFiles: inout [String]
   ) throws(StoreError) {
-    guard let code = row.state.endCode else { return }
     let serial = row.serial
     sql.deleted.bind(1, serial)
     guard try sql.deleted.step() else { throw .senseless("an end without its envelope") }
@@ -95,8 +106,8 @@ extension Writer {
     try delete(serial, with: sql.deleteEnded)
     try delete(serial, with: sql.deleteEnvelope)
     try releaseFromQuarantine(serial)
-    state.ledger.add(-1, endCode: code)
-    state.endedLog.append(lane: lane, endCode: code, isDeletion: true)
+    state.ledger.add(-1, endCode: row.code)
+    state.endedLog.append(lane: lane, endCode: row.code, isDeletion: true)
   }
 
   private func delete(_ serial: Serial, with statement: borrowing Statement) throws(StoreError) {

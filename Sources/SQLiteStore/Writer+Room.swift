@@ -26,7 +26,8 @@ extension Writer {
     if recovery.hasFailed, transitions.isEmpty {
       do throws(StoreError) {
         try begin()
-        try state.ledger.write(to: sql.updateLedger)
+        // The least that there is to be written, on a page that no store can do without.
+        try connection.execute("PRAGMA user_version = \(Migration.latest)")
         try commit()
         recovery.noteCommitted(withTransitions: false)
       } catch {

@@ -136,11 +136,12 @@ extension Writer {
   /// Writes what ended in this transaction to the log, or, once the log is long, adds it all up.
   func sealEndedLog() throws(StoreError) {
     guard state.endedLog.entryCount > 0 else { return }
+    guard !lasting.isListLost else { return state.endedLog.clear() }
     if state.endedLog.loggedCount + state.endedLog.entryCount > StoreTuning.endedLogEntriesMax {
-      return try foldEndedLog()
+      return try part(.listing) { () throws(StoreError) in try foldEndedLog() }
     }
     sql.insertEndedLog.bind(1, state.endedLog.entries)
-    try sql.insertEndedLog.run()
+    try part(.listing) { () throws(StoreError) in try sql.insertEndedLog.run() }
     state.endedLog.loggedCount += state.endedLog.entryCount
     state.endedLog.clear()
   }
@@ -156,10 +157,11 @@ extension Writer {
       EndedLog.forEach(in: sql.readEndedLog.bytes(0), add)
     }
     for lane in sums.keys.sorted() {
-      guard let sum = sums[lane] else { continue }
+      let number = LaneNumber(rawValue: lane)
+      guard let sum = sums[lane], !lasting.uncounted.contains(number) else { continue }
       for index in 0..<4 { sql.addToLane.bind(Int32(index + 1), sum[index]) }
       sql.addToLane.bind(5, lane)
-      try sql.addToLane.run()
+      try part(.counting(number)) { () throws(StoreError) in try sql.addToLane.run() }
     }
     try sql.clearEndedLog.run()
     state.endedLog.clear()

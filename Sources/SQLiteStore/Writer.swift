@@ -57,7 +57,7 @@ final class Writer {
   let shared: StoreShared
   let clock: @Sendable () -> WallTime
   var state = State()
-  private var committed = State()
+  private(set) var committed = State()
   var lanes = GenerationCache<LaneName, Lane>(countMax: StoreTuning.namesCachedMax)
   var clients = GenerationCache<String, ClientNumber>(countMax: StoreTuning.namesCachedMax)
   var random = RandomPool()
@@ -67,6 +67,9 @@ final class Writer {
   var movesLeft = 0
   /// What the transaction under way leaves out.
   var exceptions = Exceptions()
+
+  /// What lasting damage keeps from being done, so that it is not tried each time.
+  var lasting = LastingDamage()
 
   /// Transitions that are yet to be committed, oldest first.
   var transitions: ArraySlice<Transition> = []
@@ -198,22 +201,17 @@ final class Writer {
     forgetNames()
   }
 
+  /// Has it shown that nothing could be written for damage, also once something can be again.
+  func noteDamage(_ error: StoreError) {
+    guard error.kind == .corrupt else { return }
+    committed.damage.last = error.description
+    state.damage.last = error.description
+  }
+
   /// Forgets lanes and clients, some of which may have been rolled back.
   func forgetNames() {
     lanes.removeAll()
     clients.removeAll()
-  }
-
-  private func seal() throws(StoreError) {
-    for (lane, sequence) in state.sequences {
-      sql.updateSequence.bind(1, sequence)
-      sql.updateSequence.bind(2, lane.rawValue)
-      try sql.updateSequence.run()
-    }
-    state.sequences.removeAll(keepingCapacity: true)
-    try sealEndedLog()
-    try sealEventLog()
-    if state.ledger != committed.ledger { try state.ledger.write(to: sql.updateLedger) }
   }
 
   /// The place behind the events that have been committed.

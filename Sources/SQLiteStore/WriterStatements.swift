@@ -182,7 +182,7 @@ final class WriterStatements {
       "DELETE FROM paused WHERE kind = ? AND number = ?", on: connection)
 
     nextEnded = try Statement(
-      "SELECT serial, state, ended_at, ending FROM ended WHERE serial > ? ORDER BY serial LIMIT ?",
+      "SELECT serial, state, ended_at, ending FROM ended WHERE serial >= ? ORDER BY serial LIMIT 1",
       on: connection)
     deleted = try Statement(
       """

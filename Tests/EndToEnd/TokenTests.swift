@@ -229,7 +229,8 @@ extension EndToEnd {
       let device = relay.device("till-1", token: token)
       let packed = Data("user:\(token)".utf8).base64EncodedString()
       let values = [
-        "Token \(token)", "Bearer\t\(token)", "\"\(token)\"", "a, \(token), \(derived)",
+        "Token \(token)", "Token\t\(token)", "Bearer\t\(token)", "\"\(token)\"",
+        "a, \(token), \(derived)",
         "session=1; t=\(derived)", "Basic \(packed)", "Digest a=\"\(Credentials.steer)\"",
         token.uppercased(),
       ]
@@ -244,10 +245,14 @@ extension EndToEnd {
         #expect(written.status == 422 && written.problem == "invalid-field", "\(value)")
         #expect(!written.text.contains(token) && !written.text.contains(derived))
       }
+      // Nor where nobody waits for the answer.
+      fields["Prefer"] = nil
+      #expect(try await device.relay("GET", "/later", headers: fields).status == 202)
       let keyed = try await device.post(["path": "/x", "key": "k-\(token)"])
       #expect(keyed.status == 422 && !keyed.text.contains(token))
-      #expect(upstream.received.map(\.target) == values.indices.map { "/\($0)" })
-      for request in upstream.received {
+      let received = try await upstream.received(count: values.count + 1)
+      #expect(received.map(\.target) == values.indices.map { "/\($0)" } + ["/later"])
+      for request in received {
         #expect(request["Authorization"] == nil && request["X-Kept"] != nil)
         #expect(!request.message.fields.contains { $0.name.lowercased().hasPrefix("x-copy") })
       }

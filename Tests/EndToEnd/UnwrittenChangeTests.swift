@@ -121,6 +121,44 @@ extension EndToEnd {
       #expect(upstream.received.map(\.target).filter { $0.hasPrefix("/hit") } == ["/hit/0"])
     }
 
+    /// Has another process say something to the store.
+    private func beside(_ sql: String) async throws {
+      let process = try ChildProcess(
+        try #require(ChildProcess.program("python3")),
+        [
+          "-c", "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute(sys.argv[2])",
+          relay.folder.path + "/data/waystation.sqlite3", sql,
+        ])
+      #expect(try await process.ending() == .exit(0), "\(process.errors)")
+    }
+
+    @Test(
+      "counts and events that cannot be written keep nobody, and it is said what to do",
+      .enabled(if: ChildProcess.program("python3") != nil, "python3 has the relay look anew"))
+    func goesOnWithout() async throws {
+      try await relay.start()
+      try await deliverBulk(1)
+      _ = try await upstream.received(count: Self.bulkCount)
+      try await beside("PRAGMA wal_checkpoint(TRUNCATE)")
+      for table in ["ledger", "event_log"] { try damage(table, at: .max) }
+      // A commit of somebody else's: what the relay has kept of the file counts no longer.
+      try await beside("PRAGMA user_version = \(Migration.latest)")
+      let device = relay.device("sound")
+      for index in 0..<3 {
+        let sent = try id(await device.post(["path": "/sound/\(index)"]))
+        #expect(try await device.end(of: sent)["state"] as? String == "delivered")
+      }
+      try await relay.log(holds: "goes on without a part of it")
+      let ready = try await device.get("/readyz")
+      let warnings = try ready.json()["warnings"] as? [String]
+      #expect(ready.status == 200 && warnings?.first?.contains("store salvage") == true)
+      let store = try await device.get("/status").json()["store"] as? [String: Any]
+      let damage = store?["damage"] as? [String: Any]
+      #expect(damage?["leftOut"] as? [String] == ["counts", "events"])
+      #expect((store?["envelopes"] as? [String: Int])?["delivered"] == Self.bulkCount + 3)
+      #expect(try await device.get("/v1/events").status == 503)
+    }
+
     @Test("an envelope whose very row is lost is quarantined, and later posts stand behind it")
     func lostRow() async throws {
       try await relay.start()

@@ -16,6 +16,7 @@ struct TokenSearchTests {
   func found(_ token: String) {
     let fields = [
       "TOKEN", "Bearer TOKEN", "bearer   TOKEN", "Bearer\tTOKEN", "Token TOKEN", "token=TOKEN",
+      "Token\tTOKEN",
       "\"TOKEN\"", "Bearer \"TOKEN\"", "a, TOKEN", "TOKEN,TOKEN", "Bearer TOKEN, Basic YTpi",
       "session=1; t=TOKEN; path=/", "<https://a.example/?t=TOKEN>; rel=next", "xTOKENx", "TOKENff",
       "wst_TOKEN", "wsk_TOKEN", "wsk_fleet.TOKEN", "w TOKEN", "=?utf-8?Q?TOKEN?=",

@@ -20,7 +20,7 @@ export function tell(text) {
 
 let unheard = [];
 
-/** Tells a person who listens; the same text twice is told twice, and what comes at once together. */
+/** Tells a person who listens: the same text twice, and together what comes at once. */
 export function hear(text) {
   const line = $("announce");
   // What is outside of an open dialog is not there for who listens.

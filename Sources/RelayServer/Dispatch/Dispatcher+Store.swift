@@ -63,6 +63,14 @@ extension Dispatcher: StoreObserver {
     tell(made)
   }
 
+  /// Says so in the log, once.
+  package func goesOnWithout(_ damage: StoreDamage) {
+    let parts = StoreDamage.Part.allCases.filter(damage.leftOut.contains).map(\.rawValue)
+    log.error(
+      "the store is damaged, and goes on without a part of it",
+      ("leftOut", .text(parts.joined(separator: ", "))), ("error", .text(damage.last ?? "")))
+  }
+
   /// Lets go of what changes were to free that could not be written, and tells those who asked.
   package func unwritten(_ transitions: [Transition]) {
     apply { state, now in

@@ -6,7 +6,7 @@ import Synchronization
 /// steps, so that nobody feels it, and only when there is something to do.
 final class Janitor: Sendable {
   /// How many entries are looked at in a step of the search for passed deadlines.
-  static let stepCountMax = 2000
+  static let stepCountMax = EndPatience.countMax
   /// How many ended envelopes are looked at in a step of retention: no post is stored while the
   /// writer deletes them.
   static let retentionStepCountMax = 250
@@ -14,8 +14,6 @@ final class Janitor: Sendable {
   static let stepPauseMs: Int64 = 20
   /// The same for retention.
   static let retentionStepPauseMs: Int64 = 5
-  /// How long a step waits for its ends to be on disk, in milliseconds.
-  static let endPatienceMs: Int64 = 10_000
   /// The least time between two rounds, in milliseconds.
   static let roundPauseMs: Int64 = 200
   /// A deadline is looked at again at least this often, in milliseconds: the wall clock may have
@@ -128,14 +126,10 @@ final class Janitor: Sendable {
 
   /// Lets envelopes expire, and waits until that is on disk: a page read before then would show
   /// them again.
-  ///
-  /// A few that do not get there hold up nobody else's deadlines; as many as a step may find do: on
-  /// a disk that takes nothing, there would be ever more of them in memory.
   private func end(_ expired: [LineEntry]) async {
-    let patientUntil = clock().monotonic.adding(milliseconds: Self.endPatienceMs)
+    let patience = EndPatience(from: clock().monotonic)
     var changingCount = dispatcher.expire(expired)
-    while changingCount > 0 && !isStopped {
-      if changingCount < Self.stepCountMax, clock().monotonic >= patientUntil { return }
+    while patience.waits(for: changingCount, at: clock().monotonic), !isStopped {
       await pause()
       changingCount = dispatcher.expire([])
     }

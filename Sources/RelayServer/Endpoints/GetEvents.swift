@@ -47,11 +47,13 @@ struct GetEvents {
     return response
   }
 
-  /// Whether there is what the filter names; a client may come to be known later.
+  /// Whether there is what the filter names, a client may come to be known later; and whether the
+  /// log can be read at all, which could not be said any more once a stream has begun.
   private func check(_ filter: EventFilter) async throws(Problem) {
     var isUpstreamKnown = true
     var isEnvelopeKnown = true
     do throws(StoreError) {
+      _ = try await context.store.eventLogSpan()
       if let name = filter.upstream, context.relay.upstreamNumber(name) == nil {
         isUpstreamKnown = try await context.store.upstreamNames().values.contains(name)
       }

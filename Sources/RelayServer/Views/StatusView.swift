@@ -87,6 +87,13 @@ package struct StatusView: Sendable {
       json.memberObject("damage") { json in
         json.member("quarantined", damage.quarantined)
         json.member("unwritten", damage.unwritten)
+        if !damage.leftOut.isEmpty {
+          json.memberArray("leftOut") { json in
+            for part in StoreDamage.Part.allCases where damage.leftOut.contains(part) {
+              json.string(part.rawValue)
+            }
+          }
+        }
         json.member("detail", sentence)
       }
     }

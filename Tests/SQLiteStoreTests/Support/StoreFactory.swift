@@ -100,6 +100,8 @@ final class RecordingObserver: StoreObserver {
     /// What could not be written, and those who wait for so many of it.
     var unwritten: [Transition] = []
     var unwrittenWaiters: [(count: Int, resume: @Sendable () -> Void)] = []
+    /// What the store has said that it goes on without, each time.
+    var goesOnWithout: [Set<StoreDamage.Part>] = []
     var acceptedGroups = 0
     var loggedThrough: [EventPosition] = []
     var waitingByLane: [LaneNumber: Set<Serial>] = [:]
@@ -121,6 +123,10 @@ final class RecordingObserver: StoreObserver {
       state.startedPaused += targets
       state.acceptedBeforeStartedPaused = state.accepted.count
     }
+  }
+
+  func goesOnWithout(_ damage: StoreDamage) {
+    state.withLock { $0.goesOnWithout.append(damage.leftOut) }
   }
 
   func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int] {
