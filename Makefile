@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test test-asan test-tsan fuzz simulate power-cuts disk-errors damage check format bench bench-quick openapi backlog overload networks soak dockerfile clean
+.PHONY: help run sink stop-sink test test-asan test-tsan fuzz simulate power-cuts disk-errors damage check format bench bench-quick openapi page metrics backlog overload networks soak dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -68,6 +68,9 @@ bench-quick: ## The same in a minute, to see that it works rather than how fast 
 openapi: ## Try the running relay against openapi.yaml
 	@scripts/check-openapi
 
+metrics: ## Hold /metrics, the alert rules and the dashboard to what reads them
+	@scripts/check-metrics
+
 networks: ## Try the relay over satellite, 3G and broken links, in network namespaces
 	@scripts/networks
 
@@ -77,6 +80,9 @@ soak: ## Run the relay among random kills and faults for $SOAK_SECONDS (600), an
 damage: export DAMAGE_CASES = $(or $(CASES),100)
 damage: ## Damage a store in many ways ($CASES of each, 100), and check and salvage it each time
 	swift test --filter DamageTests
+
+page: ## Try the operators' page in a headless Chromium
+	@scripts/check-page
 
 backlog: ## Hold a relay with a million envelopes waiting to its limits of time and memory
 	@scripts/check-backlog

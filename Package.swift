@@ -53,6 +53,9 @@ let package = Package(
     systemLibrary("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
     systemLibrary("CLinux", apt: "libc6-dev"),
 
+    // The operators' page, embedded by the C compiler.
+    .target(name: "CPage", exclude: ["files"]),
+
     target("JSON"),
     target("RelayCore"),
     target("EventLoop", ["CLinux", "RelayCore"]),
@@ -64,7 +67,7 @@ let package = Package(
     target(
       "RelayServer",
       [
-        "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
+        "CPage", "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
         "SQLiteStore", "Forwarder",
       ]),
     .executableTarget(

@@ -35,6 +35,7 @@ package final class EventLoop: TaskExecutor, Sendable {
   private let earliestDeadline = Atomic<Int64>(Int64.max)
   /// Jobs run, sleeps ended; for tests and metrics.
   private let wakeUps = Atomic<Int>(0)
+  private let rounds = Mutex(Histogram(.loopMicroseconds))
 
   /// The executor for actors that live on this loop.
   package let serialExecutor = LoopSerialExecutor()
@@ -70,6 +71,12 @@ package final class EventLoop: TaskExecutor, Sendable {
 
   /// How often the loop has come back from `epoll_wait`; stands still while the loop is idle.
   package var wakeUpCount: Int { wakeUps.load(ordering: .relaxed) }
+
+  /// How long its rounds took, from one look at the sockets to the next, sleep left out: whatever
+  /// became ready meanwhile waited for up to as long.
+  ///
+  /// Counted as they happen, without a timer of its own: an idle loop is not woken for that.
+  package var lag: Histogram { rounds.withLock { $0 } }
 
   /// Ends the loop once it has run every queued job, and waits for its thread.
   ///
@@ -252,6 +259,7 @@ extension EventLoop {
       expireDeadlines()
       runTimers()
       runJobs(&jobs)
+      noteRound()
     }
     watches.closeAll()
   }
@@ -272,6 +280,11 @@ extension EventLoop {
       let waitMs = (due - MonotonicClock.now().nanoseconds + 999_999) / 1_000_000
       return Int32(clamping: max(0, waitMs))
     }
+  }
+
+  private func noteRound() {
+    let tookUs = (MonotonicClock.now().nanoseconds - now.nanoseconds) / 1000
+    rounds.withLock { $0.observe(tookUs) }
   }
 
   private func updateNow() {

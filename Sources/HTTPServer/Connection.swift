@@ -87,7 +87,9 @@ final class Connection: BodySource, @unchecked Sendable {
       case .respond(let head):
         guard await answer(head) else { return }
       case .refuse(let problem):
-        guard await send(server.problem(problem)) else { return }
+        let refusal = server.problem(problem)
+        tell(refusal.status, since: nil)
+        guard await send(refusal) else { return }
         return await linger()
       case .close:
         return
@@ -232,6 +234,8 @@ final class Connection: BodySource, @unchecked Sendable {
   /// Has a request answered; false once the connection is over.
   private func answer(_ head: RequestHead) async -> Bool {
     let body = requestBody(head.framing)
+    // The loop's own reading costs nothing, and counts what the request waited for others.
+    let begin = context.loop.now
     let response = await server.handler.respond(
       to: HTTPRequest(head: head, body: body, origin: origin))
     body.revoke()
@@ -242,8 +246,10 @@ final class Connection: BodySource, @unchecked Sendable {
       guard let problem = state.problem(for: error) else { return false }
       var refusal = server.problem(problem)
       refusal.closesConnection = true
+      tell(refusal.status, since: begin)
       guard await send(refusal) else { return false }
     } else {
+      tell(response.status, since: begin)
       guard await send(response) else { return false }
     }
     switch state.endResponse(now: context.loop.now) {

@@ -14,6 +14,7 @@ package final class HTTPServer: Sendable {
     let context: LoopContext
     var task: Task<Void, Never>?
     let place: ConnectionCounts.Place
+    let listener: Int
   }
 
   private struct State {
@@ -21,10 +22,27 @@ package final class HTTPServer: Sendable {
     var connections: [UInt64: Entry] = [:]
     var nextIdentity: UInt64 = 0
     var counts = ConnectionCounts()
+    /// By their listeners' numbers.
+    var figures: [Int: ListenerFigures] = [:]
     var turnedAwayCount = 0
     var cutOffCount = 0
     var isDraining = false
     var waitsForEmpty: [UnsafeContinuation<Void, Never>] = []
+
+    /// Takes a place for a connection, and counts it.
+    mutating func admit(
+      _ origin: RequestOrigin, isReserved: Bool, limits: HTTPLimits
+    ) throws(ConnectionCounts.Refusal) -> ConnectionCounts.Place {
+      do throws(ConnectionCounts.Refusal) {
+        let place = try counts.admit(origin.peer, isReserved: isReserved, limits: limits)
+        figures[origin.listener, default: ListenerFigures()].accepted += 1
+        figures[origin.listener]?.open += 1
+        return place
+      } catch {
+        figures[origin.listener, default: ListenerFigures()].refused += 1
+        throw error
+      }
+    }
   }
 
   /// How many connections past the limit are answered at a time; more than that are just closed.
@@ -43,22 +61,27 @@ package final class HTTPServer: Sendable {
   ///   - handshakeFailed: Told of each TLS handshake that failed, on a loop's thread.
   ///   - observeDelay: Told of some requests how many milliseconds they lay unread though nothing
   ///     was in their way but others: how far behind the loops are.
+  ///   - observeAnswer: Told of each answer, on a loop's thread; has to be quick.
   package init(
     limits: HTTPLimits = HTTPLimits(), loops: [EventLoop], handler: any RequestHandler,
     problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse = ProtocolProblem.response(to:),
     handshakeFailed: @escaping @Sendable (FailedHandshake) -> Void = { _ in },
-    observeDelay: (@Sendable (Int64) -> Void)? = nil
+    observeDelay: (@Sendable (Int64) -> Void)? = nil,
+    observeAnswer: (@Sendable (AnsweredRequest) -> Void)? = nil
   ) {
     precondition(!loops.isEmpty, "a server needs an event loop")
     precondition(limits.validate().isEmpty, "limits are checked before they are used")
     server = ServerContext(
       limits: limits, handler: handler, problem: problem, handshakeFailed: handshakeFailed,
-      observeDelay: observeDelay)
+      observeDelay: observeDelay, observeAnswer: observeAnswer)
     contexts = loops.map { LoopContext(loop: $0, bufferBytes: limits.readBufferBytes) }
   }
 
   /// How many connections are open.
   package var connectionCount: Int { state.withLock { $0.connections.count } }
+
+  /// The connections of each listener that ever had one, by the listeners' numbers.
+  package var figures: [Int: ListenerFigures] { state.withLock { $0.figures } }
 
   /// Begins to accept connections at an endpoint; may be called for several.
   ///
@@ -206,11 +229,10 @@ extension HTTPServer {
     do throws(ConnectionCounts.Refusal) {
       identity = try state.withLock { (state) throws(ConnectionCounts.Refusal) in
         guard !state.isDraining else { throw .draining }
-        let place = try state.counts.admit(
-          origin.peer, isReserved: isReserved, limits: server.limits)
+        let place = try state.admit(origin, isReserved: isReserved, limits: server.limits)
         state.nextIdentity += 1
         state.connections[state.nextIdentity] = Entry(
-          connection: connection, context: context, place: place)
+          connection: connection, context: context, place: place, listener: origin.listener)
         return state.nextIdentity
       }
     } catch {
@@ -229,8 +251,9 @@ extension HTTPServer {
   private func end(_ identity: UInt64, on context: LoopContext) {
     context.connectionCount.wrappingSubtract(1, ordering: .relaxed)
     let waiting = state.withLock { state -> [UnsafeContinuation<Void, Never>] in
-      if let place = state.connections.removeValue(forKey: identity)?.place {
-        state.counts.release(place)
+      if let entry = state.connections.removeValue(forKey: identity) {
+        state.counts.release(entry.place)
+        state.figures[entry.listener]?.open -= 1
       }
       guard state.connections.isEmpty else { return [] }
       defer { state.waitsForEmpty = [] }

@@ -11,6 +11,8 @@ final class ServerContext: Sendable {
   let handshakeFailed: @Sendable (FailedHandshake) -> Void
   /// Told of the delays of sampled requests, in milliseconds; nil where nobody wants to know.
   let observeDelay: (@Sendable (Int64) -> Void)?
+  /// Told of each answer; nil where nobody counts them.
+  let observeAnswer: (@Sendable (AnsweredRequest) -> Void)?
   /// How many connections hold a head that is larger than a read buffer.
   let largeHeadCount = Atomic<Int>(0)
   /// Whether connections are to end with the request that they have in flight.
@@ -20,9 +22,11 @@ final class ServerContext: Sendable {
     limits: HTTPLimits, handler: any RequestHandler,
     problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse,
     handshakeFailed: @escaping @Sendable (FailedHandshake) -> Void,
-    observeDelay: (@Sendable (Int64) -> Void)?
+    observeDelay: (@Sendable (Int64) -> Void)?,
+    observeAnswer: (@Sendable (AnsweredRequest) -> Void)?
   ) {
     self.limits = limits
+    self.observeAnswer = observeAnswer
     self.observeDelay = observeDelay
     self.handler = handler
     self.problem = problem

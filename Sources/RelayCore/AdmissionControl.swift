@@ -62,7 +62,7 @@ private struct StandingDelay: Sendable {
 /// the queue becomes short again.
 package struct AdmissionControl: Sendable {
   /// Why a post is not taken.
-  package enum Refusal: Hashable, Sendable {
+  package enum Refusal: Hashable, Sendable, CaseIterable {
     /// As many wait for the disk as may.
     case tooMany
     /// Those that wait for the disk have waited too long.

@@ -171,13 +171,16 @@ package struct Transition: Sendable, Equatable {
   package var isMoot = false
   /// Whether it blocks the envelope since the store cannot read it.
   package var isQuarantine = false
+  /// When the envelope was accepted, where that may be asked of its delivery; else nil.
+  package var acceptedAt: WallTime?
 
   /// Describes a change; see the properties for what each part means.
   package init(
     serial: Serial, lane: LaneNumber, upstream: UpstreamNumber, change: Change, at: WallTime,
     attempt: AttemptRecord? = nil, response: UpstreamResponse? = nil, doubt: String? = nil,
-    isAnswered: Bool = false, epoch: Int64
+    isAnswered: Bool = false, acceptedAt: WallTime? = nil, epoch: Int64
   ) {
+    self.acceptedAt = acceptedAt
     self.serial = serial
     self.lane = lane
     self.upstream = upstream

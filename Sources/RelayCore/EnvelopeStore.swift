@@ -2,7 +2,7 @@
 ///
 /// Every conformance passes the same suite (`Tests/SQLiteStoreTests/Conformance`). All calls may
 /// come from any thread. What is read is what was last committed.
-package protocol EnvelopeStore: AccessStore {
+package protocol EnvelopeStore: AccessStore, AuditStore, NameStore {
   /// Starts to take calls, and tells `observer` of every commit from now on.
   ///
   /// - Precondition: called once, before any other call.
@@ -153,12 +153,25 @@ package protocol EnvelopeStore: AccessStore {
   /// How much the store holds; kept up to date with every commit, so that asking costs nothing.
   func statistics() -> StoreStatistics
 
+  /// How the transactions have gone; as cheap to ask.
+  var commitFigures: CommitFigures { get }
+
   /// Why no new envelope would be taken now, as far as is known; nil if that is not so. What was
   /// accepted goes on meanwhile, and a store looks by itself whether there is room again.
   var lackOfRoom: StoreError? { get }
 
   /// Begins a body that is too large to sit in memory.
   func beginBody() async throws(StoreError) -> any BodyWriter
+
+  /// A piece of a large body of an envelope's.
+  ///
+  /// - Parameters:
+  ///   - offset: Where the piece begins.
+  ///   - countMax: How many bytes at the most; only the last piece has fewer.
+  /// - Throws: ``StoreError`` if the file is not there any more, since its envelope was deleted.
+  func bodyBytes(
+    of file: StoredBodyFile, from offset: Int64, countMax: Int
+  ) async throws(StoreError) -> [UInt8]
 
   /// Waiting envelopes whose deadline has passed, found by going on with a walk along the line.
   ///
@@ -339,34 +352,6 @@ package struct ExpiryPage: Sendable {
     self.expired = expired
     self.isRoundDone = isRoundDone
     self.nextDeadline = nextDeadline
-  }
-}
-
-/// Up to when an ended envelope must have ended to be deleted now.
-package struct RetentionCutoffs: Sendable {
-  /// For delivered ones.
-  package var delivered: WallTime
-  /// For failed, expired and cancelled ones.
-  package var failed: WallTime
-
-  /// Sets both.
-  package init(delivered: WallTime, failed: WallTime) {
-    self.delivered = delivered
-    self.failed = failed
-  }
-}
-
-/// One step of retention.
-package struct RetentionPage: Sendable {
-  /// How many envelopes were deleted.
-  package var deletedCount: Int
-  /// Whether the walk came to the end.
-  package var isRoundDone: Bool
-
-  /// Puts a page together.
-  package init(deletedCount: Int, isRoundDone: Bool) {
-    self.deletedCount = deletedCount
-    self.isRoundDone = isRoundDone
   }
 }
 

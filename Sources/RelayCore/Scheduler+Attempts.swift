@@ -75,7 +75,7 @@ extension Scheduler {
         serial: head.serial, lane: head.lane, upstream: head.upstream, change: change,
         at: now.wall, attempt: attempt, response: report.response(keptFor: change),
         doubt: isToBeVerified ? Self.doubtReason(report.sentence) : nil,
-        isAnswered: report.status != nil, epoch: epoch))
+        isAnswered: report.status != nil, acceptedAt: head.acceptedAt, epoch: epoch))
   }
 
   /// An attempt was called off before it began: no attempt is recorded, and the envelope stands as

@@ -70,7 +70,7 @@ extension Scheduler {
       Transition(
         serial: head.serial, lane: head.lane, upstream: head.upstream, change: change,
         at: now.wall, response: response, doubt: doubt, isAnswered: report.status != nil,
-        epoch: epoch))
+        acceptedAt: head.acceptedAt, epoch: epoch))
   }
 
   /// Blocks a lane whose head is in doubt, where only a person can settle that.

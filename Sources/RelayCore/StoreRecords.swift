@@ -156,6 +156,8 @@ package enum StoreLimits {
   package static let coalescedKeysKeptMax = 1000
   /// How many of a client's lanes are shown.
   package static let lanesShownMax = 1000
+  /// At how many lanes, of all its clients together, a page of clients ends.
+  package static let lanesListedMax = 10_000
 }
 
 /// What has become of an envelope whose answer another one refers to.

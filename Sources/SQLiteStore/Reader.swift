@@ -10,6 +10,8 @@ final class Reader {
   let checkIn: CheckInQuestions
   let quarantine: QuarantineStatements
   let tokens: TokenQuestions
+  let audit: AuditQuestions
+  let names: NameQuestions
   let bodyFolder: String
 
   /// Opens a read-only connection to a prepared file.
@@ -23,6 +25,8 @@ final class Reader {
     checkIn = try CheckInQuestions(on: connection)
     quarantine = try QuarantineStatements(on: connection)
     tokens = try TokenQuestions(on: connection)
+    audit = try AuditQuestions(on: connection)
+    names = try NameQuestions(on: connection)
     self.bodyFolder = bodyFolder
   }
 

@@ -122,6 +122,9 @@ extension SQLiteStore {
     }
   }
 
+  /// What ``EnvelopeStore`` says of `commitFigures`.
+  package var commitFigures: CommitFigures { shared.figures.withLock { $0.commits } }
+
   /// What ``EnvelopeStore`` says of `statistics`.
   package func statistics() -> StoreStatistics {
     let (ledger, trouble, logBytes, damage) = shared.figures.withLock {

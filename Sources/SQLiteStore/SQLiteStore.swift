@@ -9,6 +9,8 @@ import Synchronization
 package final class SQLiteStore: EnvelopeStore {
   /// What a store can be opened with beside its folder.
   package struct Options: Sendable {
+    /// How many acts the audit log keeps, at least 1; then the oldest go.
+    package var auditEntriesMax = 100_000
     /// The relay's clock.
     package var clock: @Sendable () -> WallTime
     /// The size of a page, for a store that is made anew: a power of two from 512 to 65,536.
@@ -75,7 +77,7 @@ package final class SQLiteStore: EnvelopeStore {
     try bodies.sweep(database: data.database)
     let shared = StoreShared(
       bodies: bodies, room: room, eventLogBytesMax: options.eventLogBytesMax,
-      startPauses: options.startPauses, start: start)
+      auditEntriesMax: options.auditEntriesMax, startPauses: options.startPauses, start: start)
     bodies.onLackOfRoom { [weak shared] in shared?.inbox.update { $0.isRoomInDoubt = true } }
     let store = SQLiteStore(shared: shared, database: data.database)
     let writer = try Writer(database: data.database, shared: shared, clock: options.clock)

@@ -11,6 +11,7 @@ final class StoreShared: Sendable {
     /// What the log holds and the database does not.
     var logBytes: Int64 = 0
     var commitCount: Int64 = 0
+    var commits = CommitFigures()
     var damage = StoreDamage()
   }
 
@@ -33,6 +34,9 @@ final class StoreShared: Sendable {
   /// How many bytes of events are kept, roughly at the most.
   let eventLogBytesMax: Int64
 
+  /// How many acts the audit log keeps at the most.
+  let auditEntriesMax: Int
+
   /// Who starts paused.
   let startPauses: StartPauses
 
@@ -40,13 +44,14 @@ final class StoreShared: Sendable {
   let start: StartFindings
 
   init(
-    bodies: BodyFiles, room: DiskRoom, eventLogBytesMax: Int64, startPauses: StartPauses,
-    start: StartFindings = StartFindings()
+    bodies: BodyFiles, room: DiskRoom, eventLogBytesMax: Int64, auditEntriesMax: Int,
+    startPauses: StartPauses, start: StartFindings = StartFindings()
   ) {
     self.start = start
     self.startPauses = startPauses
     self.bodies = bodies
     self.room = room
     self.eventLogBytesMax = eventLogBytesMax
+    self.auditEntriesMax = auditEntriesMax
   }
 }

@@ -52,6 +52,8 @@ enum StoreTuning {
   static let eventRowsForgottenMax = 256
   /// About how many bytes of events one transaction forgets at the most.
   static let eventBytesForgottenMax: Int64 = 1 << 20
+  /// How many acts of the audit log one transaction forgets at the most.
+  static let auditEntriesForgottenMax = 100
   /// How many lanes' names each reader of events remembers.
   static let eventNamesCachedMax = 8192
 

@@ -179,7 +179,7 @@ extension Writer {
     }
     publish()
     shared.bodies.delete(receipt.deletedFiles)
-    shared.figures.withLock { $0.commitCount += 1 }
+    noteCommit(ofChanges: changes.count + receipt.accepted.count + receipt.coalesced.count)
     if receipt.goesOnWithoutMore {
       shared.observer.withLock { $0 }?.goesOnWithout(state.damage)
     }

@@ -53,6 +53,7 @@ final class Writer {
   let gaps: GapStatements
   let checkIn: CheckInStatements
   let tokens: TokenStatements
+  let audit: AuditStatements
   let shared: StoreShared
   let clock: @Sendable () -> WallTime
   var state = State()
@@ -60,6 +61,8 @@ final class Writer {
   var lanes = GenerationCache<LaneName, Lane>(countMax: StoreTuning.namesCachedMax)
   var clients = GenerationCache<String, ClientNumber>(countMax: StoreTuning.namesCachedMax)
   var random = RandomPool()
+  /// How long the last transaction took to be made durable.
+  private var commitNanoseconds: Int64 = 0
   /// How many parked envelopes the transaction under way may still put in line.
   var movesLeft = 0
   /// What the transaction under way leaves out.
@@ -100,6 +103,7 @@ final class Writer {
     gaps = try GapStatements(on: connection)
     checkIn = try CheckInStatements(on: connection)
     tokens = try TokenStatements(on: connection)
+    audit = try AuditStatements(on: connection)
     pageBytes = try connection.number("PRAGMA page_size")
     self.shared = shared
     self.clock = clock
@@ -174,9 +178,20 @@ final class Writer {
   /// Writes what was gathered in memory, commits, and makes the counts known.
   func commit() throws(StoreError) {
     try seal()
+    let begin = MonotonicClock.now()
     try sql.commit.run()
+    commitNanoseconds = MonotonicClock.now().nanoseconds - begin.nanoseconds
     committed = state
     publish()
+  }
+
+  /// Counts the transaction that was committed last.
+  func noteCommit(ofChanges count: Int) {
+    let durationUs = commitNanoseconds / 1000
+    shared.figures.withLock { figures in
+      figures.commitCount += 1
+      figures.commits.note(durationUs: durationUs, changeCount: count)
+    }
   }
 
   /// Undoes everything since ``begin()``, in the database and in memory.

@@ -8,4 +8,8 @@ enum ExitCode: Int32 {
   case usage = 2
   /// `store check` could not look: there is no store, or it may not be read.
   case unchecked = 3
+  /// No relay answered.
+  case unanswered = 4
+  /// `status --fail-if-trouble`: something needs a person.
+  case trouble = 5
 }

@@ -17,6 +17,9 @@ let code =
   case .token(let options): TokenCommand.run(options)
   case .version: VersionCommand.run()
   case .store(let order): StoreCommand.run(order)
+  case .operate(let order): OperatorCommand.run(order)
+  case .completions(let shell): CompletionScript.print(for: shell)
+  case .man: ManualPage.print()
   case .help(let command): HelpText.print(on: command)
   }
 exit(code.rawValue)

@@ -73,6 +73,8 @@ extension EndToEnd {
         Call(target: "/v1/envelopes/ID"), Call(target: "/v1/envelopes/ID?wait=1"),
       ]),
       "GET /v1/envelopes/{id}/response": id("/response"),
+      "GET /v1/envelopes/{id}/request": steering("/v1/envelopes/ID/request"),
+      "GET /v1/envelopes/{id}/body": steering("/v1/envelopes/ID/body"),
       "POST /v1/envelopes/{id}/run": id("/run"),
       "POST /v1/envelopes/{id}/resolve": .unknown([
         Call(target: "/v1/envelopes/ID/resolve", body: #"{"action": "retry"}"#),
@@ -92,6 +94,15 @@ extension EndToEnd {
         Call(target: "/v1/clients/CLIENT/envelopes/KEY"),
         Call(target: "/v1/clients/b/envelopes/KEY"),
       ]),
+      "GET /v1/clients": .refused([
+        Call(target: "/v1/clients"), Call(target: "/v1/clients?search=CLIENT"),
+      ]),
+      "GET /v1/lanes": .refused([
+        Call(target: "/v1/lanes"), Call(target: "/v1/lanes?client=CLIENT&state=waiting"),
+      ]),
+      "GET /v1/audit": .refused([
+        Call(target: "/v1/audit"), Call(target: "/v1/audit?subject=envelopes/ID"),
+      ]),
       "GET /v1/upstreams": steering("/v1/upstreams"),
       "POST /v1/upstreams/{upstream}/pause": steering("/v1/upstreams/default/pause"),
       "POST /v1/upstreams/{upstream}/resume": steering("/v1/upstreams/default/resume"),
@@ -109,7 +120,10 @@ extension EndToEnd {
       "GET /v1/tokens": steering("/v1/tokens?client=CLIENT"),
       "POST /v1/tokens": .refused([Call(target: "/v1/tokens", body: #"{"client": "CLIENT"}"#)]),
       "DELETE /v1/tokens/{id}": steering("/v1/tokens/TOKEN"),
+      "GET /v1/status/events": steering("/v1/status/events"),
       "GET /status": steering("/status"),
+      "GET /status/page/{file}": .everybody,
+      "GET /metrics": steering("/metrics"),
       "GET /healthz": .everybody,
       "GET /readyz": .everybody,
     ]

@@ -180,7 +180,9 @@ extension EndToEnd {
       #expect(ready.text == #"{"status":"ready"}"#)
     }
 
-    @Test("HEAD has the header of GET and no body", arguments: ["/status", "/healthz", "/readyz"])
+    @Test(
+      "HEAD has the header of GET and no body",
+      arguments: ["/status", "/metrics", "/healthz", "/readyz"])
     func head(target: String) async throws {
       let get = try await device.get(target)
       let head = try await device.request("HEAD", target)

@@ -29,7 +29,7 @@ extension EndToEnd {
         }
       }
       for (method, target) in [
-        ("GET", "/status"), ("POST", "/v1/upstreams/default/pause"),
+        ("GET", "/status"), ("GET", "/metrics"), ("POST", "/v1/upstreams/default/pause"),
         ("POST", "/v1/upstreams/default/resume"), ("POST", "/v1/upstreams/default/probe"),
         ("POST", "/v1/clients/device-1/pause"), ("POST", "/v1/clients/device-1/lanes/a/pause"),
       ] {

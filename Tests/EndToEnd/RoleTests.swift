@@ -30,6 +30,8 @@ extension EndToEnd {
       "ANY /v1/relay/{upstream}": sending,
       "GET /v1/envelopes/{id}": looking,
       "GET /v1/envelopes/{id}/response": looking,
+      "GET /v1/envelopes/{id}/request": steering,
+      "GET /v1/envelopes/{id}/body": steering,
       "POST /v1/envelopes/{id}/run": sending,
       "POST /v1/envelopes/{id}/resolve": sending,
       "POST /v1/envelopes/{id}/requeue": sending,
@@ -39,6 +41,9 @@ extension EndToEnd {
       "DELETE /v1/clients/{client}/envelopes": sending,
       "POST /v1/clients/{client}/run": sending,
       "GET /v1/clients/{client}/envelopes/{key}": looking,
+      "GET /v1/clients": operators,
+      "GET /v1/lanes": operators,
+      "GET /v1/audit": operators,
       "GET /v1/upstreams": operators,
       "POST /v1/upstreams/{upstream}/pause": steering,
       "POST /v1/upstreams/{upstream}/resume": steering,
@@ -51,7 +56,10 @@ extension EndToEnd {
       "GET /v1/tokens": operators,
       "POST /v1/tokens": steering,
       "DELETE /v1/tokens/{id}": steering,
+      "GET /v1/status/events": operators,
       "GET /status": operators,
+      "GET /status/page/{file}": everybody,
+      "GET /metrics": operators,
       "GET /healthz": everybody,
       "GET /readyz": everybody,
     ]
@@ -85,8 +93,9 @@ extension EndToEnd {
         .replacingOccurrences(of: "{client}", with: "b")
         .replacingOccurrences(of: "{lane}", with: "default")
         .replacingOccurrences(of: "{key}", with: "none")
+        .replacingOccurrences(of: "{file}", with: "page.js")
         .replacingOccurrences(of: "{id}", with: "019f0000-0000-7000-8000-000000400000")
-      if entry.route == .getEvents {
+      if [.getEvents, .getStatusEvents].contains(entry.route) {
         let connection = try Connection(port: relay.port)
         let field = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
         return try await onThread {

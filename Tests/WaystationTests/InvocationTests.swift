@@ -62,7 +62,7 @@ struct InvocationTests {
       ([], "a command is missing"),
       (["srve"], "there is no command 'srve'; did you mean 'serve'?"),
       (["frobnicate"], "there is no command 'frobnicate'"),
-      (["store"], "say whether to check or to salvage"),
+      (["store"], "say whether to check, to back up or to salvage"),
       (["store", "mend"], "'mend' is nothing that can be done to a store"),
       (["store", "salvage"], "salvage needs --to, the folder to be made"),
       (["store", "check", "--to", "x"], "check makes nothing, and takes no --to"),
@@ -133,6 +133,9 @@ struct InvocationTests {
       for option in command.options { #expect(text.contains(option.name)) }
       for line in text.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
       #expect(HelpText.text(on: nil).contains("\n  \(command.rawValue) "))
+      for shell in Shell.allCases {
+        #expect(CompletionScript.text(for: shell).contains(command.rawValue))
+      }
     }
   }
 }

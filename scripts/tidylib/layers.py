@@ -18,7 +18,7 @@ IMPORTS = {
     "SQLiteStore": {"CSQLite", "RelayCore", "EventLoop"},
     "Forwarder": {"CCurl", "Cryptography", "RelayCore", "EventLoop"},
     "RelayServer": {
-        "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
+        "CPage", "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
         "SQLiteStore", "Forwarder"},
     "waystation": {
         "RelayServer", "HTTPServer", "SQLiteStore", "EventLoop", "RelayCore", "JSON", "Forwarder"},
@@ -33,6 +33,7 @@ GATES = {
     "CCurl": (r"\bcurl_\w+", "Forwarder"),
     "COpenSSL": (r"\b(?:SSL|EVP|X509|BIO|PEM)_\w+", "Cryptography"),
     "CLinux": (r"\bepoll_\w+", "EventLoop"),
+    "CPage": (r"\bpage_file\b", "RelayServer"),
     "CZlib": (r"\b(?:inflate|deflate)(?:Init|End|Reset)\w*", "Compression"),
 }
 

@@ -20,7 +20,7 @@ package struct EnvelopePatch: Sendable {
   static let shownNames: Set<String> = [
     "id", "state", "position", "reason", "acceptedAt", "nextAttemptAt", "endedAt", "attemptCount",
     "attempts", "responseStatus", "bodyBytes", "missing", "moreMissing",
-    "inDoubt", "progress",
+    "inDoubt", "progress", "trace",
   ]
 
   /// Reads a patch.
@@ -63,6 +63,11 @@ package struct EnvelopePatch: Sendable {
       try fields.read(member)
       given.insert(name)
     }
+  }
+
+  /// The names of what it changes, and nothing of their values.
+  package var changedNames: [String] {
+    (given.union(cleared) + (headers == nil ? [] : ["headers"])).sorted()
   }
 
   /// Whether it changes nothing.

@@ -50,7 +50,8 @@ package enum AccessRules {
   /// Who may use a route.
   package static func row(of route: Route) -> Row {
     switch route {
-    case .getHealth, .getReadiness:
+    // The page holds no data, and asks for a token by itself.
+    case .getHealth, .getReadiness, .getPage, .getPageFile:
       Row(isForEverybody: true)
     case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getByKey, .getClient,
       .getEvents:
@@ -59,12 +60,14 @@ package enum AccessRules {
     case .postEnvelopes, .relayRequest, .checkIn, .run, .resolve, .requeue, .patch, .cancel,
       .cancelClient, .runClient:
       Row(isForDevices: true)
-    case .getStatus, .listUpstreams:
+    case .getStatus, .getStatusEvents, .getMetrics, .listUpstreams, .listActs, .listClients,
+      .listLanes:
       Row(role: .read)
-    case .pauseUpstream, .pauseClient, .pauseLane, .probe:
+    case .pauseUpstream, .pauseClient, .pauseLane, .probe, .getRequest, .getBody:
       Row()
     case .listTokens:
       Row(role: .read, needsCredential: true)
+    // What a request holds is shown to nobody whom no credential names.
     case .createToken, .revokeToken:
       Row(needsCredential: true)
     }

@@ -7,8 +7,12 @@ package enum Route: Hashable, Sendable {
   case getByKey, run, resolve, requeue, patch, cancel, cancelClient, runClient
   case pauseUpstream(Bool), pauseClient(Bool), pauseLane(Bool), probe
   case listUpstreams
-  case getEvents, getStatus, getHealth, getReadiness
+  /// What `GET /status` asks for where HTML is liked more than JSON, and so in no table of paths.
+  case getPage
+  case getEvents, getStatus, getPageFile, getMetrics, getHealth, getReadiness
   case listTokens, createToken, revokeToken
+  case listActs, listClients, listLanes
+  case getRequest, getBody, getStatusEvents
 
   /// A route's method and path.
   package struct Entry: Sendable {
@@ -37,23 +41,31 @@ package enum Route: Hashable, Sendable {
       Entry(nil, "/v1/relay/{upstream}", .relayRequest),
       Entry(.get, "/v1/envelopes/{id}", .getEnvelope),
       Entry(.get, "/v1/envelopes/{id}/response", .getAnswer),
+      Entry(.get, "/v1/envelopes/{id}/request", .getRequest),
+      Entry(.get, "/v1/envelopes/{id}/body", .getBody),
       Entry(.post, "/v1/envelopes/{id}/run", .run),
       Entry(.post, "/v1/envelopes/{id}/resolve", .resolve),
       Entry(.post, "/v1/envelopes/{id}/requeue", .requeue),
       Entry(.patch, "/v1/envelopes/{id}", .patch),
       Entry(.delete, "/v1/envelopes/{id}", .cancel),
+      Entry(.get, "/v1/clients", .listClients),
       Entry(.get, "/v1/clients/{client}", .getClient),
       Entry(.delete, "/v1/clients/{client}/envelopes", .cancelClient),
       Entry(.post, "/v1/clients/{client}/run", .runClient),
       Entry(.get, "/v1/clients/{client}/envelopes/{key}", .getByKey),
     ] + pausing + [
+      Entry(.get, "/v1/lanes", .listLanes),
       Entry(.get, "/v1/upstreams", .listUpstreams),
       Entry(.post, "/v1/upstreams/{upstream}/probe", .probe),
       Entry(.get, "/v1/events", .getEvents),
       Entry(.get, "/v1/tokens", .listTokens),
       Entry(.post, "/v1/tokens", .createToken),
       Entry(.delete, "/v1/tokens/{id}", .revokeToken),
+      Entry(.get, "/v1/audit", .listActs),
+      Entry(.get, "/v1/status/events", .getStatusEvents),
       Entry(.get, "/status", .getStatus),
+      Entry(.get, "/status/page/{file}", .getPageFile),
+      Entry(.get, "/metrics", .getMetrics),
       Entry(.get, "/healthz", .getHealth),
       Entry(.get, "/readyz", .getReadiness),
     ]
@@ -70,8 +82,9 @@ package enum Route: Hashable, Sendable {
   var audience: RouteAudience {
     switch self {
     case .postEnvelopes, .relayRequest, .checkIn: .devices
-    case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .listTokens,
-      .createToken, .revokeToken:
+    case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .getPage,
+      .getPageFile, .getStatusEvents, .getMetrics, .listTokens, .createToken, .revokeToken,
+      .listActs, .listClients, .listLanes, .getRequest, .getBody:
       .operators
     case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getClient, .getByKey, .run,
       .resolve, .requeue, .patch, .cancel, .cancelClient, .runClient, .getEvents, .getHealth,

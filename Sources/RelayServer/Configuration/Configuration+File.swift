@@ -23,6 +23,7 @@ extension Configuration {
     section.section("limits") { limits.read(&$0) }
     section.section("retention") { retention.read(&$0) }
     section.section("events") { events.read(&$0) }
+    section.section("audit") { audit.read(&$0) }
     section.section("clock") { clock.read(&$0) }
     section.section("log") { section in
       section.word("level", into: &log.level)

@@ -29,6 +29,7 @@ extension Configuration: CustomStringConvertible {
         json.member("failedSeconds", retention.failedSeconds)
       }
       json.memberObject("events") { events.writeMembers(to: &$0) }
+      json.memberObject("audit") { audit.writeMembers(to: &$0) }
       json.memberObject("clock") { clock.writeMembers(to: &$0) }
       json.memberObject("log") { json in
         json.member("level", log.level.rawValue)

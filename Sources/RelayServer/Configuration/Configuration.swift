@@ -27,6 +27,8 @@ package struct Configuration: Equatable, Sendable {
   package var retention = RetentionConfiguration()
   /// What is kept of events, and who may listen to them.
   package var events = EventsConfiguration()
+  /// What is kept of what people did.
+  package var audit = AuditConfiguration()
   /// What is made of a machine's clock that is set.
   package var clock = ClockConfiguration()
   /// What is logged, and in which form.

@@ -15,6 +15,7 @@ extension Dispatcher {
       state.runs.cleared(backlog, in: &state.scheduler, now: now)
     }
     waiters.settle(backlog.items.lazy.map(\.serial))
+    metrics.count(backlog)
     tell(backlog)
   }
 

@@ -59,6 +59,7 @@ extension Dispatcher: StoreObserver {
     let made = transitions.lazy.filter { !$0.isMoot }
     waiters.settle(made.filter(\.change.settles).map(\.serial))
     count(made)
+    metrics.count(transitions)
     tell(made)
   }
 

@@ -28,6 +28,8 @@ package final class Dispatcher: Sendable {
   let clock: @Sendable () -> Now
   let log: Log
   let meter: RateMeter
+  /// Counts for `/metrics`.
+  let metrics: RelayMetrics
   /// What waits of whom, and how much of it may.
   let quotas: QuotaKeeper
   /// What is configured for lanes, by their names.
@@ -57,8 +59,9 @@ package final class Dispatcher: Sendable {
   /// Makes a dispatcher that knows of no upstream and no envelope yet.
   init(
     store: any EnvelopeStore, loop: EventLoop, clock: @escaping @Sendable () -> Now, log: Log,
-    meter: RateMeter, lanes: LaneRulesTable, quotas: QuotaKeeper
+    meter: RateMeter, metrics: RelayMetrics, lanes: LaneRulesTable, quotas: QuotaKeeper
   ) {
+    self.metrics = metrics
     self.quotas = quotas
     self.lanes = lanes
     self.store = store

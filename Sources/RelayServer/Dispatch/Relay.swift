@@ -23,6 +23,8 @@ package final class Relay: Sendable {
   package let admission: AdmissionGate
   /// Counts for the rates on `/status`.
   package let meter: RateMeter
+  /// Counts for `/metrics`.
+  let metrics: RelayMetrics
   /// When it was started.
   package let startedAt: WallTime
   /// The same, by the clock that nobody sets.
@@ -36,11 +38,12 @@ package final class Relay: Sendable {
   private let janitor: Janitor
   private let loop: EventLoop
   private let draining = Atomic(false)
-  private let front = Mutex<Front?>(nil)
+  let front = Mutex<Front?>(nil)
 
   /// What faces the senders.
-  private struct Front {
+  struct Front {
     var server: HTTPServer
+    var loops: [EventLoop]
     var certificates: ListenerCertificates
     /// Where it listens, in the order of the configuration.
     var endpoints: [Endpoint]
@@ -59,6 +62,7 @@ package final class Relay: Sendable {
     access = parts.access
     numbers = parts.numbers
     meter = dispatcher.meter
+    metrics = dispatcher.metrics
     log = dispatcher.log
     quotas = dispatcher.quotas
     admission = AdmissionGate(
@@ -83,9 +87,6 @@ package final class Relay: Sendable {
     let endpoints = front.withLock { $0?.endpoints ?? [] }
     return zip(configuration.listen, endpoints).map { $0.shown(bound: $1) }
   }
-
-  /// How many connections are open.
-  package var connectionCount: Int { front.withLock { $0?.server.connectionCount ?? 0 } }
 
   /// Both clocks, read at one moment.
   package func now() -> Now { Self.readClocks() }
@@ -126,13 +127,16 @@ package final class Relay: Sendable {
     tell(of: store.statistics(), log)
     let dispatcher = Dispatcher(
       store: store, loop: loop, clock: readClocks, log: log, meter: RateMeter(),
+      metrics: RelayMetrics(listeners: configuration.listen.map(\.audience)),
       lanes: configuration.lanes, quotas: QuotaKeeper(QuotaRules(configuration)))
     let latestTime = store.statistics().latestTime
     let clockWatch = ClockWatch(configuration, dispatcher: dispatcher, latestTime: latestTime)
     store.start(observer: dispatcher)
     do {
       let targets = try configuration.upstreams.map { try $0.target() }
-      let numbers = try await store.register(upstreams: configuration.upstreams.map(\.name))
+      let names = configuration.upstreams.map(\.name)
+      let numbers = try await store.register(upstreams: names)
+      dispatcher.metrics.begin(names, numbers: numbers)
       let parts = RelayParts(
         store: store, numbers: numbers,
         policies: configuration.upstreams.keyed(by: numbers) { $0.policy },
@@ -163,6 +167,7 @@ package final class Relay: Sendable {
         disk: configuration.limits.disk,
         eventLogBytesMax: Int64(configuration.events.keptBytesMax),
         startPauses: configuration.startPauses)
+      options.auditEntriesMax = configuration.audit.entriesMax
       options.setsAsideDamaged = configuration.setsAsideDamaged
       return try SQLiteStore.open(folder: configuration.data, options: options)
     } catch {
@@ -196,8 +201,11 @@ package final class Relay: Sendable {
     let handshakes = HandshakeLog(log)
     let server = HTTPServer(
       limits: configuration.limits.http, loops: loops, handler: handler, problem: problem,
-      handshakeFailed: { handshakes.tell($0, at: MonotonicClock.now()) },
-      observeDelay: admission.noteReadDelay)
+      handshakeFailed: { [metrics] failure in
+        metrics.countHandshakeFailure(on: failure.listener)
+        handshakes.tell(failure, at: MonotonicClock.now())
+      },
+      observeDelay: admission.noteReadDelay, observeAnswer: { [metrics] in metrics.count($0) })
     var endpoints: [Endpoint] = []
     for (number, listener) in configuration.listen.enumerated() {
       do throws(SystemError) {
@@ -213,7 +221,8 @@ package final class Relay: Sendable {
     }
     let bound = endpoints
     front.withLock {
-      $0 = Front(server: server, certificates: certificates, endpoints: bound)
+      $0 = Front(
+        server: server, loops: loops, certificates: certificates, endpoints: bound)
     }
     for (listener, address) in zip(configuration.listen, addresses) {
       log.info(

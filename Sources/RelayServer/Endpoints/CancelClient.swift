@@ -18,6 +18,7 @@ struct CancelClient {
       guard !context.relay.isDraining else { throw .draining() }
       let client = try await client(named: captures.decoded("client") ?? "")
       let count = try await cancelAll(of: client)
+      context.act?.say("\(count) cancelled")
       var json = JSONWriter()
       json.object { $0.member("cancelled", count) }
       return .json(json.finish())

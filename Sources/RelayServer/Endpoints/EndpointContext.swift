@@ -8,6 +8,8 @@ struct EndpointContext: Sendable {
   let clientNumbers = ClientNumbers()
   /// Who makes the request that is being answered.
   private(set) var caller = Caller.anonymous
+  /// What is to be said of the act that is being carried out; nil if it is not written down.
+  private(set) var act: ActNote?
   private let troubleLog = TroubleLog()
 
   init(_ relay: Relay) {
@@ -19,6 +21,13 @@ struct EndpointContext: Sendable {
   func with(_ caller: Caller) -> EndpointContext {
     var context = self
     context.caller = caller
+    return context
+  }
+
+  /// The same for an act that is written down.
+  func with(_ act: ActNote) -> EndpointContext {
+    var context = self
+    context.act = act
     return context
   }
 

@@ -1,7 +1,8 @@
 import HTTPServer
 import RelayCore
 
-/// `GET /v1/events`: what happens, as server-sent events.
+/// `GET /v1/events` and `/v1/status/events`: what happens, and how the relay stands, as server-sent
+/// events.
 struct GetEvents {
   private let context: EndpointContext
 
@@ -11,21 +12,34 @@ struct GetEvents {
     do throws(Problem) {
       let parameters = try EventParameters(request.head, from: context.caller.client)
       try await check(parameters.filter)
-      return response(parameters, try admit())
+      let listener = try admit()
+      return Self.response { [context] writer in
+        var stream = EventStream(context, parameters, listener, writer)
+        try await stream.run()
+      }
     } catch {
       return error.response
     }
   }
 
-  private func response(
-    _ parameters: EventParameters, _ listener: EventListener
-  ) -> HTTPResponse {
-    var response = HTTPResponse(
-      status: 200,
-      body: .stream { [context] writer in
-        var stream = EventStream(context, parameters, listener, writer)
+  /// How the relay stands, as often as that changes.
+  func respondWithStatus(to request: HTTPRequest) async -> HTTPResponse {
+    do throws(Problem) {
+      try await CallTerms().check(request)
+      let listener = try admit()
+      return Self.response { [context] writer in
+        var stream = StatusStream(context, listener, writer)
         try await stream.run()
-      })
+      }
+    } catch {
+      return error.response
+    }
+  }
+
+  private static func response(
+    _ run: @escaping @Sendable (ResponseWriter) async throws -> Void
+  ) -> HTTPResponse {
+    var response = HTTPResponse(status: 200, body: .stream(run))
     response.headers.add("Content-Type", "text/event-stream")
     response.headers.add("Cache-Control", "no-store")
     // Proxies that gather an answer before they pass it on would hold events back.

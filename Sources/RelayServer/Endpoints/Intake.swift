@@ -1,3 +1,4 @@
+import EventLoop
 import RelayCore
 
 /// Hands drafts to the store, large bodies in files of their own.
@@ -24,8 +25,12 @@ struct Intake {
     var drafts = drafts
     do throws(StoreError) {
       try await moveLargeBodies(of: &drafts)
+      let begin = MonotonicClock.now()
       let ticket = context.relay.admission.begin()
-      defer { context.relay.admission.end(ticket) }
+      defer {
+        context.relay.admission.end(ticket)
+        context.relay.metrics.count(storeWaitSince: begin)
+      }
       let results = try await context.store.append(drafts, isAtomic: isAtomic)
       discardFiles { results[$0].isAccepted }
       return results

@@ -17,6 +17,7 @@ struct PatchEnvelope {
       defer { memory.giveBack() }
       let text = try await PostBody(context).read(request, &memory)
       let patch = try EnvelopePatch(text, context.rules)
+      context.act?.say(patch.changedNames.joined(separator: ", "))
       return try await apply(patch, to: id)
     } catch {
       return error.response

@@ -16,6 +16,7 @@ struct PostEnvelopes {
     do throws(Problem) {
       return try await accept(request, caller.client)
     } catch {
+      context.relay.metrics.count(.rejected)
       return error.response
     }
   }
@@ -53,6 +54,7 @@ struct PostEnvelopes {
     var intake = Intake(context)
     let results = try await intake.append([draft], isAtomic: false)
     let acceptance = try Acceptance(results[0], of: draft)
+    context.relay.metrics.count(acceptance.result.counted)
     var response = HTTPResponse.json(acceptance.json(), status: 202)
     if let location = acceptance.location { response.headers.add("Location", location) }
     return response
@@ -72,7 +74,9 @@ struct PostEnvelopes {
       batch.settle(try await intake.append(batch.drafts, isAtomic: isStrict))
     }
     let results = BatchResults(batch.results)
-    if let problem = results.problem(isStrict: isStrict) { throw problem }
+    context.relay.metrics.count(results)
+    // Not thrown: each of its envelopes has been counted by itself.
+    if let problem = results.problem(isStrict: isStrict) { return problem.response }
     var response = HTTPResponse.json(results.json(), status: 202)
     if isStrict { response.headers.add("Preference-Applied", "handling=strict") }
     return response

@@ -32,23 +32,36 @@ package struct RelayHandler: RequestHandler {
   private func route(_ request: HTTPRequest) async -> HTTPResponse {
     switch routers[request.origin.listener].match(request.head.method, path: request.head.path) {
     case .found(let route, let captures):
-      do throws(Problem) {
-        let caller = try gate.admit(request, to: route)
-        try context.countRequest(request.origin, to: route, captures, of: caller)
-        try await Self.terms(of: route)?.check(request)
-        let response = await answer(route, request, captures, context.with(caller))
-        // What was waited for is shown only to those who may still see it.
-        if Self.mayWait(route) { try gate.recheck(caller) }
-        return response
-      } catch {
-        return error.response
-      }
+      guard route == .getStatus else { return await respond(to: request, route, captures) }
+      let isPage = GetPage.isWanted(request.head)
+      var response = await respond(to: request, isPage ? .getPage : route, captures)
+      response.headers.add("Vary", "Accept")
+      return response
     case .notFound: return Problem.notFound().response
     case .methodNotAllowed(let allow): return Problem.methodNotAllowed(allow: allow).response
     case .options(let allow):
       var response = HTTPResponse(status: 204)
       response.headers.add("Allow", allow)
       return response
+    }
+  }
+
+  private func respond(
+    to request: HTTPRequest, _ route: Route, _ captures: PathCaptures
+  ) async -> HTTPResponse {
+    do throws(Problem) {
+      let caller = try gate.admit(request, to: route)
+      try context.countRequest(request.origin, to: route, captures, of: caller)
+      try await Self.terms(of: route)?.check(request)
+      let auditor = Auditor(context: context.with(caller))
+      let response = try await auditor.watch(route, captures) { context in
+        await answer(route, request, captures, context)
+      }
+      // What was waited for is shown only to those who may still see it.
+      if Self.mayWait(route) { try gate.recheck(caller) }
+      return response
+    } catch {
+      return error.response
     }
   }
 
@@ -62,7 +75,9 @@ package struct RelayHandler: RequestHandler {
       CallTerms(hasBody: true)
     case .runClient: CallTerms(parameters: ["wait"], hasBody: true)
     case .listEnvelopes, .relayRequest, .getEnvelope, .getAnswer, .getClient, .getByKey,
-      .getEvents, .getStatus, .getHealth, .getReadiness, .listUpstreams, .listTokens:
+      .getEvents, .getStatus, .getPage, .getPageFile, .getMetrics, .getHealth, .getReadiness,
+      .listUpstreams, .listTokens, .listActs, .listClients, .listLanes, .getRequest, .getBody,
+      .getStatusEvents:
       nil
     }
   }
@@ -85,6 +100,8 @@ package struct RelayHandler: RequestHandler {
     case .relayRequest: await RelayRequest(context).respond(to: request, captures)
     case .getEnvelope: await GetEnvelope(context).respond(to: request, captures)
     case .getAnswer: await GetEnvelope(context).respondWithAnswer(captures)
+    case .getRequest: await GetRequest(context).respond(captures)
+    case .getBody: await GetRequest(context).respondWithBody(captures)
     case .getByKey: await GetEnvelope(context).respondByKey(captures)
     case .run: await SteerEnvelope(context).run(captures)
     case .resolve: await SteerEnvelope(context).resolve(request, captures)
@@ -101,10 +118,17 @@ package struct RelayHandler: RequestHandler {
     case .probe: await Pausing(context).probe(captures)
     case .listUpstreams: await ListUpstreams(context).respond()
     case .getEvents: await GetEvents(context).respond(to: request)
+    case .getStatusEvents: await GetEvents(context).respondWithStatus(to: request)
     case .listTokens: await Tokens(context).list(request)
     case .createToken: await Tokens(context).create(request)
     case .revokeToken: await Tokens(context).revoke(captures)
+    case .listActs: await ListActs(context).respond(to: request)
+    case .listClients: await ListClients(context).respond(to: request)
+    case .listLanes: await ListLanes(context).respond(to: request)
     case .getStatus: await GetStatus(context).respond()
+    case .getPage: GetPage.page(request.head)
+    case .getPageFile: GetPage.file(request.head, captures)
+    case .getMetrics: GetMetrics(context).respond(to: request)
     case .getHealth: HealthChecks(context).health()
     case .getReadiness: HealthChecks(context).readiness()
     }

@@ -10,6 +10,7 @@ struct RelayRequest {
   func respond(to request: HTTPRequest, _ captures: PathCaptures) async -> HTTPResponse {
     do throws(Problem) {
       let acceptance = try await accept(request, captures)
+      context.relay.metrics.count(acceptance.result.counted)
       let preferences = Preferences(request.head.values(of: "Prefer"))
       guard let wait = preferences.waitSeconds else { return Self.accepted(acceptance) }
       var response = await outcome(
@@ -18,6 +19,7 @@ struct RelayRequest {
       response.headers.add("Preference-Applied", "wait")
       return response
     } catch {
+      context.relay.metrics.count(.rejected)
       return error.response
     }
   }

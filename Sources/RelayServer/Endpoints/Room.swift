@@ -138,6 +138,7 @@ extension EndpointContext {
   func overQuota(
     _ refusal: QuotaRefusal, client: String?, _ number: ClientNumber? = nil
   ) -> Problem {
+    relay.metrics.count(refusal)
     let total = relay.quotas.total.count
     let own = number.map { relay.quotas.waiting(of: $0).count } ?? 0
     let seconds = RetryHint.seconds(

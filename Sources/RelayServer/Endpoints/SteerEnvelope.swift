@@ -33,6 +33,7 @@ struct SteerEnvelope {
       let id = try context.envelopeID(captures)
       let text = try await CommandBody(context).read(request)
       let resolution = try Resolution(text)
+      context.act?.say(resolution.rawValue)
       return try await SteeringTurn(context).change(id) { record throws(Problem) in
         guard record.state == .blocked else { throw .notBlocked(record.state) }
         switch resolution {

@@ -42,6 +42,7 @@ struct Tokens {
           createdAt: now, expiresAt: terms.expiresAt)
         guard try await insert(record) else { continue }
         log("a token was made", record.id)
+        context.act?.say("\(record.id) for \(record.grant.words)")
         return Self.shown(record, made.text)
       }
       throw .internalError()
@@ -157,5 +158,15 @@ extension TokenRecord {
       json.member("createdAt", createdAt)
     }
     json.member("expiresAt", expiresAt)
+  }
+}
+
+extension TokenRecord.Grant {
+  /// Whom a token stands for, in words.
+  fileprivate var words: String {
+    switch self {
+    case .client(let name), .revoked(let name): "the client \(name)"
+    case .operator(let role): "an operator who may \(role.rawValue)"
+    }
   }
 }

@@ -35,6 +35,9 @@ struct EventText {
     bytes.append(0x0A)
   }
 
+  /// Writes something that is no event, and has no id: it shows that the connection is alive.
+  mutating func comment() { bytes.append(contentsOf: ":\n\n".utf8) }
+
   private mutating func line(_ field: String, _ value: String) {
     bytes.append(contentsOf: field.utf8)
     bytes.append(contentsOf: ": ".utf8)

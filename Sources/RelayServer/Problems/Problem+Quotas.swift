@@ -17,7 +17,7 @@ extension Problem {
   package static func overQuota(
     _ refusal: QuotaRefusal, client: String?, retryAfterSeconds: Int
   ) -> Problem {
-    let limit = ExceededLimit(name: name(of: refusal), max: refusal.max)
+    let limit = ExceededLimit(name: refusal.limitName, max: refusal.max)
     var problem =
       switch (refusal.limit, refusal.isOfClient) {
       case (.requests, true):
@@ -46,8 +46,25 @@ extension Problem {
     return problem.retry(afterSeconds: retryAfterSeconds)
   }
 
-  private static func name(of refusal: QuotaRefusal) -> String {
-    switch (refusal.limit, refusal.isOfClient) {
+  private static func words(_ limit: QuotaRefusal.Limit) -> String {
+    limit == .waitingBytes ? "bytes" : "envelopes"
+  }
+
+  private static func inWords(_ number: Double) -> String {
+    Int64(exactly: number).map { "\($0)" } ?? "\(number)"
+  }
+}
+
+extension QuotaRefusal {
+  /// All that ``limitName`` may be.
+  static let limitNames = [
+    "clientWaitingEnvelopes", "waitingEnvelopes", "clientWaitingBytes", "waitingBytes",
+    "clientRequestsPerSecond", "requestsPerSecond",
+  ]
+
+  /// What the limit is called in problems and metrics.
+  var limitName: String {
+    switch (limit, isOfClient) {
     case (.waitingEnvelopes, true): "clientWaitingEnvelopes"
     case (.waitingEnvelopes, false): "waitingEnvelopes"
     case (.waitingBytes, true): "clientWaitingBytes"
@@ -55,13 +72,5 @@ extension Problem {
     case (.requests, true): "clientRequestsPerSecond"
     case (.requests, false): "requestsPerSecond"
     }
-  }
-
-  private static func words(_ limit: QuotaRefusal.Limit) -> String {
-    limit == .waitingBytes ? "bytes" : "envelopes"
-  }
-
-  private static func inWords(_ number: Double) -> String {
-    Int64(exactly: number).map { "\($0)" } ?? "\(number)"
   }
 }

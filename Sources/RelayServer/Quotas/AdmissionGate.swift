@@ -10,6 +10,8 @@ package final class AdmissionGate: Sendable {
     var quietUntil = MonotonicTime(nanoseconds: 0)
     /// How many posts were refused since it was last logged.
     var refusedCount = 0
+    /// How many were refused since the start, by the reason.
+    var refusals: [AdmissionControl.Refusal: UInt64] = [:]
   }
 
   /// How long nothing is logged after a word on overload, in milliseconds.
@@ -35,6 +37,7 @@ package final class AdmissionGate: Sendable {
     let found = state.withLock { state -> (AdmissionControl.Refusal, oldestMs: Int64, log: Int?)? in
       guard let refusal = state.control.refusal(at: now) else { return nil }
       state.refusedCount += 1
+      state.refusals[refusal, default: 0] &+= 1
       guard now >= state.quietUntil else { return (refusal, 0, nil) }
       defer { state.refusedCount = 0 }
       state.quietUntil = now.adding(milliseconds: Self.logPauseMs)
@@ -49,6 +52,9 @@ package final class AdmissionGate: Sendable {
     }
     throw .overloaded(Self.words(found.0))
   }
+
+  /// How many posts were refused since the start, by the reason.
+  package var refusals: [AdmissionControl.Refusal: UInt64] { state.withLock { $0.refusals } }
 
   /// A post begins to wait for the store.
   package func begin() -> AdmissionControl.Ticket {
@@ -73,6 +79,17 @@ package final class AdmissionGate: Sendable {
     case .tooMany: "As many posts wait to be stored as may."
     case .slowStore: "Posts wait too long to be stored."
     case .slowLoops: "Requests wait too long to be read."
+    }
+  }
+}
+
+extension AdmissionControl.Refusal {
+  /// What it is called in metrics.
+  var label: String {
+    switch self {
+    case .tooMany: "too_many"
+    case .slowStore: "slow_store"
+    case .slowLoops: "slow_loops"
     }
   }
 }

@@ -15,6 +15,8 @@ package struct EnvelopeView: Sendable {
   private let now: WallTime
   /// How far the attempt has come that is under way; nil if none is, or it is not known.
   package var progress: AttemptProgress?
+  /// The trace that its request belongs to; a list does not tell it.
+  private var trace: String?
   /// What the upstream calls the mistake for which it refused the envelope; nil if it has no name.
   package var errorID: String?
 
@@ -28,6 +30,7 @@ package struct EnvelopeView: Sendable {
       EnvelopeSummary(record), attempts: record.attempts, isInFlight: isInFlight,
       position: position, now: now)
     missing = record.missing
+    trace = TraceParent.traceID(in: record.draft.content.headers)
   }
 
   /// Shows a summary, as a list has it.
@@ -73,6 +76,7 @@ package struct EnvelopeView: Sendable {
       json.member("hold", terms.hold)
       if let coalesce = terms.coalesce { json.member("coalesce", coalesce) }
       if terms.references { json.member("references", true) }
+      if let trace { json.member("trace", trace) }
       json.member("state", state.rawValue)
       if let position { json.member("position", position) }
       json.member(missing)

@@ -45,6 +45,10 @@ enum RowRules {
       guard let entries = blob("entries"), EventEntries.isWhole(entries) else {
         return "its events make no sense"
       }
+    case "audit":
+      guard let code = integer("result"), (0...3).contains(code) else {
+        return "its result makes no sense"
+      }
     default: break
     }
     if let serial = integer("serial"), serial < 0 || serial > EnvelopeID.serialMax {

@@ -11,6 +11,10 @@ enum Invocation: Equatable {
   case token(TokenOptions)
   case version
   case store(StoreOrder)
+  /// What asks a running relay, beside `health` and `token`.
+  case operate(OperatorOrder)
+  case completions(Shell)
+  case man
   /// nil for the list of commands.
   case help(Command?)
 
@@ -37,6 +41,10 @@ enum Invocation: Equatable {
     if command == .help { return try parseHelp(rest) }
     if command == .token { return .token(try TokenOptions.parse(rest)) }
     if command == .store { return .store(try StoreOrder(rest)) }
+    if command == .completions { return .completions(try Shell.parse(rest)) }
+    if OperatorOrder.commands.contains(command) {
+      return .operate(try OperatorOrder(command, rest))
+    }
     let options = try OptionReader(rest, of: command)
     switch command {
     case .serve: return .serve(ConfigurationSource(options))
@@ -44,7 +52,8 @@ enum Invocation: Equatable {
     case .sink: return .sink(try SinkOptions(options))
     case .health: return .health(server: options.text("--server"))
     case .version: return .version
-    case .token, .store, .help: return .help(nil)
+    case .man: return .man
+    default: return .help(nil)
     }
   }
 

@@ -1,20 +1,31 @@
 /// The options of one command line, taken apart by that command's rules.
 ///
-/// `--name value` and `--name=value` are the same. No command but `help` takes words that are not
-/// options, so a stray one is refused rather than ignored.
-struct OptionReader {
+/// `--name value` and `--name=value` are the same. Words that are no options are refused where none
+/// are taken, rather than ignored.
+struct OptionReader: Equatable {
   private var values: [String: [String]] = [:]
+  /// The words that are not options, in order.
+  private(set) var operands: [String] = []
   private let command: Command
 
-  /// - Parameter rules: The options that are taken; nil for the command's own.
+  /// - Parameters:
+  ///   - rules: The options that are taken; nil for the command's own.
+  ///   - operand: What is taken beside options; nil for nothing.
   init(
-    _ arguments: ArraySlice<String>, of command: Command, taking rules: [OptionRule]? = nil
+    _ arguments: ArraySlice<String>, of command: Command, taking rules: [OptionRule]? = nil,
+    operand: Operand? = nil
   ) throws(UsageError) {
     let rules = rules ?? command.options
     self.command = command
     var rest = arguments
     while let argument = rest.popFirst() {
       let (name, attached) = Self.split(argument)
+      if let operand, !argument.hasPrefix("-") || argument == "-",
+        operands.isEmpty || operand.isRepeatable
+      {
+        operands.append(argument)
+        continue
+      }
       guard name.hasPrefix("-"), name != "-" else {
         throw UsageError("'\(argument)' is not an option, and nothing else is taken", to: command)
       }
@@ -25,7 +36,14 @@ struct OptionReader {
       guard rule.isRepeatable || values[name] == nil else {
         throw UsageError("\(name) is given twice", to: command)
       }
+      if case .choice(let words) = rule.value, Self.isStrict(command), !words.contains(value) {
+        throw UsageError(
+          "\(name) takes \(words.joined(separator: ", ")), not '\(value)'", to: command)
+      }
       values[name, default: []].append(value)
+    }
+    if let operand, operand.isRequired, operands.isEmpty {
+      throw UsageError("\(operand.name) is missing", to: command)
     }
   }
 
@@ -49,6 +67,11 @@ struct OptionReader {
       throw UsageError("\(name) takes \(expected), not '\(text)'", to: command)
     }
     return value
+  }
+
+  /// The others have always looked at their words by themselves, with sentences of their own.
+  private static func isStrict(_ command: Command) -> Bool {
+    ![.serve, .check, .token].contains(command)
   }
 
   private static func split(_ argument: String) -> (name: String, attached: String?) {

@@ -3,12 +3,14 @@ import JSON
 import RelayCore
 import SQLiteStore
 
-/// `waystation store`: looks after a store while no relay does.
+/// `waystation store`: looks after a store, most of it while no relay does.
 enum StoreCommand {
   static func run(_ order: StoreOrder) -> ExitCode {
     switch order {
     case .check(let data, let isJSON): check(folder(data), isJSON: isJSON)
     case .salvage(let data, let target): salvage(folder(data), to: target)
+    case .backup(let data, let target, let isJSON):
+      BackupCommand.run(folder(data), to: target, isJSON: isJSON)
     }
   }
 

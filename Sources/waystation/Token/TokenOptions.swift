@@ -7,46 +7,58 @@ struct TokenOptions: Equatable {
     case create, list, revoke, derive, hash
   }
 
-  var action: Action
-  /// Which relay is asked; nil where the environment is to say.
-  var server: String?
-  /// The file that holds the operator's token; nil where the environment holds the token.
-  var tokenFile: String?
-  /// A PEM file with the authorities that the relay's certificate is checked against.
-  var authorities: String?
-  /// Whether the token may go over a network in plain sight.
-  var allowsPlainHTTP = false
-  var client: String?
-  var role: OperatorRole?
-  var label: String?
-  var expiresAt: String?
+  let action: Action
+  /// All that was given, with which relay is asked and how.
+  let given: OptionReader
+  let client: String?
+  let role: OperatorRole?
+  let label: String?
+  let expiresAt: String?
   /// The token to revoke.
-  var id: String?
+  let id: String?
   /// The key's name, and the file that holds its secret; nil where the environment holds it.
-  var key: String?
-  var secretFile: String?
+  let key: String?
+  let secretFile: String?
   /// Whether a token is to be made, and not only digested.
-  var isNew = false
+  let isNew: Bool
 
-  init(_ action: Action) { self.action = action }
+  private init(_ action: Action, _ given: OptionReader) throws(UsageError) {
+    self.action = action
+    self.given = given
+    client = given.text("--client")
+    role = try given.value("--role", expected: "read or steer", OperatorRole.init)
+    label = given.text("--label")
+    expiresAt = given.text("--expires-at")
+    id = given.operands.first ?? given.text("--id")
+    key = given.text("--key")
+    secretFile = given.text("--secret-file")
+    isNew = given.has("--new")
+  }
 
   /// The options of an action.
   static func rules(of action: Action) -> [OptionRule] {
-    let relay = [
-      OptionRule("--server"), OptionRule("--token-file"), OptionRule("--ca"),
-      OptionRule("--allow-plain-http", isSwitch: true),
-    ]
+    let relay = CommandTable.relay + [CommandTable.json]
     switch action {
     case .create:
       return relay + [
-        OptionRule("--client"), OptionRule("--role"), OptionRule("--label"),
-        OptionRule("--expires-at"),
+        .text("--client", "NAME", "whose it is"),
+        .choice("--role", ["read", "steer"], "an operator's, who may look or steer"),
+        .text("--label", "TEXT", "what the token is for"),
+        .text("--expires-at", "TIME", "when it ends, as in 2027-01-01T00:00:00Z"),
       ]
-    case .list: return relay + [OptionRule("--client")]
-    case .revoke: return relay + [OptionRule("--id")]
+    case .list: return relay + [.text("--client", "NAME", "only this client's")]
+    case .revoke: return relay + [.text("--id", "ID", "which one, in place of the word")]
     case .derive:
-      return [OptionRule("--key"), OptionRule("--client"), OptionRule("--secret-file")]
-    case .hash: return [OptionRule("--new", isSwitch: true), OptionRule("--token-file")]
+      return [
+        .text("--key", "NAME", "the key's name in the configuration"),
+        .text("--client", "NAME", "whose it is"),
+        .file("--secret-file", "the key's secret (WAYSTATION_KEY_SECRET)"),
+      ]
+    case .hash:
+      return [
+        .flag("--new", "make a token first"),
+        .file("--token-file", "the operator's token (WAYSTATION_TOKEN)"),
+      ]
     }
   }
 
@@ -61,30 +73,12 @@ struct TokenOptions: Equatable {
         "there is no 'token \(word)'; there is \(words.joined(separator: ", "))",
         to: .token)
     }
-    var rest = arguments.dropFirst()
-    var options = TokenOptions(action)
-    if action == .revoke, let id = rest.first, !id.hasPrefix("-") {
-      options.id = id
-      rest = rest.dropFirst()
-    }
-    try options.read(try OptionReader(rest, of: .token, taking: rules(of: action)))
+    let given = try OptionReader(
+      arguments.dropFirst(), of: .token, taking: rules(of: action),
+      operand: Command.token.spec.action(word)?.operand)
+    let options = try TokenOptions(action, given)
+    try options.check()
     return options
-  }
-
-  private mutating func read(_ reader: OptionReader) throws(UsageError) {
-    server = reader.text("--server")
-    tokenFile = reader.text("--token-file")
-    authorities = reader.text("--ca")
-    allowsPlainHTTP = reader.has("--allow-plain-http")
-    client = reader.text("--client")
-    role = try reader.value("--role", expected: "read or steer", OperatorRole.init)
-    label = reader.text("--label")
-    expiresAt = reader.text("--expires-at")
-    if let id = reader.text("--id") { self.id = id }
-    key = reader.text("--key")
-    secretFile = reader.text("--secret-file")
-    isNew = reader.has("--new")
-    try check()
   }
 
   private func check() throws(UsageError) {

@@ -1,0 +1,157 @@
+// Finds envelopes by client, id, lane, tag, state and upstream, a page at a time, and hands what a
+// filter matches to acts on many.
+
+import { clientLink, findLink, storyLink } from "./steer.js";
+import { $, h, replace, say, time } from "./dom.js";
+import { brief, clock, count, many, stateWords, waitingStates } from "./format.js";
+import { manyControls } from "./many.js";
+import { Refusal, call, now, query } from "./relay.js";
+
+const pageCount = 50;
+const fields = ["client", "lane", "tag", "state", "upstream"];
+const idSyntax = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const groups = [
+  ["", "Any state"], ["waiting", "All that waits"], ["ended", "All that ended badly"],
+  ...Object.entries(stateWords),
+];
+const groupStates = { waiting: waitingStates.join(","), ended: "failed,expired,cancelled" };
+
+let shown;
+let searching;
+
+const form = $("find-form");
+
+/** Sets the form up; `go` is told where a search leads. */
+export function begin(go) {
+  replace(form.elements.state, groups.map(([value, words]) => h("option", { value }, words)));
+  replace(form.elements.upstream, h("option", { value: "" }, "Any upstream"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const client = form.elements.client.value.trim();
+    if (idSyntax.test(client)) return go(storyLink(client));
+    const parts = Object.fromEntries(fields
+      .map((name) => [name, form.elements[name].value.trim()]).filter(([, value]) => value));
+    go(findLink(parts));
+  });
+  form.addEventListener("reset", () => setTimeout(() => go("#find")));
+  $("found-more").addEventListener("click", () => more());
+}
+
+/** Names the upstreams that can be asked for. */
+export function offerUpstreams(names) {
+  const select = form.elements.upstream;
+  const value = select.value;
+  if ([...select.options].slice(1).map((option) => option.value).join("\n")
+    === names.join("\n")) return;
+  replace(select, h("option", { value: "" }, "Any upstream"),
+    names.map((name) => h("option", { value: name }, name)));
+  offer(value);
+}
+
+/** Sets the upstream that is asked for, be it that none of that name is known. */
+function offer(value) {
+  const select = form.elements.upstream;
+  if (value && ![...select.options].some((option) => option.value === value)) {
+    select.append(h("option", { value }, value));
+  }
+  select.value = value;
+}
+
+/** Shows what a search's parts find; nothing for none. */
+export async function show(parts) {
+  searching?.abort();
+  shown = undefined;
+  $("found").hidden = !parts;
+  if (!parts) return;
+  for (const name of fields) {
+    if (name === "upstream") offer(parts[name] ?? "");
+    else form.elements[name].value = parts[name] ?? "";
+  }
+  const filter = { ...parts, state: groupStates[parts.state] ?? parts.state };
+  shown = { parts, filter, envelopes: [], next: undefined };
+  replace($("found-rows"));
+  replace($("found-acts"), manyControls(filter, describe(parts)));
+  say($("found-note"), "Looking…");
+  $("found-heading").focus({ preventScroll: true });
+  $("found-heading").scrollIntoView({ block: "nearest" });
+  await more();
+}
+
+/** Reads what is shown once more: something was done about it. */
+export async function refresh() {
+  if (!shown) return;
+  const wanted = Math.max(pageCount, Math.min(200, shown.envelopes.length));
+  await read({ limit: wanted }, true);
+}
+
+const more = () => read({ limit: pageCount, cursor: shown?.next }, false);
+
+async function read(page, isAnew) {
+  const about = shown;
+  searching?.abort();
+  searching = new AbortController();
+  try {
+    const answer = await call("GET",
+      `v1/envelopes${query({ ...about.filter, ...page })}`, { signal: searching.signal });
+    if (about !== shown) return;
+    about.envelopes = isAnew ? answer.envelopes : [...about.envelopes, ...answer.envelopes];
+    about.next = answer.next;
+    // A page that is empty though more is there: the relay looks at so many at a time.
+    if (answer.next && about.envelopes.length === 0) return await more();
+    showRows();
+  } catch (error) {
+    if (error instanceof Refusal) say($("found-note"), error.message);
+    else if (error?.name !== "AbortError") throw error;
+  }
+}
+
+/** A search in words. */
+export function describe({ client, lane, tag, state, upstream }) {
+  const parts = [
+    state && (groups.find(([value]) => value === state)?.[1] ?? state).toLowerCase(),
+    client && `of client ${client}`, lane && `in lane ${lane}`,
+    tag && `with tag ${tag}`, upstream && `for upstream ${upstream}`,
+  ].filter(Boolean);
+  return parts.length === 0 ? "everything that is kept" : parts.join(", ");
+}
+
+function showRows() {
+  const { envelopes, next, parts } = shown;
+  const focus = document.activeElement?.closest?.("#found-rows")
+    ? document.activeElement.getAttribute("href") : undefined;
+  replace($("found-rows"), envelopes.map(row));
+  const links = [...$("found-rows").querySelectorAll("a")];
+  if (focus) links.find((link) => link.getAttribute("href") === focus)?.focus();
+  const isClient = parts.client
+    && h("a", { href: clientLink(parts.client) }, `See client ${parts.client}`);
+  const number = `${next ? "The first " : ""}${many(envelopes.length, "envelope")}`;
+  const words = envelopes.length === 0
+    ? `Nothing is kept that is ${describe(parts)}. `
+    : `${number}, oldest first: ${describe(parts)}. `;
+  replace($("found-note"), words, isClient);
+  $("found-more").hidden = !next;
+  $("found-acts").hidden = envelopes.length === 0;
+}
+
+const levels = { blocked: "act", failed: "act", expired: "act", delivered: "ok",
+  cancelled: "note" };
+
+/** A state as a badge. */
+export const badge = (state) => h("span", { class: `badge ${levels[state] ?? "plain"}` },
+  stateWords[state] ?? state);
+
+function row(envelope) {
+  const { id, client, lane, method, path, state, acceptedAt, attemptCount, tag } = envelope;
+  const word = envelope.reason ?? envelope.lastError ?? "";
+  return h("tr", null,
+    h("td", null, badge(state)),
+    h("td", { class: "wrap" }, h("a", { href: storyLink(id) }, h("b", null, method), " ", path),
+      h("small", { class: "soft" }, ` ${envelope.upstream}${tag ? `, tag ${tag}` : ""}`)),
+    h("td", { class: "wrap" }, h("a", { href: clientLink(client) }, client),
+      lane !== "default" && h("small", { class: "soft" }, ` ${lane}`)),
+    h("td", null, time(acceptedAt, `${brief(now() - Date.parse(acceptedAt))} ago`,
+      clock(acceptedAt, now()))),
+    h("td", { class: "number" }, count(attemptCount)),
+    h("td", { class: "wrap soft" }, word));
+}

@@ -1,0 +1,189 @@
+// The top of the page: the verdict, what needs somebody, the upstreams, and what happened lately.
+
+import { assess } from "./assess.js";
+import { hear } from "./dialogs.js";
+import { $, h, keep, replace, say, time, whenReleased } from "./dom.js";
+import { bytes, clock, count, many, rate, stretch } from "./format.js";
+import { now } from "./relay.js";
+import { clientLink, control, storyLink } from "./steer.js";
+
+const newsMax = 100;
+let lastHeard = "";
+
+/** Shows a reading of /status. */
+export function show(status, samples) {
+  whenReleased("overview", () => draw(status, samples));
+}
+
+function draw(status, samples) {
+  const verdict = assess(status, samples, now());
+  $("verdict").dataset.level = verdict.level;
+  say($("verdict-text"), `${verdict.sentence}.`);
+  say($("verdict-more"), more(status));
+  document.title = `${verdict.needs.length > 0 ? `(${verdict.needs.length}) ` : ""}Waystation`;
+  showItems("needs", verdict.needs);
+  showItems("notes", verdict.notes);
+  say($("needs-heading"), `Needs you (${count(verdict.needs.length)})`);
+  keep($("upstreams-list"), status.upstreams, {
+    key: ({ name }) => name, stamp: upstreamStamp, make: upstreamCard, update: updateCard,
+  });
+  showBacklogs(status.backlogs);
+  replaceAbout(status);
+  // Figures change all the time; only what is another matter is told.
+  const heard = verdict.needs.map(({ title }) => title).join(". ");
+  if (heard !== lastHeard) hear(heard ? `Needs you: ${heard}.` : "Nothing needs you any more.");
+  lastHeard = heard;
+}
+
+function more(status) {
+  const { rates, store } = status;
+  return `${rate(rates.acceptedPerSecond)} come in,`
+    + ` ${rate(rates.deliveredPerSecond)} are delivered,`
+    + ` ${rate(rates.failedPerSecond)} fail, by the average of the last minute.`
+    + ` ${bytes(store.roomBytes)} of room on the disk.`;
+}
+
+function replaceAbout(status) {
+  say($("about"),
+    `Waystation ${status.version}, running for ${stretch(status.uptimeSeconds * 1000)}.`
+    + ` The store takes ${bytes(status.store.fileBytes)}.`);
+}
+
+function showItems(name, items) {
+  const hadFocus = $(name).contains(document.activeElement);
+  $(name).hidden = items.length === 0;
+  keep($(`${name}-list`), items, {
+    key: ({ key }) => key,
+    stamp: ({ level, since, acts }) => JSON.stringify([level, since, acts]),
+    make: itemCard, update: updateItem,
+  });
+  if (hadFocus && items.length === 0) $("verdict").focus();
+}
+
+/** Figures in what is said change all the time. */
+function updateItem(card, { title, text, since }) {
+  say(card.querySelector("h3"), title);
+  say(card.querySelector(".text"), text ?? "");
+  if (since) say(card.querySelector(".since"), sinceWords(since));
+}
+
+const sinceWords = (since) =>
+  `for ${stretch(now() - Date.parse(since))}, since ${clock(since, now())}`;
+
+function itemCard({ level, since, acts = [] }) {
+  return h("li", { class: `item ${level}` },
+    h("div", null, h("h3"), since && h("p", { class: "since soft" }), h("p", { class: "text" })),
+    acts.length > 0 && h("div", { class: "acts" }, acts.map(control)));
+}
+
+// The upstreams.
+
+/** What decides of an upstream which facts and controls its card has. */
+function upstreamStamp(upstream) {
+  const { configured, paused, reachable, since, waiting, lastError, oldestWaitingAt } = upstream;
+  const facts = [waiting > 0, Boolean(lastError), Boolean(oldestWaitingAt)];
+  return JSON.stringify([configured, paused, reachable, since, ...facts]);
+}
+
+function upstreamState({ configured, paused, reachable }) {
+  if (!configured) return ["act", "Not configured"];
+  if (paused) return ["watch", reachable ? "Paused" : "Paused, unreachable"];
+  return reachable ? ["ok", "Reachable"] : ["act", "Unreachable"];
+}
+
+function upstreamCard(upstream) {
+  const { name, url, configured, reachable, paused, since, waiting } = upstream;
+  const { oldestWaitingAt, lastError } = upstream;
+  const [level, words] = upstreamState({ configured, reachable, paused });
+  const fact = (term, fact) => [h("dt", null, term), h("dd", { data: { fact } })];
+  return h("li", { class: "card" },
+    h("div", { class: "card-top" }, h("h3", null, name),
+      h("p", { class: `badge ${level}` }, words)),
+    url && h("p", { class: "soft wrap" }, url),
+    h("dl", null,
+      since && fact("Since", "since"), fact("Waiting", "waiting"),
+      oldestWaitingAt && fact("Oldest", "oldest"),
+      configured && fact("In flight", "flight")),
+    lastError && !reachable && h("p", { class: "wrap", data: { fact: "error" } }),
+    h("div", { class: "acts" },
+      waiting > 0 && control({ name: "findOfUpstream", upstream: name }),
+      configured && !reachable && control({ name: "probe", upstream: name }),
+      configured && control({
+        name: paused ? "resumeUpstream" : "pauseUpstream", upstream: name,
+      })));
+}
+
+function updateCard(card, upstream) {
+  const { since, waiting, oldestWaitingAt, lastError } = upstream;
+  const { inFlight, concurrencyNow, concurrencyMax } = upstream;
+  const age = (at) => stretch(now() - Date.parse(at));
+  const facts = {
+    since: () => `${clock(since, now())}, for ${age(since)}`, waiting: () => count(waiting),
+    oldest: () => age(oldestWaitingAt),
+    flight: () => `${count(inFlight)} of ${count(concurrencyNow)}`
+      + (concurrencyNow < concurrencyMax ? `, ramping up to ${count(concurrencyMax)}` : ""),
+    error: () => `Last error: ${lastError}`,
+  };
+  for (const element of card.querySelectorAll("[data-fact]")) {
+    say(element, facts[element.dataset.fact]());
+  }
+}
+
+function showBacklogs(backlogs) {
+  $("backlogs").hidden = backlogs.length === 0;
+  keep($("backlogs-list"), backlogs, {
+    key: ({ client }) => client, stamp: ({ waiting }) => String(waiting),
+    make: ({ client, waiting }) => h("li", null,
+      h("a", { class: "chip", href: clientLink(client), data: { act: client } },
+        h("span", { class: "wrap" }, client), " ", h("b", null, count(waiting)))),
+  });
+}
+
+// The news: what is out of the ordinary.
+
+const newsWords = {
+  blocked: ({ client, lane }) => `Lane ${lane} of ${client} is blocked`,
+  failed: ({ client }) => `An envelope of ${client} failed`,
+  expired: ({ client }) => `An envelope of ${client} expired`,
+  cancelled: ({ client }) => `An envelope of ${client} was cancelled`,
+  requeued: ({ client }) => `An envelope of ${client} was requeued`,
+  edited: ({ client }) => `An envelope of ${client} was corrected`,
+  released: ({ client }) => `An envelope of ${client} is to be tried now`,
+  gapSkipped: ({ client, lane, first, last }) =>
+    `Lane ${lane} of ${client} goes on without ${first === last ? first : `${first} to ${last}`}`,
+  paused: (event) => `${named(event)} was paused`,
+  resumed: (event) => `${named(event)} was resumed`,
+  unreachable: ({ upstream }) => `${upstream} cannot be reached`,
+  reachable: ({ upstream }) => `${upstream} can be reached again`,
+  started: () => "The relay was started",
+};
+const badNews = new Set(["blocked", "failed", "expired", "unreachable"]);
+
+function named({ client, lane, upstream }) {
+  if (lane) return `Lane ${lane} of ${client}`;
+  return client ? `Client ${client}` : `Upstream ${upstream}`;
+}
+
+const recent = [];
+let newsTimer;
+
+/** Notes an event of the relay's; those of every day are passed over. */
+export function noteEvent(name, event) {
+  const words = newsWords[name]?.(event);
+  if (!words) return;
+  recent.unshift({ name, words, event });
+  recent.length = Math.min(recent.length, newsMax);
+  newsTimer ??= setTimeout(showNews, 250);
+}
+
+function showNews() {
+  newsTimer = undefined;
+  const number = recent.length === newsMax ? `The last ${newsMax}` : many(recent.length, "thing");
+  say($("news-note"), `${number} out of the ordinary since you opened this page.`);
+  replace($("news-list"),
+    recent.map(({ name, words, event }) => h("li", { class: badNews.has(name) ? "bad" : "good" },
+    time(event.at, clock(event.at, now())),
+    h("p", null,
+      event.id ? h("a", { href: storyLink(event.id) }, words) : words,
+      event.reason && h("span", { class: "soft wrap" }, ` ${event.reason}`)))));
+}

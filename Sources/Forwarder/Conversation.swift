@@ -1,0 +1,161 @@
+import CCurl
+import EventLoop
+import RelayCore
+
+/// Requests to one server, one after the other, for a program that has nothing else to do: each
+/// call blocks its thread until the answer is there.
+///
+/// The same library speaks as for upstreams, under the same rules: certificates are checked, no
+/// redirect is followed, and no proxy, cookie or `.netrc` of the environment is heeded. Connections
+/// are kept between calls.
+package final class Conversation {
+  /// Whom one talks to.
+  package enum Server: Equatable, Sendable, CustomStringConvertible {
+    /// Over TCP, with TLS or without.
+    case url(UpstreamURL)
+    /// Through the Unix socket at this path.
+    case unix(path: String)
+
+    /// The form in which it is given.
+    package var description: String {
+      switch self {
+      case .url(let url): url.description
+      case .unix(let path): "unix:\(path)"
+      }
+    }
+  }
+
+  /// An answer's status, and for how long to stay away.
+  package struct Answer: Equatable, Sendable {
+    /// The status.
+    package let status: Int
+    /// The seconds of `Retry-After`; nil without one.
+    package let retryAfterSeconds: Int?
+  }
+
+  /// Why there is no answer, in a sentence.
+  package struct Failure: Error, Equatable {
+    /// What happened.
+    package let reason: String
+    /// Whether trying again later could help: nobody answered, or the connection was cut.
+    package let mayPass: Bool
+  }
+
+  /// How long a connection may take to be made.
+  private static let connectTimeoutMs = 10_000
+
+  private let easy: CurlEasy
+  private let server: Server
+  private var receive: (Int, UnsafeBufferPointer<UInt8>) -> Bool = { _, _ in true }
+  private var isStopped = false
+
+  /// Prepares to talk; nothing is sent yet.
+  ///
+  /// - Throws: ``Failure`` if there is no memory for it.
+  package init(
+    with server: Server, certificates: UpstreamTarget.CertificateAuthorities = .system
+  ) throws(Failure) {
+    self.server = server
+    do throws(SystemError) {
+      easy = try CurlEasy()
+    } catch {
+      throw Failure(reason: "cannot start: \(error)", mayPass: false)
+    }
+    configure(certificates)
+  }
+
+  private func configure(_ certificates: UpstreamTarget.CertificateAuthorities) {
+    _ = waystation_curl_restrict_protocols(easy.pointer)
+    for (option, value) in [
+      (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_HTTP_CONTENT_DECODING, 0), (CURLOPT_HTTP09_ALLOWED, 0),
+      (CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)), (CURLOPT_NOSIGNAL, 1),
+      (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
+      (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
+      (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
+      (CURLOPT_CONNECTTIMEOUT_MS, Self.connectTimeoutMs), (CURLOPT_TCP_KEEPALIVE, 1),
+    ] {
+      easy.set(option, value)
+    }
+    // Empty texts keep the environment's proxies out (CURLOPT_PROXY(3)).
+    easy.set(CURLOPT_PROXY, "")
+    easy.set(CURLOPT_NOPROXY, "")
+    if case .file(let path) = certificates { easy.set(CURLOPT_CAINFO, path) }
+    if case .unix(let path) = server { easy.set(CURLOPT_UNIX_SOCKET_PATH, path) }
+    easy.set(CURLOPT_WRITEDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
+    _ = waystation_curl_set_data_callback(easy.pointer, CURLOPT_WRITEFUNCTION) {
+      bytes, size, count, context in
+      guard let bytes, let context else { return 0 }
+      // Sound: libcurl calls this within `send`, which holds the object.
+      let conversation = Unmanaged<Conversation>.fromOpaque(context).takeUnretainedValue()
+      return conversation.take(bytes, size * count) ? size * count : 0
+    }
+  }
+
+  private func take(_ bytes: UnsafeMutablePointer<CChar>, _ count: Int) -> Bool {
+    let status = waystation_curl_long_info(easy.pointer, CURLINFO_RESPONSE_CODE)
+    let goesOn = bytes.withMemoryRebound(to: UInt8.self, capacity: count) {
+      receive(Int(status), UnsafeBufferPointer(start: $0, count: count))
+    }
+    isStopped = !goesOn
+    return goesOn
+  }
+
+  /// Makes a request, and hands on the answer's body piece by piece.
+  ///
+  /// - Parameters:
+  ///   - target: Path and query, escaped.
+  ///   - fields: Header lines, as in `Accept: text/plain`, without control characters.
+  ///   - timeoutMs: How long all of it may take; nil for as long as it goes on.
+  ///   - receive: Called with the status and each piece; false ends the request.
+  /// - Throws: Why there is no whole answer; not if `receive` ended it.
+  package func send(
+    _ method: String, _ target: String, fields: [String], body: [UInt8]? = nil, timeoutMs: Int?,
+    receive: @escaping (Int, UnsafeBufferPointer<UInt8>) -> Bool
+  ) throws(Failure) -> Answer {
+    self.receive = receive
+    isStopped = false
+    defer { self.receive = { _, _ in true } }
+    let origin =
+      switch server {
+      case .url(let url): url.description
+      case .unix: "http://localhost"
+      }
+    easy.clearError()
+    easy.set(CURLOPT_URL, origin + target)
+    easy.set(CURLOPT_TIMEOUT_MS, timeoutMs ?? 0)
+    var list: UnsafeMutablePointer<curl_slist>?
+    defer { curl_slist_free_all(list) }
+    // Without "Expect" libcurl would ask before it sends a large body, and wait for a second.
+    for line in fields + ["Expect:"] { list = curl_slist_append(list, line) ?? list }
+    easy.setHeaders(list)
+    let code = perform(method, body)
+    let status = waystation_curl_long_info(easy.pointer, CURLINFO_RESPONSE_CODE)
+    guard code == CURLE_OK || isStopped else { throw failure(code) }
+    let pause = waystation_curl_offset_info(easy.pointer, CURLINFO_RETRY_AFTER)
+    return Answer(status: Int(status), retryAfterSeconds: pause > 0 ? Int(pause) : nil)
+  }
+
+  private func perform(_ method: String, _ body: [UInt8]?) -> CURLcode {
+    guard let body else {
+      easy.set(CURLOPT_HTTPGET, 1)
+      easy.set(CURLOPT_CUSTOMREQUEST, method)
+      return curl_easy_perform(easy.pointer)
+    }
+    easy.set(CURLOPT_POST, 1)
+    easy.set(CURLOPT_CUSTOMREQUEST, method)
+    easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(body.count))
+    // libcurl reads the bytes where they are, until the request has been made.
+    return (body + [0]).withUnsafeBytes { bytes in
+      easy.set(CURLOPT_POSTFIELDS, pointer: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      return curl_easy_perform(easy.pointer)
+    }
+  }
+
+  private func failure(_ code: CURLcode) -> Failure {
+    let kind = TransferFailure.kind(of: code)
+    let words = easy.error.isEmpty ? String(cString: curl_easy_strerror(code)) : easy.error
+    let visible = words.utf8.map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") }
+    let mayPass = kind == .connect || kind == .timeout || kind == .cut || kind == .nameResolution
+    return Failure(reason: String(decoding: visible, as: UTF8.self), mayPass: mayPass)
+  }
+}

@@ -1,0 +1,71 @@
+import RelayCore
+import Synchronization
+
+/// How a lane stands, for lists.
+package struct LaneFacts: Sendable {
+  /// How many envelopes wait in it.
+  package var waiting = 0
+  /// Its first envelope; nil if it is not known, or nothing waits.
+  package var head: LineEntry?
+  /// Whether it stands until someone resolves its head, or until the relay starts anew.
+  package var isBlocked = false
+  /// Whether somebody has paused this very lane.
+  package var isPaused = false
+}
+
+/// How a client stands, for lists.
+package struct ClientFacts: Sendable {
+  /// How many of its envelopes wait.
+  package var waiting: Int
+  /// How many of its lanes stand until someone resolves their heads.
+  package var blocked: Int
+  /// Whether somebody has paused this very client.
+  package var isPaused: Bool
+  /// When the oldest of its lanes' heads was accepted; nil if none is known.
+  package var oldestWaitingAt: WallTime?
+}
+
+// What lists of clients and lanes ask for. Each call holds up whoever decides, and so looks at no
+// more than a page's lanes.
+extension Dispatcher {
+  /// How some lanes stand, in the same order.
+  package func facts(of lanes: [LaneNumber]) -> [LaneFacts] {
+    state.withLock { state in lanes.map { state.scheduler.facts(of: $0) } }
+  }
+
+  /// How some clients stand, in the same order.
+  package func facts(of clients: [ListedClient]) -> [ClientFacts] {
+    state.withLock { state in
+      clients.map { client in
+        let lanes = client.lanes.map { state.scheduler.facts(of: $0) }
+        return ClientFacts(
+          waiting: state.scheduler.waiting(of: client.number),
+          blocked: lanes.count { $0.isBlocked },
+          isPaused: state.scheduler.isPaused(.client(client.number)),
+          oldestWaitingAt: lanes.lazy.compactMap { $0.head?.acceptedAt }.min())
+      }
+    }
+  }
+
+  /// The first lanes behind a number that stand in some way, by number.
+  ///
+  /// Looks at all lanes that wait, of which a hundred thousand take a few milliseconds, or at all
+  /// that are blocked or paused.
+  package func lanes(
+    that condition: LaneCondition, after number: LaneNumber?, countMax: Int
+  ) -> [LaneNumber] {
+    state.withLock { $0.scheduler.lanes(that: condition, after: number, countMax: countMax) }
+  }
+}
+
+extension Scheduler {
+  fileprivate func facts(of number: LaneNumber) -> LaneFacts {
+    var facts = LaneFacts()
+    facts.isPaused = isPaused(.lane(number))
+    guard let lane = lane(number) else { return facts }
+    facts.waiting = lane.waiting
+    facts.head = lane.head
+    facts.isBlocked = lane.phase == .blocked || lane.phase == .unwritable
+    return facts
+  }
+}

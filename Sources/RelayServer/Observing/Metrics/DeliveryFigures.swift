@@ -1,0 +1,61 @@
+import RelayCore
+
+/// What became of attempts and envelopes, counted for each upstream since the start.
+///
+/// A pure value. It is told of what is on disk, a commit at a time, and holds a fixed number of
+/// series however many envelopes, lanes and clients there are.
+package struct DeliveryFigures: Sendable, Equatable {
+  /// What is counted of one upstream.
+  package struct Upstream: Sendable, Equatable {
+    /// Its label.
+    package let name: String
+    /// How many envelopes have ended, by ``EnvelopeState``.
+    package fileprivate(set) var ends: [EnvelopeState: UInt64] = [:]
+    /// How long attempts took, in milliseconds; nothing of an outcome that there was none of.
+    package fileprivate(set) var attempts: [Outcome: Histogram] = [:]
+    /// How long it took from acceptance to delivery, in milliseconds.
+    package fileprivate(set) var deliveries = Histogram(.deliveryMilliseconds)
+  }
+
+  /// Those that have a label, in the order of the configuration, and last what has none.
+  package private(set) var upstreams: [Upstream]
+  private var places: [UpstreamNumber: Int] = [:]
+
+  /// Begins to count for these upstreams, in the order of the configuration.
+  package init(_ names: [String] = [], numbers: [String: UpstreamNumber] = [:]) {
+    let labelled = names.prefix(MetricsLimits.upstreamsMax)
+    upstreams = labelled.map { Upstream(name: $0) }
+    upstreams.append(Upstream(name: MetricsLimits.otherUpstream))
+    for (place, name) in labelled.enumerated() {
+      if let number = numbers[name] { places[number] = place }
+    }
+  }
+
+  /// These changes are on disk.
+  ///
+  /// An attempt counts also where nothing came of it, since its envelope had ended meanwhile.
+  package mutating func count(_ transitions: [Transition]) {
+    for transition in transitions {
+      let place = place(of: transition.upstream)
+      if let attempt = transition.attempt {
+        upstreams[place].attempts[attempt.outcome, default: Histogram(.attemptMilliseconds)]
+          .observe(attempt.durationMs)
+      }
+      guard !transition.isMoot, case .end(let state, _) = transition.change else { continue }
+      upstreams[place].ends[state, default: 0] &+= 1
+      guard state == .delivered, let acceptedAt = transition.acceptedAt else { continue }
+      upstreams[place].deliveries.observe(transition.at.milliseconds(since: acceptedAt))
+    }
+  }
+
+  /// A client's backlog was cancelled.
+  package mutating func count(_ backlog: ClearedBacklog) {
+    for item in backlog.items {
+      upstreams[place(of: item.upstream)].ends[.cancelled, default: 0] &+= 1
+    }
+  }
+
+  private func place(of upstream: UpstreamNumber) -> Int {
+    places[upstream] ?? upstreams.count - 1
+  }
+}

@@ -1,0 +1,23 @@
+/// The two formats that those who collect metrics read.
+package enum ExpositionFormat: Sendable {
+  /// Prometheus' text format 0.0.4.
+  case text
+  /// OpenMetrics 1.0.
+  case openMetrics
+
+  /// What it says of itself as a `Content-Type`.
+  package var contentType: String {
+    switch self {
+    case .text: "text/plain; version=0.0.4; charset=utf-8"
+    case .openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    }
+  }
+
+  /// The one that whoever asks would rather have; text where nothing is said of OpenMetrics 1.0.
+  package init(_ accepted: AcceptedTypes) {
+    let openMetrics = accepted.quality(
+      ofNamed: "application", "openmetrics-text", version: "1.")
+    let isLiked = openMetrics > 0 && openMetrics >= accepted.quality("text", "plain")
+    self = isLiked ? .openMetrics : .text
+  }
+}

@@ -1,0 +1,182 @@
+import EventLoop
+import Glibc
+import JSON
+import RelayCore
+
+/// `waystation envelopes`: lists, shows and settles envelopes.
+struct EnvelopesCommand {
+  let desk: Desk
+  let relay: RelayClient
+
+  func run() throws(OperatorFailure) -> ExitCode {
+    switch desk.order.action {
+    case "list": return try list()
+    case "show": return try show()
+    case "edit": return try edit()
+    default: return try settleAll()
+    }
+  }
+
+  // MARK: - Looking
+
+  private func list() throws(OperatorFailure) -> ExitCode {
+    let list = PagedList(
+      relay: relay, path: "/v1/envelopes",
+      filter: desk.filter("client", "lane", "state", "upstream", "tag"), member: "envelopes")
+    let now = WallClock.now()
+    var table = TextTable(
+      "ID", "STATE", "CLIENT/LANE", "REQUEST", "#ATTEMPTS", "AGE", "NEXT", "WHAT WENT WRONG")
+    let isMore = try list.pages(limit: try desk.limit()) { page, _ throws(OperatorFailure) in
+      for envelope in page {
+        guard !desk.isJSON else {
+          desk.say(envelope.line)
+          continue
+        }
+        let state = envelope.text("state") ?? "?"
+        table.add(
+          .init(envelope.text("id")), .init(state, Self.style(of: state)),
+          .init("\(envelope.text("client") ?? "?")/\(envelope.text("lane") ?? "?")"),
+          .init("\(envelope.text("method") ?? "?") \(envelope.text("path") ?? "?")"),
+          .init("\(envelope.number("attemptCount"))"),
+          .init(HumanText.age(envelope.text("acceptedAt"), now: now)),
+          .init(HumanText.wait(envelope.text("nextAttemptAt"), now: now)),
+          .init(envelope.text("reason") ?? envelope.text("lastError")))
+      }
+    }
+    if !desk.isJSON {
+      if table.isEmpty { desk.say("no envelopes") } else { desk.say(table) }
+    }
+    desk.noteMore(isMore)
+    return .good
+  }
+
+  static func style(of state: String) -> Terminal.Style? {
+    switch state {
+    case "delivered": .good
+    case "blocked", "failed", "expired": .bad
+    case "held", "parked", "cancelled": .warning
+    default: nil
+    }
+  }
+
+  private func show() throws(OperatorFailure) -> ExitCode {
+    let id = try ids()[0]
+    let envelope = try relay.object("GET", "/v1/envelopes/\(id)")
+    if desk.isJSON {
+      desk.say(envelope.line)
+    } else {
+      let story = EnvelopeStory(
+        envelope: envelope, terminal: desk.terminal, now: WallClock.now())
+      desk.say(story.lines().joined(separator: "\n"))
+    }
+    return .good
+  }
+
+  // MARK: - Settling
+
+  private func settleAll() throws(OperatorFailure) -> ExitCode {
+    var code = ExitCode.good
+    for id in try ids() {
+      do throws(OperatorFailure) {
+        let envelope =
+          switch desk.order.action {
+          case "retry": try retry(id)
+          case "discard": try discard(id)
+          default: try relay.object("POST", "/v1/envelopes/\(id)/requeue")
+          }
+        tell(envelope, id)
+      } catch {
+        // The others may still be settled; without a relay none can.
+        guard error.status != nil, error.status != 401, error.status != 403 else { throw error }
+        desk.note("\(id): \(error.reason)")
+        code = .failed
+      }
+    }
+    return code
+  }
+
+  private func tell(_ envelope: JSONObject, _ id: String) {
+    guard !desk.isJSON else { return desk.say(envelope.line) }
+    desk.say("\(id) is \(SafeText.line(envelope.text("state") ?? "settled"))")
+  }
+
+  private func state(of id: String) throws(OperatorFailure) -> String {
+    try relay.object("GET", "/v1/envelopes/\(id)").text("state") ?? ""
+  }
+
+  private func retry(_ id: String) throws(OperatorFailure) -> JSONObject {
+    switch try state(of: id) {
+    case "blocked": try resolve(id, "retry")
+    case "failed", "expired": try relay.object("POST", "/v1/envelopes/\(id)/requeue")
+    default: try relay.object("POST", "/v1/envelopes/\(id)/run")
+    }
+  }
+
+  private func discard(_ id: String) throws(OperatorFailure) -> JSONObject {
+    try state(of: id) == "blocked"
+      ? try resolve(id, "discard") : try relay.object("DELETE", "/v1/envelopes/\(id)")
+  }
+
+  private func resolve(_ id: String, _ action: String) throws(OperatorFailure) -> JSONObject {
+    var json = JSONWriter()
+    json.object { $0.member("action", action) }
+    return try relay.object("POST", "/v1/envelopes/\(id)/resolve", body: json.finish())
+  }
+
+  // MARK: - Editing
+
+  private func edit() throws(OperatorFailure) -> ExitCode {
+    let id = try ids()[0]
+    var envelope = try relay.object(
+      "PATCH", "/v1/envelopes/\(id)", body: try patch(), type: "application/merge-patch+json")
+    if desk.options.has("--retry") { envelope = try retry(id) }
+    tell(envelope, id)
+    return .good
+  }
+
+  private func patch() throws(OperatorFailure) -> [UInt8] {
+    if let file = desk.options.text("--patch") { return try InputFile.read(file, "--patch") }
+    var json = JSONWriter()
+    let body = try desk.options.text("--body").map { file throws(OperatorFailure) in
+      try InputFile.read(file, "--body")
+    }
+    let fields = desk.options.texts("--header")
+    json.object { json in
+      if let method = desk.options.text("--method") { json.member("method", method) }
+      if let path = desk.options.text("--path") { json.member("path", path) }
+      if !fields.isEmpty { json.member("headers") { HeaderLines.write(fields, to: &$0) } }
+      if let body {
+        json.member("bodyBase64", String(decoding: Base64.encode(body), as: UTF8.self))
+      }
+    }
+    let patch = json.finish()
+    guard patch.count > 2 else {
+      throw OperatorFailure(
+        reason: "say what to change: --method, --path, --header, --body or --patch", code: .usage)
+    }
+    return patch
+  }
+
+  /// The ids that were given; `-` stands for those on standard input.
+  private func ids() throws(OperatorFailure) -> [String] {
+    var ids: [String] = []
+    for word in desk.options.operands {
+      if word == "-" {
+        let bytes = try InputFile.read("-", "standard input")
+        ids += String(decoding: bytes, as: UTF8.self).split { $0.isWhitespace }.map(String.init)
+      } else {
+        ids.append(word)
+      }
+    }
+    for id in ids where !id.utf8.allSatisfy(TokenText.isPathByte) {
+      throw OperatorFailure(
+        reason: "'\(SafeText.line(id))' is no envelope's id; 'waystation envelopes list' shows"
+          + " them", code: .usage)
+    }
+    // A list that has come out empty leaves nothing to do; one alone has to be there.
+    guard !ids.isEmpty || ["retry", "discard", "requeue"].contains(desk.order.action) else {
+      throw OperatorFailure(reason: "ID is missing", code: .usage)
+    }
+    return ids
+  }
+}

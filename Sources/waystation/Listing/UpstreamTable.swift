@@ -1,0 +1,34 @@
+import JSON
+import RelayCore
+
+/// Upstreams in a table.
+enum UpstreamTable {
+  static func lines(
+    _ upstreams: [JSONObject], _ terminal: Terminal, _ now: WallTime
+  ) -> [String] {
+    var table = TextTable(
+      "UPSTREAM", "STATE", "FOR", "#WAITING", "OLDEST", "#IN FLIGHT", "LAST ERROR")
+    for upstream in upstreams {
+      let (state, style) = state(upstream, now)
+      let error = upstream.has("reachable") && upstream.number("waiting") == 0
+      table.add(
+        .init(upstream.text("name"), .bold), .init(state, style),
+        .init(HumanText.age(upstream.text("since"), now: now)),
+        .init(HumanText.count(upstream.number("waiting"))),
+        .init(HumanText.age(upstream.text("oldestWaitingAt"), now: now)),
+        .init("\(upstream.number("inFlight"))/\(upstream.number("concurrencyNow"))"),
+        .init(error ? nil : upstream.text("lastError")))
+    }
+    return table.isEmpty ? ["no upstreams"] : table.lines(on: terminal)
+  }
+
+  private static func state(
+    _ upstream: JSONObject, _ now: WallTime
+  ) -> (String, Terminal.Style) {
+    if !upstream.has("configured") { return ("not configured", .warning) }
+    if upstream.has("paused") { return ("paused", .warning) }
+    if upstream.has("reachable") { return ("reachable", .good) }
+    let probe = HumanText.wait(upstream.text("nextProbeAt"), now: now)
+    return ("unreachable" + (probe.isEmpty ? "" : ", probe \(probe)"), .bad)
+  }
+}

@@ -1,0 +1,26 @@
+import JSON
+
+extension JSONObject {
+  /// A member that is a text.
+  func text(_ name: StaticString) -> String? { try? self[name]?.string() }
+
+  /// A member that is a whole number; 0 where it is not there.
+  func number(_ name: StaticString) -> Int64 { (try? self[name]?.int64()) ?? 0 }
+
+  func optionalNumber(_ name: StaticString) -> Int64? { try? self[name]?.int64() }
+
+  func decimal(_ name: StaticString) -> Double { (try? self[name]?.double()) ?? 0 }
+
+  func has(_ name: StaticString) -> Bool { (try? self[name]?.bool()) ?? false }
+
+  func object(_ name: StaticString) -> JSONObject? { try? self[name]?.object() }
+
+  /// The members of an array that are objects.
+  func objects(_ name: StaticString) -> [JSONObject] {
+    guard let array = try? self[name]?.array() else { return [] }
+    return array.compactMap { try? $0.object() }
+  }
+
+  /// The object as one line of JSON that is safe on a terminal.
+  var line: String { SafeText.json(value.raw) }
+}

@@ -1,0 +1,63 @@
+import Glibc
+
+/// The commands that ask a running relay.
+enum OperatorCommand {
+  static func run(_ order: OperatorOrder) -> ExitCode {
+    _ = signal(SIGPIPE, SIG_IGN)
+    let environment = Environment.variables()
+    let desk = Desk(order: order, terminal: Terminal.current(environment))
+    do throws(OperatorFailure) {
+      let relay = try RelayClient(order.options, environment)
+      switch order.command {
+      case .status: return try StatusCommand(desk: desk, relay: relay).run()
+      case .envelopes: return try EnvelopesCommand(desk: desk, relay: relay).run()
+      case .clients: return try ClientsCommand(desk: desk, relay: relay).run()
+      case .lanes: return try LanesCommand(desk: desk, relay: relay).run()
+      case .upstreams: return try UpstreamsCommand(desk: desk, relay: relay).run()
+      case .events: return try EventsCommand(desk: desk, relay: relay).run()
+      case .send: return try SendCommand(desk: desk, relay: relay).run()
+      case .export: return try ExportCommand(desk: desk, relay: relay).run()
+      default: return try ImportCommand(desk: desk, relay: relay).run()
+      }
+    } catch {
+      desk.tell(error)
+      return error.code
+    }
+  }
+}
+
+/// What a command was told, and where it writes.
+struct Desk {
+  let order: OperatorOrder
+  let terminal: Terminal
+
+  var options: OptionReader { order.options }
+  var isJSON: Bool { options.has("--json") }
+
+  /// Writes a line on standard output.
+  func say(_ line: String) { StandardStream.output.line(line) }
+
+  /// Writes a table on standard output.
+  func say(_ table: TextTable) {
+    say(table.lines(on: terminal).joined(separator: "\n"))
+  }
+
+  /// Writes a sentence on standard error.
+  func note(_ sentence: String) {
+    StandardStream.error.line("waystation \(order.name): \(sentence)")
+  }
+
+  func tell(_ failure: OperatorFailure) { note(failure.reason) }
+
+  /// A name as a segment of a path.
+  static func segment(_ name: String) -> String { TokenText.percentEncoded(name) }
+
+  /// A query of those options that were given, by their names there.
+  func query(_ names: [(option: String, field: String)], more: [String] = []) -> String {
+    let given = names.compactMap { name in
+      options.text(name.option).map { "\(name.field)=\(TokenText.percentEncoded($0))" }
+    }
+    let all = given + more
+    return all.isEmpty ? "" : "?" + all.joined(separator: "&")
+  }
+}

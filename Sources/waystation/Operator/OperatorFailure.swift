@@ -1,0 +1,47 @@
+import JSON
+
+/// Why a command that asks a relay did not work; never with a secret in it.
+struct OperatorFailure: Error, Equatable {
+  let reason: String
+  /// How the program ends.
+  var code = ExitCode.failed
+  /// The status that the relay answered with; nil if it was not asked, or did not answer.
+  var status: Int?
+  /// Which problem it named, as in `unknown-envelope`; nil if it named none.
+  var kind: String?
+  /// Whether trying again later could help.
+  var mayPass = false
+  /// For how long to stay away, in seconds.
+  var retryAfterSeconds: Int?
+
+  static let noSense = OperatorFailure(
+    reason: "what answers is no Waystation; look at --server and WAYSTATION_SERVER")
+
+  /// What an answer that is no 2xx says, and what to do next.
+  static func answered(_ status: Int, _ body: [UInt8], retryAfter: Int?) -> OperatorFailure {
+    let problem = try? JSONValue.parse(body).object()
+    func text(_ name: StaticString) -> String? {
+      (try? problem?[name]?.string()).map(SafeText.line)
+    }
+    let kind = text("type").flatMap { $0.split(separator: ":").last }.map(String.init)
+    var parts = [text("detail") ?? text("title") ?? "the relay answers \(status)"]
+    if let field = text("field") { parts[0] += " (\(field))" }
+    if let fix = text("fix"), !fix.isEmpty { parts.append(fix) }
+    switch status {
+    case 401:
+      parts.append("Set WAYSTATION_TOKEN, or give --token-file FILE with an operator's token.")
+    case 403:
+      parts.append(
+        "It takes an operator's token: of the role 'steer' for what changes anything, and for what"
+          + " devices have sent.")
+    case 404 where kind == "not-found":
+      parts.append("Is that a listener for operators? Look at --server and WAYSTATION_SERVER.")
+    default: break
+    }
+    let mayPass = status == 429 || status == 503 || status == 507 || status == 408
+    return OperatorFailure(
+      reason: "\(status): " + parts.joined(separator: " "), status: status, kind: kind,
+      mayPass: mayPass,
+      retryAfterSeconds: retryAfter)
+  }
+}

@@ -1,0 +1,163 @@
+import EventLoop
+import Glibc
+import JSON
+import RelayCore
+
+/// `waystation export`: writes envelopes as NDJSON, page by page.
+final class ExportCommand {
+  private let desk: Desk
+  private let relay: RelayClient
+  private let bar = ProgressBar()
+  private var note = ProgressNote()
+  private var file: FileDescriptor?
+  private let hasContent: Bool
+  /// How many there were whose content the relay cannot read.
+  private var bareCount: Int64 = 0
+
+  init(desk: Desk, relay: RelayClient) {
+    self.desk = desk
+    self.relay = relay
+    hasContent = !desk.options.has("--no-content")
+  }
+
+  func run() throws(OperatorFailure) -> ExitCode {
+    let target = desk.options.text("--to")
+    if let target { try open(target) }
+    let filter = desk.filter("client", "lane", "state", "upstream", "tag")
+    let list = PagedList(
+      relay: relay, path: "/v1/envelopes", filter: filter, member: "envelopes")
+    defer { bar.clear() }
+    try list.pages(limit: nil, from: note.cursor) { page, cursor throws(OperatorFailure) in
+      var bytes: [UInt8] = []
+      for envelope in page {
+        if let line = try self.line(envelope) { bytes += line + [0x0A] }
+      }
+      try write(bytes)
+      note.lines += Int64(page.count)
+      note.bytes += Int64(bytes.count)
+      note.cursor = cursor
+      note.mark = ProgressNote.digest(filter.joined(separator: "&").utf8)
+      if let target, cursor != nil { try note.write(target) }
+      bar.show(nil, HumanText.counted(note.lines, "envelope"))
+    }
+    bar.clear()
+    if let target { ProgressNote.remove(target) }
+    finish(target)
+    return .good
+  }
+
+  private func finish(_ target: String?) {
+    if bareCount > 0 {
+      desk.note(
+        HumanText.counted(bareCount, "envelope")
+          + (bareCount == 1 ? " was" : " were") + " written without header fields and body: the"
+          + " relay cannot read them any more. 'waystation store check' says what is damaged.")
+    }
+    if let target {
+      desk.note("\(HumanText.counted(note.lines, "envelope")) written to \(target)")
+    }
+  }
+
+  /// Opens the file where an earlier run has left it.
+  private func open(_ target: String) throws(OperatorFailure) {
+    let filter = desk.filter("client", "lane", "state", "upstream", "tag").joined(separator: "&")
+    let old = ProgressNote.read(target)
+    let isThere = access(target, F_OK) == 0
+    if isThere, old == nil {
+      throw OperatorFailure(
+        reason: "\(target) is there already, and is not half done; name another file, or remove it")
+    }
+    if let old, old.mark != ProgressNote.digest(filter.utf8) {
+      throw OperatorFailure(
+        reason: "\(target) was begun with another filter; give the same one, or remove the file and"
+          + " \(ProgressNote.path(of: target))")
+    }
+    let number = Glibc.open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    guard number >= 0 else { throw failure(target) }
+    file = FileDescriptor(adopting: number)
+    if let old, isThere {
+      note = old
+      // What came behind the last note is asked again.
+      guard ftruncate(number, off_t(old.bytes)) == 0 else { throw failure(target) }
+      lseek(number, off_t(old.bytes), SEEK_SET)
+      desk.note("going on behind \(HumanText.counted(old.lines, "envelope"))")
+    } else {
+      note.mark = ProgressNote.digest(filter.utf8)
+      try note.write(target)
+    }
+  }
+
+  private func failure(_ path: String) -> OperatorFailure {
+    let error = SystemError(code: errno, operation: "write", subject: path)
+    return OperatorFailure(reason: "\(path) cannot be written: \(error.reason)")
+  }
+
+  private func write(_ bytes: [UInt8]) throws(OperatorFailure) {
+    guard let number = file?.number else { return StandardStream.output.write(bytes) }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
+      if count < 0, errno != EINTR { throw failure(desk.options.text("--to") ?? "") }
+      rest = rest.dropFirst(max(0, count))
+    }
+    guard fdatasync(number) == 0 else { throw failure(desk.options.text("--to") ?? "") }
+  }
+
+  // MARK: - One envelope
+
+  /// An envelope as a line; nil if it went while the list was read.
+  private func line(_ envelope: JSONObject) throws(OperatorFailure) -> [UInt8]? {
+    let id = envelope.text("id") ?? ""
+    guard hasContent else { return Array(envelope.line.utf8) }
+    do throws(OperatorFailure) {
+      let request = try relay.object("GET", "/v1/envelopes/\(Desk.segment(id))/request")
+      let body =
+        request.number("bodyBytes") == 0
+        ? [] : try relay.call("GET", "/v1/envelopes/\(Desk.segment(id))/body")
+      return Self.line(envelope, request, body)
+    } catch {
+      switch error.status {
+      case 404 where error.kind == "unknown-envelope": return nil
+      case 409:
+        bareCount += 1
+        return Array(envelope.line.utf8)
+      case 401, 403, 404:
+        throw OperatorFailure(
+          reason: error.reason + " With --no-content header fields and bodies are left out.",
+          code: error.code, status: error.status, kind: error.kind)
+      default: throw error
+      }
+    }
+  }
+
+  /// The envelope with its header fields, several of a name together, and its body.
+  static func line(_ envelope: JSONObject, _ request: JSONObject, _ body: [UInt8]) -> [UInt8] {
+    var names: [String] = []
+    var values: [String: [String]] = [:]
+    for field in (try? request["headers"]?.array()).map(Array.init) ?? [] {
+      let pair = ((try? field.array()).map(Array.init) ?? []).compactMap { try? $0.string() }
+      guard pair.count == 2 else { continue }
+      let name = names.first { $0.lowercased() == pair[0].lowercased() } ?? pair[0]
+      if values[name] == nil { names.append(name) }
+      values[name, default: []].append(pair[1])
+    }
+    var json = JSONWriter()
+    json.object { json in
+      for member in envelope { json.member(member.name.string, raw: member.value.raw) }
+      json.memberObject("headers") { json in
+        for name in names {
+          let all = values[name] ?? []
+          if all.count == 1 {
+            json.member(name, all[0])
+          } else {
+            json.memberArray(name) { json in for value in all { json.string(value) } }
+          }
+        }
+      }
+      if !body.isEmpty {
+        json.member("bodyBase64", String(decoding: Base64.encode(body), as: UTF8.self))
+      }
+    }
+    return Array(SafeText.json(json.finish()).utf8)
+  }
+}

@@ -1,0 +1,238 @@
+import Forwarder
+import Glibc
+import JSON
+
+/// Posts the lines of a file in batches, in order, and remembers how far it has come.
+final class Outbox {
+  /// What becomes of a line before it is posted.
+  enum Reading {
+    case post([UInt8])
+    case skip
+    case refuse(String)
+  }
+
+  /// What became of all lines.
+  struct Counts: Equatable {
+    var accepted: Int64 = 0
+    var duplicates: Int64 = 0
+    var refused: Int64 = 0
+    var skipped: Int64 = 0
+  }
+
+  private struct Item {
+    let line: Int64
+    let json: [UInt8]
+  }
+
+  /// The most bytes in one post; the relay's own limit is 32 MiB unless it is told otherwise.
+  private static let postBytesMax = 8 << 20
+  /// For how long a relay that is full or away is waited for.
+  private static let patienceSeconds = 300
+  private static let markBytes = 4096
+  /// With which a post is refused as a whole for something in it.
+  private static let atFault = [400, 413, 422]
+
+  private let desk: Desk
+  private let relay: RelayClient
+  private let path: String
+  private let batchMax: Int
+  private let read: (ArraySlice<UInt8>, Int64) -> Reading
+  private let bar = ProgressBar()
+  private(set) var counts = Counts()
+  private var note = ProgressNote()
+  private var items: [Item] = []
+  private var itemBytes = 0
+
+  /// - Parameter read: What to do with a line, by its bytes and its number.
+  init(
+    _ desk: Desk, _ relay: RelayClient, path: String, batchMax: Int,
+    read: @escaping (ArraySlice<UInt8>, Int64) -> Reading
+  ) {
+    self.desk = desk
+    self.relay = relay
+    self.path = path
+    self.batchMax = batchMax
+    self.read = read
+  }
+
+  /// Posts all that is not posted yet.
+  func run() throws(OperatorFailure) -> ExitCode {
+    let file = try LineFile(path)
+    resume(file)
+    defer { bar.clear() }
+    while let line = try file.next() {
+      note.lines += 1
+      take(line)
+      if items.count >= batchMax || itemBytes >= Self.postBytesMax { try flush(file) }
+    }
+    try flush(file)
+    bar.clear()
+    if file.isSeekable { ProgressNote.remove(path) }
+    tell()
+    return counts.refused == 0 ? .good : .failed
+  }
+
+  private func resume(_ file: LineFile) {
+    guard file.isSeekable else { return }
+    let old = ProgressNote.read(path)
+    note.mark = ""
+    guard let old, old.bytes > 0, old.bytes <= file.bytes ?? 0,
+      old.mark == ProgressNote.digest(file.head(Int(min(old.bytes, Int64(Self.markBytes)))))
+    else { return }
+    note = old
+    file.skip(to: old.bytes)
+    desk.note("going on behind line \(old.lines), where an earlier run ended")
+  }
+
+  private func take(_ line: ArraySlice<UInt8>) {
+    guard line.contains(where: { $0 > 0x20 }) else { return }
+    switch read(line, note.lines) {
+    case .post(let json):
+      items.append(Item(line: note.lines, json: json))
+      itemBytes += json.count
+    case .skip: counts.skipped += 1
+    case .refuse(let reason): refuse(note.lines, reason)
+    }
+  }
+
+  private func refuse(_ line: Int64, _ reason: String) {
+    counts.refused += 1
+    bar.clear()
+    desk.note("line \(line): \(SafeText.line(reason))")
+  }
+
+  // MARK: - Posting
+
+  private func flush(_ file: LineFile) throws(OperatorFailure) {
+    var rest = items
+    items = []
+    itemBytes = 0
+    var waited = 0
+    while !rest.isEmpty {
+      let before = rest.count
+      let (left, pause) = try post(rest)
+      rest = left
+      if rest.count < before { waited = 0 }
+      guard let pause, !rest.isEmpty else { continue }
+      guard waited < Self.patienceSeconds else {
+        throw OperatorFailure(
+          reason: "the relay has taken nothing for \(Self.patienceSeconds) s. The same command"
+            + " goes on from here.")
+      }
+      bar.clear()
+      desk.note("the relay takes nothing just now; trying again in \(pause) s")
+      sleep(UInt32(pause))
+      waited += pause
+    }
+    try remember(file)
+  }
+
+  private func remember(_ file: LineFile) throws(OperatorFailure) {
+    note.bytes = file.offset
+    if file.isSeekable {
+      note.mark = ProgressNote.digest(file.head(Int(min(note.bytes, Int64(Self.markBytes)))))
+      try note.write(path)
+    }
+    let share = file.bytes.map { $0 == 0 ? 1 : Double(note.bytes) / Double($0) }
+    bar.show(share, "\(HumanText.count(note.lines)) lines")
+  }
+
+  /// Posts items.
+  ///
+  /// - Returns: Those that are to be posted again, and for how many seconds to wait before that.
+  private func post(_ items: [Item]) throws(OperatorFailure) -> ([Item], Int?) {
+    var body: [UInt8] = []
+    for item in items { body += item.json + [0x0A] }
+    do throws(OperatorFailure) {
+      let answer = try batch(body)
+      return settle(items, answer)
+    } catch {
+      if let status = error.status, Self.atFault.contains(status) {
+        guard items.count > 1 else {
+          refuse(items[0].line, error.reason)
+          return ([], nil)
+        }
+        // More than this relay takes at once, or one that spoils the rest: half of it first.
+        let (left, pause) = try post(Array(items.prefix(items.count / 2)))
+        return (left + items.dropFirst(items.count / 2), pause)
+      }
+      guard error.mayPass else { throw error }
+      return (items, min(max(error.retryAfterSeconds ?? 2, 1), 30))
+    }
+  }
+
+  /// The results, one an item, also where nothing was taken.
+  private func batch(_ body: [UInt8]) throws(OperatorFailure) -> [JSONObject] {
+    var bytes: [UInt8] = []
+    let answer = try relay.send(
+      "POST", "/v1/envelopes", fields: ["Content-Type: application/x-ndjson"], body: body,
+      timeoutMs: RelayClient.timeoutMs
+    ) { _, piece in
+      bytes.append(contentsOf: piece)
+      return bytes.count < RelayClient.answerBytesMax
+    }
+    let results = (try? JSONValue.parse(bytes).object())?.objects("results") ?? []
+    guard !results.isEmpty else {
+      guard !(200...299).contains(answer.status) else { throw .noSense }
+      throw .answered(answer.status, bytes, retryAfter: answer.retryAfterSeconds)
+    }
+    return results
+  }
+
+  private func settle(_ items: [Item], _ results: [JSONObject]) -> ([Item], Int?) {
+    var again: [Item] = []
+    for result in results {
+      let index = Int(result.number("index"))
+      guard items.indices.contains(index) else { continue }
+      switch result.text("result") {
+      case "accepted", "coalesced": counts.accepted += 1
+      case "duplicate": counts.duplicates += 1
+      default:
+        let problem = result.object("problem")
+        if [429, 503, 507].contains(problem?.number("status")) {
+          again.append(items[index])
+        } else {
+          refuse(items[index].line, Self.words(problem))
+        }
+      }
+    }
+    return (again, again.isEmpty ? nil : 5)
+  }
+
+  private static func words(_ problem: JSONObject?) -> String {
+    let detail = problem?.text("detail") ?? problem?.text("title") ?? "refused"
+    return detail + (problem?.text("fix").map { " \($0)" } ?? "")
+  }
+
+  private func tell() {
+    guard !desk.isJSON else {
+      var json = JSONWriter()
+      json.object { json in
+        json.member("lines", note.lines)
+        json.member("accepted", counts.accepted)
+        json.member("duplicates", counts.duplicates)
+        json.member("refused", counts.refused)
+        json.member("skipped", counts.skipped)
+      }
+      return desk.say(String(decoding: json.finish(), as: UTF8.self))
+    }
+    var parts = [HumanText.counted(counts.accepted, "envelope") + " accepted"]
+    if counts.duplicates > 0 {
+      parts.append("\(HumanText.count(counts.duplicates)) there already")
+    }
+    if counts.skipped > 0 { parts.append("\(HumanText.count(counts.skipped)) left out") }
+    if counts.refused > 0 { parts.append("\(HumanText.count(counts.refused)) refused") }
+    desk.say(parts.joined(separator: ", "))
+  }
+}
+
+extension Desk {
+  /// How many lines go into one post.
+  func batchMax() throws(OperatorFailure) -> Int {
+    do throws(UsageError) {
+      return try order.number("--batch", 1...1000) ?? 500
+    } catch {
+      throw OperatorFailure(reason: error.reason, code: .usage)
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import EventLoop
+import Glibc
+import JSON
+
+/// How far a transfer between a file and a relay has come, in a file beside it.
+struct ProgressNote: Equatable {
+  /// Bytes of the file that are done with.
+  var bytes: Int64 = 0
+  /// Lines that are done with.
+  var lines: Int64 = 0
+  /// Of which file, by its first bytes.
+  var mark = ""
+  /// Where the relay's list goes on; nil where that is not what was done.
+  var cursor: String?
+
+  /// Where the note on a file lies.
+  static func path(of file: String) -> String { file + ".progress" }
+
+  /// The note that an earlier run has left; nil if there is none, or it makes no sense.
+  static func read(_ file: String) -> ProgressNote? {
+    guard let bytes = try? FileContents.read(path(of: file), bytesMax: 65536),
+      let object = try? JSONValue.parse(bytes).object()
+    else { return nil }
+    return ProgressNote(
+      bytes: object.number("bytes"), lines: object.number("lines"),
+      mark: object.text("mark") ?? "", cursor: object.text("cursor"))
+  }
+
+  /// Puts it in the place of the last one.
+  func write(_ file: String) throws(OperatorFailure) {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("bytes", bytes)
+      json.member("lines", lines)
+      json.member("mark", mark)
+      if let cursor { json.member("cursor", cursor) }
+    }
+    let path = Self.path(of: file)
+    let number = open(path + ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+    let text = json.finish()
+    guard number >= 0 else { throw failure(path) }
+    let new = FileDescriptor(adopting: number)
+    guard Glibc.write(new.number, text, text.count) == text.count, fdatasync(new.number) == 0,
+      rename(path + ".new", path) == 0
+    else { throw failure(path) }
+  }
+
+  private func failure(_ path: String) -> OperatorFailure {
+    let error = SystemError(code: errno, operation: "write", subject: path)
+    return OperatorFailure(reason: "\(path) cannot be written: \(error.reason)")
+  }
+
+  /// Takes the note away: all is done.
+  static func remove(_ file: String) { unlink(path(of: file)) }
+
+  /// A number for bytes by which they are known again, in hexadecimal digits (FNV-1a, 64 bits); no
+  /// protection against anybody.
+  static func digest(_ bytes: some Sequence<UInt8>) -> String {
+    let hash = bytes.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    return String(hash, radix: 16)
+  }
+}

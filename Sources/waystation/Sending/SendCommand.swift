@@ -1,0 +1,69 @@
+import JSON
+import RelayCore
+
+/// `waystation send`: posts one envelope from options, or many from a file.
+struct SendCommand {
+  let desk: Desk
+  let relay: RelayClient
+
+  func run() throws(OperatorFailure) -> ExitCode {
+    guard let file = desk.options.text("--file") else { return try sendOne() }
+    let client = desk.options.text("--client")
+    let outbox = Outbox(desk, relay, path: file, batchMax: try desk.batchMax()) {
+      Self.read($0, number: $1, client: client)
+    }
+    return try outbox.run()
+  }
+
+  /// A line as it is posted: with a key, and a client where one was given for all.
+  static func read(
+    _ line: ArraySlice<UInt8>, number: Int64, client: String?
+  ) -> Outbox.Reading {
+    let object: JSONObject
+    do {
+      object = try JSONValue.parse(Array(line)).object()
+    } catch {
+      return .refuse("\(error)")
+    }
+    var json = JSONWriter()
+    json.object { json in
+      for member in object { json.member(member.name.string, raw: member.value.raw) }
+      if object["key"] == nil {
+        json.member("key", "line-\(number)-\(ProgressNote.digest(line))")
+      }
+      if object["client"] == nil, let client { json.member("client", client) }
+    }
+    return .post(json.finish())
+  }
+
+  private func sendOne() throws(OperatorFailure) -> ExitCode {
+    let answer = try relay.object("POST", "/v1/envelopes", body: try envelope())
+    if desk.isJSON {
+      desk.say(answer.line)
+    } else {
+      let result = answer.text("result") == "duplicate" ? "was there already" : "is on disk"
+      let id = SafeText.line(answer.text("id") ?? "?")
+      desk.say("\(id) \(result), \(SafeText.line(answer.text("state") ?? ""))")
+    }
+    return .good
+  }
+
+  private func envelope() throws(OperatorFailure) -> [UInt8] {
+    let body = try desk.options.text("--body").map { file throws(OperatorFailure) in
+      try InputFile.read(file, "--body")
+    }
+    let fields = desk.options.texts("--header")
+    var json = JSONWriter()
+    json.object { json in
+      for name in ["client", "upstream", "method", "path", "lane", "tag", "key"] {
+        if let value = desk.options.text("--\(name)") { json.member(name, value) }
+      }
+      if !fields.isEmpty { json.member("headers") { HeaderLines.write(fields, to: &$0) } }
+      if desk.options.has("--hold") { json.member("hold", true) }
+      if let body {
+        json.member("bodyBase64", String(decoding: Base64.encode(body), as: UTF8.self))
+      }
+    }
+    return json.finish()
+  }
+}

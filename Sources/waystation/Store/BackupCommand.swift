@@ -1,0 +1,58 @@
+import JSON
+import RelayCore
+import SQLiteStore
+
+/// `waystation store backup`: copies a store as of one moment, and checks the copy.
+enum BackupCommand {
+  static func run(_ folder: String, to target: String, isJSON: Bool) -> ExitCode {
+    let bar = ProgressLine()
+    do throws(StoreError) {
+      let report = try StoreBackup.run(from: folder, to: target) { progress in
+        switch progress {
+        case .bodies(let count): bar.show("\(count) bodies")
+        case .pages(let done, let all): bar.show("\(done) of \(all) pages")
+        }
+      }
+      bar.show("checking the copy")
+      let verdict = try StoreCheck.run(folder: target)
+      bar.clear()
+      StandardStream.output.line(
+        isJSON ? json(report, verdict, target) : text(report, verdict, folder, target))
+      return verdict.isSound ? .good : .failed
+    } catch {
+      bar.clear()
+      StandardStream.error.line("waystation store backup: \(error)")
+      return .failed
+    }
+  }
+
+  private static func text(
+    _ report: StoreBackup.Report, _ verdict: StoreVerdict, _ folder: String, _ target: String
+  ) -> String {
+    let size = "\(report.pages) pages, \(report.bodies) bodies in files, \(report.bytes) bytes"
+    guard verdict.isSound else {
+      return "the copy in \(target) is damaged (\(size))\n"
+        + "run 'waystation store check --data \(folder)' to see whether the store itself is"
+    }
+    return "a sound copy of \(folder) is in \(target): \(verdict.envelopes ?? 0) envelopes, "
+      + "\(verdict.waiting ?? 0) of them wait\n  \(size)\n"
+      + "to restore it, stop the relay, put the copy in the place of its data folder, and start"
+  }
+
+  private static func json(
+    _ report: StoreBackup.Report, _ verdict: StoreVerdict, _ target: String
+  ) -> String {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("folder", target)
+      json.member("sound", verdict.isSound)
+      json.member("inUse", report.isInUse)
+      json.member("pages", report.pages)
+      json.member("bodyFiles", report.bodies)
+      json.member("bytes", report.bytes)
+      if let envelopes = verdict.envelopes { json.member("envelopes", envelopes) }
+      if let waiting = verdict.waiting { json.member("waiting", waiting) }
+    }
+    return String(decoding: json.finish(), as: UTF8.self)
+  }
+}

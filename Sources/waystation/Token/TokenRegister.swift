@@ -1,0 +1,69 @@
+import JSON
+import RelayCore
+
+/// What `waystation token` asks of a relay: makes, lists and revokes.
+struct TokenRegister {
+  let options: TokenOptions
+  let relay: RelayClient
+
+  /// How many a page of the list has.
+  private static let pageMax = 1000
+
+  private var isJSON: Bool { options.given.has("--json") }
+
+  func run() throws(OperatorFailure) {
+    switch options.action {
+    case .create: try create()
+    case .revoke: try revoke()
+    default: try list()
+    }
+  }
+
+  private func create() throws(OperatorFailure) {
+    let answer = try relay.object("POST", "/v1/tokens", body: body)
+    guard let id = answer.text("id"), let token = answer.text("token") else { throw .noSense }
+    guard !isJSON else { return StandardStream.output.line(answer.line) }
+    StandardStream.error.line("made the token \(SafeText.line(id)), which is shown this once:")
+    StandardStream.output.line(SafeText.line(token))
+  }
+
+  private func revoke() throws(OperatorFailure) {
+    let id = options.id ?? ""
+    guard id.utf8.allSatisfy(TokenText.isPathByte) else {
+      throw OperatorFailure(
+        reason: "'\(SafeText.line(id))' is no token's id; 'waystation token list' shows them",
+        code: .usage)
+    }
+    try relay.call("DELETE", "/v1/tokens/\(id)")
+    guard isJSON else { return StandardStream.output.line("revoked \(id)") }
+    var json = JSONWriter()
+    json.object { json in
+      json.member("id", id)
+      json.member("revoked", true)
+    }
+    StandardStream.output.line(String(decoding: json.finish(), as: UTF8.self))
+  }
+
+  private func list() throws(OperatorFailure) {
+    let filter = options.client.map { ["client=\(TokenText.percentEncoded($0))"] } ?? []
+    let list = PagedList(
+      relay: relay, path: "/v1/tokens", filter: filter, member: "tokens", pageMax: Self.pageMax)
+    try list.pages(limit: nil) { page, _ in
+      for token in page {
+        let line = isJSON ? token.line : SafeText.line(TokenText.line(token))
+        StandardStream.output.line(line)
+      }
+    }
+  }
+
+  private var body: [UInt8] {
+    var json = JSONWriter()
+    json.object { json in
+      if let client = options.client { json.member("client", client) }
+      if let role = options.role { json.member("role", role.rawValue) }
+      if let label = options.label { json.member("label", label) }
+      if let end = options.expiresAt { json.member("expiresAt", end) }
+    }
+    return json.finish()
+  }
+}

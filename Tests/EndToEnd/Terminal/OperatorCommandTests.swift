@@ -1,0 +1,179 @@
+import Foundation
+import Testing
+
+extension Relay {
+  /// What a command needs to reach this relay.
+  var address: [String: String] { ["WAYSTATION_SERVER": "http://127.0.0.1:\(port)"] }
+
+  /// Runs a command that asks this relay.
+  func command(
+    _ words: String..., token: String? = nil
+  ) async throws -> (ending: Ending, output: String, errors: String) {
+    var environment = address
+    if let token { environment["WAYSTATION_TOKEN"] = token }
+    let process = try ChildProcess(Waystation.path, words, environment: environment)
+    let ending = try await process.ending()
+    return (ending, process.output, process.errors)
+  }
+}
+
+extension EndToEnd {
+  @Suite("The terminal", .serialized)
+  struct OperatorCommands {
+    @Test("the status says in a sentence how things are, and what needs a person")
+    func status() async throws {
+      let upstream = try TestUpstream { _ in .answer(400) }
+      let relay = try await Relay.started(upstream, upstreamMore: ["onFailure": "block"])
+      let quiet = try await relay.command("status", "--fail-if-trouble")
+      #expect(quiet.ending == .exit(0), "\(quiet.errors)")
+      #expect(quiet.output.contains("1 upstream reachable; nothing waits; nothing needs you"))
+      #expect(!quiet.output.contains("\u{1B}"), "no colours but on a terminal")
+      let sent = try await relay.command("send", "--client", "c-1", "--path", "/a", "--json")
+      let id = try #require(Self.json(sent.output)?["id"] as? String)
+      try await eventually("blocked lane") {
+        try await relay.command("status").output.contains("1 lane is blocked") ? true : nil
+      }
+      let loud = try await relay.command("status", "--fail-if-trouble")
+      #expect(loud.ending == .exit(5) && loud.output.contains(id), "\(loud)")
+      let json = try await relay.command("status", "--json")
+      #expect(Self.json(json.output)?["blockedLaneCount"] as? Int == 1)
+      let lanes = try await relay.command("lanes", "list", "--client", "c-1")
+      #expect(lanes.output.contains("c-1/default") && lanes.output.contains("blocked"))
+    }
+
+    @Test("an envelope is shown, edited, retried, discarded and requeued")
+    func settling() async throws {
+      let upstream = try TestUpstream { request in
+        .answer(request.target == "/good" ? 200 : 400)
+      }
+      let relay = try await Relay.started(upstream, upstreamMore: ["onFailure": "block"])
+      let id = try await Self.send(relay, "--path", "/bad")
+      try await eventually("blocked envelope") {
+        let list = try await relay.command("envelopes", "list", "--state", "blocked")
+        return list.output.contains(id) ? true : nil
+      }
+      let story = try await relay.command("envelopes", "show", id)
+      #expect(story.output.contains("POST /bad") && story.output.contains("refused"), "\(story)")
+      #expect(story.output.contains("next: waystation envelopes retry|edit|discard \(id)"))
+      let edited = try await relay.command("envelopes", "edit", id, "--path", "/good", "--retry")
+      #expect(edited.ending == .exit(0), "\(edited.errors)")
+      #expect(try await relay.device().end(of: id)["state"] as? String == "delivered")
+      let other = try await Self.send(relay, "--path", "/bad")
+      try await eventually("blocked envelope") {
+        try await relay.command("envelopes", "show", other).output.hasPrefix("blocked") ? true : nil
+      }
+      let gone = try await relay.command("envelopes", "discard", other)
+      #expect(gone.ending == .exit(0) && gone.output.contains("failed"), "\(gone)")
+      let again = try await relay.command("envelopes", "requeue", other, id)
+      #expect(again.ending == .exit(1) && again.errors.contains(id), "a delivered one stays")
+      #expect(again.output.contains(other))
+    }
+
+    @Test("what a stranger named cannot control the terminal")
+    func hostile() async throws {
+      let upstream = try TestUpstream { _ in
+        .answer(400, body: Array("\u{1B}]0;taken\u{7} \u{9B}2J \u{202E}".utf8))
+      }
+      let relay = try await Relay.started(upstream)
+      let id = try await Self.send(relay, "--path", "/x", "--tag", "t", "--body", "/dev/null")
+      _ = try await relay.device().end(of: id)
+      for words in [["envelopes", "show", id], ["envelopes", "show", id, "--json"]] {
+        let process = try ChildProcess(Waystation.path, words, environment: relay.address)
+        #expect(try await process.ending() == .exit(0))
+        let hostile = process.output.unicodeScalars.filter { scalar in
+          scalar != "\n" && (scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value))
+        }
+        #expect(hostile.isEmpty)
+      }
+    }
+
+    @Test("upstreams, clients and lanes are paused and resumed")
+    func pausing() async throws {
+      let upstream = try TestUpstream()
+      let relay = try await Relay.started(upstream)
+      for words in [
+        ["upstreams", "pause", "default"], ["clients", "pause", "c-1"],
+        ["lanes", "pause", "c-1/photos"], ["lanes", "resume", "c-1/photos"],
+        ["clients", "resume", "c-1"],
+      ] {
+        let process = try ChildProcess(Waystation.path, words, environment: relay.address)
+        #expect(try await process.ending() == .exit(0), "\(words): \(process.errors)")
+      }
+      let list = try await relay.command("upstreams", "list")
+      #expect(list.output.contains("paused"), "\(list)")
+      let id = try await Self.send(relay, "--path", "/a")
+      let status = try await relay.command("status")
+      #expect(status.output.contains("waystation upstreams resume default"), "\(status.output)")
+      _ = try await relay.command("upstreams", "resume", "default")
+      _ = try await upstream.received(count: 1)
+      #expect(try await relay.device().end(of: id)["state"] as? String == "delivered")
+      let probe = try await relay.command("upstreams", "probe", "nobody")
+      #expect(probe.ending == .exit(1) && probe.errors.contains("404"), "\(probe)")
+    }
+
+    @Test("events are told as they happen, in lines and as JSON")
+    func events() async throws {
+      let upstream = try TestUpstream()
+      let relay = try await Relay.started(upstream)
+      let process = try ChildProcess(
+        Waystation.path, ["events", "--follow", "--json"], environment: relay.address)
+      try await process.output(holds: "snapshot")
+      let id = try await Self.send(relay, "--path", "/a")
+      _ = try await upstream.received(count: 1)
+      try await process.output(holds: "\"event\":\"delivered\"")
+      #expect(process.output.contains(id))
+      process.signal(SIGTERM)
+      _ = try await process.ending()
+    }
+
+    @Test("who may not is told what to do, and a relay that is away has an exit code of its own")
+    func refusals() async throws {
+      let relay = try await Relay.guarded(try TestUpstream())
+      let nobody = try await relay.command("status")
+      #expect(nobody.ending == .exit(1) && nobody.errors.contains("WAYSTATION_TOKEN"), "\(nobody)")
+      let reader = try await relay.command("upstreams", "pause", "default", token: Credentials.read)
+      #expect(reader.ending == .exit(1) && reader.errors.contains("'steer'"), "\(reader)")
+      let steering = try await relay.command("status", token: Credentials.steer)
+      #expect(steering.ending == .exit(0), "\(steering.errors)")
+      let away = try await Waystation.run(
+        "status", "--server", "http://127.0.0.1:\(try TestUpstream.freePort())")
+      #expect(away.ending == .exit(4) && away.errors.contains("waystation health"), "\(away)")
+      let plain = try await Waystation.run(
+        "status", "--server", "http://relay.invalid:8080",
+        environment: ["WAYSTATION_TOKEN": Credentials.steer])
+      #expect(plain.ending == .exit(1) && plain.errors.contains("--allow-plain-http"))
+    }
+
+    @Test("a Unix socket and TLS are spoken")
+    func transports() async throws {
+      let authority = try await CertificateAuthority()
+      let pair = try await authority.sign("relay", subject: "/CN=relay")
+      let folder = try TemporaryFolder()
+      let socket = folder.path + "/relay.sock"
+      let secure: [String: any Sendable] = ["address": "127.0.0.1:0", "tls": pair.listener]
+      let relay = try Relay(
+        upstreams: ["default": Relay.quick(try TestUpstream())], listen: ["unix:\(socket)", secure])
+      try await relay.start()
+      let local = try await Waystation.run("status", "--server", "unix:\(socket)")
+      #expect(local.ending == .exit(0), "\(local.errors)")
+      let url = "https://127.0.0.1:\(relay.port(of: 1))"
+      let known = try await Waystation.run(
+        "status", "--server", url, "--ca", authority.certificate)
+      #expect(known.ending == .exit(0), "\(known.errors)")
+      let unknown = try await Waystation.run("status", "--server", url)
+      #expect(unknown.ending == .exit(4), "\(unknown)")
+    }
+
+    static func json(_ text: String) -> [String: Any]? {
+      (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [String: Any]
+    }
+
+    /// Sends one envelope of the client `c-1`, and returns its id.
+    static func send(_ relay: Relay, _ words: String...) async throws -> String {
+      let process = try ChildProcess(
+        Waystation.path, ["send", "--client", "c-1", "--json"] + words, environment: relay.address)
+      #expect(try await process.ending() == .exit(0), "\(process.errors)")
+      return try #require(json(process.output)?["id"] as? String)
+    }
+  }
+}

@@ -1,0 +1,387 @@
+"""What the page has to do, check after check: each goes on where the one before has ended."""
+
+from importlib.resources import files
+
+from .browser import DESKTOP, PHONE
+from .stand import wait_for
+
+HOSTILE_CLIENT = "<img/src=x/onerror=hurt()>"
+HOSTILE_LANE = "<b>bold</b>"
+HOSTILE_TAG = "\"><script>hurt()</script>"
+
+# A history as the relay gives it, for a page whose relay does not keep one.
+HISTORY = """
+const real = window.fetch;
+window.fetch = (where, options) => {
+  if (!String(where).includes('/v1/history')) return real(where, options);
+  const from = Date.now() - 3600000;
+  const points = Array.from({length: 60}, (_, i) => ({at: new Date(from + i * 60000).toISOString(),
+    accepted: 600, delivered: i < 30 ? 600 : 300, failed: 6, waiting: i < 30 ? 0 : (i - 30) * 294,
+    p50Ms: 40, p99Ms: i < 30 ? 900 : 60000 * (i - 29)}));
+  return Promise.resolve(new Response(JSON.stringify({stepSeconds: 60,
+    from: new Date(from).toISOString(), points}), {headers: {'Content-Type': 'application/json'}}));
+};
+"""
+
+
+class Trial:
+    """The relay, its upstream and the browser, and what the checks remember."""
+
+    def __init__(self, relay, upstream, browser, pictures):
+        self.relay, self.upstream, self.browser, self.pictures = relay, upstream, browser, pictures
+        self.url = f"http://127.0.0.1:{relay.port}/status"
+        self.axe = files("axe_core_python").joinpath("axe.min.js").read_text()
+        self.blocked = ""
+        self.console = []
+
+    def picture(self, name, full=False):
+        if self.pictures:
+            self.browser.picture(self.pictures / f"{name}.png", full)
+
+    def afresh(self):
+        """Back to a page that is as if it had just been opened, with what it knows of its token."""
+        self.browser.size(*DESKTOP)
+        self.browser.scheme("light")
+        self.browser.open("about:blank")
+        self.browser.open(self.url)
+
+    def sign_in(self, role):
+        self.browser.fill("#sign-in-token", self.relay.tokens[role])
+        self.browser.press("Use it", "#sign-in")
+
+    def sound(self, what):
+        """Nothing that keeps somebody from using the page as it stands."""
+        found = self.browser.axe(self.axe)
+        assert not found, f"{what}: " + "\n".join(found)
+
+    def narrow(self, what):
+        """Nothing that has to be scrolled sideways."""
+        wide = self.browser.run(
+            "const w = innerWidth; return [document.scrollingElement.scrollWidth, ...[...document"
+            ".querySelectorAll('dialog[open]')].map((d) => d.scrollWidth)].filter((x) => x > w)")
+        assert not wide, f"{what} is {wide} wide on {PHONE[0]}"
+
+
+def asks_for_a_token(trial):
+    """it asks for a token, says when it is wrong, and keeps it in this tab alone"""
+    browser = trial.browser
+    browser.open(trial.url)
+    browser.one("#sign-in-token")
+    assert browser.focused() == "sign-in-token", browser.focused()
+    trial.sound("signing in")
+    trial.picture("sign-in")
+    browser.fill("#sign-in-token", "wso_" + "0" * 64)
+    browser.press("Use it", "#sign-in")
+    browser.says("#sign-in-error", "oken")
+    trial.sign_in("read")
+    browser.says("#verdict-text", "nothing waits; nothing needs you.")
+    kept = browser.run("return [sessionStorage.length, localStorage.length, document.cookie]")
+    assert kept == [1, 0, ""], kept
+
+
+def tells_as_it_happens(trial):
+    """it says in one sentence how the relay stands, as it happens, and what needs somebody first"""
+    browser, relay = trial.browser, trial.relay
+    browser.says("#link-text", "Live")
+    trial.blocked = relay.post(client="truck-7", path="/refuse/visits", tag="visit",
+                               onFailure="block", body={"minutes": 15})
+    for number in range(3):
+        relay.post(client="truck-7", path=f"/visits/{number}")
+    for number in range(5):
+        relay.post(client="kiosk-2", lane="photos", path=f"/refuse/{number}", tag="photos")
+    relay.post(client=HOSTILE_CLIENT, lane=HOSTILE_LANE, tag=HOSTILE_TAG, key=HOSTILE_CLIENT,
+               path="/refuse/x?<script>hurt()</script>".replace("<", "%3C").replace(">", "%3E"),
+               onFailure="block")
+    for number in range(40):
+        relay.post(client=f"pump-{number % 3}", upstream="billing", path=f"/invoices/{number}")
+    relay.call("POST", "/v1/upstreams/archive/pause")
+    relay.post(client="pump-9", upstream="archive", path="/old")
+    browser.says("#verdict-text", "2 of 3 upstreams reachable; 46 envelopes waiting, the oldest")
+    browser.says("#verdict-text", "3 things need you.")
+    browser.says("#needs", "billing cannot be reached")
+    browser.says("#needs", "Lane default of truck-7 is blocked")
+    browser.says("#notes", "archive is paused")
+    browser.says("#notes", "5 dead letters kept")
+    browser.says("#news", "Lane default of truck-7 is blocked")
+    assert browser.run("return document.title") == "(3) Waystation"
+    order = browser.run("return [...document.querySelectorAll('main > section')].map((s) => s.id)")
+    assert order.index("needs") < order.index("upstreams") < order.index("charts"), order
+    assert browser.run("return document.querySelectorAll('#charts path.line').length") >= 5
+    trial.sound("the overview")
+    trial.picture("light", full=True)
+
+
+def hostile_names_are_names(trial):
+    """names that are markup stay names, and the browser would refuse to make markup of them"""
+    browser = trial.browser
+    browser.says("#needs", f"Lane {HOSTILE_LANE} of {HOSTILE_CLIENT} is blocked")
+    browser.says("#backlogs", HOSTILE_CLIENT)
+    browser.go(f"/find?client={HOSTILE_CLIENT.replace('=', '%3D')}")
+    browser.says("#found-rows", HOSTILE_TAG)
+    browser.press(HOSTILE_CLIENT, "#found-rows")
+    browser.says("#panel-heading", f"Client {HOSTILE_CLIENT}")
+    browser.says("#panel-body", HOSTILE_LANE)
+    made = browser.run("return document.querySelectorAll('main img, dialog img, main script,"
+                       " #needs b, #panel-body h4 b, iframe').length")
+    assert made == 0, f"{made} elements were made of names"
+    refused = browser.run("try { document.createElement('p').innerHTML = '<i>x</i>'; return 0; }"
+                          " catch (error) { return error instanceof TypeError; }")
+    assert refused, "the page may make markup of text"
+    *trial.console, said = trial.browser.errors()
+    assert "TrustedHTML" in said, said
+    browser.key("ESCAPE")
+
+
+def who_reads_cannot_steer(trial):
+    """a token that may only look is told so, and another one may be given"""
+    browser = trial.browser
+    browser.go("")
+    browser.press("Pause", "#upstreams li:first-child")
+    browser.says("#ask-text", "there now")
+    browser.press("Pause", "#ask")
+    browser.says("#ask-error", "may only look")
+    trial.sound("a refusal")
+    browser.press("Leave it", "#ask")
+    browser.press("Change token", ".top")
+    trial.sign_in("steer")
+    browser.says("#link-text", "Live")
+
+
+def finds(trial):
+    """it finds envelopes by client, lane, tag, state, upstream and id"""
+    browser = trial.browser
+    for field, text, words in (("client", "truck-7", "4 envelopes"),
+                               ("lane", "photos", "5 envelopes"), ("tag", "visit", "1 envelope,")):
+        browser.press("Clear", "#find")
+        browser.fill(f"#find-form [name={field}]", text)
+        browser.key("ENTER")
+        browser.says("#found-note", words)
+    browser.press("Clear", "#find")
+    browser.run("const f = document.getElementById('find-form').elements;"
+                "f.state.value = 'waiting'; f.upstream.value = 'billing'")
+    browser.press("Find", "#find")
+    browser.says("#found-note", "40 envelopes")
+    trial.sound("what was found")
+    trial.picture("found")
+    browser.press("Clear", "#find")
+    browser.fill("#find-form [name=client]", trial.blocked)
+    browser.press("Find", "#find")
+    browser.says("#panel-body", trial.blocked)
+
+
+def tells_a_story(trial):
+    """one envelope's story: each attempt in words, the answer with its secrets hidden"""
+    browser = trial.browser
+    for words in ("Accepted", "Attempt 1: refused", "status 422", "DEPOT-17", "truck-7", "visit"):
+        browser.says("#panel-body", words)
+    browser.press("Show it", "#panel")
+    browser.says("#panel-body", "\"title\": \"No such depot\"")
+    text = browser.text("#panel-body")
+    assert "not-for-every-eye" not in text, "a secret is shown"
+    trial.sound("a story")
+    trial.picture("story")
+    browser.key("ESCAPE")
+    assert not browser.run("return document.getElementById('panel').open")
+
+
+def edits_and_settles(trial):
+    """a blocked lane goes on once its envelope is corrected, and the page shows it by itself"""
+    browser, relay = trial.browser, trial.relay
+    browser.press("Edit and try again", f"#needs li[data-key='blocked truck-7 default']")
+    browser.fill("#ask [name=path]", "/visits/north")
+    browser.fill("#ask [name=headers]", "X-Note: corrected")
+    browser.fill("#ask [name=body]", '{"minutes":')
+    browser.press("Save and try again", "#ask")
+    browser.says("#ask-error", "is no JSON")
+    trial.sound("a correction")
+    trial.picture("edit")
+    browser.fill("#ask [name=body]", '{"minutes": 20}')
+    browser.press("Save and try again", "#ask")
+    wait_for("the lane goes on", lambda: relay.state(trial.blocked) == "delivered")
+    browser.says("#verdict-text", "2 things need you.")
+    assert "truck-7" not in browser.text("#needs-list")
+    # What had the focus is gone: it went to the heading, not to nowhere.
+    assert browser.focused().startswith("needs-heading"), browser.focused()
+    assert "/visits/north" in trial.upstream.paths and "/visits/2" in trial.upstream.paths
+
+
+def discards(trial):
+    """discarding asks first, with the count of what waits behind, and is not what Enter does"""
+    browser = trial.browser
+    browser.press("Discard", "#needs")
+    browser.says("#ask-heading", "Discard 1 envelope?")
+    browser.says("#ask-text", "Nothing waits behind it.")
+    assert browser.focused() == "ask-no", browser.focused()
+    browser.press("Discard it", "#ask")
+    browser.says("#verdict-text", "1 thing needs you.")
+    browser.says("#notes", "6 dead letters kept")
+
+
+def settles_many(trial):
+    """all that a filter matches is requeued: counted first, then done, with its progress"""
+    browser, relay = trial.browser, trial.relay
+    browser.go("/find?state=failed&tag=photos")
+    browser.says("#found-note", "5 envelopes")
+    trial.upstream.refuses = False
+    browser.press("Requeue all…", "#found")
+    browser.says("#ask-text", "failed, with tag photos")
+    browser.press("Count them", "#ask")
+    browser.says("#ask-heading", "Requeue 5 envelopes?")
+    trial.sound("acting on many")
+    trial.picture("many")
+    browser.press("Requeue 5 envelopes", "#ask")
+    browser.says("#said", "Done: 5 envelopes.")
+    browser.says("#found-note", "Nothing is kept that is failed")
+    wait_for("they are delivered", lambda: len(relay.call(
+        "GET", "/v1/envelopes?tag=photos&state=delivered")[1]["envelopes"]) == 5)
+
+
+def pauses_and_probes(trial):
+    """an upstream is resumed and probed, a lane paused, and all that waits of a client forgotten"""
+    browser, relay = trial.browser, trial.relay
+    browser.go("")
+    browser.press("Resume", "#notes")
+    browser.press("Resume", "#ask")
+    browser.says("#said", "Resumed: upstream archive.")
+    browser.press("Probe now", "#needs")
+    browser.says("#said", "Probing billing")
+    browser.go("/client/pump-1")
+    browser.says("#panel-body", "13")
+    browser.press("Pause", "#panel .card")
+    browser.press("Pause", "#ask")
+    browser.says("#said", "Paused: lane default of pump-1.")
+    browser.says("#panel-body .card", "Paused")
+    trial.sound("a client")
+    trial.picture("client")
+    browser.press("Forget all that waits", "#panel")
+    browser.press("Cancel 13 envelopes", "#ask")
+    browser.says("#said", "13 envelopes cancelled.")
+    assert relay.call("GET", "/v1/clients/pump-1")[1]["waiting"] == 0
+    browser.key("ESCAPE")
+
+
+def works_by_keyboard(trial):
+    """the keyboard is enough: a way past the top, a focus that is seen, and back where one was"""
+    browser = trial.browser
+    trial.afresh()
+    browser.says("#link-text", "Live")
+    browser.run("document.body.focus()")
+    browser.key("TAB")
+    assert browser.focused() == "Skip to how it stands", browser.focused()
+    browser.key("ENTER")
+    assert browser.focused() == "verdict", browser.focused()
+    browser.key("TAB")
+    outline = browser.run("return getComputedStyle(document.activeElement).outlineWidth")
+    assert outline == "3px", outline
+    link = browser.one("#backlogs a")
+    browser.run("arguments[0].focus()", link)
+    name = browser.focused()
+    browser.key("ENTER")
+    browser.says("#panel-body", "lane")
+    assert browser.focused() == "panel-heading", browser.focused()
+    browser.key("ESCAPE")
+    assert browser.focused() == name, browser.focused()
+
+
+def says_what_it_misses(trial):
+    """it says that the connection is lost, keeps what it knows, and says when it is back"""
+    browser, relay = trial.browser, trial.relay
+    shown = browser.text("#verdict-text")
+    browser.run("window.heard = []; const line = document.getElementById('announce');"
+                "new MutationObserver(() => window.heard.push(line.textContent))"
+                ".observe(line, {childList: true, characterData: true, subtree: true})")
+    relay.stop()
+    browser.says("#lost-text", "Connection lost at")
+    assert browser.one("#lost").is_displayed()
+    assert browser.text("#verdict-text").split(";")[0] == shown.split(";")[0]
+    trial.sound("a lost connection")
+    trial.picture("lost")
+    browser.press("Try now", "#lost")
+    relay.start()
+    # Unless it has found out by itself meanwhile.
+    browser.pressed("Try now", "#lost")
+    browser.says("#link-text", "Live")
+    assert browser.run("return document.getElementById('lost').hidden")
+    wait_for("a screen reader is told", lambda: any(
+        "The connection is back." in text for text in browser.run("return window.heard")))
+    relay.post(client="truck-8", path="/refuse", onFailure="block")
+    browser.says("#news", "The relay was started")
+
+
+def is_dark_where_asked(trial):
+    """it is dark where the system is, with contrasts that can be read"""
+    browser = trial.browser
+    browser.scheme("dark")
+    ground = browser.run("return getComputedStyle(document.body).backgroundColor")
+    assert ground == "rgb(17, 20, 24)", ground
+    trial.sound("the overview in the dark")
+    trial.picture("dark", full=True)
+    browser.go(f"/envelope/{trial.blocked}")
+    browser.says("#panel-body", "Accepted")
+    trial.sound("a story in the dark")
+    browser.key("ESCAPE")
+    browser.scheme("light", motion="reduce")
+    moves = browser.run("return getComputedStyle(document.documentElement).scrollBehavior"
+                        " + getComputedStyle(document.querySelector('button')).transitionDuration")
+    assert moves == "auto0s", moves
+    browser.scheme("light")
+
+
+def fits_a_phone(trial):
+    """on a phone nothing is cut off: the overview, what was found, a story, a question"""
+    browser = trial.browser
+    browser.size(*PHONE)
+    browser.go("/find?client=truck-7")
+    browser.says("#found-note", "4 envelopes")
+    trial.narrow("the overview")
+    trial.sound("the overview on a phone")
+    trial.picture("phone", full=True)
+    browser.go(f"/envelope/{trial.blocked}")
+    browser.says("#panel-body", "Accepted")
+    trial.narrow("a story")
+    trial.sound("a story on a phone")
+    trial.picture("phone-story")
+    browser.key("ESCAPE")
+    browser.press("Pause", "#upstreams li:first-child")
+    browser.says("#ask-heading", "Pause upstream")
+    trial.narrow("a question")
+    browser.key("ESCAPE")
+    browser.size(320, 700)
+    trial.narrow("the overview at 320")
+    browser.size(*DESKTOP)
+
+
+def draws_history(trial):
+    """where the relay keeps a history it is drawn, with the figures as a table"""
+    browser = trial.browser
+    script = browser.driver.execute_cdp_cmd(
+        "Page.addScriptToEvaluateOnNewDocument", {"source": HISTORY})
+    try:
+        trial.afresh()
+        browser.says("#charts-note", "Kept by the relay")
+        label = browser.run("return document.querySelector('#charts-list > :last-child [role=img]')"
+                            ".getAttribute('aria-label')")
+        assert "From acceptance to delivery" in label and "half of them: now 40 ms" in label, label
+        browser.press("As a table", "#charts")
+        browser.says("#charts tbody", "10/s")
+        trial.sound("the history")
+        trial.picture("history", full=True)
+        browser.press("Since opened", "#charts")
+        browser.says("#charts-note", "since you opened this page")
+    finally:
+        browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
+def says_nothing_wrong(trial):
+    """the console has nothing of scripts that failed, or of rules that were broken"""
+    expected = ("status of 401", "status of 403", "/v1/history", "net::ERR_")
+    said = trial.console + trial.browser.errors()
+    wrong = [line for line in said if not any(word in line for word in expected)]
+    assert not wrong, "\n".join(wrong)
+
+
+ALL = [
+    asks_for_a_token, tells_as_it_happens, hostile_names_are_names, who_reads_cannot_steer, finds,
+    tells_a_story, edits_and_settles, discards, settles_many, pauses_and_probes, works_by_keyboard,
+    says_what_it_misses, is_dark_where_asked, fits_a_phone, draws_history, says_nothing_wrong,
+]
