@@ -54,6 +54,7 @@ final class Writer {
   let checkIn: CheckInStatements
   let tokens: TokenStatements
   let audit: AuditStatements
+  let history: HistoryStatements
   let shared: StoreShared
   let clock: @Sendable () -> WallTime
   var state = State()
@@ -101,6 +102,7 @@ final class Writer {
     checkIn = try CheckInStatements(on: connection)
     tokens = try TokenStatements(on: connection)
     audit = try AuditStatements(on: connection)
+    history = try HistoryStatements(on: connection)
     pageBytes = try connection.number("PRAGMA page_size")
     self.shared = shared
     self.clock = clock

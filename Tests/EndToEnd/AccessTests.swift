@@ -103,6 +103,9 @@ extension EndToEnd {
       "GET /v1/audit": .refused([
         Call(target: "/v1/audit"), Call(target: "/v1/audit?subject=envelopes/ID"),
       ]),
+      "GET /v1/history": .refused([
+        Call(target: "/v1/history"), Call(target: "/v1/history?span=day&upstream=default"),
+      ]),
       "GET /v1/upstreams": steering("/v1/upstreams"),
       "POST /v1/upstreams/{upstream}/pause": steering("/v1/upstreams/default/pause"),
       "POST /v1/upstreams/{upstream}/resume": steering("/v1/upstreams/default/resume"),

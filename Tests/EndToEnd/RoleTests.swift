@@ -44,6 +44,7 @@ extension EndToEnd {
       "GET /v1/clients": operators,
       "GET /v1/lanes": operators,
       "GET /v1/audit": operators,
+      "GET /v1/history": operators,
       "GET /v1/upstreams": operators,
       "POST /v1/upstreams/{upstream}/pause": steering,
       "POST /v1/upstreams/{upstream}/resume": steering,

@@ -60,8 +60,8 @@ package enum AccessRules {
     case .postEnvelopes, .relayRequest, .checkIn, .run, .resolve, .requeue, .patch, .cancel,
       .cancelClient, .runClient:
       Row(isForDevices: true)
-    case .getStatus, .getStatusEvents, .getMetrics, .listUpstreams, .listActs, .listClients,
-      .listLanes:
+    case .getStatus, .getStatusEvents, .getMetrics, .listUpstreams, .getHistory, .listActs,
+      .listClients, .listLanes:
       Row(role: .read)
     case .pauseUpstream, .pauseClient, .pauseLane, .probe, .getRequest, .getBody:
       Row()

@@ -17,8 +17,8 @@ extension Route {
     case .revokeToken: "revoke-token"
     case .postEnvelopes, .listEnvelopes, .queryEnvelopes, .relayRequest, .getEnvelope, .getAnswer,
       .getClient, .checkIn, .getByKey, .listUpstreams, .getEvents, .getStatus, .getPage,
-      .getPageFile, .getMetrics, .getHealth, .getReadiness, .listTokens, .listActs, .listClients,
-      .listLanes, .getRequest, .getBody, .getStatusEvents:
+      .getPageFile, .getMetrics, .getHealth, .getReadiness, .listTokens, .getHistory, .listActs,
+      .listClients, .listLanes, .getRequest, .getBody, .getStatusEvents:
       nil
     }
   }

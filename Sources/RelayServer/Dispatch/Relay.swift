@@ -137,6 +137,7 @@ package final class Relay: Sendable {
       let names = configuration.upstreams.map(\.name)
       let numbers = try await store.register(upstreams: names)
       dispatcher.metrics.begin(names, numbers: numbers)
+      dispatcher.history.begin(names.compactMap { numbers[$0] })
       let parts = RelayParts(
         store: store, numbers: numbers,
         policies: configuration.upstreams.keyed(by: numbers) { $0.policy },
@@ -274,6 +275,7 @@ package final class Relay: Sendable {
     _ = await server?.drain(until: MonotonicClock.now().adding(milliseconds: graceMs))
     await attempts
     forwarder.shutdown()
+    await dispatcher.history.stop()
     await store.close()
     clockWatch.stop()
     log.info("stopped")

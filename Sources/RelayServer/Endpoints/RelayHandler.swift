@@ -76,8 +76,8 @@ package struct RelayHandler: RequestHandler {
     case .runClient: CallTerms(parameters: ["wait"], hasBody: true)
     case .listEnvelopes, .relayRequest, .getEnvelope, .getAnswer, .getClient, .getByKey,
       .getEvents, .getStatus, .getPage, .getPageFile, .getMetrics, .getHealth, .getReadiness,
-      .listUpstreams, .listTokens, .listActs, .listClients, .listLanes, .getRequest, .getBody,
-      .getStatusEvents:
+      .listUpstreams, .listTokens, .getHistory, .listActs, .listClients, .listLanes, .getRequest,
+      .getBody, .getStatusEvents:
       nil
     }
   }
@@ -123,6 +123,7 @@ package struct RelayHandler: RequestHandler {
     case .createToken: await Tokens(context).create(request)
     case .revokeToken: await Tokens(context).revoke(captures)
     case .listActs: await ListActs(context).respond(to: request)
+    case .getHistory: await GetHistory(context).respond(to: request)
     case .listClients: await ListClients(context).respond(to: request)
     case .listLanes: await ListLanes(context).respond(to: request)
     case .getStatus: await GetStatus(context).respond()

@@ -142,6 +142,12 @@ struct StoreRule {
         OR length(digest) <> CASE kind WHEN 3 THEN 0 ELSE 32 END
         """),
     StoreRule(
+      kind: "senseless-history", meaning: "The charts show what cannot have been.",
+      sql: """
+        SELECT upstream || '/' || minute FROM history \
+        WHERE min(upstream, minute, accepted, delivered, failed, waiting) < 0
+        """),
+    StoreRule(
       kind: "ending-without-end", meaning: "A client is to be told of endings that are lost.",
       sql: "SELECT number FROM ending WHERE serial NOT IN (SELECT serial FROM ended)"),
     StoreRule(

@@ -49,6 +49,8 @@ enum RowRules {
       guard let code = integer("result"), (0...3).contains(code) else {
         return "its result makes no sense"
       }
+    case "history":
+      guard HistoryCode.isSensible(values) else { return "its figures make no sense" }
     default: break
     }
     if let serial = integer("serial"), serial < 0 || serial > EnvelopeID.serialMax {
