@@ -12,6 +12,7 @@ final class Reader {
   let tokens: TokenQuestions
   let audit: AuditQuestions
   let history: HistoryQuestions
+  let operations: OperationQuestions
   let names: NameQuestions
   let bodyFolder: String
 
@@ -28,6 +29,7 @@ final class Reader {
     tokens = try TokenQuestions(on: connection)
     audit = try AuditQuestions(on: connection)
     history = try HistoryQuestions(on: connection)
+    operations = try OperationQuestions(on: connection)
     names = try NameQuestions(on: connection)
     self.bodyFolder = bodyFolder
   }

@@ -55,6 +55,7 @@ final class Writer {
   let tokens: TokenStatements
   let audit: AuditStatements
   let history: HistoryStatements
+  let operations: OperationStatements
   let shared: StoreShared
   let clock: @Sendable () -> WallTime
   var state = State()
@@ -103,6 +104,7 @@ final class Writer {
     tokens = try TokenStatements(on: connection)
     audit = try AuditStatements(on: connection)
     history = try HistoryStatements(on: connection)
+    operations = try OperationStatements(on: connection)
     pageBytes = try connection.number("PRAGMA page_size")
     self.shared = shared
     self.clock = clock

@@ -61,9 +61,10 @@ package enum AccessRules {
       .cancelClient, .runClient:
       Row(isForDevices: true)
     case .getStatus, .getStatusEvents, .getMetrics, .listUpstreams, .getHistory, .listActs,
-      .listClients, .listLanes:
+      .listClients, .listLanes, .listOperations, .getOperation:
       Row(role: .read)
-    case .pauseUpstream, .pauseClient, .pauseLane, .probe, .getRequest, .getBody:
+    case .pauseUpstream, .pauseClient, .pauseLane, .probe, .getRequest, .getBody, .startOperation,
+      .stopOperation:
       Row()
     case .listTokens:
       Row(role: .read, needsCredential: true)

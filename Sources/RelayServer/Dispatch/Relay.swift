@@ -21,6 +21,8 @@ package final class Relay: Sendable {
   package let quotas: QuotaKeeper
   /// Whether posts are taken at all just now.
   package let admission: AdmissionGate
+  /// What is done with many envelopes.
+  let operations: OperationDesk
   /// Counts for the rates on `/status`.
   package let meter: RateMeter
   /// Counts for `/metrics`.
@@ -65,6 +67,7 @@ package final class Relay: Sendable {
     metrics = dispatcher.metrics
     log = dispatcher.log
     quotas = dispatcher.quotas
+    operations = OperationDesk { [listeners = dispatcher.listeners] in listeners.ring() }
     admission = AdmissionGate(
       delayMsMax: configuration.limits.acceptanceDelayMsMax, log: log, meter: meter)
     memory = MemoryBudget(bytesMax: configuration.limits.memoryInFlightBytesMax)
@@ -153,6 +156,7 @@ package final class Relay: Sendable {
         parts: parts, configuration: configuration, dispatcher: dispatcher, forwarder: forwarder,
         clockWatch: clockWatch, loop: loop)
       try await relay.takeUpLine(parts, latestTime: latestTime)
+      await relay.noteInterrupted()
       return relay
     } catch {
       await store.close()

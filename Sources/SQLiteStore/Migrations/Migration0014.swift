@@ -1,7 +1,8 @@
 extension Migration {
-  /// The history: what the charts show.
+  /// The history, which the charts show, and what was done with many envelopes at once.
   ///
-  /// `docs/decisions/0027-the-history-is-a-ring-of-minutes.md` says why it looks so.
+  /// `docs/decisions/0027-the-history-is-a-ring-of-minutes.md` and
+  /// `docs/decisions/0028-operations-are-single-acts.md` say why they look so.
   static let migration0014 = Migration(
     version: 14,
     sql: """
@@ -18,5 +19,27 @@ extension Migration {
         delays BLOB NOT NULL,
         PRIMARY KEY (upstream, minute)
       ) STRICT, WITHOUT ROWID;
+
+      -- What was done with all that a filter matched. states: words, with commas in between.
+      -- state: 0 running, 1 done, 2 stopped, 3 interrupted. refusals: a line each, as OperationCode
+      -- writes it.
+      CREATE TABLE operation (
+        number INTEGER PRIMARY KEY,
+        started_at INTEGER NOT NULL,
+        who TEXT NOT NULL,
+        action TEXT NOT NULL,
+        client TEXT,
+        lane TEXT,
+        upstream TEXT,
+        tag TEXT,
+        states TEXT NOT NULL,
+        matched INTEGER NOT NULL,
+        has_more INTEGER NOT NULL,
+        done INTEGER NOT NULL,
+        failed INTEGER NOT NULL,
+        state INTEGER NOT NULL,
+        ended_at INTEGER,
+        refusals TEXT NOT NULL
+      ) STRICT;
       """)
 }
