@@ -2,7 +2,9 @@
 ///
 /// Every conformance passes the same suite (`Tests/SQLiteStoreTests/Conformance`). All calls may
 /// come from any thread. What is read is what was last committed.
-package protocol EnvelopeStore: AccessStore, AuditStore, NameStore {
+package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore,
+  OperationStore
+{
   /// Starts to take calls, and tells `observer` of every commit from now on.
   ///
   /// - Precondition: called once, before any other call.

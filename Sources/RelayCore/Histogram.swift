@@ -18,6 +18,14 @@ package struct Histogram: Sendable, Equatable {
     counts = [UInt64](repeating: 0, count: buckets.bounds.count + 1)
   }
 
+  /// What another one of these buckets had seen, as it was kept; nil where it cannot be one's.
+  package init?(_ buckets: HistogramBuckets, counts: [UInt64], sum: Int64) {
+    guard counts.count == buckets.bounds.count + 1, sum >= 0 else { return nil }
+    self.buckets = buckets
+    self.counts = counts
+    self.sum = sum
+  }
+
   /// How many values it has seen.
   package var count: UInt64 { counts.reduce(0, &+) }
 
@@ -34,6 +42,27 @@ package struct Histogram: Sendable, Equatable {
     precondition(buckets == other.buckets, "histograms of other buckets cannot be added")
     for index in counts.indices { counts[index] &+= other.counts[index] }
     sum &+= other.sum
+  }
+
+  /// The value that a share of all was at most, as nearly as the buckets tell; nil for none seen.
+  ///
+  /// Within a bucket the values are taken to lie evenly, as Prometheus' `histogram_quantile` does;
+  /// what is past every bound is shown as the last one.
+  package func quantile(_ share: Double) -> Int64? {
+    let count = count
+    guard count > 0 else { return nil }
+    let rank = min(count, max(1, UInt64((share * Double(count)).rounded(.up))))
+    var below: UInt64 = 0
+    for (index, inBucket) in counts.enumerated() {
+      guard below + inBucket < rank else {
+        guard index < buckets.bounds.count else { break }
+        let start = index == 0 ? 0 : buckets.bounds[index - 1]
+        let width = Double(buckets.bounds[index] - start)
+        return start + Int64(width * Double(rank - below) / Double(inBucket))
+      }
+      below += inBucket
+    }
+    return buckets.bounds.last
   }
 
   /// For each bound how many values were at most that, and at last how many there were: what
@@ -110,6 +139,15 @@ extension HistogramBuckets {
     ofMilliseconds: [
       10, 50, 100, 250, 500, 1000, 5000, 15_000, 60_000, 300_000, 900_000, 3_600_000, 21_600_000,
       86_400_000, 604_800_000,
+    ])
+
+  /// The same for the charts, which are read off and need finer steps: three to each power of ten,
+  /// then round times up to a week.
+  package static let chartMilliseconds = seconds(
+    ofMilliseconds: [
+      1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 60_000, 120_000,
+      300_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 43_200_000, 86_400_000,
+      259_200_000, 604_800_000,
     ])
 
   /// How many changes one transaction holds.

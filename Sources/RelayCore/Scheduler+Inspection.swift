@@ -103,6 +103,9 @@ extension Scheduler {
   /// How many envelopes wait in all.
   package var waitingCount: Int { waitingTotal }
 
+  /// How many envelopes wait for each configured upstream, those in flight included.
+  package var waitingByUpstream: [UpstreamNumber: Int] { upstreams.mapValues(\.waiting) }
+
   /// How many envelopes of one client wait.
   package func waiting(of client: ClientNumber) -> Int { clientsWaiting[client] ?? 0 }
 

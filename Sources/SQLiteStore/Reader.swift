@@ -11,6 +11,8 @@ final class Reader {
   let quarantine: QuarantineStatements
   let tokens: TokenQuestions
   let audit: AuditQuestions
+  let history: HistoryQuestions
+  let operations: OperationQuestions
   let names: NameQuestions
   let bodyFolder: String
 
@@ -26,6 +28,8 @@ final class Reader {
     quarantine = try QuarantineStatements(on: connection)
     tokens = try TokenQuestions(on: connection)
     audit = try AuditQuestions(on: connection)
+    history = try HistoryQuestions(on: connection)
+    operations = try OperationQuestions(on: connection)
     names = try NameQuestions(on: connection)
     self.bodyFolder = bodyFolder
   }

@@ -54,6 +54,8 @@ enum StoreTuning {
   static let eventBytesForgottenMax: Int64 = 1 << 20
   /// How many acts of the audit log one transaction forgets at the most.
   static let auditEntriesForgottenMax = 100
+  /// How many rows of an upstream's history one transaction forgets at the most.
+  static let historyRowsForgottenMax = 100
   /// How many lanes' names each reader of events remembers.
   static let eventNamesCachedMax = 8192
 

@@ -54,6 +54,8 @@ final class Writer {
   let checkIn: CheckInStatements
   let tokens: TokenStatements
   let audit: AuditStatements
+  let history: HistoryStatements
+  let operations: OperationStatements
   let shared: StoreShared
   let clock: @Sendable () -> WallTime
   var state = State()
@@ -104,6 +106,8 @@ final class Writer {
     checkIn = try CheckInStatements(on: connection)
     tokens = try TokenStatements(on: connection)
     audit = try AuditStatements(on: connection)
+    history = try HistoryStatements(on: connection)
+    operations = try OperationStatements(on: connection)
     pageBytes = try connection.number("PRAGMA page_size")
     self.shared = shared
     self.clock = clock

@@ -103,6 +103,20 @@ extension EndToEnd {
       "GET /v1/audit": .refused([
         Call(target: "/v1/audit"), Call(target: "/v1/audit?subject=envelopes/ID"),
       ]),
+      "GET /v1/operations": steering("/v1/operations"),
+      "GET /v1/operations/{id}": steering("/v1/operations/1"),
+      "POST /v1/operations": .refused([
+        Call(
+          target: "/v1/operations",
+          body: #"{"action": "cancel", "filter": {"client": "CLIENT"}}"#),
+        Call(
+          target: "/v1/operations?dryRun=true",
+          body: #"{"action": "cancel", "filter": {"client": "CLIENT"}}"#),
+      ]),
+      "DELETE /v1/operations/{id}": steering("/v1/operations/1"),
+      "GET /v1/history": .refused([
+        Call(target: "/v1/history"), Call(target: "/v1/history?span=day&upstream=default"),
+      ]),
       "GET /v1/upstreams": steering("/v1/upstreams"),
       "POST /v1/upstreams/{upstream}/pause": steering("/v1/upstreams/default/pause"),
       "POST /v1/upstreams/{upstream}/resume": steering("/v1/upstreams/default/resume"),

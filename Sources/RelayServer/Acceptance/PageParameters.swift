@@ -15,10 +15,14 @@ package struct PageParameters: Sendable {
 
   /// Reads a query string.
   ///
-  /// - Parameter names: The words that it may have beside `limit`.
+  /// - Parameters:
+  ///   - names: The words that it may have.
+  ///   - isPaged: Whether it may have a `limit` beside them.
   /// - Throws: `unknown-field` or `invalid-field`; the first thing that is wrong decides.
-  package init(_ query: ArraySlice<UInt8>?, _ names: [String]) throws(Problem) {
-    self.names = names + ["limit"]
+  package init(
+    _ query: ArraySlice<UInt8>?, _ names: [String], isPaged: Bool = true
+  ) throws(Problem) {
+    self.names = isPaged ? names + ["limit"] : names
     limit = Self.limitDefault
     let items: [(name: String, value: String)]
     do throws(QueryParameters.Failure) {

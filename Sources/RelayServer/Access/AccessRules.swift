@@ -60,10 +60,11 @@ package enum AccessRules {
     case .postEnvelopes, .relayRequest, .checkIn, .run, .resolve, .requeue, .patch, .cancel,
       .cancelClient, .runClient:
       Row(isForDevices: true)
-    case .getStatus, .getStatusEvents, .getMetrics, .listUpstreams, .listActs, .listClients,
-      .listLanes:
+    case .getStatus, .getStatusEvents, .getMetrics, .listUpstreams, .getHistory, .listActs,
+      .listClients, .listLanes, .listOperations, .getOperation:
       Row(role: .read)
-    case .pauseUpstream, .pauseClient, .pauseLane, .probe, .getRequest, .getBody:
+    case .pauseUpstream, .pauseClient, .pauseLane, .probe, .getRequest, .getBody, .startOperation,
+      .stopOperation:
       Row()
     case .listTokens:
       Row(role: .read, needsCredential: true)

@@ -11,7 +11,8 @@ package enum Route: Hashable, Sendable {
   case getPage
   case getEvents, getStatus, getPageFile, getMetrics, getHealth, getReadiness
   case listTokens, createToken, revokeToken
-  case listActs, listClients, listLanes
+  case listOperations, startOperation, getOperation, stopOperation
+  case getHistory, listActs, listClients, listLanes
   case getRequest, getBody, getStatusEvents
 
   /// A route's method and path.
@@ -61,6 +62,11 @@ package enum Route: Hashable, Sendable {
       Entry(.get, "/v1/tokens", .listTokens),
       Entry(.post, "/v1/tokens", .createToken),
       Entry(.delete, "/v1/tokens/{id}", .revokeToken),
+      Entry(.get, "/v1/operations", .listOperations),
+      Entry(.post, "/v1/operations", .startOperation),
+      Entry(.get, "/v1/operations/{id}", .getOperation),
+      Entry(.delete, "/v1/operations/{id}", .stopOperation),
+      Entry(.get, "/v1/history", .getHistory),
       Entry(.get, "/v1/audit", .listActs),
       Entry(.get, "/v1/status/events", .getStatusEvents),
       Entry(.get, "/status", .getStatus),
@@ -84,7 +90,8 @@ package enum Route: Hashable, Sendable {
     case .postEnvelopes, .relayRequest, .checkIn: .devices
     case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .getPage,
       .getPageFile, .getStatusEvents, .getMetrics, .listTokens, .createToken, .revokeToken,
-      .listActs, .listClients, .listLanes, .getRequest, .getBody:
+      .getHistory, .listActs, .listClients, .listLanes, .getRequest, .getBody,
+      .listOperations, .startOperation, .getOperation, .stopOperation:
       .operators
     case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getClient, .getByKey, .run,
       .resolve, .requeue, .patch, .cancel, .cancelClient, .runClient, .getEvents, .getHealth,

@@ -11,13 +11,15 @@ struct Auditor {
 
   /// Has an act carried out.
   ///
-  /// - Parameter carryOut: Does it, and says what there is to say of it.
+  /// - Parameters:
+  ///   - isTrial: Whether it is only asked what there would be to do.
+  ///   - carryOut: Does it, and says what there is to say of it.
   /// - Throws: A problem if it could not be written down, so that it was not done.
   func watch(
-    _ route: Route, _ captures: PathCaptures,
+    _ route: Route, _ captures: PathCaptures, isTrial: Bool,
     _ carryOut: (EndpointContext) async -> HTTPResponse
   ) async throws(Problem) -> HTTPResponse {
-    guard let action = route.auditedAction, context.caller.client == nil else {
+    guard let action = route.auditedAction, context.caller.client == nil, !isTrial else {
       return await carryOut(context)
     }
     let act = AuditAct(

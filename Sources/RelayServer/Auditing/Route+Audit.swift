@@ -15,10 +15,13 @@ extension Route {
     case .probe: "probe"
     case .createToken: "create-token"
     case .revokeToken: "revoke-token"
+    case .startOperation: "start-operation"
+    case .stopOperation: "stop-operation"
     case .postEnvelopes, .listEnvelopes, .queryEnvelopes, .relayRequest, .getEnvelope, .getAnswer,
       .getClient, .checkIn, .getByKey, .listUpstreams, .getEvents, .getStatus, .getPage,
-      .getPageFile, .getMetrics, .getHealth, .getReadiness, .listTokens, .listActs, .listClients,
-      .listLanes, .getRequest, .getBody, .getStatusEvents:
+      .getPageFile, .getMetrics, .getHealth, .getReadiness, .listTokens, .getHistory, .listActs,
+      .listClients, .listLanes, .listOperations, .getOperation, .getRequest, .getBody,
+      .getStatusEvents:
       nil
     }
   }
@@ -34,6 +37,8 @@ extension Route {
     case .pauseClient, .runClient, .cancelClient: "clients/\(name("client"))"
     case .pauseLane: "clients/\(name("client"))/lanes/\(name("lane"))"
     case .createToken: "tokens"
+    case .startOperation: "operations"
+    case .stopOperation: "operations/\(name("id"))"
     case .revokeToken: "tokens/\(name("id"))"
     default: "envelopes/\(name("id"))"
     }

@@ -117,6 +117,11 @@ extension Dispatcher {
   /// not wait for whoever decides just now.
   package var waitingCount: Int { waitingCountNow.load(ordering: .relaxed) }
 
+  /// How many envelopes wait for each configured upstream, and in all.
+  var waitingByUpstream: (each: [UpstreamNumber: Int], all: Int) {
+    state.withLock { ($0.scheduler.waitingByUpstream, $0.scheduler.waitingCount) }
+  }
+
   /// How many envelopes of one client wait.
   package func waiting(of client: ClientNumber) -> Int {
     state.withLock { $0.scheduler.waiting(of: client) }

@@ -16,6 +16,7 @@ extension Dispatcher {
     }
     waiters.settle(backlog.items.lazy.map(\.serial))
     metrics.count(backlog)
+    history.count(backlog)
     tell(backlog)
   }
 

@@ -27,7 +27,9 @@ extension Dispatcher {
     }
     let pauses = try await store.pauses()
     state.withLock { $0.scheduler.restorePauses(pauses) }
-    return try await restoreLine()
+    let count = try await restoreLine()
+    history.start { [weak self] in self?.waitingByUpstream ?? ([:], 0) }
+    return count
   }
 
   /// Begins to attempt what waits.

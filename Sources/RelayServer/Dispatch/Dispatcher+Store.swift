@@ -27,7 +27,7 @@ extension Dispatcher: StoreObserver {
     gaps.note(envelopes)
     tell(envelopes)
     if let deadline = envelopes.lazy.map(\.entry.expiresAt).min() { deadlines.note(deadline) }
-    return apply { state, now in
+    let places = apply { state, now in
       envelopes.map { envelope in
         if envelope.movedFrom != nil {
           return state.scheduler.placed(envelope.entry, now: now)
@@ -37,6 +37,8 @@ extension Dispatcher: StoreObserver {
         return state.scheduler.accepted(envelope.entry, order: order, now: now)
       }
     }
+    history.count(envelopes)
+    return places
   }
 
   /// Lets lanes go on, and tells those who wait.
@@ -60,6 +62,7 @@ extension Dispatcher: StoreObserver {
     waiters.settle(made.filter(\.change.settles).map(\.serial))
     count(made)
     metrics.count(transitions)
+    history.count(transitions)
     tell(made)
   }
 

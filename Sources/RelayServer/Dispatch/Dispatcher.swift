@@ -48,6 +48,8 @@ package final class Dispatcher: Sendable {
   let listeners = EventListeners()
   /// The latest change of each upstream's reachability that is to be logged.
   let reachabilityNotes = ReachabilityNotes()
+  /// Counts for the charts.
+  let history: HistoryKeeper
   /// Sees to lanes that wait for sequence numbers.
   let gaps: GapKeeper
   let waitingCountNow = Atomic(0)
@@ -69,6 +71,7 @@ package final class Dispatcher: Sendable {
     self.clock = clock
     self.log = log
     self.meter = meter
+    history = HistoryKeeper(store: store, loop: loop, clock: clock, log: log)
     gaps = GapKeeper(store: store, rules: lanes, loop: loop, clock: clock, log: log)
     state = Mutex(State(scheduler: Scheduler(upstreams: [:], epoch: 1, seed: 0, now: clock())))
   }

@@ -46,6 +46,17 @@ extension Relay {
       ("setAside", .text(store.statistics().setAside?.folder ?? "")), ("fix", .text(fix)))
   }
 
+  /// What ran when the last process ended runs no more.
+  ///
+  /// A disk that takes no more must not keep the relay from starting.
+  func noteInterrupted() async {
+    do throws(StoreError) {
+      try await store.interruptOperations(at: now().wall)
+    } catch {
+      log.error("operations could not be ended", ("error", .text(error.description)))
+    }
+  }
+
   /// Says what the store's start has found.
   static func tell(of statistics: StoreStatistics, _ log: Log) {
     if let note = statistics.startNote {

@@ -21,6 +21,8 @@ package final class Relay: Sendable {
   package let quotas: QuotaKeeper
   /// Whether posts are taken at all just now.
   package let admission: AdmissionGate
+  /// What is done with many envelopes.
+  let operations: OperationDesk
   /// Counts for the rates on `/status`.
   package let meter: RateMeter
   /// Counts for `/metrics`.
@@ -65,6 +67,7 @@ package final class Relay: Sendable {
     metrics = dispatcher.metrics
     log = dispatcher.log
     quotas = dispatcher.quotas
+    operations = OperationDesk { [listeners = dispatcher.listeners] in listeners.ring() }
     admission = AdmissionGate(
       delayMsMax: configuration.limits.acceptanceDelayMsMax, log: log, meter: meter)
     memory = MemoryBudget(bytesMax: configuration.limits.memoryInFlightBytesMax)
@@ -137,6 +140,7 @@ package final class Relay: Sendable {
       let names = configuration.upstreams.map(\.name)
       let numbers = try await store.register(upstreams: names)
       dispatcher.metrics.begin(names, numbers: numbers)
+      dispatcher.history.begin(names.compactMap { numbers[$0] })
       let parts = RelayParts(
         store: store, numbers: numbers,
         policies: configuration.upstreams.keyed(by: numbers) { $0.policy },
@@ -152,6 +156,7 @@ package final class Relay: Sendable {
         parts: parts, configuration: configuration, dispatcher: dispatcher, forwarder: forwarder,
         clockWatch: clockWatch, loop: loop)
       try await relay.takeUpLine(parts, latestTime: latestTime)
+      await relay.noteInterrupted()
       return relay
     } catch {
       await store.close()
@@ -274,6 +279,7 @@ package final class Relay: Sendable {
     _ = await server?.drain(until: MonotonicClock.now().adding(milliseconds: graceMs))
     await attempts
     forwarder.shutdown()
+    await dispatcher.history.stop()
     await store.close()
     clockWatch.stop()
     log.info("stopped")

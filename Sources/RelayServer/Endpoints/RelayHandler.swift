@@ -54,7 +54,8 @@ package struct RelayHandler: RequestHandler {
       try context.countRequest(request.origin, to: route, captures, of: caller)
       try await Self.terms(of: route)?.check(request)
       let auditor = Auditor(context: context.with(caller))
-      let response = try await auditor.watch(route, captures) { context in
+      let isTrial = route == .startOperation ? try Operations.isDryRun(request) : false
+      let response = try await auditor.watch(route, captures, isTrial: isTrial) { context in
         await answer(route, request, captures, context)
       }
       // What was waited for is shown only to those who may still see it.
@@ -69,15 +70,16 @@ package struct RelayHandler: RequestHandler {
   private static func terms(of route: Route) -> CallTerms? {
     switch route {
     case .run, .cancel, .cancelClient, .pauseUpstream, .pauseClient, .pauseLane, .probe,
-      .revokeToken:
+      .revokeToken, .stopOperation:
       CallTerms()
     case .postEnvelopes, .queryEnvelopes, .checkIn, .resolve, .requeue, .patch, .createToken:
       CallTerms(hasBody: true)
+    case .startOperation: CallTerms(parameters: ["dryRun"], hasBody: true)
     case .runClient: CallTerms(parameters: ["wait"], hasBody: true)
     case .listEnvelopes, .relayRequest, .getEnvelope, .getAnswer, .getClient, .getByKey,
       .getEvents, .getStatus, .getPage, .getPageFile, .getMetrics, .getHealth, .getReadiness,
-      .listUpstreams, .listTokens, .listActs, .listClients, .listLanes, .getRequest, .getBody,
-      .getStatusEvents:
+      .listUpstreams, .listTokens, .getHistory, .listActs, .listClients, .listLanes, .getRequest,
+      .getBody, .getStatusEvents, .listOperations, .getOperation:
       nil
     }
   }
@@ -123,6 +125,11 @@ package struct RelayHandler: RequestHandler {
     case .createToken: await Tokens(context).create(request)
     case .revokeToken: await Tokens(context).revoke(captures)
     case .listActs: await ListActs(context).respond(to: request)
+    case .listOperations: await Operations(context).list(request)
+    case .startOperation: await Operations(context).start(request)
+    case .getOperation: await Operations(context).get(captures)
+    case .stopOperation: await Operations(context).stop(captures)
+    case .getHistory: await GetHistory(context).respond(to: request)
     case .listClients: await ListClients(context).respond(to: request)
     case .listLanes: await ListLanes(context).respond(to: request)
     case .getStatus: await GetStatus(context).respond()

@@ -20,11 +20,15 @@ struct SteerEnvelope {
 
   /// Takes one back that waits, or that ended undelivered.
   func cancel(_ captures: PathCaptures) async -> HTTPResponse {
-    await change(captures) { record throws(Problem) in
-      if record.state == .cancelled { return nil }
-      guard record.state != .delivered else { throw .alreadyEnded(record.state) }
-      return (.cancel(reason: Self.cancelledReason), record.entry)
-    }
+    await change(captures) { record throws(Problem) in try Self.cancellation(of: record) }
+  }
+
+  private static func cancellation(
+    of record: EnvelopeRecord
+  ) throws(Problem) -> SteeringTurn.Order? {
+    if record.state == .cancelled { return nil }
+    guard record.state != .delivered else { throw .alreadyEnded(record.state) }
+    return (.cancel(reason: cancelledReason), record.entry)
   }
 
   /// Settles one that blocks its lane.
@@ -35,16 +39,43 @@ struct SteerEnvelope {
       let resolution = try Resolution(text)
       context.act?.say(resolution.rawValue)
       return try await SteeringTurn(context).change(id) { record throws(Problem) in
-        guard record.state == .blocked else { throw .notBlocked(record.state) }
-        switch resolution {
-        case .retry: return (.retry, record.entry)
-        case .discard:
-          let reason = "discarded; " + (record.reason ?? "the upstream refused it")
-          return (.discard(reason: reason), record.entry)
-        }
+        try Self.settlement(resolution, of: record)
       }
     } catch {
       return error.response
+    }
+  }
+
+  private static func settlement(
+    _ resolution: Resolution, of record: EnvelopeRecord
+  ) throws(Problem) -> SteeringTurn.Order {
+    guard record.state == .blocked else { throw .notBlocked(record.state) }
+    switch resolution {
+    case .retry: return (.retry, record.entry)
+    case .discard:
+      let reason = "discarded; " + (record.reason ?? "the upstream refused it")
+      return (.discard(reason: reason), record.entry)
+    }
+  }
+
+  /// Does with an envelope what an operation does with each of its own.
+  ///
+  /// - Returns: Why it was left as it was; nil if it was not.
+  func perform(_ action: Operation.Action, _ id: EnvelopeID) async -> Problem? {
+    do throws(Problem) {
+      var room = try Room(steering: context)
+      defer { room.giveBack() }
+      _ = try await SteeringTurn(context).perform(id) { record throws(Problem) in
+        switch action {
+        case .retry: try Self.settlement(.retry, of: record)
+        case .discard: try Self.settlement(.discard, of: record)
+        case .requeue: try await requeue(record, until: nil, &room)
+        case .cancel: try Self.cancellation(of: record)
+        }
+      }
+      return nil
+    } catch {
+      return error
     }
   }
 

@@ -16,17 +16,30 @@ struct SteeringTurn {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  /// Changes an envelope, and shows it.
-  ///
-  /// - Parameters:
-  ///   - isRunning: Whether it is only to be run, so that an attempt under way is as good.
-  ///   - decide: What is to be done with an envelope that stands so; nil if nothing is.
-  ///   - handedOver: Called once the change will be made, whatever is answered.
+  /// Changes an envelope, and shows it; see ``perform(_:isRunning:_:handedOver:)``.
   func change(
     _ id: EnvelopeID, isRunning: Bool = false,
     _ decide: (EnvelopeRecord) async throws(Problem) -> Order?,
     handedOver: () -> Void = {}
   ) async throws(Problem) -> HTTPResponse {
+    let unchanged = try await perform(
+      id, isRunning: isRunning, decide, handedOver: handedOver)
+    if let unchanged { return await context.view(of: unchanged) }
+    return await context.view(of: try await context.record(id))
+  }
+
+  /// Changes an envelope.
+  ///
+  /// - Parameters:
+  ///   - isRunning: Whether it is only to be run, so that an attempt under way is as good.
+  ///   - decide: What is to be done with an envelope that stands so; nil if nothing is.
+  ///   - handedOver: Called once the change will be made, whatever is answered.
+  /// - Returns: The envelope if it was as it was asked to be; nil if it was changed.
+  func perform(
+    _ id: EnvelopeID, isRunning: Bool = false,
+    _ decide: (EnvelopeRecord) async throws(Problem) -> Order?,
+    handedOver: () -> Void = {}
+  ) async throws(Problem) -> EnvelopeRecord? {
     guard !context.relay.isDraining else { throw .draining() }
     // Before its turn is taken, which would hold up those whose envelope it is.
     if context.caller.client != nil { _ = try await context.record(id) }
@@ -34,18 +47,18 @@ struct SteeringTurn {
     defer { dispatcher.giveBack(turn) }
     for _ in 0..<Self.looksMax {
       let record = try await context.record(id)
-      guard let order = try await decide(record) else { return await context.view(of: record) }
+      guard let order = try await decide(record) else { return record }
       switch try await carryOut(order, on: record, in: turn) {
       case .done:
         handedOver()
-        return await context.view(of: try await context.record(id))
+        return nil
       case .delayed:
         handedOver()
         throw .delayed()
       case .unwritten: throw .unwritable()
       case .refused(let verdict):
         if try await !isWorthAnotherLook(record, verdict, isRunning: isRunning) {
-          return await context.view(of: record)
+          return record
         }
       case .moot:
         turn = try await takeTurn(of: id)

@@ -14,6 +14,8 @@ struct StatusStream {
   private let listener: EventListener
   private let writer: ResponseWriter
   private var lastSign: MonotonicTime
+  /// Up to where operations were told of; nil before the first time.
+  private var operationsSeen: UInt64?
 
   init(_ context: EndpointContext, _ listener: EventListener, _ writer: ResponseWriter) {
     self.context = context
@@ -51,6 +53,9 @@ struct StatusStream {
       if isChanged {
         // Before the look: what changes from now on is told by the next one.
         listener.rearm()
+        for operation in context.relay.operations.news(since: &operationsSeen) {
+          text.event("operation", data: operation.json())
+        }
         text.event("status", data: try await GetStatus(context).view().json())
         try await send(text)
         text = EventText()

@@ -11,6 +11,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case unknownEnvelope = "unknown-envelope"
   case unknownClient = "unknown-client"
   case unknownToken = "unknown-token"
+  case unknownOperation = "unknown-operation"
   case noResponseYet = "no-response-yet"
   case unknownUpstream = "unknown-upstream"
   case methodNotAllowed = "method-not-allowed"
@@ -26,6 +27,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case alreadyDelivered = "already-delivered"
   case notEnded = "not-ended"
   case tooManyTokens = "too-many-tokens"
+  case countDiffers = "count-differs"
   case bodyTooLarge = "body-too-large"
   case batchTooLarge = "batch-too-large"
   case uriTooLong = "uri-too-long"
@@ -61,11 +63,13 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .malformedRequest, .malformedJSON, .badContentEncoding: 400
     case .unauthenticated: 401
     case .forbidden: 403
-    case .notFound, .unknownEnvelope, .unknownClient, .unknownToken, .noResponseYet: 404
+    case .notFound, .unknownEnvelope, .unknownClient, .unknownToken, .unknownOperation,
+      .noResponseYet:
+      404
     case .methodNotAllowed: 405
     case .requestTimeout: 408
     case .sequencePassed, .parked, .behind, .blocked, .notBlocked, .delivering, .inDoubt,
-      .alreadyEnded, .alreadyDelivered, .notEnded, .tooManyTokens:
+      .alreadyEnded, .alreadyDelivered, .notEnded, .tooManyTokens, .countDiffers:
       409
     case .bodyTooLarge, .batchTooLarge: 413
     case .uriTooLong: 414
@@ -96,6 +100,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .unknownEnvelope: "Unknown envelope"
     case .unknownClient: "Unknown client"
     case .unknownToken: "Unknown token"
+    case .unknownOperation: "Unknown operation"
     case .noResponseYet: "No answer of the upstream's yet"
     case .unknownUpstream: "Unknown upstream"
     case .methodNotAllowed: "The route has no such method"
@@ -111,6 +116,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .alreadyDelivered: "The envelope was delivered"
     case .notEnded: "The envelope has not ended"
     case .tooManyTokens: "Too many tokens are stored"
+    case .countDiffers: "The filter matches another number"
     case .bodyTooLarge: "The body is too large"
     case .batchTooLarge: "The batch is too large"
     case .uriTooLong: "The request target is too long"

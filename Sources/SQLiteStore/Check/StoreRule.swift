@@ -145,6 +145,18 @@ struct StoreRule {
         OR length(digest) <> CASE kind WHEN 3 THEN 0 ELSE 32 END
         """),
     StoreRule(
+      kind: "senseless-history", meaning: "The charts show what cannot have been.",
+      sql: """
+        SELECT upstream || '/' || minute FROM history \
+        WHERE min(upstream, minute, accepted, delivered, failed, waiting) < 0
+        """),
+    StoreRule(
+      kind: "senseless-operation", meaning: "GET /v1/operations cannot be answered.",
+      sql: """
+        SELECT number FROM operation WHERE state NOT BETWEEN 0 AND 3 \
+        OR action NOT IN ('retry', 'discard', 'requeue', 'cancel')
+        """),
+    StoreRule(
       kind: "ending-without-end", meaning: "A client is to be told of endings that are lost.",
       sql: "SELECT number FROM ending WHERE serial NOT IN (SELECT serial FROM ended)"),
     StoreRule(

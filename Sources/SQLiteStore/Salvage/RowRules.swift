@@ -49,6 +49,13 @@ enum RowRules {
       guard let code = integer("result"), (0...3).contains(code) else {
         return "its result makes no sense"
       }
+    case "operation":
+      guard let action = shape.place(of: "action").flatMap({ values[$0].text }),
+        Operation.Action(rawValue: action) != nil, let code = integer("state"),
+        (0...3).contains(code)
+      else { return "what it did makes no sense" }
+    case "history":
+      guard HistoryCode.isSensible(values) else { return "its figures make no sense" }
     default: break
     }
     if let serial = integer("serial"), serial < 0 || serial > EnvelopeID.serialMax {

@@ -134,6 +134,8 @@ extension EndToEnd {
         try await book.stand.run("waystation envelopes discard \(id)")
       }
       book.upstream.behave { _ in .answer(200) }
+      let many = try await book.stand.run(book.blocks("Many at once")[0])
+      #expect(many.contains(#""matched":\(ids.count)"#), "\(many)")
       let said = try await book.stand.run(block)
       #expect(ids.allSatisfy { said.contains($0) }, "\(said)")
       for id in ids { try await book.envelope(id, is: "delivered") }
@@ -147,7 +149,7 @@ extension EndToEnd {
           "Install", "Install", "Size", "Who may use it", "Who may use it", "Renew a certificate",
           "Watch", "Metrics",
         ] + Array(repeating: "What to do when", count: 7) + [
-          "Upgrade", "Back up and restore", "Back up and restore", "Clocks",
+          "Many at once", "Upgrade", "Back up and restore", "Back up and restore", "Clocks",
         ] + Array(repeating: "When the store is damaged", count: 4) + ["When the disk is full"])
     }
   }

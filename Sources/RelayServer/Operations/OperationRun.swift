@@ -1,0 +1,100 @@
+import RelayCore
+
+/// Carries an operation out: with a few envelopes at once, each as by a call of its own.
+struct OperationRun {
+  private let context: EndpointContext
+  private let ids: [EnvelopeID]
+  private var operation: Operation
+  private var desk: OperationDesk { context.relay.operations }
+
+  /// What came of one envelope's turn.
+  private typealias Result = (id: EnvelopeID, problem: Problem?)
+
+  init(_ context: EndpointContext, _ operation: Operation, _ ids: [EnvelopeID]) {
+    self.context = context
+    self.operation = operation
+    self.ids = ids
+  }
+
+  /// Goes on until all have had their turn, or it is stopped or interrupted.
+  mutating func run() async {
+    var rest = ids[...]
+    while !rest.isEmpty, operation.state == .running {
+      if let end = reasonToEnd {
+        operation.end(as: end, at: context.relay.now().wall)
+        break
+      }
+      let part = rest.prefix(OperationLimits.atOnce)
+      rest = rest.dropFirst(part.count)
+      take(in: await carryOut(part))
+      desk.note(operation)
+      await remember()
+      await context.relay.pause(milliseconds: OperationLimits.pauseMs)
+    }
+    operation.end(as: .done, at: context.relay.now().wall)
+    await remember()
+    desk.end(operation)
+    log()
+  }
+
+  private var reasonToEnd: Operation.State? {
+    if context.relay.isDraining { return .interrupted }
+    if desk.isToStop(operation.number) { return .stopped }
+    // Who is not trusted any more has nothing done any more.
+    let now = context.relay.now().wall
+    return context.relay.access.isGood(context.caller, at: now) ? nil : .stopped
+  }
+
+  private func carryOut(_ ids: ArraySlice<EnvelopeID>) async -> [Result] {
+    let action = operation.action
+    return await withTaskGroup(of: Result.self) { group in
+      for id in ids {
+        group.addTask { [context] in
+          (id, await SteerEnvelope(context).perform(action, id))
+        }
+      }
+      var results: [Result] = []
+      for await result in group { results.append(result) }
+      return results
+    }
+  }
+
+  private mutating func take(in results: [Result]) {
+    for result in results {
+      guard let problem = result.problem else {
+        operation.noteDone()
+        continue
+      }
+      operation.noteFailed(result.id, problem: problem.kind.rawValue)
+      // With a store in trouble the others would fare no better.
+      if problem.kind.isTrouble { operation.end(as: .interrupted, at: context.relay.now().wall) }
+    }
+  }
+
+  /// What cannot be remembered is known here still; a restart takes it for interrupted.
+  private func remember() async {
+    do throws(StoreError) {
+      try await context.store.noteOperation(operation)
+    } catch {
+      _ = context.problem(error)
+    }
+  }
+
+  private func log() {
+    context.relay.log.info(
+      "an operation has ended", ("operation", .integer(operation.number)),
+      ("action", .text(operation.action.rawValue)), ("state", .text(operation.state.rawValue)),
+      ("matched", .integer(Int64(operation.matched))), ("done", .integer(Int64(operation.done))),
+      ("failed", .integer(Int64(operation.failed))))
+  }
+}
+
+extension ProblemKind {
+  /// Whether it says something of the relay, and nothing of the envelope.
+  fileprivate var isTrouble: Bool {
+    switch self {
+    case .draining, .storeUnavailable, .internalError, .diskFull: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import JSON
+import RelayCore
+
+extension Operation {
+  /// What is shown of it (`Operation` in `openapi.yaml`).
+  func writeMembers(to json: inout JSONWriter) {
+    json.member("id", String(number))
+    json.member("action", action.rawValue)
+    json.memberObject("filter") { json in
+      if let client = filter.client { json.member("client", client) }
+      if let lane = filter.lane { json.member("lane", lane) }
+      if let upstream = filter.upstream { json.member("upstream", upstream) }
+      if let tag = filter.tag { json.member("tag", tag) }
+      json.member("state", filter.stateWords)
+    }
+    json.member("who", who)
+    json.member("startedAt", startedAt)
+    json.member("matched", matched)
+    if hasMore { json.member("more", true) }
+    json.member("done", done)
+    json.member("failed", failed)
+    json.member("state", state.rawValue)
+    json.member("endedAt", endedAt)
+    guard !refusals.isEmpty else { return }
+    json.memberArray("problems") { json in
+      for refusal in refusals { json.object { refusal.writeMembers(to: &$0) } }
+    }
+  }
+
+  /// It alone.
+  func json() -> [UInt8] {
+    var json = JSONWriter()
+    json.object { writeMembers(to: &$0) }
+    return json.finish()
+  }
+}
+
+extension Operation.Refusal {
+  fileprivate func writeMembers(to json: inout JSONWriter) {
+    let kind = ProblemKind(rawValue: problem)
+    json.member("type", kind?.type ?? problem)
+    json.member("title", kind?.title ?? problem)
+    json.member("count", count)
+    json.member("example", example.description)
+  }
+}
