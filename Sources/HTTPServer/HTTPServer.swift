@@ -77,6 +77,16 @@ package final class HTTPServer: Sendable {
     contexts = loops.map { LoopContext(loop: $0, bufferBytes: limits.readBufferBytes) }
   }
 
+  /// Holds connections that are made from now on to other limits; those that exist keep theirs.
+  ///
+  /// The size of read buffers stays.
+  package func hold(to limits: HTTPLimits) {
+    precondition(limits.validate().isEmpty, "limits are checked before they are used")
+    var limits = limits
+    limits.readBufferBytes = server.limits.readBufferBytes
+    server.hold(to: limits)
+  }
+
   /// How many connections are open.
   package var connectionCount: Int { state.withLock { $0.connections.count } }
 

@@ -28,15 +28,15 @@ extension Relay {
   }
 
   /// What was configured on purpose may have been forgotten since.
-  private func warnOfOpenness() {
-    guard access.isOpen, configuration.listen.contains(where: { !$0.endpoint.isLocal }) else {
+  func warnOfOpenness() {
+    guard access.isOpen, listeners.contains(where: { !$0.endpoint.isLocal }) else {
       return
     }
     log.warning("anybody who can reach the relay may use it, as access.anonymous says")
   }
 
   /// A damaged store may have held the tokens that everybody else was kept out by.
-  private func warnOfShutness() {
+  func warnOfShutness() {
     guard access.isShut else { return }
     let fix =
       "Configure access.operators; or say access.anonymous: allow (--allow-anonymous), if there "

@@ -7,8 +7,10 @@ import Synchronization
 
 /// A running relay: the store, the dispatcher, the forwarder and the HTTP server, put together.
 package final class Relay: Sendable {
-  /// What it was started with.
-  package let configuration: Configuration
+  /// What it goes by, and how that came to be.
+  let inForce: Mutex<ConfigurationInForce>
+  /// The listeners, which stay what they are until a restart.
+  package let listeners: [ListenerConfiguration]
   /// Where envelopes are kept.
   package let store: any EnvelopeStore
   /// What carries out the scheduler's decisions.
@@ -32,10 +34,10 @@ package final class Relay: Sendable {
   /// Where it logs.
   package let log: Log
 
-  private let numbers: [String: UpstreamNumber]
   private let forwarder: Forwarder
   private let clockWatch: ClockWatch
-  private let janitor: Janitor
+  let janitor: Janitor
+  let embedded: SQLiteStore
   private let loop: EventLoop
   private let draining = Atomic(false)
   let front = Mutex<Front?>(nil)
@@ -54,13 +56,16 @@ package final class Relay: Sendable {
     clockWatch: ClockWatch, loop: EventLoop
   ) {
     self.clockWatch = clockWatch
-    self.configuration = configuration
+    listeners = configuration.listen
+    inForce = Mutex(
+      ConfigurationInForce(
+        settings: RelaySettings(configuration, numbers: parts.numbers), loadedAt: WallClock.now()))
     self.dispatcher = dispatcher
     self.forwarder = forwarder
     self.loop = loop
+    embedded = parts.store
     store = parts.store
     access = parts.access
-    numbers = parts.numbers
     meter = dispatcher.meter
     metrics = dispatcher.metrics
     log = dispatcher.log
@@ -85,7 +90,7 @@ package final class Relay: Sendable {
   /// the configuration, in its order.
   package var addresses: [String] {
     let endpoints = front.withLock { $0?.endpoints ?? [] }
-    return zip(configuration.listen, endpoints).map { $0.shown(bound: $1) }
+    return zip(listeners, endpoints).map { $0.shown(bound: $1) }
   }
 
   /// Both clocks, read at one moment.
@@ -101,7 +106,7 @@ package final class Relay: Sendable {
   }
 
   /// The number of a configured upstream; nil if no such upstream is configured.
-  package func upstreamNumber(_ name: String) -> UpstreamNumber? { numbers[name] }
+  package func upstreamNumber(_ name: String) -> UpstreamNumber? { settings.numbers[name] }
 
   /// Waits for a moment, also in a task that is cancelled: a change is seen through though its
   /// sender has gone.
@@ -163,11 +168,8 @@ package final class Relay: Sendable {
     _ configuration: Configuration
   ) throws(RelayStartError) -> SQLiteStore {
     do throws(StoreError) {
-      var options = SQLiteStore.Options(
-        disk: configuration.limits.disk,
-        eventLogBytesMax: Int64(configuration.events.keptBytesMax),
-        startPauses: configuration.startPauses)
-      options.auditEntriesMax = configuration.audit.entriesMax
+      var options = SQLiteStore.Options()
+      options.rules = configuration.storeRules
       options.setsAsideDamaged = configuration.setsAsideDamaged
       return try SQLiteStore.open(folder: configuration.data, options: options)
     } catch {
@@ -197,7 +199,7 @@ package final class Relay: Sendable {
     on loops: [EventLoop], handler: any RequestHandler,
     problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse
   ) throws(RelayStartError) {
-    let certificates = try ListenerCertificates(loading: configuration.listen, log: log)
+    let certificates = try ListenerCertificates(loading: listeners, log: log)
     let handshakes = HandshakeLog(log)
     let server = HTTPServer(
       limits: configuration.limits.http, loops: loops, handler: handler, problem: problem,
@@ -207,7 +209,7 @@ package final class Relay: Sendable {
       },
       observeDelay: admission.noteReadDelay, observeAnswer: { [metrics] in metrics.count($0) })
     var endpoints: [Endpoint] = []
-    for (number, listener) in configuration.listen.enumerated() {
+    for (number, listener) in listeners.enumerated() {
       do throws(SystemError) {
         endpoints.append(
           try server.bind(
@@ -224,7 +226,7 @@ package final class Relay: Sendable {
       $0 = Front(
         server: server, loops: loops, certificates: certificates, endpoints: bound)
     }
-    for (listener, address) in zip(configuration.listen, addresses) {
+    for (listener, address) in zip(listeners, addresses) {
       log.info(
         "listening", ("address", .text(address)),
         ("for", .text(listener.audience?.rawValue ?? "everybody")))
@@ -236,9 +238,7 @@ package final class Relay: Sendable {
   ///
   /// Reads files: not on a loop that serves.
   package func reloadCertificates() {
-    guard let front = front.withLock({ $0 }), !front.certificates.isEmpty else {
-      return log.warning("no certificate to reload; a new configuration takes a restart")
-    }
+    guard let front = front.withLock({ $0 }), !front.certificates.isEmpty else { return }
     front.certificates.reload()
     let count = front.server.endDistrusted()
     guard count > 0 else { return }
@@ -246,6 +246,9 @@ package final class Relay: Sendable {
       "connections end whose clients' certificates are not accepted any more",
       ("count", .integer(Int64(count))))
   }
+
+  /// Holds connections that are made from now on to other limits.
+  func holdConnections(to limits: HTTPLimits) { front.withLock { $0?.server }?.hold(to: limits) }
 
   /// What is wrong with the listeners' certificates just now, as sentences.
   package func certificateProblems() -> [String] {
@@ -282,7 +285,7 @@ package final class Relay: Sendable {
 
 /// The parts of a relay that are known before it is put together.
 private struct RelayParts {
-  var store: any EnvelopeStore
+  var store: SQLiteStore
   var numbers: [String: UpstreamNumber]
   var policies: [UpstreamNumber: UpstreamPolicy]
   var targets: [UpstreamNumber: UpstreamTarget]
@@ -301,14 +304,16 @@ package struct RelayStartError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-private protocol NamedUpstream {
+/// What has an upstream's name.
+protocol NamedUpstream {
   var name: String { get }
 }
 extension UpstreamConfiguration: NamedUpstream {}
 extension UpstreamTarget: NamedUpstream {}
 
 extension Array where Element: NamedUpstream {
-  fileprivate func keyed<Value>(
+  /// The same by the store's numbers.
+  func keyed<Value>(
     by numbers: [String: UpstreamNumber], _ value: (Element) -> Value
   ) -> [UpstreamNumber: Value] {
     var table: [UpstreamNumber: Value] = [:]
