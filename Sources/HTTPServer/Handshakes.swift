@@ -29,7 +29,9 @@ final class Handshakes: Sendable {
       let number = state.next
       state.next += 1
       state.underWay[number] = connection
-      guard state.underWay.count > countMax.load(ordering: .relaxed) else { return (number, nil as Connection?) }
+      guard state.underWay.count > countMax.load(ordering: .relaxed) else {
+        return (number, nil as Connection?)
+      }
       while state.underWay[state.oldest] == nil { state.oldest += 1 }
       return (number, state.underWay.removeValue(forKey: state.oldest))
     }

@@ -42,7 +42,8 @@ extension Scheduler {
       views[number] = UpstreamView(
         isReachable: upstream.reachability.isReachable,
         isPaused: paused.contains(.upstream(number)), since: upstream.reachability.since,
-        inFlight: upstream.inFlight, waiting: waitingFor[number] ?? 0, oldestWaitingAt: oldest[number],
+        inFlight: upstream.inFlight, waiting: waitingFor[number] ?? 0,
+        oldestWaitingAt: oldest[number],
         lastError: upstream.lastError, nextProbeAt: upstream.reachability.nextProbeAt,
         concurrency: (upstream.reachability.window, upstream.policy.concurrencyMax))
     }

@@ -12,10 +12,13 @@ extension Relay {
   /// What it goes by.
   package var configuration: Configuration { settings.configuration }
 
+  /// What came of the last reload; nil if there was none.
+  package var lastReload: ConfigurationReload? { inForce.withLock { $0.lastReload } }
+
   /// Takes up another configuration, and says so in the log.
   ///
-  /// No connection and no attempt is lost: what is under way goes on as it was begun. What cannot be
-  /// changed in a running relay, or cannot be done, leaves everything as it was.
+  /// No connection and no attempt is lost: what is under way goes on as it was begun. What cannot
+  /// be changed in a running relay, or cannot be done, leaves everything as it was.
   ///
   /// - Parameter new: Checked already.
   /// - Precondition: One call at a time.

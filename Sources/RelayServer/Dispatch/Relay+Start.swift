@@ -9,14 +9,17 @@ extension Relay {
   ///   - configuration: Checked already.
   ///   - loops: At least one; connections are spread over them.
   ///   - log: Where it logs.
+  ///   - sockets: What the service manager has handed over.
   /// - Throws: ``RelayStartError``; nothing is left behind then but the data folder.
   package static func start(
-    _ configuration: Configuration, loops: [EventLoop], log: Log
+    _ configuration: Configuration, loops: [EventLoop], log: Log,
+    sockets: InheritedSockets = InheritedSockets()
   ) async throws(RelayStartError) -> Relay {
     let relay = try await Relay.assemble(configuration, loop: loops[0], log: log)
     do throws(RelayStartError) {
       try relay.listen(
-        on: loops, handler: RelayHandler(relay), problem: RelayHandler.response(to:))
+        on: loops, sockets: sockets, handler: RelayHandler(relay),
+        problem: RelayHandler.response(to:))
       relay.warnOfOpenness()
       relay.warnOfShutness()
       relay.setOff()

@@ -193,10 +193,11 @@ package final class Relay: Sendable {
   /// Binds the listeners and begins to accept.
   ///
   /// - Parameters:
+  ///   - sockets: What the service manager has handed over.
   ///   - handler: Answers the requests.
   ///   - problem: Answers what the HTTP server refuses by itself.
   func listen(
-    on loops: [EventLoop], handler: any RequestHandler,
+    on loops: [EventLoop], sockets: InheritedSockets, handler: any RequestHandler,
     problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse
   ) throws(RelayStartError) {
     let certificates = try ListenerCertificates(loading: listeners, log: log)
@@ -213,13 +214,19 @@ package final class Relay: Sendable {
       do throws(SystemError) {
         endpoints.append(
           try server.bind(
-            listener.endpoint, number: number, mode: listener.mode,
+            listener.endpoint, number: number, mode: listener.mode, inherited: sockets,
             tls: certificates.credentials(of: number),
             isReserved: listener.audience == .operators))
       } catch {
         server.stopAccepting()
         throw RelayStartError(cannotListenOn: listener.endpoint, error)
       }
+    }
+    for name in sockets.names {
+      log.warning(
+        "the service manager has handed over a socket that no listener names",
+        ("name", .text(name)),
+        ("fix", .text("listen on systemd:\(name), or take it out of its unit")))
     }
     let bound = endpoints
     front.withLock {

@@ -13,6 +13,7 @@ final class RunningRelay: Sendable {
 
   private let source: ConfigurationSource
   private let loop: EventLoop
+  private let manager: ServiceManager?
   private let state = Mutex(State())
 
   /// A relay that does not run yet.
@@ -20,7 +21,9 @@ final class RunningRelay: Sendable {
   /// - Parameters:
   ///   - source: Where its configuration comes from.
   ///   - loop: Where files are read: none that serves.
-  init(_ source: ConfigurationSource, on loop: EventLoop) {
+  ///   - manager: Who is told of reloads.
+  init(_ source: ConfigurationSource, on loop: EventLoop, manager: ServiceManager?) {
+    self.manager = manager
     self.source = source
     self.loop = loop
   }
@@ -50,6 +53,8 @@ final class RunningRelay: Sendable {
   private func reload(_ relay: Relay) async {
     while takeTurn() {
       if relay.isDraining { continue }
+      manager?.tell(.reloading)
+      defer { manager?.tell(.ready, .status(relay.standing)) }
       relay.reloadCertificates()
       do throws(ConfigurationSource.Failure) {
         let configuration = try source.load(environment: Environment.variables())

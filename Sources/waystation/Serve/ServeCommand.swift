@@ -6,7 +6,8 @@ enum ServeCommand {
   static func run(_ source: ConfigurationSource) -> ExitCode {
     StopSignals.block(withHangUp: true)
     do throws(ConfigurationSource.Failure) {
-      return serve(try source.load(environment: Environment.variables()), from: source)
+      let variables = Environment.variables()
+      return serve(try source.load(environment: variables), from: source, variables)
     } catch {
       error.report()
       return .failed
@@ -14,7 +15,8 @@ enum ServeCommand {
   }
 
   private static func serve(
-    _ configuration: Configuration, from source: ConfigurationSource
+    _ configuration: Configuration, from source: ConfigurationSource,
+    _ variables: [String: String]
   ) -> ExitCode {
     let log = Log(
       level: configuration.log.level, format: configuration.log.format,
@@ -23,11 +25,13 @@ enum ServeCommand {
     do throws(SystemError) {
       // Signals have a loop of their own, so that they are seen however busy the others are.
       let waiting = try EventLoop(name: "signals")
-      let running = RunningRelay(source, on: waiting)
+      let service = Service(variables, waiting: waiting)
+      let running = RunningRelay(source, on: waiting, manager: service.manager)
       let stop = try StopSignals(on: waiting) { running.reload() }
       let loops = try makeLoops()
       return Blocking.run(on: waiting) {
-        await relay(configuration, loops: loops, log: log, as: running, until: stop)
+        await relay(
+          configuration, loops: loops, log: log, service: service, as: running, until: stop)
       }
     } catch {
       StandardStream.error.line("waystation serve: cannot start: \(error)")
@@ -36,16 +40,19 @@ enum ServeCommand {
   }
 
   private static func relay(
-    _ configuration: Configuration, loops: [EventLoop], log: Log, as running: RunningRelay,
-    until stop: StopSignals
+    _ configuration: Configuration, loops: [EventLoop], log: Log, service: Service,
+    as running: RunningRelay, until stop: StopSignals
   ) async -> ExitCode {
     do throws(RelayStartError) {
-      let relay = try await Relay.start(configuration, loops: loops, log: log)
+      let relay = try await Relay.start(
+        configuration, loops: loops, log: log, sockets: service.sockets)
       running.begin(relay)
       for address in relay.addresses {
         StandardStream.output.line("listening on \(address)")
       }
+      service.started(relay, loops: loops)
       await stop.requested()
+      service.manager?.tell(.stopping, .status("stops: what is in flight may finish"))
       await relay.drain(graceSeconds: relay.configuration.shutdownGraceSeconds)
       return .good
     } catch {
