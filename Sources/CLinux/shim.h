@@ -9,6 +9,7 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -95,6 +96,24 @@ static inline int waystation_bind_unix(int fd, const char *path, size_t length) 
 static inline int waystation_connect_unix(int fd, const char *path, size_t length) {
   struct sockaddr_un address = waystation_unix_address(path, length);
   return connect(fd, (struct sockaddr *)&address, sizeof address);
+}
+
+// Sends a datagram to a Unix socket at a path, or, where the path begins with '@', in the abstract
+// namespace (unix(7)); length is that of path, at most 107 bytes.
+static inline ssize_t waystation_send_to_unix(int fd, const char *path, size_t length,
+                                              const void *bytes, size_t count) {
+  struct sockaddr_un address = waystation_unix_address(path, length);
+  socklen_t address_length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+  if (length > 0 && path[0] == '@') {
+    address.sun_path[0] = 0;
+  } else {
+    address_length += 1;  // The final NUL.
+  }
+  return sendto(fd, bytes, count, MSG_NOSIGNAL, (struct sockaddr *)&address, address_length);
+}
+
+static inline int waystation_datagram_socket(void) {
+  return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 }
 
 static inline int waystation_accept(int fd, struct sockaddr_storage *address) {

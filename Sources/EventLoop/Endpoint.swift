@@ -1,20 +1,28 @@
 import Glibc
 
-/// Where something listens: an address and port, or a Unix socket's path.
+/// Where something listens: an address and port, a Unix socket's path, or a socket that the service
+/// manager has made.
 package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
   /// A TCP address and port.
   case tcp(SocketAddress)
   /// A socket in the file system, reached from this machine only (unix(7)).
   case unix(path: String)
+  /// A socket that listens already, by the name under which it is handed over; see
+  /// ``InheritedSockets``.
+  case inherited(name: String)
 
+  /// The longest name of an inherited socket, in bytes (systemd.socket(5), `FileDescriptorName=`).
+  package static let inheritedNameBytesMax = 255
   /// The longest path of a Unix socket, in bytes: `sun_path` has 108, one of them the final NUL.
   package static let unixPathBytesMax = 107
 
-  /// Reads `127.0.0.1:8080`, `[::1]:80`, `:8080` or `unix:/run/waystation.sock`; nil for anything
-  /// else, and for a path that is empty, relative or longer than ``unixPathBytesMax``.
+  /// Reads `127.0.0.1:8080`, `[::1]:80`, `:8080`, `unix:/run/waystation.sock` or `systemd:web`; nil
+  /// for anything else, and for a path that is empty, relative or longer than ``unixPathBytesMax``.
   package init?(_ text: String) {
     if text.hasPrefix(Self.unixPrefix) {
       self.init(unixPath: String(text.dropFirst(Self.unixPrefix.count)))
+    } else if text.hasPrefix(Self.inheritedPrefix) {
+      self.init(inheritedName: String(text.dropFirst(Self.inheritedPrefix.count)))
     } else {
       guard let address = SocketAddress(text) else { return nil }
       self = .tcp(address)
@@ -29,13 +37,23 @@ package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
     self = .unix(path: path)
   }
 
+  /// An inherited socket; nil for a name that none can have, or that a list could not hold.
+  package init?(inheritedName name: String) {
+    guard (1...Self.inheritedNameBytesMax).contains(name.utf8.count),
+      name.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x3A && $0 != 0x2C })
+    else { return nil }
+    self = .inherited(name: name)
+  }
+
   private static let unixPrefix = "unix:"
+  private static let inheritedPrefix = "systemd:"
 
   /// The form that `init(_:)` reads.
   package var description: String {
     switch self {
     case .tcp(let address): address.description
     case .unix(let path): Self.unixPrefix + path
+    case .inherited(let name): Self.inheritedPrefix + name
     }
   }
 
@@ -45,11 +63,12 @@ package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
     return false
   }
 
-  /// Whether only this machine can reach it.
+  /// Whether only this machine can reach it, as far as can be said of one that somebody else made.
   package var isLocal: Bool {
     switch self {
     case .tcp(let address): address.isLoopback
     case .unix: true
+    case .inherited: false
     }
   }
 }

@@ -42,18 +42,15 @@ package final class Listener: Sendable {
   ///
   /// - Parameters:
   ///   - mode: The permission bits of a Unix socket's file; who may write it may connect.
+  ///   - inherited: Where one that somebody else has made is taken from.
   ///   - backlog: How many connections may wait to be accepted; the kernel caps it.
-  /// - Throws: `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, with the endpoint as subject.
+  /// - Throws: `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, with the endpoint as subject; and see
+  ///   ``InheritedSockets/take(_:)``.
   package init(
-    _ endpoint: Endpoint, mode: UInt32 = 0o600, on loop: EventLoop, backlog: Int32 = 4096
+    _ endpoint: Endpoint, mode: UInt32 = 0o600,
+    inherited: InheritedSockets = InheritedSockets(), on loop: EventLoop, backlog: Int32 = 4096
   ) throws(SystemError) {
-    let family =
-      switch endpoint {
-      case .tcp(let address): address.family
-      case .unix: AF_UNIX
-      }
-    let descriptor = FileDescriptor(
-      adopting: try systemCall("socket", on: endpoint.description) { waystation_socket(family) })
+    let descriptor = try Self.socket(for: endpoint, inherited)
     let number = descriptor.number
     switch endpoint {
     case .tcp(let address):
@@ -62,10 +59,27 @@ package final class Listener: Sendable {
     case .unix(let path):
       self.endpoint = endpoint
       file = try UnixSocketFile(binding: number, to: path, mode: mode, backlog: backlog)
+    case .inherited:
+      self.endpoint = try Endpoint(boundBy: number, subject: endpoint.description)
+      // The file of a Unix socket is its maker's, who goes on listening.
+      file = nil
     }
     self.loop = loop
     reserve = Mutex(Self.openReserve())
     watch = try loop.watch(descriptor)
+  }
+
+  private static func socket(
+    for endpoint: Endpoint, _ inherited: InheritedSockets
+  ) throws(SystemError) -> FileDescriptor {
+    let family: Int32
+    switch endpoint {
+    case .tcp(let address): family = address.family
+    case .unix: family = AF_UNIX
+    case .inherited(let name): return try inherited.take(name)
+    }
+    return FileDescriptor(
+      adopting: try systemCall("socket", on: endpoint.description) { waystation_socket(family) })
   }
 
   /// Begins to listen at an address and port.

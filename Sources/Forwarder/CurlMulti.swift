@@ -16,11 +16,16 @@ struct CurlMulti: ~Copyable, @unchecked Sendable {
       throw SystemError(code: ENOMEM, operation: "curl_multi_init")
     }
     self.handle = handle
-    _ = waystation_curl_multi_set_long(handle, CURLMOPT_MAXCONNECTS, idleConnectionsMax)
+    keep(idleConnectionsMax: idleConnectionsMax)
     _ = waystation_curl_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
   }
 
   deinit { curl_multi_cleanup(handle) }
+
+  /// Keeps so many idle connections at the most from now on.
+  func keep(idleConnectionsMax: Int) {
+    _ = waystation_curl_multi_set_long(handle, CURLMOPT_MAXCONNECTS, idleConnectionsMax)
+  }
 
   /// Begins the transfer that the easy handle was set up for.
   func add(_ easy: borrowing CurlEasy) -> Bool {

@@ -27,9 +27,8 @@ package final class Forwarder: Sendable {
     targets: [UpstreamTarget], limits: ForwarderLimits = ForwarderLimits(),
     deliver: @escaping Delivery
   ) throws(SystemError) {
-    let wanted = targets.reduce(0) { $0 + $1.maxConcurrent }
     let shared = ForwarderShared(
-      multi: try CurlMulti(idleConnectionsMax: min(max(wanted, 1), limits.idleConnectionsMax)))
+      multi: try CurlMulti(idleConnectionsMax: limits.idleConnections(to: targets)))
     self.shared = shared
     thread = try Thread.spawn(name: "forwarder") {
       ForwarderLoop(shared: shared, limits: limits, deliver: deliver).run()
@@ -59,6 +58,16 @@ package final class Forwarder: Sendable {
   /// Calls all attempts off that were submitted before.
   package func cancelAll() {
     shared.post { $0.cancelAll() }
+  }
+
+  /// Goes by other upstreams from now on; attempts that are under way go on as they were begun.
+  ///
+  /// - Parameters:
+  ///   - targets: The upstreams that are configured now.
+  ///   - retired: Those whose place others have taken; what is submitted for them still is sent.
+  package func configure(targets: [UpstreamTarget], retired: [UpstreamTarget]) {
+    for target in retired { target.retire() }
+    shared.post { $0.configure(targets) }
   }
 
   /// How far attempts have come that are under way.

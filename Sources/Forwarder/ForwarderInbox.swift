@@ -17,6 +17,8 @@ struct ForwarderInbox: Sendable {
   private(set) var withdrawn: [Serial] = []
   /// Who wants to know how far attempts have come.
   private(set) var questions: [ProgressQuestion] = []
+  /// The upstreams that are configured from now on; nil if they are those of before.
+  private(set) var targets: [UpstreamTarget]?
   /// Whether the thread is to end.
   private(set) var isStopping = false
   /// Whether the thread sleeps and has to be woken for this.
@@ -24,7 +26,7 @@ struct ForwarderInbox: Sendable {
 
   /// Whether there is nothing to do.
   var isEmpty: Bool {
-    guard case .none = cancellation else { return false }
+    guard case .none = cancellation, targets == nil else { return false }
     return requests.isEmpty && withdrawn.isEmpty && questions.isEmpty && !isStopping
   }
 
@@ -41,6 +43,9 @@ struct ForwarderInbox: Sendable {
     questions.append(question)
     return true
   }
+
+  /// Says which upstreams are configured from now on.
+  mutating func configure(_ targets: [UpstreamTarget]) { self.targets = targets }
 
   /// Calls off what was submitted up to now.
   mutating func cancel(_ serials: some Sequence<Serial>) {

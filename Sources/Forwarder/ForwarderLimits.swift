@@ -27,6 +27,11 @@ package struct ForwarderLimits: Sendable {
   /// How many bytes of an error's words go into a report.
   package var errorDetailBytesMax = 300
 
+  /// How many idle connections are kept where these upstreams are configured.
+  func idleConnections(to targets: [UpstreamTarget]) -> Int {
+    min(max(targets.reduce(0) { $0 + $1.maxConcurrent }, 1), idleConnectionsMax)
+  }
+
   /// The limits as they stand unless someone changes them.
   package init() {}
 }

@@ -57,10 +57,20 @@ final class ForwarderLoop {
     let inbox = shared.takeInbox()
     batch.withdrawn.append(contentsOf: inbox.withdrawn)
     cancel(inbox.cancellation)
+    if let targets = inbox.targets { configure(targets) }
     hasBegun = !inbox.requests.isEmpty
     begin(inbox.requests)
     for question in inbox.questions { answer(question) }
     return !inbox.isStopping
+  }
+
+  /// Lets go of what was kept for upstreams whose place others have taken.
+  private func configure(_ targets: [UpstreamTarget]) {
+    shared.multi.keep(idleConnectionsMax: limits.idleConnections(to: targets))
+    for (key, transfers) in idle where transfers.first?.target.isRetired ?? true {
+      idle[key] = nil
+      unconnected.remove(key)
+    }
   }
 
   private func answer(_ question: ProgressQuestion) {
@@ -236,6 +246,10 @@ final class ForwarderLoop {
   /// Keeps a handle for the next attempt at its upstream.
   private func keep(_ transfer: Transfer) {
     let key = ObjectIdentifier(transfer.target)
+    guard !transfer.target.isRetired else {
+      unconnected.remove(key)
+      return
+    }
     guard idle[key, default: []].count < transfer.target.maxConcurrent else { return }
     idle[key, default: []].append(transfer)
   }

@@ -1,4 +1,5 @@
 import RelayCore
+import Synchronization
 
 /// Where requests go, and under which terms; built once per upstream from the configuration.
 ///
@@ -93,6 +94,14 @@ package final class UpstreamTarget: Sendable {
     requestTargetPrefix = Self.prefix(url: url, proxy: proxy)
     fixedNames = headers.map { field in field.name.map(FieldSyntax.lowercased) }
   }
+
+  private let retired = Atomic(false)
+
+  /// Whether another one has taken its place, so that nothing of it is worth keeping.
+  var isRetired: Bool { retired.load(ordering: .relaxed) }
+
+  /// Another one takes its place.
+  func retire() { retired.store(true, ordering: .relaxed) }
 
   /// Whether every request carries this upstream's own value of the field.
   func fixesField(_ name: Span<UInt8>) -> Bool {

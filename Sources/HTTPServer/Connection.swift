@@ -70,7 +70,7 @@ final class Connection: BodySource, @unchecked Sendable {
       if hasLostTrust() { return false }
     }
     // The time for the first head begins now, and not before the handshake.
-    state = ConnectionState(limits: server.limits, now: context.loop.now)
+    state = ConnectionState(limits: state.limits, now: context.loop.now)
     return true
   }
 
@@ -188,7 +188,7 @@ final class Connection: BodySource, @unchecked Sendable {
   }
 
   private func releaseBuffer() {
-    let keptMax = server.limits.readBufferBytes / 2
+    let keptMax = state.limits.readBufferBytes / 2
     guard let buffer = state.input.detach(keeping: keptMax) else { return }
     context.giveBack(buffer)
     endLargeHead()
@@ -199,7 +199,7 @@ final class Connection: BodySource, @unchecked Sendable {
     guard state.input.isFull, !holdsLargeHead else { return true }
     let count = server.largeHeadCount.add(1, ordering: .relaxed).newValue
     holdsLargeHead = true
-    if count > server.limits.largeHeadsMax { endLargeHead() }
+    if count > state.limits.largeHeadsMax { endLargeHead() }
     return holdsLargeHead
   }
 
@@ -334,7 +334,7 @@ final class Connection: BodySource, @unchecked Sendable {
   }
 
   private func write(_ first: [UInt8], _ second: [UInt8] = []) async throws(SystemError) {
-    try await stream.write(first, second, stallMs: server.limits.writeStallTimeoutMs)
+    try await stream.write(first, second, stallMs: state.limits.writeStallTimeoutMs)
   }
 
   // MARK: After the answer
@@ -361,7 +361,7 @@ final class Connection: BodySource, @unchecked Sendable {
     guard state.needsLinger else { return }
     releaseBuffer()
     stream.shutdownWrites()
-    let deadline = MonotonicClock.now().adding(milliseconds: server.limits.lingerTimeoutMs)
+    let deadline = MonotonicClock.now().adding(milliseconds: state.limits.lingerTimeoutMs)
     await socket.discardInput(until: deadline)
   }
 }

@@ -77,6 +77,16 @@ package final class HTTPServer: Sendable {
     contexts = loops.map { LoopContext(loop: $0, bufferBytes: limits.readBufferBytes) }
   }
 
+  /// Holds connections that are made from now on to other limits; those that exist keep theirs.
+  ///
+  /// The size of read buffers stays.
+  package func hold(to limits: HTTPLimits) {
+    precondition(limits.validate().isEmpty, "limits are checked before they are used")
+    var limits = limits
+    limits.readBufferBytes = server.limits.readBufferBytes
+    server.hold(to: limits)
+  }
+
   /// How many connections are open.
   package var connectionCount: Int { state.withLock { $0.connections.count } }
 
@@ -88,17 +98,19 @@ package final class HTTPServer: Sendable {
   /// - Parameters:
   ///   - number: The listener's number, which requests carry as their ``RequestOrigin/listener``.
   ///   - mode: The permission bits of a Unix socket's file.
+  ///   - inherited: Where a socket that somebody else has made is taken from.
   ///   - tls: What secures its connections; nil where nothing does.
   ///   - isReserved: Whether its connections have room of their own, however many others there
   ///     are; see ``HTTPLimits/reservedConnectionsMax``.
   /// - Returns: The endpoint with the actual port.
   /// - Throws: ``SystemError`` with the endpoint as subject.
   package func bind(
-    _ endpoint: Endpoint, number: Int, mode: UInt32 = 0o600, tls: TLSCredentials? = nil,
+    _ endpoint: Endpoint, number: Int, mode: UInt32 = 0o600,
+    inherited: InheritedSockets = InheritedSockets(), tls: TLSCredentials? = nil,
     isReserved: Bool = false
   ) throws(SystemError) -> Endpoint {
     let loop = contexts[0].loop
-    let listener = try Listener(endpoint, mode: mode, on: loop)
+    let listener = try Listener(endpoint, mode: mode, inherited: inherited, on: loop)
     state.withLock { $0.listeners.append(listener) }
     Task(executorPreference: loop) { [self] in
       await accept(from: listener, number: number, tls: tls, isReserved: isReserved)

@@ -13,10 +13,13 @@ final class Handshakes: Sendable {
     var next: UInt64 = 0
   }
 
-  private let countMax: Int
+  private let countMax: Atomic<Int>
   private let state = Mutex(State())
 
-  init(countMax: Int) { self.countMax = countMax }
+  init(countMax: Int) { self.countMax = Atomic(countMax) }
+
+  /// Allows so many from now on.
+  func hold(to countMax: Int) { self.countMax.store(countMax, ordering: .relaxed) }
 
   /// A handshake begins.
   ///
@@ -26,7 +29,9 @@ final class Handshakes: Sendable {
       let number = state.next
       state.next += 1
       state.underWay[number] = connection
-      guard state.underWay.count > countMax else { return (number, nil as Connection?) }
+      guard state.underWay.count > countMax.load(ordering: .relaxed) else {
+        return (number, nil as Connection?)
+      }
       while state.underWay[state.oldest] == nil { state.oldest += 1 }
       return (number, state.underWay.removeValue(forKey: state.oldest))
     }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// What all connections of a server share.
 final class ServerContext: Sendable {
-  let limits: HTTPLimits
+  private let limitsInForce: Mutex<HTTPLimits>
   let handler: any RequestHandler
   let problem: @Sendable (ProtocolProblem) -> HTTPResponse
   let handshakes: Handshakes
@@ -25,13 +25,22 @@ final class ServerContext: Sendable {
     observeDelay: (@Sendable (Int64) -> Void)?,
     observeAnswer: (@Sendable (AnsweredRequest) -> Void)?
   ) {
-    self.limits = limits
+    limitsInForce = Mutex(limits)
     self.observeAnswer = observeAnswer
     self.observeDelay = observeDelay
     self.handler = handler
     self.problem = problem
     self.handshakeFailed = handshakeFailed
     handshakes = Handshakes(countMax: limits.handshakesMax)
+  }
+
+  /// What connections that begin now are held to; each keeps to what it began with.
+  var limits: HTTPLimits { limitsInForce.withLock { $0 } }
+
+  /// Holds connections that begin from now on to other limits.
+  func hold(to limits: HTTPLimits) {
+    limitsInForce.withLock { $0 = limits }
+    handshakes.hold(to: limits.handshakesMax)
   }
 }
 

@@ -81,7 +81,7 @@ package struct AdmissionControl: Sendable {
     var isOver = false
   }
 
-  private let limits: AdmissionLimits
+  private var limits: AdmissionLimits
   private var waits = Deque<Wait>()
   /// The number of the first of ``waits``.
   private var firstNumber = 0
@@ -94,6 +94,9 @@ package struct AdmissionControl: Sendable {
 
   /// Nothing waits.
   package init(_ limits: AdmissionLimits = AdmissionLimits()) { self.limits = limits }
+
+  /// Holds to other limits from now on.
+  package mutating func hold(to limits: AdmissionLimits) { self.limits = limits }
 
   /// How long the oldest post has waited for the store, in milliseconds; 0 if none waits.
   package func oldestWaitMs(at now: MonotonicTime) -> Int64 {

@@ -45,8 +45,8 @@ package struct Reachability: Sendable {
     case becameReachable
   }
 
-  private let policy: ReachabilityPolicy
-  private let concurrencyMax: Int
+  private var policy: ReachabilityPolicy
+  private var concurrencyMax: Int
   private var state: State = .reachable(failuresInARow: 0)
   private var lastProbeEndedAt: MonotonicTime?
   /// How many attempts may be in flight at once while the upstream is reachable.
@@ -61,6 +61,17 @@ package struct Reachability: Sendable {
     self.concurrencyMax = concurrencyMax
     self.since = since
     window = concurrencyMax
+  }
+
+  /// Goes by other numbers from now on; a wait for a probe that has begun lasts as long as it was
+  /// to.
+  ///
+  /// As many attempts as may be in flight at once may be at once where that had been reached.
+  package mutating func go(by policy: ReachabilityPolicy, concurrencyMax: Int) {
+    precondition(concurrencyMax >= 1)
+    window = window == self.concurrencyMax ? concurrencyMax : min(window, concurrencyMax)
+    self.policy = policy
+    self.concurrencyMax = concurrencyMax
   }
 
   /// Whether lanes may try.

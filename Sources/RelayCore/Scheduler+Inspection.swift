@@ -38,11 +38,12 @@ extension Scheduler {
       oldest[head.upstream] = head.acceptedAt
     }
     var views: [UpstreamNumber: UpstreamView] = [:]
-    for (number, upstream) in upstreams {
+    for (number, upstream) in upstreams where upstream.isConfigured {
       views[number] = UpstreamView(
         isReachable: upstream.reachability.isReachable,
         isPaused: paused.contains(.upstream(number)), since: upstream.reachability.since,
-        inFlight: upstream.inFlight, waiting: upstream.waiting, oldestWaitingAt: oldest[number],
+        inFlight: upstream.inFlight, waiting: waitingFor[number] ?? 0,
+        oldestWaitingAt: oldest[number],
         lastError: upstream.lastError, nextProbeAt: upstream.reachability.nextProbeAt,
         concurrency: (upstream.reachability.window, upstream.policy.concurrencyMax))
     }
@@ -65,7 +66,7 @@ extension Scheduler {
     var lastConfigured: UpstreamNumber?
     for lane in lanes.values {
       guard let head = lane.head, head.upstream != lastConfigured else { continue }
-      guard upstreams[head.upstream] == nil else {
+      guard !isConfigured(head.upstream) else {
         lastConfigured = head.upstream
         continue
       }

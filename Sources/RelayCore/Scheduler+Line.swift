@@ -62,7 +62,7 @@ extension Scheduler {
       entry, during: sweep, hasRoom: hasRoom, windowMin: limits.laneWindowMin)
     if fits { windowEntries += 1 }
     clientsWaiting[entry.client, default: 0] += 1
-    upstreams[entry.upstream]?.waiting += 1
+    waitingFor[entry.upstream, default: 0] += 1
     waitingTotal += 1
     return lanes[entry.lane].map { $0.waiting - $0.parked } ?? 0
   }
@@ -105,7 +105,7 @@ extension Scheduler {
       boundWait(of: number, now: now)
       if let dueAt = lanes[number]?.dueAt, dueAt > now.wall {
         wait(number, until: dueAt, now: now)
-      } else if upstreams[head.upstream] == nil {
+      } else if !isConfigured(head.upstream) {
         lanes[number]?.phase = .unconfigured
       } else if isPaused(lane: number, of: client) {
         lanes[number]?.phase = .paused
@@ -157,7 +157,7 @@ extension Scheduler {
   mutating func countOut(_ count: Int = 1, of number: LaneNumber, for upstream: UpstreamNumber?) {
     lanes[number]?.waiting -= count
     waitingTotal -= count
-    if let upstream { upstreams[upstream]?.waiting -= count }
+    if let upstream { waitingFor[upstream, default: 0] -= count }
     guard let client = lanes[number]?.client, let left = clientsWaiting[client] else { return }
     clientsWaiting[client] = left > count ? left - count : nil
   }

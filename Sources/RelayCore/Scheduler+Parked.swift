@@ -14,7 +14,7 @@ extension Scheduler {
     lanes[entry.lane]?.parked += 1
     lanes[entry.lane]?.waiting += 1
     clientsWaiting[entry.client, default: 0] += 1
-    upstreams[entry.upstream]?.waiting += 1
+    waitingFor[entry.upstream, default: 0] += 1
     waitingTotal += 1
   }
 

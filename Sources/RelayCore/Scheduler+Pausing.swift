@@ -60,7 +60,9 @@ extension Scheduler {
   ///
   /// - Returns: Whether the upstream is unreachable, so that there was something to try.
   package mutating func probe(_ number: UpstreamNumber, now: Now) -> Bool {
-    guard upstreams[number]?.reachability.isReachable == false else { return false }
+    guard isConfigured(number), upstreams[number]?.reachability.isReachable == false else {
+      return false
+    }
     upstreams[number]?.reachability.probeNow(at: now.monotonic)
     fillSlots(of: number, now: now)
     return true

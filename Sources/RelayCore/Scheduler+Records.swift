@@ -115,8 +115,8 @@ extension Scheduler {
   }
 
   mutating func recount(from old: UpstreamNumber, to new: UpstreamNumber) {
-    upstreams[old]?.waiting -= 1
-    upstreams[new]?.waiting += 1
+    waitingFor[old, default: 0] -= 1
+    waitingFor[new, default: 0] += 1
   }
 
   /// The deadline of a waiting envelope has passed, wherever in its lane it stands.

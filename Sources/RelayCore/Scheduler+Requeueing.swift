@@ -45,7 +45,7 @@ extension Scheduler {
     let fresh = Lane(client: entry.client, order: order, seenThrough: order.rank(of: entry.serial))
     lanes[entry.lane, default: fresh].waiting += 1
     clientsWaiting[entry.client, default: 0] += 1
-    upstreams[entry.upstream]?.waiting += 1
+    waitingFor[entry.upstream, default: 0] += 1
     waitingTotal += 1
   }
 

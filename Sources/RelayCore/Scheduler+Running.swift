@@ -57,7 +57,9 @@ extension Scheduler {
 
   /// Whether an upstream may be tried.
   package func standing(of upstream: UpstreamNumber) -> UpstreamStanding {
-    guard let probes = upstreams[upstream]?.reachability.failedProbes else { return .reachable }
+    guard isConfigured(upstream), let probes = upstreams[upstream]?.reachability.failedProbes else {
+      return .reachable
+    }
     return .unreachable(failedProbes: probes)
   }
 }

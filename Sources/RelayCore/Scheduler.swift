@@ -72,7 +72,10 @@ package struct Scheduler: Sendable {
   let epoch: Int64
   var random: SplitMix64
   var lanes: [LaneNumber: Lane] = [:]
+  /// All that are configured, and those that were since the start.
   var upstreams: [UpstreamNumber: UpstreamLine]
+  /// How many envelopes wait for each upstream, those in flight included, configured or not.
+  var waitingFor: [UpstreamNumber: Int] = [:]
   var timers = TimerQueue<LaneTimer>()
   var clientsWaiting: [ClientNumber: Int] = [:]
   var waitCount: WaitNumber = 0
@@ -196,11 +199,13 @@ typealias WaitNumber = UInt64
 
 /// One upstream, as the scheduler sees it.
 struct UpstreamLine: Sendable {
-  let policy: UpstreamPolicy
+  var policy: UpstreamPolicy
+  /// Whether anything more may be sent to it; what is under way when it is taken out of the
+  /// configuration ends by its policy.
+  var isConfigured = true
   var reachability: Reachability
   var ready = FairQueue()
   var inFlight = 0
-  var waiting = 0
   /// The attempt that is to show whether the upstream is back.
   var probe: Serial?
   /// Lanes in backoff after a failure at connection level, to be let go when the upstream is back.
@@ -208,7 +213,7 @@ struct UpstreamLine: Sendable {
   var lastError: String?
 
   func hasFreeSlot(now: MonotonicTime) -> Bool {
-    reachability.freeSlots(inFlight: inFlight, now: now) > 0
+    isConfigured && reachability.freeSlots(inFlight: inFlight, now: now) > 0
   }
 
   init(policy: UpstreamPolicy, since: WallTime) {

@@ -1,15 +1,27 @@
 import Glibc
 import RelayCore
+import Synchronization
 
 /// How far new envelopes may fill the disk.
 ///
 /// What became of an envelope has to be written before the envelope can be deleted. A disk that
 /// new ones had filled to the last byte would have no room for that, and never get any back.
-struct DiskRoom: Sendable {
+final class DiskRoom: Sendable {
   /// The folder that the store is in.
   let folder: String
+  private let inForce: Mutex<DiskLimits>
+
+  /// A folder, and what it is held to.
+  init(folder: String, limits: DiskLimits) {
+    self.folder = folder
+    inForce = Mutex(limits)
+  }
+
   /// What it is held to.
-  let limits: DiskLimits
+  var limits: DiskLimits { inForce.withLock { $0 } }
+
+  /// Holds it to other limits from now on.
+  func hold(to limits: DiskLimits) { inForce.withLock { $0 = limits } }
 
   /// How many bytes new envelopes may still take; 0 or less if none.
   ///

@@ -9,19 +9,12 @@ import Synchronization
 package final class SQLiteStore: EnvelopeStore {
   /// What a store can be opened with beside its folder.
   package struct Options: Sendable {
-    /// How many acts the audit log keeps, at least 1; then the oldest go.
-    package var auditEntriesMax = 100_000
     /// The relay's clock.
     package var clock: @Sendable () -> WallTime
     /// The size of a page, for a store that is made anew: a power of two from 512 to 65,536.
     package var pageBytes: Int
-    /// How far the store may fill the disk.
-    package var disk: DiskLimits
-    /// How many bytes of events are kept; the log may be larger by a sixteenth before its oldest
-    /// rows are forgotten.
-    package var eventLogBytesMax: Int64
-    /// Who stands still from the moment when it is first known.
-    package var startPauses: StartPauses
+    /// What can be changed while the store is open.
+    package var rules = StoreRules()
     /// Whether a damaged store is moved aside, and a new one begun; else it is refused.
     package var setsAsideDamaged = false
 
@@ -31,11 +24,11 @@ package final class SQLiteStore: EnvelopeStore {
       disk: DiskLimits = DiskLimits(), eventLogBytesMax: Int64? = nil,
       startPauses: StartPauses = StartPauses()
     ) {
-      self.startPauses = startPauses
       self.clock = clock
-      self.disk = disk
-      self.eventLogBytesMax = eventLogBytesMax ?? StoreTuning.eventLogBytesMax
       self.pageBytes = pageBytes ?? StoreTuning.pageBytes
+      rules.disk = disk
+      rules.startPauses = startPauses
+      if let eventLogBytesMax { rules.eventLogBytesMax = eventLogBytesMax }
     }
   }
 
@@ -72,12 +65,11 @@ package final class SQLiteStore: EnvelopeStore {
     let data = try DataFolder.claim(folder)
     let start = try StartCheck(data).prepare(
       pageBytes: options.pageBytes, setsAside: options.setsAsideDamaged)
-    let room = DiskRoom(folder: folder, limits: options.disk)
+    let room = DiskRoom(folder: folder, limits: options.rules.disk)
     let bodies = BodyFiles(folder: data.bodies, room: room)
     try bodies.sweep(database: data.database)
     let shared = StoreShared(
-      bodies: bodies, room: room, eventLogBytesMax: options.eventLogBytesMax,
-      auditEntriesMax: options.auditEntriesMax, startPauses: options.startPauses, start: start)
+      bodies: bodies, room: room, rules: options.rules, start: start)
     bodies.onLackOfRoom { [weak shared] in shared?.inbox.update { $0.isRoomInDoubt = true } }
     let store = SQLiteStore(shared: shared, database: data.database)
     let writer = try Writer(database: data.database, shared: shared, clock: options.clock)
@@ -91,6 +83,11 @@ package final class SQLiteStore: EnvelopeStore {
     }
     return store
   }
+
+  /// Goes by other rules from the next transaction on.
+  ///
+  /// Whether somebody starts paused is asked when the name becomes known, and never again.
+  package func go(by rules: StoreRules) { shared.go(by: rules) }
 
   private init(shared: StoreShared, database: String) {
     self.shared = shared

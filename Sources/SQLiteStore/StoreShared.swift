@@ -31,27 +31,34 @@ final class StoreShared: Sendable {
   /// How far new envelopes may fill the disk.
   let room: DiskRoom
 
-  /// How many bytes of events are kept, roughly at the most.
-  let eventLogBytesMax: Int64
-
-  /// How many acts the audit log keeps at the most.
-  let auditEntriesMax: Int
-
-  /// Who starts paused.
-  let startPauses: StartPauses
+  private let rules: Mutex<StoreRules>
 
   /// What the start has found.
   let start: StartFindings
 
   init(
-    bodies: BodyFiles, room: DiskRoom, eventLogBytesMax: Int64, auditEntriesMax: Int,
-    startPauses: StartPauses, start: StartFindings = StartFindings()
+    bodies: BodyFiles, room: DiskRoom, rules: StoreRules, start: StartFindings = StartFindings()
   ) {
     self.start = start
-    self.startPauses = startPauses
+    self.rules = Mutex(rules)
     self.bodies = bodies
     self.room = room
-    self.eventLogBytesMax = eventLogBytesMax
-    self.auditEntriesMax = auditEntriesMax
+  }
+
+  /// Goes by other rules from now on.
+  func go(by rules: StoreRules) {
+    self.rules.withLock { $0 = rules }
+    room.hold(to: rules.disk)
+  }
+
+  /// How many bytes of events are kept, roughly at the most.
+  var eventLogBytesMax: Int64 { rules.withLock { $0.eventLogBytesMax } }
+
+  /// How many acts the audit log keeps at the most.
+  var auditEntriesMax: Int { rules.withLock { $0.auditEntriesMax } }
+
+  /// Whether one of this name starts paused.
+  func startsPaused(_ name: PauseName) -> Bool {
+    rules.withLock { $0.startPauses.includes(name) }
   }
 }

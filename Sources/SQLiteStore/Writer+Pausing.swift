@@ -21,7 +21,7 @@ extension Writer {
 
   /// Has a client or lane that becomes known in this transaction stand still, if it starts so.
   func startPaused(_ name: PauseName, _ target: PauseTarget) throws(StoreError) {
-    guard shared.startPauses.includes(name) else { return }
+    guard shared.startsPaused(name) else { return }
     try setPaused(true, target)
     state.startedPaused.append(target)
   }
@@ -29,7 +29,7 @@ extension Writer {
   /// The number of a configured upstream, which stands still if it starts so and never did.
   func registerUpstream(_ name: String) throws(StoreError) -> UpstreamNumber {
     let number = try upstreamNumber(name)
-    guard shared.startPauses.includes(.upstream(name)) else { return number }
+    guard shared.startsPaused(.upstream(name)) else { return number }
     sql.markStartPaused.bind(1, Int64(number.rawValue))
     try sql.markStartPaused.run()
     if connection.changeCount > 0 { try startPaused(.upstream(name), .upstream(number)) }

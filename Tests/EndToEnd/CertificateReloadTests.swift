@@ -70,14 +70,6 @@ extension EndToEnd {
       #expect(try await plain.get("/readyz").json()["warnings"] == nil)
     }
 
-    @Test("a relay without certificates says that there is nothing to reload")
-    func nothing() async throws {
-      let relay = try await Relay.started(try TestUpstream())
-      relay.signal(SIGHUP)
-      try await relay.log(holds: "no certificate to reload")
-      #expect(try await relay.device().get("/healthz").status == 200)
-    }
-
     @Test("check reads certificates and keys, and says what to do about them")
     func check() async throws {
       let authority = try await CertificateAuthority()

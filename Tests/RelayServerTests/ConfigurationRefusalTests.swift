@@ -47,7 +47,8 @@ struct ConfigurationRefusalTests {
       file(#""listen": "8080""#),
       [
         "listen: expected an address and a port, as in 127.0.0.1:8080 or [::1]:8080, a socket's"
-          + " path, as in unix:/run/waystation.sock, or an array of such but found \"8080\""
+          + " path, as in unix:/run/waystation.sock, or a socket of the service manager's, as in"
+          + " systemd:web, or an array of such but found \"8080\""
       ]
     ),
     (
@@ -362,7 +363,7 @@ struct ConfigurationRefusalTests {
       nil, environment: ["WAYSTATION_LISTEN": " , ", "WAYSTATION_LOG_FORMAT": "xml"], flags: flags)
     let address =
       "an address and a port, as in 127.0.0.1:8080 or [::1]:8080, a socket's path, as in"
-      + " unix:/run/waystation.sock,"
+      + " unix:/run/waystation.sock, or a socket of the service manager's, as in systemd:web,"
     #expect(
       found == [
         "WAYSTATION_LISTEN: expected \(address) but found nothing",

@@ -10,18 +10,13 @@ import Synchronization
 package final class Access: Sendable {
   /// The most tokens that are stored at a time, revoked ones of keys included; of the latter as
   /// many may come on top.
-  package let tokensMax: Int
+  package var tokensMax: Int { table.tokensMax }
 
   /// Whether who shows no credential may do what needs none.
-  package let isOpen: Bool
+  package var isOpen: Bool { table.isOpen }
 
   /// Whether nobody can do anything, since nothing tells callers apart and it is not open either.
-  package let isShut: Bool
-
-  private struct Key {
-    let secrets: [[UInt8]]
-    let clients: NamePatterns<Bool>
-  }
+  package var isShut: Bool { table.isShut }
 
   private struct State {
     var tokens: [String: TokenRecord] = [:]
@@ -36,9 +31,12 @@ package final class Access: Sendable {
     }
   }
 
-  private let operators: [OperatorConfiguration]
-  private let keys: [String: Key]
+  private let certificatesName: Bool
+  private let mayLackTokens: Bool
+  private let tableInForce: Mutex<AccessTable>
   private let state: Mutex<State>
+
+  private var table: AccessTable { tableInForce.withLock { $0 } }
 
   /// Credentials as the configuration and the store have them.
   ///
@@ -49,20 +47,14 @@ package final class Access: Sendable {
     _ configuration: AccessConfiguration, certificatesName: Bool, tokens: [TokenRecord],
     mayLackTokens: Bool = false
   ) {
-    tokensMax = configuration.tokensMax
-    operators = configuration.operators
-    var keys: [String: Key] = [:]
-    for key in configuration.clientKeys {
-      keys[key.name] = Key(
-        secrets: key.secrets.compactMap { ClientKeyConfiguration.secret($0.value) },
-        clients: NamePatterns(key.clients.map { .init(pattern: $0, value: true) }))
-    }
-    self.keys = keys
+    self.certificatesName = certificatesName
+    self.mayLackTokens = mayLackTokens
     // A token in the store says that callers were told apart once: taking the rest out of the
     // configuration must not open the relay, and neither must losing the store.
-    let isBare = !configuration.hasCredentials && !certificatesName && tokens.isEmpty
-    isOpen = configuration.anonymous.map { $0 == .allow } ?? (isBare && !mayLackTokens)
-    isShut = isBare && !isOpen
+    tableInForce = Mutex(
+      AccessTable(
+        configuration, hasOthers: certificatesName || !tokens.isEmpty,
+        mayLackTokens: mayLackTokens, after: nil))
     var state = State()
     for token in tokens { state.keep(token) }
     self.state = Mutex(state)
@@ -88,8 +80,8 @@ package final class Access: Sendable {
   package func caller(by token: AccessToken, at now: WallTime) -> Caller? {
     switch token {
     case .stored(let id, let secret): caller(id, secret, at: now)
-    case .derived(let token, let code): caller(token, code)
-    case .configured(let digest): caller(digest)
+    case .derived(let token, let code): caller(token, code, table)
+    case .configured(let digest): caller(digest, table)
     }
   }
 
@@ -106,24 +98,27 @@ package final class Access: Sendable {
     }
   }
 
-  private func caller(_ token: DerivedToken, _ code: [UInt8]) -> Caller? {
-    guard let key = keys[token.key], key.clients[token.client] != nil,
+  private func caller(_ token: DerivedToken, _ code: [UInt8], _ table: AccessTable) -> Caller? {
+    guard let key = table.keys[token.key], key.clients[token.client] != nil,
       key.secrets.contains(where: { ConstantTime.equals(token.code($0), code) }),
       state.withLock({ $0.tokens[token.id] }) == nil
     else { return nil }
-    return Caller(.device(token.client), by: .derived(token))
+    return Caller(.device(token.client), by: .derived(token)).knownBy(table.generation)
   }
 
-  private func caller(_ digest: [UInt8]) -> Caller? {
-    guard let match = operators.first(where: { ConstantTime.equals($0.tokenDigest, digest) }) else {
-      return nil
+  private func caller(_ digest: [UInt8], _ table: AccessTable) -> Caller? {
+    for match in table.operators.map(\.configuration)
+    where ConstantTime.equals(match.tokenDigest, digest) {
+      let caller = Caller(.operator(match.role), by: .configured(match.name))
+      return caller.knownBy(table.generation)
     }
-    return Caller(.operator(match.role), by: .configured(match.name))
+    return nil
   }
 
   /// Whether a caller's credential is still good.
   package func isGood(_ caller: Caller, at now: WallTime) -> Bool {
     if let end = caller.expiresAt, end <= now { return false }
+    guard table.stillKnows(caller) else { return false }
     switch caller.credential {
     case .stored(let id): return state.withLock { $0.tokens[id] != nil }
     case .derived(let token): return state.withLock { $0.tokens[token.id] == nil }
@@ -149,7 +144,22 @@ package final class Access: Sendable {
 
   /// Whether there is a key of this name for this client, so that its token can be revoked.
   package func canMake(_ token: DerivedToken) -> Bool {
-    keys[token.key].map { $0.clients[token.client] != nil } ?? false
+    table.keys[token.key].map { $0.clients[token.client] != nil } ?? false
+  }
+
+  /// Goes by another configuration from now on.
+  ///
+  /// What was begun with a credential that is good no more ends, as when it is revoked.
+  package func go(by configuration: AccessConfiguration) {
+    let hasTokens = state.withLock { !$0.tokens.isEmpty }
+    let table = tableInForce.withLock { table in
+      table = AccessTable(
+        configuration, hasOthers: certificatesName || hasTokens, mayLackTokens: mayLackTokens,
+        after: table)
+      return table
+    }
+    let watched = state.withLock { Array($0.watches.keys) }
+    for credential in watched where table.isNews(of: credential) { end(credential) }
   }
 
   /// A token has been stored.

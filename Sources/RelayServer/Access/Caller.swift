@@ -30,6 +30,8 @@ package struct Caller: Equatable, Sendable {
   package let credential: Credential?
   /// When the credential ends by itself; nil for never.
   package let expiresAt: WallTime?
+  /// Which of the configurations that were in force one after the other it was known by.
+  package private(set) var generation = 0
 
   /// Nobody in particular.
   package static let anonymous = Caller(.anonymous, by: nil)
@@ -44,7 +46,14 @@ package struct Caller: Equatable, Sendable {
   /// The same, until the certificate of its connection ends, if that is sooner.
   package func until(_ end: WallTime?) -> Caller {
     guard let end, end < expiresAt ?? .never else { return self }
-    return Caller(kind, by: credential, until: end)
+    return Caller(kind, by: credential, until: end).knownBy(generation)
+  }
+
+  /// The same, known by a configuration.
+  func knownBy(_ generation: Int) -> Caller {
+    var caller = self
+    caller.generation = generation
+    return caller
   }
 
   /// The client that it is; nil if it is none, and so may name any.

@@ -40,7 +40,7 @@ struct Gate: Sendable {
     let credentials = try Credentials(
       request.head, isRelayed: route == .relayRequest, isOpen: access.isOpen)
     let certified = request.origin.certificate.flatMap {
-      relay.configuration.listen[request.origin.listener].client(namedBy: $0)
+      relay.listeners[request.origin.listener].client(namedBy: $0)
     }
     let now = relay.now().wall
     guard let caller = access.caller(showing: credentials.shown, certified: certified, at: now)

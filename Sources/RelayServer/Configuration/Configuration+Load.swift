@@ -1,6 +1,7 @@
-import RelayCore
+import Cryptography
 import EventLoop
 import JSON
+import RelayCore
 
 /// What was said on the command line, as far as it configures the relay.
 package struct ConfigurationFlags: Equatable, Sendable {
@@ -47,6 +48,8 @@ extension Configuration {
     let problems = ProblemCollector()
     if let file {
       configuration.apply(file: file, environment: environment, problems: problems)
+      configuration.origin = ConfigurationOrigin(
+        path: file.path, sha256: Hexadecimal.encode(SHA256.digest(of: file.bytes)))
     }
     let variables = Overrides(environment: environment)
     configuration.apply(variables, problems: problems)

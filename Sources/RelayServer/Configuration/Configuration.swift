@@ -36,6 +36,9 @@ package struct Configuration: Equatable, Sendable {
   /// How long attempts in flight may go on once the relay was asked to stop, in seconds.
   package var shutdownGraceSeconds = 30
 
+  /// The file that it was read from; nil where only variables and flags said something.
+  package var origin: ConfigurationOrigin?
+
   /// The defaults, with no upstream yet.
   package init() {}
 

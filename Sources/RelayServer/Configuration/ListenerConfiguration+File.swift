@@ -50,17 +50,22 @@ extension SectionReader {
       guard let path = (try? value.string()).flatMap(Endpoint.init(unixPath:)) else { return nil }
       return .some(path)
     }
-    if hasAddress == has("unix") {
-      problems.add(self.path, "needs either \"address\" or \"unix\", and not both")
+    var inherited: Endpoint?
+    read("systemd", into: &inherited, expected: ListenerConfiguration.inheritedForm) { value in
+      (try? value.string()).flatMap(Endpoint.init(inheritedName:)).map { .some($0) }
     }
-    var listener = ListenerConfiguration(endpoint ?? path ?? .tcp(.loopback(port: 0)))
+    if [hasAddress, has("unix"), has("systemd")].count(where: { $0 }) != 1 {
+      problems.add(self.path, "needs one of \"address\", \"unix\" and \"systemd\", and no two")
+    }
+    let place = endpoint ?? path ?? inherited
+    var listener = ListenerConfiguration(place ?? .tcp(.loopback(port: 0)))
     readMode(into: &listener)
     readAudience(into: &listener)
     section("tls") { listener.tls = $0.readTLS() }
-    if !hasAddress, listener.tls != nil {
+    if has("unix"), listener.tls != nil {
       problems.add(self.path(of: "tls"), "goes with \"address\"; a Unix socket is not secured")
     }
-    return endpoint == nil && path == nil ? nil : listener
+    return place == nil ? nil : listener
   }
 
   private mutating func readMode(into listener: inout ListenerConfiguration) {
@@ -71,7 +76,7 @@ extension SectionReader {
       return mode
     }
     if has("mode"), !has("unix") {
-      problems.add(path(of: "mode"), "goes with \"unix\": an address has no permissions")
+      problems.add(path(of: "mode"), "goes with \"unix\": nothing else has permissions")
     }
   }
 
@@ -125,10 +130,13 @@ extension ListenerConfiguration {
   /// What a Unix socket's path looks like.
   static let pathForm =
     "an absolute path of at most \(Endpoint.unixPathBytesMax) bytes, as in /run/waystation.sock,"
+  /// What an inherited socket's name looks like.
+  static let inheritedForm =
+    "the name of a socket, as its unit's FileDescriptorName= says it,"
   /// What stands for a place to listen, in one text.
   static let form =
     "an address and a port, as in 127.0.0.1:8080 or [::1]:8080, a socket's path, as in"
-    + " unix:/run/waystation.sock,"
+    + " unix:/run/waystation.sock, or a socket of the service manager's, as in systemd:web,"
 
   /// Writes what the file would say.
   func write(to json: inout JSONWriter) {
@@ -140,6 +148,7 @@ extension ListenerConfiguration {
         json.member("unix", path)
         let digits = String(mode, radix: 8)
         json.member("mode", String(repeating: "0", count: max(0, 4 - digits.count)) + digits)
+      case .inherited(let name): json.member("systemd", name)
       }
       if let audience { json.member("for", audience.rawValue) }
       if let tls { json.memberObject("tls") { tls.writeMembers(to: &$0) } }

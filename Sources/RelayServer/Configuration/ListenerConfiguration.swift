@@ -36,7 +36,7 @@ package struct ListenerConfiguration: Equatable, Sendable, CustomStringConvertib
   package func shown(bound: Endpoint) -> String {
     switch bound {
     case .tcp(let address): tls == nil ? "http://\(address)" : "https://\(address)"
-    case .unix: bound.description
+    case .unix, .inherited: bound.description
     }
   }
 }

@@ -38,6 +38,16 @@ extension LimitsConfiguration {
 }
 
 extension Configuration {
+  /// What the store goes by.
+  var storeRules: StoreRules {
+    var rules = StoreRules()
+    rules.disk = limits.disk
+    rules.eventLogBytesMax = Int64(events.keptBytesMax)
+    rules.auditEntriesMax = audit.entriesMax
+    rules.startPauses = startPauses
+    return rules
+  }
+
   /// Who stands still from the moment when it is first known.
   var startPauses: StartPauses {
     StartPauses(

@@ -202,6 +202,8 @@ package final class Dispatcher: Sendable {
     var isVerification = false
   }
 
+  /// What the forwarder is told; nil where another configuration has come in between, by which the
+  /// scheduler decides anew.
   private func request(_ envelope: DeliverableEnvelope, _ errand: Errand) -> AttemptRequest? {
     let entry = errand.entry
     guard let target = targets.withLock({ $0[entry.upstream] }) else { return nil }
@@ -275,16 +277,20 @@ package final class Dispatcher: Sendable {
     var contents = Dictionary(uniqueKeysWithValues: filled.ready.map { ($0.serial, $0) })
     var requests: [AttemptRequest] = []
     var vanished: [Serial] = []
+    var overtaken: [Serial] = []
     for errand in errands where filled.unsendable[errand.entry.serial] == nil {
-      if let content = contents.removeValue(forKey: errand.entry.serial),
-        let request = request(content, errand)
-      {
+      guard let content = contents.removeValue(forKey: errand.entry.serial) else {
+        vanished.append(errand.entry.serial)
+        continue
+      }
+      if let request = request(content, errand) {
         requests.append(request)
       } else {
-        vanished.append(errand.entry.serial)
+        overtaken.append(errand.entry.serial)
       }
     }
     let forwarder = apply { state, now in
+      for serial in overtaken { state.scheduler.attemptWithdrawn(serial, now: now) }
       for serial in vanished { state.scheduler.attemptVanished(serial, now: now) }
       for report in filled.reports(at: now.wall) { state.scheduler.attemptEnded(report, now: now) }
       return state.forwarder

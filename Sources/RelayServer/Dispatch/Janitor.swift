@@ -26,16 +26,16 @@ final class Janitor: Sendable {
     var alarm: ScheduledTimer?
     var isWalking = false
     var isStopped = false
+    var retention: RetentionConfiguration
+    var eventsKeptSeconds: Int
   }
 
   private let store: any EnvelopeStore
   private let dispatcher: Dispatcher
-  private let retention: RetentionConfiguration
-  private let eventsKeptSeconds: Int
   private let loop: EventLoop
   private let clock: @Sendable () -> Now
   private let log: Log
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   init(
     dispatcher: Dispatcher, retention: RetentionConfiguration, eventsKeptSeconds: Int,
@@ -43,11 +43,18 @@ final class Janitor: Sendable {
   ) {
     store = dispatcher.store
     self.dispatcher = dispatcher
-    self.retention = retention
-    self.eventsKeptSeconds = eventsKeptSeconds
+    state = Mutex(State(retention: retention, eventsKeptSeconds: eventsKeptSeconds))
     self.loop = loop
     self.clock = clock
     self.log = log
+  }
+
+  /// Keeps what has ended, and events, for so long from its next round on.
+  func keep(_ retention: RetentionConfiguration, eventsForSeconds: Int) {
+    state.withLock { state in
+      state.retention = retention
+      state.eventsKeptSeconds = eventsForSeconds
+    }
   }
 
   /// Begins; goes on by itself until ``stop()``.
@@ -156,6 +163,7 @@ final class Janitor: Sendable {
   /// One round along what has ended.
   private func deleteEnded() async {
     let now = clock().wall
+    let retention = state.withLock { $0.retention }
     let cutoffs = RetentionCutoffs(
       delivered: now.adding(milliseconds: -Int64(retention.deliveredSeconds) * 1000),
       failed: now.adding(milliseconds: -Int64(retention.failedSeconds) * 1000))
@@ -180,7 +188,8 @@ final class Janitor: Sendable {
 
   /// Forgets events that have been kept long enough.
   private func forgetEvents() async {
-    let cutoff = clock().wall.adding(milliseconds: -Int64(eventsKeptSeconds) * 1000)
+    let keptMs = state.withLock { Int64($0.eventsKeptSeconds) * 1000 }
+    let cutoff = clock().wall.adding(milliseconds: -keptMs)
     do throws(StoreError) {
       while !isStopped {
         let isDone = try await store.forgetEvents(

@@ -12,14 +12,22 @@ package final class MemoryBudget: Sendable {
   package static let requestBytes = 16 * 1024
 
   private let available: Atomic<Int>
-  /// What large requests have to leave.
-  private let bytesForSmallRequests: Int
+  private let bytesMax: Atomic<Int>
 
   /// A budget of so many bytes.
   package init(bytesMax: Int) {
     available = Atomic(bytesMax)
-    bytesForSmallRequests = bytesMax / 4
+    self.bytesMax = Atomic(bytesMax)
   }
+
+  /// Has so many bytes from now on; what is taken out of it stays so, be it more than that.
+  package func resize(to bytesMax: Int) {
+    let before = self.bytesMax.exchange(bytesMax, ordering: .relaxed)
+    available.add(bytesMax - before, ordering: .relaxed)
+  }
+
+  /// What large requests have to leave.
+  private var bytesForSmallRequests: Int { bytesMax.load(ordering: .relaxed) / 4 }
 
   /// Takes bytes out of the budget.
   ///

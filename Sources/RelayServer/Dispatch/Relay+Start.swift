@@ -9,14 +9,17 @@ extension Relay {
   ///   - configuration: Checked already.
   ///   - loops: At least one; connections are spread over them.
   ///   - log: Where it logs.
+  ///   - sockets: What the service manager has handed over.
   /// - Throws: ``RelayStartError``; nothing is left behind then but the data folder.
   package static func start(
-    _ configuration: Configuration, loops: [EventLoop], log: Log
+    _ configuration: Configuration, loops: [EventLoop], log: Log,
+    sockets: InheritedSockets = InheritedSockets()
   ) async throws(RelayStartError) -> Relay {
     let relay = try await Relay.assemble(configuration, loop: loops[0], log: log)
     do throws(RelayStartError) {
       try relay.listen(
-        on: loops, handler: RelayHandler(relay), problem: RelayHandler.response(to:))
+        on: loops, sockets: sockets, handler: RelayHandler(relay),
+        problem: RelayHandler.response(to:))
       relay.warnOfOpenness()
       relay.warnOfShutness()
       relay.setOff()
@@ -28,15 +31,15 @@ extension Relay {
   }
 
   /// What was configured on purpose may have been forgotten since.
-  private func warnOfOpenness() {
-    guard access.isOpen, configuration.listen.contains(where: { !$0.endpoint.isLocal }) else {
+  func warnOfOpenness() {
+    guard access.isOpen, listeners.contains(where: { !$0.endpoint.isLocal }) else {
       return
     }
     log.warning("anybody who can reach the relay may use it, as access.anonymous says")
   }
 
   /// A damaged store may have held the tokens that everybody else was kept out by.
-  private func warnOfShutness() {
+  func warnOfShutness() {
     guard access.isShut else { return }
     let fix =
       "Configure access.operators; or say access.anonymous: allow (--allow-anonymous), if there "

@@ -7,8 +7,10 @@ import Synchronization
 
 /// A running relay: the store, the dispatcher, the forwarder and the HTTP server, put together.
 package final class Relay: Sendable {
-  /// What it was started with.
-  package let configuration: Configuration
+  /// What it goes by, and how that came to be.
+  let inForce: Mutex<ConfigurationInForce>
+  /// The listeners, which stay what they are until a restart.
+  package let listeners: [ListenerConfiguration]
   /// Where envelopes are kept.
   package let store: any EnvelopeStore
   /// What carries out the scheduler's decisions.
@@ -34,10 +36,10 @@ package final class Relay: Sendable {
   /// Where it logs.
   package let log: Log
 
-  private let numbers: [String: UpstreamNumber]
   private let forwarder: Forwarder
   private let clockWatch: ClockWatch
-  private let janitor: Janitor
+  let janitor: Janitor
+  let embedded: SQLiteStore
   private let loop: EventLoop
   private let draining = Atomic(false)
   let front = Mutex<Front?>(nil)
@@ -56,13 +58,16 @@ package final class Relay: Sendable {
     clockWatch: ClockWatch, loop: EventLoop
   ) {
     self.clockWatch = clockWatch
-    self.configuration = configuration
+    listeners = configuration.listen
+    inForce = Mutex(
+      ConfigurationInForce(
+        settings: RelaySettings(configuration, numbers: parts.numbers), loadedAt: WallClock.now()))
     self.dispatcher = dispatcher
     self.forwarder = forwarder
     self.loop = loop
+    embedded = parts.store
     store = parts.store
     access = parts.access
-    numbers = parts.numbers
     meter = dispatcher.meter
     metrics = dispatcher.metrics
     log = dispatcher.log
@@ -88,7 +93,7 @@ package final class Relay: Sendable {
   /// the configuration, in its order.
   package var addresses: [String] {
     let endpoints = front.withLock { $0?.endpoints ?? [] }
-    return zip(configuration.listen, endpoints).map { $0.shown(bound: $1) }
+    return zip(listeners, endpoints).map { $0.shown(bound: $1) }
   }
 
   /// Both clocks, read at one moment.
@@ -104,7 +109,7 @@ package final class Relay: Sendable {
   }
 
   /// The number of a configured upstream; nil if no such upstream is configured.
-  package func upstreamNumber(_ name: String) -> UpstreamNumber? { numbers[name] }
+  package func upstreamNumber(_ name: String) -> UpstreamNumber? { settings.numbers[name] }
 
   /// Waits for a moment, also in a task that is cancelled: a change is seen through though its
   /// sender has gone.
@@ -168,11 +173,8 @@ package final class Relay: Sendable {
     _ configuration: Configuration
   ) throws(RelayStartError) -> SQLiteStore {
     do throws(StoreError) {
-      var options = SQLiteStore.Options(
-        disk: configuration.limits.disk,
-        eventLogBytesMax: Int64(configuration.events.keptBytesMax),
-        startPauses: configuration.startPauses)
-      options.auditEntriesMax = configuration.audit.entriesMax
+      var options = SQLiteStore.Options()
+      options.rules = configuration.storeRules
       options.setsAsideDamaged = configuration.setsAsideDamaged
       return try SQLiteStore.open(folder: configuration.data, options: options)
     } catch {
@@ -196,13 +198,14 @@ package final class Relay: Sendable {
   /// Binds the listeners and begins to accept.
   ///
   /// - Parameters:
+  ///   - sockets: What the service manager has handed over.
   ///   - handler: Answers the requests.
   ///   - problem: Answers what the HTTP server refuses by itself.
   func listen(
-    on loops: [EventLoop], handler: any RequestHandler,
+    on loops: [EventLoop], sockets: InheritedSockets, handler: any RequestHandler,
     problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse
   ) throws(RelayStartError) {
-    let certificates = try ListenerCertificates(loading: configuration.listen, log: log)
+    let certificates = try ListenerCertificates(loading: listeners, log: log)
     let handshakes = HandshakeLog(log)
     let server = HTTPServer(
       limits: configuration.limits.http, loops: loops, handler: handler, problem: problem,
@@ -212,11 +215,11 @@ package final class Relay: Sendable {
       },
       observeDelay: admission.noteReadDelay, observeAnswer: { [metrics] in metrics.count($0) })
     var endpoints: [Endpoint] = []
-    for (number, listener) in configuration.listen.enumerated() {
+    for (number, listener) in listeners.enumerated() {
       do throws(SystemError) {
         endpoints.append(
           try server.bind(
-            listener.endpoint, number: number, mode: listener.mode,
+            listener.endpoint, number: number, mode: listener.mode, inherited: sockets,
             tls: certificates.credentials(of: number),
             isReserved: listener.audience == .operators))
       } catch {
@@ -224,12 +227,18 @@ package final class Relay: Sendable {
         throw RelayStartError(cannotListenOn: listener.endpoint, error)
       }
     }
+    for name in sockets.names {
+      log.warning(
+        "the service manager has handed over a socket that no listener names",
+        ("name", .text(name)),
+        ("fix", .text("listen on systemd:\(name), or take it out of its unit")))
+    }
     let bound = endpoints
     front.withLock {
       $0 = Front(
         server: server, loops: loops, certificates: certificates, endpoints: bound)
     }
-    for (listener, address) in zip(configuration.listen, addresses) {
+    for (listener, address) in zip(listeners, addresses) {
       log.info(
         "listening", ("address", .text(address)),
         ("for", .text(listener.audience?.rawValue ?? "everybody")))
@@ -241,9 +250,7 @@ package final class Relay: Sendable {
   ///
   /// Reads files: not on a loop that serves.
   package func reloadCertificates() {
-    guard let front = front.withLock({ $0 }), !front.certificates.isEmpty else {
-      return log.warning("no certificate to reload; a new configuration takes a restart")
-    }
+    guard let front = front.withLock({ $0 }), !front.certificates.isEmpty else { return }
     front.certificates.reload()
     let count = front.server.endDistrusted()
     guard count > 0 else { return }
@@ -251,6 +258,9 @@ package final class Relay: Sendable {
       "connections end whose clients' certificates are not accepted any more",
       ("count", .integer(Int64(count))))
   }
+
+  /// Holds connections that are made from now on to other limits.
+  func holdConnections(to limits: HTTPLimits) { front.withLock { $0?.server }?.hold(to: limits) }
 
   /// What is wrong with the listeners' certificates just now, as sentences.
   package func certificateProblems() -> [String] {
@@ -288,7 +298,7 @@ package final class Relay: Sendable {
 
 /// The parts of a relay that are known before it is put together.
 private struct RelayParts {
-  var store: any EnvelopeStore
+  var store: SQLiteStore
   var numbers: [String: UpstreamNumber]
   var policies: [UpstreamNumber: UpstreamPolicy]
   var targets: [UpstreamNumber: UpstreamTarget]
@@ -307,14 +317,16 @@ package struct RelayStartError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-private protocol NamedUpstream {
+/// What has an upstream's name.
+protocol NamedUpstream {
   var name: String { get }
 }
 extension UpstreamConfiguration: NamedUpstream {}
 extension UpstreamTarget: NamedUpstream {}
 
 extension Array where Element: NamedUpstream {
-  fileprivate func keyed<Value>(
+  /// The same by the store's numbers.
+  func keyed<Value>(
     by numbers: [String: UpstreamNumber], _ value: (Element) -> Value
   ) -> [UpstreamNumber: Value] {
     var table: [UpstreamNumber: Value] = [:]

@@ -4,7 +4,8 @@ import RelayCore
 /// What endpoints share.
 struct EndpointContext: Sendable {
   let relay: Relay
-  let rules: AcceptanceRules
+  /// What the configuration says of accepting envelopes, as it was when the request came.
+  private(set) var rules: AcceptanceRules
   let clientNumbers = ClientNumbers()
   /// Who makes the request that is being answered.
   private(set) var caller = Caller.anonymous
@@ -14,13 +15,14 @@ struct EndpointContext: Sendable {
 
   init(_ relay: Relay) {
     self.relay = relay
-    rules = AcceptanceRules(relay.configuration)
+    rules = relay.settings.rules
   }
 
   /// The same for a request of this caller's.
   func with(_ caller: Caller) -> EndpointContext {
     var context = self
     context.caller = caller
+    context.rules = relay.settings.rules
     return context
   }
 

@@ -1,5 +1,6 @@
 import HTTPServer
 import RelayCore
+import Synchronization
 
 /// `GET /status`: from counters, however much is stored.
 struct GetStatus {
@@ -24,6 +25,7 @@ struct GetStatus {
     return StatusView(
       isDraining: relay.isDraining, startedAt: relay.startedAt,
       uptimeSeconds: relay.uptimeSeconds,
+      configuration: relay.inForce.withLock { $0 },
       statistics: context.store.statistics(), waitingBytes: relay.quotas.total.bytes,
       inFlightCount: snapshot.inFlightCount,
       oldestWaitingAt: snapshot.oldestWaitingAt,

@@ -12,9 +12,9 @@ struct PostEnvelopes {
     decoder = EnvelopeDecoder(context.rules)
   }
 
-  func respond(to request: HTTPRequest, from caller: Caller) async -> HTTPResponse {
+  func respond(to request: HTTPRequest) async -> HTTPResponse {
     do throws(Problem) {
-      return try await accept(request, caller.client)
+      return try await accept(request, context.caller.client)
     } catch {
       context.relay.metrics.count(.rejected)
       return error.response

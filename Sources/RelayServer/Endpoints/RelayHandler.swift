@@ -7,14 +7,12 @@ package struct RelayHandler: RequestHandler {
   private let routers: [Router<Route>]
   private let context: EndpointContext
   private let gate: Gate
-  private let postEnvelopes: PostEnvelopes
 
   /// The endpoints of a relay.
   package init(_ relay: Relay) {
     context = EndpointContext(relay)
-    postEnvelopes = PostEnvelopes(context)
     gate = Gate(relay)
-    routers = relay.configuration.listen.map { Route.router(for: $0.audience) }
+    routers = relay.listeners.map { Route.router(for: $0.audience) }
   }
 
   /// Answers a request.
@@ -95,7 +93,7 @@ package struct RelayHandler: RequestHandler {
     _ route: Route, _ request: HTTPRequest, _ captures: PathCaptures, _ context: EndpointContext
   ) async -> HTTPResponse {
     switch route {
-    case .postEnvelopes: await postEnvelopes.respond(to: request, from: context.caller)
+    case .postEnvelopes: await PostEnvelopes(context).respond(to: request)
     case .listEnvelopes: await ListEnvelopes(context).respond(to: request)
     case .queryEnvelopes: await QueryEnvelopes(context).respond(to: request)
     case .checkIn: await CheckIn(context).respond(to: request)

@@ -19,6 +19,19 @@ package struct ListenFailure: Error, Sendable, CustomStringConvertible {
     switch endpoint {
     case .tcp: "cannot listen on \(endpoint): \(advice)"
     case .unix: "cannot listen on \(endpoint): \(adviceOnPath)"
+    case .inherited: "cannot listen on \(endpoint): \(adviceOnInherited)"
+    }
+  }
+
+  private var adviceOnInherited: String {
+    switch error.code {
+    case ENOENT:
+      "the service manager has handed over no socket of that name; start the relay by its socket"
+        + " unit, and say FileDescriptorName= there"
+    case ENOTUNIQ:
+      "there are several sockets of that name; give each a socket unit, and a FileDescriptorName="
+    case EINVAL: "that socket takes no connections; its unit needs ListenStream= and Accept=no"
+    default: error.reason
     }
   }
 

@@ -29,8 +29,9 @@ package final class Log: Sendable {
   /// The most lines of one second; more are counted and left out.
   package static let linesPerSecondMax = 500
 
-  private let level: LogConfiguration.Level
-  private let isText: Bool
+  /// The ``LogConfiguration/Level/rank`` of the least important level that is written.
+  private let leastRank: Atomic<Int>
+  private let isText: Atomic<Bool>
   private let descriptor: Int32
   private let throttle = Mutex(LogThrottle())
 
@@ -42,17 +43,29 @@ package final class Log: Sendable {
   package init(
     level: LogConfiguration.Level, format: LogConfiguration.Format, descriptor: Int32
   ) {
-    self.level = level
+    leastRank = Atomic(level.rank)
+    isText = Atomic(Self.isText(format, on: descriptor))
     self.descriptor = descriptor
+  }
+
+  /// Writes other levels, or in another form, from now on.
+  package func go(by configuration: LogConfiguration) {
+    leastRank.store(configuration.level.rank, ordering: .relaxed)
+    isText.store(Self.isText(configuration.format, on: descriptor), ordering: .relaxed)
+  }
+
+  private static func isText(_ format: LogConfiguration.Format, on descriptor: Int32) -> Bool {
     switch format {
-    case .text: isText = true
-    case .json: isText = false
-    case .auto: isText = isatty(descriptor) == 1
+    case .text: true
+    case .json: false
+    case .auto: isatty(descriptor) == 1
     }
   }
 
   /// Whether lines of a level are written, for callers that would have to work for the fields.
-  package func isOn(_ level: LogConfiguration.Level) -> Bool { level.rank >= self.level.rank }
+  package func isOn(_ level: LogConfiguration.Level) -> Bool {
+    level.rank >= leastRank.load(ordering: .relaxed)
+  }
 
   /// Whether the lines of this second are used up: one that is written now is only counted.
   package var isFull: Bool {
@@ -88,7 +101,8 @@ package final class Log: Sendable {
   private func line(
     _ time: WallTime, _ level: LogConfiguration.Level, _ event: StaticString, _ fields: [Field]
   ) -> [UInt8] {
-    isText ? text(time, level, event, fields) : json(time, level, event, fields)
+    isText.load(ordering: .relaxed)
+      ? text(time, level, event, fields) : json(time, level, event, fields)
   }
 
   private func json(

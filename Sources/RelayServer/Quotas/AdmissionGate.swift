@@ -29,6 +29,11 @@ package final class AdmissionGate: Sendable {
     self.meter = meter
   }
 
+  /// Holds to another delay from now on.
+  package func hold(toDelayMs delayMsMax: Int) {
+    state.withLock { $0.control.hold(to: AdmissionLimits(delayMsMax: Int64(delayMsMax))) }
+  }
+
   /// Looks whether a post may come in.
   ///
   /// - Throws: `overloaded`, before anything was read of it but its head.

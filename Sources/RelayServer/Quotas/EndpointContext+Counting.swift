@@ -12,7 +12,7 @@ extension EndpointContext {
     _ origin: RequestOrigin, to route: Route, _ captures: PathCaptures, of caller: Caller
   ) throws(Problem) {
     if case .operator = caller.kind { return }
-    let listener = relay.configuration.listen[origin.listener]
+    let listener = relay.listeners[origin.listener]
     guard route.isCounted, listener.audience != .operators else { return }
     let client = caller.client ?? captures.decoded("client")
     let now = relay.now().monotonic

@@ -16,13 +16,18 @@ package final class QuotaKeeper: Sendable {
     var clients = RateTable(countMax: QuotaKeeper.ratesKeptMax)
   }
 
-  /// What counts for whom.
-  package let rules: QuotaRules
+  private let rulesInForce: Mutex<QuotaRules>
   private let book = Mutex(QuotaBook())
   private let rates = Mutex(Rates())
 
   /// A keeper that knows of nothing that waits yet.
-  package init(_ rules: QuotaRules) { self.rules = rules }
+  package init(_ rules: QuotaRules) { rulesInForce = Mutex(rules) }
+
+  /// What counts for whom.
+  package var rules: QuotaRules { rulesInForce.withLock { $0 } }
+
+  /// Goes by other rules from now on; what waits, and how often somebody has asked, is kept.
+  package func go(by rules: QuotaRules) { rulesInForce.withLock { $0 = rules } }
 
   // MARK: - What waits
 
@@ -59,6 +64,7 @@ package final class QuotaKeeper: Sendable {
   package func claim(
     _ use: WaitingUse, of name: String, _ number: ClientNumber?
   ) throws(QuotaRefusal) {
+    let rules = rules
     let quota = rules.waiting(of: name)
     try book.withLock { (book) throws(QuotaRefusal) in
       try book.claim(use, of: name, number, quota: quota, everybody: rules.everybody)
@@ -67,6 +73,7 @@ package final class QuotaKeeper: Sendable {
 
   /// Claims room for a post of a client that has no quota of its own.
   package func claim(_ use: WaitingUse) throws(QuotaRefusal) {
+    let rules = rules
     try book.withLock { (book) throws(QuotaRefusal) in
       try book.claim(use, everybody: rules.everybody)
     }
@@ -82,6 +89,7 @@ package final class QuotaKeeper: Sendable {
 
   /// Looks whether anything at all can be taken.
   package func checkRoom() throws(QuotaRefusal) {
+    let rules = rules
     try book.withLock { (book) throws(QuotaRefusal) in
       try book.check(WaitingUse(count: 1, bytes: 1), everybody: rules.everybody)
     }

@@ -1,7 +1,7 @@
 import RelayCore
 
 /// What the configuration says of quotas, laid out for looking them up with each request.
-package struct QuotaRules: Sendable {
+package final class QuotaRules: Sendable {
   /// What may wait of all clients together.
   package let everybody: WaitingQuota
   /// How many requests may come from all of them together; nil for no limit.

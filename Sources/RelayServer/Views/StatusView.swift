@@ -23,6 +23,7 @@ package struct StatusView: Sendable {
   var isDraining: Bool
   var startedAt: WallTime
   var uptimeSeconds: Int64
+  var configuration: ConfigurationInForce
   var statistics: StoreStatistics
   var waitingBytes: Int64
   var inFlightCount: Int
@@ -41,6 +42,7 @@ package struct StatusView: Sendable {
       json.member("state", isDraining ? "draining" : "running")
       json.member("startedAt", startedAt)
       json.member("uptimeSeconds", max(0, uptimeSeconds))
+      json.memberObject("configuration") { configuration.writeMembers(to: &$0) }
       json.memberObject("store") { writeStore(to: &$0) }
       upstreams.write(to: &json)
       json.memberObject("rates") { writeRates(to: &$0) }

@@ -1,32 +1,37 @@
 import EventLoop
 import RelayServer
-import Synchronization
 
 /// `waystation serve`: runs the relay until it is told to stop.
 enum ServeCommand {
   static func run(_ source: ConfigurationSource) -> ExitCode {
     StopSignals.block(withHangUp: true)
     do throws(ConfigurationSource.Failure) {
-      return serve(try source.load(environment: Environment.variables()))
+      let variables = Environment.variables()
+      return serve(try source.load(environment: variables), from: source, variables)
     } catch {
       error.report()
       return .failed
     }
   }
 
-  private static func serve(_ configuration: Configuration) -> ExitCode {
+  private static func serve(
+    _ configuration: Configuration, from source: ConfigurationSource,
+    _ variables: [String: String]
+  ) -> ExitCode {
     let log = Log(
       level: configuration.log.level, format: configuration.log.format,
       descriptor: StandardStream.error.rawValue)
-    warnOfFewDescriptors(configuration.limits.connectionsMax, log)
+    raiseDescriptors(configuration, log)
     do throws(SystemError) {
       // Signals have a loop of their own, so that they are seen however busy the others are.
       let waiting = try EventLoop(name: "signals")
-      let running = RunningRelay()
-      let stop = try StopSignals(on: waiting) { running.relay?.reloadCertificates() }
+      let service = Service(variables, waiting: waiting)
+      let running = RunningRelay(source, on: waiting, manager: service.manager)
+      let stop = try StopSignals(on: waiting) { running.reload() }
       let loops = try makeLoops()
       return Blocking.run(on: waiting) {
-        await relay(configuration, loops: loops, log: log, as: running, until: stop)
+        await relay(
+          configuration, loops: loops, log: log, service: service, as: running, until: stop)
       }
     } catch {
       StandardStream.error.line("waystation serve: cannot start: \(error)")
@@ -35,17 +40,20 @@ enum ServeCommand {
   }
 
   private static func relay(
-    _ configuration: Configuration, loops: [EventLoop], log: Log, as running: RunningRelay,
-    until stop: StopSignals
+    _ configuration: Configuration, loops: [EventLoop], log: Log, service: Service,
+    as running: RunningRelay, until stop: StopSignals
   ) async -> ExitCode {
     do throws(RelayStartError) {
-      let relay = try await Relay.start(configuration, loops: loops, log: log)
-      running.relay = relay
+      let relay = try await Relay.start(
+        configuration, loops: loops, log: log, sockets: service.sockets)
+      running.begin(relay)
       for address in relay.addresses {
         StandardStream.output.line("listening on \(address)")
       }
+      service.started(relay, loops: loops)
       await stop.requested()
-      await relay.drain(graceSeconds: configuration.shutdownGraceSeconds)
+      service.manager?.tell(.stopping, .status("stops: what is in flight may finish"))
+      await relay.drain(graceSeconds: relay.configuration.shutdownGraceSeconds)
       return .good
     } catch {
       StandardStream.error.line("waystation serve: \(error)")
@@ -61,22 +69,14 @@ enum ServeCommand {
     return loops
   }
 
-  private static func warnOfFewDescriptors(_ connectionsMax: Int, _ log: Log) {
+  /// Makes room for as many connections as the limits allow, or warns.
+  static func raiseDescriptors(_ configuration: Configuration, _ log: Log) {
+    let connectionsMax = configuration.limits.connectionsMax
     guard let limit = OpenFileLimit.raise(toHold: connectionsMax) else { return }
     log.warning(
       "too few file descriptors for connectionsMax; raise the limit (ulimit -n) or lower the other",
       ("descriptorsMax", .integer(Int64(limit))),
       ("connectionsMax", .integer(Int64(connectionsMax))),
       ("needed", .integer(Int64(connectionsMax + OpenFileLimit.reserve))))
-  }
-}
-
-/// The relay, once it runs: a SIGHUP may come before that.
-private final class RunningRelay: Sendable {
-  private let started = Mutex<Relay?>(nil)
-
-  var relay: Relay? {
-    get { started.withLock { $0 } }
-    set { started.withLock { $0 = newValue } }
   }
 }

@@ -37,8 +37,9 @@ extension CommandTable {
         + " http://127.0.0.1:8080\". The log goes to standard error.",
       "SIGTERM or SIGINT (Ctrl-C) stops it: nothing more is accepted, what is in flight may finish"
         + " for shutdownGraceSeconds (30), and the rest waits in the store. Exit code 0. A second"
-        + " one stops it at once, with exit code 1; nothing is lost either way. SIGHUP reads the"
-        + " certificates again; a new configuration takes a restart.",
+        + " one stops it at once, with exit code 1; nothing is lost either way. SIGHUP reads"
+        + " configuration and certificates again: good ones count from then on, bad ones are"
+        + " refused in the log, and no connection or attempt is lost.",
     ],
     examples: [
       "waystation serve --upstream default=https://api.example.com",

@@ -26,11 +26,12 @@ final class ChildProcess: Sendable {
   ///
   /// - Parameters:
   ///   - environment: The whole of it; nothing is inherited but `PATH` and a sanitizer's options.
+  ///   - descriptors: What it has open from the third descriptor on.
   ///   - leadsGroup: Whether it gets a process group of its own, so that signals reach whatever it
   ///     starts, as those of a terminal do.
   init(
     _ program: String, _ arguments: [String], environment: [String: String] = [:],
-    leadsGroup: Bool = false
+    descriptors: [Int32] = [], leadsGroup: Bool = false
   ) throws {
     let outputs = try Self.pipe()
     defer { close(outputs.1) }
@@ -42,6 +43,12 @@ final class ChildProcess: Sendable {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, outputs.1, 1)
     posix_spawn_file_actions_adddup2(&actions, errors.1, 2)
+    // Out of the way first, so that none takes another one's place before that is copied.
+    let moved = descriptors.map { fcntl($0, F_DUPFD_CLOEXEC, 100) }
+    defer { for descriptor in moved { close(descriptor) } }
+    for (index, descriptor) in moved.enumerated() {
+      posix_spawn_file_actions_adddup2(&actions, descriptor, 3 + Int32(index))
+    }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

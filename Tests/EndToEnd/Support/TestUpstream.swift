@@ -106,7 +106,7 @@ final class TestUpstream: Sendable {
     return port
   }
 
-  private static func listen(port: UInt16) throws -> (Int32, UInt16) {
+  static func listen(port: UInt16) throws -> (Int32, UInt16) {
     let listener = try Connection.socket()
     var one: Int32 = 1
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))

@@ -80,7 +80,7 @@ struct AuditBoundTests {
     for number in 1...30 { _ = try await bench.store.beginAct(act(number, bench)) }
     await bench.store.close()
     var options = SQLiteStore.Options()
-    options.auditEntriesMax = 10
+    options.rules.auditEntriesMax = 10
     let store = try SQLiteStore.open(folder: folder, options: options)
     store.start(observer: RecordingObserver())
     #expect(try await store.beginAct(act(31, bench)) == 31)

@@ -31,6 +31,18 @@ package struct DeliveryFigures: Sendable, Equatable {
     }
   }
 
+  /// Begins to count for others as well; what was counted stays.
+  ///
+  /// One that is new has a label as long as there is room for it; so does one that was taken out of
+  /// the configuration, since what it has counted must not go back.
+  package mutating func add(_ names: [String], numbers: [String: UpstreamNumber]) {
+    for name in names where upstreams.count <= MetricsLimits.upstreamsMax {
+      guard let number = numbers[name], places[number] == nil else { continue }
+      places[number] = upstreams.count - 1
+      upstreams.insert(Upstream(name: name), at: upstreams.count - 1)
+    }
+  }
+
   /// These changes are on disk.
   ///
   /// An attempt counts also where nothing came of it, since its envelope had ended meanwhile.

@@ -39,6 +39,11 @@ package final class RelayMetrics: Sendable {
     deliveryFigures.withLock { $0 = DeliveryFigures(upstreams, numbers: numbers) }
   }
 
+  /// Others became known; before anything is counted for them.
+  func add(_ upstreams: [String], numbers: [String: UpstreamNumber]) {
+    deliveryFigures.withLock { $0.add(upstreams, numbers: numbers) }
+  }
+
   /// Changes are on disk.
   func count(_ transitions: [Transition]) { deliveryFigures.withLock { $0.count(transitions) } }
 

@@ -29,6 +29,12 @@ extension Simulation {
     if let stop = stops.first(where: store.pauses.contains) {
       violate("\(entry.serial) was attempted in spite of a pause of \(stop)")
     }
+    // What is announced before it is sent is under way from then on.
+    if scheduler.upstreams[entry.upstream]?.policy.ambiguity == .retry,
+      !scheduler.isConfigured(entry.upstream)
+    {
+      violate("\(entry.serial) was attempted though its upstream is not configured")
+    }
     checkNumbers(of: entry)
     checkPatience(of: entry)
   }
@@ -87,7 +93,7 @@ extension Simulation {
       violate(
         "lane \(number.rawValue) counts \(lane.waiting), and \(waiting[number] ?? 0) wait in it")
     }
-    let counted = scheduler.upstreams.values.reduce(0) { $0 + $1.waiting }
+    let counted = scheduler.waitingFor.values.reduce(0, +)
     if counted != store.line.count {
       violate("upstreams count \(counted), and \(store.line.count) wait")
     }
@@ -132,7 +138,9 @@ extension Simulation {
     if !scheduler.clientsWaiting.isEmpty {
       violate("clients are said to wait with nothing waiting")
     }
-    if scheduler.upstreams.values.contains(where: { $0.waiting != 0 || $0.inFlight != 0 }) {
+    if scheduler.waitingFor.values.contains(where: { $0 != 0 })
+      || scheduler.upstreams.values.contains(where: { $0.inFlight != 0 })
+    {
       violate("upstreams are said to have envelopes waiting with nothing waiting")
     }
   }

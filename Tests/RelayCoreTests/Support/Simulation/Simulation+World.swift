@@ -208,5 +208,6 @@ extension Simulation {
     wallOffsetMs = 0
     for index in upstreams.indices { upstreams[index].mood = .healthy }
     for device in devices.indices { devices[device].unanswered = [] }
+    configure(Self.policies)
   }
 }

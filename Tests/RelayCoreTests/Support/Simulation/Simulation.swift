@@ -19,6 +19,7 @@ struct Simulation {
     case moodChanges(upstream: Int)
     case walkForExpired
     case clockIsSet
+    case configurationChanges
     case crash
   }
 
@@ -60,6 +61,7 @@ struct Simulation {
   var crashCount = 0
   var commandCount = 0
   var pauseCount = 0
+  var configurationCount = 0
   var parkedCount = 0
   var placedCount = 0
   var skipCount = 0
@@ -91,11 +93,12 @@ struct Simulation {
     for upstream in upstreams.indices { schedule(.moodChanges(upstream: upstream), inMs: 2000) }
     schedule(.walkForExpired, inMs: 1000)
     schedule(.crash, inMs: 30_000)
+    schedule(.configurationChanges, inMs: 5000)
     if seed % 2 == 0 { schedule(.clockIsSet, inMs: 10_000) }
   }
 
-  /// Small windows and few slots, so that sweeps and waits for a slot are the rule.
-  static func freshScheduler(seed: UInt64, now: Now) -> Scheduler {
+  /// What is configured, unless something is taken out for a while.
+  static let policies = {
     var policies: [UpstreamNumber: UpstreamPolicy] = [:]
     for number in 0..<upstreamCount {
       policies[UpstreamNumber(rawValue: Int32(number))] = UpstreamPolicy(
@@ -106,7 +109,12 @@ struct Simulation {
           failuresBeforeUnreachable: 3, firstProbeDelayMs: 200, maxProbeDelayMs: 10_000),
         ambiguity: AmbiguityPolicy.allCases[number])
     }
-    return Scheduler(
+    return policies
+  }()
+
+  /// Small windows and few slots, so that sweeps and waits for a slot are the rule.
+  static func freshScheduler(seed: UInt64, now: Now) -> Scheduler {
+    Scheduler(
       upstreams: policies, limits: Scheduler.Limits(windowEntriesMax: 40, laneWindowMin: 2),
       epoch: 1, seed: seed, now: now)
   }
@@ -164,6 +172,7 @@ struct Simulation {
     case .moodChanges(let upstream): changeMood(of: upstream)
     case .walkForExpired: walkForExpired()
     case .clockIsSet: setClock()
+    case .configurationChanges: changeConfiguration()
     case .crash: crash()
     }
   }
@@ -228,7 +237,7 @@ extension Simulation.Event {
   /// Devices, upstreams and plugs go on when the relay is dead; what it had under way does not.
   var outlivesTheRelay: Bool {
     switch self {
-    case .post, .moodChanges, .crash, .walkForExpired, .clockIsSet: true
+    case .post, .moodChanges, .crash, .walkForExpired, .clockIsSet, .configurationChanges: true
     case .commitAppend, .commitRecord, .commitFlow, .commitReplacement, .commitClearing,
       .attemptEnds, .lineRead, .linePage, .wake:
       false

@@ -1,0 +1,38 @@
+import EventLoop
+import Forwarder
+import RelayCore
+import Synchronization
+
+// Upstreams that are configured anew while the relay runs.
+extension Dispatcher {
+  /// The upstreams of a configuration, as dispatching goes by them.
+  struct Upstreams: Sendable {
+    var policies: [UpstreamNumber: UpstreamPolicy]
+    /// Where the forwarder sends: the very targets of before where nothing about them has changed.
+    var targets: [UpstreamNumber: UpstreamTarget]
+  }
+
+  /// Where the forwarder sends what goes to an upstream.
+  func target(of upstream: UpstreamNumber) -> UpstreamTarget? { targets.withLock { $0[upstream] } }
+
+  /// Goes by another configuration of the upstreams from now on.
+  ///
+  /// An attempt that is under way ends where it was begun. An upstream that is sought elsewhere, or
+  /// in another way, is tried at once, even if it was given up for the moment.
+  func configure(_ upstreams: Upstreams) {
+    let (changed, retired) = targets.withLock { targets in
+      let changed = upstreams.targets.filter { targets[$0.key] !== $0.value }
+      let retired = changed.keys.compactMap { targets[$0] }
+      // The targets of those that are gone stay: what is about to be sent there is sent.
+      targets.merge(upstreams.targets) { _, new in new }
+      return (changed, retired)
+    }
+    let forwarder = apply { state, now in
+      state.scheduler.configure(upstreams: upstreams.policies, now: now)
+      for upstream in changed.keys.sorted() { _ = state.scheduler.probe(upstream, now: now) }
+      state.runs.lookAtAll(in: &state.scheduler, now: now)
+      return state.forwarder
+    }
+    forwarder?.configure(targets: Array(upstreams.targets.values), retired: retired)
+  }
+}

@@ -1,0 +1,121 @@
+"""Whether what stands in deploy/kubernetes and compose.yaml fits the relay.
+
+Usage: deploy_contract.py WAYSTATION SCRATCH: the binary, and a folder for files (see
+scripts/check-deploy). Run at the top of the repository.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import yaml
+
+KUBERNETES = pathlib.Path("deploy/kubernetes/waystation.yaml")
+COMPOSE = pathlib.Path("compose.yaml")
+
+# What the Secret that is made by hand holds; values of the right form.
+SECRETS = {
+    "WAYSTATION_OPERATORS": "ops=steer:" + "0f" * 32,
+    "FLEET_SECRET": "1e" * 32,
+    "UPSTREAM_TOKEN": "secret",
+}
+
+failures = []
+
+
+def expect(is_so, sentence):
+    """Notes a sentence if something is not so."""
+    if not is_so:
+        failures.append(sentence)
+
+
+def check(waystation, arguments, variables, what):
+    """Has the relay look at a configuration."""
+    environment = {"PATH": os.environ["PATH"], **variables}
+    found = subprocess.run([waystation, "check", *arguments], env=environment, check=False,
+                           capture_output=True, text=True, timeout=60)
+    expect(found.returncode == 0, f"{what}: waystation check says\n{found.stderr}")
+
+
+def objects():
+    """The Kubernetes objects by kind and name."""
+    found = {}
+    for one in yaml.safe_load_all(KUBERNETES.read_text(encoding="utf-8")):
+        found[one["kind"], one["metadata"]["name"]] = one
+    return found
+
+
+def check_kubernetes(waystation, scratch):
+    """The objects belong together, and the relay takes their configuration."""
+    every = objects()
+    text = every["ConfigMap", "waystation"]["data"]["config.json"]
+    config = json.loads(text)
+    named = set(re.findall(r"\$\{([A-Z0-9_]+)\}", text))
+    expect(named | {"WAYSTATION_OPERATORS"} == set(SECRETS),
+           "the configuration's variables are not those of the Secret that its comment makes")
+    path = scratch / "config.json"
+    path.write_text(text, encoding="utf-8")
+    check(waystation, ["--config", str(path)], SECRETS, "the ConfigMap")
+    left_out = {name: value for name, value in SECRETS.items() if name != "UPSTREAM_TOKEN"}
+    broken = subprocess.run([waystation, "check", "--config", str(path)], check=False,
+                            env={"PATH": os.environ["PATH"], **left_out}, capture_output=True,
+                            text=True, timeout=60)
+    expect(broken.returncode == 1 and "UPSTREAM_TOKEN" in broken.stderr,
+           "a Secret that lacks a value is not told by the value's name")
+
+    stateful = every["StatefulSet", "waystation"]["spec"]
+    pod = stateful["template"]["spec"]
+    labels = stateful["template"]["metadata"]["labels"]
+    container = pod["containers"][0]
+    expect(stateful["replicas"] == 1, "one store has one relay")
+    expect(("Service", stateful["serviceName"]) in every, "the StatefulSet's Service is missing")
+    for (kind, name), one in every.items():
+        selector = {"Service": lambda spec: spec["selector"],
+                    "PodDisruptionBudget": lambda spec: spec["selector"]["matchLabels"],
+                    "StatefulSet": lambda spec: spec["selector"]["matchLabels"]}.get(kind)
+        if selector:
+            expect(selector(one["spec"]) == labels, f"{kind} {name} does not select the pod")
+    port = int(config["listen"].rsplit(":", 1)[1])
+    expect([p["containerPort"] for p in container["ports"]] == [port], "the port is another one")
+    expect(pod["terminationGracePeriodSeconds"] > config["shutdownGraceSeconds"],
+           "the pod is killed before the relay's own grace period is over")
+    for probe, target in [("startupProbe", "/healthz"), ("livenessProbe", "/healthz"),
+                          ("readinessProbe", "/readyz")]:
+        expect(container[probe]["httpGet"] == {"path": target, "port": "http"},
+               f"{probe} asks elsewhere")
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    claims = [claim["metadata"]["name"] for claim in stateful["volumeClaimTemplates"]]
+    expect(mounts.get(config["data"]) in claims, "the store is on no volume of its own")
+    flag = container["args"].index("--config")
+    expect(str(pathlib.PurePosixPath(container["args"][flag + 1]).parent) in mounts,
+           "the configuration is not mounted where it is looked for")
+    memory = int(container["resources"]["limits"]["memory"].removesuffix("Gi")) << 30
+    expect(memory >= 4 * config["limits"]["memoryInFlightBytesMax"],
+           "the memory's limit leaves too little beside requests in flight")
+    secured = container["securityContext"]
+    expect(pod["securityContext"]["runAsNonRoot"] and secured["readOnlyRootFilesystem"]
+           and not secured["allowPrivilegeEscalation"]
+           and secured["capabilities"] == {"drop": ["ALL"]}, "the container may do too much")
+
+
+def check_compose(waystation):
+    """The relay takes what compose.yaml gives it."""
+    relay = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["services"]["relay"]
+    expect(relay["command"][0] == "serve", "compose.yaml does not begin with serve")
+    check(waystation, relay["command"][1:], relay["environment"], "compose.yaml")
+
+
+def main():
+    """Checks everything, and tells all that is wrong."""
+    waystation, scratch = sys.argv[1], pathlib.Path(sys.argv[2])
+    check_kubernetes(waystation, scratch)
+    check_compose(waystation)
+    for failure in failures:
+        print(f"deploy: {failure}", file=sys.stderr)
+    sys.exit(1 if failures else 0)
+
+
+main()
