@@ -113,10 +113,12 @@ struct GroupCommitTests {
     }
   }
 
-  @Test("200,000 waiting envelopes are read in order")
+  @Test("200,000 waiting envelopes are read in order; under a sanitizer, 20,000")
   func longLine() async throws {
+    let isSanitized = ProcessInfo.processInfo.environment["WAYSTATION_SANITIZER"] != nil
+    let batches = isSanitized ? 20 : 200
     try await Bench.with { bench in
-      for _ in 0..<200 {
+      for _ in 0..<batches {
         let drafts = (0..<1000).map { bench.draft(client: "c\($0 % 50)", body: .inline([1])) }
         _ = try await bench.store.append(drafts, isAtomic: false)
       }
@@ -128,7 +130,7 @@ struct GroupCommitTests {
         after = page.scannedThrough
         if !page.hasMore { break }
       }
-      #expect(after == 200_000)
+      #expect(after == Serial(batches) * 1000)
     }
   }
 
