@@ -65,7 +65,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "the lines of Python on the operators' page make the same token",
+      "the lines of Python in the handbook make the same token",
       .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")))
     func python() async throws {
       let top = #filePath.components(separatedBy: "/Tests/")[0]

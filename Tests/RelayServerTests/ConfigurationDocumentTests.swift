@@ -25,14 +25,14 @@ struct ConfigurationDocumentTests {
     }
   }
 
-  @Test("every key is described on the operators' page, with its default")
+  @Test("every key is described in the reference, with its default")
   func everyKey() throws {
     let configuration = try Fixture.configuration(["default"]) {
       $0.lanes = LaneRulesTable([.init(pattern: "*", value: LaneRules())])
       $0.clients = ClientRulesTable([.init(pattern: "*", value: ClientRules())])
     }
     let printed = try JSONSerialization.jsonObject(with: Data(configuration.description.utf8))
-    let page = try document("docs/operating.md")
+    let page = try document("docs/configuration.md")
     let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `") }
     let found = try keys(#require(printed as? [String: Any]))
     #expect(found.count > 30)
@@ -41,7 +41,7 @@ struct ConfigurationDocumentTests {
     }
   }
 
-  @Test("a number's default on the operators' page is the one in force")
+  @Test("a number's default in the reference is the one in force")
   func defaults() throws {
     let configuration = try Fixture.configuration(["default"])
     let printed = try #require(
@@ -49,7 +49,8 @@ struct ConfigurationDocumentTests {
     let upstream = try #require((printed["upstreams"] as? [String: Any])?["default"])
     let values = [printed, upstream, printed["limits"] as Any].compactMap { $0 as? [String: Any] }
     var compared = 0
-    for row in try document("docs/operating.md").split(separator: "\n") where row.hasPrefix("| `") {
+    for row in try document("docs/configuration.md").split(separator: "\n")
+    where row.hasPrefix("| `") {
       let cells = row.components(separatedBy: " | ")
       guard cells.count == 3, let shown = Double(cells[1]) else { continue }
       let path = cells[0].dropFirst(3).dropLast().components(separatedBy: ".")
@@ -62,9 +63,9 @@ struct ConfigurationDocumentTests {
     #expect(compared > 25)
   }
 
-  @Test("the smallest and the whole example of the operators' page are good")
+  @Test("the smallest and the whole example of the reference are good")
   func examples() throws {
-    let page = try document("docs/operating.md")
+    let page = try document("docs/configuration.md")
     let blocks = page.components(separatedBy: "```json\n").dropFirst()
     #expect(!blocks.isEmpty)
     for block in blocks {

@@ -157,13 +157,14 @@ struct EnvelopesCommand {
     return patch
   }
 
-  /// The ids that were given; `-` stands for those on standard input.
+  /// The ids that were given; `-` stands for those on standard input, one a line, be it alone or as
+  /// `list --json` prints it.
   private func ids() throws(OperatorFailure) -> [String] {
     var ids: [String] = []
     for word in desk.options.operands {
       if word == "-" {
         let bytes = try InputFile.read("-", "standard input")
-        ids += String(decoding: bytes, as: UTF8.self).split { $0.isWhitespace }.map(String.init)
+        for line in bytes.split(separator: UInt8(ascii: "\n")) { ids += Self.ids(in: Array(line)) }
       } else {
         ids.append(word)
       }
@@ -178,5 +179,14 @@ struct EnvelopesCommand {
       throw OperatorFailure(reason: "ID is missing", code: .usage)
     }
     return ids
+  }
+
+  private static func ids(in line: [UInt8]) -> [String] {
+    if line.first == UInt8(ascii: "{"), let envelope = try? JSONValue.parse(line).object(),
+      let id = envelope.text("id")
+    {
+      return [id]
+    }
+    return String(decoding: line, as: UTF8.self).split { $0.isWhitespace }.map(String.init)
   }
 }

@@ -68,16 +68,19 @@ extension CommandTable {
       ActionSpec(
         name: "discard", summary: "give up: cancels it, or discards a blocked one", operand: many),
       ActionSpec(
-        name: "requeue", summary: "put dead letters back in line, at its end", operand: many),
+        name: "requeue", summary: "put dead letters back in line, in their old places",
+        operand: many),
     ],
     options: relay + [json],
-    notes: ["Where ids are taken, - takes them from standard input, one a line."],
+    notes: [
+      "Where ids are taken, - takes them from standard input, one a line; lines that list --json"
+        + " has printed do as well."
+    ],
     exits: exits + " With several ids, 1 if any was refused.",
     examples: [
       "waystation envelopes list --state blocked",
       "waystation envelopes show 0199a3c2-5e10-7a41-8000-00004a41c0de",
-      "waystation envelopes list --state failed --json --limit 0 | jq -r .id |"
-        + " waystation envelopes requeue -",
+      "waystation envelopes list --state failed --json --limit 0 | waystation envelopes requeue -",
     ])
 
   static let clients = CommandSpec(
