@@ -20,7 +20,8 @@ extension CommandTable {
     .text("--upstream", "NAME", "only for this upstream"),
     .text("--tag", "TAG", "only with this tag"),
   ]
-  private static let exits =
+  /// How every command ends that asks a relay.
+  static let exits =
     "0 it was done, 1 the relay refused or it did not work, 2 the command line is wrong, 4 no"
     + " relay answered."
   private static let one = Operand(name: "ID")

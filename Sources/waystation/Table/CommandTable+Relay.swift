@@ -161,6 +161,7 @@ extension CommandTable {
       "derive takes the secret from --secret-file or WAYSTATION_KEY_SECRET. hash with --new makes"
         + " the token, too. No secret is ever taken from the command line, which others can see.",
     ],
+    exits: exits,
     examples: [
       "waystation token hash --new",
       "waystation token create --client truck-7 --label 'spare unit'",
