@@ -4,7 +4,7 @@
 /// has to be done while nothing happens.
 package struct HistoryBook: Sendable {
   /// Those that are counted apart.
-  private let upstreams: Set<UpstreamNumber>
+  private var upstreams: Set<UpstreamNumber> = []
   private var minute = Minute(rawValue: 0)
   /// Of the running minute.
   private var running: [UpstreamNumber: HistoryFigures] = [:]
@@ -15,7 +15,14 @@ package struct HistoryBook: Sendable {
 
   /// Begins to count; the first of these upstreams are counted apart.
   package init(_ upstreams: [UpstreamNumber] = []) {
-    self.upstreams = Set(upstreams.prefix(HistoryLimits.upstreamsMax))
+    add(upstreams)
+  }
+
+  /// Counts these apart too, as far as there is room; those that were so before stay so.
+  package mutating func add(_ new: [UpstreamNumber]) {
+    for upstream in new where upstreams.count < HistoryLimits.upstreamsMax {
+      upstreams.insert(upstream)
+    }
   }
 
   /// Whether something has happened that is not whole yet.

@@ -105,7 +105,9 @@ extension Scheduler {
   package var waitingCount: Int { waitingTotal }
 
   /// How many envelopes wait for each configured upstream, those in flight included.
-  package var waitingByUpstream: [UpstreamNumber: Int] { upstreams.mapValues(\.waiting) }
+  package var waitingByUpstream: [UpstreamNumber: Int] {
+    Dictionary(uniqueKeysWithValues: upstreams.keys.map { ($0, waitingFor[$0] ?? 0) })
+  }
 
   /// How many envelopes of one client wait.
   package func waiting(of client: ClientNumber) -> Int { clientsWaiting[client] ?? 0 }

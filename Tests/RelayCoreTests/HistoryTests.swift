@@ -69,6 +69,12 @@ struct HistoryTests {
     #expect(rows.count == HistoryLimits.upstreamsMax + 1)
     let others = rows.first { $0.place.upstream == .others }?.figures
     #expect(others?.delivered == 51 && others?.waiting == 110)
+    // Another configuration: where there is room, a new one is counted apart too.
+    var grown = HistoryBook([Self.a])
+    grown.add([Self.b])
+    book.add([UpstreamNumber(rawValue: 999)])
+    #expect(grown.number(of: Self.b) == Self.b)
+    #expect(book.number(of: UpstreamNumber(rawValue: 999)) == .others)
   }
 
   @Test("a clock that is set makes no minute twice, and what a restart has to look at is noted")

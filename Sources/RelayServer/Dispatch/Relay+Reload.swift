@@ -33,6 +33,7 @@ extension Relay {
       let upstreams = try await prepare(new, after: old)
       metrics.add(new.upstreams.map(\.name), numbers: upstreams.numbers)
       dispatcher.configure(upstreams.dispatched)
+      dispatcher.history.add(new.upstreams.compactMap { upstreams.numbers[$0.name] })
       takeUp(new, numbers: upstreams.numbers)
     } catch let error as UpstreamRefusal {
       return refuseReload(["\(error.key): \(error.reason)"])

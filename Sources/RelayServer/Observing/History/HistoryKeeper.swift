@@ -48,6 +48,17 @@ final class HistoryKeeper: Sendable {
     state.withLock { $0.book = HistoryBook(upstreams) }
   }
 
+  /// Another configuration is in force, with these upstreams in its order.
+  ///
+  /// How much waits is noted anew, since one that is gone is counted with the others.
+  func add(_ upstreams: [UpstreamNumber]) {
+    let now = clock().wall
+    state.withLock { state in
+      state.book.add(upstreams)
+      state.book.look(at: now)
+    }
+  }
+
   /// What waits was taken up.
   ///
   /// How much that is, is noted as of now, be it that the minute in which the last process was
