@@ -135,7 +135,7 @@ extension EndToEnd {
       }
       book.upstream.behave { _ in .answer(200) }
       let many = try await book.stand.run(book.blocks("Many at once")[0])
-      #expect(many.contains(#""matched":\(ids.count)"#), "\(many)")
+      #expect(many.contains(#""matched":\#(ids.count)"#), "\(many)")
       let said = try await book.stand.run(block)
       #expect(ids.allSatisfy { said.contains($0) }, "\(said)")
       for id in ids { try await book.envelope(id, is: "delivered") }
