@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 
 import schemathesis
 from schemathesis.core.failures import AcceptedNegativeData
@@ -13,6 +14,8 @@ from schemathesis.openapi.checks import (
 )
 
 NDJSON = "application/x-ndjson"
+# `UpstreamName` of openapi.yaml.
+UPSTREAM_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 NEVER_DUE = "would expire before it may be attempted"
 WRONG_STATE = {
     "behind",
@@ -80,11 +83,15 @@ def distinct(headers):
 
 @schemathesis.hook
 def map_body(context, body):
-    """The one upstream that is configured, in envelopes as in the path; each header field once."""
+    """The one upstream that is configured, in envelopes as in the path; each header field once.
+
+    What could be no upstream's name stays: it has to be refused.
+    """
     for envelope in body if isinstance(body, list) else [body]:
         if not isinstance(envelope, dict):
             continue
-        if isinstance(envelope.get("upstream"), str):
+        upstream = envelope.get("upstream")
+        if isinstance(upstream, str) and UPSTREAM_NAME.fullmatch(upstream):
             envelope["upstream"] = "default"
         if isinstance(envelope.get("headers"), dict):
             envelope["headers"] = distinct(envelope["headers"])

@@ -58,6 +58,12 @@ extension JSONValue {
     return value
   }
 
+  /// The number if it is a whole one, however it is written: 3.0 and 3e0 are whole numbers as well
+  /// (JSON Schema Validation, section 6.1.1); nil for everything else.
+  package var wholeNumber: Int64? {
+    (try? int64()) ?? (try? double()).flatMap(Int64.init(exactly:))
+  }
+
   /// The number as a `Double`, rounded to the nearest one.
   ///
   /// - Throws: ``JSONError/Kind/wrongType`` for anything but a number;

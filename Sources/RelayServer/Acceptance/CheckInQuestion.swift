@@ -129,8 +129,7 @@ package struct CheckInQuestion: Sendable, Equatable {
   private static func number(
     _ value: JSONValue, _ field: String, _ range: ClosedRange<Int64>
   ) throws(Problem) -> Int64 {
-    let number = (try? value.int64()) ?? (try? value.double()).flatMap(Int64.init(exactly:))
-    guard let number, range.contains(number) else {
+    guard let number = value.wholeNumber, range.contains(number) else {
       throw .invalidField(
         field,
         "Here stands \(value.shown); it has to be a whole number from \(range.lowerBound) to "

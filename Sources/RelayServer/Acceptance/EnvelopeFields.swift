@@ -214,8 +214,7 @@ extension EnvelopeFields {
 
   private static func sequence(_ value: JSONValue) throws(Problem) -> Int64 {
     // To JSON Schema, 1.0 is a whole number, and some senders write all numbers so.
-    let number = (try? value.int64()) ?? (try? value.double()).flatMap(Int64.init(exactly:))
-    guard let number, SequenceSyntax.range.contains(number) else {
+    guard let number = value.wholeNumber, SequenceSyntax.range.contains(number) else {
       throw wrong("sequence", value, SequenceSyntax.rule)
     }
     return number

@@ -49,7 +49,7 @@ package struct OperationTerms: Sendable, Equatable {
   }
 
   private static func count(_ value: JSONValue) throws(Problem) -> Int {
-    guard let count = try? value.int64(), (0...Int64(OperationLimits.envelopesMax)).contains(count)
+    guard let count = value.wholeNumber, (0...Int64(OperationLimits.envelopesMax)).contains(count)
     else {
       throw EnvelopeFields.wrong(
         "expectedCount", value, "a whole number from 0 to \(OperationLimits.envelopesMax)")
