@@ -87,7 +87,7 @@ damage: ## Damage a store in many ways ($CASES of each, 100), and check and salv
 page: ## Try the operators' page in a headless Chromium
 	@scripts/check-page
 
-backlog: ## Hold a relay with a million envelopes waiting to its limits of time and memory
+backlog: ## Hold a relay with a million envelopes, and what operators ask of it, to its limits
 	@scripts/check-backlog
 
 overload: ## Send a relay twice what it can take, hold 10,000 connections, end an outage

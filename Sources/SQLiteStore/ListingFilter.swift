@@ -1,5 +1,23 @@
 import RelayCore
 
+/// A row of the line, as a listing looks at it.
+struct LineRow {
+  let serial: Serial
+  let client: Int64
+  let lane: Int64
+  let upstream: Int64
+  let standing: Int64
+
+  /// The present row of a walk along the line.
+  init(_ row: borrowing Statement) {
+    serial = row.int(0)
+    client = row.int(1)
+    lane = row.int(2)
+    upstream = row.int(3)
+    standing = row.int(4)
+  }
+}
+
 /// A filter with the store's numbers in place of names, so that it is tried on narrow rows.
 struct ListingFilter {
   private let filter: EnvelopeFilter
@@ -9,25 +27,33 @@ struct ListingFilter {
   /// With a lane and no client: whether the lane of a number has the name, as far as is known.
   private var namedLanes: [Int64: Bool] = [:]
 
-  /// The ends that are asked for, by their codes.
-  let endCodes: Set<Int64>
-  /// Whether anything that waits can pass.
-  let wantsWaiting: Bool
+  /// The ends that are asked for, a bit for each code.
+  let ends: Int64
+  /// The standings in which something can pass, a bit for each code.
+  let standings: Int64
   /// The range of the line in which something can pass: what is being delivered is known.
   let lineRange: ClosedRange<Serial>
+
+  /// What most rows fail, for the database to look at.
+  var sieve: ListingSieve {
+    if let lane { return .lane(lane) }
+    if let client { return .client(client) }
+    if let tag = filter.tag { return .tag(tag) }
+    return upstream.map { .upstream($0) } ?? .none
+  }
 
   /// Looks the names up; nil if one of them is not known, so that nothing can pass.
   init?(_ filter: EnvelopeFilter, _ reader: Reader) throws(StoreError) {
     self.filter = filter
-    endCodes = Set(filter.states.compactMap(\.endCode))
-    let waiting = filter.states.filter { !$0.isEnd }
-    if waiting == [.delivering] {
-      wantsWaiting = !filter.inFlight.isEmpty
-      lineRange = (filter.inFlight.min() ?? 0)...(filter.inFlight.max() ?? 0)
-    } else {
-      wantsWaiting = !waiting.isEmpty
-      lineRange = 0...Serial.max
-    }
+    ends = filter.states.compactMap(\.endCode).reduce(0) { $0 | 1 << $1 }
+    let isFlying = filter.states.contains(.delivering) && !filter.inFlight.isEmpty
+    // What is being delivered is stored as queued.
+    standings = Standing.allCases.filter {
+      filter.states.contains($0.state) || $0 == .queued && isFlying
+    }.reduce(0) { $0 | 1 << Int64($1.rawValue) }
+    lineRange =
+      filter.states.filter { !$0.isEnd } == [.delivering]
+      ? (filter.inFlight.min() ?? 0)...(filter.inFlight.max() ?? 0) : 0...Serial.max
     if let name = filter.client {
       guard let number = try reader.number(reader.sql.findClient, name) else { return nil }
       client = number
@@ -45,27 +71,24 @@ struct ListingFilter {
     }
   }
 
-  /// Whether the envelope in the present row of the line passes, as far as that row shows.
-  mutating func passes(lineOf reader: Reader) throws(StoreError) -> Bool {
-    let row = reader.listing
-    guard client == nil || client == row.line.int(1), lane == nil || lane == row.line.int(2),
-      upstream == nil || upstream == row.line.int(3)
+  /// Whether the envelope in a row of the line passes.
+  mutating func passes(line row: LineRow, _ reader: Reader) throws(StoreError) -> Bool {
+    guard client == nil || client == row.client, lane == nil || lane == row.lane,
+      upstream == nil || upstream == row.upstream
     else { return false }
-    let standing = try Standing(code: row.line.int(4))
-    guard filter.wants(standing, of: row.line.int(0)) else { return false }
-    guard try isNamed(row.line.int(2), reader) else { return false }
+    guard filter.wants(try Standing(code: row.standing), of: row.serial) else { return false }
+    guard try isNamed(row.lane, reader) else { return false }
     guard filter.tag != nil || filter.anyOfTags != nil else { return true }
-    return try passes(envelope: row.line.int(0), reader)
+    return try passes(envelope: row.serial, reader)
   }
 
-  /// Whether the envelope in the present row of what has ended passes.
-  mutating func passes(endedOf reader: Reader) throws(StoreError) -> Bool {
-    guard endCodes.contains(reader.listing.ended.int(1)) else { return false }
+  /// Whether an envelope that has ended as is asked for passes.
+  mutating func passes(ended serial: Serial, _ reader: Reader) throws(StoreError) -> Bool {
     guard
       client != nil || upstream != nil || filter.lane != nil || filter.tag != nil
         || filter.anyOfTags != nil
     else { return true }
-    return try passes(envelope: reader.listing.ended.int(0), reader)
+    return try passes(envelope: serial, reader)
   }
 
   private mutating func passes(

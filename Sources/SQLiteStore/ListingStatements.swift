@@ -3,24 +3,23 @@ import RelayCore
 /// What a reader asks the database for listings, prepared once.
 ///
 /// No index serves a filter, since acceptance would pay for it: a listing walks the narrow tables
-/// in the order of their keys, and looks at `envelope` only for what is left.
+/// in the order of their keys, and looks at `envelope` only where they do not say enough.
 final class ListingStatements {
-  let line: Statement
-  let ended: Statement
+  let line: ListingWalks
+  let ended: ListingWalks
   let leading: Statement
   let summary: Statement
   let lastError: Statement
+  let counts: Statement
   let findLane: Statement
   let findUpstream: Statement
 
   init(on connection: borrowing Connection) throws(StoreError) {
-    line = try Statement(
-      """
-      SELECT serial, client, lane, upstream, standing FROM line \
-      WHERE serial > ? AND serial <= ? ORDER BY serial
-      """, on: connection)
-    ended = try Statement(
-      "SELECT serial, state FROM ended WHERE serial > ? ORDER BY serial", on: connection)
+    line = try ListingWalks(
+      table: "line", columns: ["serial", "client", "lane", "upstream", "standing"],
+      state: "standing", hasTerms: true, on: connection)
+    ended = try ListingWalks(
+      table: "ended", columns: ["serial", "state"], state: "state", hasTerms: false, on: connection)
     // All of these stand before what is long, so that overflow pages are not touched.
     leading = try Statement(
       "SELECT client, lane, upstream, tag FROM envelope WHERE serial = ?", on: connection)
@@ -36,6 +35,10 @@ final class ListingStatements {
       """, on: connection)
     lastError = try Statement(
       "SELECT error FROM attempt WHERE serial = ? ORDER BY number DESC LIMIT 1", on: connection)
+    // In the order of the codes: of what waits from 0, of what has ended from 1.
+    counts = try Statement(
+      "SELECT queued, held, blocked, parked, delivered, failed, expired, cancelled FROM ledger",
+      on: connection)
     findLane = try Statement(
       "SELECT number FROM lane WHERE client = ? AND name = ?", on: connection)
     findUpstream = try Statement("SELECT number FROM upstream WHERE name = ?", on: connection)

@@ -10,10 +10,6 @@ extension Reader {
       guard let filter = try ListingFilter(filter, self) else {
         return EnvelopePage(envelopes: [], scannedThrough: serial, hasMore: false)
       }
-      defer {
-        listing.line.reset()
-        listing.ended.reset()
-      }
       return try walk(filter, after: serial, countMax: countMax, looksMax: looksMax)
     }
   }
@@ -30,61 +26,130 @@ extension Reader {
     }
   }
 
-  /// Goes along both narrow tables at once, in the order of acceptance.
+  /// A listing as it goes.
+  private struct Course {
+    var filter: ListingFilter
+    var page: EnvelopePage
+    var looksLeft: Int
+    /// Whether what the filter is about is a good part of all envelopes: in line, and ended.
+    let isDense: (line: Bool, ended: Bool)
+    let countMax: Int
+    let deadline: MonotonicTime
+
+    var isFull: Bool { page.envelopes.count >= countMax }
+    var isOver: Bool { isFull || looksLeft <= 0 }
+  }
+
+  /// Goes through all that there is behind a number, a stretch at a time, so that whatever the
+  /// database leaves out by itself the clock is looked at.
   private func walk(
     _ filter: ListingFilter, after serial: Serial, countMax: Int, looksMax: Int
   ) throws(StoreError) -> EnvelopePage {
-    var filter = filter
-    var page = EnvelopePage(envelopes: [], scannedThrough: serial, hasMore: true)
-    let deadline = MonotonicClock.now().adding(milliseconds: StoreTuning.listingMsMax)
+    var course = Course(
+      filter: filter, page: EnvelopePage(envelopes: [], scannedThrough: serial, hasMore: true),
+      looksLeft: looksMax, isDense: try density(filter), countMax: countMax,
+      deadline: MonotonicClock.now().adding(milliseconds: StoreTuning.listingMsMax))
+    let last = try last(filter)
+    // The first stretch is gone through whatever the clock says, so that each call gets on.
+    while let first = try first(filter, behind: course.page.scannedThrough), first <= last {
+      guard !course.isOver else { return course.page }
+      let width = min(StoreTuning.listingStretch, course.looksLeft)
+      let end = min(last, first - 1 + Int64(width))
+      course.looksLeft -= width
+      guard try walk(&course, through: end) else { return course.page }
+      course.page.scannedThrough = end
+      guard end == last || MonotonicClock.now() < course.deadline else { return course.page }
+    }
+    course.page.hasMore = false
+    return course.page
+  }
+
+  /// One stretch; false if it was left before its end.
+  private func walk(_ course: inout Course, through end: Serial) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      return try walk(&course, through: end, course.filter.sieve)
+    } catch {
+      // The sieve reads what the walk alone does not need: then each row is judged by itself.
+      guard error.kind == .corrupt, course.filter.sieve != .none else { throw error }
+      return try walk(&course, through: end, .none)
+    }
+  }
+
+  /// Goes along both narrow tables at once, in the order of acceptance.
+  private func walk(
+    _ course: inout Course, through end: Serial, _ sieve: ListingSieve
+  ) throws(StoreError) -> Bool {
+    let filter = course.filter
+    let start = course.page.scannedThrough
+    let line = listing.line.walk(
+      behind: max(start, filter.lineRange.lowerBound - 1),
+      through: min(end, filter.lineRange.upperBound), states: filter.standings, sieve,
+      isDense: course.isDense.line)
+    let ended = listing.ended.walk(
+      behind: start, through: end, states: filter.ends, sieve, isDense: course.isDense.ended)
+    defer {
+      line.statement.reset()
+      ended.statement.reset()
+    }
+    var isInLine = filter.standings != 0 ? try line.statement.step() : false
+    var isInEnded = filter.ends != 0 ? try ended.statement.step() : false
     var looks = 0
-    var isInLine = try beginLine(filter, after: serial)
-    var isInEnded = try beginEnded(filter, after: serial)
     while isInLine || isInEnded {
-      guard page.envelopes.count < countMax, looks < looksMax else { return page }
-      // The first stretch is gone through whatever the clock says, so that each call gets on.
-      if looks > 0, looks % StoreTuning.listingLooksPerClock == 0, MonotonicClock.now() >= deadline
-      {
-        return page
-      }
       looks += 1
-      if isInLine, !isInEnded || listing.line.int(0) < listing.ended.int(0) {
-        page.scannedThrough = listing.line.int(0)
-        if try filter.passes(lineOf: self),
-          let summary = try readableSummary(of: page.scannedThrough)
-        {
-          page.envelopes.append(summary)
-        }
-        isInLine = try listing.line.step()
+      guard !course.isFull,
+        looks % StoreTuning.listingLooksPerClock != 0
+          || MonotonicClock.now() < course.deadline
+      else { return false }
+      let passes: Bool
+      let isLine = isInLine && (!isInEnded || line.statement.int(0) < ended.statement.int(0))
+      let serial = isLine ? line.statement.int(0) : ended.statement.int(0)
+      if isLine {
+        passes = try course.filter.passes(line: LineRow(line.statement), self)
+        isInLine = try line.statement.step()
       } else {
-        page.scannedThrough = listing.ended.int(0)
-        if try filter.passes(endedOf: self),
-          let summary = try readableSummary(of: page.scannedThrough)
-        {
-          page.envelopes.append(summary)
-        }
-        isInEnded = try listing.ended.step()
+        passes = try course.filter.passes(ended: serial, self)
+        isInEnded = try ended.statement.step()
+      }
+      if passes, let summary = try readableSummary(of: serial) {
+        course.page.envelopes.append(summary)
+      }
+      course.page.scannedThrough = serial
+    }
+    return true
+  }
+
+  /// Whether there are so many envelopes in the states of a filter that it is quicker to go along
+  /// all envelopes than to look each of them up.
+  private func density(_ filter: ListingFilter) throws(StoreError) -> (line: Bool, ended: Bool) {
+    guard try listing.counts.step() else { return (true, true) }
+    defer { listing.counts.reset() }
+    let counts = (0..<8).map { listing.counts.int($0) }
+    func share(_ codes: Range<Int>, _ mask: Int64) -> Int64 {
+      codes.reduce(0) { sum, code in
+        (mask >> Int64(code - codes.lowerBound)) & 1 == 1 ? sum + counts[code] : sum
       }
     }
-    page.hasMore = false
-    return page
+    let all = counts.reduce(0, +)
+    let part = StoreTuning.listingDensePart
+    return (
+      share(0..<4, filter.standings) * part >= all, share(4..<8, filter.ends >> 1) * part >= all
+    )
   }
 
-  private func beginLine(
-    _ filter: ListingFilter, after serial: Serial
-  ) throws(StoreError) -> Bool {
-    guard filter.wantsWaiting else { return false }
-    listing.line.bind(1, max(serial, filter.lineRange.lowerBound - 1))
-    listing.line.bind(2, filter.lineRange.upperBound)
-    return try listing.line.step()
+  /// The first envelope behind a number that the filter may be about; nil if there is none.
+  private func first(_ filter: ListingFilter, behind serial: Serial) throws(StoreError) -> Serial? {
+    let start = max(serial, filter.lineRange.lowerBound - 1)
+    let line = filter.standings != 0 ? try listing.line.first(behind: start) : nil
+    let ended = filter.ends != 0 ? try listing.ended.first(behind: serial) : nil
+    guard let line, let ended else { return line ?? ended }
+    return min(line, ended)
   }
 
-  private func beginEnded(
-    _ filter: ListingFilter, after serial: Serial
-  ) throws(StoreError) -> Bool {
-    guard !filter.endCodes.isEmpty else { return false }
-    listing.ended.bind(1, serial)
-    return try listing.ended.step()
+  /// The last envelope that the filter may be about: what comes later is for a later call.
+  private func last(_ filter: ListingFilter) throws(StoreError) -> Serial {
+    let line = filter.standings != 0 ? try listing.line.last() : nil
+    let ended = filter.ends != 0 ? try listing.ended.last() : nil
+    return max(min(line ?? 0, filter.lineRange.upperBound), ended ?? 0)
   }
 
   /// What is shown of one envelope, or what is left of it; nil for one that cannot be read and is

@@ -64,7 +64,13 @@ enum StoreTuning {
 
   /// How long one step of a listing goes on looking; what it looks at may have to come from disk.
   static let listingMsMax: Int64 = 100
-  /// After how many envelopes a listing looks at the clock.
+  /// How many envelopes' numbers a listing goes through before it looks at the clock, however few
+  /// of them the database lets through.
+  static let listingStretch = 16_384
+  /// Where one envelope in so many or more is in a state that is asked for, a listing goes along all
+  /// envelopes: to look one up takes some five times as long as to pass one over.
+  static let listingDensePart: Int64 = 5
+  /// After how many envelopes that come through a listing looks at the clock.
   static let listingLooksPerClock = 256
 
   /// How many of the latest endings a client's first check-in is looked for among.

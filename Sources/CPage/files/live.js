@@ -74,12 +74,22 @@ export class Live {
   #endedAt = 0;
   #lastID;
   #calmUntil = 0;
+  #wasLeft = false;
 
   constructor(on) {
     this.#on = on;
     addEventListener("online", () => this.now());
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden) this.changed();
+    });
+    // A browser keeps a page that was left, to go back to; its stream would hold one of the six
+    // connections that are made to one place, and the seventh visit would wait for a minute.
+    addEventListener("pagehide", () => {
+      this.#wasLeft = this.#isRunning;
+      this.stop();
+    });
+    addEventListener("pageshow", ({ persisted }) => {
+      if (persisted && this.#wasLeft) this.start();
     });
   }
 

@@ -8,7 +8,7 @@ struct ListEnvelopes {
 
   /// How many stored envelopes one call looks at; a page that is not full by then goes on in the
   /// next one.
-  private static let looksMax = 200_000
+  private static let looksMax = 10_000_000
 
   init(_ context: EndpointContext) { self.context = context }
 

@@ -1,0 +1,1 @@
+"""What scripts/check-backlog is made of."""
