@@ -12,6 +12,8 @@ package struct StoreDamage: Sendable, Equatable {
     case eventDeletion = "event-deletion"
     /// The deletion of some envelopes that were kept long enough.
     case envelopeDeletion = "envelope-deletion"
+    /// The index of the latest envelopes by client and tag: searches go through them.
+    case searches
   }
 
   /// How many envelopes stand blocked since they cannot be read.

@@ -88,7 +88,7 @@ final class GapStatements {
     moveEnvelope = try Statement(
       """
       UPDATE envelope SET serial = ? WHERE serial = ? \
-      RETURNING id, client, key, hold, body IS NULL
+      RETURNING id, client, key, hold, body IS NULL, tag
       """, on: connection)
     moveKey = try Statement(
       "UPDATE key_index SET serial = ? WHERE client = ? AND key = ?", on: connection)

@@ -42,6 +42,11 @@ struct ListingFilter {
     return upstream.map { .upstream($0) } ?? .none
   }
 
+  /// What must be found in the index of a stretch.
+  var searchTerms: [SearchTerm] {
+    (client.map { [SearchTerm(client: $0)] } ?? []) + (filter.tag.map { [SearchTerm(tag: $0)] } ?? [])
+  }
+
   /// Looks the names up; nil if one of them is not known, so that nothing can pass.
   init?(_ filter: EnvelopeFilter, _ reader: Reader) throws(StoreError) {
     self.filter = filter

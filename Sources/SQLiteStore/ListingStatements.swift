@@ -2,8 +2,9 @@ import RelayCore
 
 /// What a reader asks the database for listings, prepared once.
 ///
-/// No index serves a filter, since acceptance would pay for it: a listing walks the narrow tables
-/// in the order of their keys, and looks at `envelope` only where they do not say enough.
+/// No index of single envelopes serves a filter, since acceptance would pay for it: a listing walks
+/// the narrow tables in the order of their keys, looks at `envelope` only where they do not say
+/// enough, and passes over what a stretch's index does not name.
 final class ListingStatements {
   let line: ListingWalks
   let ended: ListingWalks
@@ -11,6 +12,7 @@ final class ListingStatements {
   let summary: Statement
   let lastError: Statement
   let counts: Statement
+  let searchBlock: Statement
   let findLane: Statement
   let findUpstream: Statement
 
@@ -39,6 +41,7 @@ final class ListingStatements {
     counts = try Statement(
       "SELECT queued, held, blocked, parked, delivered, failed, expired, cancelled FROM ledger",
       on: connection)
+    searchBlock = try Statement(SearchStatements.findSQL, on: connection)
     findLane = try Statement(
       "SELECT number FROM lane WHERE client = ? AND name = ?", on: connection)
     findUpstream = try Statement("SELECT number FROM upstream WHERE name = ?", on: connection)

@@ -50,18 +50,67 @@ extension Reader {
       looksLeft: looksMax, isDense: try density(filter), countMax: countMax,
       deadline: MonotonicClock.now().adding(milliseconds: StoreTuning.listingMsMax))
     let last = try last(filter)
+    let terms = filter.searchTerms
     // The first stretch is gone through whatever the clock says, so that each call gets on.
     while let first = try first(filter, behind: course.page.scannedThrough), first <= last {
       guard !course.isOver else { return course.page }
       let width = min(StoreTuning.listingStretch, course.looksLeft)
-      let end = min(last, first - 1 + Int64(width))
-      course.looksLeft -= width
-      guard try walk(&course, through: end) else { return course.page }
+      var end = min(last, first - 1 + Int64(width))
+      if terms.isEmpty {
+        course.looksLeft -= width
+        guard try walk(&course, through: end) else { return course.page }
+      } else {
+        end = min(end, SearchBlock.range(of: SearchBlock.number(of: first)).upperBound)
+        guard try search(&course, terms, first...end) else { return course.page }
+      }
       course.page.scannedThrough = end
       guard end == last || MonotonicClock.now() < course.deadline else { return course.page }
     }
     course.page.hasMore = false
     return course.page
+  }
+
+  /// One stretch of which there may be an index; false if it was left before its end.
+  private func search(
+    _ course: inout Course, _ terms: [SearchTerm], _ range: ClosedRange<Serial>
+  ) throws(StoreError) -> Bool {
+    guard let serials = try serials(terms, range) else {
+      course.looksLeft -= range.count
+      return try walk(&course, through: range.upperBound)
+    }
+    course.looksLeft -= serials.count + 1
+    for serial in serials {
+      course.page.scannedThrough = max(course.page.scannedThrough, serial - 1)
+      guard try walk(&course, through: serial, .none) else { return false }
+    }
+    return true
+  }
+
+  /// The envelopes that a stretch's index names for all of these terms; nil if it has no index, or
+  /// they are everywhere.
+  private func serials(
+    _ terms: [SearchTerm], _ range: ClosedRange<Serial>
+  ) throws(StoreError) -> [Serial]? {
+    let number = SearchBlock.number(of: range.lowerBound)
+    listing.searchBlock.bind(1, number)
+    do throws(StoreError) {
+      guard try listing.searchBlock.step() else { return nil }
+    } catch {
+      guard error.kind == .corrupt else { throw error }
+      return nil
+    }
+    let stored = listing.searchBlock.bytes(0)
+    listing.searchBlock.reset()
+    var places: [UInt16]?
+    for term in terms {
+      switch SearchBlock.places(of: term, in: stored) {
+      case nil: return nil
+      case .everywhere: break
+      case .named(let found): places = places.map { $0.filter(found.contains) } ?? found
+      }
+    }
+    let start = SearchBlock.range(of: number).lowerBound
+    return places?.map { start + Int64($0) }.filter(range.contains)
   }
 
   /// One stretch; false if it was left before its end.
@@ -121,7 +170,12 @@ extension Reader {
   /// Whether there are so many envelopes in the states of a filter that it is quicker to go along
   /// all envelopes than to look each of them up.
   private func density(_ filter: ListingFilter) throws(StoreError) -> (line: Bool, ended: Bool) {
-    guard try listing.counts.step() else { return (true, true) }
+    do throws(StoreError) {
+      guard try listing.counts.step() else { return (true, true) }
+    } catch {
+      guard error.kind == .corrupt else { throw error }
+      return (true, true)
+    }
     defer { listing.counts.reset() }
     let counts = (0..<8).map { listing.counts.int($0) }
     func share(_ codes: Range<Int>, _ mask: Int64) -> Int64 {

@@ -206,6 +206,7 @@ extension Writer {
     if let number = draft.sequence { try insertNumber(number, of: serial, in: lane.number) }
     if let key = draft.key { try insertKey(key, of: lane.client, serial) }
     try indexForCoalescing(draft, entry)
+    try noteForSearch(serial, client: lane.client.rawValue, tag: draft.tag)
     state.ledger.lastSerial = serial
     noteTime(time)
     state.ledger.add(1, standing: entry.standing)

@@ -178,7 +178,9 @@ extension Writer {
     let key = gaps.moveEnvelope.text(2)
     let standing: Standing = gaps.moveEnvelope.int(3) != 0 ? .held : .queued
     let hasBodyFile = gaps.moveEnvelope.int(4) != 0
+    let tag = gaps.moveEnvelope.text(5)
     gaps.moveEnvelope.reset()
+    try noteForSearch(new, client: client, tag: tag)
     if let key {
       gaps.moveKey.bind(1, new)
       gaps.moveKey.bind(2, client)

@@ -6,14 +6,18 @@ extension Writer {
     _ retention: RetentionCutoffs, countMax: Int, into deletedFiles: inout [String]
   ) throws(StoreError) -> RetentionPage {
     var result = RetentionPage(deletedCount: 0, isRoundDone: false)
+    var searchBlocks: Set<Int64> = []
     for _ in 0..<countMax {
       guard let row = try nextEnded() else {
         result.isRoundDone = true
         break
       }
       state.retentionCursor = row.serial
-      if try deleteIfReadable(row, retention, into: &deletedFiles) { result.deletedCount += 1 }
+      guard try deleteIfReadable(row, retention, into: &deletedFiles) else { continue }
+      result.deletedCount += 1
+      searchBlocks.insert(SearchBlock.number(of: row.serial))
     }
+    try forgetSearchBlocks(of: searchBlocks)
     if result.isRoundDone { state.retentionCursor = 0 }
     if result.deletedCount > 0 { considerGivingBack() }
     return result

@@ -59,6 +59,7 @@ extension Writer {
       try insertBodyFile(file, serial: edit.entry.serial)
     }
     state.ledger.contentBytes += content.byteCount
+    try noteForSearch(edit.entry.serial, tag: edit.tag)
   }
 
   /// Takes the old content out of the counts, and lets go of its file.

@@ -56,6 +56,7 @@ final class Writer {
   let audit: AuditStatements
   let history: HistoryStatements
   let operations: OperationStatements
+  let search: SearchStatements
   let shared: StoreShared
   let clock: @Sendable () -> WallTime
   var state = State()
@@ -63,6 +64,8 @@ final class Writer {
   var lanes = GenerationCache<LaneName, Lane>(countMax: StoreTuning.namesCachedMax)
   var clients = GenerationCache<String, ClientNumber>(countMax: StoreTuning.namesCachedMax)
   var random = RandomPool()
+  /// What searches will find of the latest envelopes; nil if it is to be read first.
+  var searchBlock: OpenSearchBlock?
   /// How long the last transaction took to be made durable.
   private var commitNanoseconds: Int64 = 0
   /// How many parked envelopes the transaction under way may still put in line.
@@ -108,6 +111,7 @@ final class Writer {
     audit = try AuditStatements(on: connection)
     history = try HistoryStatements(on: connection)
     operations = try OperationStatements(on: connection)
+    search = try SearchStatements(on: connection)
     pageBytes = try connection.number("PRAGMA page_size")
     self.shared = shared
     self.clock = clock
@@ -202,6 +206,7 @@ final class Writer {
   func rollBack() {
     connection.rollBackIfOpen()
     state = committed
+    searchBlock = nil
     forgetNames()
   }
 

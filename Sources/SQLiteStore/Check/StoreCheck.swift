@@ -151,6 +151,7 @@ package final class StoreCheck {
     note("values") { () throws(StoreError) in try checkEvents(connection) }
     note("texts") { () throws(StoreError) in try checkTexts(connection) }
     note("lane-counts") { () throws(StoreError) in try checkLaneCounts(connection) }
+    note("searches") { () throws(StoreError) in try checkSearches(connection) }
   }
 
   /// Runs one part; that it cannot be run is a finding.
@@ -244,6 +245,31 @@ package final class StoreCheck {
     verdict.add(
       "lane-counts-differ", "The counts of a lane are not those of its rows.",
       wrong.map { "lane \($0)" })
+  }
+
+  private func checkSearches(_ connection: borrowing Connection) throws(StoreError) {
+    var faults: [String] = []
+    let blocks = try Statement("SELECT number, entries, terms FROM search_block", on: connection)
+    let row = try Statement(
+      "SELECT serial, client, tag FROM envelope WHERE serial BETWEEN ? AND ?", on: connection)
+    while try blocks.step() {
+      let stored = blocks.bytes(2)
+      guard let block = SearchBlock(stored: stored), Int64(block.count) == blocks.int(1) else {
+        faults.append("stretch \(blocks.int(0))")
+        continue
+      }
+      let range = SearchBlock.range(of: blocks.int(0))
+      row.bind(1, range.lowerBound)
+      row.bind(2, range.upperBound)
+      while try row.step() {
+        let terms = [SearchTerm(client: row.int(1))] + (row.text(2).map { [SearchTerm(tag: $0)] } ?? [])
+        if !terms.allSatisfy({ SearchBlock.has($0, at: row.int(0), in: stored) }) {
+          faults.append("\(row.int(0))")
+        }
+      }
+    }
+    verdict.add(
+      "not-found-by-search", "Searches by client or tag leave them out; they are delivered.", faults)
   }
 
   // MARK: - Bodies

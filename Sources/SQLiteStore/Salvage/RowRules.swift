@@ -45,6 +45,10 @@ enum RowRules {
       guard let entries = blob("entries"), EventEntries.isWhole(entries) else {
         return "its events make no sense"
       }
+    case "search_block":
+      guard let terms = blob("terms"), let block = SearchBlock(stored: terms),
+        integer("entries") == Int64(block.count)
+      else { return "its terms make no sense" }
     case "audit":
       guard let code = integer("result"), (0...3).contains(code) else {
         return "its result makes no sense"

@@ -25,6 +25,8 @@ extension Salvage {
     try mendNumbers()
     try mendEvents()
     try mendCounts()
+    // What was carried over need not be all that they spoke of: searches go through it.
+    try connection.execute("DELETE FROM search_block")
     try connection.execute("COMMIT")
     count(
       envelopes: Int(try connection.number("SELECT count(*) FROM envelope")),

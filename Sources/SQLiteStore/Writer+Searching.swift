@@ -1,0 +1,123 @@
+import RelayCore
+
+/// The stretch of envelopes that is not full yet, as searches will find them.
+struct OpenSearchBlock {
+  let number: Int64
+  /// nil if some of its envelopes cannot be read, so that nothing is written of it.
+  var block: SearchBlock?
+}
+
+// Searches by client and tag look at one row for each stretch of envelopes, written once the stretch
+// is full. Damage met there keeps nobody's envelope from being stored: searches then go through what
+// there is.
+extension Writer {
+  /// Notes what an envelope is searched for by that got the latest number.
+  func noteForSearch(
+    _ serial: Serial, client: Int64, tag: String?
+  ) throws(StoreError) {
+    try unlessLeftOut(.searches) { () throws(StoreError) in
+      try openSearchBlock(with: serial)
+      searchBlock?.block?.append(SearchTerm(client: client), at: serial)
+      if let tag { searchBlock?.block?.append(SearchTerm(tag: tag), at: serial) }
+    }
+  }
+
+  /// Notes the tag that an envelope has got since.
+  func noteForSearch(_ serial: Serial, tag: String?) throws(StoreError) {
+    guard let tag else { return }
+    try unlessLeftOut(.searches) { () throws(StoreError) in
+      let number = SearchBlock.number(of: serial)
+      let term = SearchTerm(tag: tag)
+      guard number != SearchBlock.number(of: state.ledger.lastSerial) else {
+        // One that is not at hand is read anew, with this tag.
+        guard searchBlock?.number == number else { return }
+        searchBlock?.block?.insert(term, at: serial)
+        if let count = searchBlock?.block?.count, count > SearchBlock.entriesMax {
+          searchBlock?.block = nil
+        }
+        return
+      }
+      try insert(term, at: serial, in: number)
+    }
+  }
+
+  /// Forgets stretches of which no envelope is left.
+  func forgetSearchBlocks(of numbers: Set<Int64>) throws(StoreError) {
+    try unlessLeftOut(.searches) { () throws(StoreError) in
+      for number in numbers {
+        let range = SearchBlock.range(of: number)
+        search.forgetEmptied.bind(1, number)
+        search.forgetEmptied.bind(2, range.lowerBound)
+        search.forgetEmptied.bind(3, range.upperBound)
+        try search.forgetEmptied.run()
+      }
+    }
+  }
+
+  /// Adds a term to a stretch that has been written.
+  private func insert(
+    _ term: SearchTerm, at serial: Serial, in number: Int64
+  ) throws(StoreError) {
+    guard let stored = try storedSearchBlock(number) else { return }
+    guard !SearchBlock.has(term, at: serial, in: stored) else { return }
+    var block = SearchBlock(stored: stored)
+    block?.insert(term, at: serial)
+    try write(block, number: number)
+  }
+
+  /// Makes the stretch of a new number the one that is open; the one before it is full.
+  private func openSearchBlock(with serial: Serial) throws(StoreError) {
+    let number = SearchBlock.number(of: serial)
+    if let open = searchBlock {
+      guard open.number != number else { return }
+      try write(open.block, number: open.number)
+      searchBlock = OpenSearchBlock(number: number, block: SearchBlock())
+      return
+    }
+    // After a start, or a transaction that came to nothing.
+    if number > 0, try storedSearchBlock(number - 1) == nil {
+      let range = SearchBlock.range(of: number - 1)
+      try write(try readSearchBlock(range.lowerBound, range.upperBound), number: number - 1)
+    }
+    let first = SearchBlock.range(of: number).lowerBound
+    searchBlock = OpenSearchBlock(number: number, block: try readSearchBlock(first, serial - 1))
+  }
+
+  /// What some envelopes are searched for by; nil if they cannot all be read.
+  private func readSearchBlock(
+    _ first: Serial, _ last: Serial
+  ) throws(StoreError) -> SearchBlock? {
+    var block = SearchBlock()
+    search.terms.bind(1, first)
+    search.terms.bind(2, last)
+    do throws(StoreError) {
+      while try search.terms.step() {
+        let serial = search.terms.int(0)
+        block.append(SearchTerm(client: search.terms.int(1)), at: serial)
+        if let tag = search.terms.text(2) { block.append(SearchTerm(tag: tag), at: serial) }
+      }
+    } catch {
+      guard error.kind == .corrupt else { throw error }
+      return nil
+    }
+    return block
+  }
+
+  private func storedSearchBlock(_ number: Int64) throws(StoreError) -> [UInt8]? {
+    search.find.bind(1, number)
+    guard try search.find.step() else { return nil }
+    defer { search.find.reset() }
+    return search.find.bytes(0)
+  }
+
+  /// Writes a stretch; one that cannot be written as it is has no row, and is gone through.
+  private func write(_ block: SearchBlock?, number: Int64) throws(StoreError) {
+    guard let bytes = block?.stored() else {
+      search.forget.bind(1, number)
+      return try search.forget.run()
+    }
+    search.store.bind(1, number)
+    search.store.bind(2, Int64(bytes.count / SearchBlock.entryBytes))
+    try search.store.runBorrowing(3, bytes)
+  }
+}
