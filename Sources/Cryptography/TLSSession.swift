@@ -115,6 +115,9 @@ package struct TLSSession: ~Copyable {
   /// no more.
   package var hasBufferedInput: Bool { SSL_has_pending(ssl) == 1 }
 
+  /// The version that was agreed on, such as `TLSv1.3`: SSL_get_version(3).
+  package var version: String { String(cString: SSL_get_version(ssl)) }
+
   /// The client's certificate; nil if it showed none, or it was not verified.
   package var peerChain: PeerChain? {
     guard let pointer = SSL_get1_peer_certificate(ssl) else { return nil }

@@ -4,9 +4,11 @@ import RelayCore
 extension Connection {
   /// Answers a connection past the limit without reading from it, and closes it.
   static func refuse(
-    _ socket: Socket, _ detail: String, _ server: ServerContext, _ context: LoopContext
+    _ socket: Socket, from origin: RequestOrigin, _ detail: String, _ server: ServerContext,
+    _ context: LoopContext
   ) async {
-    var response = server.problem(ProtocolProblem(.tooManyConnections, detail))
+    let problem = ProtocolProblem(.tooManyConnections, detail)
+    var response = server.problem(problem)
     if response.headers.first("Retry-After") == nil {
       // Spread, so that those who were sent away together do not come back together.
       let least = server.limits.retryAfterSeconds
@@ -21,7 +23,16 @@ extension Connection {
     ResponseHead.append(response, plan, context, to: &bytes)
     let now = MonotonicClock.now()
     let deadline = now.adding(milliseconds: server.limits.lingerTimeoutMs)
-    try? await socket.write(bytes, body, stallMs: server.limits.lingerTimeoutMs)
+    let sent: ()? = try? await socket.write(
+      bytes, body, stallMs: server.limits.lingerTimeoutMs)
+    if let observer = server.exchanges, observer.isOn {
+      let sentCount = sent == nil ? 0 : bytes.count + body.count
+      observer.ended(
+        Exchange(
+          origin: origin, tlsVersion: nil, head: nil, problem: problem.kind,
+          status: response.status, isWhole: sent != nil, receivedBytes: 0,
+          sentBytes: Int64(sentCount), durationUs: nil, note: nil))
+    }
     socket.shutdownWrites()
     await socket.discardInput(until: deadline)
     socket.close()

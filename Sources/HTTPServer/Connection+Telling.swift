@@ -10,6 +10,27 @@ extension Connection {
     observe(
       AnsweredRequest(
         listener: origin.listener, status: status,
-        durationUs: begin.map { (MonotonicClock.now().nanoseconds - $0.nanoseconds) / 1000 }))
+        durationUs: begin.map(Self.microseconds)))
+  }
+
+  /// Tells whoever keeps an access log of a request that is over.
+  ///
+  /// - Parameters:
+  ///   - status: What was answered; nil where the peer had gone before.
+  ///   - begin: When its request was there; nil where nobody was asked for the answer.
+  func tellOfEnd(
+    _ head: RequestHead?, _ status: Int?, isWhole: Bool = false, since begin: MonotonicTime? = nil,
+    problem: ProtocolProblem.Kind? = nil, note: (any ExchangeNote)? = nil
+  ) {
+    guard let observer = server.exchanges, observer.isOn else { return }
+    observer.ended(
+      Exchange(
+        origin: origin, tlsVersion: tlsVersion, head: head, problem: problem, status: status,
+        isWhole: isWhole, receivedBytes: traffic.received, sentBytes: traffic.sent,
+        durationUs: begin.map(Self.microseconds), note: note))
+  }
+
+  private static func microseconds(since begin: MonotonicTime) -> Int64 {
+    (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
   }
 }

@@ -15,6 +15,8 @@ final class Connection: BodySource, @unchecked Sendable {
   private var takenBytes = 0
   /// Whether this connection is among ``ServerContext/largeHeadCount``.
   private var holdsLargeHead = false
+  /// What has gone over it for the request at hand.
+  private(set) var traffic = ExchangeTraffic()
 
   private let socket: Socket
   /// What the bytes go through: the socket, or a session over it.
@@ -88,13 +90,21 @@ final class Connection: BodySource, @unchecked Sendable {
         guard await answer(head) else { return }
       case .refuse(let problem):
         let refusal = server.problem(problem)
+        traffic = ExchangeTraffic()
         tell(refusal.status, since: nil)
-        guard await send(refusal) else { return }
-        return await linger()
+        let isWhole = await send(refusal)
+        tellOfEnd(state.refusedHead, refusal.status, isWhole: isWhole, problem: problem.kind)
+        return isWhole ? await linger() : ()
       case .close:
+        if state.hasPartialHead { tellOfEnd(nil, nil) }
         return
       }
     }
+  }
+
+  /// The version of TLS that is spoken; nil where there is none.
+  var tlsVersion: String? {
+    if case .secure(let secured) = stream { secured.version } else { nil }
   }
 
   // MARK: Delays
@@ -213,7 +223,9 @@ final class Connection: BodySource, @unchecked Sendable {
   func readBody() async throws(RequestBodyError) -> [UInt8]? {
     while true {
       switch state.nextBody(now: context.loop.now) {
-      case .piece(let bytes): return bytes
+      case .piece(let bytes):
+        traffic.received += Int64(bytes.count)
+        return bytes
       case .end: return nil
       case .failed(let error): throw error
       case .read(let deadline): await fill(until: deadline)
@@ -233,6 +245,7 @@ final class Connection: BodySource, @unchecked Sendable {
 
   /// Has a request answered; false once the connection is over.
   private func answer(_ head: RequestHead) async -> Bool {
+    traffic = ExchangeTraffic(received: Int64(head.bytes.count))
     let body = requestBody(head.framing)
     // The loop's own reading costs nothing, and counts what the request waited for others.
     let begin = context.loop.now
@@ -242,16 +255,17 @@ final class Connection: BodySource, @unchecked Sendable {
     if server.isDraining.load(ordering: .relaxed) || endsSoon.load(ordering: .relaxed) {
       state.drain()
     }
-    if let error = body.failure {
-      guard let problem = state.problem(for: error) else { return false }
-      var refusal = server.problem(problem)
-      refusal.closesConnection = true
-      tell(refusal.status, since: begin)
-      guard await send(refusal) else { return false }
-    } else {
-      tell(response.status, since: begin)
-      guard await send(response) else { return false }
+    let problem = body.failure.map(state.problem(for:))
+    guard let answer = answer(response, unless: problem) else {
+      tellOfEnd(head, nil, since: begin, note: response.note)
+      return false
     }
+    tell(answer.status, since: begin)
+    let isWhole = await send(answer)
+    tellOfEnd(
+      head, answer.status, isWhole: isWhole, since: begin, problem: problem??.kind,
+      note: response.note)
+    guard isWhole else { return false }
     switch state.endResponse(now: context.loop.now) {
     case .next: return true
     case .skip: return await skipBody()
@@ -261,8 +275,21 @@ final class Connection: BodySource, @unchecked Sendable {
     }
   }
 
+  /// What is sent: what the handler says, or what is wrong with the body that it could not read;
+  /// nil if there is nobody to be answered any more.
+  private func answer(
+    _ response: HTTPResponse, unless problem: ProtocolProblem??
+  ) -> HTTPResponse? {
+    guard let problem else { return response }
+    guard let problem else { return nil }
+    var refusal = server.problem(problem)
+    refusal.closesConnection = true
+    return refusal
+  }
+
   private func requestBody(_ framing: BodyFraming) -> RequestBody {
     if let bytes = state.takeWholeBody() {
+      traffic.received += Int64(bytes.count)
       return bytes.isEmpty ? .none : RequestBody(bytes)
     }
     if case .length(let length) = framing { return RequestBody(knownLength: length, source: self) }
@@ -335,6 +362,7 @@ final class Connection: BodySource, @unchecked Sendable {
 
   private func write(_ first: [UInt8], _ second: [UInt8] = []) async throws(SystemError) {
     try await stream.write(first, second, stallMs: state.limits.writeStallTimeoutMs)
+    traffic.sent += Int64(first.count + second.count)
   }
 
   // MARK: After the answer
@@ -366,23 +394,5 @@ final class Connection: BodySource, @unchecked Sendable {
   }
 }
 
-/// What a client has shown of itself, and what that was last verified with.
-struct ClientStanding: Sendable {
-  let chain: PeerChain
-  let context: TLSContext
-}
-
 /// An answer that cannot be sent to its end, or is not to be.
 private struct BrokenSource: Error {}
-
-extension ResponseBody {
-  /// The length in bytes; nil for a stream.
-  fileprivate var length: Int64? {
-    switch self {
-    case .empty: 0
-    case .bytes(let bytes): Int64(bytes.count)
-    case .source(let length, _): length
-    case .stream: nil
-    }
-  }
-}

@@ -47,6 +47,8 @@ struct ConnectionState: Sendable {
   private var bodyFailure: ProtocolProblem?
   private var head: (wantsKeepAlive: Bool, version: HTTPVersion, isHead: Bool)?
   private var keepsAlive = false
+  /// The head that was read, of a request that was refused all the same.
+  private(set) var refusedHead: RequestHead?
 
   /// A connection that was just made: its first head is due within the head's timeout.
   init(limits: HTTPLimits, now: MonotonicTime) {
@@ -63,6 +65,9 @@ struct ConnectionState: Sendable {
 
   /// Whether the peer may still be sending, so that closing at once could cost it the answer.
   var needsLinger: Bool { !inputHasEnded }
+
+  /// Whether a part of a head has come, and not the rest.
+  var hasPartialHead: Bool { inputHasEnded && parser.hasBegun }
 
   // MARK: What happened
 
@@ -120,6 +125,7 @@ struct ConnectionState: Sendable {
     self.head = (head.wantsKeepAlive, head.version, head.method == .head)
     body = BodyState(head, limits: limits)
     if case .length(let length) = head.framing, length > limits.bodyBytesMax {
+      refusedHead = head
       return over(.refuse(tooLarge))
     }
     phase = .request

@@ -13,6 +13,8 @@ package struct HTTPResponse: Sendable {
   package var body: ResponseBody
   /// Whether to close the connection after this answer.
   package var closesConnection = false
+  /// What there is to say of the request to whoever keeps an access log.
+  package var note: (any ExchangeNote)?
 
   /// An answer.
   package init(
@@ -39,6 +41,18 @@ package enum ResponseBody: Sendable {
   ///
   /// The answer ends when the closure returns; where it throws, the connection is cut.
   case stream(@Sendable (ResponseWriter) async throws -> Void)
+}
+
+extension ResponseBody {
+  /// The length in bytes; nil for a stream.
+  var length: Int64? {
+    switch self {
+    case .empty: 0
+    case .bytes(let bytes): Int64(bytes.count)
+    case .source(let length, _): length
+    case .stream: nil
+    }
+  }
 }
 
 /// Fields in the order in which they were added, ready to be sent.

@@ -62,18 +62,20 @@ package final class HTTPServer: Sendable {
   ///   - observeDelay: Told of some requests how many milliseconds they lay unread though nothing
   ///     was in their way but others: how far behind the loops are.
   ///   - observeAnswer: Told of each answer, on a loop's thread; has to be quick.
+  ///   - exchanges: Who keeps an access log; nil for nobody.
   package init(
     limits: HTTPLimits = HTTPLimits(), loops: [EventLoop], handler: any RequestHandler,
     problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse = ProtocolProblem.response(to:),
     handshakeFailed: @escaping @Sendable (FailedHandshake) -> Void = { _ in },
     observeDelay: (@Sendable (Int64) -> Void)? = nil,
-    observeAnswer: (@Sendable (AnsweredRequest) -> Void)? = nil
+    observeAnswer: (@Sendable (AnsweredRequest) -> Void)? = nil,
+    exchanges: (any ExchangeObserver)? = nil
   ) {
     precondition(!loops.isEmpty, "a server needs an event loop")
     precondition(limits.validate().isEmpty, "limits are checked before they are used")
     server = ServerContext(
       limits: limits, handler: handler, problem: problem, handshakeFailed: handshakeFailed,
-      observeDelay: observeDelay, observeAnswer: observeAnswer)
+      observeDelay: observeDelay, observeAnswer: observeAnswer, exchanges: exchanges)
     contexts = loops.map { LoopContext(loop: $0, bufferBytes: limits.readBufferBytes) }
   }
 
@@ -215,7 +217,11 @@ extension HTTPServer {
       let connection = Connection(socket, from: origin, tls, server, context)
       if let refusal = begin(connection, origin, isReserved: isReserved, on: context) {
         // An answer would need a handshake, and that is more than whoever is turned away gets.
-        if tls == nil { turnAway(socket, refusal, on: context.loop) } else { socket.close() }
+        if tls == nil {
+          turnAway(socket, origin, refusal, on: context.loop)
+        } else {
+          socket.close()
+        }
       }
       // A flood of connections must not keep those that exist from their turn.
       await Task.yield()
@@ -275,7 +281,10 @@ extension HTTPServer {
   }
 
   /// Tells a connection past the limit to come back later, in bounded numbers and time.
-  private func turnAway(_ socket: Socket, _ refusal: ConnectionCounts.Refusal, on loop: EventLoop) {
+  private func turnAway(
+    _ socket: Socket, _ origin: RequestOrigin, _ refusal: ConnectionCounts.Refusal,
+    on loop: EventLoop
+  ) {
     let isAnswered = state.withLock { state in
       guard state.turnedAwayCount < Self.turnedAwayMax else { return false }
       state.turnedAwayCount += 1
@@ -283,7 +292,8 @@ extension HTTPServer {
     }
     guard isAnswered else { return socket.close() }
     Task(executorPreference: loop) { [self] in
-      await Connection.refuse(socket, refusal.words(server.limits), server, contexts[0])
+      await Connection.refuse(
+        socket, from: origin, refusal.words(server.limits), server, contexts[0])
       state.withLock { $0.turnedAwayCount -= 1 }
     }
   }

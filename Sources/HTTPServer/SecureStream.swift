@@ -51,6 +51,9 @@ final class SecureStream: @unchecked Sendable {
         }))
   }
 
+  /// The version of TLS that was agreed on, such as `TLSv1.3`.
+  var version: String { session.version }
+
   /// The client's verified certificate, once the handshake is complete.
   var peerChain: PeerChain? { session.peerChain }
 

@@ -13,6 +13,8 @@ final class ServerContext: Sendable {
   let observeDelay: (@Sendable (Int64) -> Void)?
   /// Told of each answer; nil where nobody counts them.
   let observeAnswer: (@Sendable (AnsweredRequest) -> Void)?
+  /// Who keeps an access log; nil for nobody.
+  let exchanges: (any ExchangeObserver)?
   /// How many connections hold a head that is larger than a read buffer.
   let largeHeadCount = Atomic<Int>(0)
   /// Whether connections are to end with the request that they have in flight.
@@ -23,9 +25,10 @@ final class ServerContext: Sendable {
     problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse,
     handshakeFailed: @escaping @Sendable (FailedHandshake) -> Void,
     observeDelay: (@Sendable (Int64) -> Void)?,
-    observeAnswer: (@Sendable (AnsweredRequest) -> Void)?
+    observeAnswer: (@Sendable (AnsweredRequest) -> Void)?, exchanges: (any ExchangeObserver)?
   ) {
     limitsInForce = Mutex(limits)
+    self.exchanges = exchanges
     self.observeAnswer = observeAnswer
     self.observeDelay = observeDelay
     self.handler = handler

@@ -196,20 +196,22 @@ struct ConfigurationLoadTests {
   @Test("flags beat variables, and variables beat the file")
   func precedence() throws {
     let file = """
-      {"listen": "127.0.0.1:1", "data": "file", "log": {"level": "error", "format": "json"},
+      {"listen": "127.0.0.1:1", "data": "file",
+       "log": {"level": "error", "format": "json", "access": true},
        "upstreams": {"a": {"url": "http://file", "maxConcurrent": 5}, "b": {"url": "http://file"}}}
       """
     let environment = [
       "WAYSTATION_LISTEN": "127.0.0.1:2, [::1]:2", "WAYSTATION_DATA": "variable",
       "WAYSTATION_UPSTREAMS": "a=http://variable,c=http://variable",
       "WAYSTATION_LOG_LEVEL": "debug",
-      "WAYSTATION_LOG_FORMAT": "",
+      "WAYSTATION_LOG_FORMAT": "", "WAYSTATION_LOG_ACCESS": "false",
     ]
     let byVariables = try loadConfiguration(file, environment: environment).get()
     #expect(byVariables.listen.map(\.description) == ["127.0.0.1:2", "[::1]:2"])
     #expect(byVariables.data == "variable")
     #expect(byVariables.log.level == .debug)
     #expect(byVariables.log.format == .json)
+    #expect(!byVariables.log.access)
     #expect(byVariables.upstreams.map(\.url.host) == ["variable", "file", "variable"])
     #expect(byVariables.upstream(named: "a")?.maxConcurrent == 5)
 
@@ -218,13 +220,15 @@ struct ConfigurationLoadTests {
     flags.data = "flag"
     flags.upstreams = ["a=http://flag"]
     flags.logFormat = "text"
+    flags.logsAccess = true
     let byFlags = try loadConfiguration(file, environment: environment, flags: flags).get()
     #expect(byFlags.listen == [.loopback(port: 0)])
     #expect(byFlags.data == "flag")
     #expect(
       byFlags.log
         == {
-          var log = LogConfiguration(); log.level = .debug; log.format = .text; return log
+          var log = LogConfiguration(); log.level = .debug; log.format = .text
+          log.access = true; return log
         }())
     #expect(byFlags.upstreams.map(\.url.host) == ["flag", "file", "variable"])
   }

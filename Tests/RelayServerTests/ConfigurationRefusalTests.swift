@@ -360,7 +360,10 @@ struct ConfigurationRefusalTests {
     flags.upstreams = ["https://x", "a=https://u:s3cret@x", "b=ftp://x"]
     flags.logLevel = "loud"
     let found = problems(
-      nil, environment: ["WAYSTATION_LISTEN": " , ", "WAYSTATION_LOG_FORMAT": "xml"], flags: flags)
+      nil,
+      environment: [
+        "WAYSTATION_LISTEN": " , ", "WAYSTATION_LOG_FORMAT": "xml", "WAYSTATION_LOG_ACCESS": "yes",
+      ], flags: flags)
     let address =
       "an address and a port, as in 127.0.0.1:8080 or [::1]:8080, a socket's path, as in"
       + " unix:/run/waystation.sock, or a socket of the service manager's, as in systemd:web,"
@@ -368,6 +371,7 @@ struct ConfigurationRefusalTests {
       found == [
         "WAYSTATION_LISTEN: expected \(address) but found nothing",
         #"WAYSTATION_LOG_FORMAT: expected "auto", "json" or "text" but found "xml""#,
+        #"WAYSTATION_LOG_ACCESS: expected "true" or "false" but found "yes""#,
         "--listen: expected \(address) but found \"localhost\"",
         "--data: expected the path of a folder but found nothing",
         "--upstream: expected NAME=URL, as in default=https://api.example.com, but found"

@@ -1,3 +1,4 @@
+import EventLoop
 import Foundation
 import Glibc
 import RelayServer
@@ -24,12 +25,28 @@ struct LogTests {
       let count = pread(descriptor, &bytes, bytes.count, 0)
       return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
     }
+
+    /// The same, read as JSON.
+    func objects() throws -> [[String: Any]] {
+      try text().split(separator: "\n").map {
+        try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+      }
+    }
+  }
+
+  private static func log(
+    _ level: LogConfiguration.Level, _ format: LogConfiguration.Format, _ descriptor: Int32
+  ) -> Log {
+    var configuration = LogConfiguration()
+    configuration.level = level
+    configuration.format = format
+    return Log(configuration, descriptor: descriptor)
   }
 
   @Test("elsewhere than on a terminal it is one JSON object a line")
   func json() throws {
     let target = try Target()
-    let log = Log(level: .info, format: .auto, descriptor: target.descriptor)
+    let log = Self.log(.info, .auto, target.descriptor)
     log.warning("upstream is unreachable", ("upstream", .text("a\"b\n")), ("count", 3))
     let lines = target.text().split(separator: "\n")
     try #require(lines.count == 1)
@@ -54,7 +71,7 @@ struct LogTests {
     let terminal = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
     try #require(terminal >= 0)
     defer { close(terminal) }
-    Log(level: .info, format: .auto, descriptor: terminal).info("listening", ("address", "a:1"))
+    Self.log(.info, .auto, terminal).info("listening", ("address", "a:1"))
     var chunk = [UInt8](repeating: 0, count: 4096)
     let count = read(main, &chunk, chunk.count)
     let line = String(decoding: chunk[..<max(0, count)], as: UTF8.self)
@@ -64,7 +81,7 @@ struct LogTests {
   @Test("nothing that is logged begins another line or moves a terminal's cursor")
   func control() throws {
     let target = try Target()
-    let log = Log(level: .info, format: .text, descriptor: target.descriptor)
+    let log = Self.log(.info, .text, target.descriptor)
     log.info("event", ("name", .text("a\nb\u{1B}[2Jc\u{7F}d\u{9B}e\tö")))
     let text = target.text()
     #expect(text.hasSuffix("info event  name: a?b?[2Jc?d?e?ö\n"), "\(text)")
@@ -73,7 +90,7 @@ struct LogTests {
   @Test("less than its level is left out")
   func levels() throws {
     let target = try Target()
-    let log = Log(level: .warning, format: .text, descriptor: target.descriptor)
+    let log = Self.log(.warning, .text, target.descriptor)
     log.debug("one")
     log.info("two")
     log.warning("three")
@@ -82,14 +99,63 @@ struct LogTests {
     #expect(log.isOn(.error) && !log.isOn(.info))
   }
 
-  @Test("past so many lines of one second the rest is counted and left out")
+  @Test("past so many lines of one second the rest is left out, and its number is told")
   func storm() throws {
     let target = try Target()
-    let log = Log(level: .info, format: .text, descriptor: target.descriptor)
+    let log = Self.log(.info, .json, target.descriptor)
+    let linesMax = LineBudget.Kind.course.linesPerSecondMax
     // Three seconds' worth in one go: at least one of them is cut short, however slow the machine.
-    for _ in 0..<(Log.linesPerSecondMax * 3) { log.info("storm") }
-    let lines = target.text().split(separator: "\n").count
-    #expect(lines >= Log.linesPerSecondMax && lines < Log.linesPerSecondMax * 3)
+    for _ in 0..<(linesMax * 3) { log.info("storm") }
+    log.warning("trouble")
+    log.tellRest()
+    let lines = try target.objects()
+    let stormCount = lines.count { $0["event"] as? String == "storm" }
+    #expect(stormCount >= linesMax && stormCount < linesMax * 3)
+    #expect(lines.contains { $0["event"] as? String == "trouble" })
+    let leftOut = lines.filter { $0["event"] as? String == "log lines were left out" }
+    #expect(leftOut.compactMap { $0["count"] as? Int }.reduce(stormCount, +) == linesMax * 3)
+    #expect(leftOut.allSatisfy { $0["of"] as? String == "debug and info" })
+  }
+
+  @Test("what repeats is written once, and then by its number, with the latest of it")
+  func repeats() throws {
+    let target = try Target()
+    let log = Self.log(.info, .json, target.descriptor)
+    for number in 1...5 {
+      log.repeating(
+        .warning, "upstream is unreachable", about: "a", .usual,
+        ("number", .integer(Int64(number))))
+    }
+    log.repeating(.warning, "upstream is unreachable", about: "b", .usual, ("number", 9))
+    log.repeating(.debug, "less than its level", about: "a")
+    #expect(try target.objects().map { $0["number"] as? Int } == [1, 9])
+    log.tellRest()
+    let last = try #require(try target.objects().last)
+    #expect(last["number"] as? Int == 5 && last["repeated"] as? Int == 4)
+    #expect(last["inSeconds"] is Int && (last["latestAt"] as? String)?.hasSuffix("Z") == true)
+    #expect(try target.objects().count == 3)
+  }
+
+  @Test("a loop tells what was held back though nothing else is logged", .timeLimit(.minutes(1)))
+  func heldBack() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    defer { for end in ends { close(end) } }
+    let loop = try EventLoop(name: "log")
+    defer { loop.stop() }
+    let log = Self.log(.info, .text, ends[1])
+    log.tellHeld(by: loop)
+    let pace = RepeatPace(firstMs: 20, longestMs: 20)
+    for _ in 0..<4 { log.repeating(.warning, "trouble", about: "x", pace) }
+    var text = ""
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    // Each read waits until there is something.
+    while !text.contains("repeated: 3") {
+      let count = read(ends[0], &bytes, bytes.count)
+      try #require(count > 0)
+      text += String(decoding: bytes[..<count], as: UTF8.self)
+    }
+    #expect(text.split(separator: "\n").count == 2, "\(text)")
   }
 
   @Test("nobody waits for a reader that has stopped reading", .timeLimit(.minutes(1)))
@@ -97,7 +163,7 @@ struct LogTests {
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
     defer { for end in ends { close(end) } }
-    let log = Log(level: .info, format: .json, descriptor: ends[1])
+    let log = Self.log(.info, .json, ends[1])
     // Far more than a pipe holds (64 KiB): without a look beforehand this would wait for ever.
     let words = String(repeating: "x", count: 3000)
     for _ in 0..<200 { log.info("a long line", ("words", .text(words))) }

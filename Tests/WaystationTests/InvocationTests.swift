@@ -14,10 +14,11 @@ struct InvocationTests {
     source.flags.upstreams = ["a=http://a.example/?x=y", "b=http://b.example"]
     source.flags.logLevel = "debug"
     source.flags.logFormat = "json"
+    source.flags.logsAccess = true
     let arguments = [
       "--config=relay.json", "--listen", "127.0.0.1:1", "--listen=[::1]:2", "--data=./d=1",
       "--upstream", "a=http://a.example/?x=y", "--upstream=b=http://b.example",
-      "--log-level", "debug", "--log-format=json",
+      "--log-level", "debug", "--log-format=json", "--log-access",
     ]
     #expect(try Invocation.parse(["serve"] + arguments) == .serve(source))
     #expect(try Invocation.parse(["check"] + arguments) == .check(source))

@@ -5,7 +5,6 @@ import RelayCore
 /// Where every request is asked who makes it, and whether that may be.
 struct Gate: Sendable {
   private let relay: Relay
-  private let refusals = RefusalLog()
 
   init(_ relay: Relay) { self.relay = relay }
 
@@ -49,12 +48,11 @@ struct Gate: Sendable {
   }
 
   private func refuse(_ request: HTTPRequest, _ id: String = "") -> Problem {
-    let now = relay.now().monotonic
-    if let count = refusals.note(at: now) {
-      relay.log.warning(
-        "credentials were refused", ("peer", .text(request.origin.peer.description)),
-        ("token", .text(id)), ("countSinceLast", .integer(Int64(count))))
-    }
+    // Of all peers together: who tries many addresses must not fill the log.
+    relay.log.repeating(
+      .warning, "credentials were refused", about: "",
+      RepeatPace(firstMs: 10_000, longestMs: 60_000),
+      ("peer", .text(request.origin.peer.description)), ("token", .text(id)))
     return .badCredentials()
   }
 }

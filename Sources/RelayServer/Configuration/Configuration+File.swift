@@ -28,6 +28,7 @@ extension Configuration {
     section.section("log") { section in
       section.word("level", into: &log.level)
       section.word("format", into: &log.format)
+      section.flag("access", into: &log.access)
     }
     section.integer("shutdownGraceSeconds", into: &shutdownGraceSeconds, 0...86_400)
   }

@@ -34,6 +34,7 @@ extension Configuration: CustomStringConvertible {
       json.memberObject("log") { json in
         json.member("level", log.level.rawValue)
         json.member("format", log.format.rawValue)
+        json.member("access", log.access)
       }
       json.member("shutdownGraceSeconds", shutdownGraceSeconds)
     }

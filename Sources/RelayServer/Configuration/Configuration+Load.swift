@@ -17,6 +17,8 @@ package struct ConfigurationFlags: Equatable, Sendable {
   package var logLevel: String?
   /// `--log-format`.
   package var logFormat: String?
+  /// Whether a line for each request was asked for.
+  package var logsAccess = false
   /// `--set-aside-damaged`.
   package var setsAsideDamaged = false
 
@@ -30,7 +32,8 @@ extension Configuration {
   ///
   /// Variables: `WAYSTATION_LISTEN` (addresses), `WAYSTATION_DATA`, `WAYSTATION_UPSTREAMS`
   /// (`NAME=URL`), `WAYSTATION_ANONYMOUS` (`allow`), `WAYSTATION_OPERATORS` (`NAME=ROLE:DIGEST`),
-  /// `WAYSTATION_LOG_LEVEL` and `WAYSTATION_LOG_FORMAT`; an empty one says nothing.
+  /// `WAYSTATION_LOG_LEVEL`, `WAYSTATION_LOG_FORMAT` and `WAYSTATION_LOG_ACCESS` (`true` or
+  /// `false`); an empty one says nothing.
   /// Addresses do not replace listeners of which the file says `tls` or `for`.
   /// Lists are separated by commas or blanks, so a comma in a URL there is written `%2C`. An
   /// upstream that a variable or flag names keeps what the file says of it but the URL.
@@ -118,6 +121,10 @@ extension Configuration {
     if let (key, text) = overrides.logFormat {
       log.format = Self.word(text, key: key, or: log.format, problems)
     }
+    if let (key, text) = overrides.logAccess {
+      let word = Self.word(text, key: key, or: log.access ? TruthWord.true : .false, problems)
+      log.access = word == .true
+    }
   }
 
   /// An address alone cannot say what the file says of its listeners: in their place it would leave
@@ -177,6 +184,7 @@ private struct Overrides {
   var operators: [(key: String, text: String)] = []
   var logLevel: (key: String, text: String)?
   var logFormat: (key: String, text: String)?
+  var logAccess: (key: String, text: String)?
 
   init(environment: [String: String]) {
     // An empty variable says nothing: compose files and shells set those without meaning it.
@@ -196,6 +204,7 @@ private struct Overrides {
       } ?? []
     logLevel = named("WAYSTATION_LOG_LEVEL")
     logFormat = named("WAYSTATION_LOG_FORMAT")
+    logAccess = named("WAYSTATION_LOG_ACCESS")
   }
 
   init(flags: ConfigurationFlags) {
@@ -205,6 +214,7 @@ private struct Overrides {
     if flags.allowsAnonymous { anonymous = ("--allow-anonymous", "allow") }
     logLevel = flags.logLevel.map { ("--log-level", $0) }
     logFormat = flags.logFormat.map { ("--log-format", $0) }
+    if flags.logsAccess { logAccess = ("--log-access", TruthWord.true.rawValue) }
   }
 
   static func nonEmpty(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
@@ -212,4 +222,9 @@ private struct Overrides {
   private static func list(_ text: String) -> [String] {
     text.split { $0 == "," || $0.isWhitespace }.map(String.init)
   }
+}
+
+/// What a variable that turns something on or off may say.
+private enum TruthWord: String, CaseIterable {
+  case `true`, `false`
 }

@@ -155,6 +155,8 @@ package struct LogConfiguration: Equatable, Sendable {
   package var level = Level.info
   /// The form of a line.
   package var format = Format.auto
+  /// Whether there is a line for each request, whatever the level is.
+  package var access = false
 
   /// The defaults.
   package init() {}

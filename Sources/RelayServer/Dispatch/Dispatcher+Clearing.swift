@@ -9,6 +9,7 @@ extension Dispatcher {
 
   /// Takes in what was cancelled, and tells those who wait for it.
   package func cleared(_ backlog: ClearedBacklog) {
+    tell(backlog)
     apply { state, now in
       for item in backlog.items { _ = state.contents.take(item.serial) }
       state.scheduler.cleared(backlog, now: now)
@@ -17,7 +18,6 @@ extension Dispatcher {
     waiters.settle(backlog.items.lazy.map(\.serial))
     metrics.count(backlog)
     history.count(backlog)
-    tell(backlog)
   }
 
   /// Lets go of what was not cancelled after all.

@@ -11,7 +11,7 @@ extension Dispatcher {
   package func coalesced(_ envelopes: [CoalescedEnvelope]) -> [Int?] {
     meter.count(.accepted, envelopes.count, at: clock().monotonic)
     if let deadline = envelopes.lazy.map(\.entry.expiresAt).min() { deadlines.note(deadline) }
-    for envelope in envelopes { tell(envelope) }
+    tell(envelopes)
     return apply { state, now in
       envelopes.map { envelope in
         _ = state.contents.take(envelope.entry.serial)

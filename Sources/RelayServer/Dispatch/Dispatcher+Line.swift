@@ -20,7 +20,9 @@ extension Dispatcher {
         let page = try await page(question)
         apply { state, now in state.scheduler.refill(page, now: now) }
       } catch {
-        log.error("the line could not be read", ("error", .text(error.description)))
+        log.repeating(
+          .error, "the line could not be read", about: "\(error.kind)", .usual,
+          ("error", .text(error.description)))
         apply { state, _ in state.scheduler.refillFailed() }
         loop.schedule(afterMs: Self.readRetryDelayMs) {
           self.apply { state, _ in state.scheduler.retrySweep() }

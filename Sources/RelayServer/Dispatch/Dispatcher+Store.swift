@@ -43,6 +43,9 @@ extension Dispatcher: StoreObserver {
 
   /// Lets lanes go on, and tells those who wait.
   package func recorded(_ transitions: [Transition]) {
+    // What came to nothing is no news of the envelope but to whoever asked for it.
+    let made = transitions.lazy.filter { !$0.isMoot }
+    tell(made)
     apply { state, now in
       for transition in transitions {
         if case .edit(let edit) = transition.change {
@@ -57,13 +60,10 @@ extension Dispatcher: StoreObserver {
       }
       endTurns(transitions)
     }
-    // What came to nothing is no news of the envelope but to whoever asked for it.
-    let made = transitions.lazy.filter { !$0.isMoot }
     waiters.settle(made.filter(\.change.settles).map(\.serial))
     count(made)
     metrics.count(transitions)
     history.count(transitions)
-    tell(made)
   }
 
   /// Says so in the log, once.
@@ -81,14 +81,14 @@ extension Dispatcher: StoreObserver {
       turns.ended(transitions.lazy.map(\.serial))
       changes.settle(transitions.lazy.map(\.serial), as: .unwritten)
     }
-    Task(executorPreference: loop) { [self] in
-      for transition in transitions {
+    stories.tell(
+      transitions.map { transition in
         let change = transition.isEvent ? EventEntry(transition).kind.rawValue : "attempt"
-        log.error(
+        return EnvelopeLog.Line(
+          .serial(transition.serial), .error,
           "the store is damaged, and a change of an envelope could not be written",
-          ("envelope", .text(await shownID(of: transition.serial))), ("change", .text(change)))
-      }
-    }
+          ("change", .text(change)))
+      })
   }
 
   /// Ends the turns of those whose changes these are, and tells them.

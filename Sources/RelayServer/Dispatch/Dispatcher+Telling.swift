@@ -1,109 +1,142 @@
+import Forwarder
 import RelayCore
 
 // What the log says of envelopes, each by its id: what went wrong always, and all of its life at
 // the level `debug`, so that one can be followed from its acceptance to its end. Where that level
 // is off, what goes well costs nothing.
+//
+// Each is told before the scheduler hears of it, so that what follows from it stands behind it.
 extension Dispatcher {
   /// Envelopes were accepted, or were parked and stand in line now.
   func tell(_ envelopes: [AcceptedEnvelope]) {
     guard log.isOn(.debug) else { return }
-    for envelope in envelopes {
-      let id = Log.Value.text("\(envelope.id)")
-      guard let draft = envelope.draft, envelope.movedFrom == nil else {
-        log.debug("envelope stands in line", ("envelope", id))
-        continue
-      }
-      log.debug(
-        "envelope was accepted", ("envelope", id), ("client", .text(draft.client)),
-        ("lane", .text(draft.lane)), ("upstream", .text(draft.upstream)),
-        ("state", .text(envelope.entry.standing.state.rawValue)))
-    }
+    stories.tell(
+      envelopes.map { envelope in
+        guard let draft = envelope.draft, envelope.movedFrom == nil else {
+          return EnvelopeLog.Line(.id(envelope.id), .debug, "envelope stands in line")
+        }
+        return EnvelopeLog.Line(
+          .id(envelope.id), .debug, "envelope was accepted", ("client", .text(draft.client)),
+          ("lane", .text(draft.lane)), ("upstream", .text(draft.upstream)),
+          ("state", .text(envelope.entry.standing.state.rawValue)))
+      })
   }
 
-  /// An envelope that waits has got a later post's content.
-  func tell(_ envelope: CoalescedEnvelope) {
+  /// Envelopes that wait have got later posts' content.
+  func tell(_ envelopes: [CoalescedEnvelope]) {
     guard log.isOn(.debug) else { return }
-    log.debug(
-      "envelope got a later post's content", ("envelope", .text("\(envelope.id)")),
-      ("revision", .integer(envelope.revision)))
+    stories.tell(
+      envelopes.map { envelope in
+        EnvelopeLog.Line(
+          .id(envelope.id), .debug, "envelope got a later post's content",
+          ("revision", .integer(envelope.revision)))
+      })
   }
 
-  /// An attempt begins.
-  func tell(attempt number: Int32, of id: EnvelopeID) {
+  /// Attempts begin.
+  func tell(attempts: [AttemptRequest]) {
     guard log.isOn(.debug) else { return }
-    log.debug(
-      "envelope is attempted", ("envelope", .text("\(id)")), ("attempt", .integer(Int64(number))))
+    stories.tell(
+      attempts.map { attempt in
+        EnvelopeLog.Line(
+          .id(attempt.id), .debug,
+          attempt.isVerification
+            ? "upstream is asked whether it has the envelope" : "envelope is attempted",
+          ("attempt", .integer(Int64(attempt.attempt))))
+      })
+  }
+
+  /// Attempts were called off: they count for nothing, and begin anew some time.
+  func tell(calledOff serials: [Serial]) {
+    guard !serials.isEmpty, log.isOn(.debug) else { return }
+    stories.tell(
+      serials.map { EnvelopeLog.Line(.serial($0), .debug, "envelope's attempt was called off") })
   }
 
   /// A client's backlog was cancelled.
   func tell(_ backlog: ClearedBacklog) {
-    guard log.isOn(.debug), !log.isFull else { return }
-    Task(executorPreference: loop) { [self] in
-      let ids = try? await store.ids(of: backlog.items.map(\.serial))
-      for item in backlog.items {
-        log.debug(
-          "envelope ended",
-          ("envelope", .text(ids?[item.serial].map { "\($0)" } ?? Self.stand(in: item.serial))),
-          ("state", "cancelled"), ("reason", "all that waited of its client was cancelled"))
-      }
-    }
+    guard log.isOn(.debug) else { return }
+    stories.tell(
+      backlog.items.map { item in
+        EnvelopeLog.Line(
+          .serial(item.serial), .debug, "envelope ended", ("state", "cancelled"),
+          ("reason", "all that waited of its client was cancelled"))
+      })
   }
 
   /// Changes are on disk.
-  ///
-  /// A change has the store's number of its envelope, and the store is asked for the id: only for
-  /// lines that will be written, which may come a moment after the next attempt's.
   func tell(_ transitions: some Sequence<Transition>) {
     let isEverythingTold = log.isOn(.debug)
-    let told = transitions.filter { isEverythingTold || $0.isTrouble }
-    guard !told.isEmpty else { return }
-    guard !log.isFull else {
-      for transition in told { write(transition, envelope: Self.stand(in: transition.serial)) }
-      return
+    let lines = transitions.compactMap { transition in
+      isEverythingTold || transition.isTrouble ? EnvelopeLog.Line(transition) : nil
     }
-    Task(executorPreference: loop) { [self] in
-      let ids = try? await store.ids(of: told.map(\.serial))
-      for transition in told {
-        let id = ids?[transition.serial].map { "\($0)" }
-        write(transition, envelope: id ?? Self.stand(in: transition.serial))
-      }
-    }
+    stories.tell(lines)
   }
 
-  /// The envelope's id, in words where the store cannot say it.
-  func shownID(of serial: Serial) async -> String {
-    (try? await store.ids(of: [serial])[serial]).map { "\($0)" } ?? Self.stand(in: serial)
+  /// An envelope that has ended, and stays so, was corrected or cancelled.
+  func tell(ended id: EnvelopeID, _ command: Command) {
+    switch command {
+    case .edit:
+      stories.tell(
+        EnvelopeLog.Line(.id(id), .debug, "envelope was corrected", ("ended", "true")))
+    case .cancel(let reason):
+      stories.tell(
+        EnvelopeLog.Line(
+          .id(id), .debug, "envelope ended", ("state", "cancelled"), ("reason", .text(reason))))
+    case .run, .retry, .discard, .requeue: break
+    }
   }
+}
 
-  /// What stands for an id that is not known.
-  private static func stand(in serial: Serial) -> String { "number \(serial) in the store" }
-
-  private func write(_ transition: Transition, envelope id: String) {
-    let envelope = Log.Value.text(id)
+extension EnvelopeLog.Line {
+  /// What is told of a change; nil for nothing.
+  fileprivate init?(_ transition: Transition) {
+    let subject = Subject.serial(transition.serial)
     switch transition.change {
     case .end(.failed, let reason), .end(.expired, let reason):
-      log.warning(
-        "envelope ended undelivered", ("envelope", envelope), ("reason", .text(reason)))
+      self.init(subject, .warning, "envelope ended undelivered", ("reason", .text(reason)))
     case .block(let reason):
-      log.warning("lane is blocked", ("envelope", envelope), ("reason", .text(reason)))
-    case .end(.delivered, _):
-      log.debug(
-        "envelope was delivered", ("envelope", envelope),
-        ("attempt", .integer(Int64(transition.attempt?.number ?? 0))),
-        ("status", .integer(Int64(transition.attempt?.status ?? 0))))
+      self.init(subject, .warning, "lane is blocked", ("reason", .text(reason)))
+    case .end(.delivered, _): self.init(subject, .debug, "envelope was delivered")
     case .end(let state, let reason):
-      log.debug(
-        "envelope ended", ("envelope", envelope), ("state", .text(state.rawValue)),
+      self.init(
+        subject, .debug, "envelope ended", ("state", .text(state.rawValue)),
         ("reason", .text(reason)))
     case .retry(let time):
-      log.debug(
-        "envelope is to be tried again", ("envelope", envelope),
-        ("at", .text(RFC3339.format(time))), ("error", .text(transition.attempt?.error ?? "")))
-    case .begin: break
-    case .release: log.debug("envelope was run", ("envelope", envelope))
-    case .edit: log.debug("envelope was corrected", ("envelope", envelope))
-    case .requeue: log.debug("envelope was put back in line", ("envelope", envelope))
+      self.init(
+        subject, .debug, "envelope is to be tried again", ("at", .text(RFC3339.format(time))))
+    case .begin: return nil
+    case .release: self.init(subject, .debug, "envelope was run")
+    case .edit: self.init(subject, .debug, "envelope was corrected")
+    case .requeue: self.init(subject, .debug, "envelope was put back in line")
     }
+    if case .end(let state, _) = transition.change, state == .failed || state == .expired {
+      fields.insert(("state", .text(state.rawValue)), at: 0)
+    }
+    if let attempt = transition.attempt { fields += attempt.told }
+  }
+}
+
+extension AttemptRecord {
+  /// What the log says of it.
+  fileprivate var told: [Log.Field] {
+    var fields: [Log.Field] = [
+      ("attempt", .integer(Int64(number))), ("outcome", .text(outcome.rawValue)),
+      ("durationMs", .integer(durationMs)),
+    ]
+    if let status { fields.append(("status", .integer(Int64(status)))) }
+    if let error { fields.append(("error", .text(error))) }
+    return fields
+  }
+}
+
+extension AttemptBatch {
+  /// Those of which nothing came, since the relay called them off.
+  var calledOff: [Serial] {
+    withdrawn
+      + reports.compactMap { report in
+        if case .failed(.brokenOff, _) = report.event { report.serial } else { nil }
+      }
   }
 }
 

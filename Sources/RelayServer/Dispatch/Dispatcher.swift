@@ -27,6 +27,8 @@ package final class Dispatcher: Sendable {
   let loop: EventLoop
   let clock: @Sendable () -> Now
   let log: Log
+  /// Tells what becomes of envelopes.
+  let stories: EnvelopeLog
   let meter: RateMeter
   /// Counts for `/metrics`.
   let metrics: RelayMetrics
@@ -70,6 +72,7 @@ package final class Dispatcher: Sendable {
     self.loop = loop
     self.clock = clock
     self.log = log
+    stories = EnvelopeLog(log: log, store: store, loop: loop)
     self.meter = meter
     history = HistoryKeeper(store: store, loop: loop, clock: clock, log: log)
     gaps = GapKeeper(store: store, rules: lanes, loop: loop, clock: clock, log: log)
@@ -96,6 +99,7 @@ package final class Dispatcher: Sendable {
   /// Attempts ended, or were called off.
   func attemptsEnded(_ batch: AttemptBatch) {
     meter.count(.attempts, batch.reports.count, at: clock().monotonic)
+    tell(calledOff: batch.calledOff)
     apply { state, now in
       for report in batch.reports { state.scheduler.attemptEnded(report, now: now) }
       for serial in batch.withdrawn { state.scheduler.attemptWithdrawn(serial, now: now) }
@@ -184,13 +188,14 @@ package final class Dispatcher: Sendable {
   }
 
   private func submit(_ requests: [AttemptRequest], to forwarder: Forwarder?) {
-    for request in requests { tell(attempt: request.attempt, of: request.id) }
+    tell(attempts: requests)
     guard let forwarder, forwarder.submit(requests) else {
       return withdraw(requests.map(\.serial))
     }
   }
 
   private func withdraw(_ serials: [Serial]) {
+    tell(calledOff: serials)
     apply { state, now in
       for serial in serials { state.scheduler.attemptWithdrawn(serial, now: now) }
     }
@@ -233,7 +238,9 @@ package final class Dispatcher: Sendable {
   /// Only those that cannot be read themselves are set apart; the others go on.
   private func readFailed(_ errands: [Errand], _ error: StoreError) async {
     guard error.kind == .corrupt else {
-      log.error("envelopes could not be read", ("error", .text(error.description)))
+      log.repeating(
+        .error, "envelopes could not be read", about: "\(error.kind)", .usual,
+        ("error", .text(error.description)))
       let serials = errands.map(\.entry.serial)
       loop.schedule(afterMs: Self.readRetryDelayMs) { self.withdraw(serials) }
       return
@@ -244,7 +251,7 @@ package final class Dispatcher: Sendable {
         attempt([errand], with: try await filled(loaded, for: [errand]))
       } catch {
         if error.kind == .corrupt {
-          await quarantine(errand.entry, error)
+          quarantine(errand.entry, error)
         } else {
           await readFailed([errand], error)
         }
@@ -252,10 +259,12 @@ package final class Dispatcher: Sendable {
     }
   }
 
-  private func quarantine(_ entry: LineEntry, _ error: StoreError) async {
-    log.error(
-      "an envelope cannot be read and is quarantined; its lane stands",
-      ("envelope", .text(await shownID(of: entry.serial))), ("error", .text(error.description)))
+  private func quarantine(_ entry: LineEntry, _ error: StoreError) {
+    stories.tell(
+      EnvelopeLog.Line(
+        .serial(entry.serial), .error,
+        "an envelope cannot be read and is quarantined; its lane stands",
+        ("error", .text(error.description))))
     let reason = "quarantined: it cannot be read from the store"
     apply { state, now in
       state.scheduler.attemptUnreadable(entry.serial, reason: reason, now: now)
@@ -303,10 +312,11 @@ package final class Dispatcher: Sendable {
   ) {
     let name = targets.withLock { $0[change.upstream]?.name } ?? ""
     if change.isReachable {
-      log.info("upstream is reachable again", ("upstream", .text(name)))
+      log.repeating(
+        .info, "upstream is reachable again", about: name, .usual, ("upstream", .text(name)))
     } else {
-      log.warning(
-        "upstream is unreachable", ("upstream", .text(name)),
+      log.repeating(
+        .warning, "upstream is unreachable", about: name, .usual, ("upstream", .text(name)),
         ("reason", .text(change.reason ?? "")))
     }
   }

@@ -153,7 +153,9 @@ final class GapKeeper: Sendable {
   }
 
   private func logTrouble(_ error: StoreError) {
-    log.error("missing sequence numbers could not be seen to", ("error", .text(error.description)))
+    log.repeating(
+      .error, "missing sequence numbers could not be seen to", about: "\(error.kind)", .usual,
+      ("error", .text(error.description)))
   }
 
   // MARK: - Going on

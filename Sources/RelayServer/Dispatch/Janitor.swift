@@ -120,7 +120,9 @@ final class Janitor: Sendable {
         await pause()
       }
     } catch {
-      log.error("deadlines could not be looked up", ("error", .text(error.description)))
+      log.repeating(
+        .error, "deadlines could not be looked up", about: "\(error.kind)", .usual,
+        ("error", .text(error.description)))
       next = clock().wall.adding(milliseconds: Dispatcher.readRetryDelayMs)
     }
     state.withLock { state in
@@ -179,7 +181,9 @@ final class Janitor: Sendable {
     } catch  where error.kind == .closed {
       return
     } catch {
-      log.error("ended envelopes could not be deleted", ("error", .text(error.description)))
+      log.repeating(
+        .error, "ended envelopes could not be deleted", about: "\(error.kind)", .usual,
+        ("error", .text(error.description)))
     }
     if deletedCount > 0 {
       log.debug("ended envelopes were deleted", ("count", .integer(Int64(deletedCount))))
@@ -200,7 +204,9 @@ final class Janitor: Sendable {
     } catch  where error.kind == .closed {
       return
     } catch {
-      log.error("events could not be forgotten", ("error", .text(error.description)))
+      log.repeating(
+        .error, "events could not be forgotten", about: "\(error.kind)", .usual,
+        ("error", .text(error.description)))
     }
   }
 }

@@ -15,6 +15,7 @@ extension Relay {
     _ configuration: Configuration, loops: [EventLoop], log: Log,
     sockets: InheritedSockets = InheritedSockets()
   ) async throws(RelayStartError) -> Relay {
+    log.tellHeld(by: loops[0])
     let relay = try await Relay.assemble(configuration, loop: loops[0], log: log)
     do throws(RelayStartError) {
       try relay.listen(

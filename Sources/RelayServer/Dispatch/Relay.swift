@@ -206,14 +206,14 @@ package final class Relay: Sendable {
     problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse
   ) throws(RelayStartError) {
     let certificates = try ListenerCertificates(loading: listeners, log: log)
-    let handshakes = HandshakeLog(log)
     let server = HTTPServer(
       limits: configuration.limits.http, loops: loops, handler: handler, problem: problem,
-      handshakeFailed: { [metrics] failure in
+      handshakeFailed: { [metrics, log] failure in
         metrics.countHandshakeFailure(on: failure.listener)
-        handshakes.tell(failure, at: MonotonicClock.now())
+        log.tell(failure)
       },
-      observeDelay: admission.noteReadDelay, observeAnswer: { [metrics] in metrics.count($0) })
+      observeDelay: admission.noteReadDelay, observeAnswer: { [metrics] in metrics.count($0) },
+      exchanges: AccessLog(log: log))
     var endpoints: [Endpoint] = []
     for (number, listener) in listeners.enumerated() {
       do throws(SystemError) {
@@ -290,8 +290,10 @@ package final class Relay: Sendable {
     await attempts
     forwarder.shutdown()
     await dispatcher.history.stop()
+    await dispatcher.stories.settled()
     await store.close()
     clockWatch.stop()
+    log.tellRest()
     log.info("stopped")
   }
 }

@@ -11,7 +11,8 @@ struct EndpointContext: Sendable {
   private(set) var caller = Caller.anonymous
   /// What is to be said of the act that is being carried out; nil if it is not written down.
   private(set) var act: ActNote?
-  private let troubleLog = TroubleLog()
+  /// What the access log is told of the request; nil where none is kept.
+  private(set) var accessNote: AccessNote?
 
   init(_ relay: Relay) {
     self.relay = relay
@@ -23,6 +24,13 @@ struct EndpointContext: Sendable {
     var context = self
     context.caller = caller
     context.rules = relay.settings.rules
+    return context
+  }
+
+  /// The same for a request that stands in the access log.
+  func with(_ note: AccessNote) -> EndpointContext {
+    var context = self
+    context.accessNote = note
     return context
   }
 
@@ -56,8 +64,10 @@ struct EndpointContext: Sendable {
 
   /// What the sender is told of trouble in the store; the log is told the rest.
   func problem(_ error: StoreError) -> Problem {
-    if error.kind != .closed, troubleLog.isDue(error.kind, at: relay.now().monotonic) {
-      relay.log.error("store trouble", ("error", .text(error.description)))
+    if error.kind != .closed {
+      relay.log.repeating(
+        .error, "store trouble", about: "\(error.kind)", .usual,
+        ("error", .text(error.description)))
     }
     return Problem(error)
   }

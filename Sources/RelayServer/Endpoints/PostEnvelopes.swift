@@ -55,6 +55,7 @@ struct PostEnvelopes {
     let results = try await intake.append([draft], isAtomic: false)
     let acceptance = try Acceptance(results[0], of: draft)
     context.relay.metrics.count(acceptance.result.counted)
+    context.accessNote?.note(acceptance.id)
     var response = HTTPResponse.json(acceptance.json(), status: 202)
     if let location = acceptance.location { response.headers.add("Location", location) }
     return response
@@ -75,6 +76,7 @@ struct PostEnvelopes {
     }
     let results = BatchResults(batch.results)
     context.relay.metrics.count(results)
+    context.accessNote?.note(results)
     // Not thrown: each of its envelopes has been counted by itself.
     if let problem = results.problem(isStrict: isStrict) { return problem.response }
     var response = HTTPResponse.json(results.json(), status: 202)

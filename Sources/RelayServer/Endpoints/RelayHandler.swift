@@ -5,7 +5,7 @@ import RelayCore
 package struct RelayHandler: RequestHandler {
   /// One for each listener of the configuration, with the routes that belong to it.
   private let routers: [Router<Route>]
-  private let context: EndpointContext
+  private var context: EndpointContext
   private let gate: Gate
 
   /// The endpoints of a relay.
@@ -17,6 +17,16 @@ package struct RelayHandler: RequestHandler {
 
   /// Answers a request.
   package func respond(to request: HTTPRequest) async -> HTTPResponse {
+    guard context.relay.log.isAccessOn else { return await answer(request) }
+    let note = AccessNote()
+    var noting = self
+    noting.context = context.with(note)
+    var response = await noting.answer(request)
+    response.note = note
+    return response
+  }
+
+  private func answer(_ request: HTTPRequest) async -> HTTPResponse {
     do throws(Problem) {
       try gate.checkCertificate(of: request.origin)
     } catch {
@@ -49,6 +59,7 @@ package struct RelayHandler: RequestHandler {
   ) async -> HTTPResponse {
     do throws(Problem) {
       let caller = try gate.admit(request, to: route)
+      context.accessNote?.note(caller)
       try context.countRequest(request.origin, to: route, captures, of: caller)
       try await Self.terms(of: route)?.check(request)
       let auditor = Auditor(context: context.with(caller))

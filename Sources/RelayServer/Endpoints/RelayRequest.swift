@@ -11,6 +11,7 @@ struct RelayRequest {
     do throws(Problem) {
       let acceptance = try await accept(request, captures)
       context.relay.metrics.count(acceptance.result.counted)
+      context.accessNote?.note(acceptance.id)
       let preferences = Preferences(request.head.values(of: "Prefer"))
       guard let wait = preferences.waitSeconds else { return Self.accepted(acceptance) }
       var response = await outcome(

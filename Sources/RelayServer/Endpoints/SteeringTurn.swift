@@ -81,10 +81,13 @@ struct SteeringTurn {
       case .edit(let edit):
         guard try await context.store.correctEnded(edit) else { return .refused(.gone) }
         dispatcher.forgetContent(of: edit.entry.serial)
+        dispatcher.tell(ended: record.id, order.command)
         return .done
       case .cancel(let reason):
         let isDone = try await context.store.cancelEnded(order.entry, reason: reason)
-        return isDone ? .done : .refused(.gone)
+        guard isDone else { return .refused(.gone) }
+        if record.state != .cancelled { dispatcher.tell(ended: record.id, order.command) }
+        return .done
       case .run, .retry, .discard, .requeue:
         return await dispatcher.steer(order.command, order.entry, in: turn)
       }

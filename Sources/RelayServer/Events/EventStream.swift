@@ -172,7 +172,7 @@ struct EventStream {
   private mutating func send(_ text: EventText) async throws {
     let limitMs = Int64(settings.readTimeoutSeconds) * 1000
     let timer = loop.schedule(afterMs: limitMs) { [writer, log = context.relay.log] in
-      log.info("a listener that does not read is cut off")
+      log.repeating(.info, "a listener that does not read is cut off", about: "")
       writer.cut()
     }
     defer { timer.cancel() }

@@ -86,7 +86,7 @@ struct StatusStream {
   private mutating func send(_ text: EventText) async throws {
     let limitMs = Int64(settings.readTimeoutSeconds) * 1000
     let timer = loop.schedule(afterMs: limitMs) { [writer, log = context.relay.log] in
-      log.info("a listener that does not read is cut off")
+      log.repeating(.info, "a listener that does not read is cut off", about: "")
       writer.cut()
     }
     defer { timer.cancel() }

@@ -1,14 +1,14 @@
 import EventLoop
 import Glibc
-import JSON
 import RelayCore
 import Synchronization
 
 /// Writes what happened to a file descriptor, a line an event.
 ///
-/// No body, header, token or other credential is ever handed to it. Past ``linesPerSecondMax`` the
-/// lines of a second are counted and left out, so that a storm of events neither fills a disk nor
-/// slows the relay.
+/// No body, header, token or other credential is ever handed to it. Of a second so many lines are
+/// written as ``LineBudget`` allows, and the others are counted, so that a storm of events neither
+/// fills a disk nor slows the relay. What is held back or left out is told of later on, by a timer
+/// if nothing else is logged: no count is lost.
 package final class Log: Sendable {
   /// A value of a field.
   package enum Value: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
@@ -26,25 +26,36 @@ package final class Log: Sendable {
   /// A name and its value.
   package typealias Field = (name: StaticString, value: Value)
 
-  /// The most lines of one second; more are counted and left out.
-  package static let linesPerSecondMax = 500
+  /// What a line that may repeat is about.
+  private struct Subject: Hashable {
+    var event: String
+    var name: String
+  }
+
+  private struct State {
+    var budget = LineBudget()
+    var repeats = RepeatBook<Subject, LogLine>()
+    var loop: EventLoop?
+    var wakeAt: MonotonicTime?
+  }
+
+  /// How soon it is told what was left out, in milliseconds.
+  private static let leftOutDelayMs: Int64 = 1000
 
   /// The ``LogConfiguration/Level/rank`` of the least important level that is written.
   private let leastRank: Atomic<Int>
   private let isText: Atomic<Bool>
+  private let writesAccess: Atomic<Bool>
   private let descriptor: Int32
-  private let throttle = Mutex(LogThrottle())
+  private let state = Mutex(State())
 
   /// Logs to a descriptor, which stays its owner's.
   ///
-  /// - Parameters:
-  ///   - level: The least important level that is written.
-  ///   - format: With `auto`, text on a terminal and JSON elsewhere.
-  package init(
-    level: LogConfiguration.Level, format: LogConfiguration.Format, descriptor: Int32
-  ) {
-    leastRank = Atomic(level.rank)
-    isText = Atomic(Self.isText(format, on: descriptor))
+  /// - Parameter configuration: With the format `auto`, text on a terminal and JSON elsewhere.
+  package init(_ configuration: LogConfiguration, descriptor: Int32) {
+    leastRank = Atomic(configuration.level.rank)
+    isText = Atomic(Self.isText(configuration.format, on: descriptor))
+    writesAccess = Atomic(configuration.access)
     self.descriptor = descriptor
   }
 
@@ -52,7 +63,11 @@ package final class Log: Sendable {
   package func go(by configuration: LogConfiguration) {
     leastRank.store(configuration.level.rank, ordering: .relaxed)
     isText.store(Self.isText(configuration.format, on: descriptor), ordering: .relaxed)
+    writesAccess.store(configuration.access, ordering: .relaxed)
   }
+
+  /// Has a loop tell in time what was held back; until then it is told with another line.
+  package func tellHeld(by loop: EventLoop) { state.withLock { $0.loop = loop } }
 
   private static func isText(_ format: LogConfiguration.Format, on descriptor: Int32) -> Bool {
     switch format {
@@ -62,97 +77,165 @@ package final class Log: Sendable {
     }
   }
 
+  // MARK: - What is written
+
   /// Whether lines of a level are written, for callers that would have to work for the fields.
   package func isOn(_ level: LogConfiguration.Level) -> Bool {
     level.rank >= leastRank.load(ordering: .relaxed)
   }
 
-  /// Whether the lines of this second are used up: one that is written now is only counted.
-  package var isFull: Bool {
-    let now = WallClock.machine()
-    return throttle.withLock { $0.isFull(at: now) }
-  }
+  /// Whether there is to be a line for each request.
+  package var isAccessOn: Bool { writesAccess.load(ordering: .relaxed) }
 
   /// What only matters to someone who looks for a fault.
-  package func debug(_ event: StaticString, _ fields: Field...) { write(.debug, event, fields) }
+  package func debug(_ event: StaticString, _ fields: Field...) {
+    write(.debug, event, fields: fields)
+  }
 
   /// What an operator may want to know.
-  package func info(_ event: StaticString, _ fields: Field...) { write(.info, event, fields) }
+  package func info(_ event: StaticString, _ fields: Field...) {
+    write(.info, event, fields: fields)
+  }
 
   /// What an operator should look at when there is time.
   package func warning(_ event: StaticString, _ fields: Field...) {
-    write(.warning, event, fields)
+    write(.warning, event, fields: fields)
   }
 
   /// What an operator should look at now.
-  package func error(_ event: StaticString, _ fields: Field...) { write(.error, event, fields) }
+  package func error(_ event: StaticString, _ fields: Field...) {
+    write(.error, event, fields: fields)
+  }
 
-  private func write(_ level: LogConfiguration.Level, _ event: StaticString, _ fields: [Field]) {
+  /// What may happen again and again: the first time at once, and repeats by their number.
+  ///
+  /// - Parameter subject: What it is about. Of each event, repeats about one are held back.
+  package func repeating(
+    _ level: LogConfiguration.Level, _ event: StaticString, about subject: String,
+    _ pace: RepeatPace = .usual, _ fields: Field...
+  ) {
     guard isOn(level) else { return }
-    // As other programs of the machine write it: a log is read beside theirs.
-    let now = WallClock.machine()
-    let (isAllowed, leftOut) = throttle.withLock { $0.admit(at: now) }
-    if leftOut > 0 {
-      put(line(now, .warning, "log lines were left out", [("count", .integer(leftOut))]))
+    let now = MonotonicClock.now()
+    let line = LogLine(level: level, event: event, fields: fields)
+    let (isNew, due) = state.withLock { state in
+      let due = state.repeats.takeDue(at: now)
+      let subject = Subject(event: event.description, name: subject)
+      return (state.repeats.note(line.dated(), about: subject, pace, at: now), due)
     }
-    if isAllowed { put(line(now, level, event, fields)) }
+    tell(due)
+    if isNew { write(line) } else { arm() }
   }
 
-  private func line(
-    _ time: WallTime, _ level: LogConfiguration.Level, _ event: StaticString, _ fields: [Field]
-  ) -> [UInt8] {
-    isText.load(ordering: .relaxed)
-      ? text(time, level, event, fields) : json(time, level, event, fields)
+  /// A request was answered; written whatever the level is, where it is asked for.
+  func access(_ fields: [Field]) {
+    write(LogLine(level: .info, event: "request", fields: fields), as: .access)
   }
 
-  private func json(
-    _ time: WallTime, _ level: LogConfiguration.Level, _ event: StaticString, _ fields: [Field]
-  ) -> [UInt8] {
-    var json = JSONWriter()
-    json.object { json in
-      json.member("time", RFC3339.format(time))
-      json.member("level", level.rawValue)
-      json.member("event", event.description)
-      for field in fields {
-        switch field.value {
-        case .text(let text): json.member(field.name.description, text)
-        case .integer(let number): json.member(field.name.description, number)
-        }
+  /// Writes a line of a level.
+  func write(_ level: LogConfiguration.Level, _ event: StaticString, fields: [Field]) {
+    guard isOn(level) else { return }
+    write(LogLine(level: level, event: event, fields: fields))
+  }
+
+  private func write(_ line: LogLine) { write(line, as: line.level.budget) }
+
+  private func write(_ line: LogLine, as kind: LineBudget.Kind) {
+    let now = MonotonicClock.now()
+    let (isAllowed, leftOut) = state.withLock { state in
+      (state.budget.take(kind, at: now), state.budget.takeLeftOut(at: now))
+    }
+    tell(leftOut)
+    if isAllowed { put(line, kind) } else { arm() }
+  }
+
+  // MARK: - What was left out
+
+  /// Whether the lines of a level are used up for this second: one would only be counted.
+  func isFull(_ level: LogConfiguration.Level) -> Bool {
+    let now = MonotonicClock.now()
+    return state.withLock { $0.budget.isFull(level.budget, at: now) }
+  }
+
+  /// Counts lines of a level as left out.
+  func leaveOut(_ count: Int, _ level: LogConfiguration.Level) {
+    state.withLock { $0.budget.leaveOut(count, level.budget) }
+    arm()
+  }
+
+  /// Tells all that was held back or left out; before nothing more is logged.
+  package func tellRest() {
+    let now = MonotonicClock.now()
+    let (held, leftOut) = state.withLock { state in
+      (state.repeats.takeAll(at: now), state.budget.takeAllLeftOut())
+    }
+    tell(held)
+    tell(leftOut)
+  }
+
+  private func tell(_ held: [RepeatBook<Subject, LogLine>.Held]) {
+    for held in held {
+      var line = held.line
+      line.fields += [
+        ("repeated", .integer(Int64(held.count))),
+        ("inSeconds", .integer((held.withinMs + 500) / 1000)),
+      ]
+      write(line)
+    }
+  }
+
+  private func tell(_ leftOut: [(kind: LineBudget.Kind, count: Int64)]) {
+    for (kind, count) in leftOut {
+      let line = LogLine(
+        level: .warning, event: "log lines were left out",
+        fields: [("count", .integer(count)), ("of", .text(kind.label))])
+      put(line, kind, standingFor: count)
+    }
+  }
+
+  /// Sets a timer for what is to be told next, unless there is one that is early enough.
+  private func arm() {
+    let now = MonotonicClock.now()
+    let timer = state.withLock { state -> (loop: EventLoop, at: MonotonicTime)? in
+      guard let loop = state.loop else { return nil }
+      let leftOutAt =
+        state.budget.hasLeftOut ? now.adding(milliseconds: Self.leftOutDelayMs) : nil
+      guard let next = [state.repeats.nextDue, leftOutAt].compactMap(\.self).min() else {
+        return nil
       }
+      if let wakeAt = state.wakeAt, wakeAt <= next { return nil }
+      state.wakeAt = next
+      return (loop, next)
     }
-    return json.finish() + [0x0A]
+    guard let timer else { return }
+    timer.loop.schedule(at: timer.at) { [weak self] in self?.ring(timer.at) }
   }
 
-  private func text(
-    _ time: WallTime, _ level: LogConfiguration.Level, _ event: StaticString, _ fields: [Field]
-  ) -> [UInt8] {
-    var line = "\(RFC3339.format(time)) \(level.rawValue) \(event)"
-    for field in fields {
-      switch field.value {
-      case .text(let text): line += "  \(field.name): \(Self.printable(text))"
-      case .integer(let number): line += "  \(field.name): \(number)"
-      }
+  private func ring(_ due: MonotonicTime) {
+    let now = MonotonicClock.now()
+    let (held, leftOut) = state.withLock { state in
+      if state.wakeAt == due { state.wakeAt = nil }
+      return (state.repeats.takeDue(at: now), state.budget.takeLeftOut(at: now))
     }
-    return Array(line.utf8) + [0x0A]
+    tell(held)
+    tell(leftOut)
+    arm()
   }
 
-  /// Control characters could move a terminal's cursor or forge a line.
-  private static func printable(_ text: String) -> String {
-    String(
-      String.UnicodeScalarView(
-        text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
-  }
+  // MARK: - Writing
 
   /// One `write` a line: lines of several threads do not mix (POSIX, for pipes up to PIPE_BUF).
   ///
   /// What reads the log may have stopped reading: then the line is left out and counted, and nobody
   /// waits. So is one that is too long for a pipe to take in one piece, which could make one wait
   /// after all (pipe(7)).
-  private func put(_ line: [UInt8]) {
-    guard line.count <= Self.lineBytesMax, hasRoom else {
-      return throttle.withLock { $0.leftOutCount += 1 }
+  private func put(_ line: LogLine, _ kind: LineBudget.Kind, standingFor count: Int64 = 1) {
+    // As other programs of the machine write it: a log is read beside theirs.
+    let bytes = line.bytes(at: WallClock.machine(), isText: isText.load(ordering: .relaxed))
+    guard bytes.count <= Self.lineBytesMax, hasRoom else {
+      state.withLock { $0.budget.leaveOut(Int(count), kind) }
+      return arm()
     }
-    var rest = line[...]
+    var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       // A log that cannot be written is no reason to stop relaying; there is nobody to tell.
@@ -170,42 +253,5 @@ extension Log {
   private var hasRoom: Bool {
     var target = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     return poll(&target, 1, 0) > 0 && target.revents & Int16(POLLOUT) != 0
-  }
-}
-
-/// Counts the lines of the present second.
-private struct LogThrottle {
-  var second: Int64 = 0
-  var lineCount = 0
-  var leftOutCount: Int64 = 0
-
-  func isFull(at now: WallTime) -> Bool {
-    now.millisecondsSinceEpoch / 1000 == second && lineCount >= Log.linesPerSecondMax
-  }
-
-  mutating func admit(at now: WallTime) -> (isAllowed: Bool, leftOut: Int64) {
-    let second = now.millisecondsSinceEpoch / 1000
-    var leftOut: Int64 = 0
-    if second != self.second {
-      leftOut = leftOutCount
-      self = Self(second: second)
-    }
-    lineCount += 1
-    guard lineCount <= Log.linesPerSecondMax else {
-      leftOutCount += 1
-      return (false, leftOut)
-    }
-    return (true, leftOut)
-  }
-}
-
-extension LogConfiguration.Level {
-  fileprivate var rank: Int {
-    switch self {
-    case .debug: 0
-    case .info: 1
-    case .warning: 2
-    case .error: 3
-    }
   }
 }

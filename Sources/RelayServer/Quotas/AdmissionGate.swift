@@ -6,16 +6,9 @@ import Synchronization
 package final class AdmissionGate: Sendable {
   private struct State {
     var control: AdmissionControl
-    /// Nothing more is logged until then.
-    var quietUntil = MonotonicTime(nanoseconds: 0)
-    /// How many posts were refused since it was last logged.
-    var refusedCount = 0
     /// How many were refused since the start, by the reason.
     var refusals: [AdmissionControl.Refusal: UInt64] = [:]
   }
-
-  /// How long nothing is logged after a word on overload, in milliseconds.
-  private static let logPauseMs: Int64 = 10_000
 
   private let state: Mutex<State>
   private let log: Log
@@ -39,23 +32,18 @@ package final class AdmissionGate: Sendable {
   /// - Throws: `overloaded`, before anything was read of it but its head.
   package func check() throws(Problem) {
     let now = MonotonicClock.now()
-    let found = state.withLock { state -> (AdmissionControl.Refusal, oldestMs: Int64, log: Int?)? in
+    let found = state.withLock { state -> (refusal: AdmissionControl.Refusal, oldestMs: Int64)? in
       guard let refusal = state.control.refusal(at: now) else { return nil }
-      state.refusedCount += 1
       state.refusals[refusal, default: 0] &+= 1
-      guard now >= state.quietUntil else { return (refusal, 0, nil) }
-      defer { state.refusedCount = 0 }
-      state.quietUntil = now.adding(milliseconds: Self.logPauseMs)
-      return (refusal, state.control.oldestWaitMs(at: now), state.refusedCount)
+      return (refusal, state.control.oldestWaitMs(at: now))
     }
     guard let found else { return }
     meter.count(.shed, at: now)
-    if let count = found.log {
-      log.warning(
-        "overloaded: posts are refused", ("reason", .text("\(found.0)")),
-        ("refused", .integer(Int64(count))), ("oldestWaitMs", .integer(found.oldestMs)))
-    }
-    throw .overloaded(Self.words(found.0))
+    log.repeating(
+      .warning, "overloaded: posts are refused", about: found.refusal.label,
+      RepeatPace(firstMs: 10_000, longestMs: 60_000), ("reason", .text("\(found.refusal)")),
+      ("oldestWaitMs", .integer(found.oldestMs)))
+    throw .overloaded(Self.words(found.refusal))
   }
 
   /// How many posts were refused since the start, by the reason.

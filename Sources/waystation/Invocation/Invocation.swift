@@ -74,6 +74,7 @@ extension ConfigurationSource {
     flags.allowsAnonymous = options.has("--allow-anonymous")
     flags.logLevel = options.text("--log-level")
     flags.logFormat = options.text("--log-format")
+    flags.logsAccess = options.has("--log-access")
     flags.setsAsideDamaged = options.has("--set-aside-damaged")
   }
 }

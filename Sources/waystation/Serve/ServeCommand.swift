@@ -18,9 +18,7 @@ enum ServeCommand {
     _ configuration: Configuration, from source: ConfigurationSource,
     _ variables: [String: String]
   ) -> ExitCode {
-    let log = Log(
-      level: configuration.log.level, format: configuration.log.format,
-      descriptor: StandardStream.error.rawValue)
+    let log = Log(configuration.log, descriptor: StandardStream.error.rawValue)
     raiseDescriptors(configuration, log)
     do throws(SystemError) {
       // Signals have a loop of their own, so that they are seen however busy the others are.

@@ -17,6 +17,7 @@ extension CommandTable {
         + " only otherwise"),
     .choice("--log-level", ["debug", "info", "warning", "error"], "debug, info, warning or error"),
     .choice("--log-format", ["text", "json", "auto"], "auto is text on a terminal (auto)"),
+    .flag("--log-access", "log a line for each request, whatever --log-level says"),
   ]
 
   static let serve = CommandSpec(
@@ -30,8 +31,9 @@ extension CommandTable {
     notes: [
       "Options beat variables, and variables beat the file. The variables are WAYSTATION_CONFIG,"
         + " WAYSTATION_LISTEN, WAYSTATION_DATA, WAYSTATION_UPSTREAMS, WAYSTATION_ANONYMOUS (allow),"
-        + " WAYSTATION_OPERATORS (NAME=ROLE:DIGEST), WAYSTATION_LOG_LEVEL and"
-        + " WAYSTATION_LOG_FORMAT; lists are separated by commas. In the file, ${NAME} stands for"
+        + " WAYSTATION_OPERATORS (NAME=ROLE:DIGEST), WAYSTATION_LOG_LEVEL,"
+        + " WAYSTATION_LOG_FORMAT and WAYSTATION_LOG_ACCESS (true or false);"
+        + " lists are separated by commas. In the file, ${NAME} stands for"
         + " the environment variable NAME.",
       "The first lines on standard output are the addresses, as in \"listening on"
         + " http://127.0.0.1:8080\". The log goes to standard error.",

@@ -68,6 +68,7 @@ final class Handbook: Sendable {
     try stand.install("systemctl", Self.systemctl)
     try stand.install("sudo", Self.sudo)
     try stand.install("chown", "#!/bin/sh\n")
+    try stand.install("journalctl", "#!/bin/sh\ncat \"$STAND/log\"\n")
     let binary = stand.folder.path + "/bin/waystation"
     try FileManager.default.createSymbolicLink(
       atPath: binary, withDestinationPath: Waystation.path)

@@ -83,6 +83,33 @@ extension EndToEnd {
       }
     }
 
+    @Test("an envelope and refused requests are found in the log, once it has them")
+    func logging() async throws {
+      let book = try await Handbook.installed()
+      let file = book.stand.folder.path + "/etc/waystation.json"
+      let told = try String(contentsOfFile: file, encoding: .utf8).replacingOccurrences(
+        of: #""upstreams""#, with: #""log": {"level": "debug", "access": true}, "upstreams""#)
+      try told.write(toFile: file, atomically: true, encoding: .utf8)
+      try await book.stand.run("sudo systemctl reload waystation")
+      try await eventually("another configuration") {
+        try await book.stand.run("journalctl").contains("configuration reloaded") ? true : nil
+      }
+      let id = try await book.send("/a")
+      try await book.envelope(id, is: "delivered")
+      book.stand.set("ID", id)
+      try await eventually("its story in the log") {
+        let story = try await book.stand.run(book.blocks("The log")[0] + " || true")
+        let isWhole = ["was accepted", "is attempted", "was delivered", #""event":"request""#]
+          .allSatisfy(story.contains)
+        return isWhole ? true : nil
+      }
+      #expect(try await Device("x", port: book.port).get("/v1/envelopes").status == 401)
+      try await eventually("who was refused") {
+        let refused = try await book.stand.run(book.blocks("The access log")[0] + " || true")
+        return refused.contains("/v1/envelopes") ? true : nil
+      }
+    }
+
     @Test("upstreams, lanes, dead letters and clients are steered from the terminal")
     func steering() async throws {
       let book = try await Handbook.installed(
@@ -147,7 +174,7 @@ extension EndToEnd {
       #expect(
         headings == [
           "Install", "Install", "Size", "Who may use it", "Who may use it", "Renew a certificate",
-          "Watch", "Metrics",
+          "Watch", "The log", "The access log", "Metrics",
         ] + Array(repeating: "What to do when", count: 7) + [
           "Many at once", "Upgrade", "Back up and restore", "Back up and restore", "Clocks",
         ] + Array(repeating: "When the store is damaged", count: 4) + ["When the disk is full"])

@@ -149,11 +149,11 @@ final class HistoryKeeper: Sendable {
     }
     guard isNews else { return }
     if let error {
-      log.warning(
-        "the history cannot be written; what it misses is kept in memory for an hour",
-        ("error", .text(error.description)))
+      log.repeating(
+        .warning, "the history cannot be written; what it misses is kept in memory for an hour",
+        about: "", .usual, ("error", .text(error.description)))
     } else {
-      log.info("the history is written again")
+      log.repeating(.info, "the history is written again", about: "")
     }
   }
 
