@@ -3,6 +3,7 @@
 from importlib.resources import files
 
 from .browser import DESKTOP, PHONE
+from .configured import tells_what_is_in_force
 from .stand import wait_for
 
 HOSTILE_CLIENT = "<img/src=x/onerror=hurt()>"
@@ -389,7 +390,8 @@ def says_nothing_wrong(trial):
 
 
 ALL = [
-    asks_for_a_token, tells_as_it_happens, hostile_names_are_names, who_reads_cannot_steer, finds,
+    asks_for_a_token, tells_as_it_happens, hostile_names_are_names,
+    tells_what_is_in_force, who_reads_cannot_steer, finds,
     tells_a_story, edits_and_settles, discards, settles_many, pauses_and_probes, works_by_keyboard,
     says_what_it_misses, is_dark_where_asked, fits_a_phone, lets_go, draws_history,
     says_nothing_wrong,

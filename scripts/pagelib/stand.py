@@ -76,7 +76,23 @@ class Relay:
                   "listen": [f"127.0.0.1:{self.port}"], "shutdownGraceSeconds": 1}
         if access:
             config["access"] = {"operators": self._operators()}
-        (self.folder / "config.json").write_text(json.dumps(config))
+        self.config = config
+        self.configure()
+
+    def configure(self, **more):
+        """Writes its configuration, with other members besides."""
+        (self.folder / "config.json").write_text(json.dumps({**self.config, **more}))
+
+    def reload(self, **more):
+        """Has it take up another configuration, and returns what came of it."""
+        before = self.status()["configuration"].get("lastReload")
+        self.configure(**more)
+        self.process.send_signal(signal.SIGHUP)
+
+        def news():
+            reload = self.status()["configuration"].get("lastReload")
+            return reload if reload != before else None
+        return wait_for("what came of a reload", news)
 
     def _operators(self):
         operators = {}

@@ -28,7 +28,8 @@ export const waitingCount = (status) =>
 export function assess(status, samples, now) {
   const items = [
     ...store(status), ...upstreams(status, now), ...blocked(status), ...room(status, samples, now),
-    ...backlog(status, samples, now), ...turnedAway(status), ...kept(status),
+    ...configuration(status), ...backlog(status, samples, now), ...turnedAway(status),
+    ...kept(status),
   ];
   const needs = items.filter((item) => item.level === "act");
   const notes = items.filter((item) => item.level !== "act");
@@ -155,6 +156,20 @@ function* room(status, samples, now) {
     title: left === 0 ? "The disk is full" : `The disk is filling up: ${bytes(left)} left`,
     text: `${left === 0 ? "Devices" : "Past that, devices"} are told to come back later.`
       + `${forecast} Make room on the disk, or let upstreams take what waits.`,
+  };
+}
+
+function* configuration(status) {
+  const { path, lastReload } = status.configuration;
+  if (lastReload?.result !== "refused") return;
+  const [first, ...more] = lastReload.problems ?? [];
+  const others = more.length > 0 ? `, and ${many(more.length, "thing")} more` : "";
+  yield {
+    key: "configuration", level: "act", since: lastReload.at,
+    title: "The configuration was refused, and the one before goes on",
+    text: `${first ? `What is wrong: ${first}${others}. ` : ""}See to it before`
+      + " the relay is started anew: mend it"
+      + `${path ? `, let waystation check --config ${path} look at it,` : ""} and reload.`,
   };
 }
 

@@ -47,6 +47,22 @@ function replaceAbout(status) {
   say($("about"),
     `Waystation ${status.version}, running for ${stretch(status.uptimeSeconds * 1000)}.`
     + ` The store takes ${bytes(status.store.fileBytes)}.`);
+  say($("configured"), configured(status.configuration));
+}
+
+/** Which configuration is in force, and what came of the last reload. */
+function configured({ path, sha256, generation, loadedAt, lastReload }) {
+  const from = path ? `from ${path} (SHA-256 ${sha256.slice(0, 12)}…)`
+    : "from variables and flags alone";
+  const words = `The configuration is the one taken up at ${clock(loadedAt, now())}, ${from}`;
+  if (!lastReload) return `${words}, at the start.`;
+  const at = clock(lastReload.at, now());
+  const came = {
+    applied: `; ${many(generation - 1, "reload")} changed something since the start`,
+    unchanged: `; a reload at ${at} changed nothing`,
+    refused: `; another one was refused at ${at}`,
+  };
+  return `${words}${came[lastReload.result] ?? ""}.`;
 }
 
 function showItems(name, items) {

@@ -125,6 +125,8 @@ extension Relay {
   ) -> ConfigurationReload {
     let reload = ConfigurationReload(at: now().wall, result: result, problems: problems)
     inForce.withLock { $0.lastReload = reload }
+    // Whoever is shown `/status` is shown that.
+    dispatcher.listeners.ring()
     return reload
   }
 }

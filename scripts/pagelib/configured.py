@@ -1,0 +1,31 @@
+"""What the page has to show of the configuration."""
+
+from .browser import DESKTOP, PHONE
+
+
+def tells_what_is_in_force(trial):
+    """it shows which configuration is in force, and needs somebody when another was refused"""
+    browser, relay = trial.browser, trial.relay
+    browser.go("")
+    browser.says("#configured", f"{relay.folder}/config.json (SHA-256 ")
+    browser.says("#configured", "at the start.")
+    needs = browser.text("#needs-heading")
+    assert relay.reload(limits={"bodyBytesMax": "much"})["result"] == "refused"
+    browser.says("#needs", "The configuration was refused, and the one before goes on")
+    browser.says("#needs", "What is wrong: limits.bodyBytesMax: expected")
+    browser.says("#needs", f"waystation check --config {relay.folder}/config.json")
+    browser.says("#configured", "another one was refused at")
+    trial.sound("a refused configuration")
+    trial.picture("refused-light", full=True)
+    browser.scheme("dark")
+    trial.picture("refused-dark", full=True)
+    browser.scheme("light")
+    browser.size(*PHONE)
+    trial.narrow("a refused configuration")
+    trial.picture("refused-phone", full=True)
+    browser.size(*DESKTOP)
+    assert relay.reload(log={"level": "debug"})["result"] == "applied"
+    browser.says("#configured", "1 reload changed something since the start.")
+    assert relay.reload()["result"] == "applied"
+    browser.says("#configured", "2 reloads changed")
+    browser.says("#needs-heading", needs)
