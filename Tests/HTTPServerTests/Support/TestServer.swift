@@ -24,10 +24,11 @@ struct TestServer {
   let address: SocketAddress
 
   init(
-    _ limits: HTTPLimits = HTTPLimits(),
+    _ limits: HTTPLimits = HTTPLimits(), exchanges: (any ExchangeObserver)? = nil,
     handler: @escaping @Sendable (HTTPRequest) async -> HTTPResponse = TestServer.echo
   ) throws {
-    server = HTTPServer(limits: limits, loops: TestLoops.all, handler: Handler(body: handler))
+    server = HTTPServer(
+      limits: limits, loops: TestLoops.all, handler: Handler(body: handler), exchanges: exchanges)
     address = try server.bind(.loopback(port: 0))
   }
 
