@@ -96,6 +96,24 @@ extension EndToEnd {
       #expect(none.status == 429 && none["Retry-After"] != nil)
     }
 
+    @Test("what stands behind an item without room in its lane is sent away with it")
+    func batchOrder() async throws {
+      let upstream = try TestUpstream { _ in .never }
+      let relay = try await Relay.started(
+        upstream, more: Self.limits(["clientWaitingBytesMax": 2000]))
+      let large = String(repeating: "x", count: 3000)
+      let batch = try await relay.device().post(batch: [
+        ["path": "/1"], ["path": "/2", "body": large], ["path": "/3"],
+        ["path": "/4", "lane": "other"], ["path": "/5", "client": "neighbour"],
+      ])
+      let results = try #require(try batch.json()["results"] as? [[String: Any]])
+      #expect(
+        results.map { $0["result"] as? String }
+          == ["accepted", "rejected", "rejected", "accepted", "accepted"])
+      let problems = results.compactMap { $0["problem"] as? [String: Any] }
+      #expect(problems.map { $0["status"] as? Int } == [429, 429])
+    }
+
     @Test(
       "a client that asks too often is told when it may again, and its neighbours do not notice")
     func rate() async throws {

@@ -13,16 +13,28 @@ struct Batch {
   var hasProblems: Bool { drafts.count < problems.count }
 
   /// Reads the items, and takes room for each.
+  ///
+  /// Where there is none for one, those behind it in its lane are sent away with it: they would
+  /// stand before it once it comes again. Not so those with a sequence number, which says their
+  /// place.
   init(
     _ items: [Range<Int>], of text: [UInt8], from sender: String?, _ decoder: EnvelopeDecoder,
     at start: WallTime, _ room: inout Room
   ) async {
     drafts.reserveCapacity(items.count)
     problems.reserveCapacity(items.count)
+    var sentAway: [LaneName: Problem] = [:]
     for item in items {
       do throws(Problem) {
         let draft = try decoder.decode(text, in: item, from: sender, at: start)
-        try await room.take(for: draft.client, bytes: draft.content.byteCount)
+        let lane = LaneName(client: draft.client, lane: draft.lane)
+        if draft.sequence == nil, let refusal = sentAway[lane] { throw refusal }
+        do throws(Problem) {
+          try await room.take(for: draft.client, bytes: draft.content.byteCount)
+        } catch {
+          sentAway[lane] = error
+          throw error
+        }
         drafts.append(draft)
         problems.append(nil)
       } catch {
