@@ -233,6 +233,20 @@ struct ConfigurationLoadTests {
     #expect(byFlags.upstreams.map(\.url.host) == ["flag", "file", "variable"])
   }
 
+  @Test("the folder that systemd has made is the store's, unless anything else names one")
+  func stateDirectory() throws {
+    let upstream = #""upstreams": {"a": {"url": "http://a"}}"#
+    let made = ["STATE_DIRECTORY": "/var/lib/waystation:/var/lib/other"]
+    func data(_ file: String, _ environment: [String: String]) throws -> String {
+      try loadConfiguration(file, environment: environment).get().data
+    }
+    #expect(try data("{\(upstream)}", made) == "/var/lib/waystation")
+    #expect(try data("{\(upstream)}", ["STATE_DIRECTORY": ""]) == "./data")
+    #expect(try data(#"{"data": "/srv/w", \#(upstream)}"#, made) == "/srv/w")
+    let both = made.merging(["WAYSTATION_DATA": "/mnt/w"]) { given, _ in given }
+    #expect(try data(#"{"data": "/srv/w", \#(upstream)}"#, both) == "/mnt/w")
+  }
+
   @Test("the file's path comes from the flag, else from the variable")
   func filePath() {
     let environment = ["WAYSTATION_CONFIG": "/etc/a.json"]

@@ -34,6 +34,7 @@ extension Configuration {
   /// (`NAME=URL`), `WAYSTATION_ANONYMOUS` (`allow`), `WAYSTATION_OPERATORS` (`NAME=ROLE:DIGEST`),
   /// `WAYSTATION_LOG_LEVEL`, `WAYSTATION_LOG_FORMAT` and `WAYSTATION_LOG_ACCESS` (`true` or
   /// `false`); an empty one says nothing.
+  /// `STATE_DIRECTORY` (systemd.exec(5)) is the default of the data folder, which all others beat.
   /// Addresses do not replace listeners of which the file says `tls` or `for`.
   /// Lists are separated by commas or blanks, so a comma in a URL there is written `%2C`. An
   /// upstream that a variable or flag names keeps what the file says of it but the URL.
@@ -49,6 +50,10 @@ extension Configuration {
   ) -> Result<Configuration, ConfigurationErrors> {
     var configuration = Configuration()
     let problems = ProblemCollector()
+    // One that is made for the service stands before the others, if there are several.
+    if let folder = environment["STATE_DIRECTORY"]?.split(separator: ":").first {
+      configuration.data = String(folder)
+    }
     if let file {
       configuration.apply(file: file, environment: environment, problems: problems)
       configuration.origin = ConfigurationOrigin(
