@@ -49,6 +49,18 @@ struct AccessTests {
     #expect(!access.isGood(caller, at: Fixture.now))
   }
 
+  @Test("an open relay shows and does everything for anybody, but for tokens")
+  func open() {
+    for route in Route.all.map(\.route) {
+      let isToken = [.listTokens, .createToken, .revokeToken].contains(route)
+      let isHealth = [.getHealth, .getReadiness, .getPageFile].contains(route)
+      for isOpen in [true, false] {
+        let verdict = AccessRules.verdict(on: route, for: .anonymous, isOpen: isOpen)
+        #expect((verdict == .allowed) == (isHealth || isOpen && !isToken), "\(route)")
+      }
+    }
+  }
+
   @Test("a secret that differs in one bit is another one")
   func wrongSecret() throws {
     let (record, token) = stored(.operator(.steer))

@@ -66,9 +66,9 @@ package enum AccessRules {
     case .pauseUpstream, .pauseClient, .pauseLane, .probe, .getRequest, .getBody, .startOperation,
       .stopOperation:
       Row()
+    // Whoever may do everything else to an open relay must not hand out, or see, who may later on.
     case .listTokens:
       Row(role: .read, needsCredential: true)
-    // What a request holds is shown to nobody whom no credential names.
     case .createToken, .revokeToken:
       Row(needsCredential: true)
     }

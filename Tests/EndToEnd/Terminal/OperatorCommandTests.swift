@@ -39,6 +39,9 @@ extension EndToEnd {
       #expect(Self.json(json.output)?["blockedLaneCount"] as? Int == 1)
       let lanes = try await relay.command("lanes", "list", "--client", "c-1")
       #expect(lanes.output.contains("c-1/default") && lanes.output.contains("blocked"))
+      _ = try await relay.command("send", "--client", "c-2", "--path", "/b", "--hold")
+      let others = try await relay.command("lanes", "list", "--client", "c-2")
+      #expect(others.output.contains(/c-2\/default +waiting +1/), "\(others.output)")
     }
 
     @Test("an envelope is shown, edited, retried, discarded and requeued")
