@@ -70,7 +70,7 @@ extension Dispatcher {
     let lines = transitions.compactMap { transition in
       isEverythingTold || transition.isTrouble ? EnvelopeLog.Line(transition) : nil
     }
-    stories.tell(lines)
+    if !lines.isEmpty { stories.tell(lines) }
   }
 
   /// An envelope that has ended, and stays so, was corrected or cancelled.

@@ -99,7 +99,7 @@ package final class Dispatcher: Sendable {
   /// Attempts ended, or were called off.
   func attemptsEnded(_ batch: AttemptBatch) {
     meter.count(.attempts, batch.reports.count, at: clock().monotonic)
-    tell(calledOff: batch.calledOff)
+    if log.isOn(.debug) { tell(calledOff: batch.calledOff) }
     apply { state, now in
       for report in batch.reports { state.scheduler.attemptEnded(report, now: now) }
       for serial in batch.withdrawn { state.scheduler.attemptWithdrawn(serial, now: now) }

@@ -118,9 +118,14 @@ final class EnvelopeLog: Sendable {
 
   private func write(_ lines: [Line]) async {
     // What would only be counted is not worth a look into the store.
-    let shown = lines.filter { !log.isFull($0.level) }
-    let ids = try? await store.ids(of: Array(Set(shown.compactMap(\.serial))))
-    for line in lines { write(line, ids: ids ?? [:]) }
+    let shown = lines.filter { line in
+      let hasRoom = !log.isFull(line.level)
+      if !hasRoom { log.leaveOut(1, line.level) }
+      return hasRoom
+    }
+    let serials = Set(shown.compactMap(\.serial))
+    let ids = serials.isEmpty ? [:] : try? await store.ids(of: Array(serials))
+    for line in shown { write(line, ids: ids ?? [:]) }
   }
 
   private func write(_ line: Line, ids: [Serial: EnvelopeID]) {
