@@ -22,6 +22,11 @@ package struct AttemptRequest: Sendable {
   /// Whether the request only asks whether the upstream has the envelope: it is none of the
   /// envelope's own, so neither its `Idempotency-Key` nor an attempt's number goes with it.
   package var isVerification = false
+  /// What the upstream sees as `traceparent` in place of the sender's; nil for the sender's own.
+  package var traceParent: String?
+  /// Whether it carries no envelope but something of the relay's own, and so goes without all that
+  /// is said of envelopes.
+  package var isOwn = false
 
   /// Describes an attempt; see the properties for what each part means.
   package init(

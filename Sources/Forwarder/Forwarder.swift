@@ -21,16 +21,17 @@ package final class Forwarder: Sendable {
   /// - Parameters:
   ///   - targets: The upstreams that are configured; decides how many idle connections are kept.
   ///     A request to another one works as well.
+  ///   - name: The thread's.
   ///   - deliver: Takes what came of attempts.
   /// - Throws: If there is no memory, or no room for one more thread.
   package init(
     targets: [UpstreamTarget], limits: ForwarderLimits = ForwarderLimits(),
-    deliver: @escaping Delivery
+    name: String = "forwarder", deliver: @escaping Delivery
   ) throws(SystemError) {
     let shared = ForwarderShared(
       multi: try CurlMulti(idleConnectionsMax: limits.idleConnections(to: targets)))
     self.shared = shared
-    thread = try Thread.spawn(name: "forwarder") {
+    thread = try Thread.spawn(name: name) {
       ForwarderLoop(shared: shared, limits: limits, deliver: deliver).run()
     }
   }
@@ -81,6 +82,15 @@ package final class Forwarder: Sendable {
       let question = ProgressQuestion(serials: serials) { continuation.resume(returning: $0) }
       if !shared.post({ $0.ask(question) }) { continuation.resume(returning: []) }
     }
+  }
+
+  /// Has something done on the forwarder's thread, and returns at once.
+  ///
+  /// - Parameter work: Holds all transfers up while it runs.
+  /// - Returns: false, with nothing done, after ``shutdown()``.
+  @discardableResult
+  package func perform(_ work: @escaping @Sendable () -> Void) -> Bool {
+    shared.post { $0.ask(ProgressQuestion(serials: []) { _ in work() }) }
   }
 
   /// Calls all attempts off, and waits until that has been reported and the thread has ended.

@@ -52,12 +52,13 @@ package struct OutgoingHeaders {
     let block = request.content.headers.bytes
     var start = 0
     while let field = FieldRange(in: block.span, at: start) {
-      copy(field, of: block, for: request.target)
+      copy(field, of: block, for: request)
       start = field.next
     }
   }
 
-  private mutating func copy(_ field: FieldRange, of block: [UInt8], for target: UpstreamTarget) {
+  private mutating func copy(_ field: FieldRange, of block: [UInt8], for request: AttemptRequest) {
+    let target = request.target
     let name = block.span.extracting(field.name)
     switch Rule(name) {
     case .drop: return
@@ -73,6 +74,7 @@ package struct OutgoingHeaders {
       append(field, of: block)
     case .pass:
       guard !options.contain(name), !target.replaces(name) else { return }
+      if request.traceParent != nil, name.equals(Self.traceParentName) { return }
       if name.holdsUnderscore, isTakenForOwn(block[field.name], target) { return }
       append(field, of: block)
     }
@@ -96,8 +98,23 @@ package struct OutgoingHeaders {
     text.append(0)
   }
 
+  private static let traceParentName: StaticString = "traceparent"
+
   private mutating func appendOwnFields(of request: AttemptRequest) {
+    if !request.isOwn { appendEnvelopeFields(of: request) }
+    let fixed = request.target.headers.bytes
+    var start = 0
+    while let field = FieldRange(in: fixed.span, at: start) {
+      append(field, of: fixed)
+      start = field.next
+    }
+  }
+
+  private mutating func appendEnvelopeFields(of request: AttemptRequest) {
     appendVia(request.target.viaPseudonym)
+    if let value = request.traceParent, !request.target.fixesTraceParent {
+      append("traceparent: ", value.utf8)
+    }
     if !request.isVerification {
       if !hasIdempotencyKey {
         append("Idempotency-Key: ", (request.idempotencyKey ?? request.id.description).utf8)
@@ -106,12 +123,6 @@ package struct OutgoingHeaders {
     }
     append("Waystation-Accepted-At: ", RFC3339.bytes(of: request.acceptedAt))
     append("Waystation-Client: ", request.client.utf8)
-    let fixed = request.target.headers.bytes
-    var start = 0
-    while let field = FieldRange(in: fixed.span, at: start) {
-      append(field, of: fixed)
-      start = field.next
-    }
   }
 
   /// RFC 9110 section 7.6.3: this relay comes last; what the sender spoke was HTTP/1.1.
@@ -179,6 +190,11 @@ extension UpstreamTarget {
   /// Whether the relay's own fields take the place of a sender's of this name.
   fileprivate func replaces(_ name: Span<UInt8>) -> Bool {
     fixesField(name) || (signing != nil && name.begins(with: WebhookSigning.prefix))
+  }
+
+  /// Whether the configuration says what `traceparent` is.
+  fileprivate var fixesTraceParent: Bool {
+    headers.contains { $0.isNamed("traceparent") }
   }
 }
 

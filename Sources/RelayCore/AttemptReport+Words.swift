@@ -37,7 +37,7 @@ extension AttemptReport {
   ///
   /// A date is one of the upstream's clock, so it is compared with what that clock shows (`Date`,
   /// RFC 9110 section 6.6.1), and with the relay's own only where the answer does not say.
-  func retryAfterMs(at now: WallTime) -> Int64? {
+  package func retryAfterMs(at now: WallTime) -> Int64? {
     guard case .answered(let response) = event,
       let text = response.headers.first("Retry-After")
     else { return nil }

@@ -20,6 +20,8 @@ package struct EnvelopeRecord: Sendable {
   package var responseStatus: Int?
   /// Of one that is parked, the sequence numbers that it waits for.
   package var missing = MissingNumbers.none
+  /// How often its content has been replaced by a later post's.
+  package var revision: Int64 = 0
   /// Whether what was posted cannot be read: ``draft`` then holds only what else is known.
   package var isUnreadable = false
 

@@ -58,9 +58,11 @@ extension Reader {
       lane: LaneNumber(rawValue: sql.envelope.int(16)),
       upstream: UpstreamNumber(rawValue: Int32(truncatingIfNeeded: sql.envelope.int(18))),
       acceptedAt: id.acceptedAt, expiresAt: draft.expiresAt, onFailure: draft.onFailure)
-    return EnvelopeRecord(
+    var record = EnvelopeRecord(
       id: id, draft: draft, state: .queued, reason: nil, entry: entry, endedAt: nil,
       attemptCount: 0, attempts: [], responseStatus: nil)
+    record.revision = sql.envelope.int(21)
+    return record
   }
 
   func readPlace(

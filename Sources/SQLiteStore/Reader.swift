@@ -111,7 +111,7 @@ final class ReaderStatements {
       """
       SELECT e.id, c.name, l.name, u.name, e.key, e.fingerprint, e.sequence, e.tag, e.hold, \
       e.not_before, e.expires_at, e.on_failure, e.method, e.target, e.headers, e.body, e.lane, \
-      e.client, e.upstream, e.has_references, e.coalesce_key \
+      e.client, e.upstream, e.has_references, e.coalesce_key, e.revision \
       FROM envelope AS e JOIN client AS c ON c.number = e.client \
       JOIN lane AS l ON l.number = e.lane JOIN upstream AS u ON u.number = e.upstream \
       WHERE e.serial = ?

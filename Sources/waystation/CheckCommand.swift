@@ -36,6 +36,7 @@ enum CheckCommand {
         "delivered for \(duration(retention.deliveredSeconds)), other ended ones for"
           + " \(duration(retention.failedSeconds))"
       ))
+    if let endpoint = configuration.tracing.shownEndpoint { lines.append(("tracing", endpoint)) }
     lines.append(
       ("log", "\(configuration.log.level.rawValue), \(configuration.log.format.rawValue)"))
     return lines.map { label, text in

@@ -127,6 +127,41 @@ struct OutgoingHeadersTests {
     }
   }
 
+  @Test("a span of the relay's takes the place of the sender's traceparent, and of nothing else")
+  func traceParent() throws {
+    let fields = [
+      ("TraceParent", "00-a-b-01"), ("tracestate", "x=1"), ("X-Stays", "1"),
+      ("traceparent", "00-c-d-01"),
+    ]
+    var block = HeaderBlock()
+    for (name, value) in fields { block.append(name: name, value: value) }
+    func traced(fixed: HeaderBlock = HeaderBlock()) throws -> [String] {
+      try outgoing(block, fixed: fixed) { $0.traceParent = "00-e-f-01" }
+        .map { String(decoding: $0, as: UTF8.self) }
+    }
+    let lines = try traced()
+    #expect(lines.prefix(2) == ["tracestate: x=1", "X-Stays: 1"])
+    #expect(lines.filter { $0.lowercased().contains("traceparent") } == ["traceparent: 00-e-f-01"])
+    // What the configuration says comes first.
+    var fixed = HeaderBlock()
+    fixed.append(name: "Traceparent", value: "own")
+    #expect(
+      try traced(fixed: fixed).filter { $0.lowercased().contains("traceparent") }
+        == ["Traceparent: own"])
+  }
+
+  @Test("what carries no envelope says nothing of envelopes")
+  func own() throws {
+    var block = HeaderBlock()
+    block.append(name: "Content-Type", value: "application/json")
+    var fixed = HeaderBlock()
+    fixed.append(name: "X-Key", value: "1")
+    let lines = try outgoing(block, fixed: fixed) { $0.isOwn = true }
+    #expect(
+      lines.map { String(decoding: $0, as: UTF8.self) }
+        == ["Content-Type: application/json", "X-Key: 1", "Accept:", "Content-Type:", "Expect:"])
+  }
+
   private func texts(
     _ fields: [(String, String)], fixed: HeaderBlock = HeaderBlock()
   ) throws -> [String] {
@@ -136,17 +171,19 @@ struct OutgoingHeadersTests {
   }
 
   private func outgoing(
-    _ block: HeaderBlock, fixed: HeaderBlock = HeaderBlock()
+    _ block: HeaderBlock, fixed: HeaderBlock = HeaderBlock(),
+    _ change: (inout AttemptRequest) -> Void = { _ in }
   ) throws -> [[UInt8]] {
     let target = try UpstreamTarget(
       name: "default", url: UpstreamURL("http://127.0.0.1"), headers: fixed)
     var headers = OutgoingHeaders()
-    headers.rebuild(
-      for: AttemptRequest(
-        serial: 1, id: exampleID, client: "device-7", attempt: 3,
-        acceptedAt: WallTime(millisecondsSinceEpoch: 1_700_000_000_000), target: target,
-        content: EnvelopeContent(
-          method: "POST", target: Array("/".utf8), headers: block, body: .inline([]))))
+    var request = AttemptRequest(
+      serial: 1, id: exampleID, client: "device-7", attempt: 3,
+      acceptedAt: WallTime(millisecondsSinceEpoch: 1_700_000_000_000), target: target,
+      content: EnvelopeContent(
+        method: "POST", target: Array("/".utf8), headers: block, body: .inline([])))
+    change(&request)
+    headers.rebuild(for: request)
     #expect(headers.starts == lineStarts(headers.text))
     return headers.text.dropLast().split(separator: 0, omittingEmptySubsequences: false).map(
       Array.init)

@@ -29,6 +29,29 @@ struct TraceParentTests {
     }
   }
 
+  @Test("all that it says is read, and written again")
+  func context() throws {
+    let value = "00-\(id)-\(parent)-03"
+    let context = try #require(TraceParent.context(of: Array(value.utf8)))
+    #expect(context.trace.description == id && context.parent.description == parent)
+    #expect(context.isSampled && context.fieldValue == value)
+    let unsampled = try #require(TraceParent.context(of: Array("00-\(id)-\(parent)-02".utf8)))
+    #expect(!unsampled.isSampled)
+    // What a later version means by its other flags is not known.
+    let later = try #require(TraceParent.context(of: Array("01-\(id)-\(parent)-ff-x".utf8)))
+    #expect(later.fieldValue == "00-\(id)-\(parent)-01")
+    let small = TraceContext(
+      trace: TraceID(high: 0, low: 10), parent: SpanID(rawValue: 255), flags: 0)
+    #expect(small.fieldValue == "00-0000000000000000000000000000000a-00000000000000ff-00")
+  }
+
+  @Test("a share of all traces is taken by their last bits")
+  func share() {
+    let traces = (0..<4).map { TraceID(high: 7, low: 0xAB00_0000_0000_0000 | $0 << 54) }
+    #expect(traces.map { $0.isWithin(share: 0.5) } == [true, true, false, false])
+    #expect(traces.allSatisfy { $0.isWithin(share: 1) && !$0.isWithin(share: 0) })
+  }
+
   @Test("two of them are none")
   func twice() {
     var headers = HeaderBlock()

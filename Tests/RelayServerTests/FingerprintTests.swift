@@ -29,6 +29,15 @@ struct FingerprintTests {
     #expect(try print(Self.base + #","headers":{"A":["2","1"],"B":"3"}"#) != one)
   }
 
+  @Test("does not depend on the trace that a post belongs to")
+  func trace() throws {
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    for parent in ["00f067aa0ba902b7", "00f067aa0ba902b8"] {
+      let headers = #"{"TraceParent":"00-\#(trace)-\#(parent)-01","tracestate":"a=\#(parent)"}"#
+      #expect(try print(Self.base + #","headers":"# + headers) == print(Self.base))
+    }
+  }
+
   @Test("does not depend on when the envelope is posted")
   func time() throws {
     let rules = AcceptanceRules(try Fixture.configuration())

@@ -8,6 +8,8 @@ import RelayCore
 /// posted again a minute later has another default deadline, and is the same envelope. Fields are
 /// taken in the order of their names in lower case, since senders that keep them in a table write
 /// them in any order, which means nothing (RFC 9110 section 5.3); fields of one name keep theirs.
+/// Those of W3C Trace Context are left out: they say where in its sender's work a post stands, and
+/// libraries give each repeat another one.
 ///
 /// The body comes last and may come in pieces, so that a large one need not be in memory. Texts
 /// before it carry their lengths, so that no two envelopes make the same bytes.
@@ -72,7 +74,9 @@ private struct Encoding {
   }
 
   mutating func headers(_ headers: RelayCore.HeaderBlock) {
-    let fields = headers.enumerated().map { index, field in
+    let fields = headers.enumerated().filter { _, field in
+      !field.isNamed("traceparent") && !field.isNamed("tracestate")
+    }.map { index, field in
       (name: field.name.map(FieldSyntax.lowercased), value: field.value, index: index)
     }.sorted { left, right in
       left.name == right.name

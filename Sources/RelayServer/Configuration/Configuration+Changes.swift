@@ -40,6 +40,7 @@ extension Configuration {
     if retention != old.retention { changes.append("retention") }
     if events != old.events { changes.append("events") }
     if audit != old.audit { changes.append("audit") }
+    if tracing != old.tracing { changes.append("tracing") }
     if log != old.log { changes.append("log") }
     if shutdownGraceSeconds != old.shutdownGraceSeconds { changes.append("shutdownGraceSeconds") }
     return changes

@@ -25,6 +25,7 @@ extension Configuration {
     section.section("events") { events.read(&$0) }
     section.section("audit") { audit.read(&$0) }
     section.section("clock") { clock.read(&$0) }
+    section.section("tracing") { tracing.read(&$0, environment: environment) }
     section.section("log") { section in
       section.word("level", into: &log.level)
       section.word("format", into: &log.format)

@@ -31,6 +31,7 @@ extension Configuration: CustomStringConvertible {
       json.memberObject("events") { events.writeMembers(to: &$0) }
       json.memberObject("audit") { audit.writeMembers(to: &$0) }
       json.memberObject("clock") { clock.writeMembers(to: &$0) }
+      json.memberObject("tracing") { tracing.writeMembers(to: &$0) }
       json.memberObject("log") { json in
         json.member("level", log.level.rawValue)
         json.member("format", log.format.rawValue)

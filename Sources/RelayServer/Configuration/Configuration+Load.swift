@@ -32,8 +32,8 @@ extension Configuration {
   ///
   /// Variables: `WAYSTATION_LISTEN` (addresses), `WAYSTATION_DATA`, `WAYSTATION_UPSTREAMS`
   /// (`NAME=URL`), `WAYSTATION_ANONYMOUS` (`allow`), `WAYSTATION_OPERATORS` (`NAME=ROLE:DIGEST`),
-  /// `WAYSTATION_LOG_LEVEL`, `WAYSTATION_LOG_FORMAT` and `WAYSTATION_LOG_ACCESS` (`true` or
-  /// `false`); an empty one says nothing.
+  /// `WAYSTATION_TRACING_ENDPOINT`, `WAYSTATION_LOG_LEVEL`, `WAYSTATION_LOG_FORMAT` and
+  /// `WAYSTATION_LOG_ACCESS` (`true` or `false`); an empty one says nothing.
   /// `STATE_DIRECTORY` (systemd.exec(5)) is the default of the data folder, which all others beat.
   /// Addresses do not replace listeners of which the file says `tls` or `for`.
   /// Lists are separated by commas or blanks, so a comma in a URL there is written `%2C`. An
@@ -120,6 +120,7 @@ extension Configuration {
     }
     for (key, text) in overrides.operators { access.add(operator: text, key: key, problems) }
     for (key, text) in overrides.upstreams { applyUpstream(text, key: key, problems: problems) }
+    if let (key, text) = overrides.tracingEndpoint { applyTracing(text, key, problems) }
     if let (key, text) = overrides.logLevel {
       log.level = Self.word(text, key: key, or: log.level, problems)
     }
@@ -171,6 +172,15 @@ extension Configuration {
     }
   }
 
+  private mutating func applyTracing(_ text: String, _ key: String, _ problems: ProblemCollector) {
+    do throws(UpstreamURL.Refusal) {
+      tracing.endpoint = try UpstreamURL(text)
+    } catch {
+      problems.add(
+        key, expected: error.expected, found: error.mayShow ? "\"\(text)\"" : "another one")
+    }
+  }
+
   private static func word<Word: RawRepresentable<String> & CaseIterable>(
     _ text: String, key: String, or old: Word, _ problems: ProblemCollector
   ) -> Word {
@@ -187,6 +197,7 @@ private struct Overrides {
   var upstreams: [(key: String, text: String)] = []
   var anonymous: (key: String, text: String)?
   var operators: [(key: String, text: String)] = []
+  var tracingEndpoint: (key: String, text: String)?
   var logLevel: (key: String, text: String)?
   var logFormat: (key: String, text: String)?
   var logAccess: (key: String, text: String)?
@@ -207,6 +218,7 @@ private struct Overrides {
       named("WAYSTATION_OPERATORS").map { variable in
         Self.list(variable.text).map { (variable.key, $0) }
       } ?? []
+    tracingEndpoint = named("WAYSTATION_TRACING_ENDPOINT")
     logLevel = named("WAYSTATION_LOG_LEVEL")
     logFormat = named("WAYSTATION_LOG_FORMAT")
     logAccess = named("WAYSTATION_LOG_ACCESS")

@@ -27,6 +27,9 @@ extension Configuration {
       notAbove(
         "limits.clientWaitingBytesMax", ofOneClient, "limits.waitingBytesMax", ofAll, problems)
     }
+    notAbove(
+      "tracing.batchSpansMax", tracing.queue.batchSpansMax, "tracing.queueSpansMax",
+      tracing.queue.spansMax, problems)
     for (index, listener) in listen.enumerated()
     where !listener.endpoint.takesAnyPort
       && listen[..<index].contains(where: { $0.endpoint == listener.endpoint })

@@ -31,6 +31,8 @@ package struct Configuration: Equatable, Sendable {
   package var audit = AuditConfiguration()
   /// What is made of a machine's clock that is set.
   package var clock = ClockConfiguration()
+  /// Where spans are exported to, and which.
+  package var tracing = TracingConfiguration()
   /// What is logged, and in which form.
   package var log = LogConfiguration()
   /// How long attempts in flight may go on once the relay was asked to stop, in seconds.

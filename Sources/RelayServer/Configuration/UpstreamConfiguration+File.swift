@@ -91,22 +91,21 @@ extension UpstreamConfiguration {
     section.section("verify") { verify = $0.readVerification() }
     section.section("reachability") { reachability.read(&$0) }
     section.flag("startPaused", into: &startPaused)
-    section.read(
-      "certificateAuthorities", into: &certificateAuthorities, expected: "the path of a PEM file"
-    ) { value -> String?? in
-      if value.isNull { return .some(nil) }
-      return (try? value.string()).flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : .some($0) }
-    }
+    section.certificateAuthorities(into: &certificateAuthorities)
     section.passHeaders("passHeaders", into: &passHeaders)
     section.section("signing") { signing = $0.readSigning(environment: environment) }
     if url == nil { return nil }
   }
 
-  private static func readURL(
-    _ section: inout SectionReader, environment: [String: String], values: inout [String]
+  /// Reads a URL; nil, with a problem noted, if there is none, or it is not usable.
+  ///
+  /// - Parameter values: Takes the values of the variables that were put in.
+  static func readURL(
+    _ section: inout SectionReader, key: String = "url", environment: [String: String],
+    values: inout [String]
   ) -> UpstreamURL? {
-    let path = section.path(of: "url")
-    guard let value = section.value("url") else {
+    let path = section.path(of: key)
+    guard let value = section.value(key) else {
       section.problems.add(path, expected: "the upstream's base URL", found: "nothing")
       return nil
     }
@@ -190,6 +189,15 @@ extension SectionReader {
         }
       }
       return StatusCodeSet(codes: codes, classes: classes)
+    }
+  }
+
+  /// The file of the authorities that a server's certificate has to come from, or `null`.
+  mutating func certificateAuthorities(into target: inout String?) {
+    read("certificateAuthorities", into: &target, expected: "the path of a PEM file") {
+      value -> String?? in
+      if value.isNull { return .some(nil) }
+      return (try? value.string()).flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : .some($0) }
     }
   }
 

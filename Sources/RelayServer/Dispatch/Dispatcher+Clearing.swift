@@ -18,6 +18,7 @@ extension Dispatcher {
     waiters.settle(backlog.items.lazy.map(\.serial))
     metrics.count(backlog)
     history.count(backlog)
+    tracer.cleared(backlog)
   }
 
   /// Lets go of what was not cancelled after all.

@@ -12,6 +12,7 @@ extension Dispatcher {
     meter.count(.accepted, envelopes.count, at: clock().monotonic)
     if let deadline = envelopes.lazy.map(\.entry.expiresAt).min() { deadlines.note(deadline) }
     tell(envelopes)
+    tracer.coalesced(envelopes)
     return apply { state, now in
       envelopes.map { envelope in
         _ = state.contents.take(envelope.entry.serial)

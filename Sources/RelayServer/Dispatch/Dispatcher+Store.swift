@@ -26,6 +26,7 @@ extension Dispatcher: StoreObserver {
     }
     gaps.note(envelopes)
     tell(envelopes)
+    tracer.accepted(envelopes)
     if let deadline = envelopes.lazy.map(\.entry.expiresAt).min() { deadlines.note(deadline) }
     let places = apply { state, now in
       envelopes.map { envelope in
@@ -46,6 +47,8 @@ extension Dispatcher: StoreObserver {
     // What came to nothing is no news of the envelope but to whoever asked for it.
     let made = transitions.lazy.filter { !$0.isMoot }
     tell(made)
+    // Before anything that follows from them can begin.
+    tracer.recorded(transitions)
     apply { state, now in
       for transition in transitions {
         if case .edit(let edit) = transition.change {

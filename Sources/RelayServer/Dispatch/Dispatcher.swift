@@ -32,6 +32,8 @@ package final class Dispatcher: Sendable {
   let meter: RateMeter
   /// Counts for `/metrics`.
   let metrics: RelayMetrics
+  /// Spans for a collector.
+  let tracer: Tracer
   /// What waits of whom, and how much of it may.
   let quotas: QuotaKeeper
   /// What is configured for lanes, by their names.
@@ -74,6 +76,7 @@ package final class Dispatcher: Sendable {
     self.log = log
     stories = EnvelopeLog(log: log, store: store, loop: loop)
     self.meter = meter
+    tracer = Tracer(store: store, loop: loop, clock: clock, log: log)
     history = HistoryKeeper(store: store, loop: loop, clock: clock, log: log)
     gaps = GapKeeper(store: store, rules: lanes, loop: loop, clock: clock, log: log)
     state = Mutex(State(scheduler: Scheduler(upstreams: [:], epoch: 1, seed: 0, now: clock())))
@@ -100,6 +103,7 @@ package final class Dispatcher: Sendable {
   func attemptsEnded(_ batch: AttemptBatch) {
     meter.count(.attempts, batch.reports.count, at: clock().monotonic)
     if log.isOn(.debug) { tell(calledOff: batch.calledOff) }
+    tracer.ended(batch)
     apply { state, now in
       for report in batch.reports { state.scheduler.attemptEnded(report, now: now) }
       for serial in batch.withdrawn { state.scheduler.attemptWithdrawn(serial, now: now) }
@@ -196,6 +200,7 @@ package final class Dispatcher: Sendable {
 
   private func withdraw(_ serials: [Serial]) {
     tell(calledOff: serials)
+    tracer.withdrawn(serials)
     apply { state, now in
       for serial in serials { state.scheduler.attemptWithdrawn(serial, now: now) }
     }
@@ -219,6 +224,7 @@ package final class Dispatcher: Sendable {
       request.content = content
       request.isVerification = true
     }
+    tracer.begin(&request, of: envelope, in: entry.lane)
     return request
   }
 

@@ -30,12 +30,14 @@ extension Relay {
     let obstacles = new.obstacles(after: old)
     guard obstacles.isEmpty else { return refuseReload(obstacles.map(\.description)) }
     do {
+      let collector = try prepare(new.tracing, after: old.tracing)
       let upstreams = try await prepare(new, after: old)
       metrics.add(new.upstreams.map(\.name), numbers: upstreams.numbers)
       dispatcher.configure(upstreams.dispatched)
       dispatcher.history.add(new.upstreams.compactMap { upstreams.numbers[$0.name] })
+      if new.tracing != old.tracing { dispatcher.tracer.go(by: new.tracing, collector) }
       takeUp(new, numbers: upstreams.numbers)
-    } catch let error as UpstreamRefusal {
+    } catch let error as Refusal {
       return refuseReload(["\(error.key): \(error.reason)"])
     } catch {
       embedded.go(by: old.storeRules)
@@ -59,7 +61,19 @@ extension Relay {
 
   // MARK: - Before anything is changed
 
-  private typealias UpstreamRefusal = ConfigurationProblem
+  private typealias Refusal = ConfigurationProblem
+
+  /// Where spans are to go, if that is said anew; nil for nowhere.
+  private func prepare(
+    _ new: TracingConfiguration, after old: TracingConfiguration
+  ) throws(Refusal) -> SpanExporter.Link? {
+    guard new != old else { return nil }
+    do {
+      return try dispatcher.tracer.link(to: new)
+    } catch {
+      throw Refusal(key: "tracing", reason: "\(error)")
+    }
+  }
 
   private func prepare(
     _ new: Configuration, after old: Configuration
@@ -69,7 +83,7 @@ extension Relay {
       do throws(UpstreamTargetError) {
         fresh.append(try upstream.target())
       } catch {
-        throw UpstreamRefusal(key: "upstreams.\(upstream.name).headers", reason: error.description)
+        throw Refusal(key: "upstreams.\(upstream.name).headers", reason: error.description)
       }
     }
     // Whether an upstream starts paused is asked when its name becomes known.

@@ -157,6 +157,8 @@ package final class Relay: Sendable {
       let forwarder = try Forwarder(targets: targets) { [weak dispatcher] batch in
         dispatcher?.attemptsEnded(batch)
       }
+      dispatcher.tracer.go(
+        by: configuration.tracing, try dispatcher.tracer.link(to: configuration.tracing))
       let relay = Relay(
         parts: parts, configuration: configuration, dispatcher: dispatcher, forwarder: forwarder,
         clockWatch: clockWatch, loop: loop)
@@ -282,16 +284,19 @@ package final class Relay: Sendable {
   package func drain(graceSeconds: Int) async {
     draining.store(true, ordering: .relaxed)
     let graceMs = Int64(graceSeconds) * 1000
+    let deadline = MonotonicClock.now().adding(milliseconds: graceMs)
     janitor.stop()
     log.info("draining", ("graceSeconds", .integer(Int64(graceSeconds))))
     let server = front.withLock { $0?.server }
+    dispatcher.tracer.hurry()
     async let attempts: Void = dispatcher.drain(graceMs: graceMs)
-    _ = await server?.drain(until: MonotonicClock.now().adding(milliseconds: graceMs))
+    _ = await server?.drain(until: deadline)
     await attempts
     forwarder.shutdown()
     await dispatcher.history.stop()
     await dispatcher.stories.settled()
     await store.close()
+    await dispatcher.tracer.stop(until: deadline)
     clockWatch.stop()
     log.tellRest()
     log.info("stopped")

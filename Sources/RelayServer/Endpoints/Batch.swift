@@ -19,14 +19,15 @@ struct Batch {
   /// place.
   init(
     _ items: [Range<Int>], of text: [UInt8], from sender: String?, _ decoder: EnvelopeDecoder,
-    at start: WallTime, _ room: inout Room
+    at start: WallTime, in trace: PostTrace, _ room: inout Room
   ) async {
     drafts.reserveCapacity(items.count)
     problems.reserveCapacity(items.count)
     var sentAway: [LaneName: Problem] = [:]
     for item in items {
       do throws(Problem) {
-        let draft = try decoder.decode(text, in: item, from: sender, at: start)
+        var draft = try decoder.decode(text, in: item, from: sender, at: start)
+        trace.join(&draft)
         let lane = LaneName(client: draft.client, lane: draft.lane)
         if draft.sequence == nil, let refusal = sentAway[lane] { throw refusal }
         do throws(Problem) {

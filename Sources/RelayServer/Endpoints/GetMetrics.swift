@@ -32,7 +32,8 @@ struct GetMetrics {
       listenerKinds: metrics.listenerKinds,
       connections: metrics.connections(of: relay.connectionFigures),
       failedHandshakes: metrics.failedHandshakes, requests: metrics.requests,
-      loopLag: relay.loopLag, loopCount: relay.loopCount, process: .now())
+      loopLag: relay.loopLag, loopCount: relay.loopCount, spans: relay.dispatcher.tracer.figures,
+      process: .now())
   }
 
   /// Those with a label, and all others together.

@@ -39,7 +39,7 @@ struct PostEnvelopes {
       let items = try BatchItems.ofArray(text, countMax: countMax)
       return try await acceptBatch(items, of: text, request.head, sender, &room)
     case .json:
-      return try await acceptOne(text, sender, &room)
+      return try await acceptOne(text, request.head, sender, &room)
     case .lines:
       let items = try BatchItems.ofLines(text, countMax: countMax)
       return try await acceptBatch(items, of: text, request.head, sender, &room)
@@ -47,9 +47,10 @@ struct PostEnvelopes {
   }
 
   private func acceptOne(
-    _ text: [UInt8], _ sender: String?, _ room: inout Room
+    _ text: [UInt8], _ head: RequestHead, _ sender: String?, _ room: inout Room
   ) async throws(Problem) -> HTTPResponse {
-    let draft = try decoder.decode(text, from: sender, at: context.relay.deadlineStart())
+    var draft = try decoder.decode(text, from: sender, at: context.relay.deadlineStart())
+    PostTrace(head).join(&draft)
     try await room.take(for: draft.client, bytes: draft.content.byteCount)
     var intake = Intake(context)
     let results = try await intake.append([draft], isAtomic: false)
@@ -67,7 +68,8 @@ struct PostEnvelopes {
   ) async throws(Problem) -> HTTPResponse {
     let isStrict = Preferences(head.values(of: "Prefer")).isStrict
     var batch = await Batch(
-      items, of: text, from: sender, decoder, at: context.relay.deadlineStart(), &room)
+      items, of: text, from: sender, decoder, at: context.relay.deadlineStart(),
+      in: PostTrace(head), &room)
     if isStrict, batch.hasProblems {
       batch.leaveOutTheRest()
     } else if !batch.drafts.isEmpty {

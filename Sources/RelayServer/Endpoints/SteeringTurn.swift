@@ -166,6 +166,7 @@ extension EndpointContext {
       record, isInFlight: placement.isInFlight, position: placement.position,
       now: relay.now().wall)
     view.progress = progress
+    view.trace = relay.dispatcher.tracer.traceID(of: record)
     view.errorID = await errorID(of: record.id, record.state)
     return view
   }

@@ -15,8 +15,8 @@ package struct EnvelopeView: Sendable {
   private let now: WallTime
   /// How far the attempt has come that is under way; nil if none is, or it is not known.
   package var progress: AttemptProgress?
-  /// The trace that its request belongs to; a list does not tell it.
-  private var trace: String?
+  /// The trace that it belongs to; a list does not tell it.
+  package var trace: String?
   /// What the upstream calls the mistake for which it refused the envelope; nil if it has no name.
   package var errorID: String?
 
@@ -30,7 +30,6 @@ package struct EnvelopeView: Sendable {
       EnvelopeSummary(record), attempts: record.attempts, isInFlight: isInFlight,
       position: position, now: now)
     missing = record.missing
-    trace = TraceParent.traceID(in: record.draft.content.headers)
   }
 
   /// Shows a summary, as a list has it.

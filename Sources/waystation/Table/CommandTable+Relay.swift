@@ -31,8 +31,8 @@ extension CommandTable {
     notes: [
       "Options beat variables, and variables beat the file. The variables are WAYSTATION_CONFIG,"
         + " WAYSTATION_LISTEN, WAYSTATION_DATA, WAYSTATION_UPSTREAMS, WAYSTATION_ANONYMOUS (allow),"
-        + " WAYSTATION_OPERATORS (NAME=ROLE:DIGEST), WAYSTATION_LOG_LEVEL,"
-        + " WAYSTATION_LOG_FORMAT and WAYSTATION_LOG_ACCESS (true or false);"
+        + " WAYSTATION_OPERATORS (NAME=ROLE:DIGEST), WAYSTATION_TRACING_ENDPOINT,"
+        + " WAYSTATION_LOG_LEVEL, WAYSTATION_LOG_FORMAT and WAYSTATION_LOG_ACCESS (true or false);"
         + " lists are separated by commas. In the file, ${NAME} stands for"
         + " the environment variable NAME.",
       "The first lines on standard output are the addresses, as in \"listening on"

@@ -66,6 +66,11 @@ extension EndToEnd {
       let watched = try await book.stand.run(book.blocks("Watch")[0])
       #expect(watched.contains("waystation_ended_envelopes_total"), "\(watched)")
       #expect(try await book.stand.run(book.blocks("Metrics")[0]).contains("tokenSHA256"))
+      let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+      book.stand.set(
+        "ID",
+        try await book.send("/b", "--header 'traceparent: 00-\(trace)-00f067aa0ba902b7-01'"))
+      #expect(try await book.stand.run(book.blocks("Traces")[0]).contains(trace))
       let alerts = try ShellDocument("docs/alerts.md")
       let ask = try #require(alerts.blocks.first?.text)
       book.stand.set("RELAY", "http://127.0.0.1:\(book.port)")
@@ -174,7 +179,7 @@ extension EndToEnd {
       #expect(
         headings == [
           "Install", "Install", "Size", "Who may use it", "Who may use it", "Renew a certificate",
-          "Watch", "The log", "The access log", "Metrics",
+          "Watch", "The log", "The access log", "Metrics", "Traces",
         ] + Array(repeating: "What to do when", count: 7) + [
           "Many at once", "Upgrade", "Back up and restore", "Back up and restore", "Clocks",
         ] + Array(repeating: "When the store is damaged", count: 4) + ["When the disk is full"])

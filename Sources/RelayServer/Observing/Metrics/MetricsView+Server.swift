@@ -53,6 +53,21 @@ extension MetricsView {
     }
   }
 
+  /// What is exported of traces.
+  func writeSpans(to writer: inout ExpositionWriter) {
+    writer.begin(
+      .counter, "waystation_trace_spans", "Spans of traces, by what became of them.")
+    for (result, count) in [
+      ("exported", spans.exported), ("queue_full", spans.full), ("refused", spans.refused),
+      ("abandoned", spans.abandoned), ("skipped", spans.skipped),
+    ] {
+      writer.sample(("result", result), value: count)
+    }
+    writer.begin(
+      .gauge, "waystation_queued_trace_spans", "Spans that wait to be exported.")
+    writer.sample(value: spans.waiting)
+  }
+
   /// The event loops and the process.
   func writeProcess(to writer: inout ExpositionWriter) {
     writer.begin(

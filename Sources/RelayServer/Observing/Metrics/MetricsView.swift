@@ -31,6 +31,7 @@ struct MetricsView {
   var requests: RequestFigures
   var loopLag: Histogram
   var loopCount: Int
+  var spans: SpanQueue.Figures
   var process: ProcessReading
 
   /// Room for the text of a relay with one upstream.
@@ -47,6 +48,7 @@ struct MetricsView {
     writeCommits(to: &writer)
     writeConnections(to: &writer)
     writeRequests(to: &writer)
+    writeSpans(to: &writer)
     writeProcess(to: &writer)
     return writer.finish()
   }
