@@ -44,7 +44,8 @@ struct ListingFilter {
 
   /// What must be found in the index of a stretch.
   var searchTerms: [SearchTerm] {
-    (client.map { [SearchTerm(client: $0)] } ?? []) + (filter.tag.map { [SearchTerm(tag: $0)] } ?? [])
+    let terms = [client.map { SearchTerm(client: $0) }, filter.tag.map { SearchTerm(tag: $0) }]
+    return terms.compactMap { $0 }
   }
 
   /// Looks the names up; nil if one of them is not known, so that nothing can pass.

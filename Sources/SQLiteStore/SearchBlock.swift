@@ -2,8 +2,8 @@ import RelayCore
 
 /// What an envelope is searched for by: its client, or its tag, as a number of 32 bits.
 ///
-/// Two may share a number: what is found is looked at all the same. It is kept on disk, so it is never
-/// computed otherwise.
+/// Two may share a number: what is found is looked at all the same. It is kept on disk, so it is
+/// never computed otherwise.
 struct SearchTerm: Hashable {
   let code: UInt32
 
@@ -30,9 +30,9 @@ struct SearchTerm: Hashable {
 /// The index of a stretch of envelopes: which of them a search may mean.
 ///
 /// It may name some that are not meant, and never leaves one out. Written once, when the stretch is
-/// full, so that acceptance pays a few bytes in a row for each envelope, and no page elsewhere. On disk
-/// it is the terms' codes, least first, four bytes each with the least significant first; then, for
-/// each, the place in the stretch, two bytes likewise.
+/// full, so that acceptance pays a few bytes in a row for each envelope, and no page elsewhere. On
+/// disk it is the terms' codes, least first, four bytes each with the least significant first; and
+/// then, for each, the place in the stretch, two bytes likewise.
 struct SearchBlock {
   /// How many numbers a stretch has.
   static let width: Int64 = 4096

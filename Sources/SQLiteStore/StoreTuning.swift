@@ -67,8 +67,8 @@ enum StoreTuning {
   /// How many envelopes' numbers a listing goes through before it looks at the clock, however few
   /// of them the database lets through.
   static let listingStretch = 16_384
-  /// Where one envelope in so many or more is in a state that is asked for, a listing goes along all
-  /// envelopes: to look one up takes some five times as long as to pass one over.
+  /// Where one envelope in so many or more is in a state that is asked for, a listing goes along
+  /// all envelopes: to look one up takes some five times as long as to pass one over.
   static let listingDensePart: Int64 = 5
   /// After how many envelopes that come through a listing looks at the clock.
   static let listingLooksPerClock = 256

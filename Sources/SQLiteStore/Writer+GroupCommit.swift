@@ -120,6 +120,7 @@ extension Writer {
     var receipt = Receipt()
     let eventsEnd = eventsEnd
     (exceptions.step, exceptions.request) = (nil, nil)
+    if !work.isEmpty || canFlow { try prepareSearchBlock() }
     try begin()
     noteDamage(in: &receipt)
     for (index, change) in changes.enumerated() where change.epoch == Self.epoch {

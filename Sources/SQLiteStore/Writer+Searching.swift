@@ -7,9 +7,8 @@ struct OpenSearchBlock {
   var block: SearchBlock?
 }
 
-// Searches by client and tag look at one row for each stretch of envelopes, written once the stretch
-// is full. Damage met there keeps nobody's envelope from being stored: searches then go through what
-// there is.
+// Searches by client and tag look at a row for each stretch of envelopes, written when it is full.
+// Damage met there keeps no envelope from being stored: searches then go through what there is.
 extension Writer {
   /// Notes what an envelope is searched for by that got the latest number.
   func noteForSearch(
@@ -65,42 +64,35 @@ extension Writer {
     try write(block, number: number)
   }
 
-  /// Makes the stretch of a new number the one that is open; the one before it is full.
-  private func openSearchBlock(with serial: Serial) throws(StoreError) {
-    let number = SearchBlock.number(of: serial)
-    if let open = searchBlock {
-      guard open.number != number else { return }
-      try write(open.block, number: open.number)
-      searchBlock = OpenSearchBlock(number: number, block: SearchBlock())
-      return
-    }
-    // After a start, or a transaction that came to nothing.
-    if number > 0, try storedSearchBlock(number - 1) == nil {
-      let range = SearchBlock.range(of: number - 1)
-      try write(try readSearchBlock(range.lowerBound, range.upperBound), number: number - 1)
-    }
-    let first = SearchBlock.range(of: number).lowerBound
-    searchBlock = OpenSearchBlock(number: number, block: try readSearchBlock(first, serial - 1))
-  }
-
-  /// What some envelopes are searched for by; nil if they cannot all be read.
-  private func readSearchBlock(
-    _ first: Serial, _ last: Serial
-  ) throws(StoreError) -> SearchBlock? {
-    var block = SearchBlock()
-    search.terms.bind(1, first)
-    search.terms.bind(2, last)
+  /// Reads what is open after a start, or after a transaction that came to nothing.
+  ///
+  /// Called between two transactions: within one, SQLite would not commit after it has met a page
+  /// that is damaged.
+  func prepareSearchBlock() throws(StoreError) {
+    guard searchBlock == nil, !state.damage.leftOut.contains(.searches) else { return }
+    let number = SearchBlock.number(of: state.ledger.lastSerial)
+    var block: SearchBlock? = SearchBlock()
+    search.terms.bind(1, SearchBlock.range(of: number).lowerBound)
+    search.terms.bind(2, state.ledger.lastSerial)
     do throws(StoreError) {
       while try search.terms.step() {
         let serial = search.terms.int(0)
-        block.append(SearchTerm(client: search.terms.int(1)), at: serial)
-        if let tag = search.terms.text(2) { block.append(SearchTerm(tag: tag), at: serial) }
+        block?.append(SearchTerm(client: search.terms.int(1)), at: serial)
+        if let tag = search.terms.text(2) { block?.append(SearchTerm(tag: tag), at: serial) }
       }
     } catch {
       guard error.kind == .corrupt else { throw error }
-      return nil
+      block = nil
     }
-    return block
+    searchBlock = OpenSearchBlock(number: number, block: block)
+  }
+
+  /// Makes the stretch of a new number the one that is open; the one before it is full.
+  private func openSearchBlock(with serial: Serial) throws(StoreError) {
+    let number = SearchBlock.number(of: serial)
+    guard let open = searchBlock, open.number != number else { return }
+    try write(open.block, number: open.number)
+    searchBlock = OpenSearchBlock(number: number, block: SearchBlock())
   }
 
   private func storedSearchBlock(_ number: Int64) throws(StoreError) -> [UInt8]? {

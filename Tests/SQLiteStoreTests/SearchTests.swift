@@ -84,7 +84,7 @@ struct SearchTests {
     return numbers
   }
 
-  @Test("a search finds what is so, in stretches with an index and in the last, also after restarts")
+  @Test("a search finds what is so, with an index and in the last stretch, also after restarts")
   func finds() async throws {
     try await Bench.with { bench in
       var random = SplitMix64(seed: 1)

@@ -262,14 +262,16 @@ package final class StoreCheck {
       row.bind(1, range.lowerBound)
       row.bind(2, range.upperBound)
       while try row.step() {
-        let terms = [SearchTerm(client: row.int(1))] + (row.text(2).map { [SearchTerm(tag: $0)] } ?? [])
-        if !terms.allSatisfy({ SearchBlock.has($0, at: row.int(0), in: stored) }) {
-          faults.append("\(row.int(0))")
+        let terms = [SearchTerm(client: row.int(1)), row.text(2).map { SearchTerm(tag: $0) }]
+        let isNamed = terms.compactMap { $0 }.allSatisfy {
+          SearchBlock.has($0, at: row.int(0), in: stored)
         }
+        if !isNamed { faults.append("\(row.int(0))") }
       }
     }
     verdict.add(
-      "not-found-by-search", "Searches by client or tag leave them out; they are delivered.", faults)
+      "not-found-by-search", "Searches by client or tag leave them out; they are delivered.",
+      faults)
   }
 
   // MARK: - Bodies

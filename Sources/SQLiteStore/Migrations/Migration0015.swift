@@ -1,8 +1,8 @@
 extension Migration {
   /// What searches by client and tag are answered from.
   ///
-  /// `docs/decisions/0029-searches-by-stretches.md` says why it looks so. What was accepted before has
-  /// no rows here: it is gone through.
+  /// `docs/decisions/0030-searches-by-stretches.md` says why it looks so. What was accepted before
+  /// has no rows here: it is gone through.
   static let migration0015 = Migration(
     version: 15,
     sql: """

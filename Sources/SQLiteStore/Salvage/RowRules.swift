@@ -46,18 +46,14 @@ enum RowRules {
         return "its events make no sense"
       }
     case "search_block":
-      guard let terms = blob("terms"), let block = SearchBlock(stored: terms),
-        integer("entries") == Int64(block.count)
-      else { return "its terms make no sense" }
+      return searchFault(terms: blob("terms"), entries: integer("entries"))
     case "audit":
       guard let code = integer("result"), (0...3).contains(code) else {
         return "its result makes no sense"
       }
     case "operation":
-      guard let action = shape.place(of: "action").flatMap({ values[$0].text }),
-        Operation.Action(rawValue: action) != nil, let code = integer("state"),
-        (0...3).contains(code)
-      else { return "what it did makes no sense" }
+      let action = shape.place(of: "action").flatMap { values[$0].text }
+      return operationFault(action: action, state: integer("state"))
     case "history":
       guard HistoryCode.isSensible(values) else { return "its figures make no sense" }
     default: break
@@ -65,6 +61,18 @@ enum RowRules {
     if let serial = integer("serial"), serial < 0 || serial > EnvelopeID.serialMax {
       return "its number makes no sense"
     }
+    return nil
+  }
+
+  private static func searchFault(terms: [UInt8]?, entries: Int64?) -> String? {
+    let block = terms.flatMap { SearchBlock(stored: $0) }
+    guard let block, entries == Int64(block.count) else { return "its terms make no sense" }
+    return nil
+  }
+
+  private static func operationFault(action: String?, state: Int64?) -> String? {
+    guard let action, Operation.Action(rawValue: action) != nil, let state, (0...3).contains(state)
+    else { return "what it did makes no sense" }
     return nil
   }
 
