@@ -10,6 +10,7 @@ from selenium.common.exceptions import (
     ElementClickInterceptedException, ElementNotInteractableException,
     StaleElementReferenceException)
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -108,7 +109,8 @@ class Browser:
         field.send_keys(text)
 
     def keys(self, *keys):
-        self.driver.switch_to.active_element.send_keys(*keys)
+        # As a keyboard does: to whatever has the focus, if only while it is on its way out.
+        ActionChains(self.driver).send_keys(*keys).perform()
 
     def key(self, name):
         self.keys(getattr(Keys, name))
