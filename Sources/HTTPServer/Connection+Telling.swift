@@ -18,6 +18,7 @@ extension Connection {
   /// - Parameters:
   ///   - status: What was answered; nil where the peer had gone before.
   ///   - begin: When its request was there; nil where nobody was asked for the answer.
+  @inline(never)
   func tellOfEnd(
     _ head: RequestHead?, _ status: Int?, isWhole: Bool = false, since begin: MonotonicTime? = nil,
     problem: ProtocolProblem.Kind? = nil, note: (any ExchangeNote)? = nil

@@ -249,22 +249,27 @@ final class Connection: BodySource, @unchecked Sendable {
     let body = requestBody(head.framing)
     // The loop's own reading costs nothing, and counts what the request waited for others.
     let begin = context.loop.now
-    let response = await server.handler.respond(
+    var refusedBy: ProtocolProblem.Kind?
+    var response = await server.handler.respond(
       to: HTTPRequest(head: head, body: body, origin: origin))
     body.revoke()
     if server.isDraining.load(ordering: .relaxed) || endsSoon.load(ordering: .relaxed) {
       state.drain()
     }
-    let problem = body.failure.map(state.problem(for:))
-    guard let answer = answer(response, unless: problem) else {
-      tellOfEnd(head, nil, since: begin, note: response.note)
-      return false
+    let note = response.note
+    if let error = body.failure {
+      guard let problem = state.problem(for: error) else {
+        tellOfEnd(head, nil, since: begin, note: note)
+        return false
+      }
+      response = server.problem(problem)
+      response.closesConnection = true
+      refusedBy = problem.kind
     }
-    tell(answer.status, since: begin)
-    let isWhole = await send(answer)
-    tellOfEnd(
-      head, answer.status, isWhole: isWhole, since: begin, problem: problem??.kind,
-      note: response.note)
+    let status = response.status
+    tell(status, since: begin)
+    let isWhole = await send(response)
+    tellOfEnd(head, status, isWhole: isWhole, since: begin, problem: refusedBy, note: note)
     guard isWhole else { return false }
     switch state.endResponse(now: context.loop.now) {
     case .next: return true
@@ -273,18 +278,6 @@ final class Connection: BodySource, @unchecked Sendable {
       await linger()
       return false
     }
-  }
-
-  /// What is sent: what the handler says, or what is wrong with the body that it could not read;
-  /// nil if there is nobody to be answered any more.
-  private func answer(
-    _ response: HTTPResponse, unless problem: ProtocolProblem??
-  ) -> HTTPResponse? {
-    guard let problem else { return response }
-    guard let problem else { return nil }
-    var refusal = server.problem(problem)
-    refusal.closesConnection = true
-    return refusal
   }
 
   private func requestBody(_ framing: BodyFraming) -> RequestBody {

@@ -49,8 +49,7 @@ struct PostEnvelopes {
   private func acceptOne(
     _ text: [UInt8], _ head: RequestHead, _ sender: String?, _ room: inout Room
   ) async throws(Problem) -> HTTPResponse {
-    var draft = try decoder.decode(text, from: sender, at: context.relay.deadlineStart())
-    PostTrace(head).join(&draft)
+    let draft = try draft(text, head, sender)
     try await room.take(for: draft.client, bytes: draft.content.byteCount)
     var intake = Intake(context)
     let results = try await intake.append([draft], isAtomic: false)
@@ -60,6 +59,16 @@ struct PostEnvelopes {
     var response = HTTPResponse.json(acceptance.json(), status: 202)
     if let location = acceptance.location { response.headers.add("Location", location) }
     return response
+  }
+
+  /// By itself, so that nothing but the draft is kept while the envelope is stored.
+  @inline(never)
+  private func draft(
+    _ text: [UInt8], _ head: RequestHead, _ sender: String?
+  ) throws(Problem) -> EnvelopeDraft {
+    var draft = try decoder.decode(text, from: sender, at: context.relay.deadlineStart())
+    PostTrace(head).join(&draft)
+    return draft
   }
 
   private func acceptBatch(
