@@ -28,6 +28,12 @@ extension Scheduler {
     inFlight[serial].map { ($0.lane, $0.upstream) }
   }
 
+  /// The envelope whose turn comes after the head's, as far as it is in memory.
+  package func next(behindHeadOf lane: LaneNumber) -> Serial? {
+    guard let window = lanes[lane]?.window, window.count > 1 else { return nil }
+    return window[1].serial
+  }
+
   /// All configured upstreams.
   package func upstreamViews() -> [UpstreamNumber: UpstreamView] {
     var oldest: [UpstreamNumber: WallTime] = [:]

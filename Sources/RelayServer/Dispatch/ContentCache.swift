@@ -1,9 +1,10 @@
 import RelayCore
 
-/// What was accepted a moment ago and is about to be attempted, so that it need not be read back.
+/// What was accepted a moment ago and is about to be attempted, so that it need not be read back;
+/// and what was read ahead of its turn.
 ///
 /// Bounded in bytes; what does not fit, or is pushed out, is read from the store when its turn
-/// comes.
+/// comes. Nothing is pushed out for what is read ahead.
 struct ContentCache {
   /// How many bytes are kept at the most.
   static let bytesMax = 16 * 1024 * 1024
@@ -13,7 +14,14 @@ struct ContentCache {
   /// How many numbers of envelopes that have left may stay in the order before it is tidied.
   private static let staleCountMax = 1024
 
+  /// What is being read ahead costs so many bytes until it is known better.
+  private static let expectedBytes = 2048
+
   private var contents: [Serial: DeliverableEnvelope] = [:]
+  /// What is being read ahead, and was not taken or changed since: by which reading. One that began
+  /// before a change may end behind another one that began after it.
+  private var expected: [Serial: UInt64] = [:]
+  private var readingCount: UInt64 = 0
   private var order = Deque<Serial>()
   private var bytes = 0
 
@@ -24,8 +32,46 @@ struct ContentCache {
     while bytes > Self.bytesMax, let oldest = order.popFirst() { _ = drop(oldest) }
   }
 
-  /// Takes an envelope out; nil if it is not here.
+  /// What is read ahead at one time.
+  struct Reading: Sendable {
+    fileprivate let number: UInt64
+    /// What is to be read; may be empty.
+    fileprivate(set) var serials: [Serial] = []
+  }
+
+  /// Begins to gather what is to be read ahead.
+  mutating func beginReading() -> Reading {
+    readingCount += 1
+    return Reading(number: readingCount)
+  }
+
+  /// Has an envelope read ahead, unless it is here, or expected, or there is no room for more.
+  mutating func expect(_ serial: Serial, in reading: inout Reading) {
+    guard contents[serial] == nil, expected[serial] == nil,
+      bytes + (expected.count + 1) * Self.expectedBytes <= Self.bytesMax
+    else { return }
+    expected[serial] = reading.number
+    reading.serials.append(serial)
+  }
+
+  /// Takes in what was read ahead, but for what was taken or changed since it was expected.
+  ///
+  /// What has references is read anew when its turn comes, to be filled.
+  mutating func finish(_ reading: Reading, with envelopes: [DeliverableEnvelope]) {
+    var isWanted: Set<Serial> = []
+    for serial in reading.serials where expected[serial] == reading.number {
+      expected[serial] = nil
+      isWanted.insert(serial)
+    }
+    for envelope in envelopes where isWanted.contains(envelope.serial) && !envelope.references {
+      guard bytes + Self.cost(of: envelope) <= Self.bytesMax else { return }
+      insert(envelope)
+    }
+  }
+
+  /// Takes an envelope out; nil if it is not here. What is being read ahead of it counts no longer.
   mutating func take(_ serial: Serial) -> DeliverableEnvelope? {
+    expected[serial] = nil
     let envelope = drop(serial)
     // Numbers of what was taken out of turn stay in the order until they come to its front, or
     // until they are the greater part of it.

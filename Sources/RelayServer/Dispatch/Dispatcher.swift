@@ -133,6 +133,8 @@ package final class Dispatcher: Sendable {
   private struct Work {
     var attempts: [AttemptRequest] = []
     var loads: [Errand] = []
+    /// Those whose turn comes next in lanes that are being attempted.
+    var readAhead: ContentCache.Reading
     var records: [Transition] = []
     var lines: [LineQuestion] = []
     var reachability: [(UpstreamNumber, isReachable: Bool, reason: String?)] = []
@@ -146,7 +148,7 @@ package final class Dispatcher: Sendable {
 
   private func takeWork(from state: inout State, now: Now) -> Work {
     waitingCountNow.store(state.scheduler.waitingCount, ordering: .relaxed)
-    var work = Work(forwarder: state.forwarder)
+    var work = Work(readAhead: state.contents.beginReading(), forwarder: state.forwarder)
     work.runs = RunWork(takenFrom: &state.runs)
     for action in state.scheduler.takeActions() {
       switch action {
@@ -156,6 +158,9 @@ package final class Dispatcher: Sendable {
           work.attempts.append(request)
         } else {
           work.loads.append(errand)
+        }
+        if let next = state.scheduler.next(behindHeadOf: entry.lane) {
+          state.contents.expect(next, in: &work.readAhead)
         }
       case .verify(let entry): work.loads.append(Errand(entry: entry, isVerification: true))
       case .record(let transition): work.records.append(transition)
@@ -183,6 +188,7 @@ package final class Dispatcher: Sendable {
     if !work.records.isEmpty { store.record(work.records) }
     if !work.attempts.isEmpty { submit(work.attempts, to: work.forwarder) }
     if !work.loads.isEmpty { load(work.loads) }
+    if !work.readAhead.serials.isEmpty { readAhead(work.readAhead) }
     for question in work.lines { readLine(question) }
     if let wakeAt = work.wakeAt { loop.schedule(at: wakeAt) { self.timePassed() } }
     for change in work.reachability { logReachability(change) }
@@ -238,6 +244,16 @@ package final class Dispatcher: Sendable {
       } catch {
         await readFailed(errands, error)
       }
+    }
+  }
+
+  /// Reads what will be attempted next, while those before it are under way.
+  ///
+  /// What cannot be read is met again when its turn comes.
+  private func readAhead(_ reading: ContentCache.Reading) {
+    Task(executorPreference: loop) { [self] in
+      let envelopes = (try? await store.load(reading.serials)) ?? []
+      state.withLock { $0.contents.finish(reading, with: envelopes) }
     }
   }
 
