@@ -247,6 +247,8 @@ final class Connection: BodySource, @unchecked Sendable {
   private func answer(_ head: RequestHead) async -> Bool {
     traffic = ExchangeTraffic(received: Int64(head.bytes.count))
     let body = requestBody(head.framing)
+    // Nothing more is read before the answer, but of a long body: who waits needs no buffer.
+    if state.input.isEmpty { releaseBuffer() }
     // The loop's own reading costs nothing, and counts what the request waited for others.
     let begin = context.loop.now
     var refusedBy: ProtocolProblem.Kind?
