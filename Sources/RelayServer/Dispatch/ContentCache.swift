@@ -18,8 +18,9 @@ struct ContentCache {
   private static let expectedBytes = 2048
 
   private var contents: [Serial: DeliverableEnvelope] = [:]
-  /// What is being read ahead, and was not taken or changed since: by which reading. One that began
-  /// before a change may end behind another one that began after it.
+  /// What is being read ahead, and was not taken or changed since: by which reading.
+  ///
+  /// One that began before a change may end behind another one that began after it.
   private var expected: [Serial: UInt64] = [:]
   private var readingCount: UInt64 = 0
   private var order = Deque<Serial>()
@@ -69,7 +70,9 @@ struct ContentCache {
     }
   }
 
-  /// Takes an envelope out; nil if it is not here. What is being read ahead of it counts no longer.
+  /// Takes an envelope out; nil if it is not here.
+  ///
+  /// What is being read ahead of it counts no longer.
   mutating func take(_ serial: Serial) -> DeliverableEnvelope? {
     expected[serial] = nil
     let envelope = drop(serial)
