@@ -59,10 +59,10 @@ check: ## Format, lint and tidy: everything that is checked without building
 format: ## Put every Swift file into the one format
 	@scripts/format --write
 
-bench: ## Measure the relay beside its ceilings, all in one run
+bench: ## Measure the relay beside its ceilings in one run; RESULTS=1 keeps it, ONLY=part, BACKLOG=n
 	@scripts/bench
 
-bench-quick: ## The same in a minute, to see that it works rather than how fast it is
+bench-quick: ## The same in two minutes, to see that it works rather than how fast it is
 	@scripts/bench --quick
 
 openapi: ## Try the running relay against openapi.yaml

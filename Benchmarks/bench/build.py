@@ -7,9 +7,12 @@ import subprocess
 SWIFT_PRODUCTS = ["waystation", "bench-server", "bench-forwarder"]
 C_PROGRAMS = {
     "load": ("load/load.c", []),
+    "open-loop": ("load/open-loop.c", []),
+    "held": ("load/held.c", []),
     "upstream": ("load/upstream.c", []),
     "curl-multi": ("ceilings/curl-multi.c", ["-lcurl"]),
     "sqlite-append": ("ceilings/sqlite-append.c", ["-lsqlite3"]),
+    "disk-append": ("ceilings/disk-append.c", []),
 }
 
 
@@ -23,10 +26,14 @@ def all_programs(here, scratch):
     programs = {}
     for name, (source, libraries) in C_PROGRAMS.items():
         programs[name] = scratch / name
-        compiler = [os.environ.get("CC", "cc"), "-O2", "-Wall", "-Wextra"]
+        compiler = [os.environ.get("CC", "cc"), "-O2", "-Wall", "-Wextra", "-Werror"]
         run(compiler + ["-o", programs[name], here / source] + libraries)
+    named = os.environ.get("WAYSTATION_BINARY")
     for name in SWIFT_PRODUCTS:
-        programs[name] = swift(here.parent, "--product", name)
+        if name == "waystation" and named:
+            programs[name] = pathlib.Path(named).resolve()
+        else:
+            programs[name] = swift(here.parent, "--product", name)
     return programs
 
 

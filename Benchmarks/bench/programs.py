@@ -2,14 +2,12 @@
 
 import contextlib
 import json
-import pathlib
 import re
 import select
 import subprocess
-import tempfile
 import time
 
-START_SECONDS_MAX = 20
+START_SECONDS_MAX = 60
 STOP_SECONDS_MAX = 40
 RUN_SECONDS_MAX = 180
 
@@ -22,7 +20,7 @@ def words(command):
     return [str(word) for word in command]
 
 
-def read_line(process, what, seconds):
+def read_line(process, what, seconds=RUN_SECONDS_MAX):
     """The next line of a program's output, waited for no longer than this."""
     if not select.select([process.stdout], [], [], seconds)[0]:
         raise RunFailed(f"{what} said nothing for {seconds} s")
@@ -46,50 +44,60 @@ def server(command, errors=None):
         process.port = int(found.group(1))
         yield process
     finally:
-        process.terminate()
-        try:
-            process.wait(STOP_SECONDS_MAX)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process)
         process.stdin.close()
         process.stdout.close()
 
 
-@contextlib.contextmanager
-def relay(program, data, upstream_port):
-    """The relay on a store of its own, with one upstream."""
-    folder = pathlib.Path(tempfile.mkdtemp(dir=data))
-    configuration = folder / "waystation.json"
-    configuration.write_text(json.dumps({
-        "upstreams": {"default": {"url": f"http://127.0.0.1:{upstream_port}"}},
-    }))
-    command = [
-        program, "serve", "--config", configuration, "--listen", "127.0.0.1:0",
-        "--data", folder / "store",
-    ]
-    with open(folder / "log", "w", encoding="utf-8") as log, server(command, errors=log) as process:
-        process.folder = folder
-        yield process
-        # A backlog that nobody will take is not worth a drain.
+def end(process):
+    """Asks a program to end, and makes it."""
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
         process.kill()
+        process.wait()
 
 
-def output(command):
+def output(command, seconds=RUN_SECONDS_MAX):
     """What a program prints in the course of its run."""
     try:
-        done = subprocess.run(
-            words(command), capture_output=True, text=True, timeout=RUN_SECONDS_MAX)
+        done = subprocess.run(words(command), capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired as error:
-        raise RunFailed(f"{command[0]} took more than {RUN_SECONDS_MAX} s") from error
+        raise RunFailed(f"{command[0]} took more than {seconds} s") from error
     if done.returncode != 0:
         raise RunFailed(f"{' '.join(words(command))} failed: {done.stderr.strip()}")
     return done.stdout.strip()
 
 
-def load(program, port, connections, kind, unit, number):
+class Upstream:
+    """Where envelopes go: load/upstream.c."""
+
+    def __init__(self, process):
+        self.process = process
+        self.port = process.port
+
+    def open(self, count):
+        """Takes so many, and shuts again; how that went."""
+        self.process.stdin.write(f"open {count}\n")
+        return self.arrived()
+
+    def arrived(self):
+        """How it went, once all that it was told to count have come."""
+        return json.loads(read_line(self.process, "the upstream"))
+
+
+@contextlib.contextmanager
+def upstream(programs, count=0, is_shut=False):
+    command = [programs["upstream"], count] + (["shut"] if is_shut else [])
+    with server(command) as process:
+        yield Upstream(process)
+
+
+def load(programs, port, connections, kind, unit, number, *more, seconds=RUN_SECONDS_MAX):
     """Posts for a while; rate and latencies, of which only answers with a 2xx count."""
-    result = json.loads(output([program, port, connections, kind, unit, number]))
+    result = json.loads(
+        output([programs["load"], port, connections, kind, unit, number, *more], seconds))
     if result["other"]:
         raise RunFailed(f"{result['other']} of {kind}'s answers were no 2xx")
     return result

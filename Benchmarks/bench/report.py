@@ -1,65 +1,68 @@
 """The table, and the page that keeps one."""
 
 import datetime
-import os
-import pathlib
-import platform
-import subprocess
+import re
 
-HEAD = ["figure", "a second", "p50 ms", "p99 ms", "ceiling", "a second", "ratio", "goal", "met"]
-NUMBERS = {1, 2, 3, 5, 6, 7}
+from bench import machine
+
+HEAD = ["figure", "found", "ceiling", "its own", "ratio (rounds)", "goal", "met"]
+NUMBERS = {1, 3, 4, 5}
 
 
 def table(rows):
     """The rows as a Markdown table that also reads well in a terminal."""
-    lines = [HEAD] + [cells(row) for row in rows]
-    widths = [max(len(line[index]) for line in lines) for index in range(len(HEAD))]
+    return aligned([HEAD] + [row.cells() for row in rows], NUMBERS)
+
+
+def aligned(lines, numbers):
+    widths = [max(len(line[index]) for line in lines) for index in range(len(lines[0]))]
     shown = ["| " + " | ".join(
-        cell.rjust(width) if index in NUMBERS else cell.ljust(width)
+        cell.rjust(width) if index in numbers else cell.ljust(width)
         for index, (cell, width) in enumerate(zip(line, widths))) + " |" for line in lines]
     rule = "|" + "|".join(
-        "-" * (width + 1) + (":" if index in NUMBERS else "-")
+        "-" * (width + 1) + (":" if index in numbers else "-")
         for index, width in enumerate(widths)) + "|"
     return "\n".join([shown[0], rule] + shown[1:])
 
 
-def cells(row):
-    rate, ceiling, ratio = row.medians()
-    return [
-        row.name, f"{rate:,.0f}", latency(row.p50), latency(row.p99), row.ceiling,
-        f"{ceiling:,.0f}", f"{ratio:.2f}", "" if row.goal is None else f"{row.goal:.2f}",
-        "" if row.goal is None else "yes" if ratio >= row.goal else "no",
-    ]
+def summary(rows):
+    """How many goals were reached."""
+    judged = [row for row in rows if row.met() is not None]
+    unmeasured = [row for row in rows if row.goal and row.judged() is None]
+    text = f"{sum(row.met() for row in judged)} of {len(judged)} goals met"
+    return text + (f", {len(unmeasured)} not measured" if unmeasured else "")
 
 
-def latency(values):
-    return f"{sorted(values)[len(values) // 2]:.2f}" if values else ""
+def notes(text):
+    """What NOTES.md says, by the figures' keys: a heading of the second level for each."""
+    parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
+    return dict(zip((key.strip() for key in parts[1::2]), (note.strip() for note in parts[2::2])))
 
 
-def page(shown, scale):
+def standing_in_the_way(rows, noted):
+    """What is said of the goals that were not reached, and the keys of which nothing is said."""
+    missed = {key: row for key, row in rows.items() if row.met() is False}
+    said = [f"**{row.name}** (goal {row.goal.text()}). {noted[key]}"
+            for key, row in missed.items() if key in noted]
+    return "\n\n".join(said), [key for key in missed if key not in noted]
+
+
+def page(rows, scale, described, noted):
     """The page that `make bench RESULTS=1` writes."""
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    why, _ = standing_in_the_way(rows, noted)
+    machine_table = aligned([["machine", ""]] + [list(pair) for pair in described], set())
     return f"""# Measured
 
-By `make bench RESULTS=1` on {today}, at {commit()}: {scale.rounds} rounds, medians. Envelopes
-carry 1 KiB; everything, the load generator and the upstream included, ran on this one machine:
-{machine()}. Figures wander with the machine; ratios to ceilings from the same run hold better.
+By `make bench RESULTS=1` on {today}, at {machine.commit()}: {summary(rows.values())}. Envelopes carry
+1 KiB, and each is synced before its answer. Everything, the load generator and the upstream included,
+ran on this one machine. Figures wander with it; ratios to ceilings from the same run hold better: they
+are medians of {scale.rounds} interleaved rounds, with the least and the greatest in brackets.
+[README.md](README.md) says how each is measured.
 
-{shown}
-"""
+![How much of each goal was reached](results.svg)
 
+{table(rows.values())}
 
-def commit():
-    done = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True,
-        cwd=pathlib.Path(__file__).parent)
-    return done.stdout.strip() or "an unknown commit"
-
-
-def machine():
-    model = "an unknown processor"
-    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            model = line.split(":", 1)[1].strip()
-            break
-    return f"{os.cpu_count()} cores of {model}, Linux {platform.release()}"
+{machine_table}
+{f"{chr(10)}## What stands in the way{chr(10)}{chr(10)}{why}{chr(10)}" if why else ""}"""

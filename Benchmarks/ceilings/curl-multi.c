@@ -3,11 +3,10 @@
    usage: curl-multi PORT PARALLEL COUNT
    Posts COUNT bodies of 1 KiB to http://127.0.0.1:PORT/bench, PARALLEL at a time, and prints how
    many were answered with a 2xx a second. */
+#define _GNU_SOURCE
 #include <curl/curl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+
+#include "../load/common.h"
 
 enum { body_bytes = 1024, parallel_max = 1024 };
 
@@ -18,12 +17,6 @@ static size_t take(char *bytes, size_t size, size_t count, void *context) {
   (void)bytes;
   (void)context;
   return size * count;
-}
-
-static double seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 static CURL *make_handle(const char *url, struct curl_slist *headers) {

@@ -1,4 +1,5 @@
-/* What the programs of this folder share: the time, the way out, and where a message ends. */
+/* What the programs beside this file and the ceilings share: the time, the way out, where a message
+   ends, and the median of many times. */
 #pragma once
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,4 +29,30 @@ static inline int message_length(char *buffer, int received) {
   int length = field && field < end ? atoi(field + 17) : 0;
   int whole = (int)(end - buffer) + 4 + length;
   return received >= whole ? whole : 0;
+}
+
+/* How often something took how long, by microsecond; what took longer than all steps counts as the
+   last. */
+enum { timing_us_max = 1000000 };
+struct timing {
+  unsigned *counts;
+  unsigned long total;
+};
+
+static inline struct timing start_timing(void) {
+  return (struct timing){.counts = calloc(timing_us_max + 1, sizeof(unsigned))};
+}
+
+static inline void note_time(struct timing *timing, double took) {
+  double us = took * 1e6;
+  timing->counts[us < timing_us_max ? (int)us : timing_us_max]++;
+  timing->total++;
+}
+
+/* The median in milliseconds. */
+static inline double median_ms(const struct timing *timing) {
+  unsigned long seen = 0;
+  for (int us = 0; us <= timing_us_max; us++)
+    if (2 * (seen += timing->counts[us]) >= timing->total) return us / 1000.0;
+  return 0;
 }

@@ -29,8 +29,13 @@ enum {
   request_bytes_max = 8192,
   answer_bytes_max = 4096,
   connections_max = 16384,
-  /* Latencies are counted by tenths of a millisecond up to here: 100 s. */
+  /* Latencies are counted by hundredths of a millisecond up to here: 10 s. */
   latency_steps = 1000000,
+  steps_per_ms = 100,
+  /* How long it waits at the least for the next request to be due, so that it leaves the processor
+     to what is measured. */
+  wait_ns_min = 100000,
+  wait_ns_max = 1000000,
   retry_after_max = 600,
   /* How long answers are waited for once the last request is out. */
   drain_seconds = 10,
@@ -102,7 +107,7 @@ static void count(struct connection *c) {
   if (status == 202) {
     double latency = seconds() - c->sent_at;
     if (latency > longest) longest = latency;
-    int step = (int)(latency * 10000);
+    int step = (int)(latency * 1000 * steps_per_ms);
     latencies[step < latency_steps ? step : latency_steps]++;
     accepted++;
   } else if (status == 503) {
@@ -156,13 +161,16 @@ static double percentile(double share) {
   unsigned long seen = 0;
   if (accepted == 0) return 0;
   for (int step = 0; step <= latency_steps; step++)
-    if ((double)(seen += latencies[step]) >= share * (double)accepted) return step / 10.0;
+    if ((double)(seen += latencies[step]) >= share * (double)accepted)
+      return step / (double)steps_per_ms;
   return 0;
 }
 
-static void look(int timeout_ms) {
+static void look(long timeout_ns) {
   struct epoll_event events[512];
-  int ready = epoll_wait(epoll, events, 512, timeout_ms);
+  struct timespec timeout = {.tv_nsec = timeout_ns};
+  int ready = epoll_pwait2(epoll, events, 512, &timeout, NULL);
+  if (ready < 0 && errno == ENOSYS) ready = epoll_wait(epoll, events, 512, 1);
   for (int index = 0; index < ready; index++) receive(events[index].data.ptr);
 }
 
@@ -196,24 +204,27 @@ int main(int argc, char **argv) {
   if (closed_loop)
     while (idle_count > 0) post(&connections[idle[--idle_count]], start);
   for (double now = start; now < end; now = seconds()) {
+    long wait_ns = wait_ns_max;
     if (!closed_loop) {
       due = (long)((now - start) * rate);
       for (; sent < due && idle_count > 0; sent++)
         post(&connections[idle[--idle_count]], start + (double)sent / rate);
+      double next = (start + (double)(due + 1) / rate - now) * 1e9;
+      if (next < wait_ns_max) wait_ns = next > wait_ns_min ? (long)next : wait_ns_min;
     }
-    look(1);
+    look(wait_ns);
   }
   is_over = true;
   double over_at = seconds();
   long accepted_in_time = accepted;
-  while (in_flight > 0 && seconds() < over_at + drain_seconds) look(10);
+  while (in_flight > 0 && seconds() < over_at + drain_seconds) look(10 * wait_ns_max);
   int different = 0;
   for (int value = 0; value <= retry_after_max; value++) different += retry_afters[value] > 0;
   if (closed_loop) due = sent = accepted + shed + other + lost;
   printf("{\"due\": %ld, \"accepted\": %ld, \"shed\": %ld, \"hinted\": %ld, \"hints\": %d, "
          "\"other\": %ld, \"lost\": %ld, \"unsent\": %ld, \"unanswered\": %ld, "
          "\"acceptedPerSecond\": %.1f, \"shedPerSecond\": %.1f, "
-         "\"p50Ms\": %.1f, \"p99Ms\": %.1f, \"longestMs\": %.1f, \"longestLateMs\": %.1f}\n",
+         "\"p50Ms\": %.2f, \"p99Ms\": %.2f, \"longestMs\": %.1f, \"longestLateMs\": %.1f}\n",
          due, accepted, shed, hinted, different, other, lost, due - sent, in_flight,
          (double)accepted_in_time / (over_at - start), (double)shed / (over_at - start),
          percentile(0.5), percentile(0.99), longest * 1000, longest_late * 1000);

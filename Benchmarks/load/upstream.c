@@ -1,9 +1,12 @@
 /* An upstream that costs next to nothing: answers every request with 202, one thread, epoll.
 
    usage: upstream COUNT [shut]
-   Prints `listening on PORT`. With `shut` it answers nobody until a line comes in on standard
-   input, so that a backlog can be built up before. When COUNT requests have been answered it prints
-   how many that were a second, since the line came in, or else since the first request. */
+   Prints `listening on PORT`. With `shut` it answers nobody until `open` comes in on standard
+   input, so that a backlog can be built up before; `open N` has it shut again after N answers, and
+   print what `COUNT` prints. When COUNT requests have been answered it prints one line of JSON: how
+   many that were a second, since it was opened, or else since the first request; when that was
+   (seconds of CLOCK_MONOTONIC); and how many of all requests so far came before an earlier one of
+   their client, or once more. load.c numbers them. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,7 +21,7 @@
 
 #include "common.h"
 
-enum { buffer_bytes = 65536, connections_max = 65536 };
+enum { buffer_bytes = 65536, connections_max = 65536, clients_max = 100000, number_digits = 10 };
 
 struct connection {
   int socket;
@@ -28,9 +31,26 @@ struct connection {
 };
 
 static struct connection *connections[connections_max];
-static bool is_shut;
-static long answered, count_max;
+static bool is_shut, shuts_again;
+static long answered, count_max, disordered, repeated;
 static double started_at;
+/* The last number that came of each client. */
+static long last_numbers[clients_max];
+
+/* Looks whether a request comes in its client's order. What load.c has not numbered is let be. */
+static void look_at_order(struct connection *c) {
+  char *body = memmem(c->buffer, (size_t)c->received, "\r\n\r\n", 4);
+  if (!body || body[4] < '0' || body[4] > '9') return;
+  long number = 0;
+  for (int index = 0; index < number_digits; index++)
+    number = number * 10 + (body[4 + index] - '0');
+  char *field = memmem(c->buffer, (size_t)(body - c->buffer), "\r\nWaystation-Client: bench-", 27);
+  long client = field ? atol(field + 27) : 0;
+  if (client < 0 || client >= clients_max) return;
+  if (number == last_numbers[client]) repeated++;
+  else if (number != last_numbers[client] + 1) disordered++;
+  if (number > last_numbers[client]) last_numbers[client] = number;
+}
 
 /* The length of the request at the start of the buffer; 0 if it is not whole yet. */
 static int request_length(struct connection *c) {
@@ -45,14 +65,18 @@ static int request_length(struct connection *c) {
 
 static void answer(struct connection *c, int length) {
   static const char text[] = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n";
+  look_at_order(c);
   memmove(c->buffer, c->buffer + length, (size_t)(c->received - length));
   c->received -= length;
   c->waits = false;
   if (started_at == 0) started_at = seconds();
   if (send(c->socket, text, sizeof text - 1, MSG_NOSIGNAL) < 0) return;
   if (++answered == count_max) {
-    printf("%.1f\n", (double)count_max / (seconds() - started_at));
+    double now = seconds();
+    printf("{\"rate\": %.1f, \"endedAt\": %.6f, \"disordered\": %ld, \"repeated\": %ld}\n",
+           (double)count_max / (now - started_at), now, disordered, repeated);
     fflush(stdout);
+    is_shut = shuts_again;
   }
 }
 
@@ -82,6 +106,12 @@ static void receive(struct connection *c) {
 static void open_up(void) {
   char line[64];
   if (!fgets(line, sizeof line, stdin)) exit(0);
+  long count = strncmp(line, "open ", 5) == 0 ? atol(line + 5) : 0;
+  shuts_again = count > 0;
+  if (shuts_again) {
+    count_max = count;
+    answered = 0;
+  }
   is_shut = false;
   started_at = seconds();
   for (int socket = 0; socket < connections_max; socket++)

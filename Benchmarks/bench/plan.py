@@ -1,0 +1,90 @@
+"""What is measured, beside which ceiling, and what is aimed at."""
+
+import dataclasses
+
+from bench.arithmetic import Row, at_least, at_most
+
+# How many requests the forwarder has in flight at one upstream, unless it is told otherwise.
+PARALLEL = 64
+# A lane has one envelope in flight, so a backlog needs many to be drained at once.
+LANES = 1000
+BATCH = 100
+BATCH_CONNECTIONS = 16
+BACKLOG_LANES = 10_000
+LARGE_BYTES = 10 << 20
+LARGE_CONNECTIONS = 16
+NGINX_WORKERS = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """How long and how often."""
+
+    rounds: int
+    # Of one measurement of the relay, and of one of a ceiling.
+    seconds: float
+    ceiling_seconds: float
+    # In the two figures that end with the last arrival, and in libcurl's.
+    drained: int
+    whole: int
+    requests: int
+    backlog: int
+    # How much of it is drained in each round.
+    backlog_drained: int
+    idle_connections: int
+    quiet_seconds: float
+    starts: int
+
+
+FULL = Scale(
+    rounds=5, seconds=3, ceiling_seconds=2, drained=100_000, whole=50_000, requests=100_000,
+    backlog=1_000_000, backlog_drained=30_000, idle_connections=10_000, quiet_seconds=10,
+    starts=9)
+QUICK = Scale(
+    rounds=1, seconds=0.7, ceiling_seconds=0.5, drained=10_000, whole=10_000, requests=20_000,
+    backlog=20_000, backlog_drained=5_000, idle_connections=1000, quiet_seconds=3, starts=3)
+
+
+def rows(scale):
+    """The rows, in the order in which they are shown."""
+    store = "SQLite alone, {batch} a transaction"
+    curl = f"libcurl alone, {PARALLEL} in flight"
+    backlog = f"{scale.backlog:,} waiting"
+    idle = f"{scale.idle_connections:,} idle connections"
+    nginx = "nginx answering 202"
+    return {
+        "accept256.store": Row("acceptance, 256 connections", store, at_least(0.7)),
+        "accept64.store": Row("acceptance, 64 connections", store),
+        "accept64.nginx": Row("acceptance, 64 connections", nginx, at_least(0.3)),
+        "accept256.nginx": Row("acceptance, 256 connections", nginx, at_least(0.3)),
+        "accept64.socket": Row("acceptance, 64 connections", "the same server, empty handler"),
+        "accept256.socket": Row("acceptance, 256 connections", "the same server, empty handler"),
+        "accept256.disk": Row("acceptance, 256 connections", "appending alone, {batch} KiB a sync"),
+        "relay": Row("/v1/relay, 256 connections", "acceptance, 256 connections"),
+        "batch.store": Row(f"acceptance, batches of {BATCH}", store, at_least(0.9)),
+        "batch.single": Row(
+            f"acceptance, batches of {BATCH}", "acceptance, 256 connections", at_least(3)),
+        "one": Row(
+            "one connection, p50", "a transaction alone, and a round trip", at_most(1.3), "ms"),
+        "paced": Row("p99 at half of the saturation rate", "its p50", at_most(5), "ms"),
+        "drain": Row(f"draining {scale.drained:,} over {LANES:,} lanes", curl, at_least(0.7)),
+        "forwarder": Row("the forwarder without a store", curl),
+        "whole.nginx": Row(f"whole path, {scale.whole:,} envelopes", nginx, at_least(0.2)),
+        "whole.ceilings": Row(
+            f"whole path, {scale.whole:,} envelopes", "socket, store, libcurl in turn",
+            at_least(0.8)),
+        "backlog.accept": Row(f"acceptance, {backlog}", "with none", at_least(0.9)),
+        "backlog.drain": Row(f"draining, {backlog}", "with none", at_least(0.9)),
+        "backlog.ready": Row(f"ready after a kill, {backlog}", "", at_most(5, "s"), "s"),
+        "backlog.resident": Row(
+            f"resident at most, {backlog}", "", at_most(256, "MiB"), "MiB"),
+        "idle.bytes": Row(f"resident, each of {idle}", "", at_most(8, "KiB"), "KiB"),
+        "idle.accept": Row(f"acceptance, {idle}", "with none", at_least(0.95)),
+        "large.resident": Row(
+            "bodies of 10 MiB: resident, each in flight", "", at_most(1, "MiB"), "MiB"),
+        "large.disk": Row(
+            "bodies of 10 MiB", "appending alone, 10 MiB a sync", at_least(0.7), "MiB/s"),
+        "quiet": Row("idle: wake-ups", "", at_most(0, "/s"), "/s"),
+        "start": Row("start, on an empty store", "", at_most(50, "ms"), "ms"),
+        "start.new": Row("start, with a store yet to be made", "", None, "ms"),
+    }
