@@ -2,8 +2,8 @@
 
 from xml.sax.saxutils import escape
 
-WIDTH = 860
-LABEL = 400
+WIDTH = 900
+LABEL = 440
 VALUES = 150
 ROW = 26
 TOP = 44
@@ -32,7 +32,7 @@ def bars(rows):
             continue
         label = row.name
         if row.ceilings:
-            label += " / " + row.ceiling.format(batch="as many")
+            label += " / " + row.ceiling.split(", {batch}")[0]
         # The same words as in the table, without the spread.
         value = row.ratio_text().split(" ")[0] if row.ceilings else row.cells()[1]
         found.append((label, f"{value} ({row.goal.text()})", row.goal.share(judged), row.met()))

@@ -2,7 +2,8 @@
 
    usage: sqlite-append DATABASE BATCH SECONDS
    Appends rows as the relay does for 1 KiB envelopes (one in `envelope`, one in `line`; the ledger
-   once a transaction), BATCH to a transaction, for a number of seconds. Prints one line of JSON:
+   and a row of `event_log` once a transaction), BATCH to a transaction, for a number of seconds,
+   and copies the log into the database as SQLite does by itself. Prints one line of JSON:
    envelopes a second, and the 50th percentile of the time that a transaction took, of which COMMIT
    is the most. DATABASE is a store that the relay has made and closed, so that tables and page size
    are its. */
@@ -11,7 +12,15 @@
 
 #include "../load/common.h"
 
-enum { body_bytes = 1024, lanes = 256, checkpoint_pages = 2048 };
+enum {
+  body_bytes = 1024,
+  lanes = 256,
+  checkpoint_pages = 2048,
+  batch_max = 4096,
+  /* What an acceptance takes in a row of events, and what the row takes beside. */
+  event_bytes = 9,
+  event_row_bytes = 24,
+};
 
 static sqlite3 *database;
 
@@ -26,8 +35,8 @@ static void run(const char *sql) {
 
 static sqlite3_stmt *prepare(const char *sql) {
   sqlite3_stmt *statement;
-  if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) != SQLITE_OK)
-    refuse(sql);
+  unsigned how = SQLITE_PREPARE_PERSISTENT;
+  if (sqlite3_prepare_v3(database, sql, -1, how, &statement, NULL) != SQLITE_OK) refuse(sql);
   return statement;
 }
 
@@ -36,12 +45,13 @@ static void step(sqlite3_stmt *statement) {
   sqlite3_reset(statement);
 }
 
-static long long first_serial(void) {
-  sqlite3_stmt *statement = prepare("SELECT coalesce(max(serial), 0) + 1 FROM envelope");
-  if (sqlite3_step(statement) != SQLITE_ROW) refuse("max(serial)");
-  long long serial = sqlite3_column_int64(statement, 0);
+/* The number that a query finds. */
+static long long number_of(const char *sql) {
+  sqlite3_stmt *statement = prepare(sql);
+  if (sqlite3_step(statement) != SQLITE_ROW) refuse(sql);
+  long long number = sqlite3_column_int64(statement, 0);
   sqlite3_finalize(statement);
-  return serial;
+  return number;
 }
 
 static void insert(sqlite3_stmt *envelope, sqlite3_stmt *line, long long serial) {
@@ -65,13 +75,26 @@ static void insert(sqlite3_stmt *envelope, sqlite3_stmt *line, long long serial)
   sqlite3_bind_int64(line, 3, lane);
   sqlite3_bind_int64(line, 4, now);
   sqlite3_bind_int64(line, 5, now);
+  sqlite3_bind_int64(line, 6, body_bytes + 6 + (long long)sizeof headers - 1);
   step(line);
+}
+
+/* The row of events that a transaction brings. */
+static void insert_events(sqlite3_stmt *events, long long number, int batch) {
+  static char entries[batch_max * event_bytes];
+  int length = batch * event_bytes;
+  sqlite3_bind_int64(events, 1, number);
+  sqlite3_bind_int64(events, 2, 1767225600000);
+  sqlite3_bind_int64(events, 3, number * (length + event_row_bytes));
+  sqlite3_bind_blob(events, 4, entries, length, SQLITE_STATIC);
+  step(events);
 }
 
 int main(int argc, char **argv) {
   if (argc != 4) return 2;
   int batch = atoi(argv[2]);
   double duration = atof(argv[3]);
+  if (batch < 1 || batch > batch_max) return 2;
   if (sqlite3_open_v2(argv[1], &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
       SQLITE_OK)
     refuse("open");
@@ -81,14 +104,20 @@ int main(int argc, char **argv) {
   sqlite3_stmt *begin = prepare("BEGIN IMMEDIATE"), *commit = prepare("COMMIT");
   sqlite3_stmt *envelope = prepare(
       "INSERT INTO envelope (serial, id, client, lane, upstream, key, fingerprint, sequence, tag,"
-      " hold, not_before, expires_at, on_failure, method, target, headers, body)"
-      " VALUES (?, ?, ?, ?, 1, NULL, x'', NULL, NULL, 0, NULL, ?, 0, 'POST', ?, ?, ?)");
+      " hold, not_before, expires_at, on_failure, method, target, headers, body, has_references,"
+      " coalesce_key)"
+      " VALUES (?, ?, ?, ?, 1, NULL, x'', NULL, NULL, 0, NULL, ?, 0, 'POST', ?, ?, ?, 0, NULL)");
   sqlite3_stmt *line = prepare(
       "INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing,"
-      " on_failure, due_at, attempts) VALUES (?, ?, ?, 1, ?, ?, 0, 0, NULL, 0)");
-  sqlite3_stmt *ledger = prepare("UPDATE ledger SET queued = queued + ?, last_serial = ?");
+      " on_failure, due_at, attempts, bytes, refers)"
+      " VALUES (?, ?, ?, 1, ?, ?, 0, 0, NULL, 0, ?, 0)");
+  sqlite3_stmt *ledger =
+      prepare("UPDATE ledger SET queued = queued + ?, last_serial = ? WHERE number = 1");
+  sqlite3_stmt *events =
+      prepare("INSERT INTO event_log (number, at, bytes_through, entries) VALUES (?, ?, ?, ?)");
 
-  long long first = first_serial(), serial = first;
+  long long first = number_of("SELECT coalesce(max(serial), 0) + 1 FROM envelope"), serial = first;
+  long long row = number_of("SELECT coalesce(max(number), 0) + 1 FROM event_log");
   struct timing timing = start_timing();
   double start = seconds(), now = start;
   while (now - start < duration) {
@@ -97,6 +126,7 @@ int main(int argc, char **argv) {
     sqlite3_bind_int64(ledger, 1, batch);
     sqlite3_bind_int64(ledger, 2, serial - 1);
     step(ledger);
+    insert_events(events, row++, batch);
     step(commit);
     double then = now;
     now = seconds();
