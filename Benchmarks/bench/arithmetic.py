@@ -93,17 +93,21 @@ class Row:
         """The row of the table."""
         goal = self.goal.text() if self.goal else ""
         if not self.values:
-            return [self.name, self.missing or "not measured", self.ceiling, "", "", goal, ""]
+            missing = self.missing or "not measured"
+            return [self.name, missing, self.ceiling_text(), "", "", goal, ""]
         shown = number(self.value(), self.unit)
         if self.p50:
             middle, tail = statistics.median(self.p50), statistics.median(self.p99)
             shown += f" (p50 {number(middle)}, p99 {number(tail)} ms)"
         ceiling = number(statistics.median(self.ceilings), self.unit) if self.ceilings else ""
-        name = self.ceiling
-        if self.batches:
-            name = name.format(batch=f"{statistics.median(self.batches):,.0f}")
         met = {None: "", True: "yes", False: "no"}[self.met()]
-        return [self.name, shown, name, ceiling, self.ratio_text(), goal, met]
+        return [self.name, shown, self.ceiling_text(), ceiling, self.ratio_text(), goal, met]
+
+    def ceiling_text(self):
+        """What the figure is held to, with the batch size that was reached, if there is one."""
+        if not self.batches:
+            return self.ceiling.split(", {batch}")[0]
+        return self.ceiling.format(batch=f"{statistics.median(self.batches):,.0f}")
 
     def ratio_text(self):
         """The median ratio, and between which the rounds' were."""

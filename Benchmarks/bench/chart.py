@@ -32,6 +32,7 @@ def bars(rows):
             continue
         label = row.name
         if row.ceilings:
+            # Without the batch size, for which there is no room.
             label += " / " + row.ceiling.split(", {batch}")[0]
         # The same words as in the table, without the spread.
         value = row.ratio_text().split(" ")[0] if row.ceilings else row.cells()[1]

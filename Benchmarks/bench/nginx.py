@@ -17,7 +17,7 @@ CONFIGURATION = """\
 daemon off;
 pid {folder}/pid;
 error_log {folder}/log;
-worker_processes {workers};
+worker_processes auto;
 events {{ worker_connections 2048; }}
 http {{
   access_log off;
@@ -55,13 +55,13 @@ def free_port():
 
 
 @contextlib.contextmanager
-def server(data, workers):
+def server(data):
     """nginx on a port of its own, which is what the block is given."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=data))
     port = free_port()
     configuration = folder / "nginx.conf"
     configuration.write_text(
-        CONFIGURATION.format(folder=folder, port=port, workers=workers), encoding="utf-8")
+        CONFIGURATION.format(folder=folder, port=port), encoding="utf-8")
     process = subprocess.Popen(
         [program(), "-e", folder / "log", "-p", folder, "-c", configuration],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -49,7 +49,7 @@ class Bench:
         """None where there is no nginx."""
         if not nginx.program():
             return None
-        with nginx.server(self.data, plan.NGINX_WORKERS) as port:
+        with nginx.server(self.data) as port:
             result = self.load(port, connections, "json", self.scale.ceiling_seconds)
         run.pause()
         return result["rate"]
