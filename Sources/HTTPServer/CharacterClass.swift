@@ -1,32 +1,51 @@
-import RelayCore
-
-/// What a byte may be part of, as RFC 9110 and RFC 3986 spell it; one table lookup a byte.
+/// What a byte may be part of, as RFC 9110 and RFC 3986 spell it.
+///
+/// Every byte of a head is asked about, so the sets are constants of the program: a table that is
+/// made at the first use costs a call at each one, to see whether it has been made.
 enum CharacterClass {
-  private static let tokenBit: UInt8 = 1
-  private static let fieldBit: UInt8 = 2
-  private static let targetBit: UInt8 = 4
-  private static let hostBit: UInt8 = 8
+  /// Bytes of ASCII, a bit for each.
+  struct Members {
+    /// 0x00 to 0x3F, the least significant bit first.
+    let low: UInt64
+    /// 0x40 to 0x7F likewise.
+    let high: UInt64
+
+    @inline(__always)
+    func contains(_ byte: UInt8) -> Bool {
+      let word = byte < 0x40 ? low : high
+      return byte < 0x80 && word >> UInt64(byte & 0x3F) & 1 != 0
+    }
+  }
+
+  /// Letters, digits and ``!#$%&'*+-.^_`|~``.
+  private static let token = Members(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE)
+  /// All that is visible but ``"#<>``.
+  private static let target = Members(low: 0xAFFF_FFF2_0000_0000, high: 0x7FFF_FFFF_FFFF_FFFF)
+  /// Letters, digits and ``-._~!$&'()*+,;=%``.
+  private static let host = Members(low: 0x2BFF_7FF2_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
 
   /// `tchar`: names of fields and methods (RFC 9110 section 5.6.2).
   @inline(__always)
-  static func isToken(_ byte: UInt8) -> Bool { table[Int(byte)] & tokenBit != 0 }
+  static func isToken(_ byte: UInt8) -> Bool { token.contains(byte) }
 
   /// What a field value may hold (RFC 9110 section 5.5).
   ///
   /// Visible characters, space, tab and bytes from 0x80; no NUL, CR, LF or other control character.
   @inline(__always)
-  static func isField(_ byte: UInt8) -> Bool { table[Int(byte)] & fieldBit != 0 }
+  static func isField(_ byte: UInt8) -> Bool {
+    byte == 0x09 || (byte >= 0x20 && byte != 0x7F)
+  }
 
   /// What a request target may hold: visible ASCII but for `"`, `#`, `<` and `>`.
   ///
   /// Wider than RFC 3986, which has no place for `|`, `[` or `{`: browsers send those in queries
   /// as they stand, and they are not ambiguous.
   @inline(__always)
-  static func isTarget(_ byte: UInt8) -> Bool { table[Int(byte)] & targetBit != 0 }
+  static func isTarget(_ byte: UInt8) -> Bool { target.contains(byte) }
 
   /// `reg-name`: unreserved, sub-delims and `%` (RFC 3986 section 3.2.2).
   @inline(__always)
-  static func isHost(_ byte: UInt8) -> Bool { table[Int(byte)] & hostBit != 0 }
+  static func isHost(_ byte: UInt8) -> Bool { host.contains(byte) }
 
   @inline(__always)
   static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
@@ -40,17 +59,5 @@ enum CharacterClass {
     case 0x61...0x66: byte - 0x61 + 10
     default: nil
     }
-  }
-
-  private static let table: [UInt8] = (0...255).map { (byte: UInt8) in
-    var bits: UInt8 = 0
-    let isAlphanumeric =
-      isDigit(byte) || (0x61...0x7A).contains(FieldSyntax.lowercased(byte))
-    let isVisible = byte > 0x20 && byte < 0x7F
-    if FieldSyntax.isTokenByte(byte) { bits |= tokenBit }
-    if FieldSyntax.isValueByte(byte) { bits |= fieldBit }
-    if isVisible && !"\"#<>".utf8.contains(byte) { bits |= targetBit }
-    if isAlphanumeric || "-._~!$&'()*+,;=%".utf8.contains(byte) { bits |= hostBit }
-    return bits
   }
 }
