@@ -74,7 +74,11 @@ package struct ResponseFields: Sendable {
 
   /// Adds a field.
   package mutating func add(_ name: StaticString, _ value: String) {
-    _ = name.withUTF8Buffer { add(name: $0, value: value.utf8) }
+    // As plain buffers: a string's own bytes are gone through several times more slowly.
+    var value = value
+    name.withUTF8Buffer { name in
+      value.withUTF8 { value in _ = add(name: name, value: value) }
+    }
   }
 
   /// Adds a field.
@@ -100,7 +104,11 @@ package struct ResponseFields: Sendable {
     bytes.append(contentsOf: name)
     bytes.append(0x3A)
     bytes.append(0x20)
-    for byte in value { bytes.append(CharacterClass.isField(byte) ? byte : 0x20) }
+    if value.allSatisfy(CharacterClass.isField) {
+      bytes.append(contentsOf: value)
+    } else {
+      for byte in value { bytes.append(CharacterClass.isField(byte) ? byte : 0x20) }
+    }
     bytes.append(0x0D)
     bytes.append(0x0A)
     return true
