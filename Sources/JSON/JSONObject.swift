@@ -75,8 +75,11 @@ package struct JSONName: Sendable {
     let known = UnsafeRawBufferPointer(start: other.utf8Start, count: other.utf8CodeUnitCount)
     return text.withUnsafeBytes { bytes in
       let written = bytes[range]
-      if written.count == known.count, written.elementsEqual(known) {
-        return !written.contains(.backslash)
+      if written.count == known.count {
+        // What is written with a backslash stands for something shorter.
+        return known.indices.allSatisfy {
+          bytes[range.lowerBound + $0] == known[$0] && known[$0] != .backslash
+        }
       }
       // An escape makes the written form longer, never shorter.
       guard written.count > known.count, written.contains(.backslash) else { return false }

@@ -7,13 +7,23 @@ enum JSONScanner {
   /// The first position at or after `start` whose byte is special inside a string: a quote, a
   /// backslash, a control character, or a byte of a multi-byte UTF-8 sequence.
   ///
-  /// Looks at eight bytes at a time: long strings are most of what a relay is handed.
+  /// Looks at thirty-two bytes at a time, and then at eight: long strings are most of what a relay is
+  /// handed, and are gone through three times on their way into an envelope.
   @inline(__always)
   static func endOfPlainRun(
     _ bytes: UnsafeRawBufferPointer, from start: Int, to end: Int
   ) -> Int {
     let ones: UInt64 = 0x0101_0101_0101_0101
     var position = start
+    while position &+ 32 <= end {
+      let words = bytes.loadUnaligned(fromByteOffset: position, as: SIMD4<UInt64>.self)
+      // As below; which of the bytes it is, is found out there.
+      let special =
+        ((words &- (ones &* 0x20)) | ((words ^ (ones &* 0x22)) &- ones)
+          | ((words ^ (ones &* 0x5C)) &- ones) | words) & (ones &* 0x80)
+      if special[0] | special[1] | special[2] | special[3] != 0 { break }
+      position &+= 32
+    }
     while position &+ 8 <= end {
       let word = UInt64(
         littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
