@@ -264,9 +264,10 @@ package struct AcceptedEnvelope: Sendable {
   /// The relay's name for it.
   package var id: EnvelopeID
   /// What the sender handed over; nil for one that was accepted before and only moved.
-  package var draft: EnvelopeDraft?
+  package var draft: EnvelopeDraft? { content?.draft }
+  private let content: Content?
   /// Of one that was parked, and has moved to the end of the line: the number that it had.
-  package var movedFrom: Serial?
+  package let movedFrom: Serial?
   /// How often another post has taken it over within the same commit.
   package var revision: Int64 = 0
 
@@ -275,14 +276,24 @@ package struct AcceptedEnvelope: Sendable {
     self.revision = revision
     self.entry = entry
     self.id = id
-    self.draft = draft
+    content = Content(draft)
+    movedFrom = nil
   }
 
   /// Describes one that was parked, and has a place in line now.
   package init(entry: LineEntry, id: EnvelopeID, movedFrom serial: Serial) {
     self.entry = entry
     self.id = id
+    content = nil
     movedFrom = serial
+  }
+
+  /// Keeps what the sender handed over in one place: whoever is told of a commit goes through its
+  /// envelopes, and a copy of each would count a dozen references up and down.
+  private final class Content: Sendable {
+    let draft: EnvelopeDraft
+
+    init(_ draft: EnvelopeDraft) { self.draft = draft }
   }
 }
 
