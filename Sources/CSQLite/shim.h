@@ -6,6 +6,14 @@
 // SQLITE_STATIC and SQLITE_TRANSIENT are casts of 0 and -1 to a function pointer, which Swift does
 // not import. Empty bytes are bound as such: a null pointer would be bound as NULL.
 
+/// Has SQLite keep no account of the memory that it uses: a lock, and two sums, around each piece.
+///
+/// `sqlite3_config` takes a variable number of arguments, which Swift does not call. Only before
+/// SQLite is used for the first time; afterwards it refuses, and nothing changes.
+static inline int waystation_keep_no_memory_statistics(void) {
+  return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 /// Binds bytes that SQLite copies before it returns.
 static inline int waystation_bind_blob_copied(
   sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
