@@ -7,8 +7,8 @@ enum JSONScanner {
   /// The first position at or after `start` whose byte is special inside a string: a quote, a
   /// backslash, a control character, or a byte of a multi-byte UTF-8 sequence.
   ///
-  /// Looks at thirty-two bytes at a time, and then at eight: long strings are most of what a relay is
-  /// handed, and are gone through three times on their way into an envelope.
+  /// Looks at thirty-two bytes at a time, and then at eight: long strings are most of what a relay
+  /// is handed, and are gone through three times on their way into an envelope.
   @inline(__always)
   static func endOfPlainRun(
     _ bytes: UnsafeRawBufferPointer, from start: Int, to end: Int

@@ -13,7 +13,8 @@ enum JSONText {
         position = decodeEscape(bytes, at: position, to: end, into: &text)
       } else {
         let runEnd = max(JSONScanner.endOfPlainRun(bytes, from: position, to: end), position + 1)
-        text.append(contentsOf: bytes[position..<runEnd])
+        // Rebased, since a slice of a buffer is copied byte by byte.
+        text.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[position..<runEnd]))
         position = runEnd
       }
     }

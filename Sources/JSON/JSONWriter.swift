@@ -137,7 +137,15 @@ package struct JSONWriter: ~Copyable {
   private mutating func appendQuoted(_ text: String) {
     var text = text
     bytes.append(.quote)
-    text.withUTF8 { JSONWriter.appendEscaped(UnsafeRawBufferPointer($0), to: &bytes) }
+    text.withUTF8 { text in
+      let raw = UnsafeRawBufferPointer(text)
+      // Most of what is written has nothing to be escaped, and goes in as it stands.
+      if JSONScanner.endOfPlainRun(raw, from: 0, to: raw.count) == raw.count {
+        bytes.append(contentsOf: text)
+      } else {
+        JSONWriter.appendEscaped(raw, to: &bytes)
+      }
+    }
     bytes.append(.quote)
   }
 
@@ -146,7 +154,7 @@ package struct JSONWriter: ~Copyable {
     var position = 0
     while position < text.count {
       let runEnd = JSONScanner.endOfPlainRun(text, from: position, to: text.count)
-      bytes.append(contentsOf: text[position..<runEnd])
+      bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[position..<runEnd]))
       position = runEnd
       guard position < text.count else { return }
       appendSpecial(text[position], to: &bytes)

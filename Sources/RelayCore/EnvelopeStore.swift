@@ -265,6 +265,8 @@ package struct AcceptedEnvelope: Sendable {
   package var id: EnvelopeID
   /// What the sender handed over; nil for one that was accepted before and only moved.
   package var draft: EnvelopeDraft? { content?.draft }
+  /// The client that sent it; nil as for ``draft``, of which this is no copy.
+  package var client: String? { content?.draft.client }
   private let content: Content?
   /// Of one that was parked, and has moved to the end of the line: the number that it had.
   package let movedFrom: Serial?

@@ -29,6 +29,7 @@ package struct NamePatterns<Value: Hashable & Sendable>: Hashable, Sendable {
   /// - Precondition: ``isPattern(_:)`` of each, and none is there twice.
   package init(_ entries: [Entry] = []) {
     self.entries = entries
+    isEmpty = entries.isEmpty
     let isBeginning = { (entry: Entry) in entry.pattern.utf8.last == Self.wildcard }
     exact = Dictionary(
       uniqueKeysWithValues: entries.filter { !isBeginning($0) }.map { ($0.pattern, $0.value) })
@@ -37,12 +38,15 @@ package struct NamePatterns<Value: Hashable & Sendable>: Hashable, Sendable {
       .sorted { $0.pattern.utf8.count > $1.pattern.utf8.count }
   }
 
-  /// Whether nothing is configured for any name.
-  package var isEmpty: Bool { entries.isEmpty }
+  /// Whether nothing is configured for any name, as is usual.
+  ///
+  /// What is asked with every post asks this first: a look-up from another target, which has to ask
+  /// the runtime for the types of a generic, costs as much as reading a head.
+  package let isEmpty: Bool
 
   /// What counts for a name; nil if no pattern fits.
   package subscript(name: String) -> Value? {
-    guard !entries.isEmpty else { return nil }
+    guard !isEmpty else { return nil }
     if let value = exact[name] { return value }
     return beginnings.first { name.utf8.starts(with: $0.pattern.utf8) }?.value
   }

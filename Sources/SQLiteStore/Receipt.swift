@@ -44,9 +44,7 @@ struct Receipt {
   var names: [ClientNumber: String] {
     var names: [ClientNumber: String] = [:]
     for envelope in accepted {
-      if let draft = envelope.draft, names[envelope.entry.client] == nil {
-        names[envelope.entry.client] = draft.client
-      }
+      if let client = envelope.client { names[envelope.entry.client] = client }
     }
     return names
   }

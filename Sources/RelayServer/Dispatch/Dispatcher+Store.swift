@@ -34,7 +34,8 @@ extension Dispatcher: StoreObserver {
           return state.scheduler.placed(envelope.entry, now: now)
         }
         if let deliverable = envelope.deliverable { state.contents.insert(deliverable) }
-        let order = envelope.draft.map { lanes.rules(ofLane: $0.lane).order } ?? .strict
+        let lane = lanes.isEmpty ? nil : envelope.draft?.lane
+        let order = lane.map { lanes.rules(ofLane: $0).order } ?? .strict
         return state.scheduler.accepted(envelope.entry, order: order, now: now)
       }
     }

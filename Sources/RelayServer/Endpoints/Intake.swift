@@ -56,7 +56,7 @@ struct Intake {
 
   private mutating func moveLargeBodies(of drafts: inout [EnvelopeDraft]) async throws(StoreError) {
     for index in drafts.indices {
-      guard case .inline(let bytes) = drafts[index].content.body else { continue }
+      guard case .inline(let bytes) = drafts[index].content.body, isLarge(bytes) else { continue }
       drafts[index].content.body = try await moved(bytes, ofDraftAt: index)
     }
   }
@@ -65,7 +65,7 @@ struct Intake {
   private mutating func moved(
     _ bytes: [UInt8], ofDraftAt index: Int
   ) async throws(StoreError) -> EnvelopeBody {
-    guard bytes.count > context.limits.spoolThresholdBytes else { return .inline(bytes) }
+    guard isLarge(bytes) else { return .inline(bytes) }
     let writer = try await context.store.beginBody()
     files.append((index, writer))
     for start in stride(from: 0, to: bytes.count, by: Self.pieceBytes) {
@@ -73,6 +73,10 @@ struct Intake {
       try await writer.append(Array(bytes[start..<end]))
     }
     return .file(try await writer.finish())
+  }
+
+  private func isLarge(_ bytes: [UInt8]) -> Bool {
+    bytes.count > context.limits.spoolThresholdBytes
   }
 
   private mutating func discardFiles(unless isKept: (Int) -> Bool) {

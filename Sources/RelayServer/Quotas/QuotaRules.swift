@@ -29,13 +29,13 @@ package final class QuotaRules: Sendable {
 
   /// What may wait of a client.
   package func waiting(of name: String) -> WaitingQuota {
-    guard let settings = clients[name]?.quota else { return client }
+    guard !clients.isEmpty, let settings = clients[name]?.quota else { return client }
     return settings.waiting(or: client)
   }
 
   /// How many requests a client may send; nil for no limit.
   package func rate(of name: String) -> RateLimit? {
-    guard let settings = clients[name]?.quota else { return clientRate }
+    guard !clients.isEmpty, let settings = clients[name]?.quota else { return clientRate }
     return settings.rate(
       orPerSecond: limits.clientRequestsPerSecondMax, burst: limits.clientRequestBurst)
   }

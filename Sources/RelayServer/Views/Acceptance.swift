@@ -33,7 +33,7 @@ package struct Acceptance: Sendable, Equatable {
   package var missing = MissingNumbers.none
 
   /// The path to ask for it at; nil if there is nothing to ask for any more.
-  package var location: String? { id.map { "/v1/envelopes/\($0)" } }
+  package var location: String? { id.map { "/v1/envelopes/" + $0.description } }
 
   /// The JSON that the sender is answered.
   package func json() -> [UInt8] {
