@@ -117,6 +117,20 @@ package final class Socket: Sendable {
     try Self.check(await watch.waitForInput(until: deadline), "recv")
   }
 
+  /// Whether waiting for something to read would end at once.
+  package var mayRead: Bool { watch.mayTake }
+
+  /// Has an action called, once, when there is something to read, the peer has ended its side, a
+  /// deadline has passed or the socket was closed: a wait that costs no task.
+  ///
+  /// - Parameter action: Called on the loop's thread, or by whoever closes; must not block.
+  /// - Returns: False, and nobody is called, where there is nothing to wait for.
+  package func onInput(
+    until deadline: MonotonicTime, _ action: @escaping @Sendable () -> Void
+  ) -> Bool {
+    watch.onInput(until: deadline, action)
+  }
+
   /// Reads what is there, up to the buffer's size; nil where nothing is there yet, 0 at the end.
   package func tryRead(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
     precondition(!buffer.isEmpty, "an empty buffer cannot tell the end from no room")

@@ -10,6 +10,21 @@ enum WaitOutcome {
   case closed
 }
 
+/// Who waits for a descriptor.
+private enum Waiter {
+  /// A task, which goes on.
+  case task(UnsafeContinuation<WaitOutcome, Never>)
+  /// Nobody yet: what is called begins one.
+  case action(@Sendable () -> Void)
+
+  func resume(returning outcome: WaitOutcome) {
+    switch self {
+    case .task(let continuation): continuation.resume(returning: outcome)
+    case .action(let action): action()
+    }
+  }
+}
+
 /// One watched descriptor: whether it is ready, and which tasks wait for it.
 ///
 /// Every system call on the descriptor happens under its lock. They never block, and so a close
@@ -19,22 +34,20 @@ final class Watch: Sendable {
   private struct Direction {
     /// Whether a call might succeed: set by the kernel's reports, cleared by a call that found
     /// nothing left.
-    var mayProceed = true
-    var waiter: UnsafeContinuation<WaitOutcome, Never>?
+    var mayProceed: Bool
+    var waiter: Waiter?
     var deadline = Int64.max
 
-    /// Parks a task, or says at once how its wait ended.
-    mutating func begin(
-      _ continuation: UnsafeContinuation<WaitOutcome, Never>, _ until: MonotonicTime?
-    ) -> WaitOutcome? {
+    /// Has somebody wait, or says at once how the wait ended.
+    mutating func begin(_ new: Waiter, _ until: MonotonicTime?) -> WaitOutcome? {
       if mayProceed { return .ready }
       precondition(waiter == nil, "two tasks wait for one direction of one descriptor")
-      waiter = continuation
+      waiter = new
       deadline = until?.nanoseconds ?? Int64.max
       return nil
     }
 
-    mutating func takeWaiter() -> UnsafeContinuation<WaitOutcome, Never>? {
+    mutating func takeWaiter() -> Waiter? {
       defer {
         waiter = nil
         deadline = Int64.max
@@ -45,8 +58,10 @@ final class Watch: Sendable {
 
   private struct State: ~Copyable {
     var descriptor: FileDescriptor?
-    var input = Direction()
-    var output = Direction()
+    /// Registering a descriptor reports what it has to read already (epoll(7)): nothing is tried
+    /// before that, so that a connection which stays silent gets no further than to wait.
+    var input = Direction(mayProceed: false)
+    var output = Direction(mayProceed: true)
     /// The peer will send no more; no later edge announces it, so input stays "may proceed".
     var inputEnds = false
     /// The connection is gone in both directions.
@@ -123,10 +138,28 @@ final class Watch: Sendable {
     await withUnsafeContinuation { continuation in
       let outcome: WaitOutcome? = state.withLock { state in
         guard state.descriptor != nil else { return .closed }
-        return state.input.begin(continuation, deadline)
+        return state.input.begin(.task(continuation), deadline)
       }
       park(continuation, outcome, deadline)
     }
+  }
+
+  /// Whether waiting for input would end at once: there may be some, or the descriptor is closed.
+  var mayTake: Bool { state.withLock { $0.descriptor == nil || $0.input.mayProceed } }
+
+  /// Has an action called, once, when there may be something to take, when a deadline has passed
+  /// or when the descriptor was closed: a wait that costs no task.
+  ///
+  /// - Parameter action: Called on the loop's thread, or by whoever closes; must not block.
+  /// - Returns: False, and nobody is called, where there is nothing to wait for.
+  func onInput(until deadline: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> Bool {
+    let outcome: WaitOutcome? = state.withLock { state in
+      guard state.descriptor != nil else { return .closed }
+      return state.input.begin(.action(action), deadline)
+    }
+    guard outcome == nil else { return false }
+    loop.note(deadline: deadline)
+    return true
   }
 
   /// Waits until there may be room to give; at most one task at a time.
@@ -134,7 +167,7 @@ final class Watch: Sendable {
     await withUnsafeContinuation { continuation in
       let outcome: WaitOutcome? = state.withLock { state in
         guard state.descriptor != nil else { return .closed }
-        return state.output.begin(continuation, deadline)
+        return state.output.begin(.task(continuation), deadline)
       }
       park(continuation, outcome, deadline)
     }
@@ -155,7 +188,7 @@ final class Watch: Sendable {
 
   /// Closes the descriptor; tasks that wait for it go on with ``WaitOutcome/closed``.
   func close() {
-    let waiters = state.withLock { state -> [UnsafeContinuation<WaitOutcome, Never>?] in
+    let waiters = state.withLock { state -> [Waiter?] in
       guard let number = state.descriptor?.number else { return [] }
       loop.unwatch(number)
       state.descriptor = nil
@@ -176,8 +209,8 @@ final class Watch: Sendable {
         state.inputEnds = true
         swap(&onInputEnd, &state.onInputEnd)
       }
-      var reader: UnsafeContinuation<WaitOutcome, Never>?
-      var writer: UnsafeContinuation<WaitOutcome, Never>?
+      var reader: Waiter?
+      var writer: Waiter?
       if ends || bits & waystation_epoll_in != 0 {
         state.input.mayProceed = true
         reader = state.input.takeWaiter()

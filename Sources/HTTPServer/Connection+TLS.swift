@@ -1,6 +1,7 @@
 import Cryptography
 import EventLoop
 import RelayCore
+import Synchronization
 
 extension Connection {
   /// The answer to HTTP that came without TLS; it goes out without TLS as well.
@@ -12,13 +13,39 @@ extension Connection {
     return Array((head + words).utf8)
   }()
 
+  /// The version of TLS that is spoken; nil where there is none.
+  var tlsVersion: String? {
+    if case .secure(let secured) = stream { secured.version } else { nil }
+  }
+
+  /// Completes the handshake; false where there is nobody to serve.
+  func isReady(_ tls: TLSCredentials) async -> Bool {
+    if server.isDraining.load(ordering: .relaxed) { return false }
+    // Nothing is in flight yet: a server that drains need not wait for it.
+    isWaitingForRequest.store(true, ordering: .relaxed)
+    let secured = await secure(socket, with: tls)
+    isWaitingForRequest.store(false, ordering: .relaxed)
+    guard let secured else { return false }
+    stream = .secure(secured)
+    if let chain = secured.peerChain {
+      origin = RequestOrigin(
+        listener: origin.listener, peer: origin.peer, certificate: chain.says)
+      standing.withLock { $0 = ClientStanding(chain: chain, context: secured.context) }
+      // A reload during the handshake has not seen this one.
+      if hasLostTrust() { return false }
+    }
+    // The time for the first head begins now, and not before the handshake.
+    state = ConnectionState(limits: state.limits, now: context.loop.now)
+    return true
+  }
+
   /// Completes the handshake of a connection that is to be secured.
   ///
   /// A connection that stays silent costs a socket and nothing else: its session is made when its
   /// first bytes have come.
   ///
   /// - Returns: What its bytes go through from then on; nil where there is nobody to serve.
-  func secure(_ socket: Socket, with credentials: TLSCredentials) async -> SecureStream? {
+  private func secure(_ socket: Socket, with credentials: TLSCredentials) async -> SecureStream? {
     let number = server.handshakes.begin(self)
     defer { server.handshakes.end(number) }
     let deadline = MonotonicClock.now().adding(milliseconds: server.limits.handshakeTimeoutMs)

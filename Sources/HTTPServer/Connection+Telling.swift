@@ -34,4 +34,21 @@ extension Connection {
   private static func microseconds(since begin: MonotonicTime) -> Int64 {
     (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
   }
+
+  private var samplesNext: Bool { server.observeDelay != nil && context.isSampleDue() }
+
+  /// Waits for bytes of a request, and tells of some how long they had lain there, for want of a
+  /// turn on the loop.
+  ///
+  /// What came before this connection began to wait for it, as pipelined requests do, has waited
+  /// for other things than the loop.
+  func fillTimed(until deadline: MonotonicTime) async {
+    let restedSince = self.restedSince
+    self.restedSince = nil
+    guard samplesNext else { return await fill(until: deadline) }
+    let begin = restedSince ?? MonotonicClock.now()
+    await fill(until: deadline)
+    guard !state.input.isEmpty, let delayMs = socket.msSinceData else { return }
+    server.observeDelay?(min(delayMs, MonotonicClock.now().milliseconds(since: begin)))
+  }
 }

@@ -3,35 +3,45 @@ import EventLoop
 import RelayCore
 import Synchronization
 
-/// One connection: carries out what ``ConnectionState`` decides, in one task.
-// Sound: one task at a time uses the mutable fields: the connection's own, which lends
-// them to its handler, through RequestBody and ResponseWriter, until the handler has returned.
+/// One connection: carries out what ``ConnectionState`` decides, in one task at a time.
+///
+/// While it waits for its next request it has no task: see ``Workers``. The loop has it served
+/// again when there is something to read, or the time is up.
+// Sound: one task at a time uses the mutable fields: that of the worker which serves it, which
+// lends them to a handler, through RequestBody and ResponseWriter, until the handler has returned;
+// and the next one is called when the last has left them.
 final class Connection: BodySource, @unchecked Sendable {
-  private var state: ConnectionState
+  var state: ConnectionState
   private var head: [UInt8] = []
   /// After so many bytes others on the loop have their turn, though more may have come.
   private static let turnBytesMax = 65_536
   /// How many bytes were taken in since the last turn began.
   private var takenBytes = 0
+  /// Whether nothing was done with it yet.
+  private var isNew = true
+  private var whenOver: (@Sendable () -> Void)?
+  /// When the wait that has just ended began, where it was one without a task.
+  var restedSince: MonotonicTime?
   /// Whether this connection is among ``ServerContext/largeHeadCount``.
   private var holdsLargeHead = false
   /// What has gone over it for the request at hand.
   private(set) var traffic = ExchangeTraffic()
 
-  private let socket: Socket
+  let socket: Socket
   /// What the bytes go through: the socket, or a session over it.
-  private var stream: ConnectionStream
-  private(set) var origin: RequestOrigin
-  private let tls: TLSCredentials?
+  var stream: ConnectionStream
+  var origin: RequestOrigin
+  let tls: TLSCredentials?
   /// What the client has shown of itself, and what that was last verified with.
-  private let standing = Mutex<ClientStanding?>(nil)
+  let standing = Mutex<ClientStanding?>(nil)
   /// Whether nothing but the request in flight is served any more.
-  private let endsSoon = Atomic<Bool>(false)
+  let endsSoon = Atomic<Bool>(false)
   /// Whether an answer without an end of its own is on its way.
-  private let isStreaming = Atomic<Bool>(false)
+  let isStreaming = Atomic<Bool>(false)
   let server: ServerContext
-  private let context: LoopContext
-  private let isWaitingForRequest = Atomic<Bool>(false)
+  let context: LoopContext
+  let isWaitingForRequest = Atomic<Bool>(false)
+  let serving = ServingTask()
 
   init(
     _ socket: Socket, from origin: RequestOrigin, _ tls: TLSCredentials?, _ server: ServerContext,
@@ -46,124 +56,111 @@ final class Connection: BodySource, @unchecked Sendable {
     state = ConnectionState(limits: server.limits, now: context.loop.now)
   }
 
-  /// Serves requests until the connection is over, and closes it.
-  func run() async {
-    if await isReady() { await serve() }
+  /// Begins to serve requests, and closes the connection once that is over.
+  ///
+  /// - Parameter whenOver: Called then, on the loop's thread.
+  func begin(_ whenOver: @escaping @Sendable () -> Void) {
+    self.whenOver = whenOver
+    context.workers.serve(self)
+  }
+
+  /// Serves what has come, in a worker's task.
+  ///
+  /// - Returns: Whether the worker may serve others.
+  func takeTurn(with worker: Worker) async -> Bool {
+    serving.begin(worker)
+    let deadline = await run()
+    let isFit = serving.end()
+    if let deadline {
+      rest(until: deadline)
+    } else {
+      whenOver?()
+      whenOver = nil
+    }
+    return isFit
+  }
+
+  /// Waits for the next request, with nothing but a socket that is watched.
+  private func rest(until deadline: MonotonicTime) {
+    // Whoever is called has the connection from then on.
+    if !stream.onInput(until: deadline, { [self] in context.workers.serve(self) }) {
+      context.workers.serve(self)
+    }
+  }
+
+  /// Serves what has come.
+  ///
+  /// - Returns: Until when the next request may come; nil once the connection is over and closed.
+  private func run() async -> MonotonicTime? {
+    if isNew {
+      isNew = false
+      if let tls, await !isReady(tls) {
+        close()
+        return nil
+      }
+    }
+    let deadline = await serve()
+    if deadline == nil { close() }
+    return deadline
+  }
+
+  private func close() {
     stream.close()
     releaseBuffer()
     endLargeHead()
   }
 
-  /// Completes the handshake, if there is to be one; false where there is nobody to serve.
-  private func isReady() async -> Bool {
-    guard let tls else { return true }
-    if server.isDraining.load(ordering: .relaxed) { return false }
-    // Nothing is in flight yet: a server that drains need not wait for it.
-    isWaitingForRequest.store(true, ordering: .relaxed)
-    let secured = await secure(socket, with: tls)
-    isWaitingForRequest.store(false, ordering: .relaxed)
-    guard let secured else { return false }
-    stream = .secure(secured)
-    if let chain = secured.peerChain {
-      origin = RequestOrigin(
-        listener: origin.listener, peer: origin.peer, certificate: chain.says)
-      standing.withLock { $0 = ClientStanding(chain: chain, context: secured.context) }
-      // A reload during the handshake has not seen this one.
-      if hasLostTrust() { return false }
-    }
-    // The time for the first head begins now, and not before the handshake.
-    state = ConnectionState(limits: state.limits, now: context.loop.now)
-    return true
-  }
-
-  private func serve() async {
+  /// Serves requests for as long as something comes.
+  ///
+  /// - Returns: Until when the next request may come; nil once the connection is over.
+  private func serve() async -> MonotonicTime? {
     while !endsSoon.load(ordering: .relaxed) {
       if server.isDraining.load(ordering: .relaxed) { state.drain() }
       switch state.nextHead(now: context.loop.now) {
       case .read(let deadline):
         isWaitingForRequest.store(state.isIdle, ordering: .relaxed)
-        let begin = samplesNext ? MonotonicClock.now() : nil
-        await fill(until: deadline)
+        if mustRest {
+          let now = context.loop.now
+          restedSince = now
+          // The last body may have been read into it.
+          releaseBuffer()
+          if now < deadline { return deadline }
+          state.inputTimedOut()
+        } else {
+          await fillTimed(until: deadline)
+        }
         isWaitingForRequest.store(false, ordering: .relaxed)
-        if let begin { tellDelay(since: begin) }
       case .respond(let head):
-        guard await answer(head) else { return }
+        guard await answer(head) else { return nil }
       case .refuse(let problem):
-        let refusal = server.problem(problem)
-        traffic = ExchangeTraffic()
-        tell(refusal.status, since: nil)
-        let isWhole = await send(refusal)
-        tellOfEnd(state.refusedHead, refusal.status, isWhole: isWhole, problem: problem.kind)
-        return isWhole ? await linger() : ()
+        await refuse(problem)
+        return nil
       case .close:
         if state.hasPartialHead { tellOfEnd(nil, nil) }
-        return
+        return nil
       }
     }
+    return nil
   }
 
-  /// The version of TLS that is spoken; nil where there is none.
-  var tlsVersion: String? {
-    if case .secure(let secured) = stream { secured.version } else { nil }
-  }
+  /// Whether nothing of a request is there, and nothing can be read.
+  private var mustRest: Bool { state.isIdle && stream.isSilent }
 
-  // MARK: Delays
-
-  private var samplesNext: Bool { server.observeDelay != nil && context.isSampleDue() }
-
-  /// Tells how long what has just been read had lain there, for want of a turn on the loop.
-  ///
-  /// What came before this connection began to wait for it, as pipelined requests do, has waited
-  /// for other things than the loop.
-  private func tellDelay(since begin: MonotonicTime) {
-    guard let delayMs = socket.msSinceData else { return }
-    server.observeDelay?(min(delayMs, MonotonicClock.now().milliseconds(since: begin)))
-  }
-
-  // MARK: From other tasks
-
-  /// Closes at once if no request is in flight; on the loop's thread, while the server drains.
-  func closeIfIdle() {
-    // On this thread the task is parked now, and cannot be between its check and its wait.
-    if isWaitingForRequest.load(ordering: .relaxed) { stream.close() }
-  }
-
-  /// Whether the client has shown a certificate that its listener accepts no more, though it did.
-  ///
-  /// From any thread.
-  func hasLostTrust() -> Bool {
-    guard let tls, let shown = standing.withLock({ $0 }) else { return false }
-    let current = tls.current
-    if shown.context === current { return false }
-    if shown.chain.refusal(by: current) != nil { return true }
-    standing.withLock { $0 = ClientStanding(chain: shown.chain, context: current) }
-    return false
-  }
-
-  /// Serves nothing but the request in flight; on the loop's thread.
-  ///
-  /// - Returns: Whether that has no end of its own, so that it has to be cut off.
-  func endSoon() -> Bool {
-    endsSoon.store(true, ordering: .sequentiallyConsistent)
-    closeIfIdle()
-    return isStreaming.load(ordering: .sequentiallyConsistent)
-  }
-
-  /// Has it told, once, when the peer has ended its side, whatever the connection is doing.
-  ///
-  /// That is how a handler learns that nobody waits for its answer, which it would otherwise see
-  /// only when it writes.
-  func whenPeerEnds(_ action: @escaping @Sendable () -> Void) { socket.onInputEnd(action) }
-
-  /// Cuts the connection, whatever it is doing; from any thread.
-  func abort() {
-    socket.close()
+  /// Answers what is no request, as far as anybody is there to see it.
+  private func refuse(_ problem: ProtocolProblem) async {
+    let refusal = server.problem(problem)
+    traffic = ExchangeTraffic()
+    tell(refusal.status, since: nil)
+    let isWhole = await send(refusal)
+    tellOfEnd(state.refusedHead, refusal.status, isWhole: isWhole, problem: problem.kind)
+    if isWhole { await linger() }
   }
 
   // MARK: Reading
 
-  /// Waits for bytes, and takes in what there is.
-  private func fill(until deadline: MonotonicTime) async {
+  /// Waits for bytes, and takes in what there is; not where that would be a wait without a part
+  /// of a request.
+  func fill(until deadline: MonotonicTime) async {
     if takenBytes >= Self.turnBytesMax {
       takenBytes = 0
       await Task.yield()
@@ -173,6 +170,7 @@ final class Connection: BodySource, @unchecked Sendable {
       while true {
         // A part of a head may wait for long: it must not hold a whole buffer meanwhile.
         releaseBuffer()
+        if mustRest { return }
         try await stream.waitUntilReadable(until: deadline)
         if !state.input.hasStorage { state.input.attach(context.takeBuffer()) }
         if try readSome() { return }

@@ -15,6 +15,25 @@ enum ConnectionStream: Sendable {
     }
   }
 
+  /// Whether nothing can be read before the socket is heard of.
+  var isSilent: Bool {
+    switch self {
+    case .plain(let socket): !socket.mayRead
+    case .secure(let stream): stream.isSilent
+    }
+  }
+
+  /// Has an action called, once, when there may be something to read, the peer has ended its side,
+  /// a deadline has passed or the connection was closed.
+  ///
+  /// - Returns: False, and nobody is called, where there is nothing to wait for.
+  func onInput(until deadline: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> Bool {
+    switch self {
+    case .plain(let socket): socket.onInput(until: deadline, action)
+    case .secure(let stream): stream.onInput(until: deadline, action)
+    }
+  }
+
   /// Reads what is there; nil where nothing is there yet, 0 at the end.
   @inline(__always)
   func tryRead(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
@@ -45,7 +64,8 @@ enum ConnectionStream: Sendable {
 
   /// Ends the connection; over TLS it says so first.
   ///
-  /// Only from the connection's task, or on the loop's thread while that is parked.
+  /// Only from the connection's task, or on the loop's thread while that is parked or there is
+  /// none.
   func close() {
     switch self {
     case .plain(let socket): socket.close()

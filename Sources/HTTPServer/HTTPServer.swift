@@ -12,7 +12,6 @@ package final class HTTPServer: Sendable {
   private struct Entry {
     let connection: Connection
     let context: LoopContext
-    var task: Task<Void, Never>?
     let place: ConnectionCounts.Place
     let listener: Int
   }
@@ -156,6 +155,7 @@ package final class HTTPServer: Sendable {
     let timer = contexts[0].loop.schedule(at: deadline) { [self] in cutOff() }
     await waitUntilEmpty()
     timer.cancel()
+    for context in contexts { context.workers.dismiss() }
     return state.withLock { $0.cutOffCount }
   }
 
@@ -171,9 +171,7 @@ package final class HTTPServer: Sendable {
     let distrusted = entries.filter { $0.connection.hasLostTrust() }
     for entry in distrusted {
       entry.context.loop.execute {
-        guard entry.connection.endSoon() else { return }
-        entry.task?.cancel()
-        entry.connection.abort()
+        if entry.connection.endSoon() { entry.connection.cutOff() }
       }
     }
     return distrusted.count
@@ -184,10 +182,7 @@ package final class HTTPServer: Sendable {
       state.cutOffCount = state.connections.count
       return Array(state.connections.values)
     }
-    for entry in entries {
-      entry.task?.cancel()
-      entry.connection.abort()
-    }
+    for entry in entries { entry.connection.cutOff() }
   }
 
   private func waitUntilEmpty() async {
@@ -239,7 +234,7 @@ extension HTTPServer {
     return best
   }
 
-  /// Runs a connection in a task of its own; or says why not.
+  /// Begins to serve a connection; or says why not.
   private func begin(
     _ connection: Connection, _ origin: RequestOrigin, isReserved: Bool, on context: LoopContext
   ) -> ConnectionCounts.Refusal? {
@@ -257,12 +252,8 @@ extension HTTPServer {
       return error
     }
     context.connectionCount.wrappingAdd(1, ordering: .relaxed)
-    let task = Task(executorPreference: context.loop) { [self] in
-      await connection.run()
-      end(identity, on: context)
-    }
-    state.withLock { $0.connections[identity]?.task = task }
-    connection.whenPeerEnds { task.cancel() }
+    connection.begin { [self] in end(identity, on: context) }
+    connection.cancelWhenPeerEnds()
     return nil
   }
 

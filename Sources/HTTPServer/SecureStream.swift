@@ -80,6 +80,21 @@ final class SecureStream: @unchecked Sendable {
     }
   }
 
+  /// Whether nothing can be read before the socket is heard of.
+  var isSilent: Bool {
+    guard !mayHaveInput else { return false }
+    switch readNeeds {
+    case .input, nil: return !socket.mayRead
+    case .output, .turn: return false
+    }
+  }
+
+  /// Has an action called, once, when the socket may have something for the session; see
+  /// ``ConnectionStream/onInput(until:_:)``.
+  func onInput(until deadline: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> Bool {
+    isSilent && socket.onInput(until: deadline, action)
+  }
+
   func waitUntilReadable(until deadline: MonotonicTime) async throws(SystemError) {
     if mayHaveInput { return }
     guard let readNeeds else {

@@ -47,7 +47,7 @@ final class ServerContext: Sendable {
   }
 }
 
-/// What the connections of one event loop share: read buffers and the `Date` line.
+/// What the connections of one event loop share: workers, read buffers and the `Date` line.
 final class LoopContext: Sendable {
   /// How many unused read buffers a loop keeps: as many as requests are commonly in flight at once,
   /// since making one means clearing it.
@@ -59,6 +59,7 @@ final class LoopContext: Sendable {
   }
 
   let loop: EventLoop
+  let workers: Workers
   let connectionCount = Atomic<Int>(0)
   private let readCount = Atomic<Int>(0)
   private let bufferBytes: Int
@@ -67,6 +68,7 @@ final class LoopContext: Sendable {
 
   init(loop: EventLoop, bufferBytes: Int) {
     self.loop = loop
+    workers = Workers(on: loop)
     self.bufferBytes = bufferBytes
   }
 

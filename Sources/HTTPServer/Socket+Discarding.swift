@@ -7,17 +7,24 @@ extension Socket {
     do throws(SystemError) {
       while MonotonicClock.now() < deadline {
         try await waitUntilReadable(until: deadline)
-        // On the stack of this step only: a lingering connection holds no buffer.
-        let count = try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) {
-          (room) throws(SystemError) -> Int? in
-          try tryRead(into: UnsafeMutableRawBufferPointer(room))
-        }
+        let count = try tryDiscard()
         if count == 0 { return }
         // Who sends without a pause must not keep others from their turn meanwhile.
         await Task.yield()
       }
     } catch {
       return
+    }
+  }
+
+  /// Reads and drops what is there; nil where nothing is there yet, 0 at the end.
+  ///
+  /// By itself, so that the room is on the stack: a lingering connection's task holds no buffer.
+  @inline(never)
+  private func tryDiscard() throws(SystemError) -> Int? {
+    try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) {
+      (room) throws(SystemError) -> Int? in
+      try tryRead(into: UnsafeMutableRawBufferPointer(room))
     }
   }
 }

@@ -95,6 +95,30 @@ struct SocketTests {
     pair.stop()
   }
 
+  @Test("who waits without a task is called once: for bytes, at the deadline, or for the close")
+  func callsBack() async throws {
+    for way in 0..<3 {
+      let pair = try await Pair()
+      var room = [UInt8](repeating: 0, count: 16)
+      let count = try room.withUnsafeMutableBytes { try pair.far.tryRead(into: $0) }
+      #expect(count == nil)
+      #expect(!pair.far.mayRead)
+      let (calls, call) = AsyncStream.makeStream(of: Void.self)
+      let deadline = inMs(way == 1 ? 30 : 60_000)
+      #expect(pair.far.onInput(until: deadline) { call.yield() })
+      switch way {
+      case 0: try await pair.near.write([1])
+      case 1: break
+      default: pair.far.close()
+      }
+      for await _ in calls { break }
+      #expect((MonotonicClock.now() >= deadline) == (way == 1))
+      // There is something to read, or an end to be seen: nothing to wait for.
+      if way != 1 { #expect(!pair.far.onInput(until: deadline) { call.yield() }) }
+      pair.stop()
+    }
+  }
+
   @Test("a write that nobody reads stalls out")
   func writeStall() async throws {
     let pair = try await Pair()

@@ -34,6 +34,32 @@ struct PeerTests {
     #expect(await server.server.drain(until: deadline) == 0)
   }
 
+  @Test("whoever is served next has nothing of that: its handler is not cancelled")
+  func next() async throws {
+    let (requests, arrival) = AsyncStream.makeStream(of: Void.self)
+    let server = try TestServer { request in
+      guard request.head.path.elementsEqual("/wait".utf8) else {
+        return HTTPResponse(status: Task.isCancelled ? 500 : 200)
+      }
+      arrival.yield()
+      let (never, _) = AsyncStream.makeStream(of: Void.self)
+      for await _ in never {}
+      return HTTPResponse(status: 202)
+    }
+    let other = try await server.connect()
+    var arrivals = requests.makeAsyncIterator()
+    for _ in 0..<100 {
+      let client = try await server.connect()
+      try await client.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
+      _ = await arrivals.next()
+      client.socket.close()
+      try await other.send("GET /next HTTP/1.1\r\nHost: a\r\n\r\n")
+      let answer = try await other.read(through: "\r\n\r\n")
+      #expect(answer.hasPrefix("HTTP/1.1 200"))
+    }
+    await server.stop()
+  }
+
   @Test("a peer that has ended only its own side gets its answer, at once")
   func halfClosed() async throws {
     let server = try Self.patientServer()

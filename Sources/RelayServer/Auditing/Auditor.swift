@@ -22,6 +22,15 @@ struct Auditor {
     guard let action = route.auditedAction, context.caller.client == nil, !isTrial else {
       return await carryOut(context)
     }
+    return try await watch(action, on: route, captures, carryOut)
+  }
+
+  /// By itself: most requests do nothing that is written down, and need no room for it.
+  @inline(never)
+  private func watch(
+    _ action: String, on route: Route, _ captures: PathCaptures,
+    _ carryOut: (EndpointContext) async -> HTTPResponse
+  ) async throws(Problem) -> HTTPResponse {
     let act = AuditAct(
       at: context.relay.now().wall, who: context.caller.publicName ?? Self.nobody,
       role: role, action: action, subject: route.auditedSubject(captures))

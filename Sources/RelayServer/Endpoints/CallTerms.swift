@@ -14,6 +14,7 @@ struct CallTerms {
   /// Looks whether a request gives anything that the call does not take.
   ///
   /// - Throws: `unknown-field` for a parameter, `invalid-field` for a body.
+  @inline(never)
   func check(_ request: HTTPRequest) async throws(Problem) {
     if request.head.query != nil { try checkParameters(request.head.query) }
     let isTaken = hasBody ? true : await Self.isNothing(request.body)

@@ -15,6 +15,7 @@ struct PostBody {
   init(_ context: EndpointContext) { self.context = context }
 
   /// Reads the body, and undoes its `Content-Encoding`.
+  @inline(never)
   func read(
     _ request: HTTPRequest, _ memory: inout MemoryReservation
   ) async throws(Problem) -> [UInt8] {

@@ -46,6 +46,7 @@ struct PostEnvelopes {
     }
   }
 
+  @inline(never)
   private func acceptOne(
     _ text: [UInt8], _ head: RequestHead, _ sender: String?, _ room: inout Room
   ) async throws(Problem) -> HTTPResponse {
@@ -53,7 +54,15 @@ struct PostEnvelopes {
     try await room.take(for: draft.client, bytes: draft.content.byteCount)
     var intake = Intake(context)
     let results = try await intake.append([draft], isAtomic: false)
-    let acceptance = try Acceptance(results[0], of: draft)
+    return try answer(results[0], to: draft)
+  }
+
+  /// By itself, as ``draft(_:_:_:)`` is.
+  @inline(never)
+  private func answer(
+    _ result: AppendResult, to draft: EnvelopeDraft
+  ) throws(Problem) -> HTTPResponse {
+    let acceptance = try Acceptance(result, of: draft)
     context.relay.metrics.count(acceptance.result.counted)
     context.accessNote?.note(acceptance.id)
     var response = HTTPResponse.json(acceptance.json(), status: 202)
@@ -71,6 +80,7 @@ struct PostEnvelopes {
     return draft
   }
 
+  @inline(never)
   private func acceptBatch(
     _ items: [Range<Int>], of text: [UInt8], _ head: RequestHead, _ sender: String?,
     _ room: inout Room

@@ -47,10 +47,9 @@ package struct RelayHandler: RequestHandler {
   private func route(_ request: HTTPRequest) async -> HTTPResponse {
     switch routers[request.origin.listener].match(request.head.method, path: request.head.path) {
     case .found(let route, let captures):
-      guard route == .getStatus else { return await respond(to: request, route, captures) }
-      let isPage = GetPage.isWanted(request.head)
+      let isPage = route == .getStatus && GetPage.isWanted(request.head)
       var response = await respond(to: request, isPage ? .getPage : route, captures)
-      response.headers.add("Vary", "Accept")
+      if route == .getStatus { response.headers.add("Vary", "Accept") }
       return response
     case .notFound: return Problem.notFound().response
     case .methodNotAllowed(let allow): return Problem.methodNotAllowed(allow: allow).response
@@ -65,21 +64,31 @@ package struct RelayHandler: RequestHandler {
     to request: HTTPRequest, _ route: Route, _ captures: PathCaptures
   ) async -> HTTPResponse {
     do throws(Problem) {
-      let caller = try gate.admit(request, to: route)
-      context.accessNote?.note(caller)
-      try context.countRequest(request.origin, to: route, captures, of: caller)
+      let auditor = Auditor(context: try admit(request, to: route, captures))
       try await Self.terms(of: route)?.check(request)
-      let auditor = Auditor(context: context.with(caller))
       let isTrial = route == .startOperation ? try Operations.isDryRun(request) : false
       let response = try await auditor.watch(route, captures, isTrial: isTrial) { context in
-        await answer(route, request, captures, context)
+        await Self.endpoint(of: route)(request, captures, context)
       }
       // What was waited for is shown only to those who may still see it.
-      if Self.mayWait(route) { try gate.recheck(caller) }
+      if Self.mayWait(route) { try gate.recheck(auditor.context.caller) }
       return response
     } catch {
       return error.response
     }
+  }
+
+  /// Lets a request in, if it may come in.
+  ///
+  /// By itself: what it takes to find that out would be kept of every request that waits.
+  @inline(never)
+  private func admit(
+    _ request: HTTPRequest, to route: Route, _ captures: PathCaptures
+  ) throws(Problem) -> EndpointContext {
+    let caller = try gate.admit(request, to: route)
+    context.accessNote?.note(caller)
+    try context.countRequest(request.origin, to: route, captures, of: caller)
+    return context.with(caller)
   }
 
   /// What a call that changes something takes; nil for one that looks at its terms by itself.
@@ -107,53 +116,60 @@ package struct RelayHandler: RequestHandler {
     route == .getEnvelope || route == .runClient
   }
 
-  private func answer(
-    _ route: Route, _ request: HTTPRequest, _ captures: PathCaptures, _ context: EndpointContext
-  ) async -> HTTPResponse {
+  /// What answers the calls of one route.
+  private typealias Endpoint =
+    (HTTPRequest, PathCaptures, EndpointContext) async -> HTTPResponse
+
+  /// What answers a route's calls.
+  ///
+  /// Said and not called, and by itself: a function that called them all would need the memory of
+  /// all together (24 KiB), for as long as any of them waits.
+  @inline(never)
+  private static func endpoint(of route: Route) -> Endpoint {
     switch route {
-    case .postEnvelopes: await PostEnvelopes(context).respond(to: request)
-    case .listEnvelopes: await ListEnvelopes(context).respond(to: request)
-    case .queryEnvelopes: await QueryEnvelopes(context).respond(to: request)
-    case .checkIn: await CheckIn(context).respond(to: request)
-    case .relayRequest: await RelayRequest(context).respond(to: request, captures)
-    case .getEnvelope: await GetEnvelope(context).respond(to: request, captures)
-    case .getAnswer: await GetEnvelope(context).respondWithAnswer(captures)
-    case .getRequest: await GetRequest(context).respond(captures)
-    case .getBody: await GetRequest(context).respondWithBody(captures)
-    case .getByKey: await GetEnvelope(context).respondByKey(captures)
-    case .run: await SteerEnvelope(context).run(captures)
-    case .resolve: await SteerEnvelope(context).resolve(request, captures)
-    case .requeue: await SteerEnvelope(context).requeue(request, captures)
-    case .patch: await PatchEnvelope(context).respond(to: request, captures)
-    case .cancel: await SteerEnvelope(context).cancel(captures)
-    case .cancelClient: await CancelClient(context).respond(captures)
-    case .runClient: await RunClient(context).respond(to: request, captures)
-    case .getClient: await GetClient(context).respond(captures)
+    case .postEnvelopes: { await PostEnvelopes($2).respond(to: $0) }
+    case .listEnvelopes: { await ListEnvelopes($2).respond(to: $0) }
+    case .queryEnvelopes: { await QueryEnvelopes($2).respond(to: $0) }
+    case .checkIn: { await CheckIn($2).respond(to: $0) }
+    case .relayRequest: { await RelayRequest($2).respond(to: $0, $1) }
+    case .getEnvelope: { await GetEnvelope($2).respond(to: $0, $1) }
+    case .getAnswer: { await GetEnvelope($2).respondWithAnswer($1) }
+    case .getRequest: { await GetRequest($2).respond($1) }
+    case .getBody: { await GetRequest($2).respondWithBody($1) }
+    case .getByKey: { await GetEnvelope($2).respondByKey($1) }
+    case .run: { await SteerEnvelope($2).run($1) }
+    case .resolve: { await SteerEnvelope($2).resolve($0, $1) }
+    case .requeue: { await SteerEnvelope($2).requeue($0, $1) }
+    case .patch: { await PatchEnvelope($2).respond(to: $0, $1) }
+    case .cancel: { await SteerEnvelope($2).cancel($1) }
+    case .cancelClient: { await CancelClient($2).respond($1) }
+    case .runClient: { await RunClient($2).respond(to: $0, $1) }
+    case .getClient: { await GetClient($2).respond($1) }
     case .pauseUpstream(let isPaused):
-      await Pausing(context).upstream(isPaused: isPaused, captures)
-    case .pauseClient(let isPaused): await Pausing(context).client(isPaused: isPaused, captures)
-    case .pauseLane(let isPaused): await Pausing(context).lane(isPaused: isPaused, captures)
-    case .probe: await Pausing(context).probe(captures)
-    case .listUpstreams: await ListUpstreams(context).respond()
-    case .getEvents: await GetEvents(context).respond(to: request)
-    case .getStatusEvents: await GetEvents(context).respondWithStatus(to: request)
-    case .listTokens: await Tokens(context).list(request)
-    case .createToken: await Tokens(context).create(request)
-    case .revokeToken: await Tokens(context).revoke(captures)
-    case .listActs: await ListActs(context).respond(to: request)
-    case .listOperations: await Operations(context).list(request)
-    case .startOperation: await Operations(context).start(request)
-    case .getOperation: await Operations(context).get(captures)
-    case .stopOperation: await Operations(context).stop(captures)
-    case .getHistory: await GetHistory(context).respond(to: request)
-    case .listClients: await ListClients(context).respond(to: request)
-    case .listLanes: await ListLanes(context).respond(to: request)
-    case .getStatus: await GetStatus(context).respond()
-    case .getPage: GetPage.page(request.head)
-    case .getPageFile: GetPage.file(request.head, captures)
-    case .getMetrics: GetMetrics(context).respond(to: request)
-    case .getHealth: HealthChecks(context).health()
-    case .getReadiness: HealthChecks(context).readiness()
+      { await Pausing($2).upstream(isPaused: isPaused, $1) }
+    case .pauseClient(let isPaused): { await Pausing($2).client(isPaused: isPaused, $1) }
+    case .pauseLane(let isPaused): { await Pausing($2).lane(isPaused: isPaused, $1) }
+    case .probe: { await Pausing($2).probe($1) }
+    case .listUpstreams: { await ListUpstreams($2).respond() }
+    case .getEvents: { await GetEvents($2).respond(to: $0) }
+    case .getStatusEvents: { await GetEvents($2).respondWithStatus(to: $0) }
+    case .listTokens: { await Tokens($2).list($0) }
+    case .createToken: { await Tokens($2).create($0) }
+    case .revokeToken: { await Tokens($2).revoke($1) }
+    case .listActs: { await ListActs($2).respond(to: $0) }
+    case .listOperations: { await Operations($2).list($0) }
+    case .startOperation: { await Operations($2).start($0) }
+    case .getOperation: { await Operations($2).get($1) }
+    case .stopOperation: { await Operations($2).stop($1) }
+    case .getHistory: { await GetHistory($2).respond(to: $0) }
+    case .listClients: { await ListClients($2).respond(to: $0) }
+    case .listLanes: { await ListLanes($2).respond(to: $0) }
+    case .getStatus: { await GetStatus($2).respond() }
+    case .getPage: { request, _, _ in GetPage.page(request.head) }
+    case .getPageFile: { request, captures, _ in GetPage.file(request.head, captures) }
+    case .getMetrics: { GetMetrics($2).respond(to: $0) }
+    case .getHealth: { HealthChecks($2).health() }
+    case .getReadiness: { HealthChecks($2).readiness() }
     }
   }
 

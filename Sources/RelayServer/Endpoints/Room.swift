@@ -24,6 +24,7 @@ struct Room: ~Copyable {
   ///
   /// - Parameter sender: The client that a credential says, whose request was counted before.
   /// - Throws: `draining`, `disk-full`, `overloaded` or `queue-full`.
+  @inline(never)
   init(_ context: EndpointContext, sender: String?) throws(Problem) {
     guard !context.relay.isDraining else { throw .draining() }
     if let lack = context.store.lackOfRoom { throw Problem(lack) }
@@ -84,6 +85,7 @@ struct Room: ~Copyable {
   }
 
   /// One post is one request of each client that it names.
+  @inline(never)
   private mutating func count(_ client: String) throws(Problem) {
     guard client != sender, quotas.rules.rate(of: client) != nil else { return }
     if counted[client] == nil {
@@ -98,15 +100,27 @@ struct Room: ~Copyable {
   }
 
   private mutating func claim(_ use: WaitingUse, for client: String) async throws(Problem) {
-    guard quotas.isLimited(client) else {
-      do throws(QuotaRefusal) {
-        try quotas.claim(use)
-        shared += use
-      } catch {
-        throw context.overQuota(error, client: client)
-      }
-      return
+    if quotas.isLimited(client) {
+      try await claimOwn(use, for: client)
+    } else {
+      try claimShared(use, for: client)
     }
+  }
+
+  @inline(never)
+  private mutating func claimShared(_ use: WaitingUse, for client: String) throws(Problem) {
+    do throws(QuotaRefusal) {
+      try quotas.claim(use)
+      shared += use
+    } catch {
+      throw context.overQuota(error, client: client)
+    }
+  }
+
+  @inline(never)
+  private mutating func claimOwn(
+    _ use: WaitingUse, for client: String
+  ) async throws(Problem) {
     if claims[client] == nil {
       quotas.begin(client)
       claims[client] = Claim()

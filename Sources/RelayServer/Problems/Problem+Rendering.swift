@@ -4,6 +4,9 @@ import RelayCore
 
 extension Problem {
   /// The problem as an answer: `application/problem+json`, with the fields that belong to it.
+  ///
+  /// By itself: who may have to answer with one, and waits, needs no room for making it.
+  @inline(never)
   package var response: HTTPResponse {
     var response = HTTPResponse(status: status)
     response.headers.add("Content-Type", "application/problem+json")

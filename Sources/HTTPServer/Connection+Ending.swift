@@ -1,0 +1,54 @@
+import Cryptography
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// How others than its task end a connection.
+extension Connection {
+  /// Closes at once if no request is in flight; on the loop's thread, while the server drains.
+  func closeIfIdle() {
+    // On this thread the task is parked now, if there is one, and cannot be between its check and
+    // its wait.
+    if isWaitingForRequest.load(ordering: .relaxed) { stream.close() }
+  }
+
+  /// Whether the client has shown a certificate that its listener accepts no more, though it did.
+  ///
+  /// From any thread.
+  func hasLostTrust() -> Bool {
+    guard let tls, let shown = standing.withLock({ $0 }) else { return false }
+    let current = tls.current
+    if shown.context === current { return false }
+    if shown.chain.refusal(by: current) != nil { return true }
+    standing.withLock { $0 = ClientStanding(chain: shown.chain, context: current) }
+    return false
+  }
+
+  /// Serves nothing but the request in flight; on the loop's thread.
+  ///
+  /// - Returns: Whether that has no end of its own, so that it has to be cut off.
+  func endSoon() -> Bool {
+    endsSoon.store(true, ordering: .sequentiallyConsistent)
+    closeIfIdle()
+    return isStreaming.load(ordering: .sequentiallyConsistent)
+  }
+
+  /// Has its task cancelled when the peer has ended its side, whatever the connection is doing.
+  ///
+  /// That is how a handler learns that nobody waits for its answer, which it would otherwise see
+  /// only when it writes.
+  func cancelWhenPeerEnds() {
+    socket.onInputEnd { [self] in serving.cancel() }
+  }
+
+  /// Cuts the connection, whatever it is doing, and cancels its task; from any thread.
+  func cutOff() {
+    serving.cancel()
+    abort()
+  }
+
+  /// Cuts the connection, whatever it is doing; from any thread.
+  func abort() {
+    socket.close()
+  }
+}
