@@ -1,44 +1,52 @@
 import HTTPServer
 import RelayCore
 
-/// What endpoints share.
-struct EndpointContext: Sendable {
+/// What endpoints share, made anew for each request.
+///
+/// A class, and none of it changes: whoever waits for the store keeps a reference of it in each of
+/// its calls, and not a copy.
+final class EndpointContext: Sendable {
   let relay: Relay
   /// What the configuration says of accepting envelopes, as it was when the request came.
-  private(set) var rules: AcceptanceRules
-  let clientNumbers = ClientNumbers()
+  let rules: AcceptanceRules
+  let clientNumbers: ClientNumbers
   /// Who makes the request that is being answered.
-  private(set) var caller = Caller.anonymous
+  let caller: Caller
   /// What is to be said of the act that is being carried out; nil if it is not written down.
-  private(set) var act: ActNote?
+  let act: ActNote?
   /// What the access log is told of the request; nil where none is kept.
-  private(set) var accessNote: AccessNote?
+  let accessNote: AccessNote?
 
-  init(_ relay: Relay) {
+  /// That of a relay, before any request.
+  convenience init(_ relay: Relay) {
+    self.init(relay, relay.settings.rules, ClientNumbers(), .anonymous, nil, nil)
+  }
+
+  private init(
+    _ relay: Relay, _ rules: AcceptanceRules, _ clientNumbers: ClientNumbers, _ caller: Caller,
+    _ act: ActNote?, _ accessNote: AccessNote?
+  ) {
     self.relay = relay
-    rules = relay.settings.rules
+    self.rules = rules
+    self.clientNumbers = clientNumbers
+    self.caller = caller
+    self.act = act
+    self.accessNote = accessNote
   }
 
   /// The same for a request of this caller's.
   func with(_ caller: Caller) -> EndpointContext {
-    var context = self
-    context.caller = caller
-    context.rules = relay.settings.rules
-    return context
+    EndpointContext(relay, relay.settings.rules, clientNumbers, caller, act, accessNote)
   }
 
   /// The same for a request that stands in the access log.
   func with(_ note: AccessNote) -> EndpointContext {
-    var context = self
-    context.accessNote = note
-    return context
+    EndpointContext(relay, rules, clientNumbers, caller, act, note)
   }
 
   /// The same for an act that is written down.
   func with(_ act: ActNote) -> EndpointContext {
-    var context = self
-    context.act = act
-    return context
+    EndpointContext(relay, rules, clientNumbers, caller, act, accessNote)
   }
 
   var store: any EnvelopeStore { relay.store }
@@ -49,7 +57,7 @@ struct EndpointContext: Sendable {
     guard caller.client != nil, !ids.isEmpty else { return Set(ids) }
     do throws(StoreError) {
       let known = try await store.summaries(of: ids)
-      return Set(known.lazy.filter { caller.mayKnow(of: $0.terms.client) }.map(\.id))
+      return Set(known.lazy.filter { [caller] in caller.mayKnow(of: $0.terms.client) }.map(\.id))
     } catch {
       throw problem(error)
     }
