@@ -1,26 +1,29 @@
 /// A queue that takes and gives at both ends in constant time: a ring in one array.
-package struct Deque<Element> {
+///
+/// Public, though for this package alone: only what is public is specialised for the elements that
+/// other targets put into it (docs/decisions/0007).
+public struct Deque<Element> {
   private var slots: [Element?] = []
   private var head = 0
   /// How many elements there are.
-  package private(set) var count = 0
+  public private(set) var count = 0
   /// For how many elements there is memory.
-  package var capacity: Int { slots.count }
+  public var capacity: Int { slots.count }
 
   /// An empty queue, which holds no memory.
-  package init() {}
+  public init() {}
 
   /// Whether there is no element.
-  package var isEmpty: Bool { count == 0 }
+  public var isEmpty: Bool { count == 0 }
 
   /// The first element, or nil.
-  package var first: Element? { count == 0 ? nil : slots[head] }
+  public var first: Element? { count == 0 ? nil : slots[head] }
 
   /// The last element, or nil.
-  package var last: Element? { count == 0 ? nil : slots[slot(count - 1)] }
+  public var last: Element? { count == 0 ? nil : slots[slot(count - 1)] }
 
   /// The element at a place, counted from the front.
-  package subscript(index: Int) -> Element {
+  public subscript(index: Int) -> Element {
     get {
       precondition(index >= 0 && index < count, "index out of range")
       guard let element = slots[slot(index)] else { preconditionFailure("an empty slot") }
@@ -33,14 +36,14 @@ package struct Deque<Element> {
   }
 
   /// Adds an element at the end.
-  package mutating func append(_ element: Element) {
+  public mutating func append(_ element: Element) {
     growIfFull()
     slots[slot(count)] = element
     count += 1
   }
 
   /// Adds an element at the front.
-  package mutating func prepend(_ element: Element) {
+  public mutating func prepend(_ element: Element) {
     growIfFull()
     head = head == 0 ? slots.count - 1 : head - 1
     slots[head] = element
@@ -48,7 +51,7 @@ package struct Deque<Element> {
   }
 
   /// Takes the first element, or nil.
-  package mutating func popFirst() -> Element? {
+  public mutating func popFirst() -> Element? {
     guard count > 0 else { return nil }
     let element = slots[head]
     slots[head] = nil
@@ -59,7 +62,7 @@ package struct Deque<Element> {
   }
 
   /// Takes the last element, or nil.
-  package mutating func popLast() -> Element? {
+  public mutating func popLast() -> Element? {
     guard count > 0 else { return nil }
     let place = slot(count - 1)
     let element = slots[place]
@@ -70,7 +73,7 @@ package struct Deque<Element> {
   }
 
   /// Puts an element in before the one at a place; those on the shorter side move.
-  package mutating func insert(_ element: Element, at index: Int) {
+  public mutating func insert(_ element: Element, at index: Int) {
     precondition(index >= 0 && index <= count, "index out of range")
     if index < count / 2 {
       prepend(element)
@@ -84,7 +87,7 @@ package struct Deque<Element> {
 
   /// Takes out the element at a place; those on its shorter side move up, so that it costs little
   /// near either end.
-  package mutating func remove(at index: Int) {
+  public mutating func remove(at index: Int) {
     precondition(index >= 0 && index < count, "index out of range")
     if index < count / 2 {
       for place in stride(from: index, to: 0, by: -1) { self[place] = self[place - 1] }

@@ -64,17 +64,36 @@ struct ContentCacheTests {
     #expect(expecting([6, 7], &cache).serials == [6, 7])
   }
 
-  @Test("nothing is pushed out for what is read ahead")
+  @Test("nothing is pushed out for what is read ahead, which has some room to itself")
   func full() {
     var cache = ContentCache()
-    let large = ContentCache.bytesMax / 4
-    let reading = expecting([10], &cache)
+    let large = ContentCache.acceptedBytesMax / 4
+    let small = ContentCache.bytesMax - ContentCache.acceptedBytesMax - large / 2
+    let reading = expecting([10, 11], &cache)
     for serial in 1...3 as ClosedRange<Serial> { cache.insert(envelope(serial, bytes: large)) }
-    cache.finish(reading, with: [envelope(10, bytes: large)])
-    #expect(cache.take(10) == nil)
-    cache.insert(envelope(4, bytes: large))
-    #expect(cache.take(1) == nil && cache.take(4) != nil)
-    for serial in 5...6 as ClosedRange<Serial> { cache.insert(envelope(serial, bytes: large)) }
-    #expect(expecting([11], &cache).serials == [11])
+    cache.finish(reading, with: [envelope(10, bytes: small), envelope(11, bytes: 2 * large)])
+    #expect(cache.take(11) == nil)
+    for serial in 1...3 as ClosedRange<Serial> { #expect(cache.take(serial) != nil) }
+    #expect(cache.take(10) != nil)
+  }
+
+  @Test("what was accepted pushes out the oldest")
+  func oldest() {
+    var cache = ContentCache()
+    let large = ContentCache.acceptedBytesMax / 4
+    for serial in 1...4 as ClosedRange<Serial> { cache.insert(envelope(serial, bytes: large)) }
+    #expect(cache.take(1) == nil)
+    for serial in 2...4 as ClosedRange<Serial> { #expect(cache.take(serial) != nil) }
+  }
+
+  @Test("where there is no room, what has many before it in its lane is not wanted")
+  func far() {
+    var cache = ContentCache()
+    let large = ContentCache.acceptedBytesMax / 4
+    let near = ContentCache.nearPositionMax
+    for serial in 1...3 as ClosedRange<Serial> { cache.insert(envelope(serial, bytes: large)) }
+    #expect(cache.wants(envelope(4).content, position: near + 1))
+    #expect(!cache.wants(envelope(4, bytes: large).content, position: near + 1))
+    #expect(cache.wants(envelope(4, bytes: large).content, position: near))
   }
 }

@@ -4,10 +4,16 @@ import RelayCore
 /// and what was read ahead of its turn.
 ///
 /// Bounded in bytes; what does not fit, or is pushed out, is read from the store when its turn
-/// comes. Nothing is pushed out for what is read ahead.
+/// comes. What comes first is attempted first, so things are pushed out only for what has hardly
+/// anything before it in its lane. What is read ahead pushes nothing out, and has some room to
+/// itself.
 struct ContentCache {
   /// How many bytes are kept at the most.
   static let bytesMax = 16 * 1024 * 1024
+  /// How many bytes of them what was accepted may take.
+  static let acceptedBytesMax = 12 * 1024 * 1024
+  /// Up to this position in its lane an envelope's turn comes so soon that others make room for it.
+  static let nearPositionMax = 4
   /// What an entry costs beside its content, in bytes.
   private static let overheadBytes = 512
 
@@ -26,11 +32,21 @@ struct ContentCache {
   private var order = Deque<Serial>()
   private var bytes = 0
 
+  /// Whether what was accepted at a position of its lane is to be inserted.
+  func wants(_ content: EnvelopeContent, position: Int) -> Bool {
+    position <= Self.nearPositionMax || bytes + Self.cost(of: content) <= Self.acceptedBytesMax
+  }
+
+  /// Takes in what was accepted; the oldest goes if there is no room.
   mutating func insert(_ envelope: DeliverableEnvelope) {
-    bytes += Self.cost(of: envelope)
+    put(envelope)
+    while bytes > Self.acceptedBytesMax, let oldest = order.popFirst() { _ = drop(oldest) }
+  }
+
+  private mutating func put(_ envelope: DeliverableEnvelope) {
+    bytes += Self.cost(of: envelope.content)
     contents[envelope.serial] = envelope
     order.append(envelope.serial)
-    while bytes > Self.bytesMax, let oldest = order.popFirst() { _ = drop(oldest) }
   }
 
   /// What is read ahead at one time.
@@ -65,8 +81,8 @@ struct ContentCache {
       isWanted.insert(serial)
     }
     for envelope in envelopes where isWanted.contains(envelope.serial) && !envelope.references {
-      guard bytes + Self.cost(of: envelope) <= Self.bytesMax else { return }
-      insert(envelope)
+      guard bytes + Self.cost(of: envelope.content) <= Self.bytesMax else { return }
+      put(envelope)
     }
   }
 
@@ -93,12 +109,11 @@ struct ContentCache {
 
   private mutating func drop(_ serial: Serial) -> DeliverableEnvelope? {
     guard let envelope = contents.removeValue(forKey: serial) else { return nil }
-    bytes -= Self.cost(of: envelope)
+    bytes -= Self.cost(of: envelope.content)
     return envelope
   }
 
-  private static func cost(of envelope: DeliverableEnvelope) -> Int {
-    let content = envelope.content
+  private static func cost(of content: EnvelopeContent) -> Int {
     let inline = if case .inline(let body) = content.body { body.count } else { 0 }
     return overheadBytes + content.target.count + content.headers.bytes.count + inline
   }

@@ -33,10 +33,16 @@ extension Dispatcher: StoreObserver {
         if envelope.movedFrom != nil {
           return state.scheduler.placed(envelope.entry, now: now)
         }
-        if let deliverable = envelope.deliverable { state.contents.insert(deliverable) }
         let lane = lanes.isEmpty ? nil : envelope.draft?.lane
         let order = lane.map { lanes.rules(ofLane: $0).order } ?? .strict
-        return state.scheduler.accepted(envelope.entry, order: order, now: now)
+        let place = state.scheduler.accepted(envelope.entry, order: order, now: now)
+        // Before any of it can be attempted.
+        if let draft = envelope.draft, state.contents.wants(draft.content, position: place),
+          let deliverable = envelope.deliverable
+        {
+          state.contents.insert(deliverable)
+        }
+        return place
       }
     }
     history.count(envelopes)
