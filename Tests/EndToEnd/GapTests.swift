@@ -53,7 +53,8 @@ extension EndToEnd {
 
     @Test("what comes ahead of a gap is kept, names what is missing, and flows once that has come")
     func flows() async throws {
-      #expect(try await post(1).json()["missing"] == nil)
+      let one = try await post(1)
+      #expect(try one.json()["missing"] == nil)
       let five = try await post(5)
       #expect(five.status == 202)
       #expect(try five.json()["state"] as? String == "parked")
@@ -64,6 +65,8 @@ extension EndToEnd {
       #expect(relayed.status == 202)
       #expect(relayed["Waystation-State"] == "parked")
       #expect(try missing(relayed.json()) == [[2, 2]])
+      // What is under way when the plug is pulled is sent again.
+      #expect(try await device.end(of: id(one))["state"] as? String == "delivered")
       try await restart()
 
       let shown = try await lane()
