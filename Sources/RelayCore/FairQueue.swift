@@ -10,10 +10,10 @@ package struct FairQueue: Sendable {
   }
 
   private var turns = Deque<ClientNumber>()
-  private var lanes: [ClientNumber: ClientLanes] = [:]
+  private var lanes = NumberTable<ClientNumber, ClientLanes>()
   /// A lane stands here at most once, so that one whose heads expire while it waits, again and
   /// again, neither gets more turns than others nor makes the queue grow.
-  private var members: Set<LaneNumber> = []
+  private var members: NumberSet<LaneNumber> = []
 
   /// How many lanes wait.
   package var count: Int { members.count }

@@ -71,6 +71,9 @@ package struct Lane: Sendable {
     lastRank = seenThrough
   }
 
+  /// How many envelopes stand in the lane, those that are parked left out.
+  var standingCount: Int { waiting - parked }
+
   /// Whether the head is being attempted, or a change of it is on its way to the disk or cannot get
   /// there.
   var isUnderWay: Bool { phase == .inFlight || phase == .recording || phase == .unwritable }

@@ -55,16 +55,18 @@ extension Scheduler {
 
   /// Counts an envelope in, and puts it into its lane's window if that is whole and has room.
   mutating func admit(_ entry: LineEntry, order: LaneOrder) -> Int {
-    let fresh = Lane(
-      client: entry.client, order: order, seenThrough: order.rank(of: entry.serial) - 1)
+    if lanes[entry.lane] == nil {
+      lanes[entry.lane] = Lane(
+        client: entry.client, order: order, seenThrough: order.rank(of: entry.serial) - 1)
+    }
     let hasRoom = hasRoom
-    let fits = lanes[entry.lane, default: fresh].admit(
+    let fits = lanes[entry.lane]?.admit(
       entry, during: sweep, hasRoom: hasRoom, windowMin: limits.laneWindowMin)
-    if fits { windowEntries += 1 }
+    if fits == true { windowEntries += 1 }
     clientsWaiting[entry.client, default: 0] += 1
     waitingFor[entry.upstream, default: 0] += 1
     waitingTotal += 1
-    return lanes[entry.lane].map { $0.waiting - $0.parked } ?? 0
+    return lanes[entry.lane]?.standingCount ?? 0
   }
 
   var hasRoom: Bool { windowEntries < limits.windowEntriesMax }

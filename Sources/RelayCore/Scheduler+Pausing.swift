@@ -32,7 +32,7 @@ extension Scheduler {
     case .upstream(let number): fillSlots(of: number, now: now)
     case .lane(let number): resettle(number, now: now)
     case .client(let client):
-      for number in lanes.filter({ $0.value.client == client }).keys.sorted() {
+      for number in lanes.filter({ $0.value.client == client }).map(\.key).sorted() {
         resettle(number, now: now)
       }
     }

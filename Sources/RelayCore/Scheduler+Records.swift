@@ -15,14 +15,16 @@ extension Scheduler {
 
   /// A change that was asked for is durable.
   package mutating func recorded(_ transition: Transition, now: Now) {
-    let wasBehind = changing.remove(transition.serial) != nil
+    let wasBehind = !changing.isEmpty && changing.remove(transition.serial) != nil
     noteWritable(by: transition)
     if case .requeue(let entry) = transition.change {
       let isLatest = latestRequeues.remove(transition.serial) != nil
       if !transition.isMoot { requeued(entry, order: isLatest ? .latest : .strict, now: now) }
       return
     }
-    if changingParked.remove(transition.serial) != nil { return recordedParked(transition) }
+    if wasBehind, changingParked.remove(transition.serial) != nil {
+      return recordedParked(transition)
+    }
     guard let head = lanes[transition.lane]?.head, head.serial == transition.serial else {
       if wasBehind { recordedBehindHead(transition) }
       return

@@ -42,8 +42,11 @@ extension Scheduler {
   }
 
   private mutating func countIn(_ entry: LineEntry, order: LaneOrder) {
-    let fresh = Lane(client: entry.client, order: order, seenThrough: order.rank(of: entry.serial))
-    lanes[entry.lane, default: fresh].waiting += 1
+    if lanes[entry.lane] == nil {
+      lanes[entry.lane] = Lane(
+        client: entry.client, order: order, seenThrough: order.rank(of: entry.serial))
+    }
+    lanes[entry.lane]?.waiting += 1
     clientsWaiting[entry.client, default: 0] += 1
     waitingFor[entry.upstream, default: 0] += 1
     waitingTotal += 1

@@ -99,7 +99,7 @@ extension Scheduler {
   private mutating func forgetEmptyLanes(after sweep: Sweep) {
     for number in starving[sweep.order].sorted() {
       guard lanes[number]?.isGone(after: sweep) == true else { continue }
-      countOut(lanes[number].map { $0.waiting - $0.parked } ?? 0, of: number, for: nil)
+      countOut(lanes[number]?.standingCount ?? 0, of: number, for: nil)
       restEmpty(number)
     }
   }

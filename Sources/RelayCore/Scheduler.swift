@@ -71,20 +71,20 @@ package struct Scheduler: Sendable {
   let limits: Limits
   let epoch: Int64
   var random: SplitMix64
-  var lanes: [LaneNumber: Lane] = [:]
+  var lanes = NumberTable<LaneNumber, Lane>()
   /// All that are configured, and those that were since the start.
-  var upstreams: [UpstreamNumber: UpstreamLine]
+  var upstreams = NumberTable<UpstreamNumber, UpstreamLine>()
   /// How many envelopes wait for each upstream, those in flight included, configured or not.
-  var waitingFor: [UpstreamNumber: Int] = [:]
+  var waitingFor = NumberTable<UpstreamNumber, Int>()
   var timers = TimerQueue<LaneTimer>()
-  var clientsWaiting: [ClientNumber: Int] = [:]
+  var clientsWaiting = NumberTable<ClientNumber, Int>()
   var waitCount: WaitNumber = 0
-  var inFlight: [Serial: Flight] = [:]
+  var inFlight = NumberTable<Serial, Flight>()
   var windowEntries = 0
   var waitingTotal = 0
   /// Lanes that stand still for want of envelopes in memory.
   var starving = StarvingLanes()
-  var blocked: Set<LaneNumber> = []
+  var blocked: NumberSet<LaneNumber> = []
   var paused: Set<PauseTarget> = []
   /// Envelopes that were behind a head when a change of theirs set out for the disk.
   var changing: Set<Serial> = []
@@ -128,7 +128,9 @@ package struct Scheduler: Sendable {
     self.limits = limits
     self.epoch = epoch
     random = SplitMix64(seed: seed)
-    self.upstreams = upstreams.mapValues { UpstreamLine(policy: $0, since: now.wall) }
+    for (number, policy) in upstreams {
+      self.upstreams[number] = UpstreamLine(policy: policy, since: now.wall)
+    }
   }
 
   /// What there is to do, in order; each action is handed out once.
@@ -142,9 +144,10 @@ package struct Scheduler: Sendable {
   package var nextWake: MonotonicTime? {
     guard !isStopped else { return nil }
     var earliest = timers.earliest
-    for (number, upstream) in upstreams
-    where upstream.ready.count > 0 && !paused.contains(.upstream(number)) {
-      guard let probe = upstream.reachability.nextProbeAt else { continue }
+    upstreams.forEachValue { number, upstream in
+      guard upstream.ready.count > 0, let probe = upstream.reachability.nextProbeAt,
+        !paused.contains(.upstream(number))
+      else { return }
       earliest = earliest.map { min($0, probe) } ?? probe
     }
     return earliest
@@ -209,7 +212,7 @@ struct UpstreamLine: Sendable {
   /// The attempt that is to show whether the upstream is back.
   var probe: Serial?
   /// Lanes in backoff after a failure at connection level, to be let go when the upstream is back.
-  var connectionBackoff: Set<LaneNumber> = []
+  var connectionBackoff: NumberSet<LaneNumber> = []
   var lastError: String?
 
   func hasFreeSlot(now: MonotonicTime) -> Bool {

@@ -1,0 +1,108 @@
+/// A number that the relay has given out itself, one after the other: of a client, a lane, an
+/// upstream, an envelope.
+protocol SequentialNumber: Hashable, Comparable, Sendable {
+  /// The number, as bits.
+  var bits: UInt64 { get }
+  /// The number of these bits.
+  init(bits: UInt64)
+}
+
+extension Serial: SequentialNumber {
+  var bits: UInt64 { UInt64(bitPattern: self) }
+  init(bits: UInt64) { self.init(bitPattern: bits) }
+}
+
+extension ClientNumber: SequentialNumber {
+  var bits: UInt64 { rawValue.bits }
+  init(bits: UInt64) { self.init(rawValue: Serial(bits: bits)) }
+}
+
+extension LaneNumber: SequentialNumber {
+  var bits: UInt64 { rawValue.bits }
+  init(bits: UInt64) { self.init(rawValue: Serial(bits: bits)) }
+}
+
+extension UpstreamNumber: SequentialNumber {
+  var bits: UInt64 { UInt64(UInt32(bitPattern: rawValue)) }
+  init(bits: UInt64) { self.init(rawValue: Int32(truncatingIfNeeded: bits)) }
+}
+
+/// A dictionary by such numbers, whose values are read and changed where they lie.
+///
+/// The scheduler looks up lanes and upstreams some forty times for each envelope, mostly for a
+/// single field. A `Dictionary` guards against keys that somebody has chosen so that they collide,
+/// and copies a value out to read a part of it; nobody chooses these numbers, and what is looked at
+/// stays where it is (docs/decisions/0034 has the figures).
+struct NumberTable<Key: SequentialNumber, Value: Sendable>: Sendable {
+  /// A key and its value.
+  typealias Element = (key: Key, value: Value)
+
+  private var storage = NumberTableStorage<Key, Value>()
+
+  /// An empty table.
+  init() {}
+
+  /// How many keys there are.
+  var count: Int { storage.count }
+
+  /// Whether there is no key.
+  var isEmpty: Bool { storage.count == 0 }
+
+  /// The value for a key; setting it to nil removes the key.
+  subscript(key: Key) -> Value? {
+    @inline(__always)
+    _read { yield storage.value(at: storage.slot(of: key)).pointee }
+    @inline(__always)
+    _modify {
+      makeUnique()
+      let slot = storage.slot(of: key)
+      yield &storage.value(at: slot).pointee
+      storage.settle(slot, key)
+    }
+  }
+
+  /// Takes a value out; nil where there is none.
+  @discardableResult
+  mutating func removeValue(forKey key: Key) -> Value? {
+    makeUnique()
+    let slot = storage.slot(of: key)
+    let value = storage.value(at: slot).pointee.take()
+    storage.settle(slot, key)
+    return value
+  }
+
+  /// The keys, in no particular order.
+  var keys: [Key] { map(\.key) }
+
+  /// The values, in no particular order.
+  var values: some Sequence<Value> { lazy.map(\.value) }
+
+  /// Looks at each value where it lies.
+  func forEachValue(_ body: (Key, borrowing Value) -> Void) {
+    for slot in 0..<storage.end {
+      if let value = storage.value(at: slot).pointee { body(storage.key(at: slot), value) }
+    }
+  }
+
+  private mutating func makeUnique() {
+    if !isKnownUniquelyReferenced(&storage) { storage = NumberTableStorage(copying: storage) }
+  }
+}
+
+extension NumberTable where Value == Int {
+  /// The count for a key, or another one where there is none.
+  subscript(key: Key, default standard: Int) -> Int {
+    get { self[key] ?? standard }
+    set { self[key] = newValue }
+  }
+}
+
+extension NumberTable: Sequence {
+  /// Goes through what is there, in no particular order.
+  func makeIterator() -> some IteratorProtocol<Element> {
+    let storage = storage
+    return (0..<storage.end).lazy.compactMap { slot in
+      storage.value(at: slot).pointee.map { (key: storage.key(at: slot), value: $0) }
+    }.makeIterator()
+  }
+}
