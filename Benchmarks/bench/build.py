@@ -38,8 +38,11 @@ def all_programs(here, scratch):
 
 
 def swift(package, option, product):
-    """Builds one product of the package, as a release; the path of the program."""
-    command = ["swift", "build", "--package-path", package, "-c", "release"]
+    """Builds one product of the package as releases are, in a folder of its own, since other
+    builds link Swift's libraries dynamically; the path of the program."""
+    command = [
+        "swift", "build", "--package-path", package, "-c", "release", "--static-swift-stdlib",
+        "--scratch-path", package / ".build" / "as-released"]
     # Package.swift has the benchmarks' targets only where this is set.
     environment = os.environ | {"WAYSTATION_BENCHMARKS": "1"}
     run(command + [option, product], environment)
