@@ -39,8 +39,8 @@ package struct OutgoingHeaders {
   }
 
   private mutating func append(_ signature: WebhookSignature) {
-    append("webhook-id: ", signature.id.utf8)
-    append("webhook-timestamp: ", String(signature.timestamp).utf8)
+    append("webhook-id: ", signature.id)
+    append("webhook-timestamp: ", String(signature.timestamp))
     append("webhook-signature: ", signature.signatures)
   }
 
@@ -113,44 +113,47 @@ package struct OutgoingHeaders {
   private mutating func appendEnvelopeFields(of request: AttemptRequest) {
     appendVia(request.target.viaPseudonym)
     if let value = request.traceParent, !request.target.fixesTraceParent {
-      append("traceparent: ", value.utf8)
+      append("traceparent: ", value)
     }
     if !request.isVerification {
       if !hasIdempotencyKey {
-        append("Idempotency-Key: ", (request.idempotencyKey ?? request.id.description).utf8)
+        append("Idempotency-Key: ", request.idempotencyKey ?? request.id.description)
       }
-      append("Waystation-Attempt: ", String(request.attempt).utf8)
+      append("Waystation-Attempt: ", String(request.attempt))
     }
-    append("Waystation-Accepted-At: ", RFC3339.bytes(of: request.acceptedAt))
-    append("Waystation-Client: ", request.client.utf8)
+    append("Waystation-Accepted-At: ") { RFC3339.append(request.acceptedAt, to: &$0) }
+    append("Waystation-Client: ", request.client)
   }
 
   /// RFC 9110 section 7.6.3: this relay comes last; what the sender spoke was HTTP/1.1.
   private mutating func appendVia(_ pseudonym: String) {
-    starts.append(text.count)
-    text.append(contentsOf: "Via: ".utf8)
-    if !via.isEmpty {
-      text.append(contentsOf: via)
-      text.append(contentsOf: ", ".utf8)
-    }
-    text.append(contentsOf: "1.1 ".utf8)
-    text.append(contentsOf: pseudonym.utf8)
-    text.append(0)
+    guard !via.isEmpty else { return append("Via: 1.1 ", pseudonym) }
+    append("Via: ", via + Array(", 1.1 \(pseudonym)".utf8))
   }
 
   /// Keeps libcurl from adding fields of its own, by its form `name:`.
   ///
   /// It skips these lines where the sender did send such a field.
   private mutating func appendSuppressions() {
-    append("Accept:", EmptyCollection())
-    append("Content-Type:", EmptyCollection())
-    append("Expect:", EmptyCollection())
+    append("Accept:") { _ in }
+    append("Content-Type:") { _ in }
+    append("Expect:") { _ in }
   }
 
-  private mutating func append(_ name: StaticString, _ value: some Collection<UInt8>) {
+  private mutating func append(_ name: StaticString, _ value: String) {
+    var value = value
+    append(name) { text in value.withUTF8 { text.append(contentsOf: $0) } }
+  }
+
+  private mutating func append(_ name: StaticString, _ value: [UInt8]) {
+    append(name) { $0.append(contentsOf: value) }
+  }
+
+  /// Appends a line whose value is written by `appendValue`.
+  private mutating func append(_ name: StaticString, _ appendValue: (inout [UInt8]) -> Void) {
     starts.append(text.count)
     name.withUTF8Buffer { text.append(contentsOf: $0) }
-    text.append(contentsOf: value)
+    appendValue(&text)
     text.append(0)
   }
 

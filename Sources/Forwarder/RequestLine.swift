@@ -5,8 +5,8 @@ import RelayCore
 package enum RequestLine {
   /// Why this request cannot be sent, as a sentence; nil if it can.
   package static func fault(in content: EnvelopeContent) -> String? {
-    let method = Array(content.method.utf8)[...]
-    guard !method.isEmpty, method.allSatisfy(FieldSyntax.isTokenByte) else {
+    let method = content.method.utf8.span
+    guard !method.isEmpty, method.indices.allSatisfy({ FieldSyntax.isTokenByte(method[$0]) }) else {
       return "the method is not a token (RFC 9110 section 9.1)"
     }
     guard MethodSyntax.canBeRelayed(method) else {

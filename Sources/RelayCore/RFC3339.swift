@@ -36,24 +36,41 @@ package enum RFC3339 {
 
   /// As ``format(_:)``, in bytes.
   package static func bytes(of time: WallTime) -> [UInt8] {
-    let date = CivilDate(min(max(time, earliest), latest))
     var text: [UInt8] = []
-    text.reserveCapacity(24)
-    appendDigits(date.year, width: 4, to: &text)
-    text.append(UInt8(ascii: "-"))
-    appendDigits(date.month, width: 2, to: &text)
-    text.append(UInt8(ascii: "-"))
-    appendDigits(date.day, width: 2, to: &text)
-    text.append(UInt8(ascii: "T"))
-    appendDigits(date.hour, width: 2, to: &text)
-    text.append(UInt8(ascii: ":"))
-    appendDigits(date.minute, width: 2, to: &text)
-    text.append(UInt8(ascii: ":"))
-    appendDigits(date.second, width: 2, to: &text)
-    text.append(UInt8(ascii: "."))
-    appendDigits(date.millisecond, width: 3, to: &text)
-    text.append(UInt8(ascii: "Z"))
+    text.reserveCapacity(form.utf8CodeUnitCount)
+    append(time, to: &text)
     return text
+  }
+
+  /// Appends what ``bytes(of:)`` gives.
+  package static func append(_ time: WallTime, to text: inout [UInt8]) {
+    let date = CivilDate(min(max(time, earliest), latest))
+    let start = text.count
+    form.withUTF8Buffer { text.append(contentsOf: $0) }
+    var span = text.mutableSpan
+    put(date.year, digits: 4, at: start, of: &span)
+    put(date.month, digits: 2, at: start + 5, of: &span)
+    put(date.day, digits: 2, at: start + 8, of: &span)
+    put(date.hour, digits: 2, at: start + 11, of: &span)
+    put(date.minute, digits: 2, at: start + 14, of: &span)
+    put(date.second, digits: 2, at: start + 17, of: &span)
+    put(date.millisecond, digits: 3, at: start + 20, of: &span)
+  }
+
+  private static let form: StaticString = "0000-00-00T00:00:00.000Z"
+
+  /// Writes the last so many digits of a number that is not negative.
+  @inline(__always)
+  private static func put(
+    _ number: Int, digits count: Int, at start: Int, of text: inout MutableSpan<UInt8>
+  ) {
+    var rest = UInt32(truncatingIfNeeded: number)
+    var place = start + count
+    while place > start {
+      place -= 1
+      text[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
+    }
   }
 
   private static let earliest = CivilDate(year: 0, month: 1, day: 1).wallTime

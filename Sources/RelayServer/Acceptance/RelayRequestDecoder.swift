@@ -41,7 +41,7 @@ package struct RelayRequestDecoder: Sendable {
       throw .unknownUpstream(name, field: nil)
     }
     let method = head.method.description
-    guard !MethodSyntax.isTrace(Array(method.utf8)[...]) else { throw .traceNotRelayed() }
+    guard !MethodSyntax.isTrace(method.utf8.span) else { throw .traceNotRelayed() }
     guard MethodSyntax.isMethod(Array(method.utf8)[...]) else {
       throw .invalidField(
         "method", "The method is \(Problem.shown(method)); it has to be \(MethodSyntax.rule).")
