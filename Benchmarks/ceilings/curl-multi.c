@@ -19,9 +19,9 @@ static size_t take(char *bytes, size_t size, size_t count, void *context) {
   return size * count;
 }
 
-static CURL *make_handle(const char *url, struct curl_slist *headers) {
+static CURL *make_handle(CURLU *url, struct curl_slist *headers) {
   CURL *handle = curl_easy_init();
-  curl_easy_setopt(handle, CURLOPT_URL, url);
+  curl_easy_setopt(handle, CURLOPT_CURLU, url);
   curl_easy_setopt(handle, CURLOPT_REQUEST_TARGET, "/bench");
   curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
   curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, "POST");
@@ -68,8 +68,10 @@ int main(int argc, char **argv) {
   curl_global_init(CURL_GLOBAL_DEFAULT);
   CURLM *multi = curl_multi_init();
   curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)parallel);
-  char url[64];
-  snprintf(url, sizeof url, "http://127.0.0.1:%s/", argv[1]);
+  char text[64];
+  snprintf(text, sizeof text, "http://127.0.0.1:%s/", argv[1]);
+  CURLU *url = curl_url();
+  curl_url_set(url, CURLUPART_URL, text, 0);
   struct curl_slist *headers = make_headers();
 
   double start = seconds();

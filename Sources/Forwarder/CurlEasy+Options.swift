@@ -9,7 +9,7 @@ extension CurlEasy {
   /// name.
   func configure(for target: UpstreamTarget, limits: ForwarderLimits) {
     // The path comes with each request, as CURLOPT_REQUEST_TARGET.
-    set(CURLOPT_URL, "\(target.url.origin)/")
+    set(url: "\(target.url.origin)/")
     _ = waystation_curl_restrict_protocols(pointer)
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_HTTP_CONTENT_DECODING, 0)

@@ -8,6 +8,8 @@ struct CurlEasy: ~Copyable {
   let pointer: UnsafeMutableRawPointer
   // libcurl writes into it during a transfer, so it stays where it is as long as the handle.
   private let errorText: UnsafeMutablePointer<CChar>
+  // libcurl reads it for each transfer.
+  private let url: OpaquePointer
 
   /// Makes a handle without any option set but where errors go.
   init() throws(SystemError) {
@@ -15,7 +17,12 @@ struct CurlEasy: ~Copyable {
     guard let pointer = curl_easy_init() else {
       throw SystemError(code: ENOMEM, operation: "curl_easy_init")
     }
+    guard let url = curl_url() else {
+      curl_easy_cleanup(pointer)
+      throw SystemError(code: ENOMEM, operation: "curl_url")
+    }
     self.pointer = pointer
+    self.url = url
     errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorText.pointee = 0
     _ = waystation_curl_set_pointer(pointer, CURLOPT_ERRORBUFFER, errorText)
@@ -23,6 +30,7 @@ struct CurlEasy: ~Copyable {
 
   deinit {
     curl_easy_cleanup(pointer)
+    curl_url_cleanup(url)
     errorText.deallocate()
   }
 
@@ -31,6 +39,17 @@ struct CurlEasy: ~Copyable {
 
   /// What libcurl said of the last transfer's end; empty if it had nothing to say.
   var error: String { String(cString: errorText) }
+
+  /// Sets where requests go.
+  ///
+  /// Taken apart here, once: a CURLOPT_URL would be for each transfer.
+  func set(url text: String) {
+    guard curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK else {
+      // The transfer will say what is wrong with it.
+      return set(CURLOPT_URL, text)
+    }
+    set(CURLOPT_CURLU, pointer: UnsafeMutableRawPointer(url))
+  }
 
   /// Sets an option that takes a `long`.
   ///
