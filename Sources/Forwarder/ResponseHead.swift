@@ -74,7 +74,7 @@ package struct ResponseHead {
 
   /// The fields of the final answer, which is complete.
   package func headers() -> HeaderBlock {
-    guard !options.isEmpty else { return HeaderBlock(stored: fields) ?? HeaderBlock() }
+    guard !options.isEmpty else { return HeaderBlock(wellFormed: fields) }
     var kept: [UInt8] = []
     var start = 0
     while let field = FieldRange(in: fields.span, at: start) {
@@ -83,7 +83,7 @@ package struct ResponseHead {
       }
       start = field.next
     }
-    return HeaderBlock(stored: kept) ?? HeaderBlock()
+    return HeaderBlock(wellFormed: kept)
   }
 
   /// `HTTP/1.1 200 OK`, or `HTTP/2 200`.

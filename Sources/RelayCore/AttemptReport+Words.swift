@@ -9,11 +9,20 @@ extension AttemptReport {
   /// One sentence part, such as "the upstream answered 503".
   package var sentence: String {
     switch event {
-    case .answered(let response): "the upstream answered \(response.status)"
+    case .answered(let response): Self.sentence(ofAnswer: response.status)
     case .failed(let failure, let detail): detail.isEmpty ? failure.sentence : detail
     case .unsendable(let reason): reason
     }
   }
+
+  private static func sentence(ofAnswer status: Int) -> String {
+    successes.contains(status)
+      ? successSentences[status - successes.lowerBound] : "the upstream answered \(status)"
+  }
+
+  /// Said of nearly every attempt, and so put together but once.
+  private static let successSentences = successes.map { "the upstream answered \($0)" }
+  private static let successes = 200..<300
 
   /// Whether the attempt ended by the relay's own doing, which says nothing of the upstream.
   var saysNothingOfUpstream: Bool {

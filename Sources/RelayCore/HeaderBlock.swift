@@ -23,6 +23,13 @@ package struct HeaderBlock: Hashable, Sendable {
     }
   }
 
+  /// Takes lines that whoever calls has just written in the form of ``append(name:value:)``, which
+  /// is looked at only where assertions are on.
+  package init(wellFormed lines: [UInt8]) {
+    assert(HeaderBlock(stored: lines) != nil, "lines that are not well formed")
+    bytes = lines
+  }
+
   /// Whether there is no field.
   package var isEmpty: Bool { bytes.isEmpty }
 
