@@ -44,7 +44,8 @@ package struct AttemptRequest: Sendable {
 
   /// Describes the attempt number `attempt` of an envelope as the store handed it out.
   package init(
-    _ envelope: DeliverableEnvelope, attempt: Int32, acceptedAt: WallTime, target: UpstreamTarget
+    _ envelope: borrowing DeliverableEnvelope, attempt: Int32, acceptedAt: WallTime,
+    target: UpstreamTarget
   ) {
     self.init(
       serial: envelope.serial, id: envelope.id, client: envelope.client, attempt: attempt,

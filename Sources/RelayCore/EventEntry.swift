@@ -55,7 +55,7 @@ package struct EventEntry: Sendable, Equatable {
   /// What is logged of a change of an envelope.
   ///
   /// - Precondition: It is one that is logged: ``Transition/isEvent``.
-  package init(_ transition: Transition) {
+  package init(_ transition: borrowing Transition) {
     self.init(
       .released, serial: transition.serial, lane: transition.lane, upstream: transition.upstream,
       attempt: transition.attempt?.number, status: transition.attempt?.status)

@@ -6,8 +6,8 @@ package protocol StoreObserver: Sendable {
 
   /// How much waits of some clients has changed; told before anything else of that commit.
   ///
-  /// - Parameter names: Of clients of which something was accepted.
-  func useChanged(_ changes: [ClientNumber: WaitingUse], names: [ClientNumber: String])
+  /// - Parameter names: Of clients of which something was accepted, each once or more often.
+  func useChanged(_ changes: [ClientNumber: WaitingUse], names: [(ClientNumber, String)])
 
   /// Envelopes were accepted, or moved to the end of the line since nothing is missing before them
   /// any more, in this order.
@@ -61,7 +61,7 @@ package protocol StoreObserver: Sendable {
 extension StoreObserver {
   /// Pays no heed to quotas.
   package func useChanged(
-    _ changes: [ClientNumber: WaitingUse], names: [ClientNumber: String]
+    _ changes: [ClientNumber: WaitingUse], names: [(ClientNumber, String)]
   ) {}
 
   /// Pays no heed to damage that concerns no envelope.

@@ -40,13 +40,9 @@ struct Receipt {
   /// Requests that could not be done, while their neighbours were.
   var failures: [(request: WriteRequest, error: StoreError)] = []
 
-  /// The names of clients of which something was accepted.
-  var names: [ClientNumber: String] {
-    var names: [ClientNumber: String] = [:]
-    for envelope in accepted {
-      if let client = envelope.client { names[envelope.entry.client] = client }
-    }
-    return names
+  /// The names of clients of which something was accepted, each once or more often.
+  var names: [(ClientNumber, String)] {
+    accepted.compactMap { envelope in envelope.client.map { (envelope.entry.client, $0) } }
   }
 
   /// Whether there is anything to tell the observer of.

@@ -10,9 +10,13 @@ extension Writer {
   func apply(_ transition: Transition, into receipt: inout Receipt) throws(StoreError) -> Bool {
     guard try change(transition, into: &receipt) else { return false }
     guard transition.isEvent else { return true }
-    var transition = transition
-    if receipt.parkedAgain.contains(transition.serial) { transition.noteParked() }
-    state.events.append(EventEntry(transition))
+    guard receipt.parkedAgain.contains(transition.serial) else {
+      state.events.append(EventEntry(transition))
+      return true
+    }
+    var parked = transition
+    parked.noteParked()
+    state.events.append(EventEntry(parked))
     return true
   }
 

@@ -12,7 +12,7 @@ extension Dispatcher: StoreObserver {
 
   /// Keeps the account of what waits of whom.
   package func useChanged(
-    _ changes: [ClientNumber: WaitingUse], names: [ClientNumber: String]
+    _ changes: [ClientNumber: WaitingUse], names: [(ClientNumber, String)]
   ) {
     quotas.change(changes, names: names)
   }
@@ -37,8 +37,8 @@ extension Dispatcher: StoreObserver {
         let order = lane.map { lanes.rules(ofLane: $0).order } ?? .strict
         let place = state.scheduler.accepted(envelope.entry, order: order, now: now)
         // Before any of it can be attempted.
-        if let draft = envelope.draft, state.contents.wants(draft.content, position: place),
-          let deliverable = envelope.deliverable
+        if let deliverable = envelope.deliverable,
+          state.contents.wants(deliverable.content, position: place)
         {
           state.contents.insert(deliverable)
         }
@@ -134,16 +134,5 @@ extension Transition.Change {
     case .end, .block: true
     case .begin, .retry, .release, .edit, .requeue: false
     }
-  }
-}
-
-extension AcceptedEnvelope {
-  /// What an attempt needs of it; nil if it has to be read all the same, or is not needed soon.
-  var deliverable: DeliverableEnvelope? {
-    // References are filled from the store, so there is nothing to be gained by keeping it.
-    guard let draft, !draft.references, entry.standing != .parked else { return nil }
-    return DeliverableEnvelope(
-      serial: entry.serial, id: id, client: draft.client, key: draft.key, content: draft.content,
-      references: draft.references, revision: revision)
   }
 }

@@ -151,7 +151,8 @@ package final class Dispatcher: Sendable {
     var work = Work(readAhead: state.contents.beginReading(), forwarder: state.forwarder)
     work.runs = RunWork(takenFrom: &state.runs)
     for action in state.scheduler.takeActions() {
-      switch action {
+      // Consumed, so that what it carries is moved and not copied.
+      switch consume action {
       case .attempt(let entry):
         let errand = Errand(entry: entry)
         if let content = state.contents.take(entry.serial), let request = request(content, errand) {

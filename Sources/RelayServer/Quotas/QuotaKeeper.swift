@@ -44,7 +44,7 @@ package final class QuotaKeeper: Sendable {
 
   /// Takes in what the store found, or made, to wait.
   package func change(
-    _ changes: [ClientNumber: WaitingUse], names: [ClientNumber: String] = [:]
+    _ changes: [ClientNumber: WaitingUse], names: [(ClientNumber, String)] = []
   ) {
     book.withLock { book in
       for (client, change) in changes { book.change(client, by: change) }
