@@ -4,16 +4,21 @@ enum JSONText {
   ///
   /// The text must have passed ``JSONValidator``, so that every escape is complete.
   static func decode(_ bytes: UnsafeRawBufferPointer, from start: Int, to end: Int) -> [UInt8] {
+    // Most strings hold nothing but themselves. Rebased, since a slice of a buffer is copied byte
+    // by byte.
+    let plainEnd = JSONScanner.endOfPlainRun(bytes, from: start, to: end)
+    let plain = UnsafeRawBufferPointer(rebasing: bytes[start..<plainEnd])
+    if plainEnd == end { return Array(plain) }
     var text: [UInt8] = []
     text.reserveCapacity(end - start)
-    var position = start
+    text.append(contentsOf: plain)
+    var position = plainEnd
     while position < end {
       let byte = bytes[position]
       if byte == .backslash, position + 1 < end {
         position = decodeEscape(bytes, at: position, to: end, into: &text)
       } else {
         let runEnd = max(JSONScanner.endOfPlainRun(bytes, from: position, to: end), position + 1)
-        // Rebased, since a slice of a buffer is copied byte by byte.
         text.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[position..<runEnd]))
         position = runEnd
       }

@@ -20,6 +20,9 @@ struct JSONValidator {
     let escaped: Bool
   }
 
+  /// For how many names there is room from the start: more than most objects have.
+  private static let namesFirst = 8
+
   let bytes: UnsafeRawBufferPointer
   let start: Int
   let end: Int
@@ -124,6 +127,7 @@ struct JSONValidator {
     }
     let nameStart = position &+ 1
     let escaped = try string()
+    if names.isEmpty { names.reserveCapacity(Self.namesFirst) }
     names.append(
       Name(start: UInt32(nameStart), end: UInt32(position &- 1), escaped: escaped))
     skipWhiteSpace()

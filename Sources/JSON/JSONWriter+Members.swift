@@ -19,6 +19,12 @@ extension JSONWriter {
     integer(value)
   }
 
+  /// Writes a member that is a whole number.
+  package mutating func member(_ name: String, _ value: Int) {
+    self.name(name)
+    integer(value)
+  }
+
   /// Writes a member that is a number.
   package mutating func member(_ name: String, _ value: Double) {
     self.name(name)

@@ -9,11 +9,13 @@
 ///   json.member("id", id)
 ///   json.member("lanes") { json in json.array { json in … } }
 /// }
-/// send(json.bytes)
+/// send(json.finish())
 /// ```
 package struct JSONWriter: ~Copyable {
-  /// The text written so far.
-  package private(set) var bytes: [UInt8]
+  /// The text written so far, and room for more behind it.
+  private var room: [UInt8]
+  /// Where the text ends.
+  private var end: Int
   private let pretty: Bool
   private var depth = 0
   /// Whether something stands before us in the same object or array.
@@ -24,12 +26,23 @@ package struct JSONWriter: ~Copyable {
   /// A writer that appends to `bytes`; with `pretty`, each member on a line of its own, indented
   /// by two spaces.
   package init(appendingTo bytes: consuming [UInt8] = [], pretty: Bool = false) {
-    self.bytes = bytes
+    end = bytes.count
+    room = bytes
     self.pretty = pretty
   }
 
+  /// A writer with room for so many bytes from the start.
+  package init(reserving byteCount: Int) {
+    end = 0
+    room = [UInt8](repeating: 0, count: byteCount)
+    pretty = false
+  }
+
   /// Gives up the text and the writer.
-  package consuming func finish() -> [UInt8] { bytes }
+  package consuming func finish() -> [UInt8] {
+    room.removeLast(room.count - end)
+    return room
+  }
 
   /// Writes an object; `content` writes its members.
   package mutating func object(
@@ -53,8 +66,8 @@ package struct JSONWriter: ~Copyable {
   package mutating func name(_ name: String) {
     beginValue()
     appendQuoted(name)
-    bytes.append(.colon)
-    if pretty { bytes.append(0x20) }
+    append(.colon)
+    if pretty { append(0x20) }
     afterName = true
   }
 
@@ -73,6 +86,28 @@ package struct JSONWriter: ~Copyable {
   package mutating func integer(_ value: some BinaryInteger) {
     beginValue()
     appendASCII(String(value))
+  }
+
+  /// Writes a whole number.
+  package mutating func integer(_ value: Int) {
+    beginValue()
+    // Digits come last first, and so are made behind all that there may be of them.
+    let digitsMax = 20
+    write(upTo: digitsMax) { text in
+      var start = digitsMax
+      var rest = value.magnitude
+      repeat {
+        start -= 1
+        text[start] = UInt8(ascii: "0") + UInt8(rest % 10)
+        rest /= 10
+      } while rest > 0
+      if value < 0 {
+        start -= 1
+        text[start] = .minus
+      }
+      text.copyMemory(from: UnsafeRawBufferPointer(rebasing: text[start..<digitsMax]))
+      return digitsMax - start
+    }
   }
 
   /// Writes a number; JSON has no infinity and no NaN, so those become `null`.
@@ -96,12 +131,12 @@ package struct JSONWriter: ~Copyable {
   /// Writes a value that is JSON already, byte for byte.
   package mutating func raw(_ value: some Collection<UInt8>) {
     beginValue()
-    bytes.append(contentsOf: value)
+    append(value)
   }
 
   private mutating func open(_ opener: UInt8) {
     beginValue()
-    bytes.append(opener)
+    append(opener)
     depth += 1
     needsComma = false
   }
@@ -110,7 +145,7 @@ package struct JSONWriter: ~Copyable {
     precondition(!afterName && depth > 0, "a name without a value, or a bracket too many")
     depth -= 1
     if pretty, needsComma { newLine() }
-    bytes.append(closer)
+    append(closer)
     needsComma = true
   }
 
@@ -118,35 +153,75 @@ package struct JSONWriter: ~Copyable {
     if afterName {
       afterName = false
     } else {
-      if needsComma { bytes.append(.comma) }
+      if needsComma { append(.comma) }
       if pretty, depth > 0 { newLine() }
     }
     needsComma = true
   }
 
   private mutating func newLine() {
-    bytes.append(0x0A)
-    for _ in 0..<depth {
-      bytes.append(0x20)
-      bytes.append(0x20)
+    append(0x0A)
+    for _ in 0..<2 * depth { append(0x20) }
+  }
+
+  private mutating func appendASCII(_ text: String) { append(text.utf8) }
+
+  private mutating func appendQuoted(_ text: String) {
+    text.utf8Span.span.withUnsafeBytes { text in
+      // Most of what is written has nothing to be escaped, and goes in as it stands.
+      if JSONScanner.endOfPlainRun(text, from: 0, to: text.count) == text.count {
+        appendQuoted(plain: text)
+      } else {
+        var escaped: [UInt8] = []
+        JSONWriter.appendEscaped(text, to: &escaped)
+        escaped.withUnsafeBytes { appendQuoted(plain: $0) }
+      }
     }
   }
 
-  private mutating func appendASCII(_ text: String) { bytes.append(contentsOf: text.utf8) }
-
-  private mutating func appendQuoted(_ text: String) {
-    var text = text
-    bytes.append(.quote)
-    text.withUTF8 { text in
-      let raw = UnsafeRawBufferPointer(text)
-      // Most of what is written has nothing to be escaped, and goes in as it stands.
-      if JSONScanner.endOfPlainRun(raw, from: 0, to: raw.count) == raw.count {
-        bytes.append(contentsOf: text)
-      } else {
-        JSONWriter.appendEscaped(raw, to: &bytes)
-      }
+  private mutating func appendQuoted(plain text: UnsafeRawBufferPointer) {
+    write(upTo: text.count + 2) { room in
+      room[0] = .quote
+      UnsafeMutableRawBufferPointer(rebasing: room[1...]).copyMemory(from: text)
+      room[text.count + 1] = .quote
+      return text.count + 2
     }
-    bytes.append(.quote)
+  }
+
+  private mutating func append(_ byte: UInt8) {
+    write(upTo: 1) { room in
+      room[0] = byte
+      return 1
+    }
+  }
+
+  private mutating func append(_ bytes: some Collection<UInt8>) {
+    let count = bytes.count
+    write(upTo: count) { room in
+      room.copyBytes(from: bytes)
+      return count
+    }
+  }
+
+  /// Has some bytes written behind the text.
+  ///
+  /// - Parameters:
+  ///   - countMax: How many there are at the most.
+  ///   - body: Writes them, and answers how many it were.
+  @inline(__always)
+  private mutating func write(
+    upTo countMax: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int
+  ) {
+    if room.count - end < countMax { grow(by: countMax) }
+    let start = end
+    end += room.withUnsafeMutableBytes { room in
+      body(UnsafeMutableRawBufferPointer(rebasing: room[start...]))
+    }
+  }
+
+  private mutating func grow(by count: Int) {
+    let firstBytes = 64
+    room.append(contentsOf: repeatElement(0, count: max(count, room.count, firstBytes)))
   }
 
   /// Appends text that is UTF-8, escaping quotes, backslashes and control characters.

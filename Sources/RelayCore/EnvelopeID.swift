@@ -39,26 +39,37 @@ package struct EnvelopeID: Hashable, Sendable {
 
 extension EnvelopeID: CustomStringConvertible {
   /// The 36 characters of RFC 9562 section 4, in lower case.
-  package var description: String {
-    String(unsafeUninitializedCapacity: 36) { buffer in
-      var position = 0
-      for index in 0..<16 {
-        if index == 4 || index == 6 || index == 8 || index == 10 {
-          buffer[position] = UInt8(ascii: "-")
-          position += 1
-        }
-        let word = index < 8 ? high : low
-        let byte = UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index % 8)))
-        buffer[position] = Self.hexDigit(byte >> 4)
-        buffer[position + 1] = Self.hexDigit(byte & 0xF)
-        position += 2
+  package var description: String { description(behind: "") }
+
+  /// The same behind something else, a path say, made without a string of its own.
+  package func description(behind prefix: StaticString) -> String {
+    let prefixBytes = prefix.utf8CodeUnitCount
+    return String(unsafeUninitializedCapacity: prefixBytes + 36) { buffer in
+      let all = UnsafeMutableRawBufferPointer(buffer)
+      prefix.withUTF8Buffer { all.copyMemory(from: UnsafeRawBufferPointer($0)) }
+      let text = UnsafeMutableRawBufferPointer(rebasing: all[prefixBytes...])
+      for index in stride(from: 8, through: 23, by: 5) { text[index] = UInt8(ascii: "-") }
+      for quad in 0..<8 {
+        let word = quad < 4 ? high : low
+        let bits = UInt16(truncatingIfNeeded: word >> UInt64(48 - 16 * (quad % 4)))
+        // Before the quads two to five stands a dash each.
+        let start = 4 * quad + min(max(quad - 1, 0), 4)
+        text.storeBytes(of: Self.hexDigits(bits), toByteOffset: start, as: UInt32.self)
       }
-      return position
+      return prefixBytes + 36
     }
   }
 
-  private static func hexDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+  /// The four digits of a number, the first of them at the lowest address: all at once, since an
+  /// id is written several times for each envelope.
+  private static func hexDigits(_ number: UInt16) -> UInt32 {
+    var bytes = UInt32(number.byteSwapped)
+    bytes = (bytes | bytes << 8) & 0x00FF_00FF
+    let values = (bytes >> 4) & 0x000F_000F | (bytes & 0x000F_000F) << 8
+    // Six more than a value carries into the next half byte from ten on: those are letters.
+    let letters = (values + 0x0606_0606) >> 4 & 0x0101_0101
+    let beforeLetters = UInt32(UInt8(ascii: "a") - UInt8(ascii: "0") - 10)
+    return (values + 0x3030_3030 + letters * beforeLetters).littleEndian
   }
 
   /// Reads the 36-character form, in either case.

@@ -33,13 +33,11 @@ package struct Acceptance: Sendable, Equatable {
   package var missing = MissingNumbers.none
 
   /// The path to ask for it at; nil if there is nothing to ask for any more.
-  package var location: String? { id.map { "/v1/envelopes/" + $0.description } }
+  package var location: String? { id.map { $0.description(behind: "/v1/envelopes/") } }
 
   /// The JSON that the sender is answered.
   package func json() -> [UInt8] {
-    var buffer: [UInt8] = []
-    buffer.reserveCapacity(256)
-    var json = JSONWriter(appendingTo: buffer)
+    var json = JSONWriter(reserving: 256)
     json.object { json in
       json.member("result", result.rawValue)
       if let id { json.member("id", id.description) }

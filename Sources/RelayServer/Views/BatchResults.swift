@@ -28,7 +28,7 @@ package struct BatchResults: Sendable, Equatable {
 
   /// The object that a batch is answered with.
   package func json() -> [UInt8] {
-    var json = JSONWriter(appendingTo: buffer())
+    var json = JSONWriter(reserving: bytesExpected)
     json.object { json in
       json.name("results")
       write(to: &json)
@@ -38,16 +38,14 @@ package struct BatchResults: Sendable, Equatable {
 
   /// The results alone, as a JSON array.
   private func array() -> [UInt8] {
-    var json = JSONWriter(appendingTo: buffer())
+    var json = JSONWriter(reserving: bytesExpected)
     write(to: &json)
     return json.finish()
   }
 
-  private func buffer() -> [UInt8] {
+  private var bytesExpected: Int {
     let resultBytes = 112
-    var buffer: [UInt8] = []
-    buffer.reserveCapacity(16 + items.count * resultBytes)
-    return buffer
+    return 16 + items.count * resultBytes
   }
 
   private func write(to json: inout JSONWriter) {
