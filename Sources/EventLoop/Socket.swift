@@ -172,12 +172,14 @@ package final class Socket: Sendable {
 
   /// Sends two buffers, a head and a body say, without copying them together.
   ///
-  /// - Parameter stallMs: How long the peer may take none of the bytes; nil for ever.
+  /// - Parameters:
+  ///   - sent: How many bytes of them were sent before.
+  ///   - stallMs: How long the peer may take none of the bytes; nil for ever.
   /// - Throws: ``SystemError``; `EPIPE` or `ECONNRESET` where the peer has gone.
   package func write(
-    _ first: [UInt8], _ second: [UInt8] = [], stallMs: Int64? = nil
+    _ first: [UInt8], _ second: [UInt8] = [], from sent: Int = 0, stallMs: Int64? = nil
   ) async throws(SystemError) {
-    var sent = 0
+    var sent = sent
     let total = first.count + second.count
     while sent < total {
       if let count = try tryWrite(first, second, from: sent) {
@@ -191,7 +193,11 @@ package final class Socket: Sendable {
     }
   }
 
-  private func tryWrite(
+  /// Sends as much of two buffers, one after the other, as the kernel takes at once.
+  ///
+  /// - Parameter sent: How many bytes of them were sent before; not all.
+  /// - Returns: How many bytes it took; nil where it takes none now.
+  package func tryWrite(
     _ first: [UInt8], _ second: [UInt8], from sent: Int
   ) throws(SystemError) -> Int? {
     try first.span.withUnsafeBytes { (head) throws(SystemError) -> Int? in

@@ -11,10 +11,20 @@ enum ASCII {
     return name.withUTF8Buffer { name in
       var index = range.lowerBound
       for expected in name {
-        if FieldSyntax.lowercased(bytes[index]) != FieldSyntax.lowercased(expected) {
-          return false
-        }
+        guard FieldSyntax.isSameLetter(bytes[index], expected) else { return false }
         index += 1
+      }
+      return true
+    }
+  }
+
+  /// Whether a range of bytes is exactly a text.
+  @inline(__always)
+  static func equals(_ bytes: [UInt8], _ range: Range<Int>, _ text: StaticString) -> Bool {
+    guard range.count == text.utf8CodeUnitCount else { return false }
+    return text.withUTF8Buffer { text in
+      for index in text.indices where bytes[range.lowerBound + index] != text[index] {
+        return false
       }
       return true
     }

@@ -166,13 +166,15 @@ final class Connection: BodySource, @unchecked Sendable {
       await Task.yield()
     }
     do throws(SystemError) {
-      if state.input.hasStorage, !state.input.isEmpty, try readSome() { return }
+      if state.mayTakeMore, try readSome() { return }
       while true {
-        // A part of a head may wait for long: it must not hold a whole buffer meanwhile.
-        releaseBuffer()
-        if mustRest { return }
-        try await stream.waitUntilReadable(until: deadline)
-        if !state.input.hasStorage { state.input.attach(context.takeBuffer()) }
+        if !stream.mayReadAtOnce {
+          // A part of a head may wait for long: it must not hold a whole buffer meanwhile.
+          releaseBuffer()
+          if mustRest { return }
+          try await stream.waitUntilReadable(until: deadline)
+        }
+        state.attachBuffer { context.takeBuffer() }
         if try readSome() { return }
       }
     } catch {
@@ -196,8 +198,7 @@ final class Connection: BodySource, @unchecked Sendable {
   }
 
   private func releaseBuffer() {
-    let keptMax = state.limits.readBufferBytes / 2
-    guard let buffer = state.input.detach(keeping: keptMax) else { return }
+    guard let buffer = state.detachBuffer() else { return }
     context.giveBack(buffer)
     endLargeHead()
   }
@@ -354,8 +355,15 @@ final class Connection: BodySource, @unchecked Sendable {
   }
 
   private func write(_ first: [UInt8], _ second: [UInt8] = []) async throws(SystemError) {
-    try await stream.write(first, second, stallMs: state.limits.writeStallTimeoutMs)
-    traffic.sent += Int64(first.count + second.count)
+    let total = first.count + second.count
+    guard total > 0 else { return }
+    // Most answers go out whole at once, and then nothing is called that could wait.
+    let sent = try stream.writeAtOnce(first, second)
+    if sent < total {
+      let stallMs = state.limits.writeStallTimeoutMs
+      try await stream.write(first, second, from: sent, stallMs: stallMs)
+    }
+    traffic.sent += Int64(total)
   }
 
   // MARK: After the answer

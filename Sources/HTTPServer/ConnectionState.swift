@@ -91,6 +91,18 @@ struct ConnectionState: Sendable {
   /// There is no memory to take in more of what the peer sends; see ``HTTPLimits/largeHeadsMax``.
   mutating func inputLacksRoom() { lacksRoom = true }
 
+  /// Whether there is an array to read into, and something in it.
+  var mayTakeMore: Bool { input.hasStorage && !input.isEmpty }
+
+  /// Takes an array to read into, where there is none.
+  mutating func attachBuffer(_ take: () -> [UInt8]) {
+    if !input.hasStorage { input.attach(take()) }
+  }
+
+  /// Gives back the array that is read into, where little enough is left in it; nil where there is
+  /// none to give back.
+  mutating func detachBuffer() -> [UInt8]? { input.detach(keeping: limits.readBufferBytes / 2) }
+
   /// No request is taken after the one in flight.
   mutating func drain() { isDraining = true }
 

@@ -15,6 +15,15 @@ enum ConnectionStream: Sendable {
     }
   }
 
+  /// Whether reading may be tried without a wait before.
+  var mayReadAtOnce: Bool {
+    switch self {
+    case .plain(let socket): socket.mayRead
+    // A session's turn begins with the wait.
+    case .secure: false
+    }
+  }
+
   /// Whether nothing can be read before the socket is heard of.
   var isSilent: Bool {
     switch self {
@@ -43,13 +52,27 @@ enum ConnectionStream: Sendable {
     }
   }
 
+  /// Sends as much of two buffers, one after the other, as goes without a wait.
+  ///
+  /// - Returns: How many bytes went; none over TLS, where ``write(_:_:from:stallMs:)`` sends all.
+  func writeAtOnce(_ first: [UInt8], _ second: [UInt8]) throws(SystemError) -> Int {
+    switch self {
+    case .plain(let socket): try socket.tryWrite(first, second, from: 0) ?? 0
+    case .secure: 0
+    }
+  }
+
   /// Sends two buffers one after the other.
   ///
-  /// - Parameter stallMs: How long the peer may take none of the bytes.
+  /// - Parameters:
+  ///   - sent: How many bytes of them ``writeAtOnce(_:_:)`` has sent.
+  ///   - stallMs: How long the peer may take none of the bytes.
   @inline(__always)
-  func write(_ first: [UInt8], _ second: [UInt8], stallMs: Int64) async throws(SystemError) {
+  func write(
+    _ first: [UInt8], _ second: [UInt8], from sent: Int, stallMs: Int64
+  ) async throws(SystemError) {
     switch self {
-    case .plain(let socket): try await socket.write(first, second, stallMs: stallMs)
+    case .plain(let socket): try await socket.write(first, second, from: sent, stallMs: stallMs)
     case .secure(let stream): try await stream.write(first, second, stallMs: stallMs)
     }
   }

@@ -75,9 +75,8 @@ package struct ResponseFields: Sendable {
   /// Adds a field.
   package mutating func add(_ name: StaticString, _ value: String) {
     // As plain buffers: a string's own bytes are gone through several times more slowly.
-    var value = value
     name.withUTF8Buffer { name in
-      value.withUTF8 { value in _ = add(name: name, value: value) }
+      value.utf8Span.span.withUnsafeBufferPointer { value in _ = add(name: name, value: value) }
     }
   }
 
@@ -99,7 +98,8 @@ package struct ResponseFields: Sendable {
     guard !name.isEmpty, name.allSatisfy(CharacterClass.isToken), !Self.isReserved(name) else {
       return false
     }
-    bytes.reserveCapacity(bytes.count + name.count + value.count + 4)
+    // Most answers have two or three short ones.
+    if bytes.isEmpty { bytes.reserveCapacity(max(128, name.count + value.count + 4)) }
     if Self.matches(name, "date") { hasDate = true }
     bytes.append(contentsOf: name)
     bytes.append(0x3A)

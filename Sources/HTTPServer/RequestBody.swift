@@ -56,6 +56,12 @@ package final class RequestBody: Sendable {
   /// Why reading has failed, if it has.
   package var failure: RequestBodyError? { state.withLock { $0.failure } }
 
+  /// The whole body, taken at once, where all of it had come with the head; nil where some of it
+  /// may have to be waited for.
+  package func takeWhole() -> [UInt8]? {
+    source == nil ? takeBuffered() ?? [] : nil
+  }
+
   /// The next piece of the body, never empty; nil at the end.
   package func read() async throws(RequestBodyError) -> [UInt8]? {
     if let bytes = takeBuffered() { return bytes }
@@ -75,7 +81,7 @@ package final class RequestBody: Sendable {
   /// - Parameter byteCountMax: The handler's own limit; the server's own holds as well.
   package func collect(upTo byteCountMax: Int) async throws(RequestBodyError) -> [UInt8] {
     if let knownLength, knownLength > byteCountMax { throw fail(.tooLarge) }
-    guard source != nil else { return takeBuffered() ?? [] }
+    if let whole = takeWhole() { return whole }
     var bytes: [UInt8] = []
     if let knownLength { bytes.reserveCapacity(min(Int(knownLength), 1 << 20)) }
     while let piece = try await read() {

@@ -49,8 +49,9 @@ package enum BodyFraming: Sendable, Equatable {
 
 /// A request's line and fields, as one array of bytes and ranges into it.
 ///
-/// Field values are looked up without making strings of them.
-package struct RequestHead: Sendable {
+/// Field values are looked up without making strings of them. A class, and none of it changes: it
+/// is handed from call to call until the request has its answer.
+package final class RequestHead: Sendable {
   /// One field's place in ``RequestHead/bytes``.
   package struct Field: Sendable {
     let nameStart: UInt32
@@ -77,6 +78,23 @@ package struct RequestHead: Sendable {
   let targetRange: Range<Int>
   let pathRange: Range<Int>
   let queryRange: Range<Int>?
+
+  init(
+    bytes: [UInt8], method: HTTPMethod, version: HTTPVersion, framing: BodyFraming,
+    wantsKeepAlive: Bool, expectsContinue: Bool, fields: [Field], targetRange: Range<Int>,
+    pathRange: Range<Int>, queryRange: Range<Int>?
+  ) {
+    self.bytes = bytes
+    self.method = method
+    self.version = version
+    self.framing = framing
+    self.wantsKeepAlive = wantsKeepAlive
+    self.expectsContinue = expectsContinue
+    self.fields = fields
+    self.targetRange = targetRange
+    self.pathRange = pathRange
+    self.queryRange = queryRange
+  }
 
   /// The whole request target, byte for byte.
   package var target: ArraySlice<UInt8> { bytes[targetRange] }

@@ -50,8 +50,8 @@ struct RequestLine: Sendable {
   /// The usual methods without making a string.
   private static func method(_ buffer: [UInt8], _ range: Range<Int>) -> HTTPMethod {
     switch range.count {
-    case 3 where buffer[range].elementsEqual("GET".utf8): .get
-    case 4 where buffer[range].elementsEqual("POST".utf8): .post
+    case 3 where ASCII.equals(buffer, range, "GET"): .get
+    case 4 where ASCII.equals(buffer, range, "POST"): .post
     default: HTTPMethod(buffer[range])
     }
   }
@@ -61,7 +61,7 @@ struct RequestLine: Sendable {
     _ buffer: [UInt8], _ range: Range<Int>
   ) throws(ProtocolProblem) -> HTTPVersion {
     let start = range.lowerBound
-    guard range.count == 8, buffer[start..<start + 5].elementsEqual("HTTP/".utf8),
+    guard range.count == 8, ASCII.equals(buffer, start..<start + 5, "HTTP/"),
       CharacterClass.isDigit(buffer[start + 5]), buffer[start + 6] == 0x2E,
       CharacterClass.isDigit(buffer[start + 7])
     else {

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Reads a request's head, incrementally, and refuses whatever is not plainly one (RFC 9112).
 ///
 /// Every line is judged as soon as it is complete, so a peer that speaks another protocol gets its
@@ -45,14 +47,14 @@ package struct RequestParser: Sendable {
       while let end = try nextLine(buffer, range) {
         let bytes = range.lowerBound + lineStart..<range.lowerBound + end
         lineStart = scanned
-        if line == nil {
-          try takeRequestLine(buffer, bytes, base: range.lowerBound)
-        } else if let line, bytes.isEmpty {
+        if line != nil, !bytes.isEmpty {
+          try takeField(buffer, bytes, base: range.lowerBound)
+        } else if let line {
           let end = range.lowerBound + scanned
           let head = Array(buffer[range.lowerBound + headStart..<end])
           return .complete(try HeadReading.read(head, line, fields), end: end)
         } else {
-          try takeField(buffer, bytes, base: range.lowerBound)
+          try takeRequestLine(buffer, bytes, base: range.lowerBound)
         }
       }
       return .needMore
@@ -65,9 +67,8 @@ package struct RequestParser: Sendable {
   private mutating func nextLine(
     _ buffer: [UInt8], _ range: Range<Int>
   ) throws(ProtocolProblem) -> Int? {
-    var index = range.lowerBound + scanned
     let end = range.upperBound
-    while index < end, buffer[index] != 0x0A { index += 1 }
+    let index = Self.lineFeed(buffer, range.lowerBound + scanned..<end)
     let lineEnd = index - range.lowerBound
     let endsInCR = lineEnd > lineStart && buffer[index - 1] == 0x0D
     try checkLength(lineEnd, endsInCR: endsInCR)
@@ -80,6 +81,17 @@ package struct RequestParser: Sendable {
     }
     scanned = lineEnd + 1
     return lineEnd - 1
+  }
+
+  /// Where the first LF in a range stands; the range's end where there is none.
+  private static func lineFeed(_ buffer: [UInt8], _ range: Range<Int>) -> Int {
+    buffer.withUnsafeBytes { bytes in
+      let bytes = UnsafeRawBufferPointer(rebasing: bytes[range])
+      guard let start = bytes.baseAddress, let found = memchr(start, 0x0A, bytes.count) else {
+        return range.upperBound
+      }
+      return range.lowerBound + (UnsafeRawPointer(found) - start)
+    }
   }
 
   /// Holds a line against its limit before the whole of it has arrived.

@@ -13,7 +13,7 @@ enum ResponseHead {
     case .length(let length):
       append("Content-Length: ", to: &head)
       appendDecimal(length, to: &head)
-      append("\r\n", to: &head)
+      endLine(&head)
     case .chunked: append("Transfer-Encoding: chunked\r\n", to: &head)
     }
     if !plan.keepsAlive {
@@ -21,7 +21,7 @@ enum ResponseHead {
     } else if plan.saysKeepAlive {
       append("Connection: keep-alive\r\n", to: &head)
     }
-    append("\r\n", to: &head)
+    endLine(&head)
   }
 
   private static func appendStatus(_ status: Int, to head: inout [UInt8]) {
@@ -29,9 +29,14 @@ enum ResponseHead {
     let status = (200...999).contains(status) ? status : 500
     append("HTTP/1.1 ", to: &head)
     appendDecimal(Int64(status), to: &head)
-    append(" ", to: &head)
+    head.append(0x20)
     append(reason(status), to: &head)
-    append("\r\n", to: &head)
+    endLine(&head)
+  }
+
+  private static func endLine(_ head: inout [UInt8]) {
+    head.append(0x0D)
+    head.append(0x0A)
   }
 
   static func append(_ text: StaticString, to head: inout [UInt8]) {

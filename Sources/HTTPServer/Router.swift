@@ -17,38 +17,79 @@ package struct Router<Target: Sendable>: Sendable {
     case options(allow: String)
   }
 
-  private struct Route: Sendable {
-    let method: HTTPMethod?
-    let pattern: PathPattern
-    /// The pattern as it was written: routes with the same one are the methods of one resource.
-    let text: String
-    let target: Target
-  }
-
-  private var routes: [Route] = []
+  /// What is found, by the routes' numbers.
+  package private(set) var targets: [Target] = []
+  /// The routes.
+  package private(set) var table = RouteTable()
 
   /// A router that finds nothing yet.
   package init() {}
 
   /// Adds a route for one method; a route for GET answers HEAD as well.
   package mutating func add(_ method: HTTPMethod, _ pattern: String, _ target: Target) {
-    routes.append(
-      Route(method: method, pattern: PathPattern(pattern), text: pattern, target: target))
+    table.add(method, pattern)
+    targets.append(target)
   }
 
   /// Adds a route for every method, OPTIONS included.
   package mutating func addAny(_ pattern: String, _ target: Target) {
-    routes.append(Route(method: nil, pattern: PathPattern(pattern), text: pattern, target: target))
+    table.add(nil, pattern)
+    targets.append(target)
   }
 
   /// The answer to `OPTIONS *`, and to the methods of a path.
+  ///
+  /// All that is generic about it stands here, to be compiled with whoever calls it.
+  @inlinable
   package func match(_ method: HTTPMethod, path: ArraySlice<UInt8>) -> Match {
-    if path.elementsEqual([0x2A]) { return .options(allow: allow(routes)) }
+    switch table.match(method, path: path) {
+    case .found(let index, let captures): .found(targets[index], captures)
+    case .notFound: .notFound
+    case .methodNotAllowed(let allow): .methodNotAllowed(allow: allow)
+    case .options(let allow): .options(allow: allow)
+    }
+  }
+}
+
+/// The routes of a router, by their numbers.
+package struct RouteTable: Sendable {
+  /// What it says to a request; see ``Router/Match``.
+  package enum Match: Sendable {
+    /// The number of a route, and what its pattern's names stand for.
+    case found(Int, PathCaptures)
+    /// No pattern fits the path.
+    case notFound
+    /// The path exists, for other methods.
+    case methodNotAllowed(allow: String)
+    /// The request was OPTIONS.
+    case options(allow: String)
+  }
+
+  private struct Route: Sendable {
+    let method: HTTPMethod?
+    let pattern: PathPattern
+    /// The pattern as it was written: routes with the same one are the methods of one resource.
+    let text: String
+  }
+
+  private var routes: [Route] = []
+
+  init() {}
+
+  /// Adds a route for one method, or for every one.
+  mutating func add(_ method: HTTPMethod?, _ pattern: String) {
+    routes.append(Route(method: method, pattern: PathPattern(pattern), text: pattern))
+  }
+
+  /// The answer to a method and a path.
+  package func match(_ method: HTTPMethod, path: ArraySlice<UInt8>) -> Match {
+    if path.count == 1, path.first == 0x2A { return .options(allow: allow(routes)) }
     var owner: String?
-    for route in routes where owner == nil || owner == route.text {
-      guard let captures = route.pattern.match(path) else { continue }
-      if Self.serves(route.method, method) { return .found(route.target, captures) }
-      owner = route.text
+    // By their numbers: most routes are passed over, and none of them is worth a copy.
+    for index in routes.indices where owner == nil || owner == routes[index].text {
+      guard let captures = routes[index].pattern.match(path) else { continue }
+      if Self.serves(routes[index].method, method) { return .found(index, captures) }
+      owner = routes[index].text
     }
     guard let owner else { return .notFound }
     let others = routes.filter { $0.text == owner }
@@ -84,6 +125,8 @@ struct PathPattern: Sendable {
 
   private var segments: [Segment] = []
   private var rest: String?
+  /// The whole path, where nothing in it is captured.
+  private var literal: [UInt8]?
 
   /// Traps on a pattern that makes no sense: patterns are part of the program.
   init(_ text: String) {
@@ -101,9 +144,11 @@ struct PathPattern: Sendable {
         segments.append(.capture(String(name)))
       }
     }
+    if !text.contains("{") { literal = Array(text.utf8) }
   }
 
   func match(_ path: ArraySlice<UInt8>) -> PathCaptures? {
+    if let literal { return path == literal[...] ? PathCaptures() : nil }
     guard path.first == 0x2F else { return nil }
     var captures = PathCaptures()
     var start = path.startIndex + 1

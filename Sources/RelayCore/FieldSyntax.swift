@@ -59,13 +59,16 @@ package enum FieldSyntax {
   package static func hasPrefix(_ bytes: ArraySlice<UInt8>, _ prefix: StaticString) -> Bool {
     guard bytes.count >= prefix.utf8CodeUnitCount else { return false }
     return prefix.withUTF8Buffer { prefix in
-      var index = bytes.startIndex
-      for expected in prefix {
-        guard lowercased(bytes[index]) == lowercased(expected) else { return false }
-        index += 1
+      bytes.withUnsafeBufferPointer { bytes in
+        prefix.indices.allSatisfy { isSameLetter(bytes[$0], prefix[$0]) }
       }
-      return true
     }
+  }
+
+  /// Whether two bytes are the same when letters' case does not count; most are the same anyway.
+  @inlinable @inline(__always)
+  package static func isSameLetter(_ left: UInt8, _ right: UInt8) -> Bool {
+    left == right || lowercased(left) == lowercased(right)
   }
 
   /// The ASCII letter in lower case; any other byte as it is.
