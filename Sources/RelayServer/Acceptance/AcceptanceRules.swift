@@ -3,7 +3,9 @@ import RelayCore
 /// What the configuration says about accepting envelopes, laid out for looking things up often.
 package final class AcceptanceRules: Sendable {
   /// One upstream's terms for envelopes that do not bring their own.
-  package struct Upstream: Sendable, Equatable {
+  ///
+  /// A class, and none of it changes: each post looks at one.
+  package final class Upstream: Sendable {
     /// The upstream's name.
     package let name: String
     /// How long after acceptance an envelope expires, in milliseconds.
@@ -12,6 +14,15 @@ package final class AcceptanceRules: Sendable {
     package let onFailure: FailurePolicy
     /// What its answers may bring to devices.
     package let answers: AnswerRules
+
+    fileprivate init(_ configuration: UpstreamConfiguration) {
+      name = configuration.name
+      deadlineMs = Int64(configuration.deadlineSeconds) * 1000
+      onFailure = configuration.onFailure
+      answers = AnswerRules(
+        upstream: configuration.name, url: configuration.url,
+        fields: AnswerFields(passing: configuration.passHeaders))
+    }
   }
 
   /// The limits on what a sender may send.
@@ -35,16 +46,5 @@ package final class AcceptanceRules: Sendable {
     // A handful at the most: looking through them beats hashing the name.
     for upstream in upstreams where upstream.name == name { return upstream }
     return nil
-  }
-}
-
-extension AcceptanceRules.Upstream {
-  fileprivate init(_ configuration: UpstreamConfiguration) {
-    self.init(
-      name: configuration.name, deadlineMs: Int64(configuration.deadlineSeconds) * 1000,
-      onFailure: configuration.onFailure,
-      answers: AnswerRules(
-        upstream: configuration.name, url: configuration.url,
-        fields: AnswerFields(passing: configuration.passHeaders)))
   }
 }

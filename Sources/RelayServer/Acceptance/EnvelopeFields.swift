@@ -71,14 +71,17 @@ struct EnvelopeFields {
 
   /// The header fields, with the default `Content-Type` where the sender gave none, and the body.
   func content() throws(Problem) -> (RelayCore.HeaderBlock, [UInt8]) {
+    let isBare = headers.count == 0 && !hasContentType
     var lines = headers
     let bytes: [UInt8]
     switch body {
     case .none: bytes = []
     case .text(let text):
+      if isBare { return (DefaultContentType.textBlock, text) }
       bytes = text
       if !hasContentType { lines.prepend(DefaultContentType.text) }
     case .json(let text):
+      if isBare { return (DefaultContentType.jsonBlock, text) }
       bytes = text
       if !hasContentType { lines.prepend(DefaultContentType.json) }
     case .bytes(let decoded): bytes = decoded

@@ -22,7 +22,7 @@ package struct Fingerprint: ~Copyable {
   ///   - draft: The envelope; its body, deadline and policy are not looked at.
   ///   - expiresAt: The deadline that the sender gave, if it gave one.
   ///   - onFailure: The policy that the sender gave, if it gave one.
-  package init(of draft: EnvelopeDraft, expiresAt: WallTime?, onFailure: FailurePolicy?) {
+  package init(of draft: borrowing EnvelopeDraft, expiresAt: WallTime?, onFailure: FailurePolicy?) {
     let hasMore = draft.references || draft.coalesce != nil
     var encoding = Encoding(version: hasMore ? 2 : 1)
     encoding.text(draft.client.utf8)

@@ -44,13 +44,13 @@ extension Access {
   ///
   /// - Parameter certified: The client whom a certificate names; nil if none does.
   package func caller(
-    showing shown: Credentials.Shown, certified: String?, at now: WallTime
+    showing shown: Credentials.Shown, certified: String?, at now: @autoclosure () -> WallTime
   ) -> Caller? {
     switch shown {
     case .nothing: return certified.map { Caller(.device($0), by: .certificate) } ?? .anonymous
     case .nonsense: return nil
     case .token(let token):
-      guard let caller = caller(by: token, at: now) else { return nil }
+      guard let caller = caller(by: token, at: now()) else { return nil }
       // A token that was taken from its device is of no use behind another's certificate.
       if let certified, let client = caller.client, client != certified { return nil }
       return caller

@@ -41,8 +41,9 @@ struct Gate: Sendable {
     let certified = request.origin.certificate.flatMap {
       relay.listeners[request.origin.listener].client(namedBy: $0)
     }
-    let now = relay.now().wall
-    guard let caller = access.caller(showing: credentials.shown, certified: certified, at: now)
+    guard
+      let caller = access.caller(
+        showing: credentials.shown, certified: certified, at: relay.now().wall)
     else { throw refuse(request, credentials.shown.publicPart) }
     return caller.until(request.origin.certificate?.validUntil)
   }

@@ -48,7 +48,7 @@ struct Batch {
   mutating func settle(_ results: [AppendResult]) {
     settled = zip(results, drafts).map { result, draft in
       do throws(Problem) {
-        let acceptance = try Acceptance(result, of: draft)
+        let acceptance = try Acceptance(result, of: SenderNames(draft))
         guard let id = acceptance.id, let state = acceptance.state else {
           return .duplicate(id: acceptance.id, state: acceptance.state)
         }

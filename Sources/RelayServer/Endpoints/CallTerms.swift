@@ -13,12 +13,18 @@ struct CallTerms {
 
   /// Looks whether a request gives anything that the call does not take.
   ///
+  /// Where it is called: most calls take a body, and then there is nothing to wait for.
+  ///
   /// - Throws: `unknown-field` for a parameter, `invalid-field` for a body.
-  @inline(never)
+  @inline(__always)
   func check(_ request: HTTPRequest) async throws(Problem) {
-    if request.head.query != nil { try checkParameters(request.head.query) }
-    let isTaken = hasBody ? true : await Self.isNothing(request.body)
-    guard isTaken else {
+    if let query = request.head.query { try checkParameters(query) }
+    if !hasBody { try await checkBody(request.body) }
+  }
+
+  @inline(never)
+  private func checkBody(_ body: RequestBody) async throws(Problem) {
+    guard await Self.isNothing(body) else {
       throw .invalidField(
         "", "This call takes no body, and does not read the one that came.",
         fix: "Leave the body out; `docs/protocol.md` says what the call does.")
@@ -34,7 +40,8 @@ struct CallTerms {
     }
   }
 
-  private func checkParameters(_ query: ArraySlice<UInt8>?) throws(Problem) {
+  @inline(never)
+  private func checkParameters(_ query: ArraySlice<UInt8>) throws(Problem) {
     let items: [(name: String, value: String)]
     do throws(QueryParameters.Failure) {
       items = try QueryParameters(query).items

@@ -16,7 +16,7 @@ struct CommandBody {
     }
     var memory = MemoryReservation(context.relay.memory)
     defer { memory.giveBack() }
-    let text = try await PostBody(context).read(request, &memory)
+    let text = try await PostBody(request, context).read(&memory)
     if text.isEmpty { return nil }
     try Self.check(request.head, isOneOf: ["application/json"])
     return text

@@ -84,10 +84,14 @@ final class EndpointContext: Sendable {
 extension HTTPResponse {
   /// An answer in JSON.
   static func json(_ bytes: [UInt8], status: Int = 200) -> HTTPResponse {
-    var response = HTTPResponse(status: status, body: .bytes(bytes))
-    response.headers.add("Content-Type", "application/json")
-    return response
+    HTTPResponse(status: status, headers: jsonFields, body: .bytes(bytes))
   }
+
+  private static let jsonFields: ResponseFields = {
+    var fields = ResponseFields()
+    fields.add("Content-Type", "application/json")
+    return fields
+  }()
 
   /// An answer in JSON that nobody may keep.
   static func freshJSON(_ bytes: [UInt8], status: Int = 200) -> HTTPResponse {

@@ -22,9 +22,11 @@ struct Intake {
   mutating func append(
     _ drafts: consuming [EnvelopeDraft], isAtomic: Bool
   ) async throws(Problem) -> [AppendResult] {
-    var drafts = drafts
+    var drafts = consume drafts
     do throws(StoreError) {
-      try await moveLargeBodies(of: &drafts)
+      if drafts.contains(where: { isLarge($0.content.body) }) {
+        try await moveLargeBodies(of: &drafts)
+      }
       let begin = MonotonicClock.now()
       let ticket = context.relay.admission.begin()
       defer {
@@ -73,6 +75,10 @@ struct Intake {
       try await writer.append(Array(bytes[start..<end]))
     }
     return .file(try await writer.finish())
+  }
+
+  private func isLarge(_ body: EnvelopeBody) -> Bool {
+    if case .inline(let bytes) = body { isLarge(bytes) } else { false }
   }
 
   private func isLarge(_ bytes: [UInt8]) -> Bool {

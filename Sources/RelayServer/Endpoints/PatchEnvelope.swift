@@ -15,7 +15,7 @@ struct PatchEnvelope {
         request.head, isOneOf: ["application/merge-patch+json", "application/json"])
       var memory = MemoryReservation(context.relay.memory)
       defer { memory.giveBack() }
-      let text = try await PostBody(context).read(request, &memory)
+      let text = try await PostBody(request, context).read(&memory)
       let patch = try EnvelopePatch(text, context.rules)
       context.act?.say(patch.changedNames.joined(separator: ", "))
       return try await apply(patch, to: id)

@@ -4,7 +4,9 @@ import RelayCore
 
 /// The body of a post to `/v1/envelopes`, unpacked and whole.
 struct PostBody {
-  private let context: EndpointContext
+  private let body: RequestBody
+  private let isPacked: Bool
+  private let bytesMax: Int
 
   /// How many packed bytes are unpacked at a time: at the most about a thousand times as many come
   /// of them (zlib's technical notes) before the memory is counted.
@@ -12,44 +14,53 @@ struct PostBody {
   /// Each byte is counted twice: once as it came, once in the drafts that are made of it.
   private static let bytesPerByte = 2
 
-  init(_ context: EndpointContext) { self.context = context }
-
-  /// Reads the body, and undoes its `Content-Encoding`.
+  /// The body of a request, of which nothing was read yet.
+  ///
+  /// - Throws: `batch-too-large` where its length says so, and `unsupported-content-encoding`.
   @inline(never)
-  func read(
-    _ request: HTTPRequest, _ memory: inout MemoryReservation
-  ) async throws(Problem) -> [UInt8] {
-    let bytesMax = context.limits.batchBytesMax
-    if let length = request.body.knownLength, length > bytesMax {
+  init(_ request: HTTPRequest, _ context: EndpointContext) throws(Problem) {
+    bytesMax = context.limits.batchBytesMax
+    body = request.body
+    if let length = body.knownLength, length > bytesMax {
       throw .batchTooLarge(bytesMax: bytesMax)
     }
-    if try Self.isPacked(request.head) {
-      return try await unpack(request.body, bytesMax, &memory)
-    }
-    return try await collect(request.body, bytesMax, &memory)
+    isPacked = try Self.isPacked(request.head)
   }
 
-  private func collect(
-    _ body: RequestBody, _ bytesMax: Int, _ memory: inout MemoryReservation
-  ) async throws(Problem) -> [UInt8] {
+  /// The body, where all of it is at hand as it is; nil where ``read(_:)`` has to see to it.
+  ///
+  /// By itself, since most bodies are like that, and a call that could wait costs more than this.
+  func takeWhole(_ memory: inout MemoryReservation) throws(Problem) -> [UInt8]? {
+    guard !isPacked, let whole = body.takeWhole() else { return nil }
     var bytes: [UInt8] = []
-    // Counted as they come: what a sender merely announces must not take others' room.
-    while let piece = try await next(of: body) {
-      guard piece.count <= bytesMax - bytes.count else { throw .batchTooLarge(bytesMax: bytesMax) }
-      try memory.take(piece.count * Self.bytesPerByte)
-      if bytes.isEmpty { bytes = piece } else { bytes.append(contentsOf: piece) }
-    }
+    try add(whole, to: &bytes, &memory)
     return bytes
   }
 
-  private func unpack(
-    _ body: RequestBody, _ bytesMax: Int, _ memory: inout MemoryReservation
-  ) async throws(Problem) -> [UInt8] {
+  /// Reads the body, and undoes its `Content-Encoding`.
+  @inline(never)
+  func read(_ memory: inout MemoryReservation) async throws(Problem) -> [UInt8] {
+    if isPacked { return try await unpack(&memory) }
+    var bytes: [UInt8] = []
+    while let piece = try await next() { try add(piece, to: &bytes, &memory) }
+    return bytes
+  }
+
+  /// Counted as they come: what a sender merely announces must not take others' room.
+  private func add(
+    _ piece: [UInt8], to bytes: inout [UInt8], _ memory: inout MemoryReservation
+  ) throws(Problem) {
+    guard piece.count <= bytesMax - bytes.count else { throw .batchTooLarge(bytesMax: bytesMax) }
+    try memory.take(piece.count * Self.bytesPerByte)
+    if bytes.isEmpty { bytes = piece } else { bytes.append(contentsOf: piece) }
+  }
+
+  private func unpack(_ memory: inout MemoryReservation) async throws(Problem) -> [UInt8] {
     var bytes: [UInt8] = []
     var packedBytes = 0
     do {
       var decoder = try GzipDecoder(decodedBytesMax: bytesMax)
-      while let piece = try await next(of: body) {
+      while let piece = try await next() {
         packedBytes += piece.count
         guard packedBytes <= bytesMax else { throw Problem.batchTooLarge(bytesMax: bytesMax) }
         for start in stride(from: 0, to: piece.count, by: Self.packedPieceBytes) {
@@ -72,11 +83,11 @@ struct PostBody {
     }
   }
 
-  private func next(of body: RequestBody) async throws(Problem) -> [UInt8]? {
+  private func next() async throws(Problem) -> [UInt8]? {
     do throws(RequestBodyError) {
       return try await body.read()
     } catch {
-      throw Problem(error, bytesMax: context.limits.batchBytesMax)
+      throw Problem(error, bytesMax: bytesMax)
     }
   }
 

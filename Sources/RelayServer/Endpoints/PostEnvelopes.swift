@@ -32,7 +32,9 @@ struct PostEnvelopes {
     var memory = MemoryReservation(context.relay.memory)
     defer { memory.giveBack() }
     try memory.take(MemoryBudget.requestBytes)
-    let text = try await PostBody(context).read(request, &memory)
+    let body = try PostBody(request, context)
+    let whole = try body.takeWhole(&memory)
+    let text = if let whole { whole } else { try await body.read(&memory) }
     let countMax = context.limits.batchCountMax
     switch type {
     case .json where Self.isArray(text):
@@ -51,18 +53,19 @@ struct PostEnvelopes {
     _ text: [UInt8], _ head: RequestHead, _ sender: String?, _ room: inout Room
   ) async throws(Problem) -> HTTPResponse {
     let draft = try draft(text, head, sender)
-    try await room.take(for: draft.client, bytes: draft.content.byteCount)
+    let names = SenderNames(draft)
+    try await room.take(for: names.client, bytes: draft.content.byteCount)
     var intake = Intake(context)
-    let results = try await intake.append([draft], isAtomic: false)
-    return try answer(results[0], to: draft)
+    let results = try await intake.append([consume draft], isAtomic: false)
+    return try answer(results[0], to: names)
   }
 
   /// By itself, as ``draft(_:_:_:)`` is.
   @inline(never)
   private func answer(
-    _ result: AppendResult, to draft: EnvelopeDraft
+    _ result: AppendResult, to names: SenderNames
   ) throws(Problem) -> HTTPResponse {
-    let acceptance = try Acceptance(result, of: draft)
+    let acceptance = try Acceptance(result, of: names)
     context.relay.metrics.count(acceptance.result.counted)
     context.accessNote?.note(acceptance.id)
     var response = HTTPResponse.json(acceptance.json(), status: 202)
@@ -122,6 +125,23 @@ struct PostEnvelopes {
   }
 }
 
+/// What its sender calls an envelope: all of a draft that its answer speaks of.
+///
+/// The draft itself is the store's by then.
+struct SenderNames {
+  let client: String
+  let lane: String
+  let key: String?
+  let sequence: Int64?
+
+  init(_ draft: borrowing EnvelopeDraft) {
+    client = draft.client
+    lane = draft.lane
+    key = draft.key
+    sequence = draft.sequence
+  }
+}
+
 extension Acceptance {
   /// How a draft was taken.
   ///
@@ -129,35 +149,35 @@ extension Acceptance {
   ///   - field: How the sender writes what its key and its sequence number stand in.
   /// - Throws: `key-conflict`, `sequence-conflict` or `sequence-passed`.
   init(
-    _ result: AppendResult, of draft: EnvelopeDraft,
+    _ result: AppendResult, of names: SenderNames,
     keyField: String = "/key", sequenceField: String = "/sequence"
   ) throws(Problem) {
     switch result {
     case .accepted(let id, let state, let position):
       self.init(
-        result: .accepted, id: id, client: draft.client, lane: draft.lane, key: draft.key,
+        result: .accepted, id: id, client: names.client, lane: names.lane, key: names.key,
         state: state, position: position)
     case .duplicate(let id, let state):
       self.init(
-        result: .duplicate, id: id, client: draft.client, lane: draft.lane, key: draft.key,
+        result: .duplicate, id: id, client: names.client, lane: names.lane, key: names.key,
         state: state)
     case .parked(let id, let missing):
       self.init(
-        result: .accepted, id: id, client: draft.client, lane: draft.lane, key: draft.key,
+        result: .accepted, id: id, client: names.client, lane: names.lane, key: names.key,
         state: .parked, missing: missing)
     case .forgotten:
       self.init(
-        result: .duplicate, id: nil, client: draft.client, lane: draft.lane, key: draft.key,
+        result: .duplicate, id: nil, client: names.client, lane: names.lane, key: names.key,
         state: nil)
     case .coalesced(let id, let state, let position):
       self.init(
-        result: .coalesced, id: id, client: draft.client, lane: draft.lane, key: draft.key,
+        result: .coalesced, id: id, client: names.client, lane: names.lane, key: names.key,
         state: state, position: position)
-    case .keyConflict(let id): throw .keyConflict(draft.key, id: id, field: keyField)
+    case .keyConflict(let id): throw .keyConflict(names.key, id: id, field: keyField)
     case .sequenceConflict(let id):
-      throw .sequenceConflict(draft.sequence, id: id, field: sequenceField)
+      throw .sequenceConflict(names.sequence, id: id, field: sequenceField)
     case .sequencePassed(let last):
-      throw .sequencePassed(draft.sequence, last: last, field: sequenceField)
+      throw .sequencePassed(names.sequence, last: last, field: sequenceField)
     case .leftOut: throw .leftOut()
     }
   }

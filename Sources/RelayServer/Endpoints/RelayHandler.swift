@@ -2,10 +2,12 @@ import HTTPServer
 import RelayCore
 
 /// Answers every request that the relay is sent, by the contract in `openapi.yaml`.
-package struct RelayHandler: RequestHandler {
+///
+/// A class, and none of it changes: the server copies its handler for each request.
+package final class RelayHandler: RequestHandler {
   /// One for each listener of the configuration, with the routes that belong to it.
   private let routers: [Router<Route>]
-  private var context: EndpointContext
+  private let context: EndpointContext
   private let gate: Gate
 
   /// The endpoints of a relay.
@@ -17,7 +19,8 @@ package struct RelayHandler: RequestHandler {
 
   /// Answers a request.
   package func respond(to request: HTTPRequest) async -> HTTPResponse {
-    context.relay.log.isAccessOn ? await answerNoting(request) : await answer(request)
+    context.relay.log.isAccessOn
+      ? await answerNoting(request) : await answer(request, in: context)
   }
 
   /// Answers, and keeps what the access log is to say.
@@ -26,45 +29,60 @@ package struct RelayHandler: RequestHandler {
   @inline(never)
   private func answerNoting(_ request: HTTPRequest) async -> HTTPResponse {
     let note = AccessNote()
-    var noting = self
-    noting.context = context.with(note)
-    var response = await noting.answer(request)
+    var response = await answer(request, in: context.with(note))
     response.note = note
     return response
   }
 
-  private func answer(_ request: HTTPRequest) async -> HTTPResponse {
+  private func answer(
+    _ request: HTTPRequest, in context: EndpointContext
+  ) async -> HTTPResponse {
+    switch find(request) {
+    case .route(let route, let captures):
+      var response = await respond(to: request, route, captures, in: context)
+      if route == .getStatus || route == .getPage { response.headers.add("Vary", "Accept") }
+      return response
+    case .answer(let response): return response
+    }
+  }
+
+  /// What a request comes to.
+  private enum Found {
+    case route(Route, PathCaptures)
+    /// What needs no more than its head.
+    case answer(HTTPResponse)
+  }
+
+  /// Finds what a request asks for.
+  @inline(never)
+  private func find(_ request: HTTPRequest) -> Found {
     do throws(Problem) {
       try gate.checkCertificate(of: request.origin)
     } catch {
       var response = error.response
       response.closesConnection = true
-      return response
+      return .answer(response)
     }
-    return await route(request)
-  }
-
-  private func route(_ request: HTTPRequest) async -> HTTPResponse {
     switch routers[request.origin.listener].match(request.head.method, path: request.head.path) {
-    case .found(let route, let captures):
-      let isPage = route == .getStatus && GetPage.isWanted(request.head)
-      var response = await respond(to: request, isPage ? .getPage : route, captures)
-      if route == .getStatus { response.headers.add("Vary", "Accept") }
-      return response
-    case .notFound: return Problem.notFound().response
-    case .methodNotAllowed(let allow): return Problem.methodNotAllowed(allow: allow).response
+    case .found(.getStatus, let captures) where GetPage.isWanted(request.head):
+      return .route(.getPage, captures)
+    case .found(let route, let captures): return .route(route, captures)
+    case .notFound: return .answer(Problem.notFound().response)
+    case .methodNotAllowed(let allow):
+      return .answer(Problem.methodNotAllowed(allow: allow).response)
     case .options(let allow):
       var response = HTTPResponse(status: 204)
       response.headers.add("Allow", allow)
-      return response
+      return .answer(response)
     }
   }
 
   private func respond(
-    to request: HTTPRequest, _ route: Route, _ captures: PathCaptures
+    to request: HTTPRequest, _ route: Route, _ captures: PathCaptures,
+    in context: EndpointContext
   ) async -> HTTPResponse {
     do throws(Problem) {
-      let auditor = Auditor(context: try admit(request, to: route, captures))
+      let auditor = Auditor(context: try admit(request, to: route, captures, in: context))
       try await Self.terms(of: route)?.check(request)
       let isTrial = route == .startOperation ? try Operations.isDryRun(request) : false
       let response = try await auditor.watch(route, captures, isTrial: isTrial) { context in
@@ -83,7 +101,8 @@ package struct RelayHandler: RequestHandler {
   /// By itself: what it takes to find that out would be kept of every request that waits.
   @inline(never)
   private func admit(
-    _ request: HTTPRequest, to route: Route, _ captures: PathCaptures
+    _ request: HTTPRequest, to route: Route, _ captures: PathCaptures,
+    in context: EndpointContext
   ) throws(Problem) -> EndpointContext {
     let caller = try gate.admit(request, to: route)
     context.accessNote?.note(caller)

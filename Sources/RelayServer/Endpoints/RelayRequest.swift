@@ -65,9 +65,10 @@ struct RelayRequest {
         throw error
       }
     }
+    let names = SenderNames(decoded.draft)
     let results = try await intake.append([decoded.draft], isAtomic: false)
     return try Acceptance(
-      results[0], of: decoded.draft, keyField: "Idempotency-Key",
+      results[0], of: names, keyField: "Idempotency-Key",
       sequenceField: "Waystation-Sequence")
   }
 

@@ -38,17 +38,21 @@ struct Room: ~Copyable {
     self.context = context
   }
 
-  deinit {
-    for (client, claim) in claims { context.relay.quotas.release(claim.use, of: client) }
-    if !shared.isNothing { context.relay.quotas.release(shared) }
-  }
+  deinit { release() }
 
   /// Gives back what was claimed.
   mutating func giveBack() {
-    for (client, claim) in claims { quotas.release(claim.use, of: client) }
+    release()
     claims = [:]
-    if !shared.isNothing { quotas.release(shared) }
     shared = WaitingUse()
+  }
+
+  private func release() {
+    // Most clients have no quota of their own: then there is nothing to go through.
+    if !claims.isEmpty {
+      for (client, claim) in claims { quotas.release(claim.use, of: client) }
+    }
+    if !shared.isNothing { quotas.release(shared) }
   }
 
   /// For a change of an envelope that the relay has already, be there ever so much to do.

@@ -1,3 +1,4 @@
+import EventLoop
 import HTTPServer
 import RelayCore
 
@@ -15,7 +16,7 @@ extension EndpointContext {
     let listener = relay.listeners[origin.listener]
     guard route.isCounted, listener.audience != .operators else { return }
     let client = caller.client ?? captures.decoded("client")
-    let now = relay.now().monotonic
+    let now = MonotonicClock.now()
     do throws(QuotaRefusal) {
       if let client { try relay.quotas.countRequest(of: client, at: now) }
       try relay.quotas.countRequest(at: now)
