@@ -77,6 +77,26 @@ struct JSONWriterTests {
     #expect(text { $0.double(.nan) } == "null")
   }
 
+  @Test("whole numbers are written to the last digit")
+  func wholeNumbers() {
+    for number in [0, 7, 10, -1, Int.max, Int.min] {
+      #expect(text { $0.integer(number) } == "\(number)")
+    }
+  }
+
+  @Test("a writer takes more than it has room for")
+  func growth() {
+    for length in 0...200 {
+      var writer = JSONWriter(reserving: 1)
+      let value = String(repeating: "a", count: length)
+      writer.array { json in
+        json.string(value)
+        json.raw(Array("true".utf8))
+      }
+      #expect(writer.finish() == Array("[\"\(value)\",true]".utf8))
+    }
+  }
+
   @Test("text is appended to what is there")
   func appending() {
     var writer = JSONWriter(appendingTo: Array("data: ".utf8))

@@ -5,8 +5,8 @@ import Testing
 /// that such a stretch has, and around its ends.
 @Suite("Long strings")
 struct LongStringTests {
-  /// More than two stretches of thirty-two, and the bytes left over.
-  private static let lengths = 0...70
+  /// Around one and two stretches of sixty-four, and of eight, and the bytes left over.
+  private static let lengths = Array(0...18) + Array(60...74) + Array(126...138)
 
   private func json(_ inside: [UInt8]) -> [UInt8] { [0x22] + inside + [0x22] }
 
@@ -16,6 +16,16 @@ struct LongStringTests {
       let inside = [UInt8](repeating: 0x61, count: length)
       #expect(try JSONValue.parse(json(inside)).utf8() == inside)
       #expect(JSONStrings.quoted(utf8: inside) == json(inside))
+    }
+  }
+
+  @Test("every byte of ASCII that is no control, quote or backslash stands for itself")
+  func ordinary() throws {
+    for byte in 0x20...0x7F as ClosedRange<UInt8> where byte != 0x22 && byte != 0x5C {
+      for length in [1, 8, 64, 73] {
+        let inside = [UInt8](repeating: byte, count: length)
+        #expect(try JSONValue.parse(json(inside)).utf8() == inside)
+      }
     }
   }
 

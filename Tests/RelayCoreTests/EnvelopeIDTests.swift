@@ -11,6 +11,7 @@ struct EnvelopeIDTests {
     #expect(id.high == 0x018B_CFE5_6800_75A5)
     #expect(id.low == 0xAAF3_7BC0_48FF_FFFF)
     #expect(id.description == "018bcfe5-6800-75a5-aaf3-7bc048ffffff")
+    #expect(id.description(behind: "/v1/") == "/v1/018bcfe5-6800-75a5-aaf3-7bc048ffffff")
     #expect(id.acceptedAt == time && id.serial == 0xAB_CDEF_0123)
   }
 
