@@ -36,10 +36,15 @@ extension Writer {
   }
 
   /// Counts what is set apart, and what of it waits.
+  ///
+  /// By single look-ups: asked the other way round, SQLite goes along the whole line.
   func countQuarantined() throws(StoreError) {
     state.quarantineRows = try connection.number("SELECT count(*) FROM quarantine")
     state.damage.quarantined = try connection.number(
-      "SELECT count(*) FROM quarantine WHERE serial IN (SELECT serial FROM line)")
+      """
+      SELECT count(*) FROM quarantine AS q \
+      WHERE EXISTS (SELECT 1 FROM line AS l WHERE l.serial = q.serial)
+      """)
   }
 
   /// The envelope's own id, if that can be read; else one that carries its number and its time, and
