@@ -82,6 +82,15 @@ package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore
   ///   - countMax: How many entries at the most.
   func line(before serial: Serial, countMax: Int) async throws(StoreError) -> LinePage
 
+  /// The entries of the line that have these numbers, in any order. Ones that do not wait are left
+  /// out.
+  func line(at serials: [Serial]) async throws(StoreError) -> [LineEntry]
+
+  /// All that waits behind `serial`, counted: many times faster than reading it.
+  ///
+  /// For a start: what is accepted, or ends, meanwhile may be counted or not.
+  func lineSummary(after serial: Serial) async throws(StoreError) -> LineSummary
+
   /// The waiting envelopes of these numbers, in any order. Ones that do not wait are left out.
   func load(_ serials: [Serial]) async throws(StoreError) -> [DeliverableEnvelope]
 
@@ -283,31 +292,6 @@ package enum AppendResult: Sendable, Equatable {
   case sequencePassed(last: Int64)
   /// Not stored, since another one of an atomic batch could not be taken.
   case leftOut
-}
-
-/// A stretch of the line.
-package struct LinePage: Sendable {
-  /// What waits, in order of acceptance, or the other way round.
-  package var entries: [LineEntry]
-  /// Everything up to this number has been seen: the last entry's, or, on the last page, the
-  /// greatest number that had been given out when the page was read; 0 on the last of those that go
-  /// backwards.
-  package var scannedThrough: Serial
-  /// Whether the line goes on behind this page.
-  package var hasMore: Bool
-  /// How much of each client the page holds; not told of pages that go backwards.
-  package var use: [ClientNumber: WaitingUse]
-
-  /// Puts a page together.
-  package init(
-    entries: [LineEntry], scannedThrough: Serial, hasMore: Bool,
-    use: [ClientNumber: WaitingUse] = [:]
-  ) {
-    self.entries = entries
-    self.scannedThrough = scannedThrough
-    self.hasMore = hasMore
-    self.use = use
-  }
 }
 
 /// One step of the search for envelopes past their deadline.

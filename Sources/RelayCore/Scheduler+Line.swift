@@ -1,4 +1,4 @@
-// How envelopes come into the lanes: accepted just now, found at start, read again from the line.
+// How envelopes come into the lanes, and how a lane goes on from one to the next.
 
 extension Scheduler {
   /// An envelope was accepted and is durable.
@@ -19,38 +19,6 @@ extension Scheduler {
       settleHead(of: entry.lane, now: now, isNews: true)
     }
     return position
-  }
-
-  /// The line as it stood at start, page by page, before anything is accepted or attempted.
-  ///
-  /// - Parameter latest: Those of the lanes on this page whose order is ``LaneOrder/latest``.
-  package mutating func restore(_ page: LinePage, latest: Set<LaneNumber> = []) {
-    for entry in page.entries {
-      let isLatest = latest.contains(entry.lane)
-      if entry.standing == .parked {
-        admitParked(entry, order: isLatest ? .latest : .strict)
-      } else if isLatest {
-        restoreNewest(entry)
-      } else {
-        _ = admit(entry, order: .strict)
-      }
-    }
-  }
-
-  /// The last page of the line has been handed to ``restore(_:)``: the lanes begin to move.
-  ///
-  /// Those whose heads have waited longest come first. Lanes into which something was accepted
-  /// meanwhile move already.
-  ///
-  /// - Parameter wasClockSetBack: Whether waits may have been measured by a clock that was ahead of
-  ///   what it shows now.
-  package mutating func restored(now: Now, wasClockSetBack: Bool = false) {
-    boundRestoredBackoffs(now: now)
-    isClockSuspect = isClockSuspect || wasClockSetBack
-    let heads = lanes.compactMap { lane in
-      lane.value.isEmptyHanded ? lane.value.head.map { (lane.key, $0.serial) } : nil
-    }
-    for (number, _) in heads.sorted(by: { $0.1 < $1.1 }) { settleHead(of: number, now: now) }
   }
 
   /// Counts an envelope in, and puts it into its lane's window if that is whole and has room.

@@ -36,6 +36,21 @@ extension Reader {
     }
   }
 
+  /// The places of these numbers.
+  func line(at serials: [Serial]) throws(StoreError) -> [LineEntry] {
+    try snapshot { () throws(StoreError) -> [LineEntry] in
+      var entries: [LineEntry] = []
+      entries.reserveCapacity(serials.count)
+      for serial in serials {
+        sql.lineAt.bind(1, serial)
+        guard try sql.lineAt.step() else { continue }
+        defer { sql.lineAt.reset() }
+        entries.append(try lineEntry(sql.lineAt))
+      }
+      return entries
+    }
+  }
+
   private func lineEntry(_ row: borrowing Statement) throws(StoreError) -> LineEntry {
     LineEntry(
       serial: row.int(0), client: ClientNumber(rawValue: row.int(1)),
@@ -48,7 +63,8 @@ extension Reader {
       attempts: Int32(truncatingIfNeeded: row.int(8)), isInDoubt: row.int(10) != 0)
   }
 
-  private func lastSerial() throws(StoreError) -> Serial {
+  /// The greatest number that was ever given out.
+  func lastSerial() throws(StoreError) -> Serial {
     guard try sql.lastSerial.step() else { throw .senseless("no ledger") }
     defer { sql.lastSerial.reset() }
     return sql.lastSerial.int(0)

@@ -60,6 +60,8 @@ final class ReaderStatements {
   let commit: Statement
   let line: Statement
   let lineBackwards: Statement
+  let lineAt: Statement
+  let lineCounted: Statement
   let lineOfClients: Statement
   let lastSerial: Statement
   let load: Statement
@@ -93,6 +95,17 @@ final class ReaderStatements {
       """
       SELECT serial, client, lane, upstream, accepted_at, expires_at, standing, on_failure, \
       attempts, due_at, in_doubt FROM line WHERE serial < ? ORDER BY serial DESC LIMIT ?
+      """, on: connection)
+    lineAt = try Statement(
+      """
+      SELECT serial, client, lane, upstream, accepted_at, expires_at, standing, on_failure, \
+      attempts, due_at, in_doubt FROM line WHERE serial = ?
+      """, on: connection)
+    lineCounted = try Statement(
+      """
+      SELECT serial, lane, upstream, expires_at, standing, bytes, \
+      CASE WHEN due_at IS NOT NULL AND attempts + in_doubt > 0 THEN due_at END, \
+      client, accepted_at FROM line WHERE serial > ? AND serial <= ? ORDER BY serial LIMIT ?
       """, on: connection)
     lineOfClients = try Statement(
       "SELECT serial, client FROM line WHERE serial > ? ORDER BY serial LIMIT ?", on: connection)

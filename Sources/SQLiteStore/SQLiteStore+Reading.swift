@@ -30,6 +30,11 @@ extension SQLiteStore {
     }
   }
 
+  /// What ``EnvelopeStore`` says of `line`.
+  package func line(at serials: [Serial]) async throws(StoreError) -> [LineEntry] {
+    try await read(on: lineReads) { reader throws(StoreError) in try reader.line(at: serials) }
+  }
+
   /// What ``EnvelopeStore`` says of `load`.
   package func load(_ serials: [Serial]) async throws(StoreError) -> [DeliverableEnvelope] {
     try await read(on: lineReads) { reader throws(StoreError) in try reader.load(serials) }

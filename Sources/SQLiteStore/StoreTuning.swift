@@ -59,6 +59,9 @@ enum StoreTuning {
   /// How many lanes' names each reader of events remembers.
   static let eventNamesCachedMax = 8192
 
+  /// How many places of the line one reader counts at a time, at a start.
+  static let countedPerStep = 131_072
+
   /// How many places of the line one step looks at that seeks a client's envelopes.
   static let clearingLooksPerStep = 65_536
 

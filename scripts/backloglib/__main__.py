@@ -69,6 +69,19 @@ def still(relay):
             return
 
 
+def check_taken_up(relay):
+    """The lanes know of all that the store has: of what was read at the start, and what was counted."""
+    waiting = sum(upstream["waiting"] for upstream in relay.get("/status")["upstreams"])
+    if waiting != ENVELOPES:
+        fail(f"{waiting} envelopes stand in lanes, and {ENVELOPES} in the store")
+    for number in (0, CLIENTS // 2, CLIENTS - 1):
+        client = relay.get(f"/v1/clients/c{number:05d}")
+        own = len(range(number, ENVELOPES, CLIENTS))
+        found = (client["waiting"], sum(lane["waiting"] for lane in client["lanes"]))
+        if found != (own, own):
+            fail(f"of client {number} {own} wait, and its lanes say {found}")
+
+
 def hold(waystation, folder, sinks, running):
     """The backlog's own limits: (what, found, limit, unit) for each; and the relay, with ids."""
     upstreams = {name: sink.address for name, sink in sinks.items()}
@@ -86,6 +99,7 @@ def hold(waystation, folder, sinks, running):
     counts = json.loads(answers[0][0])["store"]["envelopes"]
     if counts["queued"] + counts["delivering"] != ENVELOPES:
         fail(f"not all of them wait: {counts}")
+    check_taken_up(relay)
 
     sinks["strict"].start()
     sinks["default"].start()

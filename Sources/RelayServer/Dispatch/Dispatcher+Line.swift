@@ -38,7 +38,8 @@ extension Dispatcher {
     }
   }
 
-  /// Takes up the line as it stood when the relay stopped.
+  /// Takes up the line as it stood when the relay stopped: it is read until the scheduler's windows
+  /// are full, and what stands behind that is counted.
   ///
   /// - Returns: How many envelopes wait.
   func restoreLine() async throws(StoreError) -> Int {
@@ -48,9 +49,12 @@ extension Dispatcher {
     var parked: [LaneNumber: WallTime] = [:]
     while true {
       let page = try await store.line(after: after, countMax: Self.linePageCountMax)
-      let unknown = orders.unknown(on: page)
+      let unknown = orders.unknown(among: page.entries.lazy.map(\.lane))
       if !unknown.isEmpty { orders.note(try await store.laneNames(unknown)) }
-      state.withLock { $0.scheduler.restore(page, latest: orders.latest) }
+      let isFull = state.withLock { state in
+        state.scheduler.restore(page, latest: orders.latest)
+        return state.scheduler.areWindowsFull
+      }
       quotas.change(page.use)
       count += page.entries.count
       for entry in page.entries where entry.standing == .parked {
@@ -59,9 +63,37 @@ extension Dispatcher {
       after = page.scannedThrough
       if let deadline = page.entries.lazy.map(\.expiresAt).min() { deadlines.note(deadline) }
       if !page.hasMore { break }
+      if isFull {
+        count += try await restoreRest(after: after, &orders, &parked)
+        break
+      }
     }
     try await gaps.takeUp(parked)
     return count
+  }
+
+  private func restoreRest(
+    after serial: Serial, _ orders: inout LaneOrders, _ parked: inout [LaneNumber: WallTime]
+  ) async throws(StoreError) -> Int {
+    let rest = try await store.lineSummary(after: serial)
+    let unknown = orders.unknown(among: rest.shares.lazy.map(\.lane))
+    if !unknown.isEmpty { orders.note(try await store.laneNames(unknown)) }
+    let latest = orders.latest
+    var wanted = state.withLock { $0.scheduler.headsWanted(of: rest, latest: latest) }[...]
+    var heads: [LineEntry] = []
+    while !wanted.isEmpty {
+      heads += try await store.line(at: Array(wanted.prefix(Self.linePageCountMax)))
+      wanted = wanted.dropFirst(Self.linePageCountMax)
+    }
+    let found = heads
+    state.withLock { $0.scheduler.restore(rest, heads: found, latest: latest) }
+    quotas.change(rest.use)
+    for share in rest.shares {
+      guard let since = share.parkedSince else { continue }
+      parked[share.lane] = min(parked[share.lane] ?? since, since)
+    }
+    if let deadline = rest.earliestDeadline { deadlines.note(deadline) }
+    return rest.waitingCount
   }
 }
 
@@ -82,9 +114,9 @@ struct LaneOrders {
   }
 
   /// Lanes whose names are needed.
-  mutating func unknown(on page: LinePage) -> [LaneNumber] {
+  mutating func unknown(among lanes: some Sequence<LaneNumber>) -> [LaneNumber] {
     guard isAnyLatest else { return [] }
-    return page.entries.map(\.lane).filter { known.insert($0).inserted }
+    return lanes.filter { known.insert($0).inserted }
   }
 
   mutating func note(_ names: [LaneNumber: LaneName]) {

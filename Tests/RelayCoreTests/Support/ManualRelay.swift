@@ -275,15 +275,22 @@ struct ManualRelay {
   }
 
   /// The relay starts anew from its disk.
+  ///
+  /// - Parameter shown: How many entries of the line are read; the rest is counted.
   mutating func restart(
     policy: UpstreamPolicy = .manual, limits: Scheduler.Limits = .init(),
-    wasClockSetBack: Bool = false
+    wasClockSetBack: Bool = false, shown: Int = .max
   ) {
     scheduler = Scheduler(
       upstreams: [Self.upstream: policy], limits: limits, epoch: 1, seed: 2, now: clock)
     (inFlight, uncommitted, linesAskedFor, linesAskedForBackwards) = ([], [], [], [])
+    let page = Array(line.prefix(shown))
     scheduler.restore(
-      LinePage(entries: line, scannedThrough: lastSerial, hasMore: false), latest: latest)
+      LinePage(
+        entries: page, scannedThrough: page.last?.serial ?? lastSerial,
+        hasMore: page.count < line.count),
+      latest: latest)
+    scheduler.restore(counted: line.dropFirst(page.count), latest: latest)
     scheduler.restored(now: clock, wasClockSetBack: wasClockSetBack)
     take()
   }

@@ -195,6 +195,12 @@ extension Simulation {
         page, latest: Set(page.entries.map(\.lane).filter { Self.order(of: $0) == .latest }))
       after = page.scannedThrough
       if !page.hasMore { break }
+      // The relay counts the rest once its windows are full; here it may do so sooner and later.
+      guard chance(1, in: 3) else { continue }
+      let rest = store.page(after: after, countMax: .max).entries
+      scheduler.restore(
+        counted: rest, latest: Set(rest.map(\.lane).filter { Self.order(of: $0) == .latest }))
+      break
     }
     scheduler.restored(now: clock, wasClockSetBack: latestWall > clock.wall)
     takeUpGaps()

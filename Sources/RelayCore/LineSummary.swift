@@ -1,0 +1,213 @@
+/// What a stretch of the line holds, counted by lanes instead of listed: all that a start has to
+/// know of what stands behind the windows.
+package struct LineSummary: Sendable {
+  /// One place of the line, as far as it is counted.
+  package struct Place: Sendable {
+    /// The envelope's number.
+    package var serial: Serial
+    /// The lane that it stands in.
+    package var lane: LaneNumber
+    /// Where it goes.
+    package var upstream: UpstreamNumber
+    /// When it ends as `expired`.
+    package var expiresAt: WallTime
+    /// Whether it may be attempted at all.
+    package var standing: Standing
+    /// Bytes of its body, headers and target.
+    package var bytes: Int64
+    /// Until when it waits after an attempt; nil if it was not attempted.
+    package var backoff: WallTime?
+
+    /// Describes a place; see the properties for what each part means.
+    package init(
+      serial: Serial, lane: LaneNumber, upstream: UpstreamNumber, expiresAt: WallTime,
+      standing: Standing, bytes: Int64, backoff: WallTime? = nil
+    ) {
+      self.serial = serial
+      self.lane = lane
+      self.upstream = upstream
+      self.expiresAt = expiresAt
+      self.standing = standing
+      self.bytes = bytes
+      self.backoff = backoff
+    }
+  }
+
+  /// What of it is one lane's.
+  package struct LaneShare: Sendable, Equatable {
+    /// The lane.
+    package let lane: LaneNumber
+    /// Whose lane it is.
+    package let client: ClientNumber
+    /// The least number of all, those that are parked included.
+    package fileprivate(set) var least: Serial
+    /// How many stand in line, without those that are parked.
+    package fileprivate(set) var count = 0
+    /// The first of these, in order of acceptance; nil if there is none.
+    package fileprivate(set) var first: Serial?
+    /// The last of these.
+    package fileprivate(set) var last: Serial?
+    /// The first that blocks the lane.
+    package fileprivate(set) var blocked: Serial?
+    /// How many are parked.
+    package fileprivate(set) var parked = 0
+    /// When the earliest of those that are parked was accepted.
+    package fileprivate(set) var parkedSince: WallTime?
+    /// Bytes of all their bodies, headers and targets.
+    package fileprivate(set) var bytes: Int64 = 0
+    /// Until when each upstream is waited for, at the longest, by those that were attempted.
+    package fileprivate(set) var backoffs: [UpstreamNumber: WallTime] = [:]
+  }
+
+  /// What each lane has of it, in no order.
+  package private(set) var shares: [LaneShare] = []
+  /// When the first of all ends as `expired`; nil if nothing waits.
+  package private(set) var earliestDeadline: WallTime?
+  /// Where each lane's share stands.
+  private var indices = LaneIndex()
+  private var counts: [UpstreamNumber: Int] = [:]
+  /// The upstream of the last place, and how many in a row go there: most go where the one before
+  /// went, which saves a look-up.
+  private var streak: (upstream: UpstreamNumber, count: Int)?
+
+  /// Nothing.
+  package init() {}
+
+  /// How many wait for each upstream.
+  package var waitingFor: [UpstreamNumber: Int] {
+    var counts = counts
+    if let streak { counts[streak.upstream, default: 0] += streak.count }
+    return counts
+  }
+
+  /// How many wait in all, those that are parked included.
+  package var waitingCount: Int { shares.reduce(0) { $0 + $1.count + $1.parked } }
+
+  /// How much waits of each client.
+  package var use: [ClientNumber: WaitingUse] {
+    var use: [ClientNumber: WaitingUse] = [:]
+    for share in shares {
+      use[share.client, default: WaitingUse()] += WaitingUse(
+        count: share.count + share.parked, bytes: share.bytes)
+    }
+    return use
+  }
+
+  /// Counts a place; they may come in any order.
+  ///
+  /// - Parameters:
+  ///   - client: Whose lane it is; asked for once for each lane.
+  ///   - acceptedAt: When it was accepted; asked for only if it is parked.
+  package mutating func count(
+    _ place: Place, of client: @autoclosure () -> ClientNumber,
+    acceptedAt: @autoclosure () -> WallTime
+  ) {
+    if streak?.upstream == place.upstream {
+      streak?.count += 1
+    } else {
+      counts = waitingFor
+      streak = (place.upstream, 1)
+    }
+    earliestDeadline = min(earliestDeadline ?? place.expiresAt, place.expiresAt)
+    let index = index(of: place.lane, client(), least: place.serial)
+    shares[index].count(place, acceptedAt: acceptedAt())
+  }
+
+  /// Takes in what another stretch holds.
+  package mutating func add(_ other: LineSummary) {
+    for (upstream, count) in other.waitingFor { counts[upstream, default: 0] += count }
+    if let deadline = other.earliestDeadline {
+      earliestDeadline = min(earliestDeadline ?? deadline, deadline)
+    }
+    for share in other.shares {
+      let index = index(of: share.lane, share.client, least: share.least)
+      shares[index].add(share)
+    }
+  }
+
+  private mutating func index(
+    of lane: LaneNumber, _ client: @autoclosure () -> ClientNumber, least: Serial
+  ) -> Int {
+    if let index = indices.index(of: lane, in: shares) { return index }
+    shares.append(LaneShare(lane: lane, client: client(), least: least))
+    indices.insert(shares.count - 1, in: shares)
+    return shares.count - 1
+  }
+}
+
+/// Where each lane's share stands: a table with open addressing.
+///
+/// It is asked once for each envelope that waits, and a dictionary, which guards against chosen
+/// keys, takes half as long again; the store gives out lanes' numbers one after the other.
+private struct LaneIndex: Sendable {
+  /// Places in `shares`, or -1; a power of two of them, of which at most half are taken.
+  private var slots = [Int32](repeating: -1, count: 64)
+
+  func index(of lane: LaneNumber, in shares: [LineSummary.LaneShare]) -> Int? {
+    let index = Int(slots[slot(of: lane, in: shares)])
+    return index < 0 ? nil : index
+  }
+
+  /// Notes where the share stands that was appended last.
+  mutating func insert(_ index: Int, in shares: [LineSummary.LaneShare]) {
+    if shares.count * 2 > slots.count {
+      slots = [Int32](repeating: -1, count: slots.count * 2)
+      for index in shares.indices { slots[slot(of: shares[index].lane, in: shares)] = Int32(index) }
+    } else {
+      slots[slot(of: shares[index].lane, in: shares)] = Int32(index)
+    }
+  }
+
+  /// The slot of a lane, or the one that it would take.
+  private func slot(of lane: LaneNumber, in shares: [LineSummary.LaneShare]) -> Int {
+    // Fibonacci hashing: the high bits of a product with 2^64 divided by the golden ratio.
+    let hash = UInt64(bitPattern: lane.rawValue) &* 0x9E37_79B9_7F4A_7C15
+    var slot = Int(hash >> 32) & (slots.count - 1)
+    while slots[slot] >= 0, shares[Int(slots[slot])].lane != lane {
+      slot = (slot + 1) & (slots.count - 1)
+    }
+    return slot
+  }
+}
+
+extension LineSummary.LaneShare {
+  fileprivate mutating func count(
+    _ place: LineSummary.Place, acceptedAt: @autoclosure () -> WallTime
+  ) {
+    least = min(least, place.serial)
+    bytes += place.bytes
+    guard place.standing != .parked else {
+      parked += 1
+      parkedSince = Self.least(parkedSince, acceptedAt())
+      return
+    }
+    if let backoff = place.backoff, place.standing != .blocked {
+      note(backoff, of: place.upstream)
+    }
+    count += 1
+    first = min(first ?? place.serial, place.serial)
+    last = max(last ?? place.serial, place.serial)
+    if place.standing == .blocked { blocked = min(blocked ?? place.serial, place.serial) }
+  }
+
+  fileprivate mutating func add(_ other: Self) {
+    least = min(least, other.least)
+    count += other.count
+    first = Self.least(first, other.first)
+    last = [last, other.last].lazy.compactMap(\.self).max()
+    blocked = Self.least(blocked, other.blocked)
+    parked += other.parked
+    parkedSince = Self.least(parkedSince, other.parkedSince)
+    bytes += other.bytes
+    for (upstream, backoff) in other.backoffs { note(backoff, of: upstream) }
+  }
+
+  private mutating func note(_ backoff: WallTime, of upstream: UpstreamNumber) {
+    backoffs[upstream] = max(backoffs[upstream] ?? backoff, backoff)
+  }
+
+  private static func least<Value: Comparable>(_ one: Value?, _ other: Value?) -> Value? {
+    guard let one, let other else { return one ?? other }
+    return min(one, other)
+  }
+}

@@ -1,0 +1,122 @@
+// How a start takes up the line. What the windows hold is read as it stands; what stands behind
+// them is only counted, lane by lane, which takes a fraction of the time.
+
+extension Scheduler {
+  /// The line as it stood at start, page by page, before anything is accepted or attempted.
+  ///
+  /// - Parameter latest: Those of the lanes on this page whose order is ``LaneOrder/latest``.
+  package mutating func restore(_ page: LinePage, latest: Set<LaneNumber> = []) {
+    for entry in page.entries {
+      let isLatest = latest.contains(entry.lane)
+      if entry.standing == .parked {
+        admitParked(entry, order: isLatest ? .latest : .strict)
+      } else if isLatest {
+        restoreNewest(entry)
+      } else {
+        _ = admit(entry, order: .strict)
+      }
+    }
+  }
+
+  /// Whether the windows hold all that they may, so that the rest of the line is to be counted: by
+  /// ``headsWanted(of:latest:)`` and ``restore(_:heads:latest:)``.
+  package var areWindowsFull: Bool { !hasRoom }
+
+  /// Which entries of the rest of the line have to be at hand, so that every lane has its head.
+  ///
+  /// - Parameters:
+  ///   - rest: All that stands behind the pages that were handed over.
+  ///   - latest: Those of its lanes whose order is ``LaneOrder/latest``.
+  package func headsWanted(of rest: LineSummary, latest: Set<LaneNumber> = []) -> [Serial] {
+    rest.shares.flatMap { share -> [Serial] in
+      let head = lanes[share.lane]?.head
+      guard latest.contains(share.lane) else {
+        return head == nil ? [share.first].compactMap(\.self) : []
+      }
+      let blocked = head?.standing == .blocked ? nil : share.blocked
+      return [blocked == share.last ? nil : blocked, share.last].compactMap(\.self)
+    }
+  }
+
+  /// The rest of the line, counted.
+  ///
+  /// A lane whose head is not among `heads` is filled by a walk along the line.
+  ///
+  /// - Parameters:
+  ///   - rest: All that stands behind the pages that were handed over.
+  ///   - heads: What ``headsWanted(of:latest:)`` has asked for.
+  ///   - latest: Those of its lanes whose order is ``LaneOrder/latest``.
+  package mutating func restore(
+    _ rest: LineSummary, heads: [LineEntry], latest: Set<LaneNumber> = []
+  ) {
+    let heads = Dictionary(heads.lazy.map { ($0.serial, $0) }) { first, _ in first }
+    for share in rest.shares {
+      let order: LaneOrder = latest.contains(share.lane) ? .latest : .strict
+      let fresh = Lane(
+        client: share.client, order: order, seenThrough: order.rank(of: share.least) - 1)
+      windowEntries += lanes[share.lane, default: fresh].restore(share, heads: heads)
+      clientsWaiting[share.client, default: 0] += share.count + share.parked
+      waitingTotal += share.count + share.parked
+    }
+    for (upstream, count) in rest.waitingFor { waitingFor[upstream, default: 0] += count }
+  }
+
+  /// The last page of the line has been handed to ``restore(_:latest:)``, or the rest of it to
+  /// ``restore(_:heads:latest:)``: the lanes begin to move.
+  ///
+  /// Those whose heads have waited longest come first. Lanes into which something was accepted
+  /// meanwhile move already.
+  ///
+  /// - Parameter wasClockSetBack: Whether waits may have been measured by a clock that was ahead of
+  ///   what it shows now.
+  package mutating func restored(now: Now, wasClockSetBack: Bool = false) {
+    boundRestoredBackoffs(now: now)
+    isClockSuspect = isClockSuspect || wasClockSetBack
+    let heads = lanes.compactMap { number, lane -> (LaneNumber, Serial)? in
+      guard lane.isEmptyHanded else { return nil }
+      if let head = lane.head { return (number, head.serial) }
+      return lane.isWhole ? nil : (number, .max)
+    }
+    for (number, _) in heads.sorted(by: { $0.1 < $1.1 }) { settleHead(of: number, now: now) }
+  }
+}
+
+extension Lane {
+  /// Takes in what stands behind everything that it was told of, counted.
+  ///
+  /// - Parameter heads: Entries by their numbers, this lane's head among them, if it has none yet
+  ///   or wants the newest first.
+  /// - Returns: By how many entries the window has grown.
+  fileprivate mutating func restore(
+    _ share: LineSummary.LaneShare, heads: [Serial: LineEntry]
+  ) -> Int {
+    let countBefore = window.count
+    let stoodInLine = waiting > parked
+    waiting += share.count + share.parked
+    parked += share.parked
+    guard let first = share.first, let last = share.last else {
+      if !stoodInLine { phase = .parked }
+      return 0
+    }
+    switch order {
+    case .strict:
+      if window.isEmpty {
+        if let head = heads[first] { window.append(head) }
+        seenThrough = window.isEmpty ? first - 1 : first
+      }
+      lastRank = max(lastRank, last)
+    case .latest:
+      // What was seen so far is older, and so behind all this; but one that blocks the lane stays.
+      let blocked = head?.standing == .blocked ? head : share.blocked.flatMap { heads[$0] }
+      let newest = heads[last]
+      window = Deque()
+      if let blocked { window.append(blocked) }
+      if let newest, newest.serial != blocked?.serial { window.append(newest) }
+      seenThrough = order.rank(of: last) - (newest == nil ? 1 : 0)
+      let oldest = order.rank(of: first)
+      lastRank = stoodInLine ? max(lastRank, oldest) : oldest
+      backoffs.merge(share.backoffs) { max($0, $1) }
+    }
+    return window.count - countBefore
+  }
+}

@@ -1,0 +1,58 @@
+import RelayCore
+import Testing
+
+@testable import SQLiteStore
+
+@Suite("Counting the line", .timeLimit(.minutes(1)))
+struct LineSummaryTests {
+  @Test("it comes out the same in whichever steps it is done", arguments: [1, 2, 37, 4096])
+  func steps(stepMax: Int) async throws {
+    try await Bench.with { bench in
+      let drafts = (0..<500).map { bench.draft(client: "c\($0 % 11)") }
+      _ = try await bench.store.append(drafts, isAtomic: false)
+      // Most numbers between the first and the last have ended.
+      for number in 20...180 where number != 100 {
+        let entry = try #require(try await bench.store.line(at: [Serial(number)]).first)
+        bench.store.record([
+          Transition(
+            serial: entry.serial, lane: entry.lane, upstream: entry.upstream,
+            change: .end(.cancelled, reason: "x"), at: bench.clock.now, epoch: 1)
+        ])
+      }
+      await bench.observer.waitUntilRecorded(160)
+      let store = try #require(bench.store as? SQLiteStore)
+      for after in [0, 50, 100, 499, 500] as [Serial] {
+        let summary = try await store.lineSummary(after: after, stepMax: stepMax)
+        let page = try await store.line(after: after, countMax: 1000)
+        #expect(summary.waitingCount == page.entries.count && summary.use == page.use)
+        #expect(summary.shares.compactMap(\.first).min() == page.entries.first?.serial)
+        #expect(summary.shares.compactMap(\.last).max() == page.entries.last?.serial)
+      }
+    }
+  }
+
+  @Test("a damaged row is said to be one, and nothing is counted without it")
+  func damaged() async throws {
+    try await Bench.with { bench in
+      _ = try await bench.store.append((0..<9).map { _ in bench.draft() }, isAtomic: false)
+      await bench.store.close()
+      do {
+        let connection = try Connection(
+          path: "\(bench.folder)/waystation.sqlite3", access: .readWrite)
+        try connection.execute("UPDATE line SET standing = 9 WHERE serial = 5")
+      }
+      try await bench.reopen()
+      await #expect(throws: StoreError.self) { try await bench.store.lineSummary(after: 0) }
+    }
+  }
+
+  @Test("halves meet in the middle, and leave nothing out")
+  func halves() {
+    for through in [3, 4, 5, 6, 1000] as [Serial] {
+      let halves = LineStretch(after: 3, through: through).halves
+      #expect(halves[0].after == 3 && halves[1].through == through)
+      #expect(halves[0].through == halves[1].after)
+    }
+    #expect(LineStretch(after: 3, through: 3).isEmpty)
+  }
+}
