@@ -33,7 +33,14 @@ extension SQLiteStore {
     after serial: Serial, stepMax: Int
   ) async throws(StoreError) -> LineSummary {
     let end = try await read { reader throws(StoreError) in try reader.lastSerial() }
-    return try await count(LineStretch(after: serial, through: end).halves, stepMax: stepMax)
+    // While the others count. It is a hint: what it comes to does not matter.
+    async let isAnnounced: Void? = try? read(on: lineReads) { reader throws(StoreError) in
+      try reader.announceLine(after: serial)
+    }
+    let summary = try await count(
+      LineStretch(after: serial, through: end).halves, stepMax: stepMax)
+    _ = await isAnnounced
+    return summary
   }
 
   private func count(
@@ -105,6 +112,16 @@ extension Reader {
       }
       return counted
     }
+  }
+
+  /// Has the kernel fetch the line's pages from behind a number.
+  func announceLine(after serial: Serial) throws(StoreError) {
+    let root = try connection.number(
+      "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = 'line'")
+    let forecast = try PageForecast(
+      of: connection.path, root: Int(root),
+      pageBytes: Int(try connection.number("PRAGMA page_size")), after: serial)
+    forecast?.announce()
   }
 
   private func place(_ row: borrowing Statement) throws(StoreError) -> LineSummary.Place {

@@ -46,6 +46,38 @@ struct LineSummaryTests {
     }
   }
 
+  @Test("the pages that are announced are those of the line, from behind the number on")
+  func announced() async throws {
+    try await Bench.with { bench in
+      let drafts = (0..<1000).map { _ in bench.draft() }
+      for _ in 0..<3 { _ = try await bench.store.append(drafts, isAtomic: false) }
+      await bench.store.close()
+      let path = "\(bench.folder)/waystation.sqlite3"
+      let root = try Self.root(of: "line", in: path)
+      let image = try DatabaseImage(path: path)
+      for after in [0, 1500, 3000] as [Int64] {
+        let forecast = try #require(
+          try PageForecast(of: path, root: root, pageBytes: image.pageBytes, after: after))
+        let rows = forecast.leaves.flatMap { image.tree($0)?.cells.compactMap(\.?.row) ?? [] }
+        #expect(rows.filter { $0 > after } == Array((after + 1)..<3001))
+        #expect(rows.count < 3000 - Int(after) + 500)
+        forecast.announce()
+      }
+      // A page that is no table's, and a file that is none of SQLite's.
+      #expect(
+        try PageForecast(of: path, root: 1 << 40, pageBytes: image.pageBytes, after: 0)?.leaves
+          == [])
+      #expect(try PageForecast(of: path + "-", root: 1, pageBytes: 8192, after: 0) == nil)
+      try await bench.reopen()
+    }
+  }
+
+  private static func root(of table: String, in path: String) throws -> Int {
+    let connection = try Connection(path: path, access: .readOnly)
+    return Int(
+      try connection.number("SELECT rootpage FROM sqlite_schema WHERE name = '\(table)'"))
+  }
+
   @Test("halves meet in the middle, and leave nothing out")
   func halves() {
     for through in [3, 4, 5, 6, 1000] as [Serial] {

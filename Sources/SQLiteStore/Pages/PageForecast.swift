@@ -1,0 +1,61 @@
+import RelayCore
+
+/// Which pages of a table are about to be read, so that the kernel can fetch many of them at once.
+///
+/// A table's pages lie scattered between those of others. SQLite asks for one after the other, and
+/// a disk takes its time for each that is not in memory. What is found here is a hint and no more:
+/// the log may know of newer pages, and the file may change meanwhile. Rows are read by SQLite.
+struct PageForecast {
+  private let file: ReadOnlyFile
+  private let pageBytes: Int
+  /// The pages that hold the rows, in their order.
+  let leaves: [Int]
+
+  /// No tree of SQLite's is deeper.
+  private static let depthMax = 20
+
+  /// Looks for the pages of a table that hold rows behind a number; nil if there is no such file.
+  ///
+  /// - Parameter root: The table's first page.
+  init?(of path: String, root: Int, pageBytes: Int, after row: Int64) throws(StoreError) {
+    guard let file = try ReadOnlyFile.open(path) else { return nil }
+    let pageCount = Int(file.byteCount) / pageBytes
+    var level = [root]
+    var leaves: [Int]?
+    // All leaves are as far from the root, so that looking at the first of a level will do.
+    for _ in 0..<Self.depthMax {
+      guard let first = level.first, let page = Self.page(first, of: file, pageBytes) else { break }
+      if page.kind == .tableLeaf { leaves = level }
+      guard page.kind == .tableInterior else { break }
+      level = level.flatMap { Self.children(of: $0, behind: row, file, pageBytes) }
+        .filter { (1...max(pageCount, 1)).contains($0) }
+      guard level.count <= pageCount else { break }
+    }
+    self.file = file
+    self.pageBytes = pageBytes
+    self.leaves = leaves ?? []
+  }
+
+  /// Has the kernel fetch them.
+  func announce() {
+    for number in leaves { file.announce(pageBytes, at: Int64(number - 1) * Int64(pageBytes)) }
+  }
+
+  private static func children(
+    of number: Int, behind row: Int64, _ file: ReadOnlyFile, _ pageBytes: Int
+  ) -> [Int] {
+    guard let page = page(number, of: file, pageBytes), page.kind == .tableInterior else {
+      return []
+    }
+    let inner = page.cells.compactMap { cell in
+      // A cell has the greatest number of the page that it leads to.
+      cell.flatMap { ($0.row ?? .max) > row ? $0.child : nil }
+    }
+    return inner + [page.lastChild].compactMap(\.self)
+  }
+
+  private static func page(_ number: Int, of file: ReadOnlyFile, _ pageBytes: Int) -> BTreePage? {
+    let bytes = file.read(pageBytes, at: Int64(number - 1) * Int64(pageBytes))
+    return BTreePage(bytes, headerAt: number == 1 ? DatabaseImage.firstPageHeaderAt : 0)
+  }
+}
