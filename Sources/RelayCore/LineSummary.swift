@@ -59,12 +59,10 @@ package struct LineSummary: Sendable {
     package fileprivate(set) var backoffs: [UpstreamNumber: WallTime] = [:]
   }
 
-  /// What each lane has of it, in no order.
-  package private(set) var shares: [LaneShare] = []
+  /// What each lane has of it.
+  private var lanes = NumberTable<LaneNumber, LaneShare>()
   /// When the first of all ends as `expired`; nil if nothing waits.
   package private(set) var earliestDeadline: WallTime?
-  /// Where each lane's share stands.
-  private var indices = LaneIndex()
   private var counts: [UpstreamNumber: Int] = [:]
   /// The upstream of the last place, and how many in a row go there: most go where the one before
   /// went, which saves a look-up.
@@ -72,6 +70,9 @@ package struct LineSummary: Sendable {
 
   /// Nothing.
   package init() {}
+
+  /// What each lane has of it, in no order.
+  package var shares: [LaneShare] { Array(lanes.values) }
 
   /// How many wait for each upstream.
   package var waitingFor: [UpstreamNumber: Int] {
@@ -81,12 +82,12 @@ package struct LineSummary: Sendable {
   }
 
   /// How many wait in all, those that are parked included.
-  package var waitingCount: Int { shares.reduce(0) { $0 + $1.count + $1.parked } }
+  package var waitingCount: Int { lanes.values.reduce(0) { $0 + $1.count + $1.parked } }
 
   /// How much waits of each client.
   package var use: [ClientNumber: WaitingUse] {
     var use: [ClientNumber: WaitingUse] = [:]
-    for share in shares {
+    for share in lanes.values {
       use[share.client, default: WaitingUse()] += WaitingUse(
         count: share.count + share.parked, bytes: share.bytes)
     }
@@ -109,8 +110,9 @@ package struct LineSummary: Sendable {
       streak = (place.upstream, 1)
     }
     earliestDeadline = min(earliestDeadline ?? place.expiresAt, place.expiresAt)
-    let index = index(of: place.lane, client(), least: place.serial)
-    shares[index].count(place, acceptedAt: acceptedAt())
+    lanes.change(
+      place.lane, orFirst: LaneShare(lane: place.lane, client: client(), least: place.serial)
+    ) { $0?.count(place, acceptedAt: acceptedAt()) }
   }
 
   /// Takes in what another stretch holds.
@@ -119,54 +121,10 @@ package struct LineSummary: Sendable {
     if let deadline = other.earliestDeadline {
       earliestDeadline = min(earliestDeadline ?? deadline, deadline)
     }
-    for share in other.shares {
-      let index = index(of: share.lane, share.client, least: share.least)
-      shares[index].add(share)
+    for (lane, share) in other.lanes {
+      let fresh = LaneShare(lane: lane, client: share.client, least: share.least)
+      lanes.change(lane, orFirst: fresh) { $0?.add(share) }
     }
-  }
-
-  private mutating func index(
-    of lane: LaneNumber, _ client: @autoclosure () -> ClientNumber, least: Serial
-  ) -> Int {
-    if let index = indices.index(of: lane, in: shares) { return index }
-    shares.append(LaneShare(lane: lane, client: client(), least: least))
-    indices.insert(shares.count - 1, in: shares)
-    return shares.count - 1
-  }
-}
-
-/// Where each lane's share stands: a table with open addressing.
-///
-/// It is asked once for each envelope that waits, and a dictionary, which guards against chosen
-/// keys, takes half as long again; the store gives out lanes' numbers one after the other.
-private struct LaneIndex: Sendable {
-  /// Places in `shares`, or -1; a power of two of them, of which at most half are taken.
-  private var slots = [Int32](repeating: -1, count: 64)
-
-  func index(of lane: LaneNumber, in shares: [LineSummary.LaneShare]) -> Int? {
-    let index = Int(slots[slot(of: lane, in: shares)])
-    return index < 0 ? nil : index
-  }
-
-  /// Notes where the share stands that was appended last.
-  mutating func insert(_ index: Int, in shares: [LineSummary.LaneShare]) {
-    if shares.count * 2 > slots.count {
-      slots = [Int32](repeating: -1, count: slots.count * 2)
-      for index in shares.indices { slots[slot(of: shares[index].lane, in: shares)] = Int32(index) }
-    } else {
-      slots[slot(of: shares[index].lane, in: shares)] = Int32(index)
-    }
-  }
-
-  /// The slot of a lane, or the one that it would take.
-  private func slot(of lane: LaneNumber, in shares: [LineSummary.LaneShare]) -> Int {
-    // Fibonacci hashing: the high bits of a product with 2^64 divided by the golden ratio.
-    let hash = UInt64(bitPattern: lane.rawValue) &* 0x9E37_79B9_7F4A_7C15
-    var slot = Int(hash >> 32) & (slots.count - 1)
-    while slots[slot] >= 0, shares[Int(slots[slot])].lane != lane {
-      slot = (slot + 1) & (slots.count - 1)
-    }
-    return slot
   }
 }
 

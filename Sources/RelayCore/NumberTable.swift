@@ -61,6 +61,20 @@ struct NumberTable<Key: SequentialNumber, Value: Sendable>: Sendable {
     }
   }
 
+  /// Changes the value for a key where it lies; it is never nil unless the change has it so.
+  ///
+  /// - Parameter first: What is put there before, if the key is not there.
+  @inline(__always)
+  mutating func change(
+    _ key: Key, orFirst first: @autoclosure () -> Value, _ body: (inout Value?) -> Void
+  ) {
+    makeUnique()
+    var slot = storage.slot(of: key)
+    if slot == NumberTableStorage<Key, Value>.absent { slot = storage.insert(key, first()) }
+    body(&storage.value(at: slot).pointee)
+    storage.settle(slot, key)
+  }
+
   /// Takes a value out; nil where there is none.
   @discardableResult
   mutating func removeValue(forKey key: Key) -> Value? {

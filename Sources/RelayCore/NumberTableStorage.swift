@@ -32,7 +32,7 @@ final class NumberTableStorage<Key: SequentialNumber, Value: Sendable>: @uncheck
   /// 2^64 divided by the golden ratio.
   private static var multiplier: UInt64 { 0x9E37_79B9_7F4A_7C15 }
   /// The slot of keys that are not there.
-  private static var absent: Int { -1 }
+  static var absent: Int { -1 }
 
   /// Makes room for a few.
   init() {
@@ -115,7 +115,11 @@ final class NumberTableStorage<Key: SequentialNumber, Value: Sendable>: @uncheck
     }
   }
 
-  private func insert(_ key: Key, _ value: Value?) {
+  /// Adds a key that is not there.
+  ///
+  /// - Returns: Its slot.
+  @discardableResult
+  func insert(_ key: Key, _ value: Value?) -> Int {
     if count == capacity { grow() }
     let slot: Int
     if let free = freeSlots.popLast() {
@@ -128,6 +132,7 @@ final class NumberTableStorage<Key: SequentialNumber, Value: Sendable>: @uncheck
     }
     count += 1
     place(slot)
+    return slot
   }
 
   private func place(_ slot: Int) {

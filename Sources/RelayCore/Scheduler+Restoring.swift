@@ -52,9 +52,13 @@ extension Scheduler {
     let heads = Dictionary(heads.lazy.map { ($0.serial, $0) }) { first, _ in first }
     for share in rest.shares {
       let order: LaneOrder = latest.contains(share.lane) ? .latest : .strict
-      let fresh = Lane(
-        client: share.client, order: order, seenThrough: order.rank(of: share.least) - 1)
-      windowEntries += lanes[share.lane, default: fresh].restore(share, heads: heads)
+      var grownBy = 0
+      lanes.change(
+        share.lane,
+        orFirst: Lane(
+          client: share.client, order: order, seenThrough: order.rank(of: share.least) - 1)
+      ) { grownBy = $0?.restore(share, heads: heads) ?? 0 }
+      windowEntries += grownBy
       clientsWaiting[share.client, default: 0] += share.count + share.parked
       waitingTotal += share.count + share.parked
     }
