@@ -3,28 +3,28 @@
 protocol SequentialNumber: Hashable, Comparable, Sendable {
   /// The number, as bits.
   var bits: UInt64 { get }
-  /// The number of these bits.
-  init(bits: UInt64)
+  /// One that is never given out.
+  static var unassigned: Self { get }
 }
 
 extension Serial: SequentialNumber {
   var bits: UInt64 { UInt64(bitPattern: self) }
-  init(bits: UInt64) { self.init(bitPattern: bits) }
+  static var unassigned: Serial { 0 }
 }
 
 extension ClientNumber: SequentialNumber {
   var bits: UInt64 { rawValue.bits }
-  init(bits: UInt64) { self.init(rawValue: Serial(bits: bits)) }
+  static var unassigned: ClientNumber { ClientNumber(rawValue: 0) }
 }
 
 extension LaneNumber: SequentialNumber {
   var bits: UInt64 { rawValue.bits }
-  init(bits: UInt64) { self.init(rawValue: Serial(bits: bits)) }
+  static var unassigned: LaneNumber { LaneNumber(rawValue: 0) }
 }
 
 extension UpstreamNumber: SequentialNumber {
   var bits: UInt64 { UInt64(UInt32(bitPattern: rawValue)) }
-  init(bits: UInt64) { self.init(rawValue: Int32(truncatingIfNeeded: bits)) }
+  static var unassigned: UpstreamNumber { UpstreamNumber(rawValue: 0) }
 }
 
 /// A dictionary by such numbers, whose values are read and changed where they lie.

@@ -55,7 +55,7 @@ final class NumberTableStorage<Key: SequentialNumber, Value: Sendable>: @uncheck
     _ capacity: Int
   ) -> (UnsafeMutablePointer<Slot>, UnsafeMutablePointer<UInt32>, UInt64) {
     let room = UnsafeMutablePointer<Slot>.allocate(capacity: capacity + 1)
-    room.initialize(to: Slot(value: nil, key: Key(bits: 0)))
+    room.initialize(to: Slot(value: nil, key: Key.unassigned))
     let places = UnsafeMutablePointer<UInt32>.allocate(capacity: capacity * 2)
     places.initialize(repeating: 0, count: capacity * 2)
     return (room + 1, places, UInt64(64 - (capacity * 2).trailingZeroBitCount))
