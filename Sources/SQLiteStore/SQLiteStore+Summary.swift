@@ -1,4 +1,5 @@
 import RelayCore
+import Synchronization
 
 /// A stretch of the line, by numbers.
 struct LineStretch: Sendable, Equatable {
@@ -34,8 +35,10 @@ extension SQLiteStore {
   ) async throws(StoreError) -> LineSummary {
     let end = try await read { reader throws(StoreError) in try reader.lastSerial() }
     // While the others count. It is a hint: what it comes to does not matter.
-    async let isAnnounced: Void? = try? read(on: lineReads) { reader throws(StoreError) in
-      try reader.announceLine(after: serial)
+    async let isAnnounced: Void? = try? read(on: lineReads) { [shared] reader throws(StoreError) in
+      guard let forecast = try reader.forecastOfLine(after: serial) else { return }
+      shared.openedBeside.withLock { $0.append(forecast.file) }
+      forecast.announce()
     }
     let summary = try await count(
       LineStretch(after: serial, through: end).halves, stepMax: stepMax)
@@ -114,14 +117,13 @@ extension Reader {
     }
   }
 
-  /// Has the kernel fetch the line's pages from behind a number.
-  func announceLine(after serial: Serial) throws(StoreError) {
+  /// Which pages hold the line from behind a number.
+  func forecastOfLine(after serial: Serial) throws(StoreError) -> PageForecast? {
     let root = try connection.number(
       "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = 'line'")
-    let forecast = try PageForecast(
+    return try PageForecast(
       of: connection.path, root: Int(root),
       pageBytes: Int(try connection.number("PRAGMA page_size")), after: serial)
-    forecast?.announce()
   }
 
   private func place(_ row: borrowing Statement) throws(StoreError) -> LineSummary.Place {

@@ -31,6 +31,13 @@ final class StoreShared: Sendable {
   /// How far new envelopes may fill the disk.
   let room: DiskRoom
 
+  /// The database's file, as often as it was opened beside SQLite.
+  ///
+  /// Kept until every connection is closed: to close any descriptor of a file lets go of all locks
+  /// that the process has on it (fcntl(2)), and SQLite's own keep other processes from taking the
+  /// log away when they close the database.
+  let openedBeside = Mutex<[ReadOnlyFile]>([])
+
   private let rules: Mutex<StoreRules>
 
   /// What the start has found.

@@ -1,3 +1,4 @@
+import Foundation
 import RelayCore
 import Testing
 
@@ -69,6 +70,30 @@ struct LineSummaryTests {
           == [])
       #expect(try PageForecast(of: path + "-", root: 1, pageBytes: 8192, after: 0) == nil)
       try await bench.reopen()
+    }
+  }
+
+  @Test("SQLite's lock of the database stays where the file is looked at beside it")
+  func lockStays() async throws {
+    try await Bench.with { bench in
+      _ = try await bench.store.append((0..<9).map { _ in bench.draft() }, isAtomic: false)
+      let path = "\(bench.folder)/waystation.sqlite3"
+      #expect(try Self.isLocked(path))
+      for _ in 0..<2 { _ = try await bench.store.lineSummary(after: 0) }
+      #expect(try Self.isLocked(path))
+      await bench.store.close()
+      #expect(try !Self.isLocked(path))
+    }
+  }
+
+  /// Whether this process has a lock on a file that others heed (proc_locks(5)).
+  private static func isLocked(_ path: String) throws -> Bool {
+    var status = stat()
+    try #require(stat(path, &status) == 0)
+    let locks = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
+    return locks.split(separator: "\n").contains { line in
+      line.contains("POSIX") && line.contains(" \(getpid()) ")
+        && line.contains(":\(status.st_ino) ")
     }
   }
 

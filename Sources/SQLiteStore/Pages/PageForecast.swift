@@ -6,7 +6,9 @@ import RelayCore
 /// a disk takes its time for each that is not in memory. What is found here is a hint and no more:
 /// the log may know of newer pages, and the file may change meanwhile. Rows are read by SQLite.
 struct PageForecast {
-  private let file: ReadOnlyFile
+  /// The database's file; whoever has it open by SQLite as well keeps this until all of that is
+  /// closed.
+  let file: ReadOnlyFile
   private let pageBytes: Int
   /// The pages that hold the rows, in their order.
   let leaves: [Int]

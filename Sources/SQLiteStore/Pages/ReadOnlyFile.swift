@@ -3,7 +3,7 @@ import Glibc
 import RelayCore
 
 /// A file that is only looked at.
-final class ReadOnlyFile {
+final class ReadOnlyFile: Sendable {
   private let file: FileDescriptor
   /// How long it was when it was opened.
   let byteCount: Int64
