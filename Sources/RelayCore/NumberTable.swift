@@ -30,8 +30,7 @@ extension UpstreamNumber: SequentialNumber {
 /// A dictionary by such numbers, whose values are read and changed where they lie.
 ///
 /// The scheduler looks up lanes and upstreams some forty times for each envelope, mostly for a
-/// single field. A `Dictionary` guards against keys that somebody has chosen so that they collide,
-/// and copies a value out to read a part of it; nobody chooses these numbers, and what is looked at
+/// single field. A `Dictionary` copies a value out to read a part of it; here what is looked at
 /// stays where it is (docs/decisions/0034 has the figures).
 struct NumberTable<Key: SequentialNumber, Value: Sendable>: Sendable {
   /// A key and its value.

@@ -1,9 +1,9 @@
 /// Where a ``NumberTable`` has its keys and values.
 ///
 /// Values lie in slots, in the order in which they came, until some leave; a table of places says
-/// by a key's hash in which. Since nobody chooses the keys, one multiplication scatters them
-/// (Knuth, The Art of Computer Programming, volume 3, section 6.4); what collides goes to the next
-/// place that is free.
+/// by a key's hash in which; what collides goes to the next place that is free. Keys are given out
+/// one after the other, but which of them stay is up to senders: so the hash is a secret of the
+/// process, as cheap as one can be that scatters well.
 // Sound: only the table that holds it reaches it, changes it only while no other table does, and
 // makes a copy of it first otherwise.
 final class NumberTableStorage<Key: SequentialNumber, Value: Sendable>: @unchecked Sendable {
@@ -28,21 +28,26 @@ final class NumberTableStorage<Key: SequentialNumber, Value: Sendable>: @uncheck
   /// A hash is the upper bits of a product: how many bits are left away.
   private var shift: UInt64
 
+  /// What hashes are made of beside the key: other in each process.
+  private let seed: UInt64
+
   private static var capacityMin: Int { 4 }
-  /// 2^64 divided by the golden ratio.
-  private static var multiplier: UInt64 { 0x9E37_79B9_7F4A_7C15 }
+  /// So much room is not worth giving back.
+  private static var capacityKept: Int { 1024 }
   /// The slot of keys that are not there.
   static var absent: Int { -1 }
 
   /// Makes room for a few.
   init() {
     capacity = Self.capacityMin
+    seed = HashSeed.ofProcess
     (slots, places, shift) = Self.makeRoom(capacity)
   }
 
   /// Copies all that is there.
   init(copying other: NumberTableStorage) {
     capacity = other.capacity
+    seed = other.seed
     count = other.count
     end = other.end
     freeSlots = other.freeSlots
@@ -93,7 +98,11 @@ final class NumberTableStorage<Key: SequentialNumber, Value: Sendable>: @uncheck
 
   @inline(__always)
   private func home(of key: Key) -> Int {
-    Int(truncatingIfNeeded: (key.bits &* Self.multiplier) &>> shift)
+    // As SplitMix64 mixes its state.
+    var bits = key.bits ^ seed
+    bits = (bits ^ bits &>> 30) &* 0xBF58_476D_1CE4_E5B9
+    bits = (bits ^ bits &>> 27) &* 0x94D0_49BB_1331_11EB
+    return Int(truncatingIfNeeded: bits &>> shift)
   }
 
   @inline(__always)
@@ -120,7 +129,7 @@ final class NumberTableStorage<Key: SequentialNumber, Value: Sendable>: @uncheck
   /// - Returns: Its slot.
   @discardableResult
   func insert(_ key: Key, _ value: Value?) -> Int {
-    if count == capacity { grow() }
+    if count == capacity { move(toCapacity: capacity * 2) }
     let slot: Int
     if let free = freeSlots.popLast() {
       slot = free
@@ -141,16 +150,23 @@ final class NumberTableStorage<Key: SequentialNumber, Value: Sendable>: @uncheck
     places[place] = UInt32(slot + 1)
   }
 
-  /// Makes room for twice as many; all slots are in use.
-  private func grow() {
-    let (oldSlots, oldPlaces) = (slots, places)
-    capacity *= 2
+  /// Takes room for so many, and moves what is there into it, without the slots that are free.
+  private func move(toCapacity newCapacity: Int) {
+    let (oldSlots, oldPlaces, oldEnd) = (slots, places, end)
+    capacity = newCapacity
     (slots, places, shift) = Self.makeRoom(capacity)
-    slots.moveInitialize(from: oldSlots, count: end)
-    (oldSlots - 1).deinitialize(count: 1)
+    freeSlots = []
+    end = 0
+    for slot in 0..<oldEnd where oldSlots[slot].value != nil {
+      (slots + end).moveInitialize(from: oldSlots + slot, count: 1)
+      // What was moved out is in no need of an end; what is let go below has to be something.
+      (oldSlots + slot).initialize(to: Slot(value: nil, key: Key.unassigned))
+      place(end)
+      end += 1
+    }
+    (oldSlots - 1).deinitialize(count: oldEnd + 1)
     (oldSlots - 1).deallocate()
     oldPlaces.deallocate()
-    for slot in 0..<end { place(slot) }
   }
 
   /// Frees a slot, and moves up those that stand behind its place since it was taken.
@@ -170,5 +186,17 @@ final class NumberTableStorage<Key: SequentialNumber, Value: Sendable>: @uncheck
     places[hole] = 0
     freeSlots.append(slot)
     count -= 1
+    // What was large once must not stay so for good, nor be gone through.
+    if capacity > Self.capacityKept, count < capacity / 4 { move(toCapacity: capacity / 2) }
   }
+}
+
+/// What makes hashes a secret of the process.
+private enum HashSeed {
+  /// Taken from the standard library's own, which is random unless tests have it otherwise.
+  static let ofProcess: UInt64 = {
+    var hasher = Hasher()
+    hasher.combine(0)
+    return UInt64(bitPattern: Int64(hasher.finalize()))
+  }()
 }
