@@ -74,6 +74,21 @@ struct NumberTableTests {
     #expect(left == nil)
   }
 
+  @Test("it keeps its order and its values while it grows, and when most of them have left")
+  func growsAndShrinks() {
+    weak var left: Witness?
+    var table = NumberTable<Serial, Witness>()
+    for number in 1...20_000 { table[Serial(number)] = Witness(number) }
+    left = table[19_999]
+    #expect(left != nil)
+    for number in 1...20_000 where number % 100 != 0 { table[Serial(number)] = nil }
+    #expect(left == nil && table.count == 200)
+    #expect(table.map(\.key) == (1...200).map { Serial($0 * 100) })
+    for number in 1...200 { #expect(table[Serial(number * 100)]?.number == number * 100) }
+    for number in 1...200 { table[Serial(number * 100)] = nil }
+    #expect(table.isEmpty && table.keys.isEmpty)
+  }
+
   @Test("it goes through its keys in the order in which they came")
   func isRepeatable() {
     var table = NumberTable<ClientNumber, Int>()
