@@ -11,12 +11,17 @@ enum DatabaseFile {
 
   /// Creates the file or brings it to the latest version, and leaves it in WAL mode.
   ///
-  /// - Parameter isToBeLogged: Whether to leave it in WAL mode; else it is as SQLite makes files.
+  /// All steps are one transaction, with a look at what came of them: a store that is refused is as
+  /// it was, and the version that wrote it can still open it.
+  ///
+  /// - Parameters:
+  ///   - isToBeLogged: Whether to leave it in WAL mode; else it is as SQLite makes files.
+  ///   - look: Looks at a store that was brought to the latest version, before that counts.
   /// - Throws: ``StoreError/Kind/corrupt`` for a file that is no store of ours, and
   ///   ``StoreError/Kind/newerSchema`` for one of a newer version; neither is changed.
   static func prepare(
     path: String, pageBytes: Int, migrations: [Migration] = Migration.all,
-    isToBeLogged: Bool = true
+    isToBeLogged: Bool = true, look: (borrowing Connection) throws(StoreError) -> Void = { _ in }
   ) throws(StoreError) {
     try refuseForeign(path)
     let connection = try Connection(path: path, access: .create)
@@ -34,7 +39,7 @@ enum DatabaseFile {
         """)
     }
     // Before WAL mode, so that the marks stand in the file itself and not in its log.
-    try migrate(connection, isNew: isNew, migrations: migrations)
+    try migrate(connection, isNew: isNew, migrations: migrations, look: look)
     guard isToBeLogged else { return }
     guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
       throw StoreError(
@@ -60,7 +65,8 @@ enum DatabaseFile {
   }
 
   private static func migrate(
-    _ connection: borrowing Connection, isNew: Bool, migrations: [Migration]
+    _ connection: borrowing Connection, isNew: Bool, migrations: [Migration],
+    look: (borrowing Connection) throws(StoreError) -> Void
   ) throws(StoreError) {
     let version = try connection.number("PRAGMA user_version")
     let latest = migrations.last?.version ?? 0
@@ -75,15 +81,19 @@ enum DatabaseFile {
         throw foreign(connection.path)
       }
     }
-    for migration in migrations where migration.version > version {
-      try connection.execute("BEGIN IMMEDIATE")
-      try connection.execute(migration.sql)
+    guard version < latest else { return }
+    try connection.execute("BEGIN IMMEDIATE")
+    do throws(StoreError) {
+      for migration in migrations where migration.version > version {
+        try connection.execute(migration.sql)
+      }
       try connection.execute(
-        """
-        PRAGMA application_id = \(applicationID);
-        PRAGMA user_version = \(migration.version);
-        COMMIT
-        """)
+        "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(latest)")
+      if !isNew { try look(connection) }
+      try connection.execute("COMMIT")
+    } catch {
+      connection.rollBackIfOpen()
+      throw error
     }
   }
 

@@ -33,13 +33,20 @@ struct StartCheck {
     var findings = StartFindings()
     do throws(StoreError) {
       try syncLog()
-      if try isThere(&findings) { try lookAtTables(whole: setsAside) }
+      if try isThere(&findings) {
+        try lookAtTables(
+          try Connection(path: database, access: .readOnly), whole: setsAside)
+      }
       findings.setAside = SetAside.latest(in: folder).map { SetAsideStore(folder: $0, reason: nil) }
       if let aside = findings.setAside?.folder, isToBeBegun {
         // An earlier start was cut off between moving the old store and beginning this one.
         findings.setAside?.tokens = try begin(besides: aside, pageBytes: pageBytes)
       }
-      try DatabaseFile.prepare(path: database, pageBytes: pageBytes)
+      try DatabaseFile.prepare(path: database, pageBytes: pageBytes) {
+        connection throws(StoreError) in
+        try lookAtTables(connection, whole: setsAside)
+        try lookAtCodes(connection)
+      }
     } catch {
       guard error.kind == .corrupt, setsAside else { throw error }
       let aside = try SetAside.move(folder)
@@ -128,8 +135,10 @@ struct StartCheck {
   /// Tables of which the relay relies on nothing but that it can go on at the end.
   private static let contents: Set<String> = ["envelope", "response"]
 
-  private func lookAtTables(whole: Bool) throws(StoreError) {
-    let connection = try Connection(path: database, access: .readOnly)
+  /// - Parameter connection: To the database, or in the transaction that brings it to this version.
+  private func lookAtTables(
+    _ connection: borrowing Connection, whole: Bool
+  ) throws(StoreError) {
     let missing = try Set(Migration.tables).subtracting(Self.tables(connection))
     guard missing.isEmpty else {
       throw damaged("the tables \(missing.sorted().joined(separator: ", ")) are missing")
@@ -146,6 +155,23 @@ struct StartCheck {
     }
     for table in ["client", "lane", "upstream", "paused", "parked_lane", "checks_in"] {
       try read("SELECT * FROM \(table) LIMIT \(Self.readWholeMax)", connection)
+    }
+    _ = try Writer.State(reading: connection)
+  }
+
+  /// What a relay does not start with, wherever in its table it stands.
+  private static let senselessRows = [
+    ("a token that is none", StoreRule.tokens.sql),
+    ("a standing", "SELECT serial FROM line WHERE standing NOT BETWEEN 0 AND 3"),
+    ("a pause of something", "SELECT number FROM paused WHERE kind NOT BETWEEN 0 AND 2"),
+  ]
+
+  /// Asked where a store is brought to another version alone, since that goes through all of it
+  /// anyway; a start of this version meets such a row when it comes to it.
+  private func lookAtCodes(_ connection: borrowing Connection) throws(StoreError) {
+    for (what, sql) in Self.senselessRows {
+      let row = try Statement(sql, on: connection)
+      if try row.step() { throw .senseless("\(what) (\(row.text(0) ?? ""))") }
     }
   }
 

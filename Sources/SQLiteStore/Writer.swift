@@ -115,12 +115,8 @@ final class Writer {
     pageBytes = try connection.number("PRAGMA page_size")
     self.shared = shared
     self.clock = clock
-    state.ledger = try Ledger(reading: connection)
-    state.upstreams = try Self.upstreams(on: connection)
-    state.events = try Self.eventLog(on: connection)
-    state.checkingIn = try Self.clientsCheckingIn(on: connection)
+    state = try State(reading: connection)
     try countQuarantined()
-    try checkEdges()
     committed = state
     try addUpEndings()
     publish()
@@ -140,17 +136,6 @@ final class Writer {
     logPages.deallocate()
   }
 
-  /// Looks at the ends of the tables: a file that was cut off, or put together from two states,
-  /// shows there.
-  private func checkEdges() throws(StoreError) {
-    for table in ["envelope", "line", "ended"] {
-      let last = try connection.number("SELECT max(serial) FROM \(table)")
-      guard last <= state.ledger.lastSerial else {
-        throw .senseless("number \(last), though only \(state.ledger.lastSerial) were given out")
-      }
-    }
-  }
-
   /// Adds up what a process that was killed has left in the log of endings.
   private func addUpEndings() throws(StoreError) {
     try connection.execute("BEGIN IMMEDIATE")
@@ -166,7 +151,7 @@ final class Writer {
     committed = state
   }
 
-  private static func upstreams(
+  fileprivate static func upstreams(
     on connection: borrowing Connection
   ) throws(StoreError) -> [String: UpstreamNumber] {
     let statement = try Statement("SELECT number, name FROM upstream", on: connection)
@@ -239,6 +224,30 @@ final class Writer {
       figures.ledger = ledger
       figures.trouble = trouble
       figures.damage = damage
+    }
+  }
+}
+
+extension Writer.State {
+  /// What a writer begins with, as a start reads it.
+  ///
+  /// - Throws: ``StoreError/Kind/corrupt`` where it makes no sense.
+  init(reading connection: borrowing Connection) throws(StoreError) {
+    ledger = try Ledger(reading: connection)
+    upstreams = try Writer.upstreams(on: connection)
+    events = try Writer.eventLog(on: connection)
+    checkingIn = try Writer.clientsCheckingIn(on: connection)
+    try checkEdges(connection)
+  }
+
+  /// Looks at the ends of the tables: a file that was cut off, or put together from two states,
+  /// shows there.
+  private func checkEdges(_ connection: borrowing Connection) throws(StoreError) {
+    for table in ["envelope", "line", "ended"] {
+      let last = try connection.number("SELECT max(serial) FROM \(table)")
+      guard last <= ledger.lastSerial else {
+        throw .senseless("number \(last), though only \(ledger.lastSerial) were given out")
+      }
     }
   }
 }

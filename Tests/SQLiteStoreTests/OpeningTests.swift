@@ -163,6 +163,33 @@ struct OpeningTests {
     }
   }
 
+  private func shape(of folder: String) throws -> String {
+    let connection = try Connection(path: DataFolder.database(in: folder), access: .readOnly)
+    let row = try Statement("SELECT sql FROM sqlite_schema ORDER BY name", on: connection)
+    var lines = ["\(try connection.number("PRAGMA user_version"))"]
+    while try row.step() { lines.append(row.text(0) ?? "") }
+    return lines.joined(separator: "\n")
+  }
+
+  @Test(
+    "an earlier version's store that is refused is as it was, and that version still opens it",
+    arguments: 1..<Migration.latest)
+  func refusedEarlier(version: Int64) async throws {
+    try await withFolder { folder in
+      let earlier = Migration.all.filter { $0.version <= version }
+      let path = DataFolder.database(in: folder)
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try DatabaseFile.prepare(path: path, pageBytes: 4096, migrations: earlier)
+      try execute("DELETE FROM ledger; INSERT INTO client VALUES (1, 'c')", in: folder)
+      let before = try shape(of: folder)
+      let error = try #require(openError(folder))
+      #expect(error.kind == .corrupt && error.detail.contains("Nothing was changed"))
+      #expect(try shape(of: folder) == before)
+      try DatabaseFile.prepare(path: path, pageBytes: 4096, migrations: earlier)
+      #expect(try shape(of: folder) == before)
+    }
+  }
+
   @Test("numbers that an earlier version has passed over stay passed over")
   func earlierNumbers() async throws {
     try await withFolder { folder in

@@ -136,14 +136,17 @@ struct StoreRule {
       sql: "SELECT serial FROM moved WHERE place NOT IN (SELECT serial FROM envelope)"),
   ]
 
+  /// Tokens with which a relay does not start.
+  static let tokens = StoreRule(
+    kind: "senseless-token", meaning: "What they are makes no sense; the relay does not start.",
+    sql: """
+      SELECT id FROM token WHERE kind NOT BETWEEN 0 AND 3 \
+      OR (client IS NOT NULL) <> (kind IN (0, 3)) \
+      OR length(digest) <> CASE kind WHEN 3 THEN 0 ELSE 32 END
+      """)
+
   private static let others = [
-    StoreRule(
-      kind: "senseless-token", meaning: "What they are makes no sense; the relay does not start.",
-      sql: """
-        SELECT id FROM token WHERE kind NOT BETWEEN 0 AND 3 \
-        OR (client IS NOT NULL) <> (kind IN (0, 3)) \
-        OR length(digest) <> CASE kind WHEN 3 THEN 0 ELSE 32 END
-        """),
+    tokens,
     StoreRule(
       kind: "senseless-history", meaning: "The charts show what cannot have been.",
       sql: """

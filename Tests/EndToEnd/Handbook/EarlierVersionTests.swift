@@ -13,7 +13,7 @@ extension EndToEnd {
     ]
 
     /// Lays a store out as it was, with its one body in a file.
-    private func lay(_ schema: Int, _ folder: String) throws {
+    private func lay(_ schema: Int, _ folder: String, more: String = "") throws {
       let sql = try String(
         contentsOfFile: "\(ShellDocument.repository)/Tests/Stores/schema-\(schema).sql",
         encoding: .utf8)
@@ -21,7 +21,7 @@ extension EndToEnd {
         atPath: folder + "/bodies", withIntermediateDirectories: true)
       try DatabaseFile.prepare(
         path: DataFolder.database(in: folder), pageBytes: 8192,
-        migrations: [Migration(version: Int64(schema), sql: sql)])
+        migrations: [Migration(version: Int64(schema), sql: "\(sql)\n\(more)")])
       let row = try #require(sql.firstMatch(of: /INSERT INTO body_file VALUES\(9,'([0-9a-f]+)'/))
       try String(repeating: "x", count: 300_000).write(
         toFile: "\(folder)/bodies/\(row.1)", atomically: true, encoding: .utf8)
@@ -59,6 +59,27 @@ extension EndToEnd {
       try await relay.ending()
       let check = try await Waystation.run("store", "check", "--data", relay.folder.path + "/data")
       #expect(check.ending == .exit(0), "\(check)")
+    }
+
+    @Test(
+      "one that makes no sense is refused, and the version that wrote it still opens it",
+      arguments: [
+        (1, "UPDATE ledger SET last_serial = 1"), (9, "UPDATE ledger SET last_serial = 1"),
+        (9, "DELETE FROM ledger"),
+        (9, "INSERT INTO token VALUES ('t', 7, NULL, x'', NULL, 1, NULL)"),
+        (9, "INSERT INTO paused VALUES (7, 1)"),
+        (9, "UPDATE line SET standing = 9 WHERE serial = (SELECT max(serial) FROM line)"),
+      ])
+    func refused(schema: Int, damage: String) async throws {
+      let quick = Relay.quick(try TestUpstream())
+      let relay = try Relay(upstreams: ["default": quick, "away": quick])
+      let data = relay.folder.path + "/data"
+      try lay(schema, data, more: damage)
+      let refusal = await #expect(throws: StartFailure.self) { try await relay.start() }
+      #expect(refusal?.description.contains("Nothing was changed") == true, "\(refusal as Any)")
+      try DatabaseFile.prepare(
+        path: DataFolder.database(in: data), pageBytes: 8192,
+        migrations: [Migration(version: Int64(schema), sql: "")])
     }
 
     /// What ended before, and keys, are remembered.
