@@ -59,6 +59,54 @@ struct TransitionConformance {
     }
   }
 
+  @Test("what was delivered is not put back in line", arguments: StoreFactory.all)
+  func deliveredStays(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let id = try await bench.accept(bench.draft())
+      try await bench.record(
+        id, .end(.delivered, reason: ""), attempt: bench.attempt(1, .delivered, status: 200),
+        response: answer)
+      let before = try #require(try await bench.store.envelope(id))
+      try await bench.requeue(try #require(try await bench.store.envelope(id)).entry)
+      // Whoever asked for it is told that it came to nothing.
+      #expect(bench.observer.state.withLock { $0.recorded.last?.isMoot } == true)
+      for _ in 0..<2 {
+        let record = try #require(try await bench.store.envelope(id))
+        #expect(record.state == .delivered && record.endedAt == before.endedAt)
+        #expect(record.attempts == before.attempts && record.responseStatus == 200)
+        #expect(try await bench.store.response(id) == answer)
+        #expect(try await bench.store.line(after: 0, countMax: 9).entries.isEmpty)
+        #expect(bench.store.statistics().envelopes[.delivered] == 1)
+        #expect(bench.store.statistics().envelopes[.queued] == 0)
+        try await bench.reopen()
+      }
+    }
+  }
+
+  @Test(
+    "what is put back in line has no answer until it is answered again",
+    arguments: StoreFactory.all)
+  func oldAnswer(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let id = try await bench.accept(bench.draft())
+      let refusal = UpstreamResponse(status: 422, headers: HeaderBlock(), body: Array("no".utf8))
+      try await bench.record(
+        id, .end(.failed, reason: "422"), attempt: bench.attempt(1, .refused, status: 422),
+        response: refusal)
+      #expect(try await bench.store.response(id) == refusal)
+      try await bench.requeue(try #require(try await bench.store.envelope(id)).entry)
+      for _ in 0..<2 {
+        #expect(try await bench.store.response(id) == nil)
+        #expect(try await bench.store.envelope(id)?.responseStatus == nil)
+        #expect(try await bench.entry(id).standing == .queued)
+        try await bench.reopen()
+      }
+      // One that ends without an answer, as by its deadline, does not show the old one.
+      try await bench.record(id, .end(.expired, reason: "late"))
+      #expect(try await bench.store.response(id) == nil)
+    }
+  }
+
   @Test("a blocked envelope heads its lane and tells why", arguments: StoreFactory.all)
   func blocked(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
