@@ -171,6 +171,15 @@ package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore
   /// accepted goes on meanwhile, and a store looks by itself whether there is room again.
   var lackOfRoom: StoreError? { get }
 
+  /// That its files are not in their places any more, of kind `displaced`; looked at now. Nothing
+  /// is acknowledged then, what was accepted goes on, and a store goes on by itself once the very
+  /// same files are back.
+  var displacement: StoreError? { get }
+
+  /// Writes all that it holds, as of one moment, into a folder of another store, which must not be
+  /// there, or be empty: also of files that nobody else can open any more.
+  func rescue(to folder: String) async throws(StoreError) -> RescueReport
+
   /// Begins a body that is too large to sit in memory.
   func beginBody() async throws(StoreError) -> any BodyWriter
 

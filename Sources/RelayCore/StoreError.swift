@@ -8,6 +8,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case inputOutput
     /// What was read makes no sense.
     case corrupt
+    /// The store's files are not in their places any more: what is written would be lost.
+    case displaced
     /// Another process owns the data folder.
     case inUse
     /// The store was written by a newer version of Waystation.

@@ -26,6 +26,9 @@ package protocol StoreObserver: Sendable {
   /// The store goes on without something from now on, which is among what is left out.
   func goesOnWithout(_ damage: StoreDamage)
 
+  /// The store's files are not in their places any more, or are again, which nil says.
+  func displaced(_ error: StoreError?)
+
   /// Within a transaction: a later post is about to take a waiting envelope's place.
   ///
   /// - Returns: Whether it may. If so, no attempt of that envelope may begin until the store has
@@ -66,6 +69,9 @@ extension StoreObserver {
 
   /// Pays no heed to damage that concerns no envelope.
   package func goesOnWithout(_ damage: StoreDamage) {}
+
+  /// Pays no heed to where the files are.
+  package func displaced(_ error: StoreError?) {}
 
   /// Pays no heed to the event log.
   package func logged(through end: EventPosition) {}

@@ -14,10 +14,25 @@ final class BodyFiles: Sendable {
   /// Called when a body finds no room.
   private let whenFull = Mutex<@Sendable () -> Void>({})
 
+  /// The folder itself, which can be read wherever it has gone.
+  private let kept: FileDescriptor
+
   /// Keeps bodies in `folder`, which is there already.
-  init(folder: String, room: DiskRoom) {
+  init(folder: String, room: DiskRoom) throws(StoreError) {
     self.folder = folder
     self.room = room
+    let number = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard number >= 0 else { throw StoreError(errno: errno, operation: "open", subject: folder) }
+    kept = FileDescriptor(adopting: number)
+  }
+
+  /// Where a body can be read: in its place; or, if it is not there, in the folder that was opened
+  /// at the start, which may have been renamed, or lie under another one, by now.
+  func readablePath(of name: String) -> String {
+    let path = "\(folder)/\(name)"
+    guard access(path, F_OK) != 0 else { return path }
+    let keptPath = "/proc/self/fd/\(kept.number)/\(name)"
+    return access(keptPath, F_OK) == 0 ? keptPath : path
   }
 
   /// Has somebody told when a body finds no room.

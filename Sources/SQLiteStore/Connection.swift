@@ -80,6 +80,12 @@ struct Connection: ~Copyable {
     }
   }
 
+  /// Leaves the log's file alone when the last connection is closed.
+  func keepLog() {
+    var isKept: Int32 = 1
+    sqlite3_file_control(handle, "main", SQLITE_FCNTL_PERSIST_WAL, &isKept)
+  }
+
   /// Copies what the log holds into the database file, as far as nobody is in the way.
   ///
   /// - Returns: How far that went.

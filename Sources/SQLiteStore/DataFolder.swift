@@ -10,6 +10,8 @@ struct DataFolder: ~Copyable {
 
   /// The database file.
   var database: String { Self.database(in: path) }
+  /// The file by which one process owns the folder.
+  var lockFile: String { path + "/lock" }
   /// The folder of the bodies that are too large for the database.
   var bodies: String { path + "/bodies" }
 

@@ -119,6 +119,6 @@ extension Reader {
     guard try sql.bodyFile.step() else { throw .senseless("an envelope without a body") }
     defer { sql.bodyFile.reset() }
     let name = sql.bodyFile.text(0) ?? ""
-    return StoredBodyFile(path: "\(bodyFolder)/\(name)", byteCount: sql.bodyFile.int(1))
+    return StoredBodyFile(path: bodies.readablePath(of: name), byteCount: sql.bodyFile.int(1))
   }
 }

@@ -14,10 +14,10 @@ final class Reader {
   let history: HistoryQuestions
   let operations: OperationQuestions
   let names: NameQuestions
-  let bodyFolder: String
+  let bodies: BodyFiles
 
   /// Opens a read-only connection to a prepared file.
-  init(database: String, bodyFolder: String) throws(StoreError) {
+  init(database: String, bodies: BodyFiles) throws(StoreError) {
     connection = try Connection(path: database, access: .readOnly)
     try DatabaseFile.configure(connection, cacheKiB: StoreTuning.readerCacheKiB)
     sql = try ReaderStatements(on: connection)
@@ -31,7 +31,7 @@ final class Reader {
     history = try HistoryQuestions(on: connection)
     operations = try OperationQuestions(on: connection)
     names = try NameQuestions(on: connection)
-    self.bodyFolder = bodyFolder
+    self.bodies = bodies
   }
 
   /// Reads several things as of one moment.

@@ -23,7 +23,7 @@ struct Receipt {
   /// A position is a place in ``accepted`` until it is known.
   var appends: [(append: PendingAppend, results: [AppendResult])] = []
   /// What to call for other work that was done.
-  var completions: [@Sendable () -> Void] = []
+  var completions: [@Sendable (StoreError?) -> Void] = []
   /// Changes that could not be made, since what they concern is damaged, by their place among the
   /// changes.
   var unwritten: Set<Int> = []
@@ -88,7 +88,16 @@ struct Receipt {
   /// - Parameters:
   ///   - positions: Of what was accepted, in order.
   ///   - places: Of what was coalesced, as far as they are known.
-  func resume(positions: [Int], places: [Serial: Int]) {
+  ///   - refusal: What they are told instead, if it is not to be relied on.
+  func resume(positions: [Int], places: [Serial: Int], refusal: StoreError?) {
+    defer {
+      for completion in completions { completion(refusal) }
+      for failure in failures { failure.request.fail(failure.error) }
+    }
+    if let refusal {
+      for (append, _) in appends { append.resume(.failure(refusal)) }
+      return
+    }
     var places = places
     if hasCoalesced {
       for (envelope, place) in zip(accepted, positions) { places[envelope.entry.serial] = place }
@@ -105,8 +114,6 @@ struct Receipt {
       }
       append.resume(.success(placed))
     }
-    for completion in completions { completion() }
-    for failure in failures { failure.request.fail(failure.error) }
   }
 }
 

@@ -46,6 +46,9 @@ struct Recovery {
     retryAt = now
   }
 
+  /// That the store's files are not in their places, if that is what keeps new envelopes out.
+  var displacement: StoreError? { lackOfRoom?.kind == .displaced ? lackOfRoom : nil }
+
   /// Whether the last transaction failed.
   var hasFailed: Bool { failure != nil }
 
@@ -91,6 +94,7 @@ struct Recovery {
   /// Refused outcomes are told until the store is closed: whoever sent them believes in a lease
   /// that it does not hold.
   var trouble: String? {
+    if let displacement { return displacement.description }
     if let failure { return failure }
     if let lackOfRoom { return lackOfRoom.description }
     if let checkpointFailure { return checkpointFailure }

@@ -135,6 +135,8 @@ extension SQLiteStore {
     let (ledger, trouble, logBytes, damage) = shared.figures.withLock {
       ($0.ledger, $0.trouble, $0.logBytes, $0.damage)
     }
+    // Known at once, also while nobody writes; the writer then says so as well.
+    let displacement = displacement
     let fileBytes =
       DataFolder.size(ofFile: database) + DataFolder.size(ofFile: database + "-wal")
       + ledger.fileBytes
@@ -142,7 +144,8 @@ extension SQLiteStore {
     let ofLimit = room.limits.storeBytesMax.map { $0 - fileBytes } ?? .max
     var statistics = StoreStatistics(
       envelopes: ledger.envelopes, contentBytes: ledger.contentBytes, fileBytes: fileBytes,
-      logBytes: logBytes, roomBytes: max(0, min(room.bytesLeft, ofLimit)), trouble: trouble,
+      logBytes: logBytes, roomBytes: max(0, min(room.bytesLeft, ofLimit)),
+      trouble: displacement?.description ?? trouble,
       latestTime: ledger.latestTime > 0
         ? WallTime(millisecondsSinceEpoch: ledger.latestTime) : nil)
     statistics.damage = damage
@@ -150,6 +153,13 @@ extension SQLiteStore {
     statistics.mayLackTokens = shared.start.mayLackTokens
     statistics.startNote = shared.start.note
     return statistics
+  }
+
+  /// What ``EnvelopeStore`` says of `displacement`.
+  package var displacement: StoreError? {
+    guard let error = shared.places.displacement() else { return nil }
+    if lackOfRoom?.kind != .displaced { shared.inbox.update { $0.isRoomInDoubt = true } }
+    return error
   }
 
   /// What ``EnvelopeStore`` says of `lackOfRoom`.

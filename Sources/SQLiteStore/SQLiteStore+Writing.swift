@@ -168,9 +168,9 @@ extension SQLiteStore {
       let task = WriteTask(
         apply: { writer throws(StoreError) in
           let value = try body(writer)
-          return {
+          return { refusal in
             onCommit(value)
-            continuation.resume(returning: .success(value))
+            continuation.resume(returning: refusal.map { .failure($0) } ?? .success(value))
           }
         },
         fail: { error in continuation.resume(returning: .failure(error)) })

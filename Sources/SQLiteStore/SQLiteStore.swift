@@ -42,6 +42,8 @@ package final class SQLiteStore: EnvelopeStore {
   let expiryWalk = Mutex(ExpiryWalk())
   let database: String
   let closing = Monitor(Closing())
+  /// Whether a rescue is under way.
+  let isRescuing = Atomic(false)
 
   /// Where the search for passed deadlines has come to.
   struct ExpiryWalk {
@@ -66,13 +68,15 @@ package final class SQLiteStore: EnvelopeStore {
     let start = try StartCheck(data).prepare(
       pageBytes: options.pageBytes, setsAside: options.setsAsideDamaged)
     let room = DiskRoom(folder: folder, limits: options.rules.disk)
-    let bodies = BodyFiles(folder: data.bodies, room: room)
+    let bodies = try BodyFiles(folder: data.bodies, room: room)
     try bodies.sweep(database: data.database)
     let shared = StoreShared(
       bodies: bodies, room: room, rules: options.rules, start: start)
     bodies.onLackOfRoom { [weak shared] in shared?.inbox.update { $0.isRoomInDoubt = true } }
     let store = SQLiteStore(shared: shared, database: data.database)
     let writer = try Writer(database: data.database, shared: shared, clock: options.clock)
+    // The writer has the log open by now, and nothing has been acknowledged yet.
+    try shared.places.note(database: data.database, lock: data.lockFile, bodies: data.bodies)
     try DataFolder.sync(folder: folder)
     StoreMarker.write(in: folder)
     do throws(StoreError) {
@@ -104,7 +108,7 @@ package final class SQLiteStore: EnvelopeStore {
     for index in 0...StoreTuning.readerCount {
       let queue = index == 0 ? lineReads : reads
       let reader = Handover(
-        try Reader(database: data.database, bodyFolder: shared.bodies.folder))
+        try Reader(database: data.database, bodies: shared.bodies))
       helpers.append(
         try Self.spawn("store-read-\(index)") {
           let reader = reader.take()
@@ -162,6 +166,8 @@ package final class SQLiteStore: EnvelopeStore {
     writer.run()
     stopOthers()
     writer.connection.checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
+    // SQLite would delete the log by its name, under which there may be another store's by now.
+    if writer.shared.places.displacement() != nil { writer.connection.keepLog() }
   }
 
   private func closeQueues() { Self.close(lineReads, reads, shared) }

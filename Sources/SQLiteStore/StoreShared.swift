@@ -31,6 +31,9 @@ final class StoreShared: Sendable {
   /// How far new envelopes may fill the disk.
   let room: DiskRoom
 
+  /// Where the files are that the store has open.
+  let places = StorePlaces()
+
   /// The database's file, as often as it was opened beside SQLite.
   ///
   /// Kept until every connection is closed: to close any descriptor of a file lets go of all locks

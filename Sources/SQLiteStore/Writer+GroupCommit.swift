@@ -46,7 +46,7 @@ extension Writer {
   /// After trouble transitions go first and alone: they take little room, and an append that does
   /// not fit must not keep them out.
   private func runTransaction(isClosing: Bool) {
-    refuseAppendsWithoutRoom()
+    refuseRequestsWithoutRoom()
     let isPausing = recovery.isPausing(at: MonotonicClock.now()) && !isClosing
     let countMax =
       recovery.isTroubled
@@ -63,7 +63,7 @@ extension Writer {
       requests = requests.dropFirst(work.count)
       transitions = transitions.dropFirst(changes.count)
       recovery.noteCommitted(withTransitions: !changes.isEmpty)
-      tell(receipt, changes)
+      tell(receipt, changes, refusal: work.isEmpty ? nil : displacementBehindCommit())
       releaseReservations(besides: receipt.coalesced)
       releaseClearing(besides: receipt.cleared)
     } catch {
@@ -174,7 +174,12 @@ extension Writer {
   ///
   /// What was recorded is told first: then an envelope's position no longer counts one that ended
   /// in the same commit.
-  private func tell(_ receipt: Receipt, _ changes: ArraySlice<Transition>) {
+  ///
+  /// - Parameter refusal: What those who wait are told instead of what came of it: that it stands
+  ///   in files that are not in their places any more.
+  private func tell(
+    _ receipt: Receipt, _ changes: ArraySlice<Transition>, refusal: StoreError?
+  ) {
     for change in changes where change.epoch != Self.epoch {
       recovery.noteRefused(epoch: change.epoch)
     }
@@ -210,6 +215,6 @@ extension Writer {
       for backlog in receipt.cleared { observer.cleared(backlog) }
     }
     if receipt.hasEvents { shared.observer.withLock { $0 }?.logged(through: eventsEnd) }
-    receipt.resume(positions: positions, places: places)
+    receipt.resume(positions: positions, places: places, refusal: refusal)
   }
 }

@@ -1,16 +1,30 @@
 import EventLoop
 import RelayCore
+import Synchronization
 
 extension Writer {
-  /// Turns away the appends that wait if there is no room for them.
-  func refuseAppendsWithoutRoom() {
-    guard requests.contains(where: \.isAppend) else { return }
+  /// Turns away the appends that wait if there is no room for them; and whatever else somebody
+  /// waits for, if it would be written into files that are not in their places any more.
+  func refuseRequestsWithoutRoom() {
+    guard !requests.isEmpty else { return }
     noteRoom()
     guard let error = recovery.lackOfRoom else { return }
-    let appends = requests.filter(\.isAppend)
-    requests.removeAll(where: \.isAppend)
+    let isForAll = error.kind == .displaced
+    let refused = requests.filter { isForAll || $0.isAppend }
+    requests.removeAll { isForAll || $0.isAppend }
     publish()
-    for append in appends { append.fail(error) }
+    for request in refused { request.fail(error) }
+  }
+
+  /// Looks, after a commit and before anybody is told of it, whether what it went into is still in
+  /// its place.
+  ///
+  /// - Returns: What to say instead of that it is stored; nil if it is.
+  func displacementBehindCommit() -> StoreError? {
+    let now = MonotonicClock.now()
+    guard let error = shared.places.displacement(at: now) else { return nil }
+    noteRoom(lack: error, at: now)
+    return error
   }
 
   /// Looks whether the trouble is over though nobody writes.
@@ -52,9 +66,21 @@ extension Writer {
   }
 
   private func noteRoom() {
-    let lack = lackOfRoom()
-    recovery.noteRoom(lack: lack, at: MonotonicClock.now())
+    let now = MonotonicClock.now()
+    // Whoever was away has all of it looked at before it is taken to be back.
+    let displacement =
+      recovery.displacement == nil
+      ? shared.places.displacement(at: now) : shared.places.displacement()
+    let lack = displacement ?? lackOfRoom()
+    noteRoom(lack: lack, at: now)
     if lack == nil, !recovery.isTroubled { ballast.hold(room: shared.room) }
+  }
+
+  private func noteRoom(lack: StoreError?, at now: MonotonicTime) {
+    let before = recovery.displacement
+    recovery.noteRoom(lack: lack, at: now)
+    guard (before == nil) != (recovery.displacement == nil) else { return }
+    shared.observer.withLock { $0 }?.displaced(recovery.displacement)
   }
 
   private func lackOfRoom() -> StoreError? {

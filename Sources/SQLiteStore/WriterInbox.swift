@@ -20,8 +20,9 @@ struct PendingAppend: Sendable {
 
 /// Other work for the writer's transaction.
 struct WriteTask: Sendable {
-  /// Does it, and gives back what is to be called once it has been committed.
-  let apply: @Sendable (Writer) throws(StoreError) -> @Sendable () -> Void
+  /// Does it, and gives back what is to be called once it has been committed: with an error if
+  /// that is not to be relied on.
+  let apply: @Sendable (Writer) throws(StoreError) -> @Sendable (StoreError?) -> Void
   /// Called instead if it could not be done.
   let fail: @Sendable (StoreError) -> Void
 }

@@ -114,6 +114,9 @@ extension EndToEnd {
           body: #"{"action": "cancel", "filter": {"client": "CLIENT"}}"#),
       ]),
       "DELETE /v1/operations/{id}": steering("/v1/operations/1"),
+      "POST /v1/store/rescue": .refused([
+        Call(target: "/v1/store/rescue", body: #"{"to": "/tmp/rescued"}"#)
+      ]),
       "GET /v1/history": .refused([
         Call(target: "/v1/history"), Call(target: "/v1/history?span=day&upstream=default"),
       ]),

@@ -49,6 +49,7 @@ extension EndToEnd {
       "GET /v1/operations/{id}": operators,
       "POST /v1/operations": steering,
       "DELETE /v1/operations/{id}": steering,
+      "POST /v1/store/rescue": steering,
       "GET /v1/upstreams": operators,
       "POST /v1/upstreams/{upstream}/pause": steering,
       "POST /v1/upstreams/{upstream}/resume": steering,

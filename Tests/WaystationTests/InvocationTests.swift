@@ -63,10 +63,16 @@ struct InvocationTests {
       ([], "a command is missing"),
       (["srve"], "there is no command 'srve'; did you mean 'serve'?"),
       (["frobnicate"], "there is no command 'frobnicate'"),
-      (["store"], "say whether to check, to back up or to salvage"),
+      (["store"], "say whether to check, to back up, to rescue or to salvage"),
       (["store", "mend"], "'mend' is nothing that can be done to a store"),
       (["store", "salvage"], "salvage needs --to, the folder to be made"),
-      (["store", "check", "--to", "x"], "check makes nothing, and takes no --to"),
+      (["store", "check", "--to", "x"], "there is no option '--to'"),
+      (["store", "rescue"], "rescue needs --to, the folder to be made on the relay's machine"),
+      (["store", "rescue", "--to", "x"], "rescue needs --to, the folder to be made"),
+      (
+        ["store", "rescue", "--to", "/x", "--data", "y"],
+        "rescue asks a running relay, and takes no --data"
+      ),
       (["--listen", "x"], "'--listen' stands where a command should"),
       (["serve", "--lisen", "x"], "there is no option '--lisen'; did you mean '--listen'?"),
       (["serve", "--delay", "1s"], "there is no option '--delay'"),

@@ -42,6 +42,31 @@ package struct RequeueTerms: Sendable {
   }
 }
 
+/// Where a rescued store goes: the body of `POST /v1/store/rescue`.
+package struct RescueTerms: Sendable {
+  /// The folder's path, from the root.
+  package let folder: String
+
+  /// Reads the body; nil stands for none.
+  package init(_ text: [UInt8]?) throws(Problem) {
+    var folder: String?
+    try CommandTerms.forEach(of: text, ["to"]) { member throws(Problem) in
+      guard let path = try? member.value.string(), path.hasPrefix("/"), path.utf8.count < 4096,
+        !path.utf8.contains(0)
+      else {
+        throw EnvelopeFields.wrong("to", member.value, "the path of a folder, from the root")
+      }
+      folder = path
+    }
+    guard let folder else {
+      throw .missingField(
+        "/to", "The body does not say where the new store is to be.",
+        fix: #"Send {"to": "/backup/rescued"}."#)
+    }
+    self.folder = folder
+  }
+}
+
 /// Goes through the small objects that calls come with.
 enum CommandTerms {
   /// Reads each member; a name that is not among `names` is refused.

@@ -64,7 +64,7 @@ package enum AccessRules {
       .listClients, .listLanes, .listOperations, .getOperation:
       Row(role: .read)
     case .pauseUpstream, .pauseClient, .pauseLane, .probe, .getRequest, .getBody, .startOperation,
-      .stopOperation:
+      .stopOperation, .rescueStore:
       Row()
     // Whoever may do everything else to an open relay must not hand out, or see, who may later on.
     case .listTokens:

@@ -14,6 +14,7 @@ package enum Route: Hashable, Sendable {
   case listOperations, startOperation, getOperation, stopOperation
   case getHistory, listActs, listClients, listLanes
   case getRequest, getBody, getStatusEvents
+  case rescueStore
 
   /// A route's method and path.
   package struct Entry: Sendable {
@@ -66,6 +67,7 @@ package enum Route: Hashable, Sendable {
       Entry(.post, "/v1/operations", .startOperation),
       Entry(.get, "/v1/operations/{id}", .getOperation),
       Entry(.delete, "/v1/operations/{id}", .stopOperation),
+      Entry(.post, "/v1/store/rescue", .rescueStore),
       Entry(.get, "/v1/history", .getHistory),
       Entry(.get, "/v1/audit", .listActs),
       Entry(.get, "/v1/status/events", .getStatusEvents),
@@ -91,7 +93,7 @@ package enum Route: Hashable, Sendable {
     case .pauseUpstream, .pauseClient, .pauseLane, .probe, .listUpstreams, .getStatus, .getPage,
       .getPageFile, .getStatusEvents, .getMetrics, .listTokens, .createToken, .revokeToken,
       .getHistory, .listActs, .listClients, .listLanes, .getRequest, .getBody,
-      .listOperations, .startOperation, .getOperation, .stopOperation:
+      .listOperations, .startOperation, .getOperation, .stopOperation, .rescueStore:
       .operators
     case .listEnvelopes, .queryEnvelopes, .getEnvelope, .getAnswer, .getClient, .getByKey, .run,
       .resolve, .requeue, .patch, .cancel, .cancelClient, .runClient, .getEvents, .getHealth,

@@ -23,8 +23,14 @@ extension Route {
       .listClients, .listLanes, .listOperations, .getOperation, .getRequest, .getBody,
       .getStatusEvents:
       nil
+    // The audit log stands in the very store that is being left: the relay's log has who did it.
+    case .rescueStore: nil
     }
   }
+
+  /// Whether it changes something of the store's that is then told as done; posts are looked at
+  /// once they are committed.
+  var changesTheStore: Bool { auditedAction != nil }
 
   /// To what it is done: a path below `/v1/`, each name in percent-encoding.
   func auditedSubject(_ captures: PathCaptures) -> String {

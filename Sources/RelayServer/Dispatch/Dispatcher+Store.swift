@@ -84,6 +84,17 @@ extension Dispatcher: StoreObserver {
       ("leftOut", .text(parts.joined(separator: ", "))), ("error", .text(damage.last ?? "")))
   }
 
+  /// Says so in the log: what is to be done has to be done before the relay ends.
+  package func displaced(_ error: StoreError?) {
+    if let error {
+      log.error(
+        "the store's files are not in their places: nothing is acknowledged any more",
+        ("error", .text(error.description)))
+    } else {
+      log.warning("the store's files are back in their places")
+    }
+  }
+
   /// Lets go of what changes were to free that could not be written, and tells those who asked.
   package func unwritten(_ transitions: [Transition]) {
     apply { state, now in

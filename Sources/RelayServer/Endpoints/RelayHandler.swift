@@ -83,6 +83,7 @@ package final class RelayHandler: RequestHandler {
   ) async -> HTTPResponse {
     do throws(Problem) {
       let auditor = Auditor(context: try admit(request, to: route, captures, in: context))
+      if route.changesTheStore, let error = context.store.displacement { throw Problem(error) }
       try await Self.terms(of: route)?.check(request)
       let isTrial = route == .startOperation ? try Operations.isDryRun(request) : false
       let response = try await auditor.watch(route, captures, isTrial: isTrial) { context in
@@ -116,7 +117,8 @@ package final class RelayHandler: RequestHandler {
     case .run, .cancel, .cancelClient, .pauseUpstream, .pauseClient, .pauseLane, .probe,
       .revokeToken, .stopOperation:
       CallTerms()
-    case .postEnvelopes, .queryEnvelopes, .checkIn, .resolve, .requeue, .patch, .createToken:
+    case .postEnvelopes, .queryEnvelopes, .checkIn, .resolve, .requeue, .patch, .createToken,
+      .rescueStore:
       CallTerms(hasBody: true)
     case .startOperation: CallTerms(parameters: ["dryRun"], hasBody: true)
     case .runClient: CallTerms(parameters: ["wait"], hasBody: true)
@@ -180,6 +182,7 @@ package final class RelayHandler: RequestHandler {
     case .startOperation: { await Operations($2).start($0) }
     case .getOperation: { await Operations($2).get($1) }
     case .stopOperation: { await Operations($2).stop($1) }
+    case .rescueStore: { await RescueStore($2).respond(to: $0) }
     case .getHistory: { await GetHistory($2).respond(to: $0) }
     case .listClients: { await ListClients($2).respond(to: $0) }
     case .listLanes: { await ListLanes($2).respond(to: $0) }

@@ -43,6 +43,24 @@ extension Problem {
     ).retry(afterSeconds: overloadRetryAfterSeconds)
   }
 
+  /// The store's files are not in their places any more.
+  ///
+  /// Of the same type as other trouble of the store's: a sender does the same about it.
+  package static func storeDisplaced() -> Problem {
+    Problem(
+      .storeUnavailable,
+      "The store's files are not in their places any more. Whether this is kept is not sure.",
+      fix: "Keep the envelope and try again after Retry-After, with the same key."
+    ).retry(afterSeconds: troubleRetryAfterSeconds)
+  }
+
+  /// There is nothing to be rescued.
+  package static func storeInPlace() -> Problem {
+    Problem(
+      .storeInPlace, "The store's files are in their places. Nothing was written.",
+      fix: "Use `waystation store backup`, which copies a store that is in its place.")
+  }
+
   /// A mistake of the relay's own.
   package static func internalError() -> Problem {
     Problem(
@@ -57,6 +75,7 @@ extension Problem {
     switch error.kind {
     case .diskFull: self = .diskFull()
     case .closed: self = .draining()
+    case .displaced: self = .storeDisplaced()
     case .inputOutput, .corrupt, .inUse, .newerSchema, .leaseLost, .other:
       self = .storeUnavailable()
     }

@@ -28,6 +28,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case notEnded = "not-ended"
   case tooManyTokens = "too-many-tokens"
   case countDiffers = "count-differs"
+  case storeInPlace = "store-in-place"
   case bodyTooLarge = "body-too-large"
   case batchTooLarge = "batch-too-large"
   case uriTooLong = "uri-too-long"
@@ -69,7 +70,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .methodNotAllowed: 405
     case .requestTimeout: 408
     case .sequencePassed, .parked, .behind, .blocked, .notBlocked, .delivering, .inDoubt,
-      .alreadyEnded, .alreadyDelivered, .notEnded, .tooManyTokens, .countDiffers:
+      .alreadyEnded, .alreadyDelivered, .notEnded, .tooManyTokens, .countDiffers, .storeInPlace:
       409
     case .bodyTooLarge, .batchTooLarge: 413
     case .uriTooLong: 414
@@ -117,6 +118,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .notEnded: "The envelope has not ended"
     case .tooManyTokens: "Too many tokens are stored"
     case .countDiffers: "The filter matches another number"
+    case .storeInPlace: "The store is in its place"
     case .bodyTooLarge: "The body is too large"
     case .batchTooLarge: "The batch is too large"
     case .uriTooLong: "The request target is too long"

@@ -18,6 +18,8 @@ package final class StoreBackup {
     package var bodies = 0
     /// Bytes of both on disk.
     package var bytes: Int64 = 0
+    /// How many of them are gone, which a rescue goes on without.
+    package var missingBodies = 0
     /// Whether a relay was running on the store.
     package var isInUse = false
   }
@@ -36,13 +38,19 @@ package final class StoreBackup {
   private static let roundsMax = 20
 
   private let source: String
+  /// Where a body of this name can be read.
+  private let bodyPath: (String) -> String
   private let target: String
   private let progress: (Progress) -> Void
   private var report = Report()
   private var copied: Set<String> = []
 
-  private init(source: String, target: String, progress: @escaping (Progress) -> Void) {
+  private init(
+    source: String, target: String, bodyPath: @escaping (String) -> String,
+    progress: @escaping (Progress) -> Void
+  ) {
     self.source = source
+    self.bodyPath = bodyPath
     self.target = target
     self.progress = progress
   }
@@ -56,9 +64,45 @@ package final class StoreBackup {
   package static func run(
     from source: String, to target: String, progress: @escaping (Progress) -> Void = { _ in }
   ) throws(StoreError) -> Report {
-    let backup = StoreBackup(source: source, target: target, progress: progress)
+    let backup = StoreBackup(
+      source: source, target: target, bodyPath: { "\(source)/bodies/\($0)" }, progress: progress)
     try backup.copyAll()
     return backup.report
+  }
+
+  /// Copies what a connection of the relay's own reads, as of one moment, wherever its files are.
+  ///
+  /// Bodies that are gone are counted, and left out.
+  static func rescue(
+    _ connection: borrowing Connection, bodies: BodyFiles, to target: String
+  ) throws(StoreError) -> Report {
+    let backup = StoreBackup(
+      source: connection.path, target: target, bodyPath: bodies.readablePath(of:),
+      progress: { _ in })
+    try DataFolder.requireEmpty(target)
+    let folder = try DataFolder.claim(target)
+    try connection.execute("BEGIN")
+    do throws(StoreError) {
+      try backup.copyWhatIsThere(connection, into: folder)
+      connection.rollBackIfOpen()
+    } catch {
+      connection.rollBackIfOpen()
+      throw error
+    }
+    return backup.report
+  }
+
+  private func copyWhatIsThere(
+    _ connection: borrowing Connection, into folder: borrowing DataFolder
+  ) throws(StoreError) {
+    let names = try bodyNames(connection)
+    _ = try copyMissing(names, into: folder.bodies)
+    report.bodies = copied.count
+    report.missingBodies = names.count - copied.count
+    for name in copied { report.bytes += DataFolder.size(ofFile: "\(folder.bodies)/\(name)") }
+    let part = folder.database + ".part"
+    try copyDatabase(connection, to: part)
+    try finish(part, as: folder.database)
   }
 
   private func copyAll() throws(StoreError) {
@@ -130,7 +174,7 @@ package final class StoreBackup {
     var isWhole = true
     for name in names where !copied.contains(name) {
       guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")) else { continue }
-      if try copyFile("\(source)/bodies/\(name)", to: "\(folder)/\(name)") {
+      if try copyFile(bodyPath(name), to: "\(folder)/\(name)") {
         copied.insert(name)
         progress(.bodies(copied.count))
       } else {

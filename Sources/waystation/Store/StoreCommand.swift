@@ -11,6 +11,7 @@ enum StoreCommand {
     case .salvage(let data, let target): salvage(folder(data), to: target)
     case .backup(let data, let target, let isJSON):
       BackupCommand.run(folder(data), to: target, isJSON: isJSON)
+    case .rescue(let target, let options): RescueCommand.run(to: target, options)
     }
   }
 

@@ -4,18 +4,21 @@ enum StoreOrder: Equatable {
   case check(data: String?, isJSON: Bool)
   case salvage(data: String?, to: String)
   case backup(data: String?, to: String, isJSON: Bool)
+  /// Asks the relay that the options say.
+  case rescue(to: String, OptionReader)
 
   /// Reads the rest of a command line.
   init(_ arguments: ArraySlice<String>) throws(UsageError) {
     guard let word = arguments.first, !word.hasPrefix("-") else {
-      throw UsageError("say whether to check, to back up or to salvage", to: .store)
+      throw UsageError("say whether to check, to back up, to rescue or to salvage", to: .store)
     }
-    let options = try OptionReader(arguments.dropFirst(), of: .store)
+    guard let action = Command.store.spec.action(word) else {
+      throw UsageError("'\(word)' is nothing that can be done to a store", to: .store)
+    }
+    let options = try OptionReader(
+      arguments.dropFirst(), of: .store, taking: Command.store.spec.options + action.options)
     switch word {
     case "check":
-      guard !options.has("--to") else {
-        throw UsageError("check makes nothing, and takes no --to", to: .store)
-      }
       self = .check(data: options.text("--data"), isJSON: options.has("--json"))
     case "salvage":
       guard !options.has("--json") else {
@@ -32,7 +35,15 @@ enum StoreOrder: Equatable {
       }
       self = .backup(data: options.text("--data"), to: folder, isJSON: options.has("--json"))
     default:
-      throw UsageError("'\(word)' is nothing that can be done to a store", to: .store)
+      guard !options.has("--data") else {
+        throw UsageError("rescue asks a running relay, and takes no --data", to: .store)
+      }
+      guard let folder = options.text("--to"), folder.hasPrefix("/") else {
+        throw UsageError(
+          "rescue needs --to, the folder to be made on the relay's machine, from the root",
+          to: .store)
+      }
+      self = .rescue(to: folder, options)
     }
   }
 }

@@ -101,20 +101,24 @@ extension CommandTable {
     examples: ["waystation health --server unix:/run/waystation.sock"])
 
   static let store = CommandSpec(
-    summary: "check a store, back it up in use, or salvage a damaged one",
-    about: "Check a store, copy it while the relay runs, or save what can be read of it.",
+    summary: "check a store, back it up in use, rescue it, or salvage a damaged one",
+    about: "Check a store, copy it while the relay runs, or save what is left of it.",
     actions: [
       ActionSpec(name: "check", summary: "read all of it, and say what is damaged"),
       ActionSpec(
         name: "backup", summary: "copy it as of one moment, also beside a running relay",
         options: [.folder("--to", "the folder to be made; it must not be there, or be empty")]),
       ActionSpec(
+        name: "rescue", summary: "have a running relay write a new one, once its files are gone",
+        options: [.folder("--to", "the folder to be made; it must not be there, or be empty")]
+          + relay),
+      ActionSpec(
         name: "salvage", summary: "make a new one of what can be read of a damaged one",
         options: [.folder("--to", "the folder to be made; it must not be there, or be empty")]),
     ],
     options: [
       .folder("--data", "the data folder (WAYSTATION_DATA, else ./data)"),
-      .flag("--json", "check, backup: print one JSON object rather than lines for people"),
+      .flag("--json", "check, backup, rescue: print one JSON object rather than lines for people"),
     ],
     notes: [
       "check reads everything and changes nothing, also beside a running relay: pages and indexes,"
@@ -123,6 +127,10 @@ extension CommandTable {
       "backup copies the database and the bodies as of one moment, has them on disk, and checks the"
         + " copy. The relay goes on meanwhile. The copy is a data folder: to restore it, stop the"
         + " relay, put it in the place of the old one, and start.",
+      "rescue is for files that were deleted, moved or replaced while the relay runs, which is"
+        + " then the only one that can still read them. Do not stop it before. The relay itself"
+        + " writes the new folder, on its machine, where it may write. It takes an operator's token"
+        + " of the role 'steer'.",
       "salvage reads page by page whatever can be read, and never touches the old store. Ids,"
         + " order, keys and sequence numbers stay. What is lost is named on standard error and, a"
         + " JSON object a line, in NEWDIR/salvage-report.ndjson. Stop the relay first.",
@@ -130,10 +138,12 @@ extension CommandTable {
     exits:
       "of check: 0 sound, 1 damaged, 3 could not look (no store there, not readable, or of a newer"
       + " version). Of backup: 0 there is a sound copy; 1 there is none, or what was copied is"
-      + " damaged. Of salvage: 0 a new store was made, also if some is lost; 1 none was made.",
+      + " damaged. Of rescue: 0 there is a new store, 1 there is none, 4 no relay answered. Of"
+      + " salvage: 0 a new store was made, also if some is lost; 1 none was made.",
     examples: [
       "waystation store check --data /var/lib/waystation",
       "waystation store backup --data /var/lib/waystation --to /backup/monday",
+      "waystation store rescue --to /var/lib/waystation/rescued",
       "waystation store salvage --data /var/lib/waystation --to /var/lib/salvaged",
     ])
 

@@ -52,7 +52,9 @@ extension EndToEnd {
       #expect(try await disk.post(bytes: 100).status == 202)
       do {
         let reader = try Reader(
-          database: DataFolder.database(in: data), bodyFolder: data + "/bodies")
+          database: DataFolder.database(in: data),
+          bodies: BodyFiles(
+            folder: data + "/bodies", room: DiskRoom(folder: data, limits: DiskLimits())))
         try reader.connection.execute("BEGIN; SELECT count(*) FROM envelope")
         var answer = try await disk.post(bytes: 50_000)
         var count = 0
@@ -111,7 +113,7 @@ extension EndToEnd {
 }
 
 /// A file system in memory that is soon full.
-private final class SmallDisk: Sendable {
+final class SmallDisk: Sendable {
   /// Whether this machine lets us have one.
   static let isAllowed: Bool = {
     guard geteuid() == 0, let folder = try? TemporaryFolder() else { return false }

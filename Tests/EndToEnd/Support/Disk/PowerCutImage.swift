@@ -48,7 +48,9 @@ struct PowerCutImage {
 
   private func checkTables(_ store: SQLiteStore) throws {
     let reader = try Reader(
-      database: DataFolder.database(in: data), bodyFolder: data + "/bodies")
+      database: DataFolder.database(in: data),
+      bodies: BodyFiles(
+        folder: data + "/bodies", room: DiskRoom(folder: data, limits: DiskLimits())))
     let integrity = try reader.connection.text("PRAGMA integrity_check")
     try hold(integrity == "ok", "the database is damaged: \(integrity ?? "")")
     let rows = try rows(reader)
