@@ -56,6 +56,10 @@ struct HealthTests {
         "HTTP/1.1 503 x\r\n\r\n{\"status\":503,\"detail\":\"The disk is full.\"}",
         "it answers 503: The disk is full."
       ),
+      (
+        "HTTP/1.1 503 x\r\n\r\n{\"detail\":\"\\u001b[2J\\u009b31m\"}",
+        "it answers 503: \\u{1b}[2J\\u{9b}31m"
+      ),
       ("HTTP/1.1 503 x\r\n\r\n}{", "it answers 503"),
     ])
   func notReady(answer: String, reason: String) {

@@ -44,13 +44,13 @@ enum HealthQuestion {
       reason: "it answers \(status)" + (detail(in: answer).map { ": \($0)" } ?? ""))
   }
 
-  /// The `detail` of a problem document (RFC 9457), if the answer is one.
+  /// The `detail` of a problem document (RFC 9457), if the answer is one, made safe for a terminal.
   private static func detail(in answer: [UInt8]) -> String? {
     guard let start = answer.firstIndex(of: UInt8(ascii: "{")),
       let end = answer.lastIndex(of: UInt8(ascii: "}")), start < end,
       let object = try? JSONValue.parse(Array(answer[start...end])).object()
     else { return nil }
-    return try? object["detail"]?.string()
+    return (try? object["detail"]?.string()).map(SafeText.line)
   }
 
   private static func request(to target: HealthTarget) -> [UInt8] {

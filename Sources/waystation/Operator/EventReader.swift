@@ -10,13 +10,21 @@ final class EventReader {
   var lastID: String?
   /// How many pieces have come in all.
   private(set) var pieceCount = 0
+  /// Whether an event came that is longer than any that a relay sends.
+  private(set) var isTooLong = false
   private var line: [UInt8] = []
   private var event = Event()
   private let tell: (Event) -> Void
-  /// The longest line that is kept; a relay's are far shorter.
-  private static let lineBytesMax = 64 << 20
+  private let eventBytesMax: Int
 
-  init(_ tell: @escaping (Event) -> Void) { self.tell = tell }
+  /// - Parameters:
+  ///   - eventBytesMax: The longest line, and the longest data of one event; a relay's are far
+  ///     shorter than what is allowed here by default.
+  ///   - tell: Called with each event.
+  init(eventBytesMax: Int = 16 << 20, _ tell: @escaping (Event) -> Void) {
+    self.eventBytesMax = eventBytesMax
+    self.tell = tell
+  }
 
   /// A new stream begins: what was not whole is dropped.
   func begin() {
@@ -24,15 +32,20 @@ final class EventReader {
     event = Event()
   }
 
-  func take(_ piece: some Sequence<UInt8>) {
+  /// Takes the next bytes of the stream.
+  ///
+  /// - Returns: Whether to go on; false once an event is longer than any that a relay sends.
+  func take(_ piece: some Sequence<UInt8>) -> Bool {
     pieceCount += 1
-    for byte in piece {
+    for byte in piece where !isTooLong {
       if byte == 0x0A {
         end()
-      } else if byte != 0x0D, line.count < Self.lineBytesMax {
+      } else if byte != 0x0D {
         line.append(byte)
+        isTooLong = line.count > eventBytesMax
       }
     }
+    return !isTooLong
   }
 
   private func end() {
@@ -50,7 +63,9 @@ final class EventReader {
     switch String(decoding: line[..<colon], as: UTF8.self) {
     case "event": event.name = text
     case "id": event.id = text
-    case "data": event.data += event.data.isEmpty ? text : "\n" + text
+    case "data":
+      event.data += event.data.isEmpty ? text : "\n" + text
+      isTooLong = event.data.utf8.count > eventBytesMax
     default: break
     }
   }

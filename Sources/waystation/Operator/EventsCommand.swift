@@ -13,6 +13,8 @@ struct EventsCommand {
   private static let pauseMs: Int32 = 1000
   /// A relay sends a sign of life every 15 s unless it is told otherwise; then the stream is dead.
   private static let streamMs = 3_600_000
+  /// The longest refusal that is read.
+  private static let refusalBytesMax = 65536
 
   func run() throws(OperatorFailure) -> ExitCode {
     var listenMs: Int64 = 10_000
@@ -53,9 +55,11 @@ struct EventsCommand {
     let answer = try relay.send(
       "GET", target, fields: more + ["Accept: text/event-stream"], timeoutMs: timeoutMs
     ) { status, piece in
-      if status == 200 { reader.take(piece) } else { refusal.append(contentsOf: piece) }
-      return refusal.count < 65536
+      if status == 200 { return reader.take(piece) }
+      refusal.append(contentsOf: piece)
+      return refusal.count < Self.refusalBytesMax
     }
+    guard !reader.isTooLong else { throw .noSense }
     guard answer.status == 200 else {
       throw .answered(answer.status, refusal, retryAfter: answer.retryAfterSeconds)
     }

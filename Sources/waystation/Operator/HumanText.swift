@@ -40,23 +40,25 @@ enum HumanText {
     }
   }
 
-  /// How long ago an RFC 3339 time is; the text itself if it is none.
+  /// How long ago an RFC 3339 time is; the text itself, made safe for a terminal, if it is none.
   static func age(_ text: String?, now: WallTime) -> String {
     guard let text else { return "" }
-    guard let time = RFC3339.parse(Array(text.utf8)) else { return text }
+    guard let time = RFC3339.parse(Array(text.utf8)) else { return SafeText.line(text) }
     return span(milliseconds: now.milliseconds(since: time))
   }
 
   /// In how long an RFC 3339 time comes; `now` if it has passed.
   static func wait(_ text: String?, now: WallTime) -> String {
     guard let text else { return "" }
-    guard let time = RFC3339.parse(Array(text.utf8)) else { return text }
+    guard let time = RFC3339.parse(Array(text.utf8)) else { return SafeText.line(text) }
     return time <= now ? "now" : "in " + span(milliseconds: time.milliseconds(since: now))
   }
 
-  /// An RFC 3339 time to the second, as in `2026-03-01 12:00:00`.
+  /// An RFC 3339 time to the second, as in `2026-03-01 12:00:00`; the text itself, made safe for a
+  /// terminal, if it is none.
   static func time(_ text: String?) -> String {
-    guard let text, text.utf8.count >= 19 else { return text ?? "" }
+    guard let text else { return "" }
+    guard RFC3339.parse(Array(text.utf8)) != nil else { return SafeText.line(text) }
     return text.prefix(19).split(separator: "T").joined(separator: " ")
   }
 

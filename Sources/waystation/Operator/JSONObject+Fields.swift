@@ -4,10 +4,21 @@ extension JSONObject {
   /// A member that is a text.
   func text(_ name: StaticString) -> String? { try? self[name]?.string() }
 
-  /// A member that is a whole number; 0 where it is not there.
-  func number(_ name: StaticString) -> Int64 { (try? self[name]?.int64()) ?? 0 }
+  /// The whole numbers that JSON's readers agree on (RFC 8259 section 6).
+  ///
+  /// A number beyond them is taken for the nearest, so that sums of a few, and thousands of one,
+  /// cannot overflow.
+  private static let agreedNumbers: ClosedRange<Int64> = -(1 << 53) + 1...(1 << 53) - 1
 
-  func optionalNumber(_ name: StaticString) -> Int64? { try? self[name]?.int64() }
+  /// A member that is a whole number; 0 where it is not there.
+  func number(_ name: StaticString) -> Int64 { optionalNumber(name) ?? 0 }
+
+  /// A member that is a whole number; nil where it is not there.
+  func optionalNumber(_ name: StaticString) -> Int64? {
+    (try? self[name]?.int64()).map {
+      Swift.min(Swift.max($0, Self.agreedNumbers.lowerBound), Self.agreedNumbers.upperBound)
+    }
+  }
 
   func decimal(_ name: StaticString) -> Double { (try? self[name]?.double()) ?? 0 }
 

@@ -145,7 +145,7 @@ final class Outbox {
     for item in items { body += item.json + [0x0A] }
     do throws(OperatorFailure) {
       let answer = try batch(body)
-      return settle(items, answer)
+      return try settle(items, answer)
     } catch {
       if let status = error.status, Self.atFault.contains(status) {
         guard items.count > 1 else {
@@ -179,24 +179,42 @@ final class Outbox {
     return results
   }
 
-  private func settle(_ items: [Item], _ results: [JSONObject]) -> ([Item], Int?) {
+  /// Counts what became of items.
+  ///
+  /// - Throws: Unless each of them has one result: what the relay says nothing of was not taken.
+  private func settle(
+    _ items: [Item], _ results: [JSONObject]
+  ) throws(OperatorFailure) -> ([Item], Int?) {
     var again: [Item] = []
-    for result in results {
-      let index = Int(result.number("index"))
-      guard items.indices.contains(index) else { continue }
+    for (item, result) in zip(items, try Self.inOrder(results, count: items.count)) {
       switch result.text("result") {
       case "accepted", "coalesced": counts.accepted += 1
       case "duplicate": counts.duplicates += 1
       default:
         let problem = result.object("problem")
         if [429, 503, 507].contains(problem?.number("status")) {
-          again.append(items[index])
+          again.append(item)
         } else {
-          refuse(items[index].line, Self.words(problem))
+          refuse(item.line, Self.words(problem))
         }
       }
     }
     return (again, again.isEmpty ? nil : 5)
+  }
+
+  /// The results by their indices, of which each item has to have one.
+  private static func inOrder(
+    _ results: [JSONObject], count: Int
+  ) throws(OperatorFailure) -> [JSONObject] {
+    var found = [JSONObject?](repeating: nil, count: count)
+    for result in results {
+      guard let number = result.optionalNumber("index"), let index = Int(exactly: number),
+        found.indices.contains(index), found[index] == nil
+      else { throw .noSense }
+      found[index] = result
+    }
+    guard results.count == count else { throw .noSense }
+    return found.compactMap { $0 }
   }
 
   private static func words(_ problem: JSONObject?) -> String {
