@@ -143,7 +143,17 @@ struct DataFolder: ~Copyable {
     }
   }
 
-  /// The size of a file in bytes; 0 if it is not there.
+  /// The size of a file in bytes; nil if it is not there.
+  ///
+  /// - Throws: ``StoreError/Kind/inputOutput`` if nobody can tell.
+  static func sizeIfThere(ofFile path: String) throws(StoreError) -> Int64? {
+    var status = stat()
+    if stat(path, &status) == 0 { return Int64(status.st_size) }
+    guard errno == ENOENT else { throw StoreError(errno: errno, operation: "find", subject: path) }
+    return nil
+  }
+
+  /// The size of a file in bytes; 0 if it is not there, or if nobody can tell.
   static func size(ofFile path: String) -> Int64 {
     var status = stat()
     return stat(path, &status) == 0 ? Int64(status.st_size) : 0

@@ -1,3 +1,4 @@
+import Glibc
 import RelayCore
 
 extension Reader {
@@ -106,9 +107,14 @@ extension Reader {
   /// The file that holds the body of an envelope that is to be sent, which must be there.
   private func wholeBodyFile(of serial: Serial) throws(StoreError) -> StoredBodyFile {
     let file = try bodyFile(of: serial)
-    let bytes = DataFolder.size(ofFile: file.path)
+    let bytes = try DataFolder.sizeIfThere(ofFile: file.path)
+    // A folder that is away as a whole may come back: nothing says that the file is lost.
+    if bytes == nil, try DataFolder.sizeIfThere(ofFile: bodyFolder) == nil {
+      throw StoreError(errno: ENOENT, operation: "find", subject: bodyFolder)
+    }
     guard bytes == file.byteCount else {
-      throw .senseless("a body of \(bytes) bytes that had \(file.byteCount), in \(file.path)")
+      throw .senseless(
+        "a body of \(bytes ?? 0) bytes that had \(file.byteCount), in \(file.path)")
     }
     return file
   }

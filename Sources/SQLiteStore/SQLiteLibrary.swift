@@ -8,5 +8,9 @@ package enum SQLiteLibrary {
   /// Whether the library is set up as the store wants it; asked before each connection is opened.
   ///
   /// False where it was in use already, as it may be in tests: it then does as much, more slowly.
-  static let isSetUp: Bool = waystation_keep_no_memory_statistics() == SQLITE_OK
+  static let isSetUp: Bool = {
+    let keepsNone = waystation_keep_no_memory_statistics() == SQLITE_OK
+    DiskReading.setUp()
+    return keepsNone
+  }()
 }

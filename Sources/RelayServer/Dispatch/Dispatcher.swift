@@ -258,9 +258,9 @@ package final class Dispatcher: Sendable {
     }
   }
 
-  /// Only those that cannot be read themselves are set apart; the others go on.
+  /// Only those that cannot be read themselves are set apart, or wait; the others go on.
   private func readFailed(_ errands: [Errand], _ error: StoreError) async {
-    guard error.kind == .corrupt else {
+    guard error.kind == .corrupt || errands.count > 1 else {
       log.repeating(
         .error, "envelopes could not be read", about: "\(error.kind)", .usual,
         ("error", .text(error.description)))

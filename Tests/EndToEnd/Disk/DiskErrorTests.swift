@@ -69,6 +69,22 @@ extension EndToEnd {
           + " acknowledged, all of them arrived; refused: \(refused)")
     }
 
+    @Test("a disk that cannot be read for a moment is trouble: nothing is quarantined")
+    func unreadableForAMoment() async throws {
+      let disk = try await FailingDisk(upstream: try TestUpstream { _ in .answer(503) })
+      for _ in 1...100 { #expect(try await disk.post(bytes: 3000).status == 202) }
+      // Nothing is in memory after a start.
+      try await disk.relay.kill()
+      try await disk.relay.start()
+      disk.shim.fail(.read, with: EIO, ofPath: ".sqlite3")
+      disk.upstream.behave { _ in .answer(200) }
+      try await eventually("reads that fail") { disk.shim.injectedCount > 3 ? true : nil }
+      disk.shim.heal()
+      try await disk.isReady()
+      try await disk.allArrived()
+      #expect(!disk.relay.log.contains("quarantined"), "\(disk.relay.log.suffix(2000))")
+    }
+
     @Test("what failed syncs leave in the log is not taken for damage after a power cut")
     func failedSyncs() async throws {
       let disk = try await FailingDisk(
