@@ -13,10 +13,12 @@ import Synchronization
 final class Connection: BodySource, @unchecked Sendable {
   var state: ConnectionState
   private var head: [UInt8] = []
-  /// After so many bytes others on the loop have their turn, though more may have come.
-  private static let turnBytesMax = 65_536
+  /// After so many bytes, either way, others on the loop have their turn, though it could go on.
+  static let turnBytesMax = 65_536
   /// How many bytes were taken in since the last turn began.
   private var takenBytes = 0
+  /// How many bytes of answers were handed to the kernel since the last turn began.
+  var givenBytes = 0
   /// Whether nothing was done with it yet.
   private var isNew = true
   private var whenOver: (@Sendable () -> Void)?
@@ -25,7 +27,7 @@ final class Connection: BodySource, @unchecked Sendable {
   /// Whether this connection is among ``ServerContext/largeHeadCount``.
   private var holdsLargeHead = false
   /// What has gone over it for the request at hand.
-  private(set) var traffic = ExchangeTraffic()
+  var traffic = ExchangeTraffic()
 
   let socket: Socket
   /// What the bytes go through: the socket, or a session over it.
@@ -352,18 +354,6 @@ final class Connection: BodySource, @unchecked Sendable {
     defer { writer.end() }
     try await produce(writer)
     if isChunked { try await write(Array("0\r\n\r\n".utf8)) }
-  }
-
-  private func write(_ first: [UInt8], _ second: [UInt8] = []) async throws(SystemError) {
-    let total = first.count + second.count
-    guard total > 0 else { return }
-    // Most answers go out whole at once, and then nothing is called that could wait.
-    let sent = try stream.writeAtOnce(first, second)
-    if sent < total {
-      let stallMs = state.limits.writeStallTimeoutMs
-      try await stream.write(first, second, from: sent, stallMs: stallMs)
-    }
-    traffic.sent += Int64(total)
   }
 
   // MARK: After the answer

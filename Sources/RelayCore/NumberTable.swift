@@ -97,6 +97,37 @@ struct NumberTable<Key: SequentialNumber, Value: Sendable>: Sendable {
     }
   }
 
+  /// Where a walk stands that is done in pieces, between which the table may change.
+  struct Walk: Sendable {
+    fileprivate var slot = 0
+    fileprivate var moveCount = 0
+    /// Whether all of the table has been gone through.
+    fileprivate(set) var isOver = false
+  }
+
+  /// Goes on with a walk: looks at the values of some slots where they lie.
+  ///
+  /// What is in the table all the while is looked at once. What comes or leaves between two pieces
+  /// may be looked at or not; where so much of it does that the values move, all begins anew.
+  ///
+  /// - Parameters:
+  ///   - countMax: How many slots, free ones among them.
+  ///   - begin: Called first if the walk begins: nothing counts that it has shown before.
+  func goOn(
+    _ walk: inout Walk, countMax: Int, begin: () -> Void, _ body: (Key, borrowing Value) -> Void
+  ) {
+    if walk.slot == 0 || walk.moveCount != storage.moveCount {
+      (walk.slot, walk.moveCount) = (0, storage.moveCount)
+      begin()
+    }
+    let end = storage.end - walk.slot > countMax ? walk.slot + countMax : storage.end
+    for slot in walk.slot..<end {
+      if let value = storage.value(at: slot).pointee { body(storage.key(at: slot), value) }
+    }
+    walk.slot = end
+    walk.isOver = end == storage.end
+  }
+
   private mutating func makeUnique() {
     if !isKnownUniquelyReferenced(&storage) { storage = NumberTableStorage(copying: storage) }
   }

@@ -17,6 +17,8 @@ final class NumberTableStorage<Key: SequentialNumber, Value: Sendable>: @uncheck
   /// How many slots were ever used, from the first on; those among them that are free are in
   /// ``freeSlots``.
   private(set) var end = 0
+  /// How often the values have moved into other slots.
+  private(set) var moveCount = 0
   private var freeSlots: [Int] = []
   // Sound: has room for `capacity` slots, and for one before them, which holds no value and stands
   // for keys that are not there. That and the first `end` slots are initialized.
@@ -50,6 +52,7 @@ final class NumberTableStorage<Key: SequentialNumber, Value: Sendable>: @uncheck
     seed = other.seed
     count = other.count
     end = other.end
+    moveCount = other.moveCount
     freeSlots = other.freeSlots
     (slots, places, shift) = Self.makeRoom(capacity)
     slots.initialize(from: other.slots, count: end)
@@ -156,6 +159,7 @@ final class NumberTableStorage<Key: SequentialNumber, Value: Sendable>: @uncheck
     capacity = newCapacity
     (slots, places, shift) = Self.makeRoom(capacity)
     freeSlots = []
+    moveCount += 1
     end = 0
     for slot in 0..<oldEnd where oldSlots[slot].value != nil {
       (slots + end).moveInitialize(from: oldSlots + slot, count: 1)

@@ -35,21 +35,16 @@ extension Scheduler {
   }
 
   /// All configured upstreams.
-  package func upstreamViews() -> [UpstreamNumber: UpstreamView] {
-    var oldest: [UpstreamNumber: WallTime] = [:]
-    for lane in lanes.values {
-      guard let head = lane.head else { continue }
-      // One look-up for most lanes: with 100,000 of them it counts.
-      if let known = oldest[head.upstream], known <= head.acceptedAt { continue }
-      oldest[head.upstream] = head.acceptedAt
-    }
+  ///
+  /// - Parameter survey: What the lanes have shown, by ``goOn(with:countMax:)``.
+  package func upstreamViews(_ survey: LaneSurvey) -> [UpstreamNumber: UpstreamView] {
     var views: [UpstreamNumber: UpstreamView] = [:]
     for (number, upstream) in upstreams where upstream.isConfigured {
       views[number] = UpstreamView(
         isReachable: upstream.reachability.isReachable,
         isPaused: paused.contains(.upstream(number)), since: upstream.reachability.since,
         inFlight: upstream.inFlight, waiting: waitingFor[number] ?? 0,
-        oldestWaitingAt: oldest[number],
+        oldestWaitingAt: survey.heads[number]?.oldestAcceptedAt,
         lastError: upstream.lastError, nextProbeAt: upstream.reachability.nextProbeAt,
         concurrency: (upstream.reachability.window, upstream.policy.concurrencyMax))
     }
@@ -65,28 +60,13 @@ extension Scheduler {
   }
 
   /// All upstreams that are not configured and that something waits for.
-  package func unconfiguredViews() -> [UpstreamNumber: UnconfiguredView] {
-    var views: [UpstreamNumber: UnconfiguredView] = [:]
-    // Not by the lane's phase: it may also be held, or wait for its time. Most lanes go where the
-    // one before went, which saves a look-up.
-    var lastConfigured: UpstreamNumber?
-    for lane in lanes.values {
-      guard let head = lane.head, head.upstream != lastConfigured else { continue }
-      guard !isConfigured(head.upstream) else {
-        lastConfigured = head.upstream
-        continue
-      }
-      let known = views[head.upstream]
-      views[head.upstream] = UnconfiguredView(
-        waiting: (known?.waiting ?? 0) + lane.waiting,
-        oldestWaitingAt: known.map { min($0.oldestWaitingAt, head.acceptedAt) } ?? head.acceptedAt)
+  ///
+  /// - Parameter survey: What the lanes have shown, by ``goOn(with:countMax:)``.
+  package func unconfiguredViews(_ survey: LaneSurvey) -> [UpstreamNumber: UnconfiguredView] {
+    // Not by the lane's phase: it may also be held, or wait for its time.
+    survey.heads.filter { !isConfigured($0.key) }.mapValues { heads in
+      UnconfiguredView(waiting: heads.waiting, oldestWaitingAt: heads.oldestAcceptedAt)
     }
-    return views
-  }
-
-  /// When the oldest of all lanes' heads was accepted; nil if nothing waits.
-  package var oldestWaitingAt: WallTime? {
-    lanes.values.lazy.compactMap { $0.head?.acceptedAt }.min()
   }
 
   /// The lane, if anything waits in it.
@@ -117,18 +97,6 @@ extension Scheduler {
 
   /// How many envelopes of one client wait.
   package func waiting(of client: ClientNumber) -> Int { clientsWaiting[client] ?? 0 }
-
-  /// The clients with the most waiting envelopes, most first.
-  package func largestBacklogs(countMax: Int) -> [(client: ClientNumber, waiting: Int)] {
-    var largest: [(client: ClientNumber, waiting: Int)] = []
-    for (client, waiting) in clientsWaiting {
-      if largest.count == countMax, let last = largest.last, waiting <= last.waiting { continue }
-      let place = largest.firstIndex { $0.waiting < waiting } ?? largest.count
-      largest.insert((client, waiting), at: place)
-      if largest.count > countMax { largest.removeLast() }
-    }
-    return largest
-  }
 
   /// Lanes that stand until someone resolves them, or until the relay starts anew, with their
   /// heads; at most `countMax`.

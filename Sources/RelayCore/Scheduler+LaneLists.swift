@@ -8,28 +8,58 @@ package enum LaneCondition: String, CaseIterable, Sendable {
   case waiting
 }
 
-extension Scheduler {
-  /// The first lanes behind a number that stand in some way, by number.
+/// A look for the first lanes behind a number that stand in some way, done in pieces.
+///
+/// What comes to stand so, or does not any more, between two pieces is found or not.
+package struct LaneSearch: Sendable {
+  /// How they have to stand.
+  package let condition: LaneCondition
+  /// What was found so far, by number.
+  package var found: [LaneNumber] { least.found }
+  /// Whether all has been looked at.
+  package fileprivate(set) var isOver = false
+
+  fileprivate var least: LeastNumbers
+  fileprivate var walk = NumberTable<LaneNumber, Lane>.Walk()
+
+  /// Begins with nothing looked at.
   ///
   /// - Parameters:
   ///   - number: Where to go on; nil for the beginning.
-  ///   - countMax: How many at the most.
-  package func lanes(
-    that condition: LaneCondition, after number: LaneNumber?, countMax: Int
-  ) -> [LaneNumber] {
-    var least = LeastNumbers(above: number ?? LaneNumber(rawValue: 0), countMax: countMax)
-    switch condition {
-    case .blocked: for lane in blocked { least.take(lane) }
-    case .waiting: for (number, lane) in lanes where lane.waiting > 0 { least.take(number) }
+  ///   - countMax: How many to find at the most.
+  package init(_ condition: LaneCondition, after number: LaneNumber?, countMax: Int) {
+    self.condition = condition
+    least = LeastNumbers(above: number ?? LaneNumber(rawValue: 0), countMax: countMax)
+  }
+}
+
+extension Scheduler {
+  /// Goes on with a search that is not over.
+  ///
+  /// - Parameter countMax: How many of all lanes to look at; those that are blocked or paused are
+  ///   looked at all at once.
+  package func goOn(with search: inout LaneSearch, countMax: Int) {
+    switch search.condition {
+    case .blocked: for lane in blocked { search.least.take(lane) }
     case .paused:
-      for case .lane(let lane) in paused { least.take(lane) }
+      for case .lane(let lane) in paused { search.least.take(lane) }
+    case .waiting:
+      var walk = search.walk
+      lanes.goOn(&walk, countMax: countMax) {
+        search.least.found = []
+      } _: { number, lane in
+        if lane.waiting > 0 { search.least.take(number) }
+      }
+      search.walk = walk
+      search.isOver = walk.isOver
+      return
     }
-    return least.found
+    search.isOver = true
   }
 }
 
 /// Keeps the least of many numbers, in order, without sorting them all.
-private struct LeastNumbers {
+private struct LeastNumbers: Sendable {
   let start: LaneNumber
   let countMax: Int
   var found: [LaneNumber] = []

@@ -52,7 +52,7 @@ extension EndToEnd {
     }
 
     /// A connection that holds little of what is sent to it.
-    private static func slowConnection(port: UInt16) throws -> Connection {
+    static func slowConnection(port: UInt16) throws -> Connection {
       let descriptor = try Connection.socket()
       var bytes: Int32 = 4096
       setsockopt(

@@ -23,12 +23,6 @@ package struct DispatcherSnapshot: Sendable {
   package static let shownMax = 20
 }
 
-/// A snapshot, and until when it is shown again.
-struct TakenSnapshot: Sendable {
-  var snapshot: DispatcherSnapshot
-  var validUntil: MonotonicTime
-}
-
 // What can be asked of the dispatcher, by endpoints.
 extension Dispatcher {
   /// Waits until an envelope has ended or blocks its lane, but no longer than so many milliseconds,
@@ -82,36 +76,25 @@ extension Dispatcher {
 
   /// How dispatching stands.
   ///
-  /// Looks at every lane, and nothing is dispatched meanwhile. Where there are so many that this
-  /// takes time, it is done for no more than a twentieth of the time; what is shown is that old.
-  package func snapshot() -> DispatcherSnapshot {
-    lastSnapshot.withLock { last in
-      let begin = clock().monotonic
-      if let last, begin < last.validUntil { return last.snapshot }
-      let snapshot = freshSnapshot()
-      let end = clock().monotonic
-      let tookMs = end.milliseconds(since: begin)
-      last = TakenSnapshot(
-        snapshot: snapshot, validUntil: end.adding(milliseconds: tookMs * Self.snapshotRestFactor))
-      return snapshot
+  /// What only a look at every lane shows may be older; see ``LaneSurveyor``.
+  package func snapshot() async -> DispatcherSnapshot {
+    let survey = await surveyor.survey { survey in
+      state.withLock { $0.scheduler.goOn(with: &survey, countMax: Self.lanesPerPiece) }
     }
-  }
-
-  /// How many times as long as a snapshot took it is shown again.
-  static let snapshotRestFactor: Int64 = 20
-
-  private func freshSnapshot() -> DispatcherSnapshot {
-    state.withLock { state in
+    return state.withLock { state in
       DispatcherSnapshot(
-        upstreams: state.scheduler.upstreamViews(),
-        unconfigured: state.scheduler.unconfiguredViews(),
-        oldestWaitingAt: state.scheduler.oldestWaitingAt,
+        upstreams: state.scheduler.upstreamViews(survey),
+        unconfigured: state.scheduler.unconfiguredViews(survey),
+        oldestWaitingAt: survey.oldestWaitingAt,
         inFlightCount: state.scheduler.inFlightCount,
         blockedLanes: state.scheduler.blockedLanes(countMax: DispatcherSnapshot.shownMax),
         blockedLaneCount: state.scheduler.blockedLaneCount,
-        backlogs: state.scheduler.largestBacklogs(countMax: DispatcherSnapshot.shownMax))
+        backlogs: survey.backlogs)
     }
   }
+
+  /// How many lanes are looked at before others may decide: a fraction of a millisecond.
+  static let lanesPerPiece = 4096
 
   /// How many envelopes wait in all, as of the last event; asked at every request, so that it must
   /// not wait for whoever decides just now.

@@ -25,8 +25,8 @@ package struct ClientFacts: Sendable {
   package var oldestWaitingAt: WallTime?
 }
 
-// What lists of clients and lanes ask for. Each call holds up whoever decides, and so looks at no
-// more than a page's lanes.
+// What lists of clients and lanes ask for. Each look holds up whoever decides, and so is at no more
+// than a page's lanes, or a piece of all.
 extension Dispatcher {
   /// How some lanes stand, in the same order.
   package func facts(of lanes: [LaneNumber]) -> [LaneFacts] {
@@ -49,12 +49,16 @@ extension Dispatcher {
 
   /// The first lanes behind a number that stand in some way, by number.
   ///
-  /// Looks at all lanes that wait, of which a hundred thousand take a few milliseconds, or at all
-  /// that are blocked or paused.
+  /// Looks at all lanes that wait, piece by piece, or at all that are blocked or paused.
   package func lanes(
     that condition: LaneCondition, after number: LaneNumber?, countMax: Int
-  ) -> [LaneNumber] {
-    state.withLock { $0.scheduler.lanes(that: condition, after: number, countMax: countMax) }
+  ) async -> [LaneNumber] {
+    var search = LaneSearch(condition, after: number, countMax: countMax)
+    while true {
+      state.withLock { $0.scheduler.goOn(with: &search, countMax: Self.lanesPerPiece) }
+      if search.isOver { return search.found }
+      await Task.yield()
+    }
   }
 }
 

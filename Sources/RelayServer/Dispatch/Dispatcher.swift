@@ -57,7 +57,7 @@ package final class Dispatcher: Sendable {
   /// Sees to lanes that wait for sequence numbers.
   let gaps: GapKeeper
   let waitingCountNow = Atomic(0)
-  let lastSnapshot = Mutex<TakenSnapshot?>(nil)
+  let surveyor: LaneSurveyor
 
   /// How long to wait before a read that failed is tried again, in milliseconds.
   static let readRetryDelayMs: Int64 = 1000
@@ -76,6 +76,7 @@ package final class Dispatcher: Sendable {
     self.log = log
     stories = EnvelopeLog(log: log, store: store, loop: loop)
     self.meter = meter
+    surveyor = LaneSurveyor(clock: { clock().monotonic })
     tracer = Tracer(store: store, loop: loop, clock: clock, log: log)
     history = HistoryKeeper(store: store, loop: loop, clock: clock, log: log)
     gaps = GapKeeper(store: store, rules: lanes, loop: loop, clock: clock, log: log)

@@ -25,6 +25,8 @@ package final class Relay: Sendable {
   package let admission: AdmissionGate
   /// What is done with many envelopes.
   let operations: OperationDesk
+  /// Whose turn it is to read a piece of a listing.
+  let listingTurns = ListingTurns()
   /// Counts for the rates on `/status`.
   package let meter: RateMeter
   /// Counts for `/metrics`.

@@ -7,19 +7,19 @@ struct GetMetrics {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  func respond(to request: HTTPRequest) -> HTTPResponse {
+  func respond(to request: HTTPRequest) async -> HTTPResponse {
     let format = ExpositionFormat(AcceptedTypes(request.head))
-    var response = HTTPResponse(status: 200, body: .bytes(view().text(format)))
+    var response = HTTPResponse(status: 200, body: .bytes(await view().text(format)))
     response.headers.add("Content-Type", format.contentType)
     response.headers.add("Vary", "Accept")
     response.headers.add("Cache-Control", "no-store")
     return response
   }
 
-  private func view() -> MetricsView {
+  private func view() async -> MetricsView {
     let relay = context.relay
     let metrics = relay.metrics
-    let snapshot = relay.dispatcher.snapshot()
+    let snapshot = await relay.dispatcher.snapshot()
     let upstreams = upstreams(snapshot)
     return MetricsView(
       now: relay.now().wall, isDraining: relay.isDraining, deliveries: metrics.deliveries,

@@ -20,7 +20,7 @@ struct GetStatus {
   func view() async throws(StoreError) -> StatusView {
     let relay = context.relay
     let now = relay.now()
-    let snapshot = relay.dispatcher.snapshot()
+    let snapshot = await relay.dispatcher.snapshot()
     let rate = { (kind: RateMeter.Kind) in relay.meter.perSecond(kind, at: now.monotonic) }
     return StatusView(
       isDraining: relay.isDraining, startedAt: relay.startedAt,

@@ -6,56 +6,43 @@ import RelayCore
 struct ListEnvelopes {
   private let context: EndpointContext
 
-  /// How many stored envelopes one call looks at; a page that is not full by then goes on in the
-  /// next one.
-  private static let looksMax = 10_000_000
-
   init(_ context: EndpointContext) { self.context = context }
 
   func respond(to request: HTTPRequest) async -> HTTPResponse {
     do throws(Problem) {
       let parameters = try ListParameters(request.head.query, from: context.caller.client)
-      var filter = parameters.filter
-      filter.inFlight = context.relay.dispatcher.inFlightSerials()
-      let page = try await page(filter, parameters)
-      return .json(json(page, parameters, inFlight: filter.inFlight))
+      var pieces = ListingPieces(parameters, in: context)
+      var begin: [UInt8] = []
+      // Most are over by then, and go out with their length.
+      while begin.count < ListingPieces.bytesPerPiece {
+        guard let piece = try await next(&pieces) else { return .json(begin) }
+        begin += piece
+      }
+      return stream(begin, pieces)
     } catch {
       return error.response
     }
   }
 
-  private func page(
-    _ filter: EnvelopeFilter, _ parameters: ListParameters
-  ) async throws(Problem) -> EnvelopePage {
+  private func next(_ pieces: inout ListingPieces) async throws(Problem) -> [UInt8]? {
     do throws(StoreError) {
-      return try await context.store.list(
-        filter, after: parameters.start, countMax: parameters.limit, looksMax: Self.looksMax)
+      return try await pieces.next()
     } catch {
       throw context.problem(error)
     }
   }
 
-  /// What was being delivered when the page was asked for is shown so, as the filter had it.
-  private func json(
-    _ page: EnvelopePage, _ parameters: ListParameters, inFlight: Set<Serial>
-  ) -> [UInt8] {
-    let now = context.relay.now().wall
-    let dispatcher = context.relay.dispatcher
-    var json = JSONWriter()
-    json.object { json in
-      json.memberArray("envelopes") { json in
-        for envelope in page.envelopes {
-          let serial = envelope.fate.serial
-          let view = EnvelopeView(
-            envelope, isInFlight: inFlight.contains(serial),
-            position: dispatcher.placement(of: serial, in: envelope.lane).position, now: now)
-          view.write(to: &json)
-        }
-      }
-      if page.hasMore {
-        json.member("next", parameters.cursor(behind: page.scannedThrough).text)
-      }
+  /// A long list: each piece is made when the one before has gone out.
+  ///
+  /// Where the store fails by then, the connection is cut: nobody takes a part for the whole.
+  private func stream(_ begin: [UInt8], _ pieces: ListingPieces) -> HTTPResponse {
+    var response = HTTPResponse.json([])
+    response.body = .stream { writer in
+      try await writer.write(begin)
+      var pieces = pieces
+      while let piece = try await next(&pieces) { try await writer.write(piece) }
+      try Task.checkCancellation()
     }
-    return json.finish()
+    return response
   }
 }

@@ -55,7 +55,7 @@ struct ListLanes {
     _ condition: LaneCondition, _ after: LaneNumber?, _ limit: Int
   ) async throws(StoreError) -> Page {
     let dispatcher = context.relay.dispatcher
-    let found = dispatcher.lanes(that: condition, after: after, countMax: limit + 1)
+    let found = await dispatcher.lanes(that: condition, after: after, countMax: limit + 1)
     let numbers = Array(found.prefix(limit))
     let names = try await context.store.laneNames(numbers)
     var page = Page()

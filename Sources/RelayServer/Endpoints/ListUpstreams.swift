@@ -18,7 +18,7 @@ struct ListUpstreams {
   /// How the upstreams are.
   func view() async throws(StoreError) -> UpstreamsView {
     let relay = context.relay
-    return try await view(of: relay.dispatcher.snapshot(), relay.now())
+    return try await view(of: await relay.dispatcher.snapshot(), relay.now())
   }
 
   /// How the upstreams are by a look that has been taken.

@@ -189,7 +189,7 @@ package final class RelayHandler: RequestHandler {
     case .getStatus: { await GetStatus($2).respond() }
     case .getPage: { request, _, _ in GetPage.page(request.head) }
     case .getPageFile: { request, captures, _ in GetPage.file(request.head, captures) }
-    case .getMetrics: { GetMetrics($2).respond(to: $0) }
+    case .getMetrics: { await GetMetrics($2).respond(to: $0) }
     case .getHealth: { HealthChecks($2).health() }
     case .getReadiness: { HealthChecks($2).readiness() }
     }

@@ -1,0 +1,16 @@
+@testable import RelayCore
+
+extension Scheduler {
+  /// A whole survey, made in pieces of so many slots.
+  func survey(piece countMax: Int = 3, backlogsMax: Int = 20) -> LaneSurvey {
+    var survey = LaneSurvey(backlogsMax: backlogsMax)
+    while !survey.isOver { goOn(with: &survey, countMax: countMax) }
+    return survey
+  }
+
+  /// All configured upstreams, by what all lanes show now.
+  func upstreamViews() -> [UpstreamNumber: UpstreamView] { upstreamViews(survey()) }
+
+  /// All others that something waits for, by what all lanes show now.
+  func unconfiguredViews() -> [UpstreamNumber: UnconfiguredView] { unconfiguredViews(survey()) }
+}
