@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test test-asan test-tsan fuzz simulate power-cuts disk-errors damage check format bench bench-quick openapi page metrics deploy backlog overload networks soak dockerfile clean
+.PHONY: help run sink stop-sink test test-asan test-tsan fuzz simulate power-cuts disk-errors damage check format bench bench-quick openapi page metrics mutants deploy backlog overload networks soak dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -70,6 +70,10 @@ openapi: ## Try the running relay against openapi.yaml
 
 metrics: ## Hold /metrics, the alert rules and the dashboard to what reads them
 	@scripts/check-metrics
+
+mutants: ## Put single mistakes into a copy, one at a time, and see which tests notice; ARGS="--sample 9"
+	@scripts/setup check
+	@scripts/mutants $(ARGS)
 
 deploy: ## Hold the units for systemd and the objects for Kubernetes to what reads them
 	@scripts/check-deploy
