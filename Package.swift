@@ -87,7 +87,7 @@ let package = Package(
     tests(of: "Compression"),
     tests(of: "HTTPServer", ["EventLoop", "RelayCore", "Cryptography", "COpenSSL"]),
     tests(of: "SQLiteStore", ["CSQLite", "RelayCore", "EventLoop"]),
-    tests(of: "Forwarder", ["EventLoop", "HTTPServer", "RelayCore"]),
+    tests(of: "Forwarder", ["COpenSSL", "EventLoop", "HTTPServer", "RelayCore"]),
     tests(of: "RelayServer", ["RelayCore", "Cryptography", "HTTPServer", "EventLoop", "JSON"]),
     .testTarget(
       name: "WaystationTests",

@@ -96,21 +96,36 @@ static inline long waystation_curl_long_info(CURL *handle, CURLINFO info) {
   return value;
 }
 
-/* Limits what the kernel takes of a connection before it has sent it on (TCP_NOTSENT_LOWAT, tcp(7)),
-   for each connection that the handle makes. Without it megabytes would count as sent that still
-   wait here; what is on its way already, and so the speed, is not limited. The limit itself is what
-   libcurl hands to the callback. */
-static inline int waystation_curl_limit_unsent(void *limit, curl_socket_t connection,
-                                               curlsocktype purpose) {
-  int bytes = (int)(intptr_t)limit;
-  (void)purpose;
+/* Limits what the kernel takes of a connection before it has sent it on (TCP_NOTSENT_LOWAT, tcp(7)).
+   Without it megabytes would count as sent that still wait here; what is on its way already, and so
+   the speed, is not limited. */
+static inline void waystation_limit_unsent(curl_socket_t connection, int bytes) {
   (void)setsockopt(connection, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
-  return CURL_SOCKOPT_OK;
 }
 
-static inline CURLcode waystation_curl_set_unsent_limit(CURL *handle, int bytes) {
-  curl_easy_setopt(handle, CURLOPT_SOCKOPTDATA, (void *)(intptr_t)bytes);
-  return curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, waystation_curl_limit_unsent);
+/* Called for each socket that the handle makes, before it connects, and in place of close() for each
+   connection that was made for it, whichever handle uses that connection by then. */
+static inline CURLcode waystation_curl_set_socket_callbacks(
+    CURL *handle, int (*made)(void *, curl_socket_t, curlsocktype),
+    int (*close)(void *, curl_socket_t), void *context) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_SOCKOPTDATA, context);
+  if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, made);
+  if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_CLOSESOCKETDATA, context);
+  if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, close);
+  return code;
+}
+
+/* OpenSSL's session of the connection that the handle is using; NULL if there is none, or if another
+   library secures it. */
+static inline const void *waystation_curl_openssl_session(CURL *handle) {
+  struct curl_tlssessioninfo *info = NULL;
+  if (curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || !info) return NULL;
+  return info->backend == CURLSSLBACKEND_OPENSSL ? info->internals : NULL;
+}
+
+/* The library that secures connections, such as OpenSSL/3.0.19; NULL if there is none. */
+static inline const char *waystation_curl_tls_library(void) {
+  return curl_version_info(CURLVERSION_NOW)->ssl_version;
 }
 
 /* What CURLOPT_PRIVATE was set to. */

@@ -23,6 +23,11 @@ package final class Conversation {
       case .unix(let path): "unix:\(path)"
       }
     }
+
+    /// Whether it is reached over TLS.
+    var isSecure: Bool {
+      if case .url(let url) = self { url.scheme == .https } else { false }
+    }
   }
 
   /// An answer's status, and for how long to stay away.
@@ -48,6 +53,8 @@ package final class Conversation {
   private let server: Server
   private var receive: (Int, UnsafeBufferPointer<UInt8>) -> Bool = { _, _ in true }
   private var isStopped = false
+  private var mustConnectAnew = false
+  private var permit = WritePermit.granted
 
   /// Prepares to talk; nothing is sent yet.
   ///
@@ -57,7 +64,7 @@ package final class Conversation {
   ) throws(Failure) {
     self.server = server
     do throws(SystemError) {
-      easy = try CurlEasy()
+      easy = try CurlEasy(connections: OpenConnections())
     } catch {
       throw Failure(reason: "cannot start: \(error)", mayPass: false)
     }
@@ -81,7 +88,16 @@ package final class Conversation {
     easy.set(CURLOPT_NOPROXY, "")
     if case .file(let path) = certificates { easy.set(CURLOPT_CAINFO, path) }
     if case .unix(let path) = server { easy.set(CURLOPT_UNIX_SOCKET_PATH, path) }
-    easy.set(CURLOPT_WRITEDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
+    let context = Unmanaged.passUnretained(self).toOpaque()
+    easy.set(CURLOPT_PREREQDATA, pointer: context)
+    _ = waystation_curl_set_request_callback(easy.pointer) { context, _, _, _, localPort in
+      guard let context else { return Int32(waystation_curl_request_abort) }
+      // Sound: libcurl calls this within `send`, which holds the object.
+      let conversation = Unmanaged<Conversation>.fromOpaque(context).takeUnretainedValue()
+      let mayBegin = conversation.mayBegin(localPort: localPort)
+      return Int32(mayBegin ? waystation_curl_request_ok : waystation_curl_request_abort)
+    }
+    easy.set(CURLOPT_WRITEDATA, pointer: context)
     _ = waystation_curl_set_data_callback(easy.pointer, CURLOPT_WRITEFUNCTION) {
       bytes, size, count, context in
       guard let bytes, let context else { return 0 }
@@ -89,6 +105,13 @@ package final class Conversation {
       let conversation = Unmanaged<Conversation>.fromOpaque(context).takeUnretainedValue()
       return conversation.take(bytes, size * count) ? size * count : 0
     }
+  }
+
+  /// Whether the request may be written on the connection that libcurl has chosen.
+  private func mayBegin(localPort: Int32) -> Bool {
+    permit = easy.connections.permit(
+      easy, localPort: localPort, isSecure: server.isSecure, isNew: mustConnectAnew)
+    return permit == .granted
   }
 
   private func take(_ bytes: UnsafeMutablePointer<CChar>, _ count: Int) -> Bool {
@@ -122,17 +145,35 @@ package final class Conversation {
       }
     easy.clearError()
     easy.set(CURLOPT_URL, origin + target)
-    easy.set(CURLOPT_TIMEOUT_MS, timeoutMs ?? 0)
     var list: UnsafeMutablePointer<curl_slist>?
     defer { curl_slist_free_all(list) }
     // Without "Expect" libcurl would ask before it sends a large body, and wait for a second.
     for line in fields + ["Expect:"] { list = curl_slist_append(list, line) ?? list }
     easy.setHeaders(list)
-    let code = perform(method, body)
+    let code = perform(method, body, timeoutMs: timeoutMs)
     let status = waystation_curl_long_info(easy.pointer, CURLINFO_RESPONSE_CODE)
     guard code == CURLE_OK || isStopped else { throw failure(code) }
     let pause = waystation_curl_offset_info(easy.pointer, CURLINFO_RETRY_AFTER)
     return Answer(status: Int(status), retryAfterSeconds: pause > 0 ? Int(pause) : nil)
+  }
+
+  /// Makes the request on a kept connection, or on a new one where the kept one is not what it was
+  /// left as: nothing was written on it.
+  private func perform(_ method: String, _ body: [UInt8]?, timeoutMs: Int?) -> CURLcode {
+    let startedAt = MonotonicClock.now()
+    easy.set(CURLOPT_TIMEOUT_MS, timeoutMs ?? 0)
+    easy.mustConnectAnew(false)
+    mustConnectAnew = false
+    let code = perform(method, body)
+    guard code == CURLE_ABORTED_BY_CALLBACK, permit == .elsewhere else { return code }
+    if let timeoutMs {
+      let passedMs = MonotonicClock.now().milliseconds(since: startedAt)
+      easy.set(CURLOPT_TIMEOUT_MS, max(timeoutMs - Int(clamping: passedMs), 1))
+    }
+    easy.clearError()
+    easy.mustConnectAnew(true)
+    mustConnectAnew = true
+    return perform(method, body)
   }
 
   private func perform(_ method: String, _ body: [UInt8]?) -> CURLcode {
@@ -152,6 +193,9 @@ package final class Conversation {
   }
 
   private func failure(_ code: CURLcode) -> Failure {
+    if code == CURLE_ABORTED_BY_CALLBACK, case .refused(let refusal) = permit {
+      return Failure(reason: refusal.words, mayPass: refusal == .peerEnded)
+    }
     let kind = TransferFailure.kind(of: code)
     let words = easy.error.isEmpty ? String(cString: curl_easy_strerror(code)) : easy.error
     let visible = words.utf8.map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") }

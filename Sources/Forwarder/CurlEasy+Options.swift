@@ -47,10 +47,14 @@ extension CurlEasy {
     _ = waystation_curl_abandon_lookups(pointer)
     set(CURLOPT_DNS_CACHE_TIMEOUT, limits.nameCacheSeconds)
     set(CURLOPT_MAXAGE_CONN, limits.idleConnectionSeconds)
+    mustConnectAnew(!target.reusesConnections)
+    set(CURLOPT_FORBID_REUSE, target.reusesConnections ? 0 : 1)
     set(CURLOPT_TCP_NODELAY, 1)
-    _ = waystation_curl_set_unsent_limit(pointer, Int32(limits.unsentBytesMax))
     set(CURLOPT_TCP_KEEPALIVE, 1)
     set(CURLOPT_TCP_KEEPIDLE, limits.keepaliveIdleSeconds)
     set(CURLOPT_TCP_KEEPINTVL, limits.keepaliveIntervalSeconds)
   }
+
+  /// Says whether requests go on a new connection, whatever connections are kept.
+  func mustConnectAnew(_ isNew: Bool) { set(CURLOPT_FRESH_CONNECT, isNew ? 1 : 0) }
 }

@@ -10,9 +10,13 @@ struct CurlEasy: ~Copyable {
   private let errorText: UnsafeMutablePointer<CChar>
   // libcurl reads it for each transfer.
   private let url: OpaquePointer
+  /// The connections that it may have; told of each that is made for it.
+  let connections: OpenConnections
 
-  /// Makes a handle without any option set but where errors go.
-  init() throws(SystemError) {
+  /// Makes a handle without any option set but where errors go, and who is told of sockets.
+  ///
+  /// - Parameter connections: Has to live as long as any connection that was made for the handle.
+  init(connections: OpenConnections) throws(SystemError) {
     CurlLibrary.prepare()
     guard let pointer = curl_easy_init() else {
       throw SystemError(code: ENOMEM, operation: "curl_easy_init")
@@ -23,9 +27,31 @@ struct CurlEasy: ~Copyable {
     }
     self.pointer = pointer
     self.url = url
+    self.connections = connections
     errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorText.pointee = 0
     _ = waystation_curl_set_pointer(pointer, CURLOPT_ERRORBUFFER, errorText)
+    connectSocketCallbacks()
+  }
+
+  private func connectSocketCallbacks() {
+    // Sound: unretained, since whoever made the connections (this handle, or the multi handle that it
+    // is in) holds the table until it has closed them.
+    let context = Unmanaged.passUnretained(connections).toOpaque()
+    let code = waystation_curl_set_socket_callbacks(
+      pointer,
+      { context, descriptor, _ in
+        guard let context else { return Int32(CURL_SOCKOPT_ERROR) }
+        Unmanaged<OpenConnections>.fromOpaque(context).takeUnretainedValue().add(descriptor)
+        return Int32(CURL_SOCKOPT_OK)
+      },
+      { context, descriptor in
+        if let context {
+          Unmanaged<OpenConnections>.fromOpaque(context).takeUnretainedValue().remove(descriptor)
+        }
+        return close(descriptor)
+      }, context)
+    check(code, CURLOPT_SOCKOPTFUNCTION)
   }
 
   deinit {

@@ -1,4 +1,5 @@
 import CCurl
+import Cryptography
 
 /// libcurl as a whole.
 package enum CurlLibrary {
@@ -8,6 +9,13 @@ package enum CurlLibrary {
       .filter { $0.hasPrefix("libcurl/") || $0.hasPrefix("OpenSSL/") || $0.hasPrefix("nghttp2/") }
       .joined(separator: " ")
   }
+
+  /// Whether it secures connections with the very OpenSSL that this program has loaded, so that its
+  /// sessions may be looked at from here.
+  static let sharesOpenSSL: Bool = {
+    guard let library = waystation_curl_tls_library() else { return false }
+    return String(cString: library) == "OpenSSL/\(ObservedTLSSession.libraryVersion)"
+  }()
 
   /// Prepares the library, the first time that it is called.
   ///

@@ -8,14 +8,19 @@ import Glibc
 /// (curl_multi_wakeup(3)); everything else is called on the forwarder's thread alone.
 struct CurlMulti: ~Copyable, @unchecked Sendable {
   private let handle: UnsafeMutableRawPointer
+  /// The connections that its transfers share.
+  let connections: OpenConnections
 
   /// Makes a handle that keeps at most `idleConnectionsMax` connections.
-  init(idleConnectionsMax: Int) throws(SystemError) {
+  init(
+    idleConnectionsMax: Int, connections: sending OpenConnections
+  ) throws(SystemError) {
     CurlLibrary.prepare()
     guard let handle = curl_multi_init() else {
       throw SystemError(code: ENOMEM, operation: "curl_multi_init")
     }
     self.handle = handle
+    self.connections = connections
     keep(idleConnectionsMax: idleConnectionsMax)
     _ = waystation_curl_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
   }

@@ -29,7 +29,9 @@ package final class Forwarder: Sendable {
     name: String = "forwarder", deliver: @escaping Delivery
   ) throws(SystemError) {
     let shared = ForwarderShared(
-      multi: try CurlMulti(idleConnectionsMax: limits.idleConnections(to: targets)))
+      multi: try CurlMulti(
+        idleConnectionsMax: limits.idleConnections(to: targets),
+        connections: OpenConnections(unsentBytesMax: limits.unsentBytesMax)))
     self.shared = shared
     thread = try Thread.spawn(name: name) {
       ForwarderLoop(shared: shared, limits: limits, deliver: deliver).run()

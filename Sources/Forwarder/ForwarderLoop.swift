@@ -206,7 +206,7 @@ final class ForwarderLoop {
 
   private func handle(for target: UpstreamTarget) throws(SystemError) -> Transfer {
     if let transfer = idle[ObjectIdentifier(target)]?.popLast() { return transfer }
-    return try Transfer(target: target, limits: limits)
+    return try Transfer(target: target, limits: limits, connections: shared.multi.connections)
   }
 
   private func fail(_ request: AttemptRequest, _ error: SystemError, at now: Now) {
@@ -226,12 +226,26 @@ final class ForwarderLoop {
       let time = now ?? Now(wall: WallClock.now(), monotonic: MonotonicClock.now())
       now = time
       shared.multi.remove(transfer.handle)
+      if transfer.wantsNewConnection(code) {
+        beginAnew(transfer, at: time)
+        continue
+      }
       running[transfer.serial] = nil
       let report = transfer.finish(code, at: time)
       noteConnection(to: transfer.target, report.event)
       batch.reports.append(report)
       keep(transfer)
     }
+  }
+
+  /// Begins an attempt once more, of which nothing was written, on a connection of its own.
+  private func beginAnew(_ transfer: Transfer, at now: Now) {
+    transfer.prepareNewConnection(at: now)
+    // libcurl's own timer ends the next wait at once.
+    if shared.multi.add(transfer.handle) { return }
+    running[transfer.serial] = nil
+    let detail = "could not begin a transfer: out of memory"
+    batch.reports.append(transfer.breakOff(as: .local, detail: detail, at: now))
   }
 
   private func noteConnection(to target: UpstreamTarget, _ event: AttemptEvent) {

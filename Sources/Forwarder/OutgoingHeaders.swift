@@ -101,6 +101,8 @@ package struct OutgoingHeaders {
   private static let traceParentName: StaticString = "traceparent"
 
   private mutating func appendOwnFields(of request: AttemptRequest) {
+    // RFC 9112 section 9.6. HTTP/2 has no such field, and libcurl leaves it out there.
+    if !request.target.reusesConnections { append("Connection: ", "close") }
     if !request.isOwn { appendEnvelopeFields(of: request) }
     let fixed = request.target.headers.bytes
     var start = 0

@@ -24,8 +24,8 @@ extension Transfer {
   /// In doubt it may: a header without a body that has left in part counts, and so does a request
   /// that libcurl has begun twice, since a kept connection had died, whatever became of the second.
   var isWritten: Bool {
+    if wasBegunBefore || beginCount > 1 || refusal == .refused(.wouldRepeat) { return true }
     guard beginCount > 0 else { return false }
-    if beginCount > 1 { return true }
     return waystation_curl_long_info(handle.pointer, CURLINFO_REQUEST_SIZE) > 0
       && writtenBytes >= bodyByteCount
   }

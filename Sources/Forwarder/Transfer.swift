@@ -23,19 +23,27 @@ final class Transfer {
   private var requestTarget: [UInt8]
   private var lastMethod = ""
   private var looksUpAnew = false
+  /// Whether the options are set for a request that goes on a new connection after all.
+  private var isOnNewConnection = false
   private var body = OutgoingBody()
   private var collector: ResponseCollector
   /// How often the request was begun on a connection: more than once where a kept connection turned
   /// out to be dead.
-  private(set) var beginCount = 0
+  var beginCount = 0
+  /// Whether it was begun before it had to go on a new connection.
+  private(set) var wasBegunBefore = false
+  /// Why libcurl was told not to write the request; nil if it may.
+  var refusal: WritePermit?
   /// How long nothing has moved; only looked at where the upstream has an idle timeout.
   var silence = Silence(from: MonotonicTime(nanoseconds: 0))
 
   /// Prepares a handle for an upstream.
-  init(target: UpstreamTarget, limits: ForwarderLimits) throws(SystemError) {
+  init(
+    target: UpstreamTarget, limits: ForwarderLimits, connections: OpenConnections
+  ) throws(SystemError) {
     self.target = target
     self.limits = limits
-    handle = try CurlEasy()
+    handle = try CurlEasy(connections: connections)
     requestTarget = target.requestTargetPrefix
     collector = ResponseCollector(bodyBytesMax: 0, limits: limits, hasNoBody: false)
     handle.configure(for: target, limits: limits)
@@ -57,11 +65,14 @@ final class Transfer {
       handle.set(CURLOPT_DNS_CACHE_TIMEOUT, looksUpAnew ? 0 : limits.nameCacheSeconds)
       self.looksUpAnew = looksUpAnew
     }
+    if isOnNewConnection { forgetNewConnection() }
     headers.rebuild(for: request, signature: signed.signature)
     body = signed.body
     serial = request.serial
     startedAt = now
     beginCount = 0
+    wasBegunBefore = false
+    refusal = nil
     silence = Silence(from: now.monotonic)
     let method = request.content.method
     collector = ResponseCollector(
@@ -70,6 +81,32 @@ final class Transfer {
     setTarget(request.content.target)
     handle.setHeaders(headerList.set(headers))
     setMethod(method)
+  }
+
+  /// Whether a new connection is made for its request, whatever connections are kept.
+  var isOnItsOwn: Bool { isOnNewConnection || !target.reusesConnections }
+
+  /// Sets the handle up for the same attempt on a new connection, in what is left of its time.
+  ///
+  /// Nothing was written on the one that was to be used.
+  func prepareNewConnection(at now: Now) {
+    isOnNewConnection = true
+    handle.mustConnectAnew(true)
+    if let attemptTimeoutMs = target.attemptTimeoutMs {
+      let passedMs = now.monotonic.milliseconds(since: startedAt.monotonic)
+      handle.set(CURLOPT_TIMEOUT_MS, max(attemptTimeoutMs - Int(clamping: passedMs), 1))
+    }
+    handle.clearError()
+    wasBegunBefore = wasBegunBefore || beginCount > 0
+    beginCount = 0
+    refusal = nil
+    _ = body.seek(to: 0)
+  }
+
+  private func forgetNewConnection() {
+    isOnNewConnection = false
+    handle.mustConnectAnew(!target.reusesConnections)
+    handle.set(CURLOPT_TIMEOUT_MS, target.attemptTimeoutMs ?? 0)
   }
 
   /// The request line's target, instead of the URL's path: libcurl sends it as it is.
@@ -131,14 +168,12 @@ final class Transfer {
   }
 
   private func failure(_ code: CURLcode) -> AttemptEvent {
-    // Only ever aborted in the middle by `begin()`, where that counts more than once.
-    let wasRefusedAgain = code == CURLE_ABORTED_BY_CALLBACK && beginCount > 1
+    if code == CURLE_ABORTED_BY_CALLBACK, case .refused(let refusal) = refusal {
+      return refusal.event(target: target, bytesMax: limits.errorDetailBytesMax)
+    }
     let detail = TransferFailure.detail(
-      wasRefusedAgain ? CURLE_GOT_NOTHING : code, words: wasRefusedAgain ? "" : handle.error,
-      target: target, bytesMax: limits.errorDetailBytesMax)
-    return .failed(
-      wasRefusedAgain ? .cut : TransferFailure.kind(of: code),
-      detail: target.credentials.masked(detail))
+      code, words: handle.error, target: target, bytesMax: limits.errorDetailBytesMax)
+    return .failed(TransferFailure.kind(of: code), detail: target.credentials.masked(detail))
   }
 
   /// Whether it is no answer of the upstream's: only a proxy asks for credentials by this status
@@ -172,15 +207,6 @@ final class Transfer {
   func release() {
     body = OutgoingBody()
     collector = ResponseCollector(bodyBytesMax: 0, limits: limits, hasNoBody: false)
-  }
-
-  /// The request is about to be written on a connection; false if it must not be.
-  ///
-  /// libcurl writes a request again if the connection that it had been kept ready on ends without
-  /// an answer. The upstream may have taken it all the same, and some must not get it twice.
-  fileprivate func begin() -> Bool {
-    beginCount += 1
-    return beginCount == 1 || target.mayRepeat
   }
 }
 
@@ -222,8 +248,8 @@ extension Transfer {
   }
 
   private func connectBodyCallbacks() {
-    _ = waystation_curl_set_request_callback(handle.pointer) { context, _, _, _, _ in
-      let mayBegin = Transfer.at(context)?.begin() ?? false
+    _ = waystation_curl_set_request_callback(handle.pointer) { context, _, _, _, localPort in
+      let mayBegin = Transfer.at(context)?.begin(localPort: localPort) ?? false
       return Int32(mayBegin ? waystation_curl_request_ok : waystation_curl_request_abort)
     }
     _ = waystation_curl_set_data_callback(handle.pointer, CURLOPT_READFUNCTION) {

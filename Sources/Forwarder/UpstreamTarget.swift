@@ -24,6 +24,8 @@ package final class UpstreamTarget: Sendable {
   /// Whether a request may be sent anew within one attempt, since the kept connection that it was
   /// sent on ended without an answer.
   package let mayRepeat: Bool
+  /// Whether a connection that has carried a request is used for further ones.
+  package let reusesConnections: Bool
   /// How much of an answer's body is kept, in bytes.
   package let responseBodyBytesMax: Int
   /// How many attempts the caller has under way at the most; decides how many idle connections and
@@ -61,7 +63,8 @@ package final class UpstreamTarget: Sendable {
     name: String, url: UpstreamURL, headers: HeaderBlock = HeaderBlock(),
     connectTimeoutMs: Int = 10_000, attemptTimeoutMs: Int? = 120_000,
     idleTimeoutMs: Int? = nil, verification: VerificationPath? = nil, mayRepeat: Bool = true,
-    responseBodyBytesMax: Int = 64 * 1024, maxConcurrent: Int = 64, proxy: String? = nil,
+    reusesConnections: Bool = true, responseBodyBytesMax: Int = 64 * 1024, maxConcurrent: Int = 64,
+    proxy: String? = nil,
     certificates: CertificateAuthorities = .system, viaPseudonym: String = "waystation",
     signing: WebhookSigning? = nil, credentials: CredentialMask = CredentialMask()
   ) throws(UpstreamTargetError) {
@@ -84,6 +87,7 @@ package final class UpstreamTarget: Sendable {
     self.idleTimeoutMs = idleTimeoutMs
     self.verification = verification
     self.mayRepeat = mayRepeat
+    self.reusesConnections = reusesConnections
     self.responseBodyBytesMax = responseBodyBytesMax
     self.maxConcurrent = maxConcurrent
     self.proxy = proxy

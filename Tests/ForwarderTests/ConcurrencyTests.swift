@@ -87,16 +87,33 @@ struct ConcurrencyTests {
     #expect(rest.reports.allSatisfy { $0.event.isBrokenOff })
   }
 
-  @Test("what is called off does not touch what is submitted afterwards")
-  func cancelThenSubmit() async throws {
-    let (upstream, _) = try recorder()
+  @Test(
+    "what is called off does not touch what is submitted afterwards",
+    arguments: [true, false])
+  func cancelThenSubmit(hadBegun: Bool) async throws {
+    let arrived = Gate()
+    let upstream = try RawUpstream { connection in
+      while let request = connection.readRequest() {
+        arrived.open()
+        if request.line.contains("/silent") { return connection.waitForEnd() }
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+      }
+    }
     let target = try UpstreamTarget.test(upstream.url)
     let attempts = try Attempts()
-    attempts.forwarder.submit([request(target, serial: 1)])
+    let held = Gate()
+    // Held up, the thread finds all of it at once.
+    if !hadBegun { attempts.forwarder.perform { held.wait() } }
+    attempts.forwarder.submit([request(target, "GET", "/silent", serial: 1)])
+    if hadBegun { await arrived.isOpen() }
     attempts.forwarder.cancelAll()
     attempts.forwarder.submit([request(target, serial: 2)])
+    held.open()
     let ends = try await attempts.ends(of: 2)
-    #expect(ends.reports.contains { $0.serial == 2 })
+    #expect(ends.withdrawn == (hadBegun ? [] : [1]))
+    let reports = Dictionary(uniqueKeysWithValues: ends.reports.map { ($0.serial, $0.event) })
+    #expect(reports[1]?.isBrokenOff == (hadBegun ? true : nil))
+    #expect(reports[2]?.response?.status == 200)
   }
 
   @Test("calling off an attempt that has ended changes nothing")

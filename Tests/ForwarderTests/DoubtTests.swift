@@ -141,6 +141,28 @@ struct DoubtTests {
     #expect(report.isInDoubt)
     #expect(seen.all.filter { $0.contains("second") }.count == 2)
   }
+
+  @Test("it may, if a kept connection died, and the second time the body was cut in the middle")
+  func repeatedInPart() async throws {
+    let upstream = try RawUpstream { connection in
+      guard let head = connection.readHead() else { return }
+      guard head.line.contains("first") else {
+        // Of the second time hardly anything is taken.
+        connection.shrinkReceiveBuffer()
+        return connection.reset()
+      }
+      connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+      // All of the next request arrives, and no answer goes out.
+      _ = connection.readRequest()
+    }
+    let attempts = try Attempts()
+    let target = try UpstreamTarget.test(upstream.url)
+    _ = try await attempts.run(request(target, "GET", "/first"))
+    let ends = try await attempts.run([request(target, "POST", body: .inline(large))])
+    let report = try #require(ends.reports.first)
+    #expect(report.event.failure == .cut && report.isInDoubt, "\(report.event)")
+    #expect(upstream.acceptCount == 2)
+  }
 }
 
 @Suite("Silence", .timeLimit(.minutes(1)))

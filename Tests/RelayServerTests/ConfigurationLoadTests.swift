@@ -35,6 +35,7 @@ struct ConfigurationLoadTests {
           "url": "https://api.example.com/base/",
           "headers": {"Authorization": "Bearer ${API_TOKEN}", "X-Price": "5$ $${X}"},
           "connectTimeoutMs": 1, "attemptTimeoutMs": 2, "maxConcurrent": 3,
+          "reuseConnections": false,
           "retry": {"firstDelayMs": 4, "maxDelayMs": 5, "factor": 1.5},
           "onFailure": "block", "deadlineSeconds": 6,
           "outcomes": {"retry": [408, "5xx"], "deliver": ["2xx", 409]},
@@ -170,6 +171,7 @@ struct ConfigurationLoadTests {
     #expect(upstream.reachability.maxProbeDelayMs == 11)
     #expect(upstream.startPaused)
     #expect(upstream.idleTimeoutMs == 1 && upstream.ambiguous == .verify)
+    #expect(!upstream.reuseConnections)
     #expect(upstream.verify?.description == "/orders/{id}")
     #expect(upstream.policy.ambiguity == .verify)
     let other = try #require(configuration.upstream(named: "telemetry_2"))

@@ -38,7 +38,7 @@ GATES = {
 }
 
 # Tests that play a peer which breaks the rules, and so need what only the gate may use otherwise.
-PEERS = {("HTTPServerTests", "COpenSSL")}
+PEERS = {("HTTPServerTests", "COpenSSL"), ("ForwarderTests", "COpenSSL")}
 
 IMPORT = re.compile(
     r"^[ \t]*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:package|public|internal|private|fileprivate)\s+)?"

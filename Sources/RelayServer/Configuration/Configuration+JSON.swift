@@ -83,6 +83,7 @@ extension UpstreamConfiguration {
       json.member("attemptTimeoutMs") { $0.integerOrNull(attemptTimeoutMs) }
       json.member("idleTimeoutMs") { $0.integerOrNull(idleTimeoutMs) }
       json.member("maxConcurrent", maxConcurrent)
+      json.member("reuseConnections", reuseConnections)
       json.memberObject("retry") { json in
         json.member("firstDelayMs", retry.firstDelayMs)
         json.member("maxDelayMs", retry.maxDelayMs)

@@ -74,6 +74,7 @@ extension UpstreamConfiguration {
     section.optionalInteger("attemptTimeoutMs", into: &attemptTimeoutMs, 1...Self.delayMsMax)
     section.optionalInteger("idleTimeoutMs", into: &idleTimeoutMs, 1...Self.delayMsMax)
     section.integer("maxConcurrent", into: &maxConcurrent, 1...10_000)
+    section.flag("reuseConnections", into: &reuseConnections)
     section.section("retry") { retry.read(&$0) }
     section.word("onFailure", into: &onFailure)
     section.integer("deadlineSeconds", into: &deadlineSeconds, 1...Configuration.secondsMax)

@@ -26,6 +26,8 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var outcomes = OutcomesConfiguration()
   /// How much of an answer's body is kept for the device, in bytes.
   package var responseBodyBytesMax = 64 * 1024
+  /// Whether a connection is used for one request after the other.
+  package var reuseConnections = true
   /// The proxy to go through; none, whatever the environment says, unless set here.
   package var proxy: ProxyURL?
   /// What is done about an envelope that it may have taken without saying so.

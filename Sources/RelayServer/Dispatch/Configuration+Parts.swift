@@ -65,7 +65,7 @@ extension UpstreamConfiguration {
     return try UpstreamTarget(
       name: name, url: url, headers: fields, connectTimeoutMs: connectTimeoutMs,
       attemptTimeoutMs: attemptTimeoutMs, idleTimeoutMs: idleTimeoutMs, verification: verify,
-      mayRepeat: ambiguous == .retry,
+      mayRepeat: ambiguous == .retry, reusesConnections: reuseConnections,
       responseBodyBytesMax: responseBodyBytesMax, maxConcurrent: maxConcurrent,
       proxy: proxy?.url.value,
       certificates: certificateAuthorities.map { .file(path: $0) } ?? .system,

@@ -78,12 +78,13 @@ extension UpstreamTarget {
   static func test(
     _ url: String, headers: HeaderBlock = HeaderBlock(), connectTimeoutMs: Int = 20_000,
     attemptTimeoutMs: Int? = 20_000, idleTimeoutMs: Int? = nil, mayRepeat: Bool = true,
-    responseBodyBytesMax: Int = 64 * 1024, certificates: CertificateAuthorities = .system
+    reusesConnections: Bool = true, responseBodyBytesMax: Int = 64 * 1024, proxy: String? = nil,
+    certificates: CertificateAuthorities = .system
   ) throws -> UpstreamTarget {
     try UpstreamTarget(
       name: "default", url: UpstreamURL(url), headers: headers, connectTimeoutMs: connectTimeoutMs,
       attemptTimeoutMs: attemptTimeoutMs, idleTimeoutMs: idleTimeoutMs, mayRepeat: mayRepeat,
-      responseBodyBytesMax: responseBodyBytesMax,
-      certificates: certificates)
+      reusesConnections: reusesConnections, responseBodyBytesMax: responseBodyBytesMax,
+      proxy: proxy, certificates: certificates)
   }
 }

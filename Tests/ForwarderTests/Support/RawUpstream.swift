@@ -10,13 +10,17 @@ final class RawUpstream: Sendable {
   let port: UInt16
   private let listener: Int32
   private let accepted = Atomic<Int>(0)
+  private let hasStopped = Atomic(false)
 
   /// How many connections have been made.
   var acceptCount: Int { accepted.load(ordering: .sequentiallyConsistent) }
   var url: String { "http://127.0.0.1:\(port)" }
+  var secureURL: String { "https://127.0.0.1:\(port)" }
 
   /// Listens on a free port of the loopback.
-  init(_ serve: @escaping @Sendable (RawConnection) -> Void) throws {
+  ///
+  /// - Parameter tls: What secures each connection from the start; nil for nothing.
+  init(tls: RawTLS? = nil, _ serve: @escaping @Sendable (RawConnection) -> Void) throws {
     (listener, port) = try Self.listen(backlog: 256)
     let listener = listener
     let count: @Sendable () -> Void = { [weak self] in
@@ -27,6 +31,7 @@ final class RawUpstream: Sendable {
         count()
         _ = try? Thread.spawn(name: "raw-connection") {
           let connection = RawConnection(socket)
+          if let tls { connection.secure(with: tls) }
           serve(connection)
           connection.close()
         }
@@ -38,7 +43,13 @@ final class RawUpstream: Sendable {
   }
 
   /// Ends the thread that accepts.
-  deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+  deinit { stopListening() }
+
+  /// Takes no more connections; those that are there go on.
+  func stopListening() {
+    guard !hasStopped.exchange(true, ordering: .sequentiallyConsistent) else { return }
+    shutdown(listener, Int32(SHUT_RDWR))
+  }
 
   /// A listening socket and its port.
   static func listen(backlog: Int32) throws -> (socket: Int32, port: UInt16) {
@@ -61,6 +72,7 @@ final class RawUpstream: Sendable {
 /// One connection to a ``RawUpstream``; used by its own thread alone.
 final class RawConnection {
   private var socket: Int32
+  private var session: RawTLS.Session?
   private var pending: [UInt8] = []
 
   init(_ socket: Int32) {
@@ -103,7 +115,7 @@ final class RawConnection {
   private func fill(to count: Int) -> Bool {
     var buffer = [UInt8](repeating: 0, count: 65536)
     while pending.count < count {
-      let got = recv(socket, &buffer, buffer.count, 0)
+      let got = session?.read(into: &buffer) ?? recv(socket, &buffer, buffer.count, 0)
       guard got > 0 else { return false }
       pending.append(contentsOf: buffer[..<got])
     }
@@ -113,6 +125,7 @@ final class RawConnection {
   /// Sends all; false if the peer is gone.
   @discardableResult
   func send(_ bytes: [UInt8]) -> Bool {
+    if let session { return session.write(bytes) }
     var sent = 0
     while sent < bytes.count {
       let count = bytes.withUnsafeBytes {
@@ -128,6 +141,29 @@ final class RawConnection {
 
   @discardableResult
   func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+
+  /// Reads so many bytes; nil if the peer has closed.
+  func read(count: Int) -> [UInt8]? {
+    guard fill(to: count) else { return nil }
+    defer { pending.removeFirst(count) }
+    return Array(pending.prefix(count))
+  }
+
+  /// Goes on under TLS, as the server.
+  func secure(with tls: RawTLS) { session = RawTLS.Session(tls, socket: socket) }
+
+  /// Waits until the peer's kernel has all that was sent, so that it cannot be missed any more, or
+  /// until the peer is gone.
+  func waitUntilArrived() {
+    var unacknowledged: Int32 = 0
+    var state = pollfd(fd: socket, events: 0, revents: 0)
+    while ioctl(socket, UInt(TIOCOUTQ), &unacknowledged) == 0, unacknowledged > 0,
+      poll(&state, 1, 1) == 0
+    {}
+  }
+
+  /// Says that nothing more comes, and goes on reading.
+  func endOutput() { shutdown(socket, Int32(SHUT_WR)) }
 
   /// Lets the kernel hold little of what has not been read.
   func shrinkReceiveBuffer() { setReceiveBuffer(bytes: 16 * 1024) }
@@ -219,11 +255,13 @@ final class Gate: Sendable {
 
   /// Waits until it is open, without holding one of the tasks' threads up.
   func isOpen() async {
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        self.wait()
-        continuation.resume()
-      }
-    }
+    await onThread { self.wait() }
+  }
+}
+
+/// Does something that blocks without holding one of the tasks' threads up.
+func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+  await withCheckedContinuation { continuation in
+    DispatchQueue.global().async { continuation.resume(returning: body()) }
   }
 }

@@ -1,0 +1,106 @@
+import CCurl
+import Glibc
+
+/// The sockets that libcurl has open, by their local ports, and which of them have carried a request.
+///
+/// Just before a request is written libcurl tells the local port of its connection
+/// (CURLOPT_PREREQFUNCTION(3)), but not the socket: CURLINFO_ACTIVESOCKET(3) speaks of the handle's
+/// last transfer. So sockets are noted as they are made, and forgotten as they are closed.
+///
+/// Lives on the thread of the handles whose connections these are.
+final class OpenConnections {
+  /// One of them.
+  struct Connection {
+    let descriptor: Int32
+    /// Whether a request was written on it.
+    var hasCarriedRequest = false
+  }
+
+  private let unsentBytesMax: Int?
+  /// Two connections to two peers may have the same local port.
+  private var byPort: [Int32: [Connection]] = [:]
+  private var ports: [Int32: Int32] = [:]
+  /// Those that had no port yet when somebody last looked.
+  private var unbound: [Int32] = []
+
+  /// No connections.
+  ///
+  /// - Parameter unsentBytesMax: How much the kernel takes of each before it has sent what came
+  ///   before; nil for as much as it likes.
+  init(unsentBytesMax: Int? = nil) { self.unsentBytesMax = unsentBytesMax }
+
+  /// Notes a socket that was made; it need not be connected yet.
+  func add(_ descriptor: Int32) {
+    if let unsentBytesMax { waystation_limit_unsent(descriptor, Int32(clamping: unsentBytesMax)) }
+    unbound.append(descriptor)
+  }
+
+  /// Forgets a socket that is about to be closed.
+  func remove(_ descriptor: Int32) {
+    guard let port = ports.removeValue(forKey: descriptor) else {
+      unbound.removeAll { $0 == descriptor }
+      return
+    }
+    byPort[port]?.removeAll { $0.descriptor == descriptor }
+    if byPort[port]?.isEmpty == true { byPort[port] = nil }
+  }
+
+  /// The connection with this local port; nil if none is known, or if there are several.
+  ///
+  /// - Parameter localPort: As libcurl tells it: 0 or less for a Unix socket.
+  func connection(localPort: Int32) -> Connection? {
+    bindAll()
+    guard let found = byPort[max(localPort, 0)], found.count == 1 else { return nil }
+    return found[0]
+  }
+
+  /// Notes that a request is written on a connection; on each of them, if there are several with
+  /// this port.
+  func noteRequest(localPort: Int32) {
+    bindAll()
+    let port = max(localPort, 0)
+    for index in byPort[port, default: []].indices {
+      byPort[port]?[index].hasCarriedRequest = true
+    }
+  }
+
+  private func bindAll() {
+    guard !unbound.isEmpty else { return }
+    unbound.removeAll { descriptor in
+      guard let port = Self.localPort(of: descriptor) else { return false }
+      ports[descriptor] = port
+      byPort[port, default: []].append(Connection(descriptor: descriptor))
+      return true
+    }
+  }
+
+  /// The local port: 0 for a Unix socket; nil if it has none yet.
+  private static func localPort(of descriptor: Int32) -> Int32? {
+    var address = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return withUnsafeMutablePointer(to: &address) { storage -> Int32? in
+      let isKnown = storage.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        getsockname(descriptor, $0, &length) == 0
+      }
+      guard isKnown else { return nil }
+      if Int32(storage.pointee.ss_family) == AF_UNIX { return 0 }
+      // The port stands at the same place in both families' addresses.
+      let port = storage.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+        UInt16(bigEndian: $0.pointee.sin_port)
+      }
+      return port == 0 ? nil : Int32(port)
+    }
+  }
+}
+
+extension OpenConnections.Connection {
+  /// What has come on it that nobody has read.
+  ///
+  /// Takes nothing out of the socket. An error counts as its end.
+  var arrival: ConnectionGlimpse.Arrival {
+    var byte: UInt8 = 0
+    let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+    if count > 0 { return .bytes }
+    return count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? .nothing : .end
+  }
+}

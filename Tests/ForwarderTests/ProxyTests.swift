@@ -1,0 +1,49 @@
+import Forwarder
+import RelayCore
+import Testing
+
+@Suite("Who asks for credentials", .timeLimit(.minutes(1)))
+struct ProxyTests {
+  private static let question =
+    "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+
+  /// Runs one attempt whose connection gets that question.
+  private func report(
+    _ target: (RawUpstream) throws -> UpstreamTarget, tunnel: RawTLS? = nil
+  ) async throws -> AttemptReport {
+    let upstream = try RawUpstream { connection in
+      if let tunnel {
+        guard connection.readHead() != nil else { return }
+        connection.send("HTTP/1.1 200 Connected\r\n\r\n")
+        connection.secure(with: tunnel)
+      }
+      _ = connection.readRequest()
+      connection.send(Self.question)
+    }
+    let ends = try await Attempts().run([request(try target(upstream))])
+    return try #require(ends.reports.first)
+  }
+
+  @Test("407 without a proxy is the upstream's answer")
+  func noProxy() async throws {
+    let report = try await report { try .test($0.url) }
+    #expect(report.event.response?.status == 407 && report.isWritten)
+  }
+
+  @Test("407 from within a proxy's tunnel is the upstream's answer")
+  func tunnelled() async throws {
+    let tls = try RawTLS(.tls13)
+    let report = try await report(
+      {
+        try .test(
+          "https://127.0.0.1:9", proxy: $0.url, certificates: .file(path: tls.folder.certificate))
+      }, tunnel: tls)
+    #expect(report.event.response?.status == 407 && report.isWritten)
+  }
+
+  @Test("407 of a proxy that fetches the answer itself is no answer: the upstream has seen nothing")
+  func fromProxy() async throws {
+    let report = try await report { try .test("http://api.invalid", proxy: $0.url) }
+    #expect(report.event.failure == .connect && !report.isWritten)
+  }
+}
