@@ -2,8 +2,8 @@ import COpenSSL
 
 /// A TLS session that another library drives, looked at from outside.
 ///
-/// Only what OpenSSL promises to leave alone is asked (its functions take a `const SSL *`): nothing is
-/// read from the connection, and nothing of the session changes.
+/// Only what OpenSSL promises to leave alone is asked (its functions take a `const SSL *`): nothing
+/// is read from the connection, and nothing of the session changes.
 package struct ObservedTLSSession {
   private let session: OpaquePointer
 

@@ -35,8 +35,8 @@ struct CurlEasy: ~Copyable {
   }
 
   private func connectSocketCallbacks() {
-    // Sound: unretained, since whoever made the connections (this handle, or the multi handle that it
-    // is in) holds the table until it has closed them.
+    // Sound: unretained, since whoever made the connections (this handle, or the multi handle that
+    // it is in) holds the table until it has closed them.
     let context = Unmanaged.passUnretained(connections).toOpaque()
     let code = waystation_curl_set_socket_callbacks(
       pointer,

@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// The sockets that libcurl has open, by their local ports, and which of them have carried a request.
+/// The sockets that libcurl has open, by local port, and which of them have carried a request.
 ///
 /// Just before a request is written libcurl tells the local port of its connection
 /// (CURLOPT_PREREQFUNCTION(3)), but not the socket: CURLINFO_ACTIVESOCKET(3) speaks of the handle's

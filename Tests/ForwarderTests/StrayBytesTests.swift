@@ -8,8 +8,8 @@ struct StrayBytesTests {
   private static let chunked =
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
 
-  /// Runs one attempt, lets the upstream say more, and runs another, which has to get its own answer
-  /// on a connection of its own.
+  /// Runs one attempt, lets the upstream say more, and runs another, which has to get its own
+  /// answer on a connection of its own.
   private func expectOwnAnswer(
     _ stray: StrayUpstream, _ target: UpstreamTarget, method: String = "POST",
     body: EnvelopeBody = .inline([1]), isVerification: Bool = false

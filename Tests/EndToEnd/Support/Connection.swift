@@ -68,6 +68,15 @@ final class Connection: @unchecked Sendable {
     }
   }
 
+  /// Waits until the peer's kernel has all that was written, or the peer is gone.
+  func awaitArrival() {
+    var unacknowledged: Int32 = 0
+    var watched = pollfd(fd: descriptor, events: 0, revents: 0)
+    while ioctl(descriptor, UInt(TIOCOUTQ), &unacknowledged) == 0, unacknowledged > 0,
+      poll(&watched, 1, 1) == 0
+    {}
+  }
+
   /// Wakes whoever reads, and leaves the descriptor to be closed by its owner.
   func shutDown() {
     isOpen.change { isOpen in

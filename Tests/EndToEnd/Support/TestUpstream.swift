@@ -18,6 +18,7 @@ final class TestUpstream: Sendable {
     var listener: Int32?
     var connections: [ObjectIdentifier: Connection] = [:]
     var received: [WireRequest] = []
+    var connectionCount = 0
     /// Grows with each stop, so that whoever delays an answer learns of it.
     var stops = 0
   }
@@ -48,6 +49,18 @@ final class TestUpstream: Sendable {
     self.behave.change { $0 = behave }
   }
 
+  /// Says something on each of its connections that nobody has asked for, and waits until it has
+  /// reached the other side's kernel.
+  func sayUnasked(_ bytes: [UInt8]) async throws {
+    let connections = state.read { Array($0.connections.values) }
+    try await onThread {
+      for connection in connections {
+        try connection.write(bytes)
+        connection.awaitArrival()
+      }
+    }
+  }
+
   /// Goes away: nothing listens, and every connection is cut.
   func stop() { Self.stop(state) }
 
@@ -73,6 +86,9 @@ final class TestUpstream: Sendable {
 
   /// What has arrived so far, in order.
   var received: [WireRequest] { state.read(\.received) }
+
+  /// How many connections have been made so far.
+  var connectionCount: Int { state.read(\.connectionCount) }
 
   /// Waits until so many requests have arrived, and returns all that have.
   @discardableResult
@@ -142,6 +158,7 @@ final class TestUpstream: Sendable {
           // Accepted while it went away: `stop` has not seen this one.
           guard state.stops == stops else { return false }
           state.connections[ObjectIdentifier(connection)] = connection
+          state.connectionCount += 1
           return true
         }
         guard isListening else { continue }
