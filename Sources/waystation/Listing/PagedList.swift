@@ -21,24 +21,43 @@ struct PagedList {
   ///   - cursor: Where to begin; nil for the start.
   ///   - page: Called with each page and the cursor behind it; nil at the end.
   /// - Returns: Whether there is more.
+  /// - Throws: What a call did, and if the pages come to no end; what such a page brought is not
+  ///   handed on.
   @discardableResult
   func pages(
     limit: Int?, from cursor: String? = nil,
     _ page: ([JSONObject], String?) throws(OperatorFailure) -> Void
   ) throws(OperatorFailure) -> Bool {
-    var cursor = cursor
+    var walk = PageWalk(from: cursor)
     var left = limit
     repeat {
       var query = filter + ["limit=\(min(pageMax, left ?? pageMax))"]
-      if let cursor { query.append("\(cursorField)=\(TokenText.percentEncoded(cursor))") }
+      if let cursor = walk.cursor {
+        query.append("\(cursorField)=\(TokenText.percentEncoded(cursor))")
+      }
       let answer = try relay.object("GET", path + "?" + query.joined(separator: "&"))
       var items = answer.objects(member)
+      do throws(PageWalk.Fault) {
+        try walk.goOn(to: try next(answer), behind: items.count)
+      } catch {
+        throw OperatorFailure(
+          reason: "the list \(path) does not come to its end: \(error.reason). What answers is no"
+            + " Waystation, or a broken one; look at --server and WAYSTATION_SERVER")
+      }
       if let most = left { items = Array(items.prefix(most)) }
       left = left.map { $0 - items.count }
-      cursor = answer.text("next")
-      try page(items, cursor)
-    } while cursor != nil && left != 0
-    return cursor != nil
+      try page(items, walk.cursor)
+    } while walk.cursor != nil && left != 0
+    return walk.cursor != nil
+  }
+
+  /// The cursor of the next page; nil if there is none.
+  private func next(_ answer: JSONObject) throws(PageWalk.Fault) -> String? {
+    guard let value = answer["next"], !value.isNull else { return nil }
+    guard let text = try? value.string() else {
+      throw PageWalk.Fault(reason: "it names a cursor that is no string")
+    }
+    return text
   }
 }
 
