@@ -1,4 +1,3 @@
-import Glibc
 import RelayCore
 
 extension Reader {
@@ -107,11 +106,8 @@ extension Reader {
   /// The file that holds the body of an envelope that is to be sent, which must be there.
   private func wholeBodyFile(of serial: Serial) throws(StoreError) -> StoredBodyFile {
     let file = try bodyFile(of: serial)
+    // What nobody can look for is not lost: only a file that is not there is, or another one.
     let bytes = try DataFolder.sizeIfThere(ofFile: file.path)
-    // A folder that is away as a whole may come back: nothing says that the file is lost.
-    if bytes == nil, try DataFolder.sizeIfThere(ofFile: bodyFolder) == nil {
-      throw StoreError(errno: ENOENT, operation: "find", subject: bodyFolder)
-    }
     guard bytes == file.byteCount else {
       throw .senseless(
         "a body of \(bytes ?? 0) bytes that had \(file.byteCount), in \(file.path)")
