@@ -33,7 +33,7 @@ static void ask(int number) {
 
 /* Leaves a connection in one of the three bad ways. */
 static void leave(int number, int way) {
-  const char *half = "POST /v1/envelopes HTTP/1.1\r\nHost: rel";
+  const char *half = "POST /v1/envelopes HTTP/1.1\r\nHost: 127";
   char asking[4096] = "";
   for (int index = 0; index < 20; index++) strcat(asking, question);
   if (way == 1 && send(number, half, strlen(half), MSG_NOSIGNAL) < 0) fail("send");

@@ -110,7 +110,7 @@ static void write_request(struct connection *c) {
     snprintf(client, sizeof client, "Waystation-Client: bench-%05d\r\n", c->number);
   int head_length = snprintf(
       head, sizeof head,
-      "POST %s HTTP/1.1\r\nHost: relay\r\nContent-Type: %s\r\n%sContent-Length: %zu\r\n\r\n",
+      "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: %s\r\n%sContent-Length: %zu\r\n\r\n",
       path, is("json") ? "application/json" : is("batch") ? "application/x-ndjson" : "text/plain",
       client, length + tail_length);
   c->request_length = (size_t)head_length + length;

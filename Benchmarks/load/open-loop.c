@@ -67,7 +67,7 @@ static void write_request(int body_bytes) {
   text[body_bytes] = 0;
   int length = snprintf(body, sizeof body, "{\"client\":\"load-00000\",\"path\":\"/\",\"body\":\"%s\"}", text);
   request_length = snprintf(request, sizeof request,
-                            "POST /v1/envelopes HTTP/1.1\r\nHost: relay\r\n"
+                            "POST /v1/envelopes HTTP/1.1\r\nHost: 127.0.0.1\r\n"
                             "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
                             length, body);
   client_at = (int)(strstr(request, "load-") - request) + 5;

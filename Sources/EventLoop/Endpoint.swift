@@ -99,6 +99,16 @@ extension SocketAddress {
   }
 }
 
+extension SocketAddress {
+  /// Whether it stands for every address of the machine: 0.0.0.0 or `::`.
+  package var isUnspecified: Bool {
+    switch host {
+    case .ipv4(let number): number == 0
+    case .ipv6(let high, let low): high == 0 && low == 0
+    }
+  }
+}
+
 extension PeerAddress {
   /// The peer as the kernel named it; nil for a family that is none of ours.
   init?(_ storage: sockaddr_storage) {

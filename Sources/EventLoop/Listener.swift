@@ -8,10 +8,15 @@ package struct AcceptedConnection: ~Copyable, Sendable {
   private let descriptor: FileDescriptor
   /// Who connected.
   package let peer: PeerAddress
+  /// This end's address; nil for a Unix socket.
+  package let local: SocketAddress.Host?
 
-  fileprivate init(_ descriptor: consuming FileDescriptor, from peer: PeerAddress) {
+  fileprivate init(
+    _ descriptor: consuming FileDescriptor, from peer: PeerAddress, to local: SocketAddress.Host?
+  ) {
     self.descriptor = descriptor
     self.peer = peer
+    self.local = local
   }
 
   /// Gives the connection to a loop, which need not be the listener's.
@@ -129,7 +134,8 @@ package final class Listener: Sendable {
         if let number {
           let descriptor = FileDescriptor(adopting: number)
           guard let peer = PeerAddress(storage) else { continue }
-          return AcceptedConnection(descriptor, from: peer)
+          let local = localHost(of: descriptor.number)
+          return AcceptedConnection(descriptor, from: peer, to: local)
         }
         if await watch.waitForInput(until: nil) == .closed { return nil }
       } catch {
@@ -171,6 +177,13 @@ package final class Listener: Sendable {
   private static func openReserve() -> FileDescriptor? {
     let number = waystation_socket(AF_INET)
     return number >= 0 ? FileDescriptor(adopting: number) : nil
+  }
+
+  /// This end's address on a connection: asked of the kernel only where the listener has several.
+  private func localHost(of connection: Int32) -> SocketAddress.Host? {
+    guard case .tcp(let address) = endpoint else { return nil }
+    guard address.isUnspecified else { return address.host }
+    return (try? Self.boundAddress(connection))?.host
   }
 
   private static func boundAddress(_ number: Int32) throws(SystemError) -> SocketAddress? {

@@ -29,7 +29,7 @@ extension Connection {
     stream = .secure(secured)
     if let chain = secured.peerChain {
       origin = RequestOrigin(
-        listener: origin.listener, peer: origin.peer, certificate: chain.says)
+        listener: origin.listener, peer: origin.peer, local: origin.local, certificate: chain.says)
       standing.withLock { $0 = ClientStanding(chain: chain, context: secured.context) }
       // A reload during the handshake has not seen this one.
       if hasLostTrust() { return false }

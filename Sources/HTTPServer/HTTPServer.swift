@@ -204,7 +204,8 @@ extension HTTPServer {
   ) async {
     while let accepted = await listener.accept() {
       let context = leastBusyContext()
-      let origin = RequestOrigin(listener: number, peer: accepted.peer)
+      let origin = RequestOrigin(
+        listener: number, peer: accepted.peer, local: accepted.local)
       // Where the loop cannot watch one more descriptor, this one is closed right here.
       guard let socket = try? accepted.socket(on: context.loop) else {
         continue

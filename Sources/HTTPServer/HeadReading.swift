@@ -27,7 +27,8 @@ enum HeadReading {
       wantsKeepAlive: !findings.closes && (isModern || findings.keepsAlive),
       // A 1.0 sender cannot know of interim answers (RFC 9110 section 10.1.1).
       expectsContinue: findings.expectsContinue && isModern && framing != .none,
-      fields: fields, targetRange: line.target, pathRange: line.path, queryRange: line.query)
+      fields: fields, targetRange: line.target, pathRange: line.path, queryRange: line.query,
+      authorityRange: line.authority)
   }
 
   private static func find(

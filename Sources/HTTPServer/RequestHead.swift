@@ -78,11 +78,12 @@ package final class RequestHead: Sendable {
   let targetRange: Range<Int>
   let pathRange: Range<Int>
   let queryRange: Range<Int>?
+  let authorityRange: Range<Int>?
 
   init(
     bytes: [UInt8], method: HTTPMethod, version: HTTPVersion, framing: BodyFraming,
     wantsKeepAlive: Bool, expectsContinue: Bool, fields: [Field], targetRange: Range<Int>,
-    pathRange: Range<Int>, queryRange: Range<Int>?
+    pathRange: Range<Int>, queryRange: Range<Int>?, authorityRange: Range<Int>?
   ) {
     self.bytes = bytes
     self.method = method
@@ -94,6 +95,7 @@ package final class RequestHead: Sendable {
     self.targetRange = targetRange
     self.pathRange = pathRange
     self.queryRange = queryRange
+    self.authorityRange = authorityRange
   }
 
   /// The whole request target, byte for byte.
@@ -106,6 +108,10 @@ package final class RequestHead: Sendable {
 
   /// What follows the first `?`, byte for byte; nil where there is none.
   package var query: ArraySlice<UInt8>? { queryRange.map { bytes[$0] } }
+
+  /// The host and the port of an absolute target, which count in the place of the `Host` field (RFC
+  /// 9112 section 3.2.2); nil for a path.
+  package var authority: ArraySlice<UInt8>? { authorityRange.map { bytes[$0] } }
 
   /// A field's name, as it came.
   package func name(of field: Field) -> ArraySlice<UInt8> {

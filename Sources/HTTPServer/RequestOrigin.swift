@@ -7,13 +7,19 @@ package struct RequestOrigin: Sendable, Equatable {
   package let listener: Int
   /// The other end of the connection.
   package let peer: PeerAddress
+  /// This end's address on this connection; nil for a Unix socket, or where nobody asked.
+  package let local: SocketAddress.Host?
   /// The client's verified certificate; nil where it showed none, or was not asked for one.
   package let certificate: PeerCertificate?
 
   /// An origin made of its parts.
-  package init(listener: Int, peer: PeerAddress, certificate: PeerCertificate? = nil) {
+  package init(
+    listener: Int, peer: PeerAddress, local: SocketAddress.Host? = nil,
+    certificate: PeerCertificate? = nil
+  ) {
     self.listener = listener
     self.peer = peer
+    self.local = local
     self.certificate = certificate
   }
 

@@ -101,6 +101,29 @@ extension EndToEnd {
       #expect(try await secured.plain.get("/status").status == 401)
     }
 
+    @Test("a certificate that a browser adds for another site's page lets that do nothing")
+    func otherSite() async throws {
+      let secured = try await secured(isRequired: true)
+      let pair = try await secured.authority.sign(
+        "good", subject: "/CN=truck-7", names: "DNS:truck-7")
+      let post = try Device.json(["path": "/"])
+      func posted(_ fields: [String: String]) async throws -> WireResponse {
+        try await secured.tunnel(options(pair)).request(
+          "POST", "/v1/envelopes",
+          headers: ["Content-Type": "application/json"].merging(fields) { $1 }, body: post)
+      }
+      for fields in [
+        ["Origin": "https://evil.example"], ["Sec-Fetch-Site": "cross-site"],
+        ["Sec-Fetch-Site": "same-site"], ["Origin": "null"],
+      ] {
+        let answer = try await posted(fields)
+        #expect(answer.status == 403 && answer.problem == "cross-site", "\(fields) \(answer)")
+      }
+      // No other host's name can be on the relay's certificate, so any is taken.
+      #expect(try await posted(["Sec-Fetch-Site": "same-origin"]).status == 202)
+      #expect(try await posted([:]).status == 202)
+    }
+
     @Test("a revoked one is refused, also once the list was renewed while the relay ran")
     func revoked() async throws {
       let secured = try await secured(isRequired: true, checksRevocation: true)
@@ -165,6 +188,31 @@ extension EndToEnd {
       #expect(refused["Connection"] == "close" && refused["WWW-Authenticate"] != nil)
       #expect(try refused.json()["detail"] as? String != nil)
       _ = try await onThread { try kept.connection.readToEnd() }
+    }
+
+    @Test("one that ends shows nothing more to who listens by it")
+    func endsStream() async throws {
+      let clock = try FakeClock()
+      let secured = try await SecuredRelay.started(
+        { ["clientCertificates": ["authorities": $0.certificate]] },
+        settings: [
+          "clock": ["settleSeconds": 0], "access": ["operators": Credentials.operators],
+        ], environment: clock.environment)
+      let good = try await secured.authority.sign(
+        "good", subject: "/CN=truck-7", names: "DNS:truck-7")
+      let tunnel = try secured.tunnel(options(good))
+      defer { withExtendedLifetime(tunnel) {} }
+      let listener = tunnel.connection
+      let seen = try await onThread {
+        try listener.write(Array("GET /v1/events HTTP/1.1\r\nHost: relay\r\n\r\n".utf8))
+        return try listener.read(through: "event: snapshot\n")
+      }
+      #expect(seen != nil)
+      try clock.set(ahead: 3 * FakeClock.day)
+      let steering = Device("steering", port: secured.relay.port(of: 1), token: Credentials.steer)
+      try await steering.request("POST", "/v1/clients/truck-7/pause").require(200)
+      let rest = try await onThread { (try? listener.readToEnd()) ?? [] }
+      #expect(!String(decoding: rest, as: UTF8.self).contains("event: paused"))
     }
   }
 }

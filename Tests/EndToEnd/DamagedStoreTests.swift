@@ -155,7 +155,7 @@ extension EndToEnd {
         [
           "serve", "--data", data, "--listen", "127.0.0.1:0", "--upstream",
           "default=\(upstream.url)", "--set-aside-damaged", "--allow-anonymous",
-        ])
+        ], environment: ["WAYSTATION_HOSTS": "relay"])
       let line = try await process.firstLine()
       let port = try #require(UInt16(line.split(separator: ":").last ?? ""))
       let store = try await Device("d", port: port).get("/status").json()["store"]

@@ -31,6 +31,8 @@ struct AccessConfigurationTests {
   }
 
   static let refused: [(String, String)] = [
+    (#"{"hosts": "relay"}"#, "access.hosts: expected an array of hosts"),
+    (#"{"hosts": ["relay", "http://relay"]}"#, "access.hosts: expected an array of hosts"),
     (#"{"anonymous": "yes"}"#, "access.anonymous: expected \"allow\" or \"refuse\""),
     (#"{"anonymous": "refuse"}"#, "access.anonymous: is \"refuse\", and no credential"),
     (#"{"operators": {"a b": {}}}"#, "access.operators.\"a b\": expected a name of letters"),

@@ -23,12 +23,12 @@ PHONE = (390, 844)
 class Browser:
     """One headless browser, and what a person does with it."""
 
-    def __init__(self):
+    def __init__(self, *more):
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
         for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage",
                          "--disable-gpu", "--disable-background-networking", "--no-first-run",
-                         "--disable-component-update", "--disable-features=Translate"):
+                         "--disable-component-update", "--disable-features=Translate", *more):
             options.add_argument(argument)
         self.profile = tempfile.mkdtemp(prefix="page-")
         options.add_argument(f"--user-data-dir={self.profile}")

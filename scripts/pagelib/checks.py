@@ -4,6 +4,7 @@ from importlib.resources import files
 
 from .browser import DESKTOP, PHONE
 from .configured import tells_what_is_in_force
+from .foreign import websites_can_do_nothing
 from .stand import wait_for
 
 HOSTILE_CLIENT = "<img/src=x/onerror=hurt()>"
@@ -394,5 +395,5 @@ ALL = [
     tells_what_is_in_force, who_reads_cannot_steer, finds,
     tells_a_story, edits_and_settles, discards, settles_many, pauses_and_probes, works_by_keyboard,
     says_what_it_misses, is_dark_where_asked, fits_a_phone, lets_go, draws_history,
-    says_nothing_wrong,
+    websites_can_do_nothing, says_nothing_wrong,
 ]

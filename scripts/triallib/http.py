@@ -66,7 +66,7 @@ class Connection:
         if self.streams is None:
             self.streams = await self.connect()
         reader, writer = self.streams
-        head = f"{method} {path} HTTP/1.1\r\nHost: relay\r\nContent-Length: {len(body)}\r\n"
+        head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
         head += "".join(f"{name}: {value}\r\n" for name, value in fields)
         writer.write(head.encode("latin-1") + b"\r\n" + body)
         await writer.drain()

@@ -18,6 +18,9 @@ package final class Access: Sendable {
   /// Whether nobody can do anything, since nothing tells callers apart and it is not open either.
   package var isShut: Bool { table.isShut }
 
+  /// Which requests that bring no credential of their own are a stranger's.
+  package var origins: OriginPolicy { table.origins }
+
   private struct State {
     var tokens: [String: TokenRecord] = [:]
     /// How many of them are revoked ones of keys.

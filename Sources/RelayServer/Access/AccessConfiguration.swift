@@ -12,6 +12,9 @@ package struct AccessConfiguration: Equatable, Sendable {
 
   /// nil: allowed as long as no credential is configured, and refused from then on.
   package var anonymous: Anonymous?
+  /// The hosts by which the relay is known to who shows no credential, besides those that are this
+  /// machine's in any case.
+  package var hosts: [KnownHost] = []
   /// Operators' tokens, in the order they were named.
   package var operators: [OperatorConfiguration] = []
   /// Keys of which clients' tokens are made, in the order they were named.

@@ -35,6 +35,7 @@ package enum AccessRules {
     let row = row(of: route)
     if row.isForEverybody { return .allowed }
     switch caller.kind {
+    case .stranger: return .unknownCaller
     case .anonymous: return isOpen && !row.needsCredential ? .allowed : .unknownCaller
     case .device: return row.isForDevices ? .allowed : .forbidden
     case .operator(.steer): return .allowed

@@ -32,6 +32,8 @@ final class AccessTable: Sendable {
   let operators: [Operator]
   let keys: [String: Key]
   let tokensMax: Int
+  /// Which requests that bring no credential of their own are a stranger's.
+  let origins: OriginPolicy
   /// Whether who shows no credential may do what needs none.
   let isOpen: Bool
   /// Whether nobody can do anything, since nothing tells callers apart and it is not open either.
@@ -51,6 +53,7 @@ final class AccessTable: Sendable {
     let generation = earlier.map { $0.generation + 1 } ?? 0
     self.generation = generation
     tokensMax = access.tokensMax
+    origins = OriginPolicy(hosts: access.hosts)
     let isBare = !access.hasCredentials && !hasOthers
     isOpen = access.anonymous.map { $0 == .allow } ?? (isBare && !mayLackTokens)
     isShut = isBare && !isOpen

@@ -6,6 +6,9 @@ package struct Caller: Equatable, Sendable {
   package enum Kind: Equatable, Sendable {
     /// Nobody in particular: no credential was shown.
     case anonymous
+    /// Nobody in particular, whose request names a host that the relay is not known by, or that a
+    /// browser sends for another site.
+    case stranger
     /// A client, which has to do with its own alone.
     case device(String)
     /// Somebody who looks after the relay.
@@ -35,6 +38,9 @@ package struct Caller: Equatable, Sendable {
 
   /// Nobody in particular.
   package static let anonymous = Caller(.anonymous, by: nil)
+
+  /// Nobody in particular, from elsewhere.
+  static let stranger = Caller(.stranger, by: nil)
 
   /// Somebody who was known by a credential.
   package init(_ kind: Kind, by credential: Credential?, until expiresAt: WallTime? = nil) {

@@ -12,14 +12,49 @@ struct Gate: Sendable {
 
   /// Who makes a request, if it may be made.
   ///
-  /// - Throws: `unauthenticated`, `forbidden` or `malformed-request`.
+  /// - Throws: `unauthenticated`, `forbidden`, `unknown-host`, `cross-site` or `malformed-request`.
   func admit(_ request: HTTPRequest, to route: Route) throws(Problem) -> Caller {
     let caller = try caller(of: request, on: route)
+    if let refusal = refusal(of: request, from: caller) {
+      guard AccessRules.row(of: route).isForEverybody else { throw tell(refusal, request) }
+      return .stranger
+    }
     switch AccessRules.verdict(on: route, for: caller, isOpen: access.isOpen) {
     case .allowed: return caller
     case .unknownCaller: throw .unauthenticated()
     case .forbidden: throw .forbidden()
     }
+  }
+
+  /// Why a request cannot be taken for its sender's own; nil where it can.
+  ///
+  /// A token stands in a field that no browser adds by itself: what brings one was sent by who has
+  /// it. A browser adds a certificate, whoever has it send the request; but not to a host of
+  /// another name, since the relay's own certificate is not that one's.
+  private func refusal(of request: HTTPRequest, from caller: Caller) -> OriginPolicy.Refusal? {
+    let isSecured = relay.listeners[request.origin.listener].tls != nil
+    switch caller.credential {
+    case nil where access.isOpen:
+      return access.origins.refusal(
+        of: request.head, to: request.origin.local, isSecured: isSecured)
+    case .certificate:
+      return access.origins.siteRefusal(of: request.head, isSecured: isSecured)
+    case nil, .stored, .derived, .configured: return nil
+    }
+  }
+
+  private func tell(_ refusal: OriginPolicy.Refusal, _ request: HTTPRequest) -> Problem {
+    let (words, what): (StaticString, String) =
+      switch refusal {
+      case .unknownHost(let host):
+        ("a request without a credential named a host that is not known", host)
+      case .otherSite(let origin): ("a browser sent a request for another site", origin)
+      }
+    // Of all peers together: who tries many hosts must not fill the log.
+    relay.log.repeating(
+      .warning, words, about: "", RepeatPace(firstMs: 10_000, longestMs: 60_000),
+      ("peer", .text(request.origin.peer.description)), ("said", .text(what)))
+    return Problem(refusal)
   }
 
   /// Refuses whoever's connection was opened by a certificate that has ended since.

@@ -8,6 +8,11 @@ extension AccessConfiguration {
     section.read("anonymous", into: &anonymous, expected: Anonymous.choices) { value in
       (try? value.string()).flatMap(Anonymous.init).map(Optional.some)
     }
+    section.read("hosts", into: &hosts, expected: KnownHost.rule) { value in
+      guard let values = (try? value.array()).map(Array.init) else { return nil }
+      let hosts = values.compactMap { (try? $0.string()).flatMap(KnownHost.init) }
+      return hosts.count == values.count ? hosts : nil
+    }
     section.integer("tokensMax", into: &tokensMax, 0...1_000_000)
     var operators: [OperatorConfiguration] = []
     section.section("operators") { operators = $0.readOperators() }
@@ -50,6 +55,9 @@ extension AccessConfiguration {
   func writeMembers(to json: inout JSONWriter) {
     json.member("anonymous") { json in
       if let anonymous { json.string(anonymous.rawValue) } else { json.null() }
+    }
+    json.memberArray("hosts") { json in
+      for host in hosts { json.string(host.description) }
     }
     json.member("tokensMax", tokensMax)
     json.memberObject("operators") { json in

@@ -31,8 +31,9 @@ extension Configuration {
   /// the file, and what none of them says has its default.
   ///
   /// Variables: `WAYSTATION_LISTEN` (addresses), `WAYSTATION_DATA`, `WAYSTATION_UPSTREAMS`
-  /// (`NAME=URL`), `WAYSTATION_ANONYMOUS` (`allow`), `WAYSTATION_OPERATORS` (`NAME=ROLE:DIGEST`),
-  /// `WAYSTATION_TRACING_ENDPOINT`, `WAYSTATION_LOG_LEVEL`, `WAYSTATION_LOG_FORMAT` and
+  /// (`NAME=URL`), `WAYSTATION_ANONYMOUS` (`allow`), `WAYSTATION_HOSTS` (names),
+  /// `WAYSTATION_OPERATORS` (`NAME=ROLE:DIGEST`), `WAYSTATION_TRACING_ENDPOINT`,
+  /// `WAYSTATION_LOG_LEVEL`, `WAYSTATION_LOG_FORMAT` and
   /// `WAYSTATION_LOG_ACCESS` (`true` or `false`); an empty one says nothing.
   /// `STATE_DIRECTORY` (systemd.exec(5)) is the default of the data folder, which all others beat.
   /// Addresses do not replace listeners of which the file says `tls` or `for`.
@@ -118,6 +119,13 @@ extension Configuration {
     if let (key, text) = overrides.anonymous {
       access.anonymous = Self.word(text, key: key, or: access.anonymous ?? .refuse, problems)
     }
+    if let (key, texts) = overrides.hosts {
+      access.hosts = texts.compactMap { text in
+        let host = KnownHost(text)
+        if host == nil { problems.add(key, expected: KnownHost.rule, found: "\"\(text)\"") }
+        return host
+      }
+    }
     for (key, text) in overrides.operators { access.add(operator: text, key: key, problems) }
     for (key, text) in overrides.upstreams { applyUpstream(text, key: key, problems: problems) }
     if let (key, text) = overrides.tracingEndpoint { applyTracing(text, key, problems) }
@@ -196,6 +204,7 @@ private struct Overrides {
   var data: (key: String, text: String)?
   var upstreams: [(key: String, text: String)] = []
   var anonymous: (key: String, text: String)?
+  var hosts: (key: String, texts: [String])?
   var operators: [(key: String, text: String)] = []
   var tracingEndpoint: (key: String, text: String)?
   var logLevel: (key: String, text: String)?
@@ -214,6 +223,7 @@ private struct Overrides {
         Self.list(variable.text).map { (variable.key, $0) }
       } ?? []
     anonymous = named("WAYSTATION_ANONYMOUS")
+    hosts = named("WAYSTATION_HOSTS").map { ($0.key, Self.list($0.text)) }
     operators =
       named("WAYSTATION_OPERATORS").map { variable in
         Self.list(variable.text).map { (variable.key, $0) }

@@ -54,6 +54,28 @@ extension Problem {
     return problem
   }
 
+  /// A request without a credential of its own is not taken for its sender's.
+  package init(_ refusal: OriginPolicy.Refusal) {
+    switch refusal {
+    case .unknownHost(let host):
+      self.init(
+        .unknownHost,
+        "The request names the host \(Self.shown(host)), by which this relay is not known, and"
+          + " shows no token.", field: "Host",
+        fix:
+          "Name a host that it is known by, show a token, or ask the operator to put the host into"
+          + " access.hosts.")
+    case .otherSite(let origin):
+      self.init(
+        .crossSite,
+        "A browser says that another site had it send this (\(Self.shown(origin))), and no token"
+          + " came with it.",
+        fix:
+          "Ask from the relay's own page, or with a token. If it is the relay's own host, ask the"
+          + " operator to put that into access.hosts.")
+    }
+  }
+
   /// The caller is a client, and names another one.
   package static func otherClient(_ name: String, field: String) -> Problem {
     Problem(

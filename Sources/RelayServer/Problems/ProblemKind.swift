@@ -7,6 +7,8 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case badContentEncoding = "bad-content-encoding"
   case unauthenticated
   case forbidden
+  case crossSite = "cross-site"
+  case unknownHost = "unknown-host"
   case notFound = "not-found"
   case unknownEnvelope = "unknown-envelope"
   case unknownClient = "unknown-client"
@@ -63,7 +65,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     switch self {
     case .malformedRequest, .malformedJSON, .badContentEncoding: 400
     case .unauthenticated: 401
-    case .forbidden: 403
+    case .forbidden, .crossSite: 403
     case .notFound, .unknownEnvelope, .unknownClient, .unknownToken, .unknownOperation,
       .noResponseYet:
       404
@@ -76,6 +78,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .uriTooLong: 414
     case .unsupportedMediaType, .unsupportedContentEncoding: 415
     case .expectationFailed: 417
+    case .unknownHost: 421
     case .unknownUpstream, .unknownField, .invalidField, .missingField, .keyConflict,
       .sequenceConflict, .batchRejected, .unknownCollection, .runTooLarge:
       422
@@ -97,6 +100,8 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .badContentEncoding: "The body cannot be unpacked"
     case .unauthenticated: "The relay does not know who asks"
     case .forbidden: "The caller may not do this"
+    case .crossSite: "Another site had a browser send this"
+    case .unknownHost: "The relay is not known by this host"
     case .notFound: "There is nothing here"
     case .unknownEnvelope: "Unknown envelope"
     case .unknownClient: "Unknown client"

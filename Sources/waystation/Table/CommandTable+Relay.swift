@@ -31,7 +31,7 @@ extension CommandTable {
     notes: [
       "Options beat variables, and variables beat the file. The variables are WAYSTATION_CONFIG,"
         + " WAYSTATION_LISTEN, WAYSTATION_DATA, WAYSTATION_UPSTREAMS, WAYSTATION_ANONYMOUS (allow),"
-        + " WAYSTATION_OPERATORS (NAME=ROLE:DIGEST), WAYSTATION_TRACING_ENDPOINT,"
+        + " WAYSTATION_HOSTS, WAYSTATION_OPERATORS (NAME=ROLE:DIGEST), WAYSTATION_TRACING_ENDPOINT,"
         + " WAYSTATION_LOG_LEVEL, WAYSTATION_LOG_FORMAT and WAYSTATION_LOG_ACCESS (true or false);"
         + " lists are separated by commas. In the file, ${NAME} stands for"
         + " the environment variable NAME.",

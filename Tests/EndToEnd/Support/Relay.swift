@@ -104,6 +104,15 @@ final class Relay: Sendable {
   /// Where it listens.
   var port: UInt16 { state.read(\.port) }
 
+  /// What the hosts are called that devices name: by itself no relay without credentials knows
+  /// them.
+  private static let hosts = ["WAYSTATION_HOSTS": "relay,r,a"]
+
+  private var variables: [String: String] {
+    Self.hosts.merging(environment) { _, given in given }
+      .merging(state.read(\.environment)) { _, given in given }
+  }
+
   /// Starts it, and waits until it listens.
   func start() async throws {
     if let listenerCount { return try await start(listenerCount) }
@@ -112,7 +121,7 @@ final class Relay: Sendable {
       wrapper + [Waystation.path, "serve", "--config", configPath, "--listen", listen] + arguments
     let process = try ChildProcess(
       command[0], Array(command.dropFirst()),
-      environment: environment.merging(state.read(\.environment)) { _, given in given })
+      environment: variables)
     let line = try await process.firstLine()
     let prefix = "listening on http://127.0.0.1:"
     guard line.hasPrefix(prefix), let port = UInt16(line.dropFirst(prefix.count)) else {
@@ -128,7 +137,7 @@ final class Relay: Sendable {
   private func start(_ listenerCount: Int) async throws {
     let process = try ChildProcess(
       Waystation.path, ["serve", "--config", configPath] + arguments,
-      environment: environment.merging(state.read(\.environment)) { _, given in given })
+      environment: variables)
     let prefix = "listening on "
     let lines = try await process.outputLines(count: listenerCount)
     guard lines.count == listenerCount, lines.allSatisfy({ $0.hasPrefix(prefix) }) else {

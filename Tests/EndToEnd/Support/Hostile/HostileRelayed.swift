@@ -68,10 +68,15 @@ enum HostileRelayed {
     ].map {
       .answered(422, "invalid-field", "relayed to \($0.prefix(24))", Wire.relayed($0, body: []))
     } + [
+      .answered(
+        421, "unknown-host", "relayed to an absolute target of another host",
+        Wire.bytes(
+          "PUT http://evil.example/v1/relay/default/half HTTP/1.1\r\nHost: relay\r\n"
+            + "Waystation-Client: hostile\r\nContent-Length: 0\r\n\r\n")),
       .taken(
         "relayed to an absolute target",
         Wire.bytes(
-          "PUT http://evil.example/v1/relay/default/taken HTTP/1.1\r\nHost: relay\r\n"
+          "PUT http://relay/v1/relay/default/taken HTTP/1.1\r\nHost: relay\r\n"
             + "Waystation-Client: hostile\r\nContent-Length: 0\r\n\r\n")),
       .taken(
         "relayed with a query of every sign",
