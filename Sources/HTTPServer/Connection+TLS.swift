@@ -46,7 +46,7 @@ extension Connection {
   ///
   /// - Returns: What its bytes go through from then on; nil where there is nobody to serve.
   private func secure(_ socket: Socket, with credentials: TLSCredentials) async -> SecureStream? {
-    let number = server.handshakes.begin(self)
+    let number = server.handshakes.begin(self, from: origin.peer.placeSource)
     defer { server.handshakes.end(number) }
     let deadline = MonotonicClock.now().adding(milliseconds: server.limits.handshakeTimeoutMs)
     do throws(SystemError) {

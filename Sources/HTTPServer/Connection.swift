@@ -24,8 +24,8 @@ final class Connection: BodySource, @unchecked Sendable {
   private var whenOver: (@Sendable () -> Void)?
   /// When the wait that has just ended began, where it was one without a task.
   var restedSince: MonotonicTime?
-  /// Whether this connection is among ``ServerContext/largeHeadCount``.
-  private var holdsLargeHead = false
+  /// The place of this connection among ``ServerContext/largeHeads``; nil if it is none of them.
+  private var largeHead: SharedPlaces.Place?
   /// What has gone over it for the request at hand.
   var traffic = ExchangeTraffic()
 
@@ -207,17 +207,18 @@ final class Connection: BodySource, @unchecked Sendable {
 
   /// Whether a head that does not fit into a read buffer may go on.
   private func mayHoldMore() -> Bool {
-    guard state.input.isFull, !holdsLargeHead else { return true }
-    let count = server.largeHeadCount.add(1, ordering: .relaxed).newValue
-    holdsLargeHead = true
-    if count > state.limits.largeHeadsMax { endLargeHead() }
-    return holdsLargeHead
+    guard state.input.isFull, largeHead == nil else { return true }
+    let limits = state.limits.places(of: state.limits.largeHeadsMax)
+    largeHead = server.largeHeads.withLock {
+      try? $0.take(.nobody(at: origin.peer.placeSource), limits)
+    }
+    return largeHead != nil
   }
 
   private func endLargeHead() {
-    guard holdsLargeHead else { return }
-    holdsLargeHead = false
-    server.largeHeadCount.subtract(1, ordering: .relaxed)
+    guard let place = largeHead else { return }
+    largeHead = nil
+    server.largeHeads.withLock { $0.giveBack(place) }
   }
 
   /// The next piece of the request's body; ``RequestBody`` calls this.

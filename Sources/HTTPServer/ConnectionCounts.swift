@@ -1,4 +1,5 @@
 import EventLoop
+import RelayCore
 
 /// How many connections there are, and whether one more may come.
 struct ConnectionCounts {
@@ -9,14 +10,12 @@ struct ConnectionCounts {
 
   /// What a connection takes up, to be given back at its end.
   struct Place {
-    fileprivate let peer: SocketAddress.Host?
+    fileprivate let place: SharedPlaces.Place
     fileprivate let isReserved: Bool
   }
 
-  private var count = 0
-  private var reservedCount = 0
-  /// Where that is limited; bounded by the connections.
-  private var peers: [SocketAddress.Host: Int] = [:]
+  private var common = SharedPlaces()
+  private var reserved = SharedPlaces()
 
   /// Takes a place for a connection.
   ///
@@ -24,32 +23,39 @@ struct ConnectionCounts {
   mutating func admit(
     _ peer: PeerAddress, isReserved: Bool, limits: HTTPLimits
   ) throws(Refusal) -> Place {
-    if isReserved {
-      guard reservedCount < limits.reservedConnectionsMax else { throw .tooMany }
-      reservedCount += 1
-      return Place(peer: nil, isReserved: true)
+    // Who it is is known once it has asked for something: until then there is an address alone.
+    let holder = PlaceHolder.nobody(at: peer.placeSource)
+    var places = limits.places(of: limits.connectionsMax)
+    places.perSource = limits.ofPeerMax
+    do throws(SharedPlaces.Refusal) {
+      let place =
+        isReserved
+        ? try reserved.take(.nobody(at: nil), limits.places(of: limits.reservedConnectionsMax))
+        : try common.take(holder, places)
+      return Place(place: place, isReserved: isReserved)
+    } catch {
+      throw error.share == .source ? .tooManyOfPeer : .tooMany
     }
-    guard count < limits.connectionsMax else { throw .tooMany }
-    var host: SocketAddress.Host?
-    if let ofPeerMax = limits.connectionsPerPeerMax, case .tcp(let address) = peer {
-      let network = address.host.network
-      guard peers[network, default: 0] < ofPeerMax else { throw .tooManyOfPeer }
-      peers[network, default: 0] += 1
-      host = network
-    }
-    count += 1
-    return Place(peer: host, isReserved: false)
   }
 
   /// Gives a place back.
   mutating func release(_ place: Place) {
-    guard !place.isReserved else {
-      reservedCount -= 1
-      return
-    }
-    count -= 1
-    guard let peer = place.peer, let ofPeer = peers[peer] else { return }
-    peers[peer] = ofPeer > 1 ? ofPeer - 1 : nil
+    if place.isReserved { reserved.giveBack(place.place) } else { common.giveBack(place.place) }
+  }
+}
+
+extension HTTPLimits {
+  /// The places of something, of which who takes one is known by its address alone.
+  func places(of total: Int) -> PlaceLimits {
+    var shares = PlaceShares()
+    shares.sourcePercent = peerSharePercent
+    shares.reservePercent = 0
+    return shares.limits(of: total)
+  }
+
+  /// The most connections of one peer.
+  fileprivate var ofPeerMax: Int {
+    connectionsPerPeerMax ?? places(of: connectionsMax).perSource
   }
 }
 
@@ -59,15 +65,8 @@ extension ConnectionCounts.Refusal {
     switch self {
     case .tooMany: "The server has as many connections open as it may."
     case .tooManyOfPeer:
-      "Your address has \(limits.connectionsPerPeerMax ?? 0) connections open: as many as it may."
+      "Your address has \(limits.ofPeerMax) connections open: as many as it may."
     case .draining: "The server is shutting down."
     }
-  }
-}
-
-extension SocketAddress.Host {
-  /// Whom an address stands for: itself, or its IPv6 network, of which one peer has all addresses.
-  fileprivate var network: Self {
-    if case .ipv6(let high, _) = self { .ipv6(high, 0) } else { self }
   }
 }

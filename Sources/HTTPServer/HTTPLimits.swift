@@ -13,8 +13,11 @@ package struct HTTPLimits: Sendable, Equatable {
   /// How many more there may be where a listener is reserved for some.
   package var reservedConnectionsMax = 64
   /// The most of them from one IPv4 address or one IPv6 network of 64 bits, which is what one
-  /// household or device has; nil for no limit.
+  /// household or device has; nil for ``peerSharePercent``.
   package var connectionsPerPeerMax: Int?
+  /// How many of what all share, in percent, may be one such peer's: connections, handshakes and
+  /// large heads.
+  package var peerSharePercent = 75
   /// How long a kept-alive connection may be silent between requests.
   package var idleTimeoutMs: Int64 = 60_000
   /// How long a request's head may take from its first byte (from connecting, for the first).
@@ -62,6 +65,7 @@ package struct HTTPLimits: Sendable, Equatable {
     require((1...1_000_000).contains(handshakesMax), "handshakesMax: 1 to 1000000")
     require((1...10_000).contains(reservedConnectionsMax), "reservedConnectionsMax: 1 to 10000")
     require((connectionsPerPeerMax ?? 1) >= 1, "connectionsPerPeerMax: 1 or more")
+    require((1...100).contains(peerSharePercent), "peerSharePercent: 1 to 100")
     require((512...1 << 20).contains(readBufferBytes), "readBufferBytes: 512 to 1048576")
     require(largeHeadsMax >= 1, "largeHeadsMax: 1 or more")
     require(bodyProgressBytesMin >= 1, "bodyProgressBytesMin: 1 or more")

@@ -15,8 +15,8 @@ final class ServerContext: Sendable {
   let observeAnswer: (@Sendable (AnsweredRequest) -> Void)?
   /// Who keeps an access log; nil for nobody.
   let exchanges: (any ExchangeObserver)?
-  /// How many connections hold a head that is larger than a read buffer.
-  let largeHeadCount = Atomic<Int>(0)
+  /// The connections that hold a head which is larger than a read buffer.
+  let largeHeads = Mutex(SharedPlaces())
   /// Whether connections are to end with the request that they have in flight.
   let isDraining = Atomic<Bool>(false)
 
@@ -34,7 +34,7 @@ final class ServerContext: Sendable {
     self.handler = handler
     self.problem = problem
     self.handshakeFailed = handshakeFailed
-    handshakes = Handshakes(countMax: limits.handshakesMax)
+    handshakes = Handshakes(limits.places(of: limits.handshakesMax))
   }
 
   /// What connections that begin now are held to; each keeps to what it began with.
@@ -43,7 +43,7 @@ final class ServerContext: Sendable {
   /// Holds connections that begin from now on to other limits.
   func hold(to limits: HTTPLimits) {
     limitsInForce.withLock { $0 = limits }
-    handshakes.hold(to: limits.handshakesMax)
+    handshakes.hold(to: limits.places(of: limits.handshakesMax))
   }
 }
 

@@ -56,9 +56,12 @@ package struct RunBook: Sendable {
     var early: [(serial: Serial, news: RunNews)] = []
     /// How many wait for it.
     var attendants = 1
+    /// That of who began it.
+    let place: SharedPlaces.Place
   }
 
   private var entries: [Number: Entry] = [:]
+  private var places = SharedPlaces()
   /// Those that have begun; changed in place, since a copy of one is large.
   private var runs: [Number: ClientRun] = [:]
   /// Those that a second one joins: neither complete nor failed.
@@ -78,19 +81,23 @@ package struct RunBook: Sendable {
 
   /// Takes part in the run with this filter; each call is to be followed by ``leave(_:)``.
   ///
+  /// - Parameters:
+  ///   - holder: Who takes part, in whose share a new run counts.
+  ///   - limits: How many runs there may be, at the most ``Limits/runsMax``.
   /// - Returns: The run, and whether it is a new one, whose members are to be handed over by
-  ///   ``begin(_:_:in:now:)`` or kept back by ``fail(_:_:)``; nil if there are too many runs.
+  ///   ``begin(_:_:in:now:)`` or kept back by ``fail(_:_:)``.
+  /// - Throws: What share is used up by runs that somebody waits for.
   package mutating func join(
-    _ filter: RunFilter, of client: ClientNumber
-  ) -> (number: Number, isNew: Bool)? {
+    _ filter: RunFilter, of client: ClientNumber, for holder: PlaceHolder, _ limits: PlaceLimits
+  ) throws(SharedPlaces.Refusal) -> (number: Number, isNew: Bool) {
     let key = Key(client: client, filter: filter)
     if let number = underWay[key] {
       entries[number]?.attendants += 1
       return (number, false)
     }
-    guard entries.count < Limits.runsMax || giveWay() else { return nil }
+    let place = try place(for: holder, limits)
     lastNumber += 1
-    entries[lastNumber] = Entry(key: key)
+    entries[lastNumber] = Entry(key: key, place: place)
     underWay[key] = lastNumber
     return (lastNumber, true)
   }
@@ -108,9 +115,26 @@ package struct RunBook: Sendable {
     forgetIfSettled(number)
   }
 
-  /// Forgets the oldest run that nobody waits for; false if there is none.
-  private mutating func giveWay() -> Bool {
-    guard let oldest = entries.filter({ $0.value.attendants == 0 }).keys.min() else { return false }
+  /// Takes a place, if need be that of a run that nobody waits for.
+  private mutating func place(
+    for holder: PlaceHolder, _ limits: PlaceLimits
+  ) throws(SharedPlaces.Refusal) -> SharedPlaces.Place {
+    while true {
+      do throws(SharedPlaces.Refusal) {
+        return try places.take(holder, limits)
+      } catch {
+        guard giveWay(to: error) else { throw error }
+      }
+    }
+  }
+
+  /// Forgets the oldest run that nobody waits for of those whose share is used up; false if there
+  /// is none.
+  private mutating func giveWay(to refusal: SharedPlaces.Refusal) -> Bool {
+    let idle = entries.filter {
+      $0.value.attendants == 0 && $0.value.place.makesRoom(after: refusal)
+    }
+    guard let oldest = idle.keys.min() else { return false }
     forget(oldest)
     return true
   }
@@ -123,6 +147,7 @@ package struct RunBook: Sendable {
 
   private mutating func forget(_ number: Number) {
     guard let entry = entries.removeValue(forKey: number) else { return }
+    places.giveBack(entry.place)
     if underWay[entry.key] == number { underWay[entry.key] = nil }
     guard let run = runs.removeValue(forKey: number) else { return }
     for lane in run.lanes {

@@ -38,7 +38,10 @@ struct RunBookTests {
     var relay = ManualRelay()
     relay.accept(count: 2, lane: 1)
     let members = relay.members()
-    guard let (number, isNew) = relay.runs.join(.everything, of: client) else {
+    guard
+      let (number, isNew) = try? relay.runs.join(
+        .everything, of: client, for: .nobody(at: nil), RunBook.anybody)
+    else {
       Issue.record("no run")
       return
     }
@@ -52,7 +55,10 @@ struct RunBookTests {
   @Test("a run that cannot begin tells those who joined it, and the next one is a new one")
   func failing() {
     var relay = ManualRelay()
-    guard let (number, _) = relay.runs.join(.everything, of: client) else {
+    guard
+      let (number, _) = try? relay.runs.join(
+        .everything, of: client, for: .nobody(at: nil), RunBook.anybody)
+    else {
       Issue.record("no run")
       return
     }

@@ -28,7 +28,7 @@ struct ConfigurationLoadTests {
   static let everything = """
     {
       "listen": ["0.0.0.0:8080", "[::1]:9090"],
-      "access": {"anonymous": "allow"},
+      "access": {"anonymous": "allow", "hosts": ["relay.example", "*.fleet.example:8080"]},
       "data": "/var/lib/waystation",
       "upstreams": {
         "default": {
@@ -68,7 +68,8 @@ struct ConfigurationLoadTests {
         "clientWaitingEnvelopesMax": 1012, "waitingBytesMax": 1013, "clientWaitingBytesMax": 1013,
         "requestsPerSecondMax": 100.5, "requestBurst": 1014, "clientRequestsPerSecondMax": 2,
         "clientRequestBurst": 1015, "connectionsPerPeerMax": 1016, "bodyTotalTimeoutMs": 1017,
-        "acceptanceDelayMsMax": 1019, "storeBytesMax": 10000000,
+        "acceptanceDelayMsMax": 1019, "clientSharePercent": 21, "peerSharePercent": 22,
+        "operatorReservePercent": 23, "storeBytesMax": 10000000,
         "storeLogBytesMax": 10000001, "diskReserveBytes": 10000002
       },
       "retention": {"deliveredSeconds": 12, "failedSeconds": 13},
@@ -114,6 +115,11 @@ struct ConfigurationLoadTests {
     let limits = configuration.limits
     #expect(limits.connectionsPerPeerMax == 1016 && limits.acceptanceDelayMsMax == 1019)
     #expect(limits.bodyTotalTimeoutMs == 1017)
+    #expect(
+      [limits.shares.clientPercent, limits.shares.sourcePercent, limits.shares.reservePercent]
+        == [21, 22, 23])
+    #expect(
+      configuration.access.hosts.map(\.description) == ["relay.example", "*.fleet.example:8080"])
     let rules = QuotaRules(configuration)
     #expect(rules.everybody == WaitingQuota(envelopesMax: 1012, bytesMax: 1013))
     #expect(rules.everybodyRate == RateLimit(perSecond: 100.5, burst: 1014))

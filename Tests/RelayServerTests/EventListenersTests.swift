@@ -12,10 +12,14 @@ struct EventListenersTests {
   init() throws { loop = try EventLoop(name: "events-test") }
 
   private func admitted(countMax: Int = 10) throws -> EventListener {
-    guard case .admitted(let listener) = listeners.admit(countMax: countMax) else {
+    guard case .admitted(let listener) = listeners.admit(.nobody(at: nil), limits(countMax)) else {
       throw Refused()
     }
     return listener
+  }
+
+  private func limits(_ total: Int) -> PlaceLimits {
+    PlaceLimits(total: total, perClient: total, perSource: total, reserve: 0)
   }
 
   private struct Refused: Error {}
@@ -61,7 +65,7 @@ struct EventListenersTests {
     listeners.close()
     #expect(await news == .over)
     #expect(listener.isOver)
-    guard case .closed = listeners.admit(countMax: 10) else { throw Refused() }
+    guard case .closed = listeners.admit(.nobody(at: nil), limits(10)) else { throw Refused() }
   }
 
   @Test("a task that is not wanted any more does not wait")

@@ -48,6 +48,9 @@ extension LimitsConfiguration {
       json.member("bodyBytesMax", bodyBytesMax)
       json.member("connectionsMax", connectionsMax)
       json.member("connectionsPerPeerMax") { $0.integerOrNull(connectionsPerPeerMax) }
+      json.member("clientSharePercent", shares.clientPercent)
+      json.member("peerSharePercent", shares.sourcePercent)
+      json.member("operatorReservePercent", shares.reservePercent)
       json.member("requestLineBytesMax", requestLineBytesMax)
       json.member("headerCountMax", headerCountMax)
       json.member("headerBytesMax", headerBytesMax)

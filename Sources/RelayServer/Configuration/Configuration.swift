@@ -63,8 +63,11 @@ package struct LimitsConfiguration: Equatable, Sendable {
   package var bodyBytesMax = 10 * 1024 * 1024
   /// The most connections open at once.
   package var connectionsMax = 10_000
-  /// The most of them from one address, or from one IPv6 network of 64 bits; nil for no limit.
+  /// The most of them from one address, or from one IPv6 network of 64 bits; nil for its share.
   package var connectionsPerPeerMax: Int?
+  /// Which part of what all callers share is one client's or one source's, and what is kept for
+  /// operators.
+  package var shares = PlaceShares()
   /// The longest request line, in bytes.
   package var requestLineBytesMax = 8192
   /// The most header fields of a request.

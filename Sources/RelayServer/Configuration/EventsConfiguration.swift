@@ -7,7 +7,7 @@ package struct EventsConfiguration: Equatable, Sendable {
   /// How many bytes of events are kept.
   package var keptBytesMax = 64 * 1024 * 1024
   /// The most listeners at a time; past it, 503.
-  package var listenersMax = 64
+  package var listenersMax = 128
   /// After how much silence a listener is sent a sign that the connection is alive, in seconds.
   package var heartbeatSeconds = 15
   /// How long a listener may take to read what it has been sent, in seconds, before it is cut off.

@@ -18,6 +18,7 @@ extension LimitsConfiguration {
     limits.bodyBytesMax = .max
     limits.connectionsMax = connectionsMax
     limits.connectionsPerPeerMax = connectionsPerPeerMax
+    limits.peerSharePercent = shares.sourcePercent
     limits.idleTimeoutMs = Int64(idleTimeoutMs)
     limits.headTimeoutMs = Int64(headTimeoutMs)
     limits.bodyProgressTimeoutMs = Int64(bodyTimeoutMs)

@@ -35,13 +35,15 @@ extension Dispatcher.State {
 
 // How endpoints run what waits of a client.
 extension Dispatcher {
-  /// Takes part in the run with this filter; see ``RunBook/join(_:of:)``.
+  /// Takes part in the run with this filter; see ``RunBook/join(_:of:for:_:)``.
   ///
   /// Each call is to be followed by ``leaveRun(_:)``.
   func joinRun(
-    _ filter: RunFilter, of client: ClientNumber
-  ) -> (number: RunBook.Number, isNew: Bool)? {
-    state.withLock { $0.runs.join(filter, of: client) }
+    _ filter: RunFilter, of client: ClientNumber, for holder: PlaceHolder, _ limits: PlaceLimits
+  ) throws(SharedPlaces.Refusal) -> (number: RunBook.Number, isNew: Bool) {
+    try state.withLock { (state) throws(SharedPlaces.Refusal) in
+      try state.runs.join(filter, of: client, for: holder, limits)
+    }
   }
 
   /// Hands over what a new run is about.

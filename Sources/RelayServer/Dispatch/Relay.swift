@@ -23,6 +23,10 @@ package final class Relay: Sendable {
   package let quotas: QuotaKeeper
   /// Whether posts are taken at all just now.
   package let admission: AdmissionGate
+  /// Who waits for the outcome of an envelope or a run.
+  let waits = PlaceKeeper()
+  /// For whom the store is searched.
+  let listings = PlaceKeeper()
   /// What is done with many envelopes.
   let operations: OperationDesk
   /// Whose turn it is to read a piece of a listing.

@@ -12,6 +12,8 @@ final class EndpointContext: Sendable {
   let clientNumbers: ClientNumbers
   /// Who makes the request that is being answered.
   let caller: Caller
+  /// Where that came from.
+  let origin: RequestOrigin
   /// What is to be said of the act that is being carried out; nil if it is not written down.
   let act: ActNote?
   /// What the access log is told of the request; nil where none is kept.
@@ -19,34 +21,35 @@ final class EndpointContext: Sendable {
 
   /// That of a relay, before any request.
   convenience init(_ relay: Relay) {
-    self.init(relay, relay.settings.rules, ClientNumbers(), .anonymous, nil, nil)
+    self.init(relay, relay.settings.rules, ClientNumbers(), .anonymous, .loopback, nil, nil)
   }
 
   private init(
     _ relay: Relay, _ rules: AcceptanceRules, _ clientNumbers: ClientNumbers, _ caller: Caller,
-    _ act: ActNote?, _ accessNote: AccessNote?
+    _ origin: RequestOrigin, _ act: ActNote?, _ accessNote: AccessNote?
   ) {
     self.relay = relay
     self.rules = rules
     self.clientNumbers = clientNumbers
     self.caller = caller
+    self.origin = origin
     self.act = act
     self.accessNote = accessNote
   }
 
   /// The same for a request of this caller's.
-  func with(_ caller: Caller) -> EndpointContext {
-    EndpointContext(relay, relay.settings.rules, clientNumbers, caller, act, accessNote)
+  func with(_ caller: Caller, from origin: RequestOrigin) -> EndpointContext {
+    EndpointContext(relay, relay.settings.rules, clientNumbers, caller, origin, act, accessNote)
   }
 
   /// The same for a request that stands in the access log.
   func with(_ note: AccessNote) -> EndpointContext {
-    EndpointContext(relay, rules, clientNumbers, caller, act, note)
+    EndpointContext(relay, rules, clientNumbers, caller, origin, act, note)
   }
 
   /// The same for an act that is written down.
   func with(_ act: ActNote) -> EndpointContext {
-    EndpointContext(relay, rules, clientNumbers, caller, act, accessNote)
+    EndpointContext(relay, rules, clientNumbers, caller, origin, act, accessNote)
   }
 
   var store: any EnvelopeStore { relay.store }

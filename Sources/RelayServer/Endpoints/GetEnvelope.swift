@@ -13,6 +13,8 @@ struct GetEnvelope {
       let waitSeconds = try context.waitSeconds(request.head.query)
       var record = try await record(captures)
       if waitSeconds > 0, !record.state.isEnd, record.state != .blocked {
+        let place = try context.takeWait()
+        defer { withExtendedLifetime(place) {} }
         _ = await context.relay.dispatcher.settled(
           record.id, withinMs: Int64(waitSeconds) * 1000)
         record = try await context.record(record.id)

@@ -12,7 +12,7 @@ struct GetEvents {
     do throws(Problem) {
       let parameters = try EventParameters(request.head, from: context.caller.client)
       try await check(parameters.filter)
-      let listener = try admit()
+      let listener = try admit(isForOperators: false)
       return Self.response { [context] writer in
         var stream = EventStream(context, parameters, listener, writer)
         try await stream.run()
@@ -26,7 +26,7 @@ struct GetEvents {
   func respondWithStatus(to request: HTTPRequest) async -> HTTPResponse {
     do throws(Problem) {
       try await CallTerms().check(request)
-      let listener = try admit()
+      let listener = try admit(isForOperators: true)
       return Self.response { [context] writer in
         var stream = StatusStream(context, listener, writer)
         try await stream.run()
@@ -70,11 +70,12 @@ struct GetEvents {
     if !isEnvelopeKnown { throw .unknownEnvelope(filter.envelope?.description ?? "") }
   }
 
-  private func admit() throws(Problem) -> EventListener {
-    let countMax = context.relay.configuration.events.listenersMax
-    switch context.relay.dispatcher.listeners.admit(countMax: countMax) {
+  private func admit(isForOperators: Bool) throws(Problem) -> EventListener {
+    let limits = context.placeLimits(of: context.relay.configuration.events.listenersMax)
+    let holder = context.placeHolder(isForOperators: isForOperators)
+    switch context.relay.dispatcher.listeners.admit(holder, limits) {
     case .admitted(let listener): return listener
-    case .full: throw .tooManyListeners(countMax: countMax)
+    case .full(let refusal): throw .shareUsedUp(.eventStreams, refusal)
     case .closed: throw .draining()
     }
   }

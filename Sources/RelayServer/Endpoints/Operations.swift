@@ -40,21 +40,31 @@ struct Operations {
       let terms = try OperationTerms(try await CommandBody(context).read(request))
       guard !isDryRun else { return Self.json(try await matches(terms.filter)) }
       guard !context.relay.isDraining else { throw .draining() }
-      guard desk.take() else { throw .tooManyOperations() }
+      let place = try takePlace()
       var isBegun = false
-      defer { if !isBegun { desk.giveBack() } }
+      defer { if !isBegun { desk.giveBack(place) } }
       let matches = try await matches(terms.filter)
       if let expected = terms.expectedCount, expected != matches.ids.count {
         throw .countDiffers(expected: expected, matched: matches.ids.count)
       }
-      let operation = try await begin(terms, matches)
+      let operation = try await begin(terms, matches, at: place)
       isBegun = true
       return Self.begun(operation)
     }
   }
 
+  private func takePlace() throws(Problem) -> SharedPlaces.Place {
+    do throws(SharedPlaces.Refusal) {
+      return try desk.take(
+        context.placeHolder(isForOperators: true),
+        context.placeLimits(of: OperationLimits.runningMax))
+    } catch {
+      throw .shareUsedUp(.operations, error)
+    }
+  }
+
   private func begin(
-    _ terms: OperationTerms, _ matches: Matches
+    _ terms: OperationTerms, _ matches: Matches, at place: SharedPlaces.Place
   ) async throws(Problem) -> Operation {
     var operation = Operation(
       terms.action, terms.filter, matched: matches.ids.count, hasMore: matches.hasMore,
@@ -68,7 +78,7 @@ struct Operations {
       "\(operation.number): \(operation.action.rawValue) \(operation.matched) with"
         + " \(operation.filter.words)")
     desk.note(operation)
-    let run = OperationRun(context, operation, matches.ids)
+    let run = OperationRun(context, operation, matches.ids, at: place)
     Task(executorPreference: context.relay.dispatcher.loop) {
       var run = run
       await run.run()

@@ -84,6 +84,8 @@ package final class RelayHandler: RequestHandler {
     do throws(Problem) {
       let auditor = Auditor(context: try admit(request, to: route, captures, in: context))
       if route.changesTheStore, let error = context.store.displacement { throw Problem(error) }
+      let listing = try auditor.context.takeListing(for: route)
+      defer { withExtendedLifetime(listing) {} }
       try await Self.terms(of: route)?.check(request)
       let isTrial = route == .startOperation ? try Operations.isDryRun(request) : false
       let response = try await auditor.watch(route, captures, isTrial: isTrial) { context in
@@ -108,7 +110,7 @@ package final class RelayHandler: RequestHandler {
     let caller = try gate.admit(request, to: route)
     context.accessNote?.note(caller)
     try context.countRequest(request.origin, to: route, captures, of: caller)
-    return context.with(caller)
+    return context.with(caller, from: request.origin)
   }
 
   /// What a call that changes something takes; nil for one that looks at its terms by itself.

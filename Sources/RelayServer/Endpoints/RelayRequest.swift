@@ -13,7 +13,11 @@ struct RelayRequest {
       context.relay.metrics.count(acceptance.result.counted)
       context.accessNote?.note(acceptance.id)
       let preferences = Preferences(request.head.values(of: "Prefer"))
-      guard let wait = preferences.waitSeconds else { return Self.accepted(acceptance) }
+      // Where nobody else may wait, a preference is not met (RFC 7240 section 2): it is accepted.
+      guard let wait = preferences.waitSeconds, let place = try? context.takeWait() else {
+        return Self.accepted(acceptance)
+      }
+      defer { withExtendedLifetime(place) {} }
       var response = await outcome(
         of: acceptance, withinSeconds: min(wait, context.limits.waitSecondsMax),
         isHead: request.head.method == .head)

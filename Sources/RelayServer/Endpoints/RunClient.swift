@@ -16,9 +16,9 @@ struct RunClient {
       let members = try RunMembers(context, terms.filter)
       let name = captures.decoded("client") ?? ""
       guard let client = try await members.client(named: name) else { throw .unknownClient(name) }
-      guard let place = dispatcher.joinRun(terms.filter, of: client.number) else {
-        throw .tooManyRuns()
-      }
+      let wait = waitSeconds > 0 ? try context.takeWait() : nil
+      defer { withExtendedLifetime(wait) {} }
+      let place = try join(terms.filter, of: client.number)
       defer { dispatcher.leaveRun(place.number) }
       if place.isNew { await begin(place.number, members, client, name) }
       let stand = await dispatcher.runStand(place.number, withinMs: Int64(waitSeconds) * 1000)
@@ -26,6 +26,18 @@ struct RunClient {
       return .freshJSON(RunReport(client: name, run, isJoined: !place.isNew).json())
     } catch {
       return error.response
+    }
+  }
+
+  private func join(
+    _ filter: RunFilter, of client: ClientNumber
+  ) throws(Problem) -> (number: RunBook.Number, isNew: Bool) {
+    do throws(SharedPlaces.Refusal) {
+      return try dispatcher.joinRun(
+        filter, of: client, for: context.placeHolder(),
+        context.placeLimits(of: RunBook.Limits.runsMax))
+    } catch {
+      throw .shareUsedUp(.runs, error)
     }
   }
 

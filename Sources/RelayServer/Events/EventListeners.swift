@@ -10,14 +10,15 @@ final class EventListeners: Sendable {
   /// Whether one more may listen.
   enum Admission {
     case admitted(EventListener)
-    /// There are as many as there may be.
-    case full
+    /// There are as many as there may be, or as many of this one's.
+    case full(SharedPlaces.Refusal)
     /// The relay is shutting down.
     case closed
   }
 
   private struct State {
     var bells: [UInt64: EventListener.Bell] = [:]
+    var places = SharedPlaces()
     var lastTicket: UInt64 = 0
     var isClosed = false
   }
@@ -27,21 +28,27 @@ final class EventListeners: Sendable {
   private let count = Atomic(0)
 
   /// Lets one more listen, for as long as the listener is kept.
-  func admit(countMax: Int) -> Admission {
+  func admit(_ holder: PlaceHolder, _ limits: PlaceLimits) -> Admission {
     state.withLock { state in
       guard !state.isClosed else { return .closed }
-      guard state.bells.count < countMax else { return .full }
+      let place: SharedPlaces.Place
+      do throws(SharedPlaces.Refusal) {
+        place = try state.places.take(holder, limits)
+      } catch {
+        return .full(error)
+      }
       state.lastTicket += 1
-      let listener = EventListener(ticket: state.lastTicket, among: self)
+      let listener = EventListener(ticket: state.lastTicket, at: place, among: self)
       state.bells[state.lastTicket] = listener.bell
       count.store(state.bells.count, ordering: .sequentiallyConsistent)
       return .admitted(listener)
     }
   }
 
-  fileprivate func remove(_ ticket: UInt64) {
+  fileprivate func remove(_ ticket: UInt64, from place: SharedPlaces.Place) {
     state.withLock { state in
       state.bells[ticket] = nil
+      state.places.giveBack(place)
       count.store(state.bells.count, ordering: .sequentiallyConsistent)
     }
   }
@@ -76,14 +83,18 @@ final class EventListener: Sendable {
 
   fileprivate let bell = Bell()
   private let ticket: UInt64
+  private let place: SharedPlaces.Place
   private let listeners: EventListeners
 
-  fileprivate init(ticket: UInt64, among listeners: EventListeners) {
+  fileprivate init(
+    ticket: UInt64, at place: SharedPlaces.Place, among listeners: EventListeners
+  ) {
     self.ticket = ticket
+    self.place = place
     self.listeners = listeners
   }
 
-  deinit { listeners.remove(ticket) }
+  deinit { listeners.remove(ticket, from: place) }
 
   /// Whether it has been sent away.
   var isOver: Bool { bell.isOver }

@@ -14,8 +14,8 @@ final class OperationDesk: Sendable {
 
   private struct State {
     var entries: [Int64: Entry] = [:]
-    /// How many run, or are about to.
-    var taken = 0
+    /// Those that run, or are about to.
+    var places = SharedPlaces()
     var version: UInt64 = 0
   }
 
@@ -28,18 +28,17 @@ final class OperationDesk: Sendable {
 
   init(ring: @escaping @Sendable () -> Void) { self.ring = ring }
 
-  /// Takes a place for one more, to be given back by ``end(_:)`` or ``giveBack()``; false if there
-  /// is none.
-  func take() -> Bool {
-    state.withLock { state in
-      guard state.taken < OperationLimits.runningMax else { return false }
-      state.taken += 1
-      return true
+  /// Takes a place for one more, to be given back by ``end(_:at:)`` or ``giveBack(_:)``.
+  func take(
+    _ holder: PlaceHolder, _ limits: PlaceLimits
+  ) throws(SharedPlaces.Refusal) -> SharedPlaces.Place {
+    try state.withLock { (state) throws(SharedPlaces.Refusal) in
+      try state.places.take(holder, limits)
     }
   }
 
   /// Nothing began.
-  func giveBack() { state.withLock { $0.taken -= 1 } }
+  func giveBack(_ place: SharedPlaces.Place) { state.withLock { $0.places.giveBack(place) } }
 
   /// One has begun, or has come further.
   func note(_ operation: Operation) {
@@ -53,10 +52,10 @@ final class OperationDesk: Sendable {
   }
 
   /// One is over, and that is noted.
-  func end(_ operation: Operation) {
+  func end(_ operation: Operation, at place: SharedPlaces.Place) {
     note(operation)
     state.withLock { state in
-      state.taken -= 1
+      state.places.giveBack(place)
       let ended = state.entries.values.filter { $0.operation.state != .running }
       for entry in ended.sorted(by: { $0.version > $1.version }).dropFirst(Self.endedMax) {
         state.entries[entry.operation.number] = nil

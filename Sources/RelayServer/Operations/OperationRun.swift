@@ -8,9 +8,15 @@ struct OperationRun {
   private var desk: OperationDesk { context.relay.operations }
 
   /// What came of one envelope's turn.
+  private let place: SharedPlaces.Place
+
   private typealias Result = (id: EnvelopeID, problem: Problem?)
 
-  init(_ context: EndpointContext, _ operation: Operation, _ ids: [EnvelopeID]) {
+  init(
+    _ context: EndpointContext, _ operation: Operation, _ ids: [EnvelopeID],
+    at place: SharedPlaces.Place
+  ) {
+    self.place = place
     self.context = context
     self.operation = operation
     self.ids = ids
@@ -33,7 +39,7 @@ struct OperationRun {
     }
     operation.end(as: .done, at: context.relay.now().wall)
     await remember()
-    desk.end(operation)
+    desk.end(operation, at: place)
     log()
   }
 

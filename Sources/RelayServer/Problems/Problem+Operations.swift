@@ -10,14 +10,6 @@ extension Problem {
       fix: "GET /v1/operations lists the last \(OperationLimits.keptMax).")
   }
 
-  /// As many run as may.
-  package static func tooManyOperations() -> Problem {
-    Problem(
-      .overloaded, "\(OperationLimits.runningMax) operations run, and no more may at once.",
-      fix: "Try again after Retry-After, or stop one with DELETE /v1/operations/{id}."
-    ).retry(afterSeconds: overloadRetryAfterSeconds)
-  }
-
   /// The filter matches another number of envelopes than whoever asks has counted.
   package static func countDiffers(expected: Int, matched: Int) -> Problem {
     Problem(

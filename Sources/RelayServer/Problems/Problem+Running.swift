@@ -19,12 +19,4 @@ extension Problem {
       "More than \(RunBook.Limits.membersMax) envelopes are named; nothing was run. They wait in"
         + " their lanes as before.", fix: "Name fewer: a lane, a tag, a collection or ids.")
   }
-
-  /// As many runs are under way as may be.
-  package static func tooManyRuns() -> Problem {
-    Problem(
-      .overloaded, "As many runs are under way as may be, and each has somebody who waits for it.",
-      fix: "Try again after Retry-After. What waits goes on being delivered meanwhile."
-    ).retry(afterSeconds: overloadRetryAfterSeconds)
-  }
 }

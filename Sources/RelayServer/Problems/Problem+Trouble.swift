@@ -18,14 +18,6 @@ extension Problem {
       .retry(afterSeconds: RetryHint.spread(overloadRetryAfterSeconds))
   }
 
-  /// As many listen to events as may.
-  package static func tooManyListeners(countMax: Int) -> Problem {
-    Problem(
-      .overloaded, "\(countMax) listen to events, and no more may.",
-      fix: "Try again after Retry-After, or ask the operator to raise events.listenersMax."
-    ).retry(afterSeconds: overloadRetryAfterSeconds)
-  }
-
   /// The relay is shutting down.
   package static func draining() -> Problem {
     Problem(

@@ -30,7 +30,10 @@ extension ManualRelay {
     _ filter: RunFilter = .everything, client: Int64 = 1, wishes: Set<Serial> = [],
     where isMember: (LineEntry) -> Bool = { _ in true }
   ) -> RunBook.Number {
-    guard let (number, isNew) = runs.join(filter, of: ClientNumber(rawValue: client)) else {
+    guard
+      let (number, isNew) = try? runs.join(
+        filter, of: ClientNumber(rawValue: client), for: .nobody(at: nil), RunBook.anybody)
+    else {
       return 0
     }
     if isNew {
@@ -57,5 +60,13 @@ extension ManualRelay {
   func report(_ number: RunBook.Number = 1) -> ClientRun? {
     guard case .begun(let run) = runs.stand(of: number) else { return nil }
     return run
+  }
+}
+
+extension RunBook {
+  /// Limits without shares.
+  static var anybody: PlaceLimits {
+    PlaceLimits(
+      total: Limits.runsMax, perClient: Limits.runsMax, perSource: Limits.runsMax, reserve: 0)
   }
 }

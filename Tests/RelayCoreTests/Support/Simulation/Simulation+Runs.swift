@@ -35,7 +35,10 @@ extension Simulation {
     let filter = namesEach ? RunFilter.ids(Set(members.map(\.id))) : .everything
     // What was decided before is carried out before.
     carryOutActions()
-    guard let (number, isNew) = runs.join(filter, of: client) else {
+    guard
+      let (number, isNew) = try? runs.join(
+        filter, of: client, for: .nobody(at: nil), RunBook.anybody)
+    else {
       return violate("there is no room for a run that nobody waits for")
     }
     if isNew { runs.begin(number, members, in: &scheduler, now: clock) }
