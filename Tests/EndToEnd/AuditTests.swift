@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 extension EndToEnd {
@@ -69,6 +70,48 @@ extension EndToEnd {
       #expect(statuses == [201, 200, 409, 200] + steps[3...].map { $0.3 })
       let text = try await relay.reading.get("/v1/audit").text
       #expect(!text.contains("s3cret") && !text.contains(token))
+    }
+
+    @Test("what cannot be written down is not done")
+    func unwritten() async throws {
+      let upstream = try TestUpstream()
+      let away: [String: any Sendable] = ["url": "http://127.0.0.1:9", "connectTimeoutMs": 1000]
+      let reachability: [String: any Sendable] = [
+        "firstProbeDelayMs": 3_600_000, "maxProbeDelayMs": 3_600_000,
+      ]
+      let relay = try Relay(
+        upstreams: [
+          "default": Relay.quick(upstream),
+          "away": away.merging(["reachability": reachability]) { $1 }
+            .merging(["retry": ["firstDelayMs": 10, "maxDelayMs": 20]]) { $1 },
+        ], more: Credentials.configuration)
+      let shim = try DiskShim(watching: relay.folder.path)
+      relay.setEnvironment(shim.environment(isRecorded: false))
+      try await relay.start()
+      let device = relay.device("truck-7", token: Credentials.derived("truck-7"))
+      try await device.post(["path": "/", "upstream": "away"]).require(202)
+      func nextProbe() async throws -> String? {
+        let status = try await relay.reading.get("/status").json()
+        let upstreams = status["upstreams"] as? [[String: Any]]
+        return upstreams?.first { $0["name"] as? String == "away" }?["nextProbeAt"] as? String
+      }
+      let due = try await eventually("the upstream is away") { try await nextProbe() }
+      shim.fail(.changes, with: EIO)
+      // Of an act that changes nothing on disk: that it was not done is not the disk's doing.
+      let refused = try await relay.steering.request("POST", "/v1/upstreams/away/probe")
+      #expect(refused.status == 503 && refused.problem == "store-unavailable", "\(refused)")
+      #expect(try await nextProbe() == due)
+      shim.heal()
+      try await eventually("the store is well") {
+        try await relay.steering.request("POST", "/v1/upstreams/away/probe").status == 200
+          ? true : nil
+      }
+      try await eventually("it was probed") {
+        try await nextProbe().map { $0 != due } == true ? true : nil
+      }
+      // One entry for each that was done, and none for what was not.
+      let results = try await entries(relay).entries.map { $0["result"] as? String }
+      #expect(results == ["done"])
     }
 
     @Test("it goes page by page, and by subject")

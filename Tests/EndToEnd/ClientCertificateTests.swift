@@ -211,7 +211,8 @@ extension EndToEnd {
       try clock.set(ahead: 3 * FakeClock.day)
       let steering = Device("steering", port: secured.relay.port(of: 1), token: Credentials.steer)
       try await steering.request("POST", "/v1/clients/truck-7/pause").require(200)
-      let rest = try await onThread { (try? listener.readToEnd()) ?? [] }
+      // The stream comes to its end, and the connection stays.
+      let rest = try await onThread { try #require(try listener.read(through: "\r\n0\r\n\r\n")) }
       #expect(!String(decoding: rest, as: UTF8.self).contains("event: paused"))
     }
   }

@@ -78,7 +78,7 @@ extension EndToEnd {
         ],
         environment: [
           "WAYSTATION_LISTEN": "127.0.0.1:2", "WAYSTATION_DATA": folder.path + "/variable",
-          "WAYSTATION_UPSTREAMS": "default=http://127.0.0.1:2",
+          "WAYSTATION_UPSTREAMS": "default=http://127.0.0.1:2", "WAYSTATION_HOSTS": "relay",
         ])
       let line = try await process.firstLine()
       let port = try #require(line.split(separator: ":").last.flatMap { UInt16($0) })

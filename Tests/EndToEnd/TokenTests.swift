@@ -51,29 +51,6 @@ extension EndToEnd {
       #expect(seen == 401 && Date() >= end)
     }
 
-    @Test("a revoked token ends its event streams and what is waited for with it")
-    func streams() async throws {
-      let upstream = try TestUpstream { _ in .never }
-      let relay = try await Relay.guarded(upstream)
-      let (id, token) = try await relay.token(["client": "till-1"])
-      let device = relay.device("till-1", token: token)
-      let posted = try await device.post(["path": "/x"])
-      let envelope = try #require(try posted.json()["id"] as? String)
-      let listener = try await Listener(relay, token: token)
-      let another = try await Listener(relay, token: Credentials.read)
-      try await listener.first("snapshot")
-      async let waiting = relay.device("till-1", token: token)
-        .get("/v1/envelopes/\(envelope)?wait=3")
-      try await relay.device("till-1", token: token).get("/healthz").require(200)
-      try await relay.steering.request("DELETE", "/v1/tokens/\(id)").require(204)
-      try await listener.over()
-      #expect(try await waiting.status == 401)
-      // The others' streams go on.
-      _ = try await relay.steering.request("POST", "/v1/clients/till-1/pause")
-      try await another.first("paused")
-      #expect(!listener.events.contains { $0.name == "paused" })
-    }
-
     @Test("a key makes tokens for its clients without the relay, and single ones can be revoked")
     func derived() async throws {
       let upstream = try TestUpstream()

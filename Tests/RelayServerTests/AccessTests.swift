@@ -2,9 +2,10 @@ import Cryptography
 import EventLoop
 import HTTPServer
 import RelayCore
-import RelayServer
 import Synchronization
 import Testing
+
+@testable import RelayServer
 
 @Suite("Who asks")
 struct AccessTests {
@@ -105,6 +106,41 @@ struct AccessTests {
     _ = access.watch(caller, at: Fixture.now) { count.add() }
     #expect(count.value == 2)
     #expect(access.watch(.anonymous, at: Fixture.now) { count.add() } == nil)
+  }
+
+  @Test("an operator whose token or role is changed is not known any more, and the others are")
+  func changedOperator() throws {
+    let tokens = ["a", "b", "c"].map { "wso_" + String(repeating: $0, count: 64) }
+    func configuration(_ roles: [OperatorRole], _ tokens: [String]) throws -> AccessConfiguration {
+      var configuration = AccessConfiguration()
+      for (index, (role, token)) in zip(roles, tokens).enumerated() {
+        let digest = try #require(AccessToken.configuredDigest(of: token))
+        configuration.operators.append(
+          OperatorConfiguration(
+            name: "operator-\(index)", role: role,
+            tokenDigest: try #require(AccessConfiguration.digest(digest))))
+      }
+      return configuration
+    }
+    let access = Access(
+      try configuration([.read, .read, .steer], tokens), certificatesName: false, tokens: [])
+    let callers = try tokens.map { token in
+      let parsed = try #require(AccessToken(parsing: Array(token.utf8)[...]))
+      return try #require(access.caller(by: parsed, at: Fixture.now))
+    }
+    let counts = callers.map { _ in Counter() }
+    let watches = zip(callers, counts).map { caller, count in
+      access.watch(caller, at: Fixture.now) { count.add() }
+    }
+    // The first has another token, the second another role, and the third stays.
+    let other = "wso_" + String(repeating: "d", count: 64)
+    access.go(by: try configuration([.read, .steer, .steer], [other] + tokens[1...]))
+    #expect(callers.map { access.isGood($0, at: Fixture.now) } == [false, false, true])
+    #expect(counts.map(\.value) == [1, 1, 0])
+    // What was so once does not make them known again, but the token itself.
+    access.go(by: try configuration([.read, .read, .steer], tokens))
+    #expect(callers.map { access.isGood($0, at: Fixture.now) } == [false, false, true])
+    #expect(watches.count == 3)
   }
 
   @Test("a relay is open where nothing tells callers apart, and nothing ever did")
