@@ -67,8 +67,14 @@ struct InvocationTests {
       (["store", "mend"], "'mend' is nothing that can be done to a store"),
       (["store", "salvage"], "salvage needs --to, the folder to be made"),
       (["store", "check", "--to", "x"], "there is no option '--to'"),
-      (["store", "rescue"], "rescue needs --to, the folder to be made on the relay's machine"),
-      (["store", "rescue", "--to", "x"], "rescue needs --to, the folder to be made"),
+      (
+        ["store", "rescue"],
+        "rescue needs --to, the folder to be made on the relay's machine, from the root"
+      ),
+      (
+        ["store", "rescue", "--to", "x"],
+        "rescue needs --to, the folder to be made on the relay's machine, from the root"
+      ),
       (
         ["store", "rescue", "--to", "/x", "--data", "y"],
         "rescue asks a running relay, and takes no --data"

@@ -101,7 +101,7 @@ extension CommandTable {
     examples: ["waystation health --server unix:/run/waystation.sock"])
 
   static let store = CommandSpec(
-    summary: "check a store, back it up in use, rescue it, or salvage a damaged one",
+    summary: "check a store, back it up, rescue it, or salvage a damaged one",
     about: "Check a store, copy it while the relay runs, or save what is left of it.",
     actions: [
       ActionSpec(name: "check", summary: "read all of it, and say what is damaged"),
