@@ -228,15 +228,27 @@ package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore
     _ retention: RetentionCutoffs, countMax: Int
   ) async throws(StoreError) -> RetentionPage
 
+  /// Forgets clients and lanes that nothing refers to any more, by going on with a walk along them.
+  ///
+  /// Kept are those of which an envelope, an event or a pause is kept, lanes that have taken
+  /// sequence numbers, and those that start paused (``StartPauses``), which may have been resumed.
+  /// A name that is used again later gets another number: no number ever comes to stand for another
+  /// name. What checks in does so for the first time then.
+  ///
+  /// - Parameter countMax: How many names to forget, at the most: a step that nobody feels.
+  func forgetNames(countMax: Int) async throws(StoreError) -> ForgettingPage
+
   /// Begins or ends a pause durably.
   ///
   /// A client or a lane that is not known yet is known from then on.
   ///
   /// - Parameter effect: Called with what was meant once that is on disk, in the order of the
   ///   commits, before this returns.
+  /// - Returns: The limit that keeps a name from being known, and nothing was changed; else nil.
+  @discardableResult
   func setPaused(
     _ isPaused: Bool, _ name: PauseName, effect: @escaping @Sendable (PauseTarget) -> Void
-  ) async throws(StoreError)
+  ) async throws(StoreError) -> QuotaRefusal?
 
   /// Everything that is paused.
   func pauses() async throws(StoreError) -> Set<PauseTarget>
@@ -299,6 +311,8 @@ package enum AppendResult: Sendable, Equatable {
   /// The lane has gone on without this sequence number, since others had waited for it long enough.
   /// `last` is the number up to which nothing is waited for.
   case sequencePassed(last: Int64)
+  /// Not stored: its client or its lane is not known yet, and as many are as may be.
+  case overQuota(QuotaRefusal)
   /// Not stored, since another one of an atomic batch could not be taken.
   case leftOut
 }

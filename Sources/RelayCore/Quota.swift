@@ -73,6 +73,10 @@ package struct QuotaRefusal: Error, Hashable, Sendable {
     case waitingBytes
     /// Requests a second.
     case requests
+    /// Clients that are known.
+    case clients
+    /// Lanes that are known.
+    case lanes
   }
 
   /// What is counted.

@@ -97,7 +97,8 @@ package struct QuotaBook: Sendable {
     everybody: WaitingQuota
   ) throws(QuotaRefusal) {
     guard let claim = claims[name] else { preconditionFailure("a claim is begun first") }
-    let waiting = (number ?? claim.number).map { self.waiting(of: $0) } ?? WaitingUse()
+    // What became known meanwhile is newer than what was looked up before.
+    let waiting = (claim.number ?? number).map { self.waiting(of: $0) } ?? WaitingUse()
     try Self.check(waiting + claim.use, use, quota, isOfClient: true)
     try check(use, everybody: everybody)
     claims[name]?.use += use

@@ -59,6 +59,9 @@ package protocol StoreObserver: Sendable {
 
   /// Events were logged, and can be read; `end` is the place behind the latest.
   func logged(through end: EventPosition)
+
+  /// Clients were forgotten: their names get other numbers if they are used again.
+  func forgotClients()
 }
 
 extension StoreObserver {
@@ -72,6 +75,9 @@ extension StoreObserver {
 
   /// Pays no heed to where the files are.
   package func displaced(_ error: StoreError?) {}
+
+  /// Remembers no client by its name.
+  package func forgotClients() {}
 
   /// Pays no heed to the event log.
   package func logged(through end: EventPosition) {}

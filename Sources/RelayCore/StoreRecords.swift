@@ -123,6 +123,8 @@ package struct StoreStatistics: Sendable, Equatable {
   /// The latest time at which anything was accepted or attempted, by the relay's clock as of then;
   /// nil in a new store.
   package var latestTime: WallTime?
+  /// How many clients and lanes are known.
+  package var names = NameCounts()
   /// What of the store is known to be damaged, though it goes on.
   package var damage = StoreDamage()
   /// The damaged store that was moved aside here last, as long as its folder is there.

@@ -27,6 +27,12 @@ struct GenerationCache<Key: Hashable, Value> {
     young[key] = value
   }
 
+  /// Forgets the value under a key.
+  mutating func removeValue(for key: Key) {
+    young[key] = nil
+    old[key] = nil
+  }
+
   /// Forgets everything.
   mutating func removeAll() {
     young = [:]

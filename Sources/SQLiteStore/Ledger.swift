@@ -21,9 +21,16 @@ struct Ledger: Equatable {
   /// The number of the last ending that was kept to be told.
   var lastEnding: EndingNumber = 0
 
+  /// How many clients and lanes are known.
+  var names = NameCounts()
+  /// The greatest numbers ever given to a client and to a lane: also of such as are forgotten.
+  var lastClient: Int64 = 0
+  var lastLane: Int64 = 0
+
   static func == (left: Ledger, right: Ledger) -> Bool {
     left.lastSerial == right.lastSerial && left.latestTime == right.latestTime
-      && left.lastEnding == right.lastEnding
+      && left.lastEnding == right.lastEnding && left.names == right.names
+      && left.lastClient == right.lastClient && left.lastLane == right.lastLane
       && left.contentBytes == right.contentBytes && left.fileBytes == right.fileBytes
       && left.standing.indices.allSatisfy { left.standing[$0] == right.standing[$0] }
       && left.ended.indices.allSatisfy { left.ended[$0] == right.ended[$0] }
@@ -52,14 +59,16 @@ extension Ledger {
   /// The columns in the order that ``init(reading:)`` and ``write(to:)`` use.
   static let selection = """
     SELECT last_serial, last_accepted_at, queued, held, blocked, parked, delivered, failed, \
-    expired, cancelled, content_bytes, file_bytes, last_ending FROM ledger WHERE number = 1
+    expired, cancelled, content_bytes, file_bytes, last_ending, clients, lanes, last_client, \
+    last_lane FROM ledger WHERE number = 1
     """
 
   /// The statement that ``write(to:)`` runs.
   static let update = """
     UPDATE ledger SET last_serial = ?, last_accepted_at = ?, queued = ?, held = ?, blocked = ?, \
     parked = ?, delivered = ?, failed = ?, expired = ?, cancelled = ?, content_bytes = ?, \
-    file_bytes = ?, last_ending = ? WHERE number = 1
+    file_bytes = ?, last_ending = ?, clients = ?, lanes = ?, last_client = ?, last_lane = ? \
+    WHERE number = 1
     """
 
   /// Reads the row.
@@ -73,6 +82,10 @@ extension Ledger {
     contentBytes = statement.int(10)
     fileBytes = statement.int(11)
     lastEnding = statement.int(12)
+    names.clients = statement.int(13)
+    names.lanes = statement.int(14)
+    lastClient = statement.int(15)
+    lastLane = statement.int(16)
   }
 
   /// Writes the row.
@@ -84,6 +97,10 @@ extension Ledger {
     statement.bind(11, contentBytes)
     statement.bind(12, fileBytes)
     statement.bind(13, lastEnding)
+    statement.bind(14, names.clients)
+    statement.bind(15, names.lanes)
+    statement.bind(16, lastClient)
+    statement.bind(17, lastLane)
     try statement.run()
   }
 }

@@ -122,7 +122,7 @@ extension EventEntry {
 final class EventStatements {
   let span: Statement
   let rows: Statement
-  /// A lane keeps its name for good.
+  /// A number never comes to stand for another name.
   var laneNames = GenerationCache<LaneNumber, LaneName>(
     countMax: StoreTuning.eventNamesCachedMax)
 

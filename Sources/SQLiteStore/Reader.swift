@@ -14,6 +14,7 @@ final class Reader {
   let history: HistoryQuestions
   let operations: OperationQuestions
   let names: NameQuestions
+  let forgetting: ForgettingQuestions
   let bodies: BodyFiles
 
   /// Opens a read-only connection to a prepared file.
@@ -31,6 +32,7 @@ final class Reader {
     history = try HistoryQuestions(on: connection)
     operations = try OperationQuestions(on: connection)
     names = try NameQuestions(on: connection)
+    forgetting = try ForgettingQuestions(on: connection)
     self.bodies = bodies
   }
 

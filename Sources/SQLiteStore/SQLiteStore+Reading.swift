@@ -148,6 +148,7 @@ extension SQLiteStore {
       trouble: displacement?.description ?? trouble,
       latestTime: ledger.latestTime > 0
         ? WallTime(millisecondsSinceEpoch: ledger.latestTime) : nil)
+    statistics.names = ledger.names
     statistics.damage = damage
     statistics.setAside = shared.start.setAside
     statistics.mayLackTokens = shared.start.mayLackTokens

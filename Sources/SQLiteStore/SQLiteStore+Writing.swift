@@ -98,18 +98,19 @@ extension SQLiteStore {
   /// What ``EnvelopeStore`` says of `setPaused`.
   package func setPaused(
     _ isPaused: Bool, _ name: PauseName, effect: @escaping @Sendable (PauseTarget) -> Void
-  ) async throws(StoreError) {
-    try await write("pause") { writer throws(StoreError) in
+  ) async throws(StoreError) -> QuotaRefusal? {
+    let result = try await write("pause") { writer throws(StoreError) in
       try writer.setPaused(isPaused, name)
-    } onCommit: { target in
-      effect(target)
+    } onCommit: { result in
+      if case .success(let target) = result { effect(target) }
     }
+    return if case .failure(let refusal) = result { refusal } else { nil }
   }
 
   /// What ``EnvelopeStore`` says of `note`.
   package func note(_ entry: EventEntry) async throws(StoreError) {
     try await write("log an event") { writer throws(StoreError) in
-      writer.state.events.append(entry)
+      writer.log(entry)
     }
   }
 

@@ -40,6 +40,7 @@ package final class SQLiteStore: EnvelopeStore {
   /// For everybody else.
   let reads = WorkQueue<ReadJob>()
   let expiryWalk = Mutex(ExpiryWalk())
+  let nameWalk = Mutex(NameWalk())
   let database: String
   let closing = Monitor(Closing())
   /// Whether a rescue is under way.

@@ -11,6 +11,8 @@ package struct StoreRules: Sendable, Equatable {
   package var auditEntriesMax = 100_000
   /// Who stands still from the moment when it is first known.
   package var startPauses = StartPauses()
+  /// How many names may be known.
+  package var names = NameLimits()
 
   /// No limits but the disk's and the store's own, and nobody who starts paused.
   package init() { eventLogBytesMax = StoreTuning.eventLogBytesMax }

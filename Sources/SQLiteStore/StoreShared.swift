@@ -67,6 +67,9 @@ final class StoreShared: Sendable {
   /// How many acts the audit log keeps at the most.
   var auditEntriesMax: Int { rules.withLock { $0.auditEntriesMax } }
 
+  /// How many names may be known.
+  var nameLimits: NameLimits { rules.withLock { $0.names } }
+
   /// Whether one of this name starts paused.
   func startsPaused(_ name: PauseName) -> Bool {
     rules.withLock { $0.startPauses.includes(name) }

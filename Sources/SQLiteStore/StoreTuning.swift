@@ -65,6 +65,11 @@ enum StoreTuning {
   /// How many places of the line one step looks at that seeks a client's envelopes.
   static let clearingLooksPerStep = 65_536
 
+  /// How many names one step looks at that seeks those which can be forgotten.
+  static let namesLookedAtPerStep = 16_384
+  /// About how many bytes of events it looks at.
+  static let eventBytesLookedAtPerStep = 1 << 20
+
   /// How long one step of a listing goes on looking; what it looks at may have to come from disk.
   static let listingMsMax: Int64 = 100
   /// How many envelopes' numbers a listing goes through before it looks at the clock, however few

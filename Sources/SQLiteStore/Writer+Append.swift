@@ -20,6 +20,8 @@ extension Writer {
     }
 
     private var numbers: [NumberName: Said] = [:]
+    /// What would become known by it.
+    var names = NewNames()
 
     /// Notes a draft; tells if an earlier one of the batch stands in its way.
     mutating func refusal(of draft: EnvelopeDraft) -> AppendResult? {
@@ -61,6 +63,10 @@ extension Writer {
       switch try verdict(on: draft) {
       case .answer(let result): results.append(result)
       case .take(let lane):
+        if lane == nil, let refusal = try refusal(ofLaneOf: draft) {
+          results.append(.overQuota(refusal))
+          continue
+        }
         if let coalesced = try coalesce(draft, in: lane, into: &receipt) {
           results.append(coalesced)
           continue
@@ -98,6 +104,18 @@ extension Writer {
       return .answer(answer)
     }
     return .take(lane)
+  }
+
+  private func refusal(ofLaneOf draft: EnvelopeDraft) throws(StoreError) -> QuotaRefusal? {
+    var planned = NewNames()
+    return try refusal(ofLaneOf: draft, besides: &planned)
+  }
+
+  private func refusal(
+    ofLaneOf draft: EnvelopeDraft, besides planned: inout NewNames
+  ) throws(StoreError) -> QuotaRefusal? {
+    try refusal(
+      ofNew: LaneName(client: draft.client, lane: draft.lane), besides: &planned)
   }
 
   /// The answer to a key that was posted before; nil if it was not.
@@ -142,10 +160,15 @@ extension Writer {
       let result: AppendResult
       switch try verdict(on: draft) {
       case .answer(let answer): result = answer
-      case .take: result = seen.refusal(of: draft) ?? .leftOut
+      case .take(let lane):
+        let lack =
+          if lane == nil { try refusal(ofLaneOf: draft, besides: &seen.names) } else {
+            nil as QuotaRefusal?
+          }
+        result = seen.refusal(of: draft) ?? lack.map { .overQuota($0) } ?? .leftOut
       }
       switch result {
-      case .keyConflict, .sequenceConflict, .sequencePassed: isRefused = true
+      case .keyConflict, .sequenceConflict, .sequencePassed, .overQuota: isRefused = true
       case .accepted, .parked, .coalesced, .duplicate, .forgotten, .leftOut: break
       }
       return result
@@ -211,7 +234,7 @@ extension Writer {
     noteTime(time)
     state.ledger.add(1, standing: entry.standing)
     state.use[entry.client, default: WaitingUse()] += WaitingUse(count: 1, bytes: bytes)
-    state.events.append(EventEntry(accepted: entry))
+    log(EventEntry(accepted: entry))
     return AcceptedEnvelope(entry: entry, id: id, draft: draft)
   }
 

@@ -10,7 +10,10 @@ final class CheckInStatements {
   let forgetThrough: Statement
 
   init(on connection: borrowing Connection) throws(StoreError) {
-    register = try Statement("INSERT OR IGNORE INTO checks_in VALUES (?, 0)", on: connection)
+    // One that was forgotten since it was looked up has nothing to be told.
+    register = try Statement(
+      "INSERT OR IGNORE INTO checks_in SELECT number, 0 FROM client WHERE number = ?",
+      on: connection)
     setFilled = try Statement(
       "UPDATE checks_in SET is_filled = 1 WHERE client = ?", on: connection)
     number = try Statement(
@@ -40,7 +43,7 @@ extension Writer {
   func registerCheckIn(of client: ClientNumber) throws(StoreError) {
     checkIn.register.bind(1, client.rawValue)
     try checkIn.register.run()
-    state.checkingIn.insert(client)
+    if connection.changeCount > 0 { state.checkingIn.insert(client) }
   }
 
   /// Adds what had ended before the client first checked in.

@@ -47,7 +47,7 @@ extension Writer {
     move(from: former.entry.standing, to: entry.standing)
     let revision = former.revision + 1
     try renewKey(of: former, by: draft, revision: revision)
-    state.events.append(EventEntry(coalesced: entry))
+    log(EventEntry(coalesced: entry))
     receipt.note(
       CoalescedEnvelope(
         entry: entry, id: former.id, draft: draft, revision: revision,

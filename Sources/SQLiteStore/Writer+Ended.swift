@@ -10,7 +10,7 @@ extension Writer {
   ) throws(StoreError) -> Bool {
     guard let end = try end(of: edit.entry.serial), end.state != .delivered else { return false }
     try replaceContent(edit, into: &deletedFiles)
-    state.events.append(EventEntry(editedEnded: edit.entry))
+    log(EventEntry(editedEnded: edit.entry))
     return true
   }
 
@@ -36,7 +36,7 @@ extension Writer {
     state.ledger.add(1, endCode: code)
     state.endedLog.append(lane: entry.lane, endCode: oldCode, isDeletion: true)
     state.endedLog.append(lane: entry.lane, endCode: code, isDeletion: false)
-    state.events.append(EventEntry(cancelledEnded: entry, reason: reason))
+    log(EventEntry(cancelledEnded: entry, reason: reason))
     return true
   }
 

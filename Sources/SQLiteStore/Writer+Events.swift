@@ -17,6 +17,12 @@ extension Writer {
     return log
   }
 
+  /// Logs an event; whom it is about is in use.
+  func log(_ entry: EventEntry) {
+    nameWatch?.note(entry)
+    state.events.append(entry)
+  }
+
   /// Writes what the transaction logged, and makes room if the log is too large.
   func sealEventLog() throws(StoreError) {
     guard !state.events.isEmpty else { return }

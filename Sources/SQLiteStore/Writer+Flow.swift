@@ -101,7 +101,7 @@ extension Writer {
     gaps.skipGaps.bind(3, number)
     try gaps.skipGaps.run()
     for range in skipped {
-      state.events.append(
+      log(
         EventEntry(.gapSkipped, lane: lane, numbers: [range.first, range.last]))
     }
     state.flowing.insert(lane)
@@ -136,7 +136,7 @@ extension Writer {
     guard let entry = try moveLine(old, standing: envelope.standing) else {
       return try moveEnded(old, client: envelope.client)
     }
-    state.events.append(
+    log(
       EventEntry(
         .placed, serial: new, lane: lane, upstream: entry.upstream, standing: entry.standing))
     receipt.moved[old] = receipt.accepted.count

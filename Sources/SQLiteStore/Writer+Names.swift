@@ -60,16 +60,24 @@ extension Writer {
 
   private func makeLane(_ name: LaneName) throws(StoreError) -> Lane {
     let client = try rememberClient(name.client)
+    let number = LaneNumber(rawValue: state.ledger.lastLane + 1)
     sql.insertLane.bind(1, client.rawValue)
     sql.insertLane.bind(2, name.lane)
-    let number = try numberReturned(by: sql.insertLane)
-    try startPaused(.lane(name), .lane(LaneNumber(rawValue: number)))
-    return Lane(client: client, number: LaneNumber(rawValue: number), lastSequence: nil)
+    sql.insertLane.bind(3, number.rawValue)
+    try sql.insertLane.run()
+    try changeLaneCount(of: client, by: 1)
+    state.ledger.lastLane = number.rawValue
+    try startPaused(.lane(name), .lane(number))
+    return Lane(client: client, number: number, lastSequence: nil)
   }
 
   private func makeClient(_ name: String) throws(StoreError) -> ClientNumber {
+    let number = ClientNumber(rawValue: state.ledger.lastClient + 1)
     sql.insertClient.bind(1, name)
-    let number = ClientNumber(rawValue: try numberReturned(by: sql.insertClient))
+    sql.insertClient.bind(2, number.rawValue)
+    try sql.insertClient.run()
+    state.ledger.lastClient = number.rawValue
+    state.ledger.names.clients += 1
     clients.insert(number, for: name)
     try startPaused(.client(name), .client(number))
     return number
@@ -79,14 +87,10 @@ extension Writer {
   func upstreamNumber(_ name: String) throws(StoreError) -> UpstreamNumber {
     if let number = state.upstreams[name] { return number }
     sql.insertUpstream.bind(1, name)
-    let number = UpstreamNumber(rawValue: Int32(try numberReturned(by: sql.insertUpstream)))
+    guard try sql.insertUpstream.step() else { throw .senseless("a row without a number") }
+    defer { sql.insertUpstream.reset() }
+    let number = UpstreamNumber(rawValue: Int32(sql.insertUpstream.int(0)))
     state.upstreams[name] = number
     return number
-  }
-
-  private func numberReturned(by statement: borrowing Statement) throws(StoreError) -> Int64 {
-    guard try statement.step() else { throw .senseless("a row without a number") }
-    defer { statement.reset() }
-    return statement.int(0)
   }
 }

@@ -2,10 +2,26 @@ import RelayCore
 
 extension Writer {
   /// Begins or ends a pause; doing so twice changes nothing.
-  func setPaused(_ isPaused: Bool, _ name: PauseName) throws(StoreError) -> PauseTarget {
+  ///
+  /// - Returns: What was meant, or the limit that keeps its name from becoming known.
+  func setPaused(
+    _ isPaused: Bool, _ name: PauseName
+  ) throws(StoreError) -> Result<PauseTarget, QuotaRefusal> {
+    if let refusal = try refusal(of: name) { return .failure(refusal) }
     let target = try target(of: name)
     try setPaused(isPaused, target)
-    return target
+    return .success(target)
+  }
+
+  private func refusal(of name: PauseName) throws(StoreError) -> QuotaRefusal? {
+    switch name {
+    case .upstream: return nil
+    case .client(let client): return try refusal(ofClient: client)
+    case .lane(let lane):
+      guard try knownLane(lane) == nil else { return nil }
+      var planned = NewNames()
+      return try refusal(ofNew: lane, besides: &planned)
+    }
   }
 
   private func setPaused(_ isPaused: Bool, _ target: PauseTarget) throws(StoreError) {
@@ -15,7 +31,7 @@ extension Writer {
       try run(sql.deletePause, for: target)
     }
     if connection.changeCount > 0 {
-      state.events.append(EventEntry(isPaused: isPaused, target))
+      log(EventEntry(isPaused: isPaused, target))
     }
   }
 

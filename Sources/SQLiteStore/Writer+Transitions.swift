@@ -11,12 +11,12 @@ extension Writer {
     guard try change(transition, into: &receipt) else { return false }
     guard transition.isEvent else { return true }
     guard receipt.parkedAgain.contains(transition.serial) else {
-      state.events.append(EventEntry(transition))
+      log(EventEntry(transition))
       return true
     }
     var parked = transition
     parked.noteParked()
-    state.events.append(EventEntry(parked))
+    log(EventEntry(parked))
     return true
   }
 

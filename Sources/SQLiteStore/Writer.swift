@@ -70,6 +70,10 @@ final class Writer {
   private var commitNanoseconds: Int64 = 0
   /// How many parked envelopes the transaction under way may still put in line.
   var movesLeft = 0
+  /// Which of the names that may be forgotten have not been used since they were looked for.
+  ///
+  /// A rollback puts nothing back: what was about to be used is kept until the next round.
+  var nameWatch: NameWatch?
   /// What the transaction under way leaves out.
   var exceptions = Exceptions()
 

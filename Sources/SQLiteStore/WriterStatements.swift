@@ -41,6 +41,7 @@ final class WriterStatements {
   let cancelEnded: Statement
 
   let coalescing: CoalescingStatements
+  let names: NameStatements
   let wayOfLine: Statement
 
   let insertPause: Statement
@@ -98,11 +99,11 @@ final class WriterStatements {
 
     findClient = try Statement("SELECT number FROM client WHERE name = ?", on: connection)
     insertClient = try Statement(
-      "INSERT INTO client (name) VALUES (?) RETURNING number", on: connection)
+      "INSERT INTO client (name, number) VALUES (?, ?)", on: connection)
     findLane = try Statement(
       "SELECT number, last_sequence FROM lane WHERE client = ? AND name = ?", on: connection)
     insertLane = try Statement(
-      "INSERT INTO lane (client, name) VALUES (?, ?) RETURNING number", on: connection)
+      "INSERT INTO lane (client, name, number) VALUES (?, ?, ?)", on: connection)
     insertUpstream = try Statement(
       "INSERT INTO upstream (name) VALUES (?) RETURNING number", on: connection)
     updateSequence = try Statement(
@@ -172,6 +173,7 @@ final class WriterStatements {
       on: connection)
 
     coalescing = try CoalescingStatements(on: connection)
+    names = try NameStatements(on: connection)
     wayOfLine = try Statement(
       "SELECT lane, upstream, standing FROM line WHERE serial = ?", on: connection)
 

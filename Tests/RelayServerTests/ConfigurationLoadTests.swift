@@ -70,7 +70,8 @@ struct ConfigurationLoadTests {
         "clientRequestBurst": 1015, "connectionsPerPeerMax": 1016, "bodyTotalTimeoutMs": 1017,
         "acceptanceDelayMsMax": 1019, "clientSharePercent": 21, "peerSharePercent": 22,
         "operatorReservePercent": 23, "storeBytesMax": 10000000,
-        "storeLogBytesMax": 10000001, "diskReserveBytes": 10000002
+        "storeLogBytesMax": 10000001, "diskReserveBytes": 10000002,
+        "clientsMax": 1020, "lanesMax": 1021, "clientLanesMax": 1022
       },
       "retention": {"deliveredSeconds": 12, "failedSeconds": 13},
       "clock": {"settleSeconds": 15},
@@ -101,9 +102,10 @@ struct ConfigurationLoadTests {
         limits.spoolThresholdBytes, limits.waitSecondsMax, limits.waitingEnvelopesMax,
         limits.clientWaitingEnvelopesMax,
         limits.storeBytesMax, limits.storeLogBytesMax, limits.diskReserveBytes,
+        limits.clientsMax, limits.lanesMax, limits.clientLanesMax,
       ] == [
         1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 378, 1009, 1000, 1011, 1012, 1012,
-        10_000_000, 10_000_001, 10_000_002,
+        10_000_000, 10_000_001, 10_000_002, 1020, 1021, 1022,
       ])
   }
 

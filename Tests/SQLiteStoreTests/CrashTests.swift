@@ -56,6 +56,40 @@ struct CrashTests {
     }
   }
 
+  @Test("names that were forgotten before a crash are so after it, with their counts and numbers")
+  func forgotten() async throws {
+    try await Bench.with { bench in
+      for index in 0..<20 {
+        try await bench.end(
+          try await bench.accept(bench.draft(client: "c\(index % 4)", lane: "\(index)")))
+      }
+      let waits = try await bench.accept(bench.draft(client: "c0", lane: "waits"))
+      let last = try await bench.entry(waits)
+      try await bench.deleteEverything()
+      var isDone = false
+      while !isDone {
+        isDone = try await bench.store.forgetNames(countMax: 3).isRoundDone
+        let image = try crashImage(of: bench.folder)
+        defer { try? FileManager.default.removeItem(atPath: image) }
+        let store = try SQLiteStore.open(folder: image, options: .init(clock: { bench.clock.now }))
+        store.start(observer: RecordingObserver())
+        #expect(store.statistics().names == bench.store.statistics().names)
+        let results = try await store.append(
+          [bench.draft(client: "c0", lane: "waits"), bench.draft(client: "new")], isAtomic: false)
+        #expect(results.count == 2)
+        let line = try await store.line(after: 0, countMax: 10).entries
+        #expect(line.prefix(2).map(\.lane) == [last.lane, last.lane])
+        #expect(line[2].lane.rawValue == last.lane.rawValue + 1)
+        #expect(line[2].client.rawValue == 5)
+        await store.close()
+        let verdict = try StoreCheck.run(folder: image)
+        #expect(verdict.isSound, "\(verdict.findings)")
+      }
+      let counts = bench.store.statistics().names
+      #expect(counts.clients == 1 && counts.lanes == 1)
+    }
+  }
+
   @Test("a log that was cut off loses at most what was never acknowledged")
   func tornLog() async throws {
     try await Bench.with { bench in

@@ -11,10 +11,10 @@ import Testing
 struct DamagedSealTests {
   /// So that every table has several pages.
   private static let smallPages = StoreFactory(testDescription: "SQLite, pages of 1 KiB") {
-    folder, clock, startPauses in
-    try SQLiteStore.open(
-      folder: folder,
-      options: .init(clock: { clock.now }, pageBytes: 1024, startPauses: startPauses))
+    folder, clock, rules in
+    var options = SQLiteStore.Options(clock: { clock.now }, pageBytes: 1024)
+    options.rules = rules
+    return try SQLiteStore.open(folder: folder, options: options)
   }
 
   /// Zeroes the page of a table on which a row is, and has everybody read it anew.

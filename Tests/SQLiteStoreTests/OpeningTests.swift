@@ -215,6 +215,37 @@ struct OpeningTests {
     }
   }
 
+  @Test("names that an earlier version knew are counted, and none of their numbers is given again")
+  func earlierNames() async throws {
+    try await withFolder { folder in
+      try FileManager.default.createDirectory(
+        atPath: folder, withIntermediateDirectories: true)
+      let path = DataFolder.database(in: folder)
+      try DatabaseFile.prepare(
+        path: path, pageBytes: 4096, migrations: Migration.all.filter { $0.version < 16 })
+      let connection = try Connection(path: path, access: .readWrite)
+      try connection.execute(
+        """
+        INSERT INTO client VALUES (1, 'a'), (7, 'b');
+        INSERT INTO lane (number, client, name) VALUES (1, 1, 'x'), (2, 7, 'x'), (9, 7, 'y');
+        """)
+      let bench = try Bench(folder: folder)
+      var names = NameLimits()
+      names.clientLanesMax = 2
+      try await bench.reopen(names: names)
+      let counts = bench.store.statistics().names
+      #expect(counts.clients == 2 && counts.lanes == 3)
+      let results = try await bench.store.append(
+        [("b", "z"), ("a", "z"), ("c", "z")].map { bench.draft(client: $0.0, lane: $0.1) },
+        isAtomic: false)
+      guard case .overQuota = results[0] else { throw Unexpected(description: "\(results)") }
+      let line = try await bench.store.line(after: 0, countMax: 10).entries
+      #expect(line.map(\.lane.rawValue) == [10, 11] && line.map(\.client.rawValue) == [1, 8])
+      await bench.store.close()
+      #expect(try StoreCheck.run(folder: folder).isSound)
+    }
+  }
+
   @Test("migrations are numbered upwards, from 1")
   func numbering() {
     let versions = Migration.all.map(\.version)

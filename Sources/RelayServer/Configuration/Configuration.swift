@@ -106,6 +106,12 @@ package struct LimitsConfiguration: Equatable, Sendable {
   package var clientWaitingEnvelopesMax: Int?
   /// The most bytes that those may have; nil likewise.
   package var clientWaitingBytesMax: Int?
+  /// The most clients that are known at once.
+  package var clientsMax = 2_000_000
+  /// The most lanes that are known at once, of all clients together.
+  package var lanesMax = 10_000_000
+  /// The most lanes of one client that are known at once.
+  package var clientLanesMax = 10_000
   /// How many requests a second are taken of all senders in the long run; nil for no limit.
   package var requestsPerSecondMax: Double?
   /// How many of them at once; nil for those of one second.

@@ -17,6 +17,9 @@ extension LimitsConfiguration {
     section.optionalInteger("waitingBytesMax", into: &waitingBytesMax, bytes)
     section.optionalInteger("clientWaitingEnvelopesMax", into: &clientWaitingEnvelopesMax, counts)
     section.optionalInteger("clientWaitingBytesMax", into: &clientWaitingBytesMax, bytes)
+    section.integer("clientsMax", into: &clientsMax, counts)
+    section.integer("lanesMax", into: &lanesMax, counts)
+    section.integer("clientLanesMax", into: &clientLanesMax, counts)
     section.optionalNumber(
       "requestsPerSecondMax", into: &requestsPerSecondMax, QuotaBounds.perSecond)
     section.optionalInteger("requestBurst", into: &requestBurst, QuotaBounds.burst)
@@ -30,6 +33,9 @@ extension LimitsConfiguration {
     json.member("waitingBytesMax") { $0.integerOrNull(waitingBytesMax) }
     json.member("clientWaitingEnvelopesMax") { $0.integerOrNull(clientWaitingEnvelopesMax) }
     json.member("clientWaitingBytesMax") { $0.integerOrNull(clientWaitingBytesMax) }
+    json.member("clientsMax", clientsMax)
+    json.member("lanesMax", lanesMax)
+    json.member("clientLanesMax", clientLanesMax)
     json.memberOrNull("requestsPerSecondMax", requestsPerSecondMax)
     json.member("requestBurst") { $0.integerOrNull(requestBurst) }
     json.memberOrNull("clientRequestsPerSecondMax", clientRequestsPerSecondMax)

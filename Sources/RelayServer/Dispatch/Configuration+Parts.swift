@@ -36,6 +36,15 @@ extension LimitsConfiguration {
       postBytesMax: Int64(max(bodyBytesMax, batchBytesMax)),
       logBytesMax: Int64(storeLogBytesMax))
   }
+
+  /// How many names the store may know.
+  var names: NameLimits {
+    var limits = NameLimits()
+    limits.clientsMax = clientsMax
+    limits.lanesMax = lanesMax
+    limits.clientLanesMax = clientLanesMax
+    return limits
+  }
 }
 
 extension Configuration {
@@ -46,6 +55,7 @@ extension Configuration {
     rules.eventLogBytesMax = Int64(events.keptBytesMax)
     rules.auditEntriesMax = audit.entriesMax
     rules.startPauses = startPauses
+    rules.names = limits.names
     return rules
   }
 

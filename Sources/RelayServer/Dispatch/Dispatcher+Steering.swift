@@ -65,8 +65,10 @@ extension Dispatcher {
     apply { state, _ in _ = state.contents.take(serial) }
   }
 
-  /// Begins or ends a pause, durably.
-  package func setPaused(_ isPaused: Bool, _ name: PauseName) async throws(StoreError) {
+  /// Begins or ends a pause, durably; see ``EnvelopeStore``.
+  package func setPaused(
+    _ isPaused: Bool, _ name: PauseName
+  ) async throws(StoreError) -> QuotaRefusal? {
     try await store.setPaused(isPaused, name) { target in
       self.apply { state, now in
         state.scheduler.setPaused(isPaused, target, now: now)

@@ -17,6 +17,9 @@ extension Dispatcher: StoreObserver {
     quotas.change(changes, names: names)
   }
 
+  /// Has the numbers of clients looked up anew.
+  package func forgotClients() { quotas.forgotClients() }
+
   /// Takes in what was accepted; free slots are filled at once.
   package func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int] {
     meter.count(

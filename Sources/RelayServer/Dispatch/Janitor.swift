@@ -35,6 +35,7 @@ final class Janitor: Sendable {
   private let loop: EventLoop
   private let clock: @Sendable () -> Now
   private let log: Log
+  private let names: NameSweeper
   private let state: Mutex<State>
 
   init(
@@ -47,6 +48,7 @@ final class Janitor: Sendable {
     self.loop = loop
     self.clock = clock
     self.log = log
+    names = NameSweeper(store: dispatcher.store, loop: loop, log: log)
   }
 
   /// Keeps what has ended, and events, for so long from its next round on.
@@ -70,6 +72,7 @@ final class Janitor: Sendable {
       return state.alarm
     }
     _ = alarm?.cancel()
+    names.stop()
   }
 
   private var isStopped: Bool { state.withLock { $0.isStopped } }
@@ -157,6 +160,8 @@ final class Janitor: Sendable {
       Task(executorPreference: loop) {
         await self.deleteEnded()
         await self.forgetEvents()
+        // What these have let go of may have been the last that spoke of a name.
+        self.names.sweepIfDue()
         self.scheduleRetention(afterMs: Self.retentionPeriodMs)
       }
     }

@@ -33,7 +33,8 @@ struct CancelClient {
     }
     let number: ClientNumber?
     do throws(StoreError) {
-      number = try await context.clientNumbers.number(of: name, in: context.store)
+      number = try await context.clientNumbers.number(
+        of: name, in: context.store, forgettingCount: context.relay.quotas.forgettingCount)
     } catch {
       throw context.problem(error)
     }

@@ -34,6 +34,7 @@ struct Intake {
         context.relay.metrics.count(storeWaitSince: begin)
       }
       let results = try await context.store.append(drafts, isAtomic: isAtomic)
+      for case .overQuota(let refusal) in results { context.relay.metrics.count(refusal) }
       discardFiles { results[$0].isAccepted }
       return results
     } catch {
@@ -95,7 +96,9 @@ extension AppendResult {
   fileprivate var isAccepted: Bool {
     switch self {
     case .accepted, .parked, .coalesced: true
-    case .duplicate, .forgotten, .keyConflict, .sequenceConflict, .sequencePassed, .leftOut: false
+    case .duplicate, .forgotten, .keyConflict, .sequenceConflict, .sequencePassed, .overQuota,
+      .leftOut:
+      false
     }
   }
 }

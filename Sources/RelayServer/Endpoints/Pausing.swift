@@ -40,10 +40,15 @@ struct Pausing {
   }
 
   private func set(_ isPaused: Bool, _ name: PauseName) async throws(Problem) -> HTTPResponse {
+    let refusal: QuotaRefusal?
     do throws(StoreError) {
-      try await context.relay.dispatcher.setPaused(isPaused, name)
+      refusal = try await context.relay.dispatcher.setPaused(isPaused, name)
     } catch {
       throw context.problem(error)
+    }
+    if let refusal {
+      context.relay.metrics.count(refusal)
+      throw .tooManyNames(refusal, client: name.ownerName, field: nil)
     }
     return Self.json { $0.member("paused", isPaused) }
   }
@@ -81,5 +86,16 @@ struct Pausing {
     var json = JSONWriter()
     json.object { members(&$0) }
     return .freshJSON(json.finish())
+  }
+}
+
+extension PauseName {
+  /// The client that it is about; empty for an upstream.
+  fileprivate var ownerName: String {
+    switch self {
+    case .upstream: ""
+    case .client(let client): client
+    case .lane(let lane): lane.client
+    }
   }
 }

@@ -142,15 +142,28 @@ struct SenderNames {
   }
 }
 
+/// What a sender calls the fields that an answer may be about.
+struct SenderFields {
+  let client: String
+  let lane: String
+  let key: String
+  let sequence: String
+
+  /// Those of an envelope in JSON.
+  static let json = SenderFields(
+    client: "/client", lane: "/lane", key: "/key", sequence: "/sequence")
+  /// Those of a request that is the envelope itself.
+  static let relayed = SenderFields(
+    client: "Waystation-Client", lane: "Waystation-Lane", key: "Idempotency-Key",
+    sequence: "Waystation-Sequence")
+}
+
 extension Acceptance {
   /// How a draft was taken.
   ///
-  /// - Parameters:
-  ///   - field: How the sender writes what its key and its sequence number stand in.
-  /// - Throws: `key-conflict`, `sequence-conflict` or `sequence-passed`.
+  /// - Throws: `key-conflict`, `sequence-conflict`, `sequence-passed` or `too-many-names`.
   init(
-    _ result: AppendResult, of names: SenderNames,
-    keyField: String = "/key", sequenceField: String = "/sequence"
+    _ result: AppendResult, of names: SenderNames, fields: SenderFields = .json
   ) throws(Problem) {
     switch result {
     case .accepted(let id, let state, let position):
@@ -173,11 +186,15 @@ extension Acceptance {
       self.init(
         result: .coalesced, id: id, client: names.client, lane: names.lane, key: names.key,
         state: state, position: position)
-    case .keyConflict(let id): throw .keyConflict(names.key, id: id, field: keyField)
+    case .keyConflict(let id): throw .keyConflict(names.key, id: id, field: fields.key)
     case .sequenceConflict(let id):
-      throw .sequenceConflict(names.sequence, id: id, field: sequenceField)
+      throw .sequenceConflict(names.sequence, id: id, field: fields.sequence)
     case .sequencePassed(let last):
-      throw .sequencePassed(names.sequence, last: last, field: sequenceField)
+      throw .sequencePassed(names.sequence, last: last, field: fields.sequence)
+    case .overQuota(let refusal):
+      throw .tooManyNames(
+        refusal, client: names.client,
+        field: refusal.limit == .clients ? fields.client : fields.lane)
     case .leftOut: throw .leftOut()
     }
   }

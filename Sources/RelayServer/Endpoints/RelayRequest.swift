@@ -71,9 +71,7 @@ struct RelayRequest {
     }
     let names = SenderNames(decoded.draft)
     let results = try await intake.append([decoded.draft], isAtomic: false)
-    return try Acceptance(
-      results[0], of: names, keyField: "Idempotency-Key",
-      sequenceField: "Waystation-Sequence")
+    return try Acceptance(results[0], of: names, fields: .relayed)
   }
 
   /// The upstream's answer, if it comes in time; else how the envelope stands.

@@ -142,7 +142,8 @@ struct Room: ~Copyable {
 
   private func number(of client: String) async throws(Problem) -> ClientNumber? {
     do throws(StoreError) {
-      return try await context.clientNumbers.number(of: client, in: context.store)
+      return try await context.clientNumbers.number(
+        of: client, in: context.store, forgettingCount: context.relay.quotas.forgettingCount)
     } catch {
       throw context.problem(error)
     }

@@ -122,7 +122,7 @@ extension Problem {
 
   /// Nothing of this client's was ever accepted.
   package static func unknownClient(_ name: String) -> Problem {
-    Problem(.unknownClient, "Nothing was ever accepted from a client named \(shown(name)).")
+    Problem(.unknownClient, "Nothing is known of a client named \(shown(name)).")
   }
 
   /// The upstream has not answered so far.

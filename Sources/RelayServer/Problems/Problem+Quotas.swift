@@ -46,6 +46,38 @@ extension Problem {
     return problem.retry(afterSeconds: retryAfterSeconds)
   }
 
+  /// A client or a lane cannot become known: as many are as may be.
+  ///
+  /// - Parameters:
+  ///   - client: Whose lane it is.
+  ///   - field: What the name stands in; nil where the path has it.
+  package static func tooManyNames(
+    _ refusal: QuotaRefusal, client: String, field: String?
+  ) -> Problem {
+    let limit = ExceededLimit(name: refusal.limitName, max: refusal.max)
+    let number = inWords(limit.max)
+    var problem =
+      switch (refusal.limit, refusal.isOfClient) {
+      case (.clients, _):
+        Problem(
+          .tooManyNames, "\(number) clients may be known in all, and \(shown(client)) is not yet.",
+          field: field,
+          fix: "Keep the envelope and try again after Retry-After; clients of which nothing is kept"
+            + " are forgotten in time.")
+      case (_, true):
+        Problem(
+          .tooManyNames, "The client \(shown(client)) may have \(number) lanes.", field: field,
+          fix: "Use one of its lanes; those of which nothing is kept are forgotten in time.")
+      case (_, false):
+        Problem(
+          .tooManyNames, "\(number) lanes may be known in all.", field: field,
+          fix: "Use a lane that the client has; those of which nothing is kept are forgotten in"
+            + " time.")
+      }
+    problem.limit = limit
+    return problem.retry(afterSeconds: RetryHint.spread(RetryHint.mostSeconds))
+  }
+
   private static func words(_ limit: QuotaRefusal.Limit) -> String {
     limit == .waitingBytes ? "bytes" : "envelopes"
   }
@@ -59,7 +91,7 @@ extension QuotaRefusal {
   /// All that ``limitName`` may be.
   static let limitNames = [
     "clientWaitingEnvelopes", "waitingEnvelopes", "clientWaitingBytes", "waitingBytes",
-    "clientRequestsPerSecond", "requestsPerSecond",
+    "clientRequestsPerSecond", "requestsPerSecond", "clients", "clientLanes", "lanes",
   ]
 
   /// What the limit is called in problems and metrics.
@@ -71,6 +103,9 @@ extension QuotaRefusal {
     case (.waitingBytes, false): "waitingBytes"
     case (.requests, true): "clientRequestsPerSecond"
     case (.requests, false): "requestsPerSecond"
+    case (.clients, _): "clients"
+    case (.lanes, true): "clientLanes"
+    case (.lanes, false): "lanes"
     }
   }
 }

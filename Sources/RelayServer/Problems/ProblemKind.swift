@@ -47,6 +47,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case runTooLarge = "run-too-large"
   case clientQueueFull = "client-queue-full"
   case queueFull = "queue-full"
+  case tooManyNames = "too-many-names"
   case rateLimited = "rate-limited"
   case headerFieldsTooLarge = "header-fields-too-large"
   case internalError = "internal-error"
@@ -82,7 +83,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .unknownUpstream, .unknownField, .invalidField, .missingField, .keyConflict,
       .sequenceConflict, .batchRejected, .unknownCollection, .runTooLarge:
       422
-    case .clientQueueFull, .queueFull, .rateLimited: 429
+    case .clientQueueFull, .queueFull, .tooManyNames, .rateLimited: 429
     case .headerFieldsTooLarge: 431
     case .internalError: 500
     case .notImplemented: 501
@@ -140,6 +141,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .runTooLarge: "The run is about too many envelopes"
     case .clientQueueFull: "The client has too much waiting"
     case .queueFull: "Too much waits"
+    case .tooManyNames: "Too many names are in use"
     case .rateLimited: "Too many requests"
     case .headerFieldsTooLarge: "The header fields are too large"
     case .internalError: "A mistake of the relay's own"
@@ -155,6 +157,6 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   /// Whether it says that there is no room for an envelope now: the one answer to a batch of which
   /// nothing was taken for that reason alone.
   package var isLackOfRoom: Bool {
-    self == .queueFull || self == .clientQueueFull || self == .rateLimited
+    self == .queueFull || self == .clientQueueFull || self == .tooManyNames || self == .rateLimited
   }
 }

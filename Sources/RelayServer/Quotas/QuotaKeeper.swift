@@ -19,6 +19,7 @@ package final class QuotaKeeper: Sendable {
   private let rulesInForce: Mutex<QuotaRules>
   private let book = Mutex(QuotaBook())
   private let rates = Mutex(Rates())
+  private let forgettings = Atomic<UInt64>(0)
 
   /// A keeper that knows of nothing that waits yet.
   package init(_ rules: QuotaRules) { rulesInForce = Mutex(rules) }
@@ -51,6 +52,12 @@ package final class QuotaKeeper: Sendable {
       for (number, name) in names { book.note(number, of: name) }
     }
   }
+
+  /// Clients were forgotten: a number that was looked up before may stand for nobody any more.
+  package func forgotClients() { forgettings.add(1, ordering: .releasing) }
+
+  /// How often clients were forgotten.
+  package var forgettingCount: UInt64 { forgettings.load(ordering: .acquiring) }
 
   // MARK: - Claims
 

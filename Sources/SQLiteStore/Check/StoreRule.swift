@@ -196,6 +196,21 @@ struct StoreRule {
         (SELECT coalesce(max(serial), 0) FROM line), (SELECT coalesce(max(serial), 0) FROM ended))
         """),
     StoreRule(
+      kind: "name-given-out-twice",
+      meaning: "The next client or lane would get a number that another one has.",
+      sql: """
+        SELECT last_client || '/' || last_lane FROM ledger WHERE \
+        last_client < (SELECT coalesce(max(number), 0) FROM client) \
+        OR last_lane < (SELECT coalesce(max(number), 0) FROM lane)
+        """),
+    StoreRule(
+      kind: "lanes-counted-wrong",
+      meaning: "A client may have more lanes than its limit, or fewer.",
+      sql: """
+        SELECT number FROM client WHERE lane_count <> \
+        (SELECT count(*) FROM lane WHERE lane.client = client.number)
+        """),
+    StoreRule(
       kind: "nothing-to-begin-with", meaning: "A row is lost that every store has.",
       sql: """
         SELECT 'ledger' WHERE NOT EXISTS (SELECT 1 FROM ledger WHERE number = 1) UNION ALL \

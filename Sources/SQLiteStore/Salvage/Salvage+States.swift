@@ -203,6 +203,8 @@ extension Salvage {
       DELETE FROM ended_log;
       UPDATE line SET bytes = \(StoreCounts.lineBytes), refers = (\
       SELECT e.has_references FROM envelope AS e WHERE e.serial = line.serial);
+      UPDATE client SET lane_count = \
+      (SELECT count(*) FROM lane WHERE lane.client = client.number);
       UPDATE lane SET delivered = 0, failed = 0, expired = 0, cancelled = 0;
       UPDATE lane SET delivered = n.d, failed = n.f, expired = n.x, cancelled = n.c FROM (\
       SELECT e.lane AS number, sum(d.state = 1) AS d, sum(d.state = 2) AS f, \
@@ -219,27 +221,38 @@ extension Salvage {
         """)
     }
     let counts = StoreCounts.selection
+    let seen = try lastNumbersSeen()
     try connection.execute(
       """
       UPDATE ledger SET (\(StoreCounts.columns)) = (\(counts)),
-      last_serial = max(last_serial, \(try lastSerialSeen()), \
+      last_serial = max(last_serial, \(seen.serial), \
       (SELECT coalesce(max(serial), 0) FROM envelope), \
       (SELECT coalesce(max(serial), 0) FROM moved)),
       last_accepted_at = max(last_accepted_at, \
       (SELECT coalesce(max(accepted_at), 0) FROM line), \(try lastAcceptedAt())),
-      last_ending = max(last_ending, (SELECT coalesce(max(number), 0) FROM ending))
+      last_ending = max(last_ending, (SELECT coalesce(max(number), 0) FROM ending)),
+      last_client = max(last_client, \(seen.client), \
+      (SELECT coalesce(max(number), 0) FROM client)),
+      last_lane = max(last_lane, \(seen.lane), (SELECT coalesce(max(number), 0) FROM lane))
       """)
   }
 
-  /// The greatest number that any event speaks of: also of envelopes that are forgotten.
-  private func lastSerialSeen() throws(StoreError) -> Int64 {
+  /// The greatest numbers that any event speaks of: also of what is forgotten, or lost.
+  private func lastNumbersSeen() throws(StoreError) -> (serial: Int64, client: Int64, lane: Int64) {
     let row = try Statement("SELECT entries FROM event_log", on: connection)
-    var last: Int64 = 0
+    var last: (serial: Int64, client: Int64, lane: Int64) = (0, 0, 0)
     while try row.step() {
       var entries = EventEntries(row.bytes(0))
-      while !entries.isAtEnd { last = max(last, try entries.next()?.serial ?? 0) }
+      while !entries.isAtEnd {
+        guard let entry = try entries.next() else { continue }
+        last.serial = max(last.serial, entry.serial ?? 0)
+        last.client = max(last.client, entry.client?.rawValue ?? 0)
+        last.lane = max(last.lane, entry.lane?.rawValue ?? 0)
+      }
     }
-    return min(last, EnvelopeID.serialMax - 1)
+    // One that cannot be is damage, and must not use up all numbers.
+    let numberMax = EnvelopeID.serialMax - 1
+    return (min(last.serial, numberMax), min(last.client, numberMax), min(last.lane, numberMax))
   }
 
   private func lastAcceptedAt() throws(StoreError) -> Int64 {

@@ -3,7 +3,7 @@ enum StoreCounts {
   /// The ledger's columns that follow from the rows, the row's own number included.
   static let columns = """
     number, queued, held, blocked, parked, delivered, failed, expired, cancelled, \
-    content_bytes, file_bytes
+    content_bytes, file_bytes, clients, lanes
     """
 
   /// How many bytes a row of the line counts in its client's quota.
@@ -24,6 +24,7 @@ enum StoreCounts {
     (SELECT count(*) FROM ended WHERE state = 3), (SELECT count(*) FROM ended WHERE state = 4), \
     (SELECT coalesce(sum(length(target) + length(headers) + coalesce(length(body), 0)), 0) \
     FROM envelope) + (SELECT coalesce(sum(bytes), 0) FROM body_file), \
-    (SELECT coalesce(sum(bytes), 0) FROM body_file)
+    (SELECT coalesce(sum(bytes), 0) FROM body_file), \
+    (SELECT count(*) FROM client), (SELECT count(*) FROM lane)
     """
 }

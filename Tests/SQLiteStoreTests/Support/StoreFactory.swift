@@ -9,14 +9,15 @@ struct StoreFactory: Sendable, CustomTestStringConvertible {
   let testDescription: String
   /// Opens the store that keeps its data under `folder`; again and again the same one.
   let open:
-    @Sendable (_ folder: String, _ clock: ManualClock, _ startPauses: StartPauses) throws
+    @Sendable (_ folder: String, _ clock: ManualClock, _ rules: StoreRules) throws
       -> any EnvelopeStore
 
   /// Every kind that there is.
   static let all = [
-    StoreFactory(testDescription: "SQLite") { folder, clock, startPauses in
-      try SQLiteStore.open(
-        folder: folder, options: .init(clock: { clock.now }, startPauses: startPauses))
+    StoreFactory(testDescription: "SQLite") { folder, clock, rules in
+      var options = SQLiteStore.Options(clock: { clock.now })
+      options.rules = rules
+      return try SQLiteStore.open(folder: folder, options: options)
     }
   ]
 }
@@ -47,7 +48,7 @@ final class Bench: Sendable {
     self.factory = factory
     self.folder = folder ?? Bench.freshFolder()
     observer = RecordingObserver()
-    let store = try factory.open(self.folder, clock, StartPauses())
+    let store = try factory.open(self.folder, clock, StoreRules())
     store.start(observer: observer)
     current = Mutex(store)
   }
@@ -56,10 +57,17 @@ final class Bench: Sendable {
 
   /// Closes the store and opens it again.
   ///
-  /// - Parameter startPauses: Who starts paused from now on.
-  func reopen(_ startPauses: StartPauses = StartPauses()) async throws {
+  /// - Parameters:
+  ///   - startPauses: Who starts paused from now on.
+  ///   - names: How many names may be known from now on.
+  func reopen(
+    _ startPauses: StartPauses = StartPauses(), names: NameLimits = NameLimits()
+  ) async throws {
     await store.close()
-    let store = try factory.open(folder, clock, startPauses)
+    var rules = StoreRules()
+    rules.startPauses = startPauses
+    rules.names = names
+    let store = try factory.open(folder, clock, rules)
     store.start(observer: observer)
     current.withLock { $0 = store }
   }
@@ -114,6 +122,8 @@ final class RecordingObserver: StoreObserver {
     var cleared: [ClearedBacklog] = []
     /// What others are changing.
     var changing: Set<Serial> = []
+    /// How often it was told that clients were forgotten.
+    var forgettings = 0
   }
 
   let state = Mutex(State())
@@ -201,6 +211,8 @@ final class RecordingObserver: StoreObserver {
   func clearingFailed(of clients: Set<ClientNumber>) {
     state.withLock { $0.clearing.subtract(clients) }
   }
+
+  func forgotClients() { state.withLock { $0.forgettings += 1 } }
 
   func logged(through end: EventPosition) {
     state.withLock { $0.loggedThrough.append(end) }

@@ -27,6 +27,8 @@ extension MetricsView {
         "waystation_store_room_bytes", "Bytes that new envelopes may still take on disk.",
         min(statistics.roomBytes, SequenceSyntax.range.upperBound)
       ),
+      ("waystation_known_clients", "Clients that are known.", statistics.names.clients),
+      ("waystation_known_lanes", "Lanes that are known.", statistics.names.lanes),
       (
         "waystation_store_trouble", "1 while the store cannot write, else 0.",
         statistics.trouble == nil ? 0 : 1
