@@ -80,11 +80,14 @@ package struct StoredBodyFile: Hashable, Sendable {
   package let path: String
   /// Its length in bytes.
   package let byteCount: Int64
+  /// The ``Checksum`` of its bytes; nil if it was written before there were any.
+  package let checksum: Int64?
 
   /// Names a file that holds `byteCount` bytes.
-  package init(path: String, byteCount: Int64) {
+  package init(path: String, byteCount: Int64, checksum: Int64? = nil) {
     self.path = path
     self.byteCount = byteCount
+    self.checksum = checksum
   }
 }
 

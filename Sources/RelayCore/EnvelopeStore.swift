@@ -193,6 +193,12 @@ package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore
     of file: StoredBodyFile, from offset: Int64, countMax: Int
   ) async throws(StoreError) -> [UInt8]
 
+  /// Looks whether a large body that is to be sent is what was written.
+  ///
+  /// - Throws: ``StoreError`` of kind `corrupt` if it is not; one that was written before there
+  ///   were checksums is not looked at.
+  func checkBody(in file: StoredBodyFile) async throws(StoreError)
+
   /// Waiting envelopes whose deadline has passed, found by going on with a walk along the line.
   ///
   /// - Parameter countMax: How many entries of the line to look at, at the most.

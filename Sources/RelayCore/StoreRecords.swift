@@ -22,6 +22,8 @@ package struct EnvelopeRecord: Sendable {
   package var missing = MissingNumbers.none
   /// How often its content has been replaced by a later post's.
   package var revision: Int64 = 0
+  /// The sum of what was accepted, as it was written then; nil if there is none.
+  package var checksum: Int64?
   /// Whether what was posted cannot be read: ``draft`` then holds only what else is known.
   package var isUnreadable = false
 

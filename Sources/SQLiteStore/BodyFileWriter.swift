@@ -3,13 +3,14 @@ import Glibc
 import RelayCore
 
 /// A large body on its way into a file; all of it happens on the thread of ``BodyFiles``.
-// Sound: `file`, `byteCount` and `isFinished` are only touched by jobs of that one
-// thread, which runs them one after the other.
+// Sound: `file`, `byteCount`, `checksum` and `isFinished` are only touched by jobs of that
+// one thread, which runs them one after the other.
 final class BodyFileWriter: BodyWriter, @unchecked Sendable {
   private let files: BodyFiles
   private let path: String
   private var file: FileDescriptor?
   private var byteCount: Int64 = 0
+  private var checksum = Checksum()
   private var isFinished = false
 
   private init(files: BodyFiles) {
@@ -66,6 +67,7 @@ final class BodyFileWriter: BodyWriter, @unchecked Sendable {
       written += count
     }
     byteCount += Int64(written)
+    bytes.withUnsafeBytes { checksum.append($0) }
   }
 
   /// The bytes first, then the name: fsync of a file does not make its folder's entry durable
@@ -80,7 +82,8 @@ final class BodyFileWriter: BodyWriter, @unchecked Sendable {
     try DataFolder.sync(folder: files.folder)
     file = nil
     isFinished = true
-    return StoredBodyFile(path: path, byteCount: byteCount)
+    checksum.endField()
+    return StoredBodyFile(path: path, byteCount: byteCount, checksum: checksum.value)
   }
 
   private func remove() {

@@ -87,14 +87,28 @@ extension Reader {
         let content = EnvelopeContent(
           method: sql.load.text(3) ?? "", target: sql.load.bytes(4),
           headers: try HeaderBlock(trusted: sql.load.bytes(5)), body: body)
-        result.append(
-          DeliverableEnvelope(
-            serial: serial, id: try EnvelopeID(stored: sql.load.bytes(0)),
-            client: sql.load.text(1) ?? "", key: sql.load.text(2), content: content,
-            references: sql.load.int(7) != 0, revision: sql.load.int(8)))
+        let envelope = DeliverableEnvelope(
+          serial: serial, id: try EnvelopeID(stored: sql.load.bytes(0)),
+          client: sql.load.text(1) ?? "", key: sql.load.text(2), content: content,
+          references: sql.load.int(7) != 0, revision: sql.load.int(8))
+        guard isAsAccepted(envelope) else { throw .senseless(Self.differs) }
+        result.append(envelope)
       }
       return result
     }
+  }
+
+  static let differs = "an envelope that is not what was accepted: bytes of it have changed"
+
+  /// Whether the row that was loaded is what was accepted, as far as anybody can tell.
+  private func isAsAccepted(_ envelope: DeliverableEnvelope) -> Bool {
+    guard let checksum = sql.load.optionalInt(12) else { return true }
+    return checksum
+      == envelope.content.checksum(
+        of: envelope.id, client: ClientNumber(rawValue: sql.load.int(9)),
+        lane: LaneNumber(rawValue: sql.load.int(10)),
+        upstream: UpstreamNumber(rawValue: Int32(truncatingIfNeeded: sql.load.int(11))),
+        key: envelope.key, references: envelope.references)
   }
 
   private func waits(_ serial: Serial) throws(StoreError) -> Bool {
@@ -121,6 +135,8 @@ extension Reader {
     guard try sql.bodyFile.step() else { throw .senseless("an envelope without a body") }
     defer { sql.bodyFile.reset() }
     let name = sql.bodyFile.text(0) ?? ""
-    return StoredBodyFile(path: bodies.readablePath(of: name), byteCount: sql.bodyFile.int(1))
+    return StoredBodyFile(
+      path: bodies.readablePath(of: name), byteCount: sql.bodyFile.int(1),
+      checksum: sql.bodyFile.optionalInt(2))
   }
 }

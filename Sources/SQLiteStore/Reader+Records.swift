@@ -18,6 +18,8 @@ extension Reader {
       guard let serial = try serial(of: id), var record = try recordOfDraft(id, serial) else {
         return nil
       }
+      // What was set apart for that is nobody's to correct, or to take for what was posted.
+      if !isAsAccepted(record), let left = try quarantined(id) { return left }
       record.attempts = try attempts(of: serial)
       record.responseStatus = try responseStatus(of: serial)
       if try readPlace(of: serial, into: &record) {
@@ -31,6 +33,15 @@ extension Reader {
       }
       return record
     }
+  }
+
+  private func isAsAccepted(_ record: EnvelopeRecord) -> Bool {
+    guard let checksum = record.checksum else { return true }
+    let (draft, entry) = (record.draft, record.entry)
+    return checksum
+      == draft.content.checksum(
+        of: record.id, client: entry.client, lane: entry.lane, upstream: entry.upstream,
+        key: draft.key, references: draft.references)
   }
 
   private func recordOfDraft(
@@ -62,6 +73,7 @@ extension Reader {
       id: id, draft: draft, state: .queued, reason: nil, entry: entry, endedAt: nil,
       attemptCount: 0, attempts: [], responseStatus: nil)
     record.revision = sql.envelope.int(21)
+    record.checksum = sql.envelope.optionalInt(22)
     return record
   }
 

@@ -116,17 +116,18 @@ final class ReaderStatements {
     load = try Statement(
       """
       SELECT e.id, c.name, e.key, e.method, e.target, e.headers, e.body, e.has_references, \
-      e.revision FROM line AS l \
+      e.revision, e.client, e.lane, l.upstream, e.checksum FROM line AS l \
       JOIN envelope AS e ON e.serial = l.serial JOIN client AS c ON c.number = e.client \
       WHERE l.serial = ?
       """, on: connection)
-    bodyFile = try Statement("SELECT name, bytes FROM body_file WHERE serial = ?", on: connection)
+    bodyFile = try Statement(
+      "SELECT name, bytes, checksum FROM body_file WHERE serial = ?", on: connection)
     identity = try Statement("SELECT id FROM envelope WHERE serial = ?", on: connection)
     envelope = try Statement(
       """
       SELECT e.id, c.name, l.name, u.name, e.key, e.fingerprint, e.sequence, e.tag, e.hold, \
       e.not_before, e.expires_at, e.on_failure, e.method, e.target, e.headers, e.body, e.lane, \
-      e.client, e.upstream, e.has_references, e.coalesce_key, e.revision \
+      e.client, e.upstream, e.has_references, e.coalesce_key, e.revision, e.checksum \
       FROM envelope AS e JOIN client AS c ON c.number = e.client \
       JOIN lane AS l ON l.number = e.lane JOIN upstream AS u ON u.number = e.upstream \
       WHERE e.serial = ?

@@ -11,11 +11,45 @@ extension SQLiteStore {
       try file.bytes(from: offset, countMax: countMax)
     }
   }
+
+  /// What ``EnvelopeStore`` says of `checkBody`.
+  ///
+  /// In pieces, so that others have their turns in between.
+  package func checkBody(in file: StoredBodyFile) async throws(StoreError) {
+    guard let checksum = file.checksum else { return }
+    var sum = Checksum()
+    var offset: Int64 = 0
+    while offset < file.byteCount {
+      let from = offset
+      let piece = try await bodyBytes(
+        of: file, from: from, countMax: StoreTuning.bodyBytesCheckedPerStep)
+      piece.withUnsafeBytes { sum.append($0) }
+      offset += Int64(piece.count)
+    }
+    sum.endField()
+    guard sum.value == checksum else {
+      throw .senseless("a body that is not what was written, in \(file.path)")
+    }
+  }
 }
 
 extension StoredBodyFile {
+  /// The ``Checksum`` of the file as it is now.
+  func presentChecksum() throws(StoreError) -> Int64 {
+    var sum = Checksum()
+    for offset in stride(
+      from: 0, to: byteCount, by: Int64.Stride(StoreTuning.bodyBytesCheckedPerStep))
+    {
+      try bytes(from: offset, countMax: StoreTuning.bodyBytesCheckedPerStep).withUnsafeBytes {
+        sum.append($0)
+      }
+    }
+    sum.endField()
+    return sum.value
+  }
+
   /// A piece of the file, on a thread that may wait for the disk.
-  fileprivate func bytes(from offset: Int64, countMax: Int) throws(StoreError) -> [UInt8] {
+  func bytes(from offset: Int64, countMax: Int) throws(StoreError) -> [UInt8] {
     let number = open(path, O_RDONLY | O_CLOEXEC)
     guard number >= 0 else { throw StoreError(errno: errno, operation: "open", subject: path) }
     let file = FileDescriptor(adopting: number)

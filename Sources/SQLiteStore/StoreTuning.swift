@@ -65,6 +65,9 @@ enum StoreTuning {
   /// How many places of the line one step looks at that seeks a client's envelopes.
   static let clearingLooksPerStep = 65_536
 
+  /// How many bytes of a large body are read at a time to be checked before they are sent.
+  static let bodyBytesCheckedPerStep = 256 << 10
+
   /// How many names one step looks at that seeks those which can be forgotten.
   static let namesLookedAtPerStep = 16_384
   /// About how many bytes of events it looks at.

@@ -286,6 +286,11 @@ extension Writer {
     sql.insertEnvelope.bind(16, content.headers.bytes)
     sql.insertEnvelope.bind(18, draft.references ? 1 : 0)
     sql.insertEnvelope.bind(19, draft.coalesce)
+    sql.insertEnvelope.bind(
+      20,
+      content.checksum(
+        of: id, client: entry.client, lane: entry.lane, upstream: entry.upstream, key: draft.key,
+        references: draft.references))
     switch content.body {
     case .inline(let bytes): try sql.insertEnvelope.runBorrowing(17, bytes)
     case .file(let file):
@@ -300,6 +305,7 @@ extension Writer {
     sql.insertBodyFile.bind(1, serial)
     sql.insertBodyFile.bind(2, BodyFiles.name(of: file))
     sql.insertBodyFile.bind(3, file.byteCount)
+    sql.insertBodyFile.bind(4, file.checksum)
     try sql.insertBodyFile.run()
     state.ledger.fileBytes += file.byteCount
   }

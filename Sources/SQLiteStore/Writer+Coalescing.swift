@@ -43,10 +43,11 @@ extension Writer {
     let edit = EnvelopeEdit(
       content: draft.content, tag: draft.tag, entry: entry, notBefore: draft.notBefore,
       references: draft.references)
+    let revision = former.revision + 1
+    // First, since the new key counts in the checksum of the new content.
+    try renewKey(of: former, by: draft, revision: revision)
     try apply(edit, into: &receipt)
     move(from: former.entry.standing, to: entry.standing)
-    let revision = former.revision + 1
-    try renewKey(of: former, by: draft, revision: revision)
     log(EventEntry(coalesced: entry))
     receipt.note(
       CoalescedEnvelope(

@@ -51,6 +51,7 @@ extension Writer {
     sql.editEnvelope.bind(9, content.headers.bytes)
     sql.editEnvelope.bind(11, edit.entry.serial)
     sql.editEnvelope.bind(12, edit.references ? 1 : 0)
+    sql.editEnvelope.bind(13, try checksum(of: edit))
     switch content.body {
     case .inline(let bytes): try sql.editEnvelope.runBorrowing(10, bytes)
     case .file(let file):
@@ -60,6 +61,16 @@ extension Writer {
     }
     state.ledger.contentBytes += content.byteCount
     try noteForSearch(edit.entry.serial, tag: edit.tag)
+  }
+
+  private func checksum(of edit: EnvelopeEdit) throws(StoreError) -> Int64 {
+    sql.findIdentity.bind(1, edit.entry.serial)
+    guard try sql.findIdentity.step() else { throw .senseless("a place without its envelope") }
+    defer { sql.findIdentity.reset() }
+    return edit.content.checksum(
+      of: try EnvelopeID(stored: sql.findIdentity.bytes(0)), client: edit.entry.client,
+      lane: edit.entry.lane, upstream: edit.entry.upstream, key: sql.findIdentity.text(2),
+      references: edit.references)
   }
 
   /// Takes the old content out of the counts, and lets go of its file.

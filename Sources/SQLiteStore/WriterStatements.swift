@@ -79,7 +79,8 @@ final class WriterStatements {
       """
       INSERT INTO envelope (serial, id, client, lane, upstream, key, fingerprint, sequence, tag, \
       hold, not_before, expires_at, on_failure, method, target, headers, body, has_references, \
-      coalesce_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      coalesce_key, checksum) \
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, on: connection)
     insertLine = try Statement(
       """
@@ -88,7 +89,8 @@ final class WriterStatements {
       """, on: connection)
     insertKey = try Statement(
       "INSERT INTO key_index (client, key, serial) VALUES (?, ?, ?)", on: connection)
-    insertBodyFile = try Statement("INSERT INTO body_file VALUES (?, ?, ?)", on: connection)
+    insertBodyFile = try Statement(
+      "INSERT INTO body_file (serial, name, bytes, checksum) VALUES (?, ?, ?, ?)", on: connection)
     findKey = try Statement(
       "SELECT serial, fingerprint FROM key_index WHERE client = ? AND key = ?", on: connection)
     findIdentity = try Statement(
@@ -147,8 +149,8 @@ final class WriterStatements {
     editEnvelope = try Statement(
       """
       UPDATE envelope SET upstream = ?, tag = ?, hold = ?, not_before = ?, expires_at = ?, \
-      on_failure = ?, method = ?, target = ?, headers = ?, body = ?, has_references = ?12 \
-      WHERE serial = ?11
+      on_failure = ?, method = ?, target = ?, headers = ?, body = ?, has_references = ?12, \
+      checksum = ?13 WHERE serial = ?11
       """, on: connection)
     requeueLine = try Statement(
       """

@@ -94,6 +94,59 @@ extension EndToEnd {
       #expect(all.suffix(2).map(\.target) == ["/hit/1", "/hit/2"])
     }
 
+    /// Flips one bit of a text's fifth byte, wherever in a file the text stands.
+    private func flip(_ text: String, in path: String) throws {
+      var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+      var from = bytes.startIndex
+      while let place = bytes.range(of: Data(text.utf8), in: from..<bytes.endIndex) {
+        bytes[place.lowerBound + 4] ^= 1
+        from = place.upperBound
+      }
+      try #require(from > bytes.startIndex)
+      try bytes.write(to: URL(fileURLWithPath: path))
+    }
+
+    @Test(
+      "a bit that has flipped in a path or a body quarantines the envelope, and is sent to nobody",
+      arguments: ["path", "body", "file"])
+    func flipped(_ place: String) async throws {
+      let body = "the body that is flipped"
+      let ids = try await accepted(
+        place == "file" ? body + String(repeating: "x", count: 600_000) : body)
+      switch place {
+      case "path": try flip("/hit/0", in: database)
+      case "body": try flip(body, in: database)
+      default:
+        let name = try FileManager.default.contentsOfDirectory(atPath: data + "/bodies")
+        try flip(body, in: "\(data)/bodies/\(try #require(name.first))")
+      }
+      try await relay.start()
+      let received = try await upstream.received(count: 3)
+      #expect(received.map(\.target) == ["/sound/0", "/sound/1", "/sound/2"])
+      let device = relay.device("hit")
+      let shown = try await device.get("/v1/envelopes/\(ids[0])?wait=20").json()
+      #expect(shown["state"] as? String == "blocked", "\(shown)")
+      #expect((shown["reason"] as? String)?.hasPrefix("quarantined") == true)
+      let steps: [(action: String, state: String, receivedCount: Int)] = [
+        ("retry", "blocked", 3), ("discard", "failed", 5),
+      ]
+      for step in steps {
+        let resolved = try await device.request(
+          "POST", "/v1/envelopes/\(ids[0])/resolve",
+          headers: ["Content-Type": "application/json"],
+          body: Device.json(["action": step.action]))
+        #expect(resolved.status == 200)
+        try await eventually("\(step.state) after \(step.action)") {
+          let left = try await device.get("/v1/envelopes/\(ids[0])?wait=20").json()
+          return left["state"] as? String == step.state ? true : nil
+        }
+        let all = try await upstream.received(count: step.receivedCount)
+        #expect(all.count == step.receivedCount)
+      }
+      let last = try await upstream.received(count: 5)
+      #expect(last.suffix(2).map(\.target) == ["/hit/1", "/hit/2"])
+    }
+
     @Test("a body's file that is missing sets its envelope apart until it is put back")
     func missingBody() async throws {
       let ids = try await accepted(String(repeating: "x", count: 600_000))

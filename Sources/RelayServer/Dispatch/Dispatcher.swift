@@ -242,11 +242,37 @@ package final class Dispatcher: Sendable {
     Task(executorPreference: loop) { [self] in
       do throws(StoreError) {
         let loaded = try await store.load(serials)
-        attempt(errands, with: try await filled(loaded, for: errands))
+        let large = Set(loaded.lazy.filter(\.hasBodyToCheck).map(\.serial))
+        let rest = errands.filter { !large.contains($0.entry.serial) }
+        // It takes as long as their bodies are: nobody else waits for that.
+        for errand in errands where large.contains(errand.entry.serial) { loadLarge(errand) }
+        attempt(
+          rest, with: try await filled(loaded.filter { !large.contains($0.serial) }, for: rest))
       } catch {
         await readFailed(errands, error)
       }
     }
+  }
+
+  private func loadLarge(_ errand: Errand) {
+    Task(executorPreference: loop) { [self] in
+      do throws(StoreError) {
+        attempt([errand], with: try await filled(try await checked(errand), for: [errand]))
+      } catch {
+        await readFailed([errand], error)
+      }
+    }
+  }
+
+  /// Loads an envelope, and looks at its body where that is in a file.
+  private func checked(_ errand: Errand) async throws(StoreError) -> [DeliverableEnvelope] {
+    let loaded = try await store.load([errand.entry.serial])
+    for envelope in loaded {
+      // What is only asked for is asked for without its body.
+      guard !errand.isVerification, case .file(let file) = envelope.content.body else { continue }
+      try await store.checkBody(in: file)
+    }
+    return loaded
   }
 
   /// Reads what will be attempted next, while those before it are under way.
@@ -255,7 +281,9 @@ package final class Dispatcher: Sendable {
   private func readAhead(_ reading: ContentCache.Reading) {
     Task(executorPreference: loop) { [self] in
       let envelopes = (try? await store.load(reading.serials)) ?? []
-      state.withLock { $0.contents.finish(reading, with: envelopes) }
+      state.withLock {
+        $0.contents.finish(reading, with: envelopes.filter { !$0.hasBodyToCheck })
+      }
     }
   }
 
@@ -271,8 +299,7 @@ package final class Dispatcher: Sendable {
     }
     for errand in errands {
       do throws(StoreError) {
-        let loaded = try await store.load([errand.entry.serial])
-        attempt([errand], with: try await filled(loaded, for: [errand]))
+        attempt([errand], with: try await filled(try await checked(errand), for: [errand]))
       } catch {
         if error.kind == .corrupt {
           quarantine(errand.entry, error)
@@ -343,5 +370,12 @@ package final class Dispatcher: Sendable {
         .warning, "upstream is unreachable", about: name, .usual, ("upstream", .text(name)),
         ("reason", .text(change.reason ?? "")))
     }
+  }
+}
+
+extension DeliverableEnvelope {
+  /// Whether its body is in a file that is looked at before it is sent.
+  fileprivate var hasBodyToCheck: Bool {
+    if case .file(let file) = content.body { file.checksum != nil } else { false }
   }
 }

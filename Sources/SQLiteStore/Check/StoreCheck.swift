@@ -148,6 +148,7 @@ package final class StoreCheck {
       }
     }
     note("values") { () throws(StoreError) in try checkEnvelopes(connection) }
+    note("checksums") { () throws(StoreError) in try checkContents(connection) }
     note("values") { () throws(StoreError) in try checkEvents(connection) }
     note("texts") { () throws(StoreError) in try checkTexts(connection) }
     note("lane-counts") { () throws(StoreError) in try checkLaneCounts(connection) }
@@ -194,6 +195,14 @@ package final class StoreCheck {
     }
     verdict.add("senseless-envelope", "Their id or their headers make no sense.", faults)
     verdict.add("id-leads-nowhere", "They are not found by their id.", lostMoves)
+  }
+
+  private func checkContents(_ connection: borrowing Connection) throws(StoreError) {
+    var changed: [String] = []
+    try ContentSums.forEachChanged(on: connection) { row in changed.append("\(row.serial)") }
+    verdict.add(
+      "content-changed", "Bytes of them have changed since they were accepted; they are not sent.",
+      changed)
   }
 
   private func checkEvents(_ connection: borrowing Connection) throws(StoreError) {
@@ -296,6 +305,10 @@ package final class StoreCheck {
       if try again.step() { texts.append(body.text) }
       again.reset()
     }
+    var changed: [String] = []
+    try ContentSums.forEachChangedFile(on: connection, in: folder) { changed.append("\($0)") }
+    verdict.add(
+      "body-file-changed", "Bytes of their bodies have changed; they are not sent.", changed)
     verdict.add(
       "body-file-missing", "Their bodies are lost or cut off; they cannot be delivered.", texts)
   }

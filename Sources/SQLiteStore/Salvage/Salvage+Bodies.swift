@@ -88,8 +88,20 @@ extension Salvage {
     row.bind(2, name)
     row.bind(3, DataFolder.size(ofFile: old))
     try row.run()
+    try noteChecksum(of: serial, StoredBodyFile(path: old, byteCount: DataFolder.size(ofFile: old)))
     try BodyFiles.carryOver(old, to: "\(newFolder)/bodies/\(name)")
     return nil
+  }
+
+  /// Writes the checksum of a file whose row is lost: if it is not what was written, the envelope's
+  /// own checksum says so.
+  private func noteChecksum(of serial: Int64, _ file: StoredBodyFile) throws(StoreError) {
+    guard shapes.first(where: { $0.name == "body_file" })?.place(of: "checksum") != nil else {
+      return
+    }
+    let checksum = try file.presentChecksum()
+    try connection.execute(
+      "UPDATE body_file SET checksum = \(checksum) WHERE serial = \(serial)")
   }
 
   /// How long a body in a file is by what the line counts of its envelope.

@@ -27,6 +27,7 @@ extension Salvage {
     try mendCounts()
     // What was carried over need not be all that they spoke of: searches go through it.
     try connection.execute("DELETE FROM search_block")
+    try tellChanged()
     try connection.execute("COMMIT")
     count(
       envelopes: Int(try connection.number("SELECT count(*) FROM envelope")),
@@ -54,6 +55,30 @@ extension Salvage {
     }
     try DataFolder.sync(folder: newFolder + "/bodies")
     try DataFolder.sync(folder: newFolder)
+  }
+
+  /// Tells of envelopes that are not what was accepted.
+  ///
+  /// They are kept as they are, with their checksums: the relay sets them apart when it is their
+  /// turn.
+  private func tellChanged() throws(StoreError) {
+    var changed: [ContentSums.Changed] = []
+    try ContentSums.forEachChanged(on: connection) { row in changed.append(row) }
+    for row in changed {
+      try add(
+        SalvageFinding(
+          kind: .row, table: "envelope", row: row.serial, id: row.id, client: row.client,
+          lane: row.lane, acceptedAt: row.id?.acceptedAt,
+          reason: "bytes of it have changed since it was accepted; it is kept, and not sent"))
+    }
+    var serials: [Serial] = []
+    try ContentSums.forEachChangedFile(on: connection, in: newFolder) { serials.append($0) }
+    for serial in serials {
+      try add(
+        SalvageFinding(
+          kind: .row, table: "body_file", row: serial,
+          reason: "bytes of its body have changed since it was accepted; it is kept, and not sent"))
+    }
   }
 
   // MARK: - Names

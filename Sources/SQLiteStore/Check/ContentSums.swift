@@ -1,0 +1,69 @@
+import RelayCore
+
+/// Goes through all envelopes, and finds those that are not what was accepted.
+enum ContentSums {
+  /// An envelope of which bytes have changed.
+  struct Changed {
+    let serial: Serial
+    let id: EnvelopeID?
+    let client: String?
+    let lane: String?
+  }
+
+  /// Calls `body` with each envelope whose checksum is not that of its row.
+  static func forEachChanged(
+    on connection: borrowing Connection, _ body: (Changed) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let row = try Statement(
+      """
+      SELECT e.serial, e.id, e.client, e.lane, coalesce(s.upstream, e.upstream), e.key, e.method, \
+      e.target, e.headers, e.body, e.has_references, e.checksum, f.bytes, f.checksum, c.name, \
+      l.name FROM envelope AS e LEFT JOIN line AS s ON s.serial = e.serial \
+      LEFT JOIN body_file AS f ON f.serial = e.serial LEFT JOIN client AS c ON c.number = e.client \
+      LEFT JOIN lane AS l ON l.number = e.lane WHERE e.checksum IS NOT NULL
+      """, on: connection)
+    while try row.step() {
+      let id = RowRules.id(row.bytes(1))
+      if let id, let sum = sum(of: row, id), sum == row.int(11) { continue }
+      try body(
+        Changed(serial: row.int(0), id: id, client: row.text(14), lane: row.text(15)))
+    }
+  }
+
+  /// Calls `body` with the number of each envelope whose body is in a file of which bytes have
+  /// changed.
+  ///
+  /// One that is missing, or has another length, is passed over.
+  static func forEachChangedFile(
+    on connection: borrowing Connection, in folder: String,
+    _ body: (Serial) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let row = try Statement(
+      "SELECT serial, name, bytes, checksum FROM body_file WHERE checksum IS NOT NULL",
+      on: connection)
+    while try row.step() {
+      let file = StoredBodyFile(
+        path: "\(folder)/bodies/\(row.text(1) ?? "")", byteCount: row.int(2),
+        checksum: row.int(3))
+      guard DataFolder.size(ofFile: file.path) == file.byteCount else { continue }
+      // Beside a running relay it may be deleted at any moment.
+      guard let present = try? file.presentChecksum(), present != file.checksum else { continue }
+      try body(row.int(0))
+    }
+  }
+
+  private static func sum(of row: borrowing Statement, _ id: EnvelopeID) -> Int64? {
+    guard let headers = HeaderBlock(stored: row.bytes(8)) else { return nil }
+    let body: EnvelopeBody =
+      row.isNull(9)
+      ? .file(
+        StoredBodyFile(path: "", byteCount: row.int(12), checksum: row.optionalInt(13)))
+      : .inline(row.bytes(9))
+    let content = EnvelopeContent(
+      method: row.text(6) ?? "", target: row.bytes(7), headers: headers, body: body)
+    return content.checksum(
+      of: id, client: ClientNumber(rawValue: row.int(2)), lane: LaneNumber(rawValue: row.int(3)),
+      upstream: UpstreamNumber(rawValue: Int32(truncatingIfNeeded: row.int(4))),
+      key: row.text(5), references: row.int(10) != 0)
+  }
+}
