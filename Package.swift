@@ -88,7 +88,9 @@ let package = Package(
     tests(of: "HTTPServer", ["EventLoop", "RelayCore", "Cryptography", "COpenSSL"]),
     tests(of: "SQLiteStore", ["CSQLite", "RelayCore", "EventLoop"]),
     tests(of: "Forwarder", ["COpenSSL", "EventLoop", "HTTPServer", "RelayCore"]),
-    tests(of: "RelayServer", ["RelayCore", "Cryptography", "HTTPServer", "EventLoop", "JSON"]),
+    tests(
+      of: "RelayServer",
+      ["RelayCore", "Cryptography", "HTTPServer", "EventLoop", "JSON", "SQLiteStore"]),
     .testTarget(
       name: "WaystationTests",
       dependencies: ["waystation", "RelayServer", "EventLoop", "RelayCore"], swiftSettings: strict),

@@ -1,9 +1,9 @@
 #ifndef WAYSTATION_CLINUX_SHIM_H
 #define WAYSTATION_CLINUX_SHIM_H
 
-// What Swift's Glibc module lacks (sys/epoll.h, sys/eventfd.h, sys/signalfd.h), what it hides behind
-// _GNU_SOURCE (accept4, pthread_setname_np), and what is easier to spell in C (msghdr, packed
-// structs). Only EventLoop imports this module.
+// What Swift's Glibc module lacks (sys/epoll.h, sys/eventfd.h, sys/signalfd.h, sys/timerfd.h), what it
+// hides behind _GNU_SOURCE (accept4, pthread_setname_np), and what is easier to spell in C (msghdr,
+// packed structs). Only EventLoop imports this module.
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -73,6 +74,16 @@ static inline int waystation_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD
 
 static inline int waystation_signalfd(const sigset_t *signals) {
   return signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static inline int waystation_clock_timer(void) {
+  return timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+}
+
+// Has reads of the timer fail with ECANCELED once the clock is set; the timer itself never rings.
+static inline int waystation_cancel_on_set(int timer) {
+  const struct itimerspec never = {.it_value = {.tv_sec = INT64_MAX}};
+  return timerfd_settime(timer, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL);
 }
 
 static inline int waystation_socket(int family) {

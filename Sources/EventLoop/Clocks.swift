@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import RelayCore
 import Synchronization
@@ -51,6 +52,9 @@ package enum WallClock {
   package static func settle(afterMs milliseconds: Int64) {
     state.withLock { $0.settled.settleMs = milliseconds }
   }
+
+  /// How long a step ahead has to last before it counts, in milliseconds.
+  package static var settleMs: Int64 { state.withLock { $0.settled.settleMs } }
 
   /// By how much the time of day is ahead of the time since the machine was started, in
   /// milliseconds.

@@ -57,11 +57,16 @@ package struct Lane: Sendable {
   /// Until when attempts at an upstream wait, whichever envelope is the head: only in a
   /// ``LaneOrder/latest`` lane, where else each new one would be tried at once.
   var backoffs: [UpstreamNumber: WallTime] = [:]
-  /// The wait that a timer has to be for; any other timer of this lane is an old one.
-  var wait: WaitNumber = 0
+  /// When the timer of this lane rings; ``noTimer`` if none is set.
+  ///
+  /// Never late for what it waits for; any other timer of the lane is an old one.
+  var timerAt = Lane.noTimer
   /// The sweep that came by an envelope without putting it into the window; later ones of that
   /// sweep are left as well.
   var fullInSweep = 0
+
+  /// What ``timerAt`` is where no timer is set: an optional would make every lane larger.
+  static let noTimer = MonotonicTime(nanoseconds: .max)
 
   /// A lane of which nothing waits that is not seen.
   init(client: ClientNumber, order: LaneOrder, seenThrough: Rank) {

@@ -89,10 +89,8 @@ extension Scheduler {
 
   private mutating func wait(_ number: LaneNumber, until time: WallTime, now: Now) {
     let dueAt = now.monotonic(at: time)
-    waitCount += 1
     lanes[number]?.phase = .waiting(until: dueAt)
-    lanes[number]?.wait = waitCount
-    startTimer(LaneTimer(lane: number, wait: waitCount), until: dueAt, now: now)
+    startTimer(of: number, until: dueAt, now: now)
   }
 
   private mutating func queue(

@@ -35,7 +35,7 @@ struct StarvingLanes: Sendable {
 // is one at a time; where both are wanted, they take turns.
 extension Scheduler {
   mutating func beginSweepIfNeeded() {
-    guard sweep == nil, !isStopped else { return }
+    guard sweep == nil, !isSweepPutOff, !isStopped else { return }
     let preferred: LaneOrder = lastSweepOrder == .strict ? .latest : .strict
     let order = starving[preferred].isEmpty ? lastSweepOrder : preferred
     guard let start = starving[order].compactMap({ lanes[$0]?.seenThrough }).min() else { return }
@@ -76,10 +76,18 @@ extension Scheduler {
   }
 
   /// The line could not be read; it will be asked for again when ``retrySweep()`` is called.
-  package mutating func refillFailed() { sweep = nil }
+  ///
+  /// Not before: else each lane that runs empty meanwhile would have it read, and tried again.
+  package mutating func refillFailed() {
+    sweep = nil
+    isSweepPutOff = true
+  }
 
   /// Asks for the line again after a failure.
-  package mutating func retrySweep() { beginSweepIfNeeded() }
+  package mutating func retrySweep() {
+    isSweepPutOff = false
+    beginSweepIfNeeded()
+  }
 
   private mutating func take(_ entry: LineEntry, in sweep: inout Sweep) {
     // What is parked was counted, and moves before its turn comes.

@@ -40,15 +40,14 @@ package struct Scheduler: Sendable {
     }
   }
 
-  /// A place in the timers: which lane waits, and which of its waits it was.
+  /// A place in the timers: which lane waits, and when that is looked at.
   struct LaneTimer: Sendable {
     var lane: LaneNumber
-    var wait: WaitNumber
+    var time: MonotonicTime
   }
 
-  /// A wait is looked at again at least this often, whatever it waits for: the wall clock may have
-  /// been set meanwhile (a relay without a battery-backed clock starts in 1970), and what waited in
-  /// vain leaves the timers.
+  /// A wait is looked at again at least this often, whatever it waits for: what waited in vain
+  /// leaves the timers, and a clock that is being adjusted is followed.
   static let waitSliceMs: Int64 = 60_000
 
   /// An attempt that is under way: in which lane, and in which upstream's slot.
@@ -78,7 +77,6 @@ package struct Scheduler: Sendable {
   var waitingFor = NumberTable<UpstreamNumber, Int>()
   var timers = TimerQueue<LaneTimer>()
   var clientsWaiting = NumberTable<ClientNumber, Int>()
-  var waitCount: WaitNumber = 0
   var inFlight = NumberTable<Serial, Flight>()
   var windowEntries = 0
   var waitingTotal = 0
@@ -108,6 +106,8 @@ package struct Scheduler: Sendable {
   var turned: Set<LaneNumber> = []
   var sweep: Sweep?
   var sweepCount = 0
+  /// Whether the line could not be read, and is to be left alone for a moment.
+  var isSweepPutOff = false
   var lastSweepOrder = LaneOrder.latest
   var isStopped = false
   /// Whether the wall clock has been set back, so that waits may be written down by what it showed
@@ -156,23 +156,19 @@ package struct Scheduler: Sendable {
   /// Time passed: waits that are over end, and probes that are due go out.
   package mutating func timePassed(now: Now) {
     while let timer = timers.popDue(at: now.monotonic) {
-      guard lanes[timer.lane]?.wait == timer.wait,
-        case .waiting(let until) = lanes[timer.lane]?.phase
-      else { continue }
-      let dueAt = lanes[timer.lane]?.dueAt ?? now.wall
-      if until <= now.monotonic || dueAt <= now.wall {
-        endWait(of: timer.lane, now: now)
-      } else {
-        startTimer(timer, until: until, now: now)
-      }
+      guard lanes[timer.lane]?.timerAt == timer.time else { continue }
+      lanes[timer.lane]?.timerAt = Lane.noTimer
+      lookAtWait(of: timer.lane, now: now)
     }
     for number in upstreams.keys.sorted() { fillSlots(of: number, now: now) }
   }
 
-  /// Sets a timer for a wait, or for its first slice.
-  mutating func startTimer(_ timer: LaneTimer, until time: MonotonicTime, now: Now) {
-    let slice = now.monotonic.adding(milliseconds: Self.waitSliceMs)
-    timers.insert(timer, at: min(time, slice))
+  /// Sets a timer for a wait, or for its first slice, unless there is one that rings before.
+  mutating func startTimer(of number: LaneNumber, until time: MonotonicTime, now: Now) {
+    let due = min(time, now.monotonic.adding(milliseconds: Self.waitSliceMs))
+    guard let set = lanes[number]?.timerAt, due < set else { return }
+    lanes[number]?.timerAt = due
+    timers.insert(LaneTimer(lane: number, time: due), at: due)
   }
 
   /// The head of a lane waits no longer, be its time come or its upstream back.
@@ -196,9 +192,6 @@ package struct Scheduler: Sendable {
     }
   }
 }
-
-/// Tells one wait of a lane from all others, so that an old timer ends no later wait.
-typealias WaitNumber = UInt64
 
 /// One upstream, as the scheduler sees it.
 struct UpstreamLine: Sendable {

@@ -139,6 +139,51 @@ extension EndToEnd {
       #expect(try await relay.device().end(of: id)["state"] as? String == "expired")
     }
 
+    /// A time of day so many seconds from now by the right clock.
+    private func time(inSeconds seconds: Double) -> String {
+      ISO8601DateFormatter().string(from: Date(timeIntervalSinceNow: seconds))
+    }
+
+    @Test("a time that a sender asked for comes with the clock, though nobody looks at the relay")
+    func notBeforeAhead() async throws {
+      let upstream = try TestUpstream()
+      let clock = try FakeClock()
+      let relay = try relay(upstream, clock, ["clock": ["settleSeconds": 1]])
+      try await relay.start()
+      let posted = try await relay.device().post([
+        "path": "/later", "notBefore": time(inSeconds: 3600),
+      ])
+      #expect(posted.status == 202)
+      try clock.set(ahead: 7200)
+      try await upstream.received(count: 1, seconds: 25)
+      #expect(relay.log.contains(Self.counts))
+    }
+
+    @Test("and with a clock that is set back as much later, and not when it was to come")
+    func notBeforeBack() async throws {
+      let upstream = try TestUpstream()
+      let clock = try FakeClock()
+      try clock.set(ahead: 3600)
+      let relay = try relay(upstream, clock, ["clock": ["settleSeconds": 1]])
+      try await relay.start()
+      let device = relay.device()
+      let first = try await device.post([
+        "path": "/first", "lane": "a", "notBefore": time(inSeconds: 3602),
+      ])
+      #expect(first.status == 202)
+      try clock.set(ahead: 0)
+      try await relay.log(holds: "the clock was set back")
+      let second = try await device.post([
+        "path": "/second", "lane": "b", "notBefore": time(inSeconds: 4),
+      ])
+      #expect(second.status == 202)
+      // When the second one comes, the first one would have come as it stood at first.
+      try await upstream.received(count: 1)
+      #expect(upstream.received.map(\.target) == ["/second"])
+      try clock.set(ahead: 3700)
+      #expect(try await upstream.received(count: 2, seconds: 25).last?.target == "/first")
+    }
+
     @Test("what is accepted while a step ahead is doubted is not ended by it once it counts")
     func acceptedMeanwhile() async throws {
       let upstream = try TestUpstream()

@@ -108,6 +108,41 @@ extension EndToEnd {
       }
     }
 
+    @Test("what is accepted while a listener is shown how things stand is shown there, or told")
+    func nothingBetween() async throws {
+      let relay = try await Relay.started(try TestUpstream())
+      let isOver = Monitor(false)
+      let device = relay.device("busy")
+      @Sendable func post() async throws -> Int {
+        var count = 0
+        while !isOver.read({ $0 }) {
+          let answer = try await device.post(["path": "/", "hold": true])
+          #expect(answer.status == 202)
+          count += 1
+        }
+        return count
+      }
+      async let posted = post()
+      var listeners: [Listener] = []
+      for _ in 0..<40 {
+        let listener = try await Listener(relay, "?client=busy")
+        try await listener.first("snapshot")
+        listeners.append(listener)
+      }
+      isOver.change { $0 = true }
+      let count = try await posted
+      _ = try await device.request("POST", "/v1/clients/busy/pause")
+      for listener in listeners {
+        // Whatever it is to be told of lies before this.
+        try await listener.first("paused")
+        let snapshot = try await listener.first("snapshot").json()
+        let shown = try #require((snapshot["client"] as? [String: Any])?["waiting"] as? Int)
+        let told = listener.events.count { $0.name == "accepted" }
+        #expect(shown + told >= count, "\(shown) shown and \(told) told of \(count)")
+        listener.close()
+      }
+    }
+
     @Test("a filter lets pass what it names, and the snapshot is of that")
     func filters() async throws {
       let upstream = try TestUpstream()

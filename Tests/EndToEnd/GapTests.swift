@@ -146,6 +146,7 @@ extension EndToEnd {
     func waiting() async throws {
       let two = try id(await post(2))
       let relay = relay
+      let began = Date()
       async let waited = relay.device().end(of: two)
       async let relayed = relay.device().relay(
         "POST", "/3", headers: ["Waystation-Sequence": "3", "Prefer": "wait=20"], body: [])
@@ -155,6 +156,8 @@ extension EndToEnd {
       _ = try await post(1)
       #expect(try await waited["state"] as? String == "delivered")
       #expect(try await relayed["Waystation-Upstream-Status"] == "200")
+      // A wait that has run out shows the end as well, after 20 s.
+      #expect(Date().timeIntervalSince(began) < 15)
     }
 
     @Test("nothing is lost and nothing overtakes if the plug is pulled while a long queue moves")
@@ -275,6 +278,7 @@ extension EndToEnd {
       // Since when it waits is not forgotten.
       try await restart()
       #expect(try await device.end(of: three)["state"] as? String == "delivered")
+      try await relay.log(holds: "lane goes on without missing sequence numbers")
       let late = try await post(2, lane)
       #expect(late.status == 409)
       #expect(late.problem == "sequence-passed")
@@ -283,7 +287,29 @@ extension EndToEnd {
       #expect(try await post(1, lane).problem == "sequence-passed")
       #expect(try await post(4, lane).json()["state"] as? String == "queued")
       #expect(try await state(other) == "parked")
-      #expect(relay.log.contains("goes on without missing") || !targets.isEmpty)
+      // The three of the one lane, and never that of the other.
+      try await upstream.received("number four") { $0.contains { $0.target == "/4" } }
+      #expect(Set(targets) == ["/3", "/4"])
+    }
+
+    @Test("what was parked later waits for as long as it may itself, and is then given up as well")
+    func gapTimeoutAgain() async throws {
+      try relay.configure(
+        upstreams: ["default": Relay.quick(upstream)],
+        more: ["lanes": ["patient": ["gapTimeoutSeconds": 1] as [String: any Sendable]]])
+      try await restart()
+      let lane = ["lane": "patient"]
+      let began = Date()
+      let three = try id(await post(3, lane))
+      try await eventually("a later moment") {
+        Date().timeIntervalSince(began) > 0.6 ? true : nil
+      }
+      let five = try id(await post(5, lane))
+      // Nothing else is posted: only the one lane's own waits can have it looked at again.
+      for id in [three, five] {
+        #expect(try await device.end(of: id)["state"] as? String == "delivered")
+      }
+      #expect(targets == ["/3", "/5"])
     }
   }
 }

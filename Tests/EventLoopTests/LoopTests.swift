@@ -115,6 +115,59 @@ struct LoopTests {
     }
   }
 
+  /// Waits until the loop sleeps: it has not been woken for a while, by another one's clock.
+  private func sleeps(_ loop: EventLoop) async throws {
+    let other = try EventLoop(name: "other")
+    var before = -1
+    while before != loop.wakeUpCount {
+      before = loop.wakeUpCount
+      await other.sleep(until: inMs(20))
+    }
+    other.stop()
+  }
+
+  @Test("a loop that sleeps towards a timer far away sees a nearer one of another thread's")
+  func nearerTimer() async throws {
+    try await withLoop { loop in
+      loop.schedule(afterMs: 3_600_000) {}
+      for delayMs in [30, 0] as [Int64] {
+        try await sleeps(loop)
+        let due = inMs(delayMs)
+        await withCheckedContinuation { continuation in
+          _ = loop.schedule(at: due) { continuation.resume() }
+        }
+        #expect(MonotonicClock.now() >= due)
+        #expect(MonotonicClock.now().milliseconds(since: due) < 30_000)
+      }
+    }
+  }
+
+  @Test("of an alarm's timers the latest setting rings, whoever carries it out last, and no other")
+  func alarmTimer() async throws {
+    try await withLoop { loop in
+      let timer = AlarmTimer()
+      let rung = Mutex<[UInt64]>([])
+      let due = inMs(200)
+      var alarm = Alarm()
+      let settings = (0..<50).compactMap { alarm.set(for: due.adding(milliseconds: -$0)) }
+      #expect(settings.count == 50)
+      // Two threads may carry out two settings in either order.
+      for setting in settings.dropLast() + [settings[49], settings[3]] {
+        timer.set(setting, on: loop) { rung.withLock { $0.append(setting.number) } }
+      }
+      await loop.sleep(until: due.adding(milliseconds: 50))
+      #expect(rung.withLock { $0 } == [settings[49].number])
+
+      let didRing = alarm.rang(settings[49])
+      #expect(didRing)
+      let last = try #require([alarm.set(for: inMs(100))].first ?? nil)
+      timer.set(last, on: loop) { rung.withLock { $0.append(last.number) } }
+      timer.cancel()
+      await loop.sleep(until: last.due.adding(milliseconds: 50))
+      #expect(rung.withLock { $0.count } == 1)
+    }
+  }
+
   @Test("an idle loop is not woken, also not with timers and deadlines far away")
   func idleLoopSleeps() async throws {
     try await withLoop { loop in

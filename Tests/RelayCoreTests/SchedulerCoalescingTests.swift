@@ -131,25 +131,52 @@ struct SchedulerCoalescingTests {
     #expect(relay.attempted == [serial, serial])
   }
 
-  @Test("a wait that the upstream's return has cut short stays cut short")
-  func backoffCutShort() {
-    var relay = ManualRelay(policy: UpstreamPolicy.manual.concurrency(1))
+  @Test("a time that the later post asks for counts also during the wait after a failed attempt")
+  func notBeforeDuringBackoff() {
+    var relay = ManualRelay()
     let serial = relay.accept(lane: 1)
-    relay.accept(lane: 2)
-    relay.fail(serial)
+    relay.answer(serial, status: 503, retryAfter: "10")
     relay.commit()
-    // The first lane waits; the upstream answers the second one's, which lets it go, with no slot.
-    for number in 3...6 { relay.accept(lane: Int64(number)) }
-    relay.fail(2)
+    let isReserved = relay.reserve(serial)
+    #expect(isReserved)
+    relay.coalesce(serial, by: relay.draft(dueInMs: 40_000))
+    relay.pass(ms: 39_999)
+    #expect(relay.attempted == [serial])
+    relay.pass(ms: 1)
+    #expect(relay.attempted == [serial, serial])
+  }
+
+  @Test("a wait that the upstream's return has cut short stays cut short")
+  func backoffCutShort() throws {
+    var policy = UpstreamPolicy.manual.concurrency(1)
+    policy.retry = RetryPolicy(
+      firstDelayMs: 600_000, maxDelayMs: 600_000, factor: 2, retryAfterMaxMs: 0)
+    var relay = ManualRelay(policy: policy)
+    let serial = relay.accept(lane: 1)
+    for number in 2...6 { relay.accept(lane: Int64(number)) }
+    for failed in [serial, 2, 3] {
+      relay.fail(failed)
+      relay.commit()
+    }
+    relay.pass(ms: 1000)
+    // The upstream is given up, and has been sent a probe; the first lane waits for minutes yet.
+    guard case .waiting(let until) = relay.phase(of: 1) else {
+      Issue.record("the first lane does not wait: \(String(describing: relay.phase(of: 1)))")
+      return
+    }
+    #expect(until.milliseconds(since: relay.clock.monotonic) > 10_000)
+    let probe = try #require(relay.inFlight.first)
+    relay.answer(probe.serial)
     relay.commit()
-    relay.fail(3)
-    relay.commit()
-    relay.pass(ms: 8000)
-    relay.answer(relay.inFlight[0].serial)
-    relay.commit()
-    if relay.reserve(serial) { relay.coalesce(serial, by: relay.draft()) }
+    // It is let go, and waits for the one slot, though the store knows of its wait still.
+    #expect(relay.phase(of: 1) == .ready && relay.attempted.count { $0 == serial } == 1)
+    #expect(relay.line.first { $0.serial == serial }?.dueAt ?? relay.clock.wall > relay.clock.wall)
+    let isReserved = relay.reserve(serial)
+    #expect(isReserved)
+    relay.coalesce(serial, by: relay.draft())
+    #expect(relay.phase(of: 1) == .ready)
     relay.deliverAll()
-    #expect(relay.attempted.contains(serial) && relay.line.isEmpty)
+    #expect(relay.attempted.count { $0 == serial } == 2 && relay.line.isEmpty)
   }
 
   @Test("new terms count: it is held, let go, postponed")

@@ -169,6 +169,25 @@ struct SchedulerOrderTests {
     #expect(relay.scheduler.lanes.isEmpty && relay.waiting == 0)
   }
 
+  @Test("a line that could not be read is left alone for a moment, however many lanes run empty")
+  func unreadable() {
+    var relay = ManualRelay(
+      policy: .manual.concurrency(8), limits: .init(windowEntriesMax: 1, laneWindowMin: 1))
+    for lane in 1...3 { relay.accept(count: 3, lane: Int64(lane)) }
+    relay.answer(1)
+    relay.commit()
+    #expect(relay.linesAskedFor.count == 1)
+    relay.failToRead()
+    relay.answer(4)
+    relay.answer(7)
+    relay.commit()
+    #expect(relay.linesAskedFor.isEmpty)
+    relay.retryReading()
+    #expect(relay.linesAskedFor.count == 1)
+    relay.deliverAll()
+    #expect(Set(relay.attempted) == Set(1...9) && relay.line.isEmpty)
+  }
+
   @Test("a relay that ends does not ask to be woken")
   func stopped() {
     var relay = ManualRelay(policy: .manual.concurrency(8))

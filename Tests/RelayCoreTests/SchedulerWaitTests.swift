@@ -21,6 +21,37 @@ struct SchedulerWaitTests {
     #expect(longest > 10_000)
   }
 
+  @Test("what follows one that was cancelled begins with the shortest wait, and not with its")
+  func nextHeadBeginsAnew() throws {
+    var policy = UpstreamPolicy.manual
+    policy.retry = RetryPolicy(
+      firstDelayMs: 1000, maxDelayMs: 100_000, factor: 2, retryAfterMaxMs: 0)
+    var longest: Int64 = 0
+    // Each wait is drawn, so that one of them alone may be short by chance.
+    for seed in 1...20 as ClosedRange<UInt64> {
+      var relay = ManualRelay(policy: policy, seed: seed)
+      relay.accept(count: 2, lane: 1)
+      for _ in 0..<8 {
+        relay.answer(1, status: 503)
+        relay.commit()
+        relay.pass(ms: 100_000)
+      }
+      relay.answer(1, status: 503)
+      relay.commit()
+      let verdict = relay.obey(.cancel(reason: "so"), of: try #require(relay.line.first))
+      #expect(verdict == .recording)
+      relay.commit()
+      #expect(relay.attempted.last == 2)
+      relay.answer(2, status: 503)
+      guard case .retry(let time) = relay.uncommitted.first?.change else {
+        Issue.record("the second one is not to be tried again")
+        break
+      }
+      longest = max(longest, time.milliseconds(since: relay.clock.wall))
+    }
+    #expect(longest <= 1000)
+  }
+
   @Test("a lane waits after a failure and another one takes the slot at once")
   func slotGoesOn() {
     var relay = ManualRelay(policy: .manual.concurrency(1))

@@ -14,7 +14,7 @@ package final class Dispatcher: Sendable {
     var scheduler: Scheduler
     var contents = ContentCache()
     var runs = RunBook()
-    var armedAt: MonotonicTime?
+    var alarm = Alarm()
     var forwarder: Forwarder?
     var isStopped = false
     /// Whether the store, at start, knew of a time that was yet to come.
@@ -48,6 +48,7 @@ package final class Dispatcher: Sendable {
   let turns = SteeringTurns()
   let targets: Mutex<[UpstreamNumber: UpstreamTarget]> = Mutex([:])
   let deadlines = DeadlineAlarm()
+  private let alarmTimer = AlarmTimer()
   /// Those who listen to events.
   let listeners = EventListeners()
   /// The latest change of each upstream's reachability that is to be logged.
@@ -121,9 +122,9 @@ package final class Dispatcher: Sendable {
     }
   }
 
-  private func timePassed() {
+  private func rang(_ setting: Alarm.Setting) {
     apply { state, now in
-      state.armedAt = nil
+      guard state.alarm.rang(setting) else { return }
       state.scheduler.timePassed(now: now)
     }
   }
@@ -141,7 +142,7 @@ package final class Dispatcher: Sendable {
     var reachability: [(UpstreamNumber, isReachable: Bool, reason: String?)] = []
     /// Whose reachability is to be logged.
     var notes: [UpstreamNumber] = []
-    var wakeAt: MonotonicTime?
+    var alarm: Alarm.Setting?
     var idleWaiters: [CheckedContinuation<Void, Never>] = []
     var forwarder: Forwarder?
     var runs = RunWork()
@@ -173,12 +174,7 @@ package final class Dispatcher: Sendable {
         if noteReachability(of: upstream, isReachable, reason) { work.notes.append(upstream) }
       }
     }
-    if let wake = state.scheduler.nextWake, !state.isStopped,
-      state.armedAt.map({ wake < $0 }) ?? true
-    {
-      state.armedAt = wake
-      work.wakeAt = wake
-    }
+    if !state.isStopped { work.alarm = state.alarm.set(for: state.scheduler.nextWake) }
     if state.isStopped, state.scheduler.inFlightCount == 0, !state.idleWaiters.isEmpty {
       work.idleWaiters = state.idleWaiters
       state.idleWaiters = []
@@ -192,7 +188,9 @@ package final class Dispatcher: Sendable {
     if !work.loads.isEmpty { load(work.loads) }
     if !work.readAhead.serials.isEmpty { readAhead(work.readAhead) }
     for question in work.lines { readLine(question) }
-    if let wakeAt = work.wakeAt { loop.schedule(at: wakeAt) { self.timePassed() } }
+    if let alarm = work.alarm {
+      alarmTimer.set(alarm, on: loop) { [weak self] in self?.rang(alarm) }
+    }
     for change in work.reachability { logReachability(change) }
     for upstream in work.notes { writeNote(of: upstream) }
     for waiter in work.idleWaiters { waiter.resume() }

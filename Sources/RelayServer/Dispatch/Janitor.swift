@@ -23,7 +23,8 @@ final class Janitor: Sendable {
   static let retentionPeriodMs: Int64 = 60_000
 
   private struct State {
-    var alarm: ScheduledTimer?
+    /// The one timer, and the deadline that it is for.
+    var alarm: (timer: ScheduledTimer, deadline: WallTime)?
     var isWalking = false
     var isStopped = false
     var retention: RetentionConfiguration
@@ -36,12 +37,18 @@ final class Janitor: Sendable {
   private let clock: @Sendable () -> Now
   private let log: Log
   private let names: NameSweeper
+  private let retentionPeriodMs: Int64
   private let state: Mutex<State>
 
+  /// Makes a janitor that has not begun.
+  ///
+  /// - Parameter retentionPeriodMs: How often retention begins a round.
   init(
     dispatcher: Dispatcher, retention: RetentionConfiguration, eventsKeptSeconds: Int,
-    loop: EventLoop, clock: @escaping @Sendable () -> Now, log: Log
+    loop: EventLoop, clock: @escaping @Sendable () -> Now, log: Log,
+    retentionPeriodMs: Int64 = Janitor.retentionPeriodMs
   ) {
+    self.retentionPeriodMs = retentionPeriodMs
     store = dispatcher.store
     self.dispatcher = dispatcher
     state = Mutex(State(retention: retention, eventsKeptSeconds: eventsKeptSeconds))
@@ -71,7 +78,7 @@ final class Janitor: Sendable {
       defer { state.alarm = nil }
       return state.alarm
     }
-    _ = alarm?.cancel()
+    _ = alarm?.timer.cancel()
     names.stop()
   }
 
@@ -87,8 +94,10 @@ final class Janitor: Sendable {
     let earlier = state.withLock { state -> ScheduledTimer? in
       guard !state.isStopped, !state.isWalking else { return nil }
       let earlier = state.alarm
-      state.alarm = loop.schedule(at: due) { self.ring(for: deadline) }
-      return earlier
+      // Of two deadlines that came in at once, the later one may be told last.
+      if let earlier, earlier.deadline < deadline { return nil }
+      state.alarm = (loop.schedule(at: due) { self.ring(for: deadline) }, deadline)
+      return earlier?.timer
     }
     _ = earlier?.cancel()
   }
@@ -162,7 +171,7 @@ final class Janitor: Sendable {
         await self.forgetEvents()
         // What these have let go of may have been the last that spoke of a name.
         self.names.sweepIfDue()
-        self.scheduleRetention(afterMs: Self.retentionPeriodMs)
+        self.scheduleRetention(afterMs: self.retentionPeriodMs)
       }
     }
   }

@@ -36,7 +36,7 @@ package final class Log: Sendable {
     var budget = LineBudget()
     var repeats = RepeatBook<Subject, LogLine>()
     var loop: EventLoop?
-    var wakeAt: MonotonicTime?
+    var alarm = Alarm()
   }
 
   /// How soon it is told what was left out, in milliseconds.
@@ -48,6 +48,7 @@ package final class Log: Sendable {
   private let writesAccess: Atomic<Bool>
   private let descriptor: Int32
   private let state = Mutex(State())
+  private let alarmTimer = AlarmTimer()
 
   /// Logs to a descriptor, which stays its owner's.
   ///
@@ -195,26 +196,22 @@ package final class Log: Sendable {
   /// Sets a timer for what is to be told next, unless there is one that is early enough.
   private func arm() {
     let now = MonotonicClock.now()
-    let timer = state.withLock { state -> (loop: EventLoop, at: MonotonicTime)? in
+    let set = state.withLock { state -> (alarm: Alarm.Setting, loop: EventLoop)? in
       guard let loop = state.loop else { return nil }
       let leftOutAt =
         state.budget.hasLeftOut ? now.adding(milliseconds: Self.leftOutDelayMs) : nil
-      guard let next = [state.repeats.nextDue, leftOutAt].compactMap(\.self).min() else {
-        return nil
-      }
-      if let wakeAt = state.wakeAt, wakeAt <= next { return nil }
-      state.wakeAt = next
-      return (loop, next)
+      let next = [state.repeats.nextDue, leftOutAt].compactMap(\.self).min()
+      return state.alarm.set(for: next).map { ($0, loop) }
     }
-    guard let timer else { return }
-    timer.loop.schedule(at: timer.at) { [weak self] in self?.ring(timer.at) }
+    guard let (alarm, loop) = set else { return }
+    alarmTimer.set(alarm, on: loop) { [weak self] in self?.rang(alarm) }
   }
 
-  private func ring(_ due: MonotonicTime) {
+  private func rang(_ setting: Alarm.Setting) {
+    guard state.withLock({ $0.alarm.rang(setting) }) else { return }
     let now = MonotonicClock.now()
     let (held, leftOut) = state.withLock { state in
-      if state.wakeAt == due { state.wakeAt = nil }
-      return (state.repeats.takeDue(at: now), state.budget.takeLeftOut(at: now))
+      (state.repeats.takeDue(at: now), state.budget.takeLeftOut(at: now))
     }
     tell(held)
     tell(leftOut)

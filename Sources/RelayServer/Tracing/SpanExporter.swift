@@ -25,7 +25,7 @@ final class SpanExporter: Sendable {
     /// It grows with each, and with each collector, so that what came of one that has been given up
     /// does not count.
     var batchNumber: Serial = 0
-    var alarm: (timer: ScheduledTimer, at: MonotonicTime)?
+    var alarm = Alarm()
     /// Whether the thread has been told to look.
     var isCalled = false
     var random = SystemRandomNumberGenerator()
@@ -39,6 +39,7 @@ final class SpanExporter: Sendable {
   private static let fullToldEveryMs: Int64 = 60_000
 
   private let state = Mutex(State())
+  private let alarmTimer = AlarmTimer()
   private let loop: EventLoop
   private let log: Log
 
@@ -70,19 +71,20 @@ final class SpanExporter: Sendable {
 
   /// Exports to this collector from now on, or not at all.
   func go(by link: Link?, _ limits: SpanQueue.Limits) {
-    let (old, timer) = state.withLock { state -> (Link?, ScheduledTimer?) in
+    let old = state.withLock { state -> Link? in
       let old = state.link
       state.link = link
       state.queue.limits = limits
       state.batchNumber += 1
       state.queue.collectorChanged()
       state.isCalled = false
-      guard link == nil else { return (old, nil) }
-      state.queue.abandon()
-      defer { state.alarm = nil }
-      return (old, state.alarm?.timer)
+      if link == nil {
+        state.queue.abandon()
+        state.alarm.cancel()
+      }
+      return old
     }
-    _ = timer?.cancel()
+    if link == nil { alarmTimer.cancel() }
     if let old, let link {
       old.forwarder.cancelAll()
       link.forwarder.configure(targets: [link.target], retired: [old.target])
@@ -122,30 +124,22 @@ final class SpanExporter: Sendable {
   /// Has a batch sent, or sets the timer for it.
   private func look() {
     let now = MonotonicClock.now()
-    let forwarder = state.withLock { state -> Forwarder? in
-      guard let link = state.link, !state.isCalled else { return nil }
+    let (forwarder, alarm) = state.withLock { state -> (Forwarder?, Alarm.Setting?) in
+      guard let link = state.link, !state.isCalled else { return (nil, nil) }
       switch state.queue.outlook(at: now) {
-      case .nothing: return nil
-      case .wait(let time):
-        arm(&state, at: time)
-        return nil
+      case .nothing: return (nil, nil)
+      case .wait(let time): return (nil, state.alarm.set(for: time))
       case .send:
         state.isCalled = true
-        return link.forwarder
+        return (link.forwarder, nil)
       }
     }
+    if let alarm { alarmTimer.set(alarm, on: loop) { [weak self] in self?.rang(alarm) } }
     forwarder?.perform { [weak self] in self?.send() }
   }
 
-  private func arm(_ state: inout State, at time: MonotonicTime) {
-    if let alarm = state.alarm, alarm.at <= time { return }
-    _ = state.alarm?.timer.cancel()
-    let timer = loop.schedule(at: time) { [weak self] in self?.ring() }
-    state.alarm = (timer, time)
-  }
-
-  private func ring() {
-    state.withLock { $0.alarm = nil }
+  private func rang(_ setting: Alarm.Setting) {
+    guard state.withLock({ $0.alarm.rang(setting) }) else { return }
     look()
   }
 
@@ -239,14 +233,12 @@ final class SpanExporter: Sendable {
 
   private func end() {
     giveUp()
-    let (link, timer) = state.withLock { state in
-      defer {
-        state.link = nil
-        state.alarm = nil
-      }
-      return (state.link, state.alarm?.timer)
+    let link = state.withLock { state in
+      defer { state.link = nil }
+      state.alarm.cancel()
+      return state.link
     }
-    _ = timer?.cancel()
+    alarmTimer.cancel()
     link?.forwarder.shutdown()
   }
 }

@@ -270,7 +270,39 @@ struct ManualRelay {
   mutating func pass(ms: Int64) {
     clock.wall = clock.wall.adding(milliseconds: ms)
     clock.monotonic = clock.monotonic.adding(milliseconds: ms)
+    timePassed()
+  }
+
+  /// Both clocks go on to a time, and nobody is told.
+  mutating func goOn(to time: MonotonicTime) {
+    clock.wall = clock.wall.adding(milliseconds: time.milliseconds(since: clock.monotonic))
+    clock.monotonic = time
+  }
+
+  /// The scheduler is told that time passed.
+  mutating func timePassed() {
     scheduler.timePassed(now: clock)
+    take()
+  }
+
+  /// Somebody sets the wall clock ahead, or back.
+  mutating func setClock(byMs milliseconds: Int64) {
+    clock.wall = clock.wall.adding(milliseconds: milliseconds)
+    scheduler.clockWasSet(byMs: milliseconds, now: clock)
+    take()
+  }
+
+  /// The line cannot be read: what was asked for is not handed over.
+  mutating func failToRead() {
+    linesAskedFor = []
+    linesAskedForBackwards = []
+    scheduler.refillFailed()
+    take()
+  }
+
+  /// It is time to read the line again.
+  mutating func retryReading() {
+    scheduler.retrySweep()
     take()
   }
 

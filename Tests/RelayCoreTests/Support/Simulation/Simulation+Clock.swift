@@ -14,9 +14,13 @@ extension Simulation {
     let (wall, step) = settled.read(machine, elapsedMs: elapsedMs)
     clock.wall = wall
     latestWall = max(latestWall, wall)
-    guard case .back(let milliseconds) = step else { return }
-    wasClockSetBack = true
-    scheduler.clockWasSetBack(byMs: milliseconds)
+    switch step {
+    case .back(let milliseconds):
+      wasClockSetBack = true
+      scheduler.clockWasSet(byMs: -milliseconds, now: clock)
+    case .believed(let milliseconds): scheduler.clockWasSet(byMs: milliseconds, now: clock)
+    case .ahead, .takenBack, .implausible, nil: break
+    }
   }
 
   mutating func setClock() {

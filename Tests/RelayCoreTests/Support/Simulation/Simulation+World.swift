@@ -178,7 +178,7 @@ extension Simulation {
 
   mutating func restart() {
     life += 1
-    nextWake = clock.monotonic
+    alarm = Alarm()
     inFlight = []
     lineQuestion = nil
     // Where the one that failed has ended, nothing on the disk tells of the wait.

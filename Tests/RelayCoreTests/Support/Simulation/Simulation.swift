@@ -15,7 +15,7 @@ struct Simulation {
     case attemptEnds(AttemptReport)
     case lineRead(question: Int)
     case linePage(LinePage, question: Int)
-    case wake
+    case wake(Alarm.Setting)
     case moodChanges(upstream: Int)
     case walkForExpired
     case clockIsSet
@@ -53,7 +53,7 @@ struct Simulation {
   /// What stretch of the line the scheduler waits to see; nil if it waits for none.
   var lineQuestion: LineQuestion?
   var lineQuestionCount = 0
-  var nextWake = MonotonicTime(nanoseconds: 0)
+  var alarm = Alarm()
   var lastCommitAt = MonotonicTime(nanoseconds: 0)
   var violations: [String] = []
   var attemptCount = 0
@@ -168,7 +168,7 @@ struct Simulation {
       scheduler.attemptEnded(report, now: clock)
     case .lineRead(let question): readLine(question)
     case .linePage(let page, let question): handOver(page, question)
-    case .wake: scheduler.timePassed(now: clock)
+    case .wake(let setting): if alarm.rang(setting) { scheduler.timePassed(now: clock) }
     case .moodChanges(let upstream): changeMood(of: upstream)
     case .walkForExpired: walkForExpired()
     case .clockIsSet: setClock()
@@ -184,10 +184,9 @@ struct Simulation {
       guard !actions.isEmpty else { break }
       for action in actions { carryOut(action) }
     }
-    guard let wake = scheduler.nextWake, wake < nextWake || nextWake <= clock.monotonic
-    else { return }
-    nextWake = max(wake, MonotonicTime(nanoseconds: clock.monotonic.nanoseconds + 1))
-    agenda.insert(Scheduled(life: life, event: .wake), at: nextWake)
+    guard let setting = alarm.set(for: scheduler.nextWake) else { return }
+    let soonest = MonotonicTime(nanoseconds: clock.monotonic.nanoseconds + 1)
+    agenda.insert(Scheduled(life: life, event: .wake(setting)), at: max(setting.due, soonest))
   }
 
   private mutating func carryOut(_ action: Scheduler.Action) {
