@@ -14,6 +14,19 @@ final class RawTLS: @unchecked Sendable {
     case tls13 = 0x0304
   }
 
+  /// One for all, since making it waits for a program; gone with the process.
+  private static let folder = Result {
+    let folder = try CertificateFolder()
+    atexit { RawTLS.removeFolder() }
+    return folder
+  }
+
+  private static func removeFolder() {
+    guard case .success(let folder) = folder else { return }
+    for file in [folder.certificate, folder.key] { unlink(file) }
+    rmdir(folder.path)
+  }
+
   let folder: CertificateFolder
   private let context: OpaquePointer
   private let tickets = Atomic<Int>(0)
@@ -23,7 +36,7 @@ final class RawTLS: @unchecked Sendable {
 
   /// - Parameter speaksHTTP2: Whether it takes no other protocol (ALPN).
   init(_ version: Version, speaksHTTP2: Bool = false) throws {
-    folder = try CertificateFolder()
+    folder = try Self.folder.get()
     guard let context = SSL_CTX_new(TLS_server_method()) else { throw Failure() }
     self.context = context
     let number = Int(version.rawValue)

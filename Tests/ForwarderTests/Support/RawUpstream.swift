@@ -259,9 +259,14 @@ final class Gate: Sendable {
   }
 }
 
-/// Does something that blocks without holding one of the tasks' threads up.
+/// Does something that blocks on a thread of its own: the queues' threads are the tasks' as well,
+/// and two that wait would hold all tests up.
 func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
   await withCheckedContinuation { continuation in
-    DispatchQueue.global().async { continuation.resume(returning: body()) }
+    do throws(SystemError) {
+      _ = try Thread.spawn(name: "blocking") { continuation.resume(returning: body()) }
+    } catch {
+      fatalError("no thread for a test: \(error)")
+    }
   }
 }

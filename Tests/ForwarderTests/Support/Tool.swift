@@ -48,7 +48,7 @@ final class Tool {
 }
 
 /// A folder with a self-signed certificate for 127.0.0.1 in it; gone with its owner.
-final class CertificateFolder {
+final class CertificateFolder: Sendable {
   let path: String
   var certificate: String { path + "/certificate.pem" }
   var key: String { path + "/key.pem" }
