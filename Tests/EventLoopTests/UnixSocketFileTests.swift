@@ -2,6 +2,7 @@ import CLinux
 @testable import EventLoop
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 @Suite("The file of a Unix socket", .timeLimit(.minutes(1)))
@@ -64,14 +65,58 @@ struct UnixSocketFileTests {
     loop.stop()
   }
 
-  @Test("a lock that is let go again is waited for")
-  func lockLetGo() async throws {
+  @Test("a lock that is let go again is waited for, and nothing is made meanwhile")
+  func lockLetGo() throws {
     let folder = try Folder()
+    let place = folder.path
+    let path = place + "/a.sock"
     let lock = folder.lock()
     let loop = try EventLoop(name: "test")
-    // By another thread, while this one waits.
-    Thread.detachNewThread { close(lock) }
-    try Listener(.unix(path: folder.path + "/a.sock"), on: loop).close()
+    let waits = Waits()
+    // By another thread, once it sees that this one has the folder open, and sleeps.
+    let waiter = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
+    Thread.detachNewThread {
+      while !waits.isOver.load(ordering: .acquiring) {
+        guard Self.descriptors(of: place) == 2, Self.sleeps(waiter) else {
+          sched_yield()
+          continue
+        }
+        waits.wasEmpty.store(access(path, F_OK) != 0, ordering: .relaxed)
+        waits.wasSeen.store(true, ordering: .releasing)
+        close(lock)
+        return
+      }
+      close(lock)
+    }
+    let listener = try Listener(.unix(path: path), on: loop)
+    let wasSeen = waits.wasSeen.load(ordering: .acquiring)
+    #expect(wasSeen, "it did not wait for the lock")
+    let wasEmpty = waits.wasEmpty.load(ordering: .relaxed)
+    #expect(wasEmpty)
+    #expect(access(path, F_OK) == 0)
+    waits.isOver.store(true, ordering: .releasing)
+    listener.close()
     loop.stop()
+  }
+
+  /// What one thread has seen of another that waits.
+  private final class Waits: Sendable {
+    let wasSeen = Atomic<Bool>(false)
+    let wasEmpty = Atomic<Bool>(false)
+    let isOver = Atomic<Bool>(false)
+  }
+
+  /// How many of this process's descriptors are open on a path.
+  private static func descriptors(of path: String) -> Int {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    return names.count {
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
+    }
+  }
+
+  /// Whether a thread of this process sleeps (proc(5): the state stands behind the name).
+  private static func sleeps(_ thread: String) -> Bool {
+    let status = try? String(contentsOfFile: "/proc/\(thread)/stat", encoding: .utf8)
+    return status?.split(separator: ")").last?.hasPrefix(" S") == true
   }
 }
