@@ -117,6 +117,19 @@ package final class Socket: Sendable {
     try Self.check(await watch.waitForInput(until: deadline), "recv")
   }
 
+  /// Whether there is something to read, heard of or not; a system call.
+  package var hasUnread: Bool {
+    let count = try? watch.withDescriptor("recv") { (number) throws(SystemError) -> Int in
+      var byte: UInt8 = 0
+      return recv(number, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+    }
+    return count ?? 0 > 0
+  }
+
+  /// Has a wait for something to read end at once, be it one under way or the next, though there
+  /// may be nothing; from any thread.
+  package func wakeReader() { watch.wakeReader() }
+
   /// Whether waiting for something to read would end at once.
   package var mayRead: Bool { watch.mayTake }
 

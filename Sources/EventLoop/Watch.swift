@@ -147,6 +147,18 @@ final class Watch: Sendable {
   /// Whether waiting for input would end at once: there may be some, or the descriptor is closed.
   var mayTake: Bool { state.withLock { $0.descriptor == nil || $0.input.mayProceed } }
 
+  /// Has a wait for input end as if there were some; the next one, where nobody waits.
+  ///
+  /// Who goes on from it asks the kernel, which says what there is.
+  func wakeReader() {
+    let reader = state.withLock { state -> Waiter? in
+      guard state.descriptor != nil else { return nil }
+      state.input.mayProceed = true
+      return state.input.takeWaiter()
+    }
+    reader?.resume(returning: .ready)
+  }
+
   /// Has an action called, once, when there may be something to take, when a deadline has passed
   /// or when the descriptor was closed: a wait that costs no task.
   ///

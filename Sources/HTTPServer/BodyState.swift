@@ -19,7 +19,6 @@ struct BodyState: Sendable {
 
   private var framing: Framing
   private var byteCount: Int64 = 0
-  private var skipped: Int64 = 0
   /// The sender holds the body back until it sees `100 Continue`.
   private var awaitsContinue: Bool
 
@@ -137,22 +136,23 @@ struct BodyState: Sendable {
 
   // MARK: Skipping
 
-  /// Whether what is left may be read and dropped in order to keep the connection.
+  /// Drops what is at hand of a body that nobody reads any more, and says whether the connection is
+  /// worth keeping for what is left.
   ///
-  /// Not while the sender awaits `100 Continue`: nobody can know whether it will send the body
-  /// (RFC 9110 section 10.1.1).
-  func isWorthSkipping(_ bufferedCount: Int, limits: HTTPLimits) -> Bool {
-    switch framing {
-    case .over: true
-    case .length(let left):
-      !awaitsContinue && left - Int64(bufferedCount) <= limits.skippedBodyBytesMax
-    case .chunked: !awaitsContinue
+  /// The answer says what this says, so it must be sure. How much is left is known where the length
+  /// is stated. Of a chunked body it is not: only one whose end is at hand leaves a connection that
+  /// can be kept. Nor is it while the sender awaits `100 Continue`, since nobody can know whether
+  /// it will send the body (RFC 9110 section 10.1.1).
+  mutating func isWorthSkipping(_ input: inout InputBuffer, limits: HTTPLimits) -> Bool {
+    while true {
+      switch take(&input, limits: limits) {
+      case .piece: continue
+      case .end: return true
+      case .refused: return false
+      case .needMore:
+        guard case .length(let left) = framing else { return false }
+        return !awaitsContinue && left <= limits.skippedBodyBytesMax
+      }
     }
-  }
-
-  /// Counts dropped bytes; false once they are too many.
-  mutating func skip(_ count: Int, limits: HTTPLimits) -> Bool {
-    skipped += Int64(count)
-    return skipped <= max(limits.skippedBodyBytesMax, Int64(limits.readBufferBytes))
   }
 }

@@ -9,7 +9,14 @@ extension Connection {
   func closeIfIdle() {
     // On this thread the task is parked now, if there is one, and cannot be between its check and
     // its wait.
-    if isWaitingForRequest.load(ordering: .relaxed) { stream.close() }
+    if isWaitingForRequest.load(ordering: .relaxed), !hasUnreadRequest { stream.close() }
+  }
+
+  /// Whether something lies unread where the next request is waited for.
+  var hasUnreadRequest: Bool { state.isIdle && !isShakingHands && socket.hasUnread }
+
+  private var isShakingHands: Bool {
+    if case .plain = stream { tls != nil } else { false }
   }
 
   /// Whether the client has shown a certificate that its listener accepts no more, though it did.
@@ -50,5 +57,33 @@ extension Connection {
   /// Cuts the connection, whatever it is doing; from any thread.
   func abort() {
     socket.close()
+  }
+
+  // MARK: After the answer
+
+  /// Gets past a body that its handler left; false to close.
+  func skipBody() async -> Bool {
+    while true {
+      switch state.nextSkip(now: context.loop.now) {
+      case .end: return true
+      case .read(let deadline): await fill(until: deadline)
+      case .sendContinue, .piece: continue
+      case .failed:
+        await linger()
+        return false
+      }
+    }
+  }
+
+  /// Ends this side, and reads on for a while before the socket is closed.
+  ///
+  /// Closing while the peer still sends would make the kernel answer with a reset, which can
+  /// overtake the last answer and erase it at the peer (RFC 9112 section 9.6).
+  func linger() async {
+    guard state.needsLinger else { return }
+    releaseBuffer()
+    stream.shutdownWrites()
+    let deadline = MonotonicClock.now().adding(milliseconds: state.limits.lingerTimeoutMs)
+    await socket.discardInput(until: deadline)
   }
 }

@@ -44,6 +44,8 @@ final class Connection: BodySource, @unchecked Sendable {
   let context: LoopContext
   let isWaitingForRequest = Atomic<Bool>(false)
   let serving = ServingTask()
+  /// Whether nothing more of the body that a handler reads is to be waited for.
+  private let isBodyCut = Atomic<Bool>(false)
 
   init(
     _ socket: Socket, from origin: RequestOrigin, _ tls: TLSCredentials?, _ server: ServerContext,
@@ -117,7 +119,8 @@ final class Connection: BodySource, @unchecked Sendable {
   /// - Returns: Until when the next request may come; nil once the connection is over.
   private func serve() async -> MonotonicTime? {
     while !endsSoon.load(ordering: .relaxed) {
-      if server.isDraining.load(ordering: .relaxed) { state.drain() }
+      // A request that has come before the end was said is answered, and that answer says it.
+      if server.isDraining.load(ordering: .relaxed), !hasUnreadRequest { state.drain() }
       switch state.nextHead(now: context.loop.now) {
       case .read(let deadline):
         isWaitingForRequest.store(state.isIdle, ordering: .relaxed)
@@ -175,6 +178,7 @@ final class Connection: BodySource, @unchecked Sendable {
           releaseBuffer()
           if mustRest { return }
           try await stream.waitUntilReadable(until: deadline)
+          if isBodyCut.load(ordering: .relaxed) { return }
         }
         state.attachBuffer { context.takeBuffer() }
         if try readSome() { return }
@@ -199,7 +203,7 @@ final class Connection: BodySource, @unchecked Sendable {
     return true
   }
 
-  private func releaseBuffer() {
+  func releaseBuffer() {
     guard let buffer = state.detachBuffer() else { return }
     context.giveBack(buffer)
     endLargeHead()
@@ -224,6 +228,7 @@ final class Connection: BodySource, @unchecked Sendable {
   /// The next piece of the request's body; ``RequestBody`` calls this.
   func readBody() async throws(RequestBodyError) -> [UInt8]? {
     while true {
+      if isBodyCut.load(ordering: .relaxed) { state.cutBody() }
       switch state.nextBody(now: context.loop.now) {
       case .piece(let bytes):
         traffic.received += Int64(bytes.count)
@@ -239,6 +244,11 @@ final class Connection: BodySource, @unchecked Sendable {
         }
       }
     }
+  }
+
+  func cutOffBody() {
+    isBodyCut.store(true, ordering: .relaxed)
+    socket.wakeReader()
   }
 
   private static let continueLine = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
@@ -257,6 +267,7 @@ final class Connection: BodySource, @unchecked Sendable {
     var response = await server.handler.respond(
       to: HTTPRequest(head: head, body: body, origin: origin))
     body.revoke()
+    isBodyCut.store(false, ordering: .relaxed)
     if server.isDraining.load(ordering: .relaxed) || endsSoon.load(ordering: .relaxed) {
       state.drain()
     }
@@ -355,34 +366,6 @@ final class Connection: BodySource, @unchecked Sendable {
     defer { writer.end() }
     try await produce(writer)
     if isChunked { try await write(Array("0\r\n\r\n".utf8)) }
-  }
-
-  // MARK: After the answer
-
-  /// Gets past a body that its handler left; false to close.
-  private func skipBody() async -> Bool {
-    while true {
-      switch state.nextSkip(now: context.loop.now) {
-      case .end: return true
-      case .read(let deadline): await fill(until: deadline)
-      case .sendContinue, .piece: continue
-      case .failed:
-        await linger()
-        return false
-      }
-    }
-  }
-
-  /// Ends this side, and reads on for a while before the socket is closed.
-  ///
-  /// Closing while the peer still sends would make the kernel answer with a reset, which can
-  /// overtake the last answer and erase it at the peer (RFC 9112 section 9.6).
-  private func linger() async {
-    guard state.needsLinger else { return }
-    releaseBuffer()
-    stream.shutdownWrites()
-    let deadline = MonotonicClock.now().adding(milliseconds: state.limits.lingerTimeoutMs)
-    await socket.discardInput(until: deadline)
   }
 }
 

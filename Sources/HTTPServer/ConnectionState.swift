@@ -45,6 +45,7 @@ struct ConnectionState: Sendable {
   private var isDraining = false
   private var body = BodyState.none
   private var bodyFailure: ProtocolProblem?
+  private var isBodyCut = false
   private var head: (wantsKeepAlive: Bool, version: HTTPVersion, isHead: Bool)?
   private var keepsAlive = false
   /// The head that was read, of a request that was refused all the same.
@@ -115,27 +116,35 @@ struct ConnectionState: Sendable {
     if !input.isEmpty {
       switch parser.parse(input.bytes, input.start..<input.end) {
       case .needMore: break
-      case .refused(let problem): return over(.refuse(problem))
+      case .refused(let problem): return refuse(problem)
       case .complete(let head, let end):
         input.start = end
         return begin(head)
       }
     }
     if inputHasEnded { return over(.close) }
-    if lacksRoom { return over(.refuse(Self.noRoom)) }
+    if lacksRoom { return refuse(Self.noRoom) }
     if inputHasTimedOut {
       guard parser.hasBegun else { return over(.close) }
-      return over(
-        .refuse(
-          ProtocolProblem(
-            .headTimeout, "The head did not arrive within \(limits.headTimeoutMs) ms.")))
+      return refuse(
+        ProtocolProblem(
+          .headTimeout, "The head did not arrive within \(limits.headTimeoutMs) ms."))
     }
     return .read(until: headDeadline)
+  }
+
+  /// Refuses what is no whole head; without a body, where the method is HEAD all the same (RFC 9110
+  /// section 9.3.2).
+  private mutating func refuse(_ problem: ProtocolProblem) -> HeadAction {
+    let isHead = parser.isHead(input.bytes, input.start..<input.end)
+    head = (wantsKeepAlive: false, version: .http11, isHead: isHead)
+    return over(.refuse(problem))
   }
 
   private mutating func begin(_ head: RequestHead) -> HeadAction {
     self.head = (head.wantsKeepAlive, head.version, head.method == .head)
     body = BodyState(head, limits: limits)
+    isBodyCut = false
     if case .length(let length) = head.framing, length > limits.bodyBytesMax {
       refusedHead = head
       return over(.refuse(tooLarge))
@@ -176,6 +185,7 @@ struct ConnectionState: Sendable {
 
   /// What to do next in order to get more of the body.
   mutating func nextBody(now: MonotonicTime) -> BodyAction {
+    if isBodyCut { return .failed(.cutOff) }
     if let bodyFailure { return .failed(Self.error(bodyFailure)) }
     switch body.take(&input, limits: limits) {
     case .piece(let bytes): return .piece(bytes)
@@ -191,6 +201,9 @@ struct ConnectionState: Sendable {
     if body.takeContinue() { return .sendContinue }
     return .read(until: body.beginWait(now: now, limits: limits))
   }
+
+  /// Nobody wants any more of the body: what is left of it is not read, and not waited for.
+  mutating func cutBody() { isBodyCut = true }
 
   private mutating func fail(_ problem: ProtocolProblem) -> BodyAction {
     bodyFailure = problem
@@ -237,6 +250,10 @@ struct ConnectionState: Sendable {
 
   /// Decides how to send an answer.
   ///
+  /// What is at hand of a body that the handler left is dropped here: a connection that is to be
+  /// closed says so in its answer, and what comes after the answer must not decide that any more.
+  /// All that may end a kept connection later is a sender that stops within its own request.
+  ///
   /// - Parameter length: The length of the answer's body; nil where it is streamed.
   mutating func beginResponse(
     status: Int, length: Int64?, closes: Bool
@@ -247,8 +264,8 @@ struct ConnectionState: Sendable {
     if status == 204 || status == 304 { framing = .bodiless }
     keepsAlive =
       phase == .request && !closes && !isDraining && !inputHasEnded && bodyFailure == nil
-      && head?.wantsKeepAlive == true && framing != .untilClose
-      && body.isWorthSkipping(input.count, limits: limits)
+      && !isBodyCut && head?.wantsKeepAlive == true && framing != .untilClose
+      && body.isWorthSkipping(&input, limits: limits)
     return ResponsePlan(
       framing: framing, sendsBody: !isHead && framing != .bodiless, keepsAlive: keepsAlive,
       saysKeepAlive: keepsAlive && !isModern)
@@ -284,8 +301,7 @@ struct ConnectionState: Sendable {
     while true {
       let action = nextBody(now: now)
       switch action {
-      case .piece(let bytes):
-        guard body.skip(bytes.count, limits: limits) else { return .failed(.tooLarge) }
+      case .piece: continue
       case .end:
         beginHead(now: now)
         return .end
@@ -297,6 +313,7 @@ struct ConnectionState: Sendable {
 
   private mutating func beginHead(now: MonotonicTime) {
     phase = .head
+    head = nil
     parser = RequestParser(limits: limits)
     hasHeadDeadline = !input.isEmpty
     let timeoutMs = hasHeadDeadline ? limits.headTimeoutMs : limits.idleTimeoutMs

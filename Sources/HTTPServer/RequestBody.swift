@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Why a body could not be read to its end; the server answers each by itself.
+/// Why a body could not be read to its end; the server answers each by itself, but for ``cutOff``.
 package enum RequestBodyError: Error, Sendable, Equatable {
   /// Longer than the server's limit or the handler's own (413).
   case tooLarge
@@ -10,12 +10,18 @@ package enum RequestBodyError: Error, Sendable, Equatable {
   case timedOut
   /// The peer has gone; there is nobody to answer.
   case disconnected
+  /// Whoever lends the memory for it has cut it off; see ``RequestBody/cutOff()``. The handler
+  /// answers that one.
+  case cutOff
 }
 
 /// Where the part of a body comes from that had not arrived with the head.
 protocol BodySource: AnyObject, Sendable {
   /// The next piece, never empty; nil at the end.
   func readBody() async throws(RequestBodyError) -> [UInt8]?
+
+  /// Has ``readBody()`` fail, also one that waits just now; from any thread.
+  func cutOffBody()
 }
 
 /// A request's body, pulled piece by piece by one task at a time.
@@ -53,7 +59,7 @@ package final class RequestBody: Sendable {
   /// No body at all; one instance serves every request without one.
   static let none = RequestBody([])
 
-  /// Why reading has failed, if it has.
+  /// Why reading has failed, if it has, and the server is to say so.
   package var failure: RequestBodyError? { state.withLock { $0.failure } }
 
   /// The whole body, taken at once, where all of it had come with the head; nil where some of it
@@ -91,6 +97,17 @@ package final class RequestBody: Sendable {
     return bytes
   }
 
+  /// Whether all of it had come with the head, so that nothing has to be waited for.
+  package var isAtHand: Bool { source == nil }
+
+  /// Gives up what has not come yet: reading fails with ``RequestBodyError/cutOff``, also where it
+  /// waits just now. From any thread; does nothing once the handler has returned.
+  package func cutOff() {
+    guard let source else { return }
+    // Under the lock, so that it cannot hit the next request of the connection.
+    state.withLock { if !$0.isRevoked { source.cutOffBody() } }
+  }
+
   /// Keeps a body that outlives its handler from reading what belongs to the next request.
   func revoke() {
     guard source != nil else { return }
@@ -105,7 +122,7 @@ package final class RequestBody: Sendable {
   }
 
   private func fail(_ error: RequestBodyError) -> RequestBodyError {
-    state.withLock { $0.failure = error }
+    if error != .cutOff { state.withLock { $0.failure = error } }
     return error
   }
 }

@@ -38,6 +38,16 @@ package struct RequestParser: Sendable {
   /// Whether any byte of the head has been seen (empty lines do not count).
   package var hasBegun: Bool { line != nil || scanned > lineStart }
 
+  /// Whether what has come of the request is one of HEAD, be its head refused or not there yet: its
+  /// answer has no body (RFC 9110 section 9.3.2).
+  ///
+  /// - Parameter range: That of the last ``parse(_:_:)``.
+  func isHead(_ buffer: [UInt8], _ range: Range<Int>) -> Bool {
+    if let line { return line.method == .head }
+    let start = range.lowerBound + lineStart
+    return range.upperBound - start >= 5 && ASCII.equals(buffer, start..<start + 5, "HEAD ")
+  }
+
   /// Goes on with the bytes of a buffer.
   ///
   /// - Parameter range: Begins at the same byte of the stream in every call until the head is
@@ -46,7 +56,7 @@ package struct RequestParser: Sendable {
     do throws(ProtocolProblem) {
       while let end = try nextLine(buffer, range) {
         let bytes = range.lowerBound + lineStart..<range.lowerBound + end
-        lineStart = scanned
+        let next = scanned
         if line != nil, !bytes.isEmpty {
           try takeField(buffer, bytes, base: range.lowerBound)
         } else if let line {
@@ -56,6 +66,7 @@ package struct RequestParser: Sendable {
         } else {
           try takeRequestLine(buffer, bytes, base: range.lowerBound)
         }
+        lineStart = next
       }
       return .needMore
     } catch {

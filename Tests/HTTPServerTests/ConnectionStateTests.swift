@@ -3,63 +3,6 @@ import Testing
 
 @testable import HTTPServer
 
-/// Drives a connection's state with bytes and a clock of the test's own; no sockets.
-private struct Driver {
-  var state: ConnectionState
-  var now = MonotonicTime(nanoseconds: 1_000_000_000_000)
-
-  init(_ limits: HTTPLimits = HTTPLimits()) {
-    state = ConnectionState(limits: limits, now: now)
-    state.input.attach([UInt8](repeating: 0, count: limits.readBufferBytes))
-  }
-
-  mutating func receive(_ text: String) {
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-      let count = state.input.fill { (room: UnsafeMutableRawBufferPointer) -> Int? in
-        let count = min(room.count, bytes.count)
-        room.copyBytes(from: bytes.prefix(count))
-        return count
-      }
-      bytes = bytes.dropFirst(count ?? 0)
-      state.received(count ?? 0, now: now)
-    }
-  }
-
-  mutating func pass(_ milliseconds: Int64) { now = now.adding(milliseconds: milliseconds) }
-
-  /// The next action in words: easier to compare than an enumeration with a head in it.
-  mutating func head() -> String {
-    switch state.nextHead(now: now) {
-    case .read(let deadline): "read \(deadline.milliseconds(since: now))"
-    case .respond(let head): "respond \(String(decoding: head.target, as: UTF8.self))"
-    case .refuse(let problem): "refuse \(problem.status)"
-    case .close: "close"
-    }
-  }
-
-  mutating func body() -> String { describe(state.nextBody(now: now)) }
-  mutating func skip() -> String { describe(state.nextSkip(now: now)) }
-
-  private func describe(_ action: ConnectionState.BodyAction) -> String {
-    switch action {
-    case .read(let deadline): "read \(deadline.milliseconds(since: now))"
-    case .sendContinue: "continue"
-    case .piece(let bytes): "piece \(String(decoding: bytes, as: UTF8.self))"
-    case .end: "end"
-    case .failed(let error): "failed \(error)"
-    }
-  }
-
-  mutating func answer(
-    _ status: Int = 200, length: Int64? = 0, closes: Bool = false
-  ) -> ConnectionState.ResponsePlan {
-    state.beginResponse(status: status, length: length, closes: closes)
-  }
-
-  mutating func end() -> ConnectionState.AfterResponse { state.endResponse(now: now) }
-}
-
 @Suite("What a connection decides")
 struct ConnectionStateTests {
   private let get = "GET /a HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -70,7 +13,7 @@ struct ConnectionStateTests {
 
   @Test("requests follow each other on one connection, each with its own deadlines")
   func requests() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     #expect(driver.head() == "read 10000")
     driver.receive(get)
     #expect(driver.head() == "respond /a")
@@ -89,7 +32,7 @@ struct ConnectionStateTests {
 
   @Test("pipelined requests wait their turn")
   func pipelining() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     driver.receive(get + get.replacing("/a", with: "/b") + "GET")
     for target in ["/a", "/b"] {
       #expect(driver.head() == "respond \(target)")
@@ -104,7 +47,7 @@ struct ConnectionStateTests {
     var limits = HTTPLimits()
     limits.bodyProgressBytesMin = 100
     limits.bodyTotalTimeoutMs = 50_000
-    var driver = Driver(limits)
+    var driver = ConnectionDriver(limits)
     driver.receive(post("Content-Length: 1000000"))
     #expect(driver.head() == "respond /a")
     #expect(driver.body() == "read 20000")
@@ -127,7 +70,7 @@ struct ConnectionStateTests {
 
   @Test("a part of a head waits without a buffer, and goes on from there")
   func smallBuffer() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     driver.receive(get + "POST /b HT")
     #expect(driver.head() == "respond /a")
     _ = driver.answer()
@@ -143,19 +86,19 @@ struct ConnectionStateTests {
 
   @Test("a head that is late is refused if it has begun, and a silent peer just closed")
   func headTimeouts() {
-    var begun = Driver()
+    var begun = ConnectionDriver()
     begun.receive("GET /")
     begun.state.inputTimedOut()
     #expect(begun.head() == "refuse 408")
     #expect(begun.head() == "close")
-    var silent = Driver()
+    var silent = ConnectionDriver()
     silent.state.inputTimedOut()
     #expect(silent.head() == "close")
   }
 
   @Test("a peer that ends in the middle of a head is not answered")
   func endInHead() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     driver.receive("GET /")
     driver.state.inputEnded()
     #expect(driver.head() == "close")
@@ -164,7 +107,7 @@ struct ConnectionStateTests {
 
   @Test("a refused head ends the connection")
   func refusal() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     driver.receive("GET / HTTP/1.1\r\n\r\n" + get)
     #expect(driver.head() == "refuse 400")
     #expect(!driver.answer(400).keepsAlive)
@@ -174,7 +117,7 @@ struct ConnectionStateTests {
 
   @Test("a body that is here is taken at once, and the next request after it")
   func wholeBody() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     driver.receive(post("Content-Length: 5") + "hello" + get)
     #expect(driver.head() == "respond /a")
     #expect(driver.state.takeWholeBody() == Array("hello".utf8))
@@ -186,7 +129,7 @@ struct ConnectionStateTests {
 
   @Test("a body is given out in pieces as it comes")
   func pieces() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     driver.receive(post("Content-Length: 10") + "hello")
     #expect(driver.head() == "respond /a")
     #expect(driver.state.takeWholeBody() == nil)
@@ -201,7 +144,7 @@ struct ConnectionStateTests {
   func chunkedLimit() {
     var limits = HTTPLimits()
     limits.bodyBytesMax = 8
-    var driver = Driver(limits)
+    var driver = ConnectionDriver(limits)
     driver.receive(post("Transfer-Encoding: chunked") + "5\r\nhello\r\n")
     #expect(driver.head() == "respond /a")
     #expect(driver.body() == "piece hello")
@@ -214,14 +157,14 @@ struct ConnectionStateTests {
 
   @Test("a stated length over the limit is refused before the handler sees it")
   func statedLimit() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     driver.receive(post("Content-Length: 99999999"))
     #expect(driver.head() == "refuse 413")
   }
 
   @Test("100 Continue goes out once, and not if the body is here already")
   func continues() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     driver.receive(post("Content-Length: 4\r\nExpect: 100-continue"))
     #expect(driver.head() == "respond /a")
     #expect(driver.body() == "continue")
@@ -229,16 +172,18 @@ struct ConnectionStateTests {
     driver.receive("hi")
     #expect(driver.body() == "piece hi")
     #expect(driver.body() == "read 20000")
-    var eager = Driver()
+    var eager = ConnectionDriver()
     eager.receive(post("Content-Length: 4\r\nExpect: 100-continue") + "hi")
     #expect(eager.head() == "respond /a")
     #expect(eager.body() == "piece hi")
   }
 
-  @Test("an expectation that was never met closes the connection after the answer")
-  func unmetExpectation() {
-    var driver = Driver()
-    driver.receive(post("Content-Length: 4\r\nExpect: 100-continue"))
+  @Test(
+    "an expectation that was never met closes the connection after the answer",
+    arguments: ["Content-Length: 4", "Transfer-Encoding: chunked"])
+  func unmetExpectation(framing: String) {
+    var driver = ConnectionDriver()
+    driver.receive(post("\(framing)\r\nExpect: 100-continue"))
     #expect(driver.head() == "respond /a")
     #expect(!driver.answer(403).keepsAlive)
     #expect(driver.end() == .close)
@@ -249,7 +194,7 @@ struct ConnectionStateTests {
     var limits = HTTPLimits()
     limits.bodyProgressTimeoutMs = 1000
     limits.bodyProgressBytesMin = 10
-    var driver = Driver(limits)
+    var driver = ConnectionDriver(limits)
     driver.receive(post("Content-Length: 1000"))
     _ = driver.head()
     #expect(driver.body() == "read 1000")
@@ -269,7 +214,7 @@ struct ConnectionStateTests {
 
   @Test("a peer that goes away in the middle of a body is noticed, and not answered")
   func lostBody() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     driver.receive(post("Content-Length: 10") + "hello")
     _ = driver.head()
     driver.state.inputEnded()
@@ -280,7 +225,7 @@ struct ConnectionStateTests {
 
   @Test("what a handler left of a small body is skipped, up to the limit")
   func skipping() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     driver.receive(post("Content-Length: 10") + "hello")
     _ = driver.head()
     #expect(driver.answer().keepsAlive)
@@ -289,20 +234,11 @@ struct ConnectionStateTests {
     driver.receive("world" + get)
     #expect(driver.skip() == "end")
     #expect(driver.head() == "respond /a")
-    driver.receive(post("Transfer-Encoding: chunked") + "FFFFF\r\n")
-    _ = driver.answer()
-    _ = driver.end()
-    _ = driver.head()
-    #expect(driver.answer().keepsAlive)
-    #expect(driver.end() == .skip)
-    #expect(driver.skip() == "read 20000")
-    driver.receive(String(repeating: "a", count: 70_000))
-    #expect(driver.skip() == "failed tooLarge")
   }
 
   @Test("a large unread body closes the connection instead")
   func largeUnread() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     driver.receive(post("Content-Length: 1000000"))
     _ = driver.head()
     #expect(!driver.answer().keepsAlive)
@@ -313,7 +249,7 @@ struct ConnectionStateTests {
     func plan(
       _ request: String, _ status: Int = 200, length: Int64? = 5
     ) -> ConnectionState.ResponsePlan {
-      var driver = Driver()
+      var driver = ConnectionDriver()
       driver.receive(request)
       _ = driver.head()
       return driver.answer(status, length: length)
@@ -333,13 +269,13 @@ struct ConnectionStateTests {
 
   @Test("draining finishes the request in flight and takes no other")
   func draining() {
-    var driver = Driver()
+    var driver = ConnectionDriver()
     driver.receive(get + get)
     _ = driver.head()
     driver.state.drain()
     #expect(!driver.answer().keepsAlive)
     #expect(driver.end() == .close)
-    var idle = Driver()
+    var idle = ConnectionDriver()
     idle.state.drain()
     #expect(idle.head() == "close")
   }
@@ -372,10 +308,10 @@ struct ConnectionStateTests {
   func growingBuffer() {
     var limits = HTTPLimits()
     limits.readBufferBytes = 512
-    var driver = Driver(limits)
+    var driver = ConnectionDriver(limits)
     driver.receive(post("X: \(String(repeating: "a", count: 5000))"))
     #expect(driver.head() == "respond /a")
-    var endless = Driver(limits)
+    var endless = ConnectionDriver(limits)
     endless.receive(post("X: \(String(repeating: "a", count: 50_000))"))
     #expect(endless.head() == "refuse 431")
   }

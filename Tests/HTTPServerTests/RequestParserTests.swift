@@ -197,8 +197,8 @@ struct RequestParserTests {
       let filler = String(repeating: "a", count: length - 9 - 5)
       return "GET / HTTP/1.1\r\nHost: a\r\nX: \(filler)\r\n\r\n"
     }
-    #expect(Parsing.refusal(Parsing.parse(fields(298), limits)) == nil)
-    #expect(Parsing.refusal(Parsing.parse(fields(303), limits)) == 431)
+    #expect(Parsing.refusal(Parsing.parse(fields(300), limits)) == nil)
+    #expect(Parsing.refusal(Parsing.parse(fields(301), limits)) == 431)
     let three = "GET / HTTP/1.1\r\nHost: a\r\nB: 1\r\nC: 1\r\n"
     #expect(Parsing.refusal(Parsing.parse(three + "\r\n", limits)) == nil)
     #expect(Parsing.refusal(Parsing.parse(three + "D: 1\r\n\r\n", limits)) == 431)

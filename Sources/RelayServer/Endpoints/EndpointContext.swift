@@ -107,12 +107,14 @@ extension HTTPResponse {
 extension Problem {
   /// What is told of a body that could not be read.
   ///
-  /// The HTTP server answers that by itself, so this one is seen only where it does not.
+  /// The HTTP server answers that by itself, so this one is seen only where it does not; but for
+  /// what was cut off for want of memory.
   init(_ error: RequestBodyError, bytesMax: Int) {
     switch error {
     case .tooLarge: self = .bodyTooLarge(bytesMax: bytesMax)
     case .malformed, .disconnected: self = .malformedRequest("The body is not properly framed.")
     case .timedOut: self = .requestTimeout("The body did not go on in time.")
+    case .cutOff: self = .gaveWay()
     }
   }
 }

@@ -18,6 +18,17 @@ extension Problem {
       .retry(afterSeconds: RetryHint.spread(overloadRetryAfterSeconds))
   }
 
+  /// A body was cut off on its way, since others needed the memory that it held.
+  package static func gaveWay() -> Problem {
+    Problem(
+      .overloaded,
+      "The relay is short of memory, and this body came slowly or its sender held more than its"
+        + " share: it had to give way.",
+      fix:
+        "Keep the envelope and try again after Retry-After, in smaller posts where they are slow."
+    ).retry(afterSeconds: RetryHint.spread(overloadRetryAfterSeconds))
+  }
+
   /// The relay is shutting down.
   package static func draining() -> Problem {
     Problem(

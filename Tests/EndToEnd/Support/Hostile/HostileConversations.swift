@@ -123,11 +123,11 @@ enum HostileConversations {
     HostileRow(
       name: "pipelined: the peer ends its side behind its last request",
       steps: [.send(request + request), .halfClose],
-      answers: [.init(status: 200), .init(status: 200)], ending: .closed),
+      answers: [.init(status: 200), .init(status: 200)], ending: .endedByPeer),
     HostileRow(
       name: "pipelined: the peer ends its side behind a stored one",
       steps: [.send(Wire.relayed("/taken", body: [1])), .halfClose],
-      answers: [.init(status: 202)], ending: .closed, taken: 1),
+      answers: [.init(status: 202)], ending: .endedByPeer, taken: 1),
     HostileRow(
       name: "pipelined: HTTP/1.0 without keep-alive, and a request behind it",
       steps: [.send(Wire.bytes("GET /healthz HTTP/1.0\r\n\r\n" + Wire.smuggled))],
@@ -146,7 +146,7 @@ enum HostileConversations {
     HostileRow(name: "silent: nothing is ever sent", steps: [], answers: [], ending: .closed),
     HostileRow(
       name: "silent: nothing behind the first answer", steps: [.send(request), .answer],
-      answers: [.init(status: 200)], ending: .closed),
+      answers: [.init(status: 200)], ending: .endedByPeer),
     HostileRow(
       name: "silent: empty lines alone", steps: [.send(Wire.bytes("\r\n\r\n"))], answers: [],
       ending: .closed),

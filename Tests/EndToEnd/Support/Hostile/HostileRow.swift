@@ -25,8 +25,10 @@ struct HostileRow: Sendable, CustomStringConvertible {
 
   /// What becomes of the connection behind the last answer.
   enum Ending: Sendable {
-    /// The relay closes it, and sends nothing more.
+    /// The relay closes it, as its last answer has said, and sends nothing more.
     case closed
+    /// The same, without having said so: the peer has ended its side, or says nothing for too long.
+    case endedByPeer
     /// The next request on it is answered, and with its own answer.
     case goesOn
     /// Nobody looks.

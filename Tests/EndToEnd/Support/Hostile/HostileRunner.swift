@@ -10,16 +10,22 @@ struct HostileRunner: Sendable {
       let connection = try Connection(port: port)
       defer { connection.close() }
       var expected = row.answers[...]
+      var saysEnd: Bool?
       for step in row.steps {
         switch step {
         case .send(let bytes): try? connection.write(bytes)
         case .trickle(let bytes, let everyMs): trickle(bytes, everyMs, connection)
-        case .answer: try take(&expected, from: connection)
+        case .answer: saysEnd = try take(&expected, from: connection)
         case .halfClose: connection.endOutput()
         case .reset: connection.reset()
         }
       }
-      while !expected.isEmpty { try take(&expected, from: connection) }
+      while !expected.isEmpty { saysEnd = try take(&expected, from: connection) }
+      switch row.ending {
+      case .closed where saysEnd == false: return "the last answer does not say Connection: close"
+      case .goesOn where saysEnd == true: return "the last answer says Connection: close"
+      default: break
+      }
       return try fault(of: row.ending, connection)
     } catch let fault as Fault {
       return fault.description
@@ -42,9 +48,12 @@ struct HostileRunner: Sendable {
     }
   }
 
+  /// Reads one answer.
+  ///
+  /// - Returns: Whether it says that the connection ends behind it.
   private func take(
     _ expected: inout ArraySlice<HostileRow.Answer>, from connection: Connection
-  ) throws {
+  ) throws -> Bool {
     guard let wanted = expected.popFirst() else { throw Fault(description: "one answer too many") }
     let response = try connection.readResponse(to: "GET")
     let found = HostileRow.Answer(status: response.status, problem: response.problem)
@@ -52,6 +61,7 @@ struct HostileRunner: Sendable {
       throw Fault(description: "\(wanted) was due, and \(response) came")
     }
     if let problem = wanted.problem { try check(response, problem) }
+    return response["Connection"] == "close"
   }
 
   /// A problem has to be a whole document, whatever was sent.
@@ -71,7 +81,7 @@ struct HostileRunner: Sendable {
   private func fault(of ending: HostileRow.Ending, _ connection: Connection) throws -> String? {
     switch ending {
     case .unwatched: return nil
-    case .closed:
+    case .closed, .endedByPeer:
       let rest = (try? connection.readToEnd()) ?? []
       return rest.isEmpty ? nil : "more came: \(String(decoding: rest.prefix(300), as: UTF8.self))"
     case .goesOn:
