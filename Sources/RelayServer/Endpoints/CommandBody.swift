@@ -14,7 +14,7 @@ struct CommandBody {
       _ = try PostBody.isPacked(request.head)
       return nil
     }
-    var memory = MemoryReservation(context.relay.memory)
+    var memory = MemoryReservation(context, request.origin)
     defer { memory.giveBack() }
     let text = try await PostBody(request, context).read(&memory)
     if text.isEmpty { return nil }

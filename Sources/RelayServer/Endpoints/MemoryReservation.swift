@@ -1,3 +1,5 @@
+import EventLoop
+import HTTPServer
 import RelayCore
 
 /// Bytes of one request that are counted against the relay's memory.
@@ -6,25 +8,89 @@ import RelayCore
 /// may miss, and to keep the type from being copied.
 struct MemoryReservation: ~Copyable {
   private let budget: MemoryBudget
+  private let peer: PeerAddress
+  private let client: String?
   private var bytes = 0
+  /// Since some of the body had to be waited for; by it the bytes are given back.
+  private var claim: RequestMemory.ClaimID?
 
-  init(_ budget: MemoryBudget) { self.budget = budget }
+  /// Nothing yet, for a request of some caller's.
+  init(_ context: EndpointContext, _ origin: RequestOrigin) {
+    self.init(context.relay.memory, origin.peer, client: context.caller.client)
+  }
 
-  deinit { budget.release(bytes) }
+  init(_ budget: MemoryBudget, _ peer: PeerAddress, client: String?) {
+    self.budget = budget
+    self.peer = peer
+    self.client = client
+  }
+
+  deinit { release() }
+
+  private var holder: RequestMemory.Holder {
+    RequestMemory.Holder(source: RequestMemory.Source(peer), client: client)
+  }
+
+  /// Some of the body has to be waited for: from now on the request may have to give way.
+  mutating func waits(for body: RequestBody) {
+    guard claim == nil, !body.isAtHand else { return }
+    claim = budget.begin(body, of: holder, bytes: bytes)
+  }
 
   /// Takes more bytes.
   ///
-  /// - Throws: `overloaded` if there are not so many left.
+  /// - Throws: `overloaded` if there are not so many left, or if the request has had to give way.
   mutating func take(_ count: Int) throws(Problem) {
-    guard budget.reserve(count, besides: bytes) else {
+    guard budget.reserve(count, besides: bytes) || makeRoom(for: count) else {
       throw .overloaded("The relay holds as many bytes of requests in memory as it may.")
+    }
+    if let claim, !budget.progress(claim, came: count, held: count) {
+      budget.release(count)
+      throw .gaveWay()
     }
     bytes += count
   }
 
+  @inline(never)
+  private func makeRoom(for count: Int) -> Bool {
+    budget.reserve(
+      RequestMemory.Want(holder: holder, bytes: count, claim: claim), besides: bytes)
+  }
+
+  /// Some of the body has come, and goes on into a file.
+  ///
+  /// - Throws: `overloaded` if the request has had to give way.
+  func passesOn(_ count: Int) throws(Problem) {
+    guard let claim, !budget.progress(claim, came: count, held: 0) else { return }
+    throw .gaveWay()
+  }
+
+  /// Holds no more than so many bytes from now on: the others went into a file.
+  ///
+  /// - Throws: `overloaded` if the request has had to give way.
+  mutating func keep(_ count: Int) throws(Problem) {
+    let surplus = bytes - count
+    guard surplus > 0 else { return }
+    if let claim, !budget.progress(claim, came: 0, held: -surplus) { throw .gaveWay() }
+    budget.release(surplus)
+    bytes = count
+  }
+
+  /// The whole body is there: the request need not give way any more.
+  ///
+  /// - Throws: `overloaded` if it has had to before.
+  func hasArrived() throws(Problem) {
+    if let claim, !budget.hasArrived(claim) { throw .gaveWay() }
+  }
+
   /// Gives everything back.
   mutating func giveBack() {
-    budget.release(bytes)
+    release()
+    claim = nil
     bytes = 0
+  }
+
+  private func release() {
+    if let claim { budget.end(claim) } else { budget.release(bytes) }
   }
 }

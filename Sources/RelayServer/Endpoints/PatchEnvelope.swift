@@ -13,7 +13,7 @@ struct PatchEnvelope {
       let id = try context.envelopeID(captures)
       try CommandBody.check(
         request.head, isOneOf: ["application/merge-patch+json", "application/json"])
-      var memory = MemoryReservation(context.relay.memory)
+      var memory = MemoryReservation(context, request.origin)
       defer { memory.giveBack() }
       let text = try await PostBody(request, context).read(&memory)
       let patch = try EnvelopePatch(text, context.rules)

@@ -40,7 +40,15 @@ struct PostBody {
   /// Reads the body, and undoes its `Content-Encoding`.
   @inline(never)
   func read(_ memory: inout MemoryReservation) async throws(Problem) -> [UInt8] {
-    if isPacked { return try await unpack(&memory) }
+    memory.waits(for: body)
+    let bytes = isPacked ? try await unpack(&memory) : try await readPlain(&memory)
+    try memory.hasArrived()
+    return bytes
+  }
+
+  private func readPlain(
+    _ memory: inout MemoryReservation
+  ) async throws(Problem) -> [UInt8] {
     var bytes: [UInt8] = []
     while let piece = try await next() { try add(piece, to: &bytes, &memory) }
     return bytes

@@ -29,7 +29,7 @@ struct PostEnvelopes {
     var room = try Room(context, sender: sender)
     defer { room.giveBack() }
     let type = try Self.mediaType(of: request.head)
-    var memory = MemoryReservation(context.relay.memory)
+    var memory = MemoryReservation(context, request.origin)
     defer { memory.giveBack() }
     try memory.take(MemoryBudget.requestBytes)
     let body = try PostBody(request, context)

@@ -42,7 +42,7 @@ struct RelayRequest {
     let announced = min(request.body.knownLength ?? 0, Int64(context.limits.bodyBytesMax))
     try await room.take(for: client, bytes: decoded.draft.content.byteCount + announced)
 
-    var memory = MemoryReservation(context.relay.memory)
+    var memory = MemoryReservation(context, request.origin)
     defer { memory.giveBack() }
     try memory.take(MemoryBudget.requestBytes)
     let isRecognisable = decoded.draft.key != nil || decoded.draft.sequence != nil

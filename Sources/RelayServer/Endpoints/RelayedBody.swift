@@ -33,18 +33,21 @@ struct RelayedBody: ~Copyable {
       if length > context.limits.spoolThresholdBytes {
         // While it goes into its file, one piece of it is in memory.
         try memory.take(Self.pieceBytes)
-        return try await spool([], body)
+        memory.waits(for: body)
+        return try await spool([], body, &memory)
       }
     }
+    memory.waits(for: body)
     var bytes: [UInt8] = []
     while let piece = try await next(of: body) {
       // Counted as they come: what a sender merely announces must not take others' room.
       try memory.take(piece.count)
       if bytes.isEmpty { bytes = piece } else { bytes.append(contentsOf: piece) }
       if bytes.count > context.limits.spoolThresholdBytes {
-        return try await spool(bytes, body)
+        return try await spool(consume bytes, body, &memory)
       }
     }
+    try memory.hasArrived()
     return Whole(body: .inline(bytes), writer: nil)
   }
 
@@ -56,7 +59,7 @@ struct RelayedBody: ~Copyable {
 
   /// Writes what was read so far, and the rest, into a file.
   private mutating func spool(
-    _ beginning: [UInt8], _ body: RequestBody
+    _ beginning: consuming [UInt8], _ body: RequestBody, _ memory: inout MemoryReservation
   ) async throws(Problem) -> Whole {
     let writer: any BodyWriter
     do throws(StoreError) {
@@ -65,7 +68,8 @@ struct RelayedBody: ~Copyable {
       throw context.problem(error)
     }
     do throws(Problem) {
-      return Whole(body: .file(try await fill(writer, beginning, body)), writer: writer)
+      let file = try await fill(writer, consume beginning, body, &memory)
+      return Whole(body: .file(file), writer: writer)
     } catch {
       writer.discard()
       throw error
@@ -73,17 +77,24 @@ struct RelayedBody: ~Copyable {
   }
 
   private mutating func fill(
-    _ writer: any BodyWriter, _ beginning: [UInt8], _ body: RequestBody
+    _ writer: any BodyWriter, _ beginning: consuming [UInt8], _ body: RequestBody,
+    _ memory: inout MemoryReservation
   ) async throws(Problem) -> StoredBodyFile {
-    var piece: [UInt8]? = beginning
-    while let bytes = piece {
+    var piece: [UInt8]? = consume beginning
+    var isBeginning = true
+    while let bytes = piece.take() {
       do throws(StoreError) {
         if !bytes.isEmpty { try await writer.append(bytes) }
       } catch {
         throw context.problem(error)
       }
+      // What was held of the beginning is in the file: one piece of it is in memory from now on.
+      if isBeginning { try memory.keep(MemoryBudget.requestBytes + Self.pieceBytes) }
+      isBeginning = false
       piece = try await next(of: body)
+      if let piece { try memory.passesOn(piece.count) }
     }
+    try memory.hasArrived()
     do throws(StoreError) {
       return try await writer.finish()
     } catch {

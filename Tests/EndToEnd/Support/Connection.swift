@@ -37,8 +37,18 @@ final class Connection: @unchecked Sendable {
   }
 
   /// Connects to a port of this machine.
-  convenience init(port: UInt16) throws {
+  ///
+  /// - Parameter from: The last number of the address to come from, 127.0.0.x; nil for any.
+  convenience init(port: UInt16, from: UInt8? = nil) throws {
     let descriptor = try Self.socket()
+    if let from {
+      let bound = withLoopback(port: 0, host: from) { Glibc.bind(descriptor, $0, $1) }
+      guard bound == 0 else {
+        let code = errno
+        Glibc.close(descriptor)
+        throw SocketError(operation: "bind to 127.0.0.\(from)", code: code)
+      }
+    }
     let result = withLoopback(port: port) { Glibc.connect(descriptor, $0, $1) }
     guard result == 0 else {
       let code = errno
@@ -207,14 +217,14 @@ extension [UInt8] {
   }
 }
 
-/// The kernel's form of 127.0.0.1 at a port.
+/// The kernel's form of 127.0.0.1, or another address beside it, at a port.
 func withLoopback<Result>(
-  port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+  port: UInt16, host: UInt8 = 1, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
 ) -> Result {
   var address = sockaddr_in()
   address.sin_family = sa_family_t(AF_INET)
   address.sin_port = port.bigEndian
-  address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+  address.sin_addr.s_addr = (UInt32(0x7F00_0000) | UInt32(host)).bigEndian
   return withUnsafePointer(to: &address) {
     $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
       body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
