@@ -100,8 +100,10 @@ package final class RequestBody: Sendable {
   /// Whether all of it had come with the head, so that nothing has to be waited for.
   package var isAtHand: Bool { source == nil }
 
-  /// Gives up what has not come yet: reading fails with ``RequestBodyError/cutOff``, also where it
-  /// waits just now. From any thread; does nothing once the handler has returned.
+  /// Gives up what has not come yet.
+  ///
+  /// Reading fails with ``RequestBodyError/cutOff``, also where it waits just now. From any thread;
+  /// does nothing once the handler has returned.
   package func cutOff() {
     guard let source else { return }
     // Under the lock, so that it cannot hit the next request of the connection.

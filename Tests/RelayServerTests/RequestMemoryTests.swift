@@ -82,11 +82,11 @@ struct RequestMemoryTests {
     var memory = RequestMemory()
     let whole = memory.begin(Self.holder(1), bytes: 900, now: begin)
     let half = memory.begin(Self.holder(1), bytes: 100, now: begin)
-    #expect(memory.hasArrived(whole))
+    #expect(memory.hasArrived(whole) == true)
     #expect(cut(&memory, for: Self.holder(2), 100) == [half])
     #expect(cut(&memory, for: Self.holder(2), 100).isEmpty)
-    #expect(!memory.progress(half, came: 1, held: 1, now: begin))
-    #expect(!memory.hasArrived(half))
+    #expect(memory.progress(half, came: 1, held: 1, now: begin) == false)
+    #expect(memory.hasArrived(half) == false)
     #expect(memory.end(half) == nil)
     #expect(memory.end(whole) == 900)
     #expect(memory.bytesOfSource.isEmpty && memory.bytesOfClient.isEmpty)
@@ -101,7 +101,7 @@ struct RequestMemoryTests {
     for second in 0..<20 {
       let now = begin.adding(milliseconds: Int64(second) * 1000)
       for (index, claim) in claims.enumerated() {
-        #expect(memory.progress(claim, came: 5 - index, held: 5, now: now))
+        #expect(memory.progress(claim, came: 5 - index, held: 5, now: now) == true)
       }
     }
     #expect(cut(&memory, for: same, 100, afterMs: 19_999) == [claims[2]])
@@ -116,9 +116,9 @@ struct RequestMemoryTests {
   func dripping() {
     var memory = RequestMemory()
     let claim = memory.begin(Self.holder(1), bytes: 0, now: begin)
-    #expect(memory.progress(claim, came: 200_000, held: 200_000, now: begin))
+    #expect(memory.progress(claim, came: 200_000, held: 200_000, now: begin) == true)
     let later = begin.adding(milliseconds: 9000)
-    #expect(memory.progress(claim, came: 1100, held: 1100, now: later))
+    #expect(memory.progress(claim, came: 1100, held: 1100, now: later) == true)
     #expect(cut(&memory, for: Self.holder(1), 100, afterMs: 9999).isEmpty)
     #expect(cut(&memory, for: Self.holder(1), 100, afterMs: 10_100) == [claim])
   }
@@ -138,8 +138,8 @@ struct RequestMemoryTests {
     let slow = memory.begin(Self.holder(1), bytes: 200, now: begin)
     let modest = memory.begin(Self.holder(2), bytes: 100, now: begin)
     let now = begin.adding(milliseconds: 6000)
-    #expect(memory.progress(fast, came: 600, held: 0, now: now))
-    #expect(memory.progress(slow, came: 1, held: 0, now: now))
+    #expect(memory.progress(fast, came: 600, held: 0, now: now) == true)
+    #expect(memory.progress(slow, came: 1, held: 0, now: now) == true)
     let all = cut(&memory, for: Self.holder(3), 250, afterMs: 6000)
     #expect(all == [slow, modest])
     #expect(cut(&memory, for: Self.holder(3), 250, afterMs: 6000) == [fast])
@@ -186,12 +186,12 @@ struct RequestMemoryTests {
       case 3, 4, 5:
         guard let id else { continue }
         let came = Int.random(in: 0...2000, using: &random)
-        #expect(memory.progress(id, came: came, held: came, now: now))
+        #expect(memory.progress(id, came: came, held: came, now: now) == true)
         known[id]?.arrivals.append((now, came))
         known[id]?.bytes += came
       case 6:
         guard let id else { continue }
-        #expect(memory.hasArrived(id))
+        #expect(memory.hasArrived(id) == true)
         known[id]?.isArriving = false
       case 7:
         guard let id else { continue }
