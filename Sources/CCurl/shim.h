@@ -103,6 +103,15 @@ static inline void waystation_limit_unsent(curl_socket_t connection, int bytes) 
   (void)setsockopt(connection, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
 }
 
+/* For how many milliseconds nothing has come on a connection, by the kernel's count (TCP_INFO, tcp(7));
+   -1 if it is no TCP connection. */
+static inline int64_t waystation_silence_ms(curl_socket_t connection) {
+  struct tcp_info info = {0};
+  socklen_t length = sizeof info;
+  if (getsockopt(connection, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return -1;
+  return info.tcpi_last_data_recv;
+}
+
 /* Called for each socket that the handle makes, before it connects, and in place of close() for each
    connection that was made for it, whichever handle uses that connection by then. */
 static inline CURLcode waystation_curl_set_socket_callbacks(

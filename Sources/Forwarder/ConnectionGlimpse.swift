@@ -86,21 +86,23 @@ package enum WritePermit: Equatable {
 }
 
 extension OpenConnections {
-  /// Whether a request may be written on the connection that the handle has; notes it if so.
+  /// Whether a request may be written on the connection that the handle has.
   ///
   /// Called within CURLOPT_PREREQFUNCTION.
+  ///
+  /// - Parameter mayUseHTTP2: Whether the request may go over HTTP/2. Some versions of libcurl choose
+  ///   a kept connection that speaks it though HTTP/1.1 was asked for.
   func permit(
-    _ handle: borrowing CurlEasy, localPort: Int32, isSecure: Bool, isNew: Bool
+    _ handle: borrowing CurlEasy, localPort: Int32, isSecure: Bool, isNew: Bool,
+    mayUseHTTP2: Bool = true
   ) -> WritePermit {
     let security = isSecure ? ConnectionGlimpse.Security(of: handle) : .none
-    if security == .http2 { return .granted }
+    if security == .http2 { return mayUseHTTP2 || isNew ? .granted : .elsewhere }
     let connection = connection(localPort: localPort)
     let glimpse = ConnectionGlimpse(
       hasCarriedRequest: connection?.hasCarriedRequest,
       arrival: connection?.arrival ?? .nothing, security: security, isNew: isNew)
-    let permit = glimpse.permit
-    if permit == .granted, glimpse.hasCarriedRequest != true { noteRequest(localPort: localPort) }
-    return permit
+    return glimpse.permit
   }
 }
 

@@ -111,7 +111,9 @@ package final class Conversation {
   private func mayBegin(localPort: Int32) -> Bool {
     permit = easy.connections.permit(
       easy, localPort: localPort, isSecure: server.isSecure, isNew: mustConnectAnew)
-    return permit == .granted
+    guard permit == .granted else { return false }
+    easy.connections.noteRequest(localPort: localPort)
+    return true
   }
 
   private func take(_ bytes: UnsafeMutablePointer<CChar>, _ count: Int) -> Bool {

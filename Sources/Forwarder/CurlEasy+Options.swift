@@ -35,9 +35,10 @@ extension CurlEasy {
     set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
     if case .file(let path) = target.certificates { set(CURLOPT_CAINFO, path) }
     // HTTP/2 where ALPN brings it, HTTP/1.1 in clear.
-    set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+    let version = target.mayUseHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
+    set(CURLOPT_HTTP_VERSION, Int(version))
     // The first connection to an upstream may carry all requests: wait and see what it speaks.
-    set(CURLOPT_PIPEWAIT, target.url.scheme == .https ? 1 : 0)
+    set(CURLOPT_PIPEWAIT, target.mayUseHTTP2 ? 1 : 0)
   }
 
   private func configureConnections(_ target: UpstreamTarget, _ limits: ForwarderLimits) {

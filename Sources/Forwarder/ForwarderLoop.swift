@@ -71,6 +71,14 @@ final class ForwarderLoop {
       idle[key] = nil
       unconnected.remove(key)
     }
+    endRetiredConnections()
+  }
+
+  /// Lets go of the connections of upstreams whose place others have taken, once nothing is under way
+  /// on them.
+  private func endRetiredConnections() {
+    shared.multi.connections.endRetired(
+      except: Set(running.values.compactMap { $0.beginning?.localPort }))
   }
 
   private func answer(_ question: ProgressQuestion) {
@@ -103,6 +111,7 @@ final class ForwarderLoop {
     batch.reports.append(transfer.breakOff(as: failure, detail: detail, at: now))
     shared.multi.remove(transfer.handle)
     running[transfer.serial] = nil
+    if failure == .timeout { transfer.leaveConnectionIfDead(at: now) }
     keep(transfer)
   }
 
@@ -232,6 +241,7 @@ final class ForwarderLoop {
       }
       running[transfer.serial] = nil
       let report = transfer.finish(code, at: time)
+      if case .failed(.timeout, _) = report.event { transfer.leaveConnectionIfDead(at: time) }
       noteConnection(to: transfer.target, report.event)
       batch.reports.append(report)
       keep(transfer)
@@ -262,7 +272,7 @@ final class ForwarderLoop {
     let key = ObjectIdentifier(transfer.target)
     guard !transfer.target.isRetired else {
       unconnected.remove(key)
-      return
+      return endRetiredConnections()
     }
     guard idle[key, default: []].count < transfer.target.maxConcurrent else { return }
     idle[key, default: []].append(transfer)

@@ -14,6 +14,8 @@ final class OpenConnections {
     let descriptor: Int32
     /// Whether a request was written on it.
     var hasCarriedRequest = false
+    /// To which upstream the last one went; nil if nobody said.
+    var target: UpstreamTarget?
   }
 
   private let unsentBytesMax: Int?
@@ -56,11 +58,30 @@ final class OpenConnections {
 
   /// Notes that a request is written on a connection; on each of them, if there are several with
   /// this port.
-  func noteRequest(localPort: Int32) {
+  func noteRequest(localPort: Int32, to target: UpstreamTarget? = nil) {
     bindAll()
     let port = max(localPort, 0)
     for index in byPort[port, default: []].indices {
       byPort[port]?[index].hasCarriedRequest = true
+      byPort[port]?[index].target = target
+    }
+  }
+
+  /// Ends a connection on which nothing has come for so long, so that libcurl finds it dead; none if
+  /// it is not known which one it is.
+  func end(localPort: Int32, ifSilentForMs silenceMs: Int64) {
+    guard let found = connection(localPort: localPort), found.hasBeenSilent(forMs: silenceMs) else {
+      return
+    }
+    found.end()
+  }
+
+  /// Ends the connections of upstreams whose place others have taken.
+  ///
+  /// - Parameter busyPorts: The local ports of those that still carry requests, which are left alone.
+  func endRetired(except busyPorts: Set<Int32>) {
+    for (port, connections) in byPort where !busyPorts.contains(port) {
+      for connection in connections where connection.target?.isRetired == true { connection.end() }
     }
   }
 
@@ -94,6 +115,18 @@ final class OpenConnections {
 }
 
 extension OpenConnections.Connection {
+  /// By how much the kernel's count may be off, in milliseconds: it counts by ticks.
+  private static let toleranceMs: Int64 = 10
+
+  /// Whether nothing has come on it for so long.
+  func hasBeenSilent(forMs silenceMs: Int64) -> Bool {
+    let measuredMs = waystation_silence_ms(descriptor)
+    return measuredMs >= 0 && measuredMs + Self.toleranceMs >= silenceMs
+  }
+
+  /// Ends it for both sides; closing it is libcurl's.
+  func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
   /// What has come on it that nobody has read.
   ///
   /// Takes nothing out of the socket. An error counts as its end.

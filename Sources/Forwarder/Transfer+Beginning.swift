@@ -1,4 +1,5 @@
 import CCurl
+import EventLoop
 import RelayCore
 
 // What is decided at the last moment before a request is written.
@@ -13,13 +14,31 @@ extension Transfer {
       return false
     }
     let permit = handle.connections.permit(
-      handle, localPort: localPort, isSecure: target.url.scheme == .https, isNew: isOnItsOwn)
+      handle, localPort: localPort, isSecure: target.url.scheme == .https, isNew: isOnItsOwn,
+      mayUseHTTP2: target.mayUseHTTP2)
     guard permit == .granted else {
       refusal = permit
       return false
     }
+    handle.connections.noteRequest(localPort: localPort, to: target)
+    beginning = Beginning(localPort: localPort, at: MonotonicClock.now())
     beginCount += 1
     return true
+  }
+
+  /// Sees to it that nothing more goes on the attempt's connection if that is dead: the attempt has
+  /// taken too long, and in all that time nothing has come for any of the connection's requests.
+  ///
+  /// Of a request over HTTP/2 libcurl gives up no more than the request itself, and would use the
+  /// connection for ever.
+  ///
+  /// Called when the handle has been taken out of the multi handle, and before it is used again.
+  func leaveConnectionIfDead(at now: Now) {
+    guard let beginning else { return }
+    let silenceMs = beginning.silenceThatProvesDeathMs(
+      attemptBegan: startedAt.monotonic, idleTimeoutMs: target.idleTimeoutMs, at: now.monotonic)
+    guard let silenceMs else { return }
+    handle.connections.end(localPort: beginning.localPort, ifSilentForMs: silenceMs)
   }
 
   /// Whether the attempt ended only since its request must not be written on the connection that

@@ -32,6 +32,8 @@ final class Transfer {
   var beginCount = 0
   /// Whether it was begun before it had to go on a new connection.
   private(set) var wasBegunBefore = false
+  /// When and where it was begun last; nil while it never was.
+  var beginning: Beginning?
   /// Why libcurl was told not to write the request; nil if it may.
   var refusal: WritePermit?
   /// How long nothing has moved; only looked at where the upstream has an idle timeout.
@@ -72,6 +74,7 @@ final class Transfer {
     startedAt = now
     beginCount = 0
     wasBegunBefore = false
+    beginning = nil
     refusal = nil
     silence = Silence(from: now.monotonic)
     let method = request.content.method
@@ -151,8 +154,10 @@ final class Transfer {
   /// What came of the attempt; lets go of what only it needed.
   func finish(_ code: CURLcode, at now: Now) -> AttemptReport {
     defer { release() }
+    // Over HTTP/2 libcurl fails in sending where the answer breaks off, too.
+    let failedInSending = code == CURLE_SEND_ERROR && writtenBytes < bodyByteCount
     let verdict = collector.verdict(
-      succeeded: code == CURLE_OK, failedInSending: code == CURLE_SEND_ERROR)
+      succeeded: code == CURLE_OK, failedInSending: failedInSending)
     switch verdict {
     case .answered(let response):
       if isFromProxy(response) { return report(proxyRefusal, isWritten: false, at: now) }

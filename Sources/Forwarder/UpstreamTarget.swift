@@ -99,6 +99,14 @@ package final class UpstreamTarget: Sendable {
     fixedNames = headers.map { field in field.name.map(FieldSyntax.lowercased) }
   }
 
+  /// Whether it is offered HTTP/2.
+  ///
+  /// Not where a request must not be repeated. A server that ends an HTTP/2 connection tells which
+  /// requests it has not looked at (RFC 9113 section 8.7), and that happens all day; but libcurl
+  /// tells nobody, and begins them anew as it does those that a dead connection has swallowed. So
+  /// all of them would be in doubt.
+  var mayUseHTTP2: Bool { url.scheme == .https && mayRepeat }
+
   private let retired = Atomic(false)
 
   /// Whether another one has taken its place, so that nothing of it is worth keeping.

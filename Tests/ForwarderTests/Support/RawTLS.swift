@@ -34,7 +34,7 @@ final class RawTLS: @unchecked Sendable {
   /// How many session tickets have been sent.
   var ticketCount: Int { tickets.load(ordering: .sequentiallyConsistent) }
 
-  /// - Parameter speaksHTTP2: Whether it takes no other protocol (ALPN).
+  /// - Parameter speaksHTTP2: Whether it takes HTTP/2 where that is offered (ALPN).
   init(_ version: Version, speaksHTTP2: Bool = false) throws {
     folder = try Self.folder.get()
     guard let context = SSL_CTX_new(TLS_server_method()) else { throw Failure() }
@@ -60,7 +60,7 @@ final class RawTLS: @unchecked Sendable {
             }
             index += size + 1
           }
-          return SSL_TLSEXT_ERR_ALERT_FATAL
+          return SSL_TLSEXT_ERR_NOACK
         }, nil)
     }
     SSL_CTX_set_msg_callback(context) { isSent, _, type, bytes, count, _, owner in
@@ -96,6 +96,14 @@ final class RawTLS: @unchecked Sendable {
     }
 
     deinit { SSL_free(ssl) }
+
+    /// Whether HTTP/2 was settled on.
+    var speaksHTTP2: Bool {
+      var name: UnsafePointer<UInt8>?
+      var count: UInt32 = 0
+      SSL_get0_alpn_selected(ssl, &name, &count)
+      return count == 2
+    }
 
     func read(into buffer: inout [UInt8]) -> Int {
       Int(SSL_read(ssl, &buffer, Int32(buffer.count)))

@@ -149,6 +149,9 @@ final class RawConnection {
     return Array(pending.prefix(count))
   }
 
+  /// Whether HTTP/2 was settled on as TLS began.
+  var speaksHTTP2: Bool { session?.speaksHTTP2 ?? false }
+
   /// Goes on under TLS, as the server.
   func secure(with tls: RawTLS) { session = RawTLS.Session(tls, socket: socket) }
 
