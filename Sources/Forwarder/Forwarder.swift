@@ -31,7 +31,8 @@ package final class Forwarder: Sendable {
     let shared = ForwarderShared(
       multi: try CurlMulti(
         idleConnectionsMax: limits.idleConnections(to: targets),
-        connections: OpenConnections(unsentBytesMax: limits.unsentBytesMax)))
+        connections: OpenConnections(unsentBytesMax: limits.unsentBytesMax)),
+      pauses: try CurlMulti(idleConnectionsMax: 1, connections: OpenConnections()))
     self.shared = shared
     thread = try Thread.spawn(name: name) {
       ForwarderLoop(shared: shared, limits: limits, deliver: deliver).run()
@@ -112,20 +113,28 @@ package final class Forwarder: Sendable {
 /// What the forwarder's thread and its callers both hold.
 final class ForwarderShared: Sendable {
   let multi: CurlMulti
+  /// Has no transfers, so that only being woken ends a wait on it.
+  private let pauses: CurlMulti
   private let inbox = Mutex(ForwarderInbox())
 
-  init(multi: consuming CurlMulti) { self.multi = multi }
+  init(multi: consuming CurlMulti, pauses: consuming CurlMulti) {
+    self.multi = multi
+    self.pauses = pauses
+  }
 
   /// Puts something into the inbox, and wakes the thread if it sleeps.
   func post<Result>(_ body: (inout sending ForwarderInbox) -> sending Result) -> sending Result {
-    var mustWake = false
+    var sleep = ForwarderInbox.Sleep.none
     let result = inbox.withLock { inbox in
       let result = body(&inbox)
-      mustWake = inbox.isAsleep && !inbox.isEmpty
-      if mustWake { inbox.isAsleep = false }
+      if !inbox.isEmpty { swap(&sleep, &inbox.sleep) }
       return result
     }
-    if mustWake { multi.wakeUp() }
+    switch sleep {
+    case .none: break
+    case .waiting: multi.wakeUp()
+    case .pausing: pauses.wakeUp()
+    }
     return result
   }
 
@@ -137,16 +146,28 @@ final class ForwarderShared: Sendable {
   /// Waits until a transfer needs something, or something comes in; returns at once if something
   /// has come in already.
   ///
-  /// Only a thread that waits is woken: ``ForwarderInbox/isAsleep`` says so, under the same lock.
+  /// Only a thread that waits is woken: ``ForwarderInbox/sleep`` says so, under the same lock.
   ///
   /// - Parameter milliseconds: How long to wait at the most.
   func waitUnlessCalled(milliseconds: Int32) {
-    let mayWait = inbox.withLock { inbox in
-      inbox.isAsleep = inbox.isEmpty
-      return inbox.isAsleep
-    }
-    guard mayWait else { return }
+    guard fallAsleep(.waiting) else { return }
     multi.wait(milliseconds: milliseconds)
-    inbox.withLock { $0.isAsleep = false }
+    inbox.withLock { $0.sleep = .none }
+  }
+
+  /// Waits likewise, but whatever transfers need.
+  func pauseUnlessCalled(milliseconds: Int32) {
+    guard fallAsleep(.pausing) else { return }
+    pauses.wait(milliseconds: milliseconds)
+    inbox.withLock { $0.sleep = .none }
+  }
+
+  /// Notes that the thread sleeps from now on; false if something has come in already.
+  private func fallAsleep(_ sleep: ForwarderInbox.Sleep) -> Bool {
+    inbox.withLock { inbox in
+      guard inbox.isEmpty else { return false }
+      inbox.sleep = sleep
+      return true
+    }
   }
 }

@@ -9,6 +9,15 @@ struct ForwarderInbox: Sendable {
     case all
   }
 
+  /// How the thread sleeps.
+  enum Sleep: Sendable {
+    case none
+    /// Until a transfer needs something.
+    case waiting
+    /// Whatever transfers need.
+    case pausing
+  }
+
   /// Attempts to begin, in this order, once ``cancellation`` has been seen to.
   private(set) var requests: [AttemptRequest] = []
   /// Attempts to call off.
@@ -22,7 +31,7 @@ struct ForwarderInbox: Sendable {
   /// Whether the thread is to end.
   private(set) var isStopping = false
   /// Whether the thread sleeps and has to be woken for this.
-  var isAsleep = false
+  var sleep = Sleep.none
 
   /// Whether there is nothing to do.
   var isEmpty: Bool {

@@ -20,6 +20,7 @@ final class ForwarderLoop {
   private var hasBegun = false
   /// When transfers are looked at next that may have fallen silent.
   private var silenceWatch = SilenceWatch()
+  private var spinGuard = SpinGuard()
 
   init(
     shared: ForwarderShared, limits: ForwarderLimits, deliver: @escaping Forwarder.Delivery
@@ -39,17 +40,32 @@ final class ForwarderLoop {
       // What has just begun is sent before anything is waited for; the same look at all transfers
       // serves what has come meanwhile.
       sign()
-      if !hasBegun, signing.isEmpty {
-        shared.waitUnlessCalled(milliseconds: silenceWatch.waitMs)
-      }
+      let mayWait = !hasBegun && signing.isEmpty
+      let waitedNs = mayWait ? wait() : 0
       shared.multi.perform()
       collect()
       endSilentOnes()
+      pauseIfSpinning(waitedNs: waitedNs, hasChanged: !mayWait || !batch.isEmpty)
       report()
     }
     report()
     // Handles go before the multi handle: curl_multi_cleanup(3).
     idle = [:]
+  }
+
+  /// Waits until there is something to do; says for how many nanoseconds.
+  private func wait() -> Int64 {
+    let startedAt = MonotonicClock.now()
+    shared.waitUnlessCalled(milliseconds: silenceWatch.waitMs)
+    return MonotonicClock.now().nanoseconds - startedAt.nanoseconds
+  }
+
+  private func pauseIfSpinning(waitedNs: Int64, hasChanged: Bool) {
+    guard spinGuard.turnEnds(waitedNs: waitedNs, hasChanged: hasChanged) else { return }
+    let movedBytes = running.values.reduce(0) { $0 + $1.movedBytes }
+    let isUploadHeld = running.values.contains { $0.holdsUpload }
+    guard spinGuard.mustPause(movedBytes: movedBytes, isUploadHeld: isUploadHeld) else { return }
+    shared.pauseUnlessCalled(milliseconds: SpinGuard.pauseMs)
   }
 
   /// Does what other threads want; false if that is to end.

@@ -19,6 +19,12 @@ extension Transfer {
     Int64(waystation_curl_offset_info(handle.pointer, CURLINFO_SIZE_UPLOAD_T))
   }
 
+  /// How many bytes have moved in either direction, as far as this counts them.
+  var movedBytes: Int64 { writtenBytes + receivedBytes + headerBytes }
+
+  /// Whether it has a connection, and a part of the request's body is still to be written on it.
+  var holdsUpload: Bool { beginCount > 0 && writtenBytes < bodyByteCount }
+
   /// Whether the upstream may have got the whole request.
   ///
   /// In doubt it may: a header without a body that has left in part counts, and so does a request

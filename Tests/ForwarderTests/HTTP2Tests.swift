@@ -1,4 +1,5 @@
 import Forwarder
+import Glibc
 import RelayCore
 import Testing
 
@@ -168,6 +169,45 @@ struct HTTP2Tests {
     ])
     let report = try #require(ends.reports.first)
     #expect(report.event.failure != nil && report.isInDoubt, "\(report.event)")
+  }
+
+  // MARK: - Uploads without a window
+
+  @Test("an upload that the upstream holds up costs hardly any processor time")
+  func heldUpload() async throws {
+    let arrived = Gate()
+    let upstream = try RawUpstream(tls: tls) { connection in
+      guard let conversation = HTTP2Conversation(connection, isClosed: true),
+        conversation.nextHead() != nil
+      else { return }
+      arrived.open()
+      while conversation.readFrame() != nil {}
+    }
+    let silent = try RawUpstream { $0.waitForEnd() }
+    let attempts = try Attempts()
+    let body = [UInt8](repeating: 1, count: 200_000)
+    attempts.forwarder.submit([
+      request(try target(upstream), "POST", body: .inline(body), serial: 1)
+    ])
+    await arrived.isOpen()
+    let before = await processorTimeMs(attempts)
+    // Ends when its time is over: until then the upload is held.
+    let other = try UpstreamTarget.test(silent.url, attemptTimeoutMs: 1000)
+    #expect(try await attempts.run(request(other, serial: 2)).failure == .timeout)
+    #expect(await processorTimeMs(attempts) - before < 200)
+    attempts.forwarder.cancelAll()
+    #expect(try await attempts.ends(of: 1).reports.first?.event.isBrokenOff == true)
+  }
+
+  /// How much of the processor's time the forwarder's thread has had, in milliseconds.
+  private func processorTimeMs(_ attempts: Attempts) async -> Int {
+    await withCheckedContinuation { continuation in
+      attempts.forwarder.perform {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        continuation.resume(returning: time.tv_sec * 1000 + time.tv_nsec / 1_000_000)
+      }
+    }
   }
 }
 
