@@ -90,8 +90,8 @@ extension OpenConnections {
   ///
   /// Called within CURLOPT_PREREQFUNCTION.
   ///
-  /// - Parameter mayUseHTTP2: Whether the request may go over HTTP/2. Some versions of libcurl choose
-  ///   a kept connection that speaks it though HTTP/1.1 was asked for.
+  /// - Parameter mayUseHTTP2: Whether the request may go over HTTP/2. Some versions of libcurl
+  ///   choose a kept connection that speaks it though HTTP/1.1 was asked for.
   func permit(
     _ handle: borrowing CurlEasy, localPort: Int32, isSecure: Bool, isNew: Bool,
     mayUseHTTP2: Bool = true

@@ -90,8 +90,8 @@ final class ForwarderLoop {
     endRetiredConnections()
   }
 
-  /// Lets go of the connections of upstreams whose place others have taken, once nothing is under way
-  /// on them.
+  /// Lets go of the connections of upstreams whose place others have taken, once nothing is under
+  /// way on them.
   private func endRetiredConnections() {
     shared.multi.connections.endRetired(
       except: Set(running.values.compactMap { $0.beginning?.localPort }))

@@ -67,8 +67,8 @@ final class OpenConnections {
     }
   }
 
-  /// Ends a connection on which nothing has come for so long, so that libcurl finds it dead; none if
-  /// it is not known which one it is.
+  /// Ends a connection on which nothing has come for so long, so that libcurl finds it dead; none
+  /// if it is not known which one it is.
   func end(localPort: Int32, ifSilentForMs silenceMs: Int64) {
     guard let found = connection(localPort: localPort), found.hasBeenSilent(forMs: silenceMs) else {
       return
@@ -78,7 +78,8 @@ final class OpenConnections {
 
   /// Ends the connections of upstreams whose place others have taken.
   ///
-  /// - Parameter busyPorts: The local ports of those that still carry requests, which are left alone.
+  /// - Parameter busyPorts: The local ports of those that still carry requests: they are left
+  ///   alone.
   func endRetired(except busyPorts: Set<Int32>) {
     for (port, connections) in byPort where !busyPorts.contains(port) {
       for connection in connections where connection.target?.isRetired == true { connection.end() }

@@ -171,6 +171,35 @@ struct HTTP2Tests {
     #expect(report.event.failure != nil && report.isInDoubt, "\(report.event)")
   }
 
+  @Test(
+    "nor is it one if the connection is reset, so that what the answer asks for cannot be sent",
+    arguments: [[], [1]] as [[UInt8]])
+  func resetAnswer(body: [UInt8]) async throws {
+    let (arrived, isHeld, hasReset) = (Gate(), Gate(), Gate())
+    let upstream = try RawUpstream(tls: tls) { connection in
+      guard let conversation = HTTP2Conversation(connection),
+        let stream = conversation.nextRequest()
+      else { return }
+      arrived.open()
+      isHeld.wait()
+      conversation.answerInPart(stream)
+      conversation.ping()
+      connection.waitUntilArrived()
+      connection.reset()
+      hasReset.open()
+    }
+    let attempts = try Attempts()
+    attempts.forwarder.submit([request(try target(upstream), "POST", body: .inline(body))])
+    await arrived.isOpen()
+    // Nothing is read before the connection has been reset.
+    attempts.forwarder.perform {
+      isHeld.open()
+      hasReset.wait()
+    }
+    let report = try #require(try await attempts.ends(of: 1).reports.first)
+    #expect(report.event.failure != nil && report.isInDoubt, "\(report.event)")
+  }
+
   // MARK: - Uploads without a window
 
   @Test("an upload that the upstream holds up costs hardly any processor time")
