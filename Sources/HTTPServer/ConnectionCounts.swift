@@ -70,10 +70,3 @@ extension ConnectionCounts.Refusal {
     }
   }
 }
-
-extension SocketAddress.Host {
-  /// Whom an address stands for: itself, or its IPv6 network, of which one peer has all addresses.
-  package var network: Self {
-    if case .ipv6(let high, _) = self { .ipv6(high, 0) } else { self }
-  }
-}

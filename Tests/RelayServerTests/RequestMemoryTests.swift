@@ -9,7 +9,7 @@ struct RequestMemoryTests {
   private let begin = MonotonicTime(nanoseconds: 1_000_000_000)
 
   private static func holder(_ source: UInt32, _ client: String? = nil) -> RequestMemory.Holder {
-    RequestMemory.Holder(source: .network(.ipv4(source)), client: client)
+    RequestMemory.Holder(source: PlaceSource(address: source), client: client)
   }
 
   /// A memory of a thousand bytes, all of them held by ten bodies of one holder.
@@ -34,7 +34,7 @@ struct RequestMemoryTests {
     var memory = full(of: Self.holder(1))
     #expect(cut(&memory, for: Self.holder(2), 250).count == 3)
     #expect(memory.claimCount == 7)
-    #expect(memory.bytesOfSource[.network(.ipv4(1))] == 700)
+    #expect(memory.bytesOfSource[PlaceSource(address: 1)] == 700)
   }
 
   @Test("a client that holds more than its share gives way to another behind the same address")
@@ -251,7 +251,7 @@ struct RequestMemoryTests {
   }
 
   private func expectSums(_ memory: RequestMemory, _ known: [RequestMemory.ClaimID: Known]) {
-    var bySource: [RequestMemory.Source: Int] = [:]
+    var bySource: [PlaceSource?: Int] = [:]
     var byClient: [String?: Int] = [:]
     for claim in known.values where claim.bytes > 0 {
       bySource[claim.holder.source, default: 0] += claim.bytes

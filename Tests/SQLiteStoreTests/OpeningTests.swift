@@ -180,7 +180,8 @@ struct OpeningTests {
       let path = DataFolder.database(in: folder)
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       try DatabaseFile.prepare(path: path, pageBytes: 4096, migrations: earlier)
-      try execute("DELETE FROM ledger; INSERT INTO client VALUES (1, 'c')", in: folder)
+      try execute(
+        "DELETE FROM ledger; INSERT INTO client (number, name) VALUES (1, 'c')", in: folder)
       let before = try shape(of: folder)
       let error = try #require(openError(folder))
       #expect(error.kind == .corrupt && error.detail.contains("Nothing was changed"))

@@ -1,5 +1,3 @@
-import EventLoop
-import HTTPServer
 import RelayCore
 
 /// Who holds the memory of requests whose bodies came in more than one piece, and who gives way.
@@ -16,25 +14,13 @@ import RelayCore
 /// clients) that hold some of it, and never less than a quarter. Who asks for more than its own
 /// share has nobody cut off for a share's sake, and who is slow itself nobody for slowness.
 struct RequestMemory {
-  /// Where a request comes from: one address, one IPv6 network, or this machine's Unix sockets.
-  ///
-  /// A proxy is one source, be there ever so many devices behind it: these are told apart by their
-  /// clients, where the relay knows them by a credential.
-  enum Source: Hashable, Sendable {
-    case network(SocketAddress.Host)
-    case unix
-
-    init(_ peer: PeerAddress) {
-      switch peer {
-      case .tcp(let address): self = .network(address.host.network)
-      case .unix: self = .unix
-      }
-    }
-  }
-
   /// Who holds memory.
   struct Holder: Hashable, Sendable {
-    var source: Source
+    /// Where its requests come from; nil for a process of this machine.
+    ///
+    /// A proxy is one source, be there ever so many devices behind it: these are told apart by their
+    /// clients, where the relay knows them by a credential.
+    var source: PlaceSource?
     /// The client that a credential says; nil for all others together.
     var client: String?
   }
@@ -61,7 +47,7 @@ struct RequestMemory {
 
   private var claims: [ClaimID: Claim] = [:]
   private var nextID: ClaimID = 1
-  private(set) var bytesOfSource: [Source: Int] = [:]
+  private(set) var bytesOfSource: [PlaceSource?: Int] = [:]
   private(set) var bytesOfClient: [String?: Int] = [:]
   /// Before this, no claim is slow that was not so when it was last looked.
   private var nextLook = MonotonicTime(nanoseconds: 0)
@@ -198,7 +184,7 @@ struct RequestMemory {
   /// Who holds more than its share, as seen by one who asks.
   private struct Shares {
     private let want: Want
-    private let bytesOfSource: [Source: Int]
+    private let bytesOfSource: [PlaceSource?: Int]
     private let bytesOfClient: [String?: Int]
     private let ofSource: Int
     private let ofClient: Int

@@ -28,7 +28,7 @@ struct MemoryReservation: ~Copyable {
   deinit { release() }
 
   private var holder: RequestMemory.Holder {
-    RequestMemory.Holder(source: RequestMemory.Source(peer), client: client)
+    RequestMemory.Holder(source: peer.placeSource, client: client)
   }
 
   /// Some of the body has to be waited for: from now on the request may have to give way.
