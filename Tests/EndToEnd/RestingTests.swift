@@ -85,7 +85,7 @@ extension EndToEnd {
 
     @Test("the place of one that its peer has left is free again")
     func places() async throws {
-      let relay = try await Self.relay(["connectionsMax": 50])
+      let relay = try await Self.relay(["connectionsMax": 50, "connectionsPerPeerMax": 50])
       for _ in 0..<3 {
         let connections = try await Self.connections(to: relay, count: 50)
         #expect(try await Self.status(of: relay) == 503)

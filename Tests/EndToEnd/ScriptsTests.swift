@@ -15,7 +15,7 @@ extension EndToEnd {
         top + "/scripts/run", [],
         environment: [
           "WAYSTATION_BINARY": Waystation.path, "UPSTREAM": upstream.url,
-          "LISTEN": "127.0.0.1:0", "DATA": folder.path + "/data",
+          "LISTEN": "127.0.0.1:0", "DATA": folder.path + "/data", "WAYSTATION_HOSTS": "relay",
         ])
       let line = try await process.firstLine()
       let port = try #require(line.split(separator: ":").last.flatMap { UInt16($0) })
