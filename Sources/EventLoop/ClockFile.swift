@@ -15,36 +15,55 @@ package struct ClockFile: Sendable {
 
   /// The offset that was noted, in milliseconds; nil if there is none of this start of the machine.
   package func offsetMs() -> Int64? {
-    guard let boot = Self.boot(), let text = Self.contents(of: path) else { return nil }
+    guard let boot = Self.boot(), let text = Self.lines(of: path).first else { return nil }
     let words = text.split(separator: " ")
     guard words.count == 2, words[0] == boot else { return nil }
     return Int64(words[1])
   }
 
-  /// Notes an offset; what cannot be written is left out.
-  package func note(offsetMs: Int64) {
+  /// The steps that were noted beside the offset, of whichever start of the machine; none if they
+  /// cannot be read.
+  package func steps() -> [ClockSteps.Step] {
+    Self.lines(of: path).dropFirst().compactMap { line in
+      let numbers = line.split(separator: " ").compactMap { Int64($0) }
+      guard numbers.count == 2, numbers[1] > 0 else { return nil }
+      return ClockSteps.Step(
+        lastBefore: WallTime(millisecondsSinceEpoch: numbers[0]), byMs: numbers[1])
+    }
+  }
+
+  /// Notes an offset, and steps; what cannot be written is left out.
+  package func note(offsetMs: Int64, steps: [ClockSteps.Step] = []) {
     guard let boot = Self.boot() else { return }
     let draft = path + ".new"
     let number = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     guard number >= 0 else { return }
-    let text = "\(boot) \(offsetMs)\n"
-    let isWritten = write(number, text, text.utf8.count) == text.utf8.count
+    var text = "\(boot) \(offsetMs)\n"
+    for step in steps { text += "\(step.lastBefore.millisecondsSinceEpoch) \(step.byMs)\n" }
+    var isWritten = write(number, text, text.utf8.count) == text.utf8.count
+    // Steps are for the machine's next start as well, and for one after a power cut.
+    if isWritten, !steps.isEmpty { isWritten = fsync(number) == 0 }
     close(number)
     if isWritten { rename(draft, path) } else { unlink(draft) }
   }
 
   private static func boot() -> String? {
-    contents(of: "/proc/sys/kernel/random/boot_id")
+    lines(of: "/proc/sys/kernel/random/boot_id").first
   }
 
-  /// The first line of a short file.
-  private static func contents(of path: String) -> String? {
+  /// An offset and as many steps as there may be, of some forty bytes each.
+  private static let fileBytesMax = 64 * (ClockSteps.countMax + 2)
+
+  /// The lines of a short file; none if it cannot be read.
+  private static func lines(of path: String) -> [String] {
     let number = open(path, O_RDONLY | O_CLOEXEC)
-    guard number >= 0 else { return nil }
+    guard number >= 0 else { return [] }
     defer { close(number) }
-    var buffer = [UInt8](repeating: 0, count: 128)
+    var buffer = [UInt8](repeating: 0, count: fileBytesMax)
     let count = read(number, &buffer, buffer.count)
-    guard count > 0 else { return nil }
-    return String(decoding: buffer[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    guard count > 0 else { return [] }
+    return buffer[..<count].split(separator: UInt8(ascii: "\n")).map {
+      String(decoding: $0, as: UTF8.self)
+    }
   }
 }

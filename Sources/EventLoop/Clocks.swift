@@ -81,8 +81,10 @@ package enum WallClock {
     state.withLock { $0.observer = observer }
   }
 
-  /// Goes on while the machine sleeps, when time passes as well.
-  private static func elapsedMs() -> Int64 { nanoseconds(of: CLOCK_BOOTTIME) / 1_000_000 }
+  /// The time since the machine was started, in milliseconds.
+  ///
+  /// Nobody sets it, and it goes on while the machine sleeps, when time passes as well.
+  package static func elapsedMs() -> Int64 { nanoseconds(of: CLOCK_BOOTTIME) / 1_000_000 }
 }
 
 private func nanoseconds(of clock: clockid_t) -> Int64 {

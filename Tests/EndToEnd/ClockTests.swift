@@ -184,6 +184,38 @@ extension EndToEnd {
       #expect(try await upstream.received(count: 2, seconds: 25).last?.target == "/first")
     }
 
+    @Test("a step ahead that counts makes what was delivered before it no older, over restarts too")
+    func keepsDelivered() async throws {
+      let upstream = try TestUpstream()
+      let clock = try FakeClock()
+      let relay = try relay(
+        upstream, clock,
+        ["clock": ["settleSeconds": 1], "retention": ["failedSeconds": 1]])
+      try await relay.start()
+      let kept = try await relay.device().post(["path": "/kept", "key": "kept"])
+      let keptID = try #require(kept.json()["id"] as? String)
+      #expect(try await relay.device().end(of: keptID)["state"] as? String == "delivered")
+      let brief = try await relay.device().post(["path": "/brief", "hold": true])
+      let briefID = try #require(brief.json()["id"] as? String)
+      let cancelled = try await relay.device().request("DELETE", "/v1/envelopes/\(briefID)")
+      #expect(cancelled.status == 200)
+      try clock.set(ahead: 60 * FakeClock.day)
+      try await seen(Self.counts, relay)
+      // Each start begins with a round of retention, which comes to the later one last.
+      try await relay.kill()
+      try clock.set(ahead: 120 * FakeClock.day)
+      try await relay.start()
+      try await eventually("what is kept for a second is forgotten") {
+        try await relay.device().get("/v1/envelopes/\(briefID)").status == 404 ? true : nil
+      }
+      try await seen(Self.counts, relay)
+      try await relay.kill()
+      try await relay.start()
+      #expect(try await relay.device().get("/v1/envelopes/\(keptID)").status == 200)
+      let again = try await relay.device().post(["path": "/kept", "key": "kept"])
+      #expect(try again.json()["id"] as? String == keptID)
+    }
+
     @Test("what is accepted while a step ahead is doubted is not ended by it once it counts")
     func acceptedMeanwhile() async throws {
       let upstream = try TestUpstream()

@@ -38,6 +38,7 @@ final class Janitor: Sendable {
   private let log: Log
   private let names: NameSweeper
   private let retentionPeriodMs: Int64
+  private let ages: RetentionAges
   private let state: Mutex<State>
 
   /// Makes a janitor that has not begun.
@@ -46,9 +47,10 @@ final class Janitor: Sendable {
   init(
     dispatcher: Dispatcher, retention: RetentionConfiguration, eventsKeptSeconds: Int,
     loop: EventLoop, clock: @escaping @Sendable () -> Now, log: Log,
-    retentionPeriodMs: Int64 = Janitor.retentionPeriodMs
+    retentionPeriodMs: Int64 = Janitor.retentionPeriodMs, ages: RetentionAges = RetentionAges()
   ) {
     self.retentionPeriodMs = retentionPeriodMs
+    self.ages = ages
     store = dispatcher.store
     self.dispatcher = dispatcher
     state = Mutex(State(retention: retention, eventsKeptSeconds: eventsKeptSeconds))
@@ -68,6 +70,7 @@ final class Janitor: Sendable {
 
   /// Begins; goes on by itself until ``stop()``.
   func start() {
+    ages.begin(clock)
     dispatcher.deadlines.onEarlier { [weak self] deadline in self?.setAlarm(for: deadline) }
     scheduleRetention(afterMs: Self.roundPauseMs)
   }
@@ -176,13 +179,22 @@ final class Janitor: Sendable {
     }
   }
 
+  /// What has been kept for how long by now.
+  private func presentAges() async -> RetentionClock {
+    let keptSecondsMax = state.withLock { state in
+      max(
+        state.retention.deliveredSeconds, state.retention.failedSeconds, state.eventsKeptSeconds)
+    }
+    return await ages.look(clock, keptMsMax: Int64(keptSecondsMax) * 1000)
+  }
+
   /// One round along what has ended.
   private func deleteEnded() async {
-    let now = clock().wall
     let retention = state.withLock { $0.retention }
+    let ages = await presentAges()
     let cutoffs = RetentionCutoffs(
-      delivered: now.adding(milliseconds: -Int64(retention.deliveredSeconds) * 1000),
-      failed: now.adding(milliseconds: -Int64(retention.failedSeconds) * 1000))
+      delivered: ages.cutoff(keptMs: Int64(retention.deliveredSeconds) * 1000),
+      failed: ages.cutoff(keptMs: Int64(retention.failedSeconds) * 1000))
     var deletedCount = 0
     do throws(StoreError) {
       while !isStopped {
@@ -207,7 +219,7 @@ final class Janitor: Sendable {
   /// Forgets events that have been kept long enough.
   private func forgetEvents() async {
     let keptMs = state.withLock { Int64($0.eventsKeptSeconds) * 1000 }
-    let cutoff = clock().wall.adding(milliseconds: -keptMs)
+    let cutoff = await presentAges().cutoff(keptMs: keptMs)
     do throws(StoreError) {
       while !isStopped {
         let isDone = try await store.forgetEvents(

@@ -87,7 +87,8 @@ package final class Relay: Sendable {
     janitor = Janitor(
       dispatcher: dispatcher, retention: configuration.retention,
       eventsKeptSeconds: configuration.events.keptSeconds, loop: loop,
-      clock: Self.readClocks, log: log)
+      clock: Self.readClocks, log: log,
+      ages: RetentionAges(file: ClockFile(path: configuration.data + "/retention-clock")))
   }
 
   // MARK: - What endpoints ask
