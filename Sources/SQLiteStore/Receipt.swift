@@ -40,6 +40,18 @@ struct Receipt {
   /// Requests that could not be done, while their neighbours were.
   var failures: [(request: WriteRequest, error: StoreError)] = []
 
+  /// Whether there were requests, and none of them could be done.
+  var isRefused: Bool { !failures.isEmpty && appends.isEmpty && completions.isEmpty }
+
+  /// One of the posts that could not be stored, if none could be.
+  var refusedPost: PendingAppend? {
+    guard appends.isEmpty else { return nil }
+    for failure in failures {
+      if case .append(let append) = failure.request { return append }
+    }
+    return nil
+  }
+
   /// The names of clients of which something was accepted, each once or more often.
   var names: [(ClientNumber, String)] {
     accepted.compactMap { envelope in envelope.client.map { (envelope.entry.client, $0) } }

@@ -11,6 +11,7 @@ struct Recovery {
   /// What keeps new envelopes out, though others can be written.
   private(set) var lackOfRoom: StoreError?
   private var failure: String?
+  private var refusal: String?
   private var checkpointFailure: String?
   private var refusedCount = 0
   private var refusedEpoch: Int64 = 0
@@ -64,11 +65,32 @@ struct Recovery {
     lookAt = now.adding(milliseconds: StoreTuning.lookPauseMs)
   }
 
+  /// Whether any post is refused, for all that is known.
+  var isRefusing: Bool { refusal != nil }
+
+  /// Every post of a transaction was refused by the store's own fault, and so is any other.
+  mutating func noteRefusing(_ error: StoreError, at now: MonotonicTime) {
+    refusal = error.description
+    lookAt = now.adding(milliseconds: StoreTuning.lookPauseMs)
+  }
+
+  /// A post was written, or could be.
+  mutating func noteAccepting() {
+    refusal = nil
+    if failure == nil, lackOfRoom == nil, checkpointFailure == nil { lookAt = nil }
+  }
+
   /// Somebody looked whether there is room for new envelopes.
   mutating func noteRoom(lack: StoreError?, at now: MonotonicTime) {
     lackOfRoom = lack
-    let isFine = lack == nil && failure == nil && checkpointFailure == nil
-    lookAt = isFine ? nil : now.adding(milliseconds: StoreTuning.lookPauseMs)
+    let isFine = lack == nil && failure == nil && refusal == nil && checkpointFailure == nil
+    // Whoever posts again and again does not put the look off.
+    lookAt = isFine ? nil : lookAt ?? now.adding(milliseconds: StoreTuning.lookPauseMs)
+  }
+
+  /// Somebody looks whether the trouble is over, and does so again after a while if it is not.
+  mutating func noteLook(at now: MonotonicTime) {
+    lookAt = now.adding(milliseconds: StoreTuning.lookPauseMs)
   }
 
   /// A transaction succeeded.
@@ -79,7 +101,7 @@ struct Recovery {
     }
     if retryAt == nil {
       failure = nil
-      if lackOfRoom == nil, checkpointFailure == nil { lookAt = nil }
+      if refusal == nil, lackOfRoom == nil, checkpointFailure == nil { lookAt = nil }
     }
   }
 
@@ -96,6 +118,7 @@ struct Recovery {
   var trouble: String? {
     if let displacement { return displacement.description }
     if let failure { return failure }
+    if let refusal { return refusal }
     if let lackOfRoom { return lackOfRoom.description }
     if let checkpointFailure { return checkpointFailure }
     guard refusedCount > 0 else { return nil }

@@ -62,7 +62,10 @@ extension Writer {
       let receipt = try attempt(changes, work)
       requests = requests.dropFirst(work.count)
       transitions = transitions.dropFirst(changes.count)
-      recovery.noteCommitted(withTransitions: !changes.isEmpty)
+      if !changes.isEmpty || !receipt.isRefused {
+        recovery.noteCommitted(withTransitions: !changes.isEmpty)
+      }
+      notePosts(of: receipt)
       tell(receipt, changes, refusal: work.isEmpty ? nil : displacementBehindCommit())
       releaseReservations(besides: receipt.coalesced)
       releaseClearing(besides: receipt.cleared)

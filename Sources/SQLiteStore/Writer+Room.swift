@@ -33,6 +33,7 @@ extension Writer {
   func lookAgain() {
     let now = MonotonicClock.now()
     guard recovery.isLookDue(at: now) else { return }
+    recovery.noteLook(at: now)
     if recovery.hasCheckpointFailed || logBytes > shared.room.limits.logBytesMax {
       finishCheckpoint()
     }
@@ -49,6 +50,7 @@ extension Writer {
         recovery.noteFailed(error, at: now)
       }
     }
+    if recovery.isRefusing { rehearse(at: now) }
     publish()
   }
 

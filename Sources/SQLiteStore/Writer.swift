@@ -76,6 +76,8 @@ final class Writer {
   var nameWatch: NameWatch?
   /// What the transaction under way leaves out.
   var exceptions = Exceptions()
+  /// A post such as was refused, by which it is tried out whether any other is; nil if none was.
+  var rehearsal: EnvelopeDraft?
 
   /// What lasting damage keeps from being done, so that it is not tried each time.
   var lasting = LastingDamage()

@@ -212,4 +212,48 @@ struct DamagedSealTests {
       #expect(client?.lanes.map(\.lastSequence) == [2])
     }
   }
+
+  @Test("a store that refuses every post says so until one is written, whatever else it writes")
+  func refusesAll() async throws {
+    try await Bench.with(Self.smallPages) { bench in
+      try await fill(bench, clients: 40)
+      // The last page, on which every new envelope is put.
+      try damage(bench, "envelope", at: .max)
+      for round in 0..<3 {
+        await #expect(throws: StoreError.self) {
+          try await bench.accept(bench.draft(client: "device-\(round)"))
+        }
+        #expect(bench.store.statistics().trouble?.contains("SQLite result 11") == true)
+        // What needs no new envelope is written all the same.
+        try await bench.store.setPaused(
+          round % 2 == 0, .lane(LaneName(client: "device-1", lane: "default"))
+        ) { _ in }
+        #expect(bench.store.statistics().trouble != nil)
+      }
+      // Nor does a look by itself, which comes behind the next transaction, take that something
+      // can be written for that posts are.
+      let past = MonotonicTime(nanoseconds: 0)
+      try await ask(bench) { writer throws(StoreError) in writer.recovery.noteLook(at: past) }
+      let lookAt = try await ask(bench) { writer throws(StoreError) in writer.recovery.lookAt }
+      #expect(lookAt != nil && lookAt != past.adding(milliseconds: StoreTuning.lookPauseMs))
+      #expect(bench.store.statistics().trouble != nil)
+    }
+  }
+
+  @Test("a store that refuses the posts of one lane is ready for those of others")
+  func refusesOne() async throws {
+    try await Bench.with(Self.smallPages) { bench in
+      for index in 0..<200 {
+        try await bench.accept(bench.draft(client: "device-\(index)", sequence: 1))
+      }
+      try damage(bench, "lane", at: 100)
+      for _ in 0..<3 {
+        await #expect(throws: StoreError.self) {
+          try await bench.accept(bench.draft(client: "device-99", sequence: 2))
+        }
+        #expect(bench.store.statistics().trouble == nil)
+      }
+      try await bench.accept(bench.draft(client: "device-1", sequence: 2))
+    }
+  }
 }
