@@ -18,8 +18,8 @@ struct RequestMemory {
   struct Holder: Hashable, Sendable {
     /// Where its requests come from; nil for a process of this machine.
     ///
-    /// A proxy is one source, be there ever so many devices behind it: these are told apart by their
-    /// clients, where the relay knows them by a credential.
+    /// A proxy is one source, be there ever so many devices behind it: these are told apart by
+    /// their clients, where the relay knows them by a credential.
     var source: PlaceSource?
     /// The client that a credential says; nil for all others together.
     var client: String?
