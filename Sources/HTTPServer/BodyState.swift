@@ -62,46 +62,68 @@ struct BodyState: Sendable {
 
   /// All of the body that is at hand, as one piece.
   mutating func take(_ input: inout InputBuffer, limits: HTTPLimits) -> Taken {
+    var piece: [UInt8] = []
+    while true {
+      switch advance(&input, limits: limits) {
+      case .bytes(let range): piece.append(contentsOf: input.bytes[range])
+      case .refused(let problem): return .refused(problem)
+      // What ended the loop is found again by the next call: every step can be repeated.
+      case .needMore: return piece.isEmpty ? .needMore : .piece(piece)
+      case .end: return piece.isEmpty ? .end : .piece(piece)
+      }
+    }
+  }
+
+  /// Drops all of the body that is at hand; never says that there is a piece.
+  ///
+  /// By itself, and not as a ``take(_:limits:)`` whose piece nobody wants: nothing is copied.
+  mutating func drop(_ input: inout InputBuffer, limits: HTTPLimits) -> Taken {
+    while true {
+      switch advance(&input, limits: limits) {
+      case .bytes: continue
+      case .refused(let problem): return .refused(problem)
+      case .needMore: return .needMore
+      case .end: return .end
+      }
+    }
+  }
+
+  /// What comes next in the input.
+  private enum Stretch {
+    case needMore
+    /// Bytes of the body, which stay where they are until more is read.
+    case bytes(Range<Int>)
+    case end
+    case refused(ProtocolProblem)
+  }
+
+  /// Goes past the next stretch of the body that is at hand.
+  private mutating func advance(_ input: inout InputBuffer, limits: HTTPLimits) -> Stretch {
     switch framing {
     case .over: return .end
     case .length(let left):
       guard !input.isEmpty else { return .needMore }
       let count = min(left, Int64(input.count))
       framing = count == left ? .over : .length(left: left - count)
-      return .piece(input.take(Int(count)))
+      return .bytes(input.skip(Int(count)))
     case .chunked(var decoder):
-      return takeChunks(&decoder, &input, limits)
-    }
-  }
-
-  private mutating func takeChunks(
-    _ decoder: inout ChunkDecoder, _ input: inout InputBuffer, _ limits: HTTPLimits
-  ) -> Taken {
-    var piece: [UInt8] = []
-    var result: Taken?
-    while result == nil {
-      switch decoder.next(input.bytes, from: &input.start, to: input.end) {
-      case .needMore:
-        result = .needMore
-      case .refused(let problem):
-        result = .refused(problem)
+      let step = decoder.next(input.bytes, from: &input.start, to: input.end)
+      framing = .chunked(decoder)
+      switch step {
+      case .needMore: return .needMore
+      case .refused(let problem): return .refused(problem)
       case .end:
         framing = .over
-        result = .end
+        return .end
       case .data(let range):
         byteCount += Int64(range.count)
-        if byteCount > limits.bodyBytesMax {
-          result = .refused(
+        guard byteCount <= limits.bodyBytesMax else {
+          return .refused(
             ProtocolProblem(.bodyTooLarge, "The body exceeds \(limits.bodyBytesMax) bytes."))
-        } else {
-          piece.append(contentsOf: input.bytes[range])
         }
+        return .bytes(range)
       }
     }
-    if !isOver { framing = .chunked(decoder) }
-    if case .refused = result { return result ?? .needMore }
-    // What ended the loop is found again by the next call: every step can be repeated.
-    return piece.isEmpty ? result ?? .needMore : .piece(piece)
   }
 
   /// Whether `100 Continue` has to be sent now; true once.
@@ -144,15 +166,12 @@ struct BodyState: Sendable {
   /// can be kept. Nor is it while the sender awaits `100 Continue`, since nobody can know whether
   /// it will send the body (RFC 9110 section 10.1.1).
   mutating func isWorthSkipping(_ input: inout InputBuffer, limits: HTTPLimits) -> Bool {
-    while true {
-      switch take(&input, limits: limits) {
-      case .piece: continue
-      case .end: return true
-      case .refused: return false
-      case .needMore:
-        guard case .length(let left) = framing else { return false }
-        return !awaitsContinue && left <= limits.skippedBodyBytesMax
-      }
+    switch drop(&input, limits: limits) {
+    case .end: return true
+    case .refused, .piece: return false
+    case .needMore:
+      guard case .length(let left) = framing else { return false }
+      return !awaitsContinue && left <= limits.skippedBodyBytesMax
     }
   }
 }

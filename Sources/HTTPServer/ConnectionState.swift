@@ -185,9 +185,15 @@ struct ConnectionState: Sendable {
 
   /// What to do next in order to get more of the body.
   mutating func nextBody(now: MonotonicTime) -> BodyAction {
+    nextBody(now: now) { $0.take(&$1, limits: $2) }
+  }
+
+  private mutating func nextBody(
+    now: MonotonicTime, _ take: (inout BodyState, inout InputBuffer, HTTPLimits) -> BodyState.Taken
+  ) -> BodyAction {
     if isBodyCut { return .failed(.cutOff) }
     if let bodyFailure { return .failed(Self.error(bodyFailure)) }
-    switch body.take(&input, limits: limits) {
+    switch take(&body, &input, limits) {
     case .piece(let bytes): return .piece(bytes)
     case .end: return .end
     case .refused(let problem): return fail(problem)
@@ -298,17 +304,9 @@ struct ConnectionState: Sendable {
   ///
   /// - Returns: `.end` once the next request may be read, and `.failed` to close.
   mutating func nextSkip(now: MonotonicTime) -> BodyAction {
-    while true {
-      let action = nextBody(now: now)
-      switch action {
-      case .piece: continue
-      case .end:
-        beginHead(now: now)
-        return .end
-      default:
-        return action
-      }
-    }
+    let action = nextBody(now: now) { $0.drop(&$1, limits: $2) }
+    if action == .end { beginHead(now: now) }
+    return action
   }
 
   private mutating func beginHead(now: MonotonicTime) {

@@ -60,9 +60,12 @@ struct InputBuffer: Sendable {
   }
 
   /// Takes bytes out as an array of their own.
-  mutating func take(_ count: Int) -> [UInt8] {
+  mutating func take(_ count: Int) -> [UInt8] { Array(bytes[skip(count)]) }
+
+  /// Goes past bytes, and says where they are until something is read.
+  mutating func skip(_ count: Int) -> Range<Int> {
     defer { start += count }
-    return Array(bytes[start..<start + count])
+    return start..<start + count
   }
 
   private mutating func makeRoom() {
