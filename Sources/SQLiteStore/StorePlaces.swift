@@ -80,6 +80,6 @@ final class StorePlaces: Sendable {
       kind: .displaced, operation: "rely on", subject: path,
       detail: "\(what). Do not stop the relay: it still holds what it accepted, and goes on "
         + "delivering. Put the very same files back, and it goes on by itself; else `waystation "
-        + "store rescue --to NEWDIR` has it write a new store.")
+        + "store rescue --to /NEW/FOLDER` has it write a new store.")
   }
 }
