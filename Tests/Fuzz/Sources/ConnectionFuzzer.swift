@@ -39,9 +39,11 @@ enum ConnectionFuzzer {
     for index in 0... {
       guard let head = nextHead(&state, &feed, now, &transcript) else { break }
       transcript.lines.append("\(head.method) \(Array(head.target)) \(head.fields.count)")
-      if reads[index % reads.count] { readBody(&state, &feed, now, &transcript) }
-      // What a handler leaves is never so much that it would not be skipped: so nothing depends on
-      // how much of it had arrived.
+      if reads[index % reads.count] || restDecides(head) {
+        readBody(&state, &feed, now, &transcript)
+      }
+      // What a handler leaves has a stated length, and is never so much that it would not be
+      // skipped: so nothing depends on how much of it had arrived.
       let plan = state.beginResponse(status: 200, length: 0, closes: false)
       transcript.lines.append("keeps \(plan.keepsAlive)")
       guard goOn(&state, &feed, now) else {
@@ -50,6 +52,11 @@ enum ConnectionFuzzer {
       }
     }
     return transcript
+  }
+
+  /// Whether a connection is kept after an unread body depends on how much of it had arrived.
+  private static func restDecides(_ head: RequestHead) -> Bool {
+    head.framing == .chunked || head.expectsContinue
   }
 
   /// What has not arrived yet.
