@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test test-asan test-tsan fuzz simulate power-cuts disk-errors damage check format bench bench-quick openapi page metrics mutants deploy backlog overload networks soak dockerfile clean
+.PHONY: help run sink stop-sink test test-quick test-asan test-tsan fuzz simulate power-cuts disk-errors damage check format reference bench bench-quick openapi page metrics mutants deploy backlog overload networks soak dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -11,7 +11,7 @@ export DATA ?= ./data
 export UPSTREAM ?=
 
 # A test that expects a trap would otherwise wait for the backtracer of the process it traps.
-test simulate power-cuts disk-errors damage: export SWIFT_BACKTRACE = enable=no
+test test-quick simulate power-cuts disk-errors damage: export SWIFT_BACKTRACE = enable=no
 
 help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +28,9 @@ stop-sink: ## Stop the sink that `make run` or `make sink` started, as an outage
 test: ## Build, run every test, and fuzz for a moment
 	@scripts/test
 	@scripts/fuzz --quick
+
+test-quick: ## Build, and run the tests of the pure parts alone, within a minute
+	@scripts/test --quick
 
 test-asan: ## The same tests under the address sanitizer
 	@scripts/test-sanitized address
@@ -58,6 +61,10 @@ check: ## Format, lint and tidy: everything that is checked without building
 
 format: ## Put every Swift file into the one format
 	@scripts/format --write
+
+reference: export WAYSTATION_WRITE_REFERENCE = 1
+reference: ## Write the tables of docs/configuration.md from the keys' records
+	swift test --filter ConfigurationDocumentTests
 
 bench: ## Measure the relay beside its ceilings in one run; RESULTS=1 keeps it, ONLY=part, BACKLOG=n
 	@scripts/bench

@@ -2,25 +2,25 @@ import CZlib
 
 /// Decodes a gzip body (RFC 1952), whole or piece by piece, up to a limit.
 ///
-/// A body may consist of several members, whose contents follow one another (RFC 1952 section
-/// 2.2). A body that would decode to more than the limit is refused as soon as the limit is
-/// passed, so a small body that blows up costs no more memory than the limit allows.
+/// A body may consist of several members, whose contents follow one another (RFC 1952 section 2.2).
+/// A body that would decode to more than the limit is refused as soon as the limit is passed, so a
+/// small body that decodes to a huge one costs no more memory than the limit allows.
 ///
 /// One decoder serves one body. After an error it must be dropped.
 package struct GzipDecoder: ~Copyable {
-  /// How many decoded bytes are made room for at a time.
+  /// The number of decoded bytes that room is made for at a time.
   package static let outputChunkBytes = 64 * 1024
 
   /// zlib's state.
   ///
-  /// It lives on the heap, at one address, since zlib keeps a pointer back to it and refuses a
-  /// stream that has moved.
+  /// It is on the heap at one address, since zlib keeps a pointer back to it and refuses a stream
+  /// that has moved.
   private let stream: UnsafeMutablePointer<z_stream>
   private let decodedBytesMax: Int
   private var decodedBytes = 0
   private var progress = Progress.beforeFirstMember
 
-  /// Where in the body the decoder stands.
+  /// The decoder's position in the body.
   private enum Progress: Equatable {
     case beforeFirstMember
     case insideMember
@@ -29,7 +29,7 @@ package struct GzipDecoder: ~Copyable {
     case laterMagicBegun
   }
 
-  /// A decoder that refuses a body of more than `decodedBytesMax` decoded bytes.
+  /// Makes a decoder that refuses a body of more than `decodedBytesMax` decoded bytes.
   ///
   /// - Throws: ``GzipError/outOfMemory``.
   package init(decodedBytesMax: Int) throws(GzipError) {
@@ -62,9 +62,9 @@ package struct GzipDecoder: ~Copyable {
     return decoded
   }
 
-  /// Decodes the next piece of the body, and appends what it stands for to `decoded`.
+  /// Decodes the next piece of the body, and appends the result to `decoded`.
   ///
-  /// - Throws: ``GzipError``, with what was decoded before, up to the limit, left in `decoded`.
+  /// - Throws: ``GzipError``; what was decoded before, up to the limit, is left in `decoded`.
   package mutating func decode(
     _ piece: some Collection<UInt8>, into decoded: inout [UInt8]
   ) throws(GzipError) {
@@ -74,9 +74,10 @@ package struct GzipDecoder: ~Copyable {
     if let error { throw error }
   }
 
-  /// Says that the body has ended.
+  /// Ends the body.
   ///
-  /// - Throws: ``GzipError/truncated`` if its gzip has not.
+  /// - Throws: ``GzipError/truncated`` if its gzip has not ended; ``GzipError/trailingGarbage`` if
+  ///   it ends in half of a further member's magic number.
   package consuming func finish() throws(GzipError) {
     switch progress {
     case .afterMember: return
@@ -85,12 +86,12 @@ package struct GzipDecoder: ~Copyable {
     }
   }
 
-  /// The pass over one piece; `input` is borrowed from the caller for the length of this call, and
-  /// zlib's pointer into it is cleared before it ends.
+  /// Decodes one piece; `input` is borrowed from the caller for this call, and zlib's pointer into
+  /// it is cleared before the call ends.
   private mutating func decode(
     _ input: UnsafeBufferPointer<UInt8>, appendingTo decoded: inout [UInt8]
   ) -> GzipError? {
-    // zlib counts in 32 bits; the largest body lies far below.
+    // zlib counts in 32 bits; the largest body is far smaller.
     precondition(input.count <= Int(UInt32.max))
     stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
     stream.pointee.avail_in = UInt32(input.count)
@@ -109,10 +110,10 @@ package struct GzipDecoder: ~Copyable {
     return nil
   }
 
-  /// Outside a member: makes sure that what follows is one, and makes ready for it.
+  /// Outside a member, checks that a member follows, and prepares for it.
   ///
-  /// zlib would report a later bad magic number as corrupt data; the sender is better helped by
-  /// hearing that the gzip itself was sound and something follows it.
+  /// zlib would report a later bad magic number as corrupt data. The sender is better helped by the
+  /// message that the gzip itself was sound and something follows it.
   private mutating func enterMember() -> GzipError? {
     switch progress {
     case .insideMember: return nil
@@ -135,7 +136,7 @@ package struct GzipDecoder: ~Copyable {
 
   /// Inflates until a chunk of output is full, the input is used up, or the member has ended.
   private mutating func inflateSome(into decoded: inout [UInt8]) -> GzipError? {
-    // One byte past the limit tells a body that just fits from one that does not.
+    // One byte beyond the limit tells a body that just fits from one that does not.
     let room = min(Self.outputChunkBytes, decodedBytesMax - decodedBytes + 1)
     var status = Z_OK
     // zlib's pointer into the chunk is cleared before the chunk is given back.

@@ -1,10 +1,10 @@
-/// Why a body was not taken as gzip (RFC 1952).
+/// The reason that a body was not accepted as gzip (RFC 1952).
 package enum GzipError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The data is no gzip, or is damaged; zlib's own words say how.
+  /// The data is not gzip, or is damaged; zlib's own words say how.
   case corrupt(String)
   /// The data ends before the end of its last member.
   case truncated
-  /// Something that is no gzip member follows the last one.
+  /// Bytes that are not a gzip member follow the last one.
   case trailingGarbage
   /// The decoded data would be larger than the limit, in bytes.
   case tooLarge(decodedBytesMax: Int)

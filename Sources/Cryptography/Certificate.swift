@@ -1,19 +1,19 @@
 import COpenSSL
 import Glibc
 
-/// What a certificate says of itself, for people.
+/// The parts of a certificate that people are shown.
 package struct CertificateFacts: Sendable, Equatable {
-  /// Whom it is for: the common name, else the first alternative name, else `(no name)`.
+  /// The subject: the common name, else the first alternative name, else `(no name)`.
   package let name: String
-  /// From when it holds, in seconds since the Unix epoch.
+  /// The beginning of its validity, in seconds since the Unix epoch.
   package let validFromSeconds: Int64
-  /// Until when it holds, in seconds since the Unix epoch.
+  /// The end of its validity, in seconds since the Unix epoch.
   package let validUntilSeconds: Int64
 }
 
-// Sound: nothing changes a certificate once it was read, and its references are counted atomically
+// Sound: a certificate does not change once it was read, and its references are counted atomically
 // (openssl-threads(7)).
-/// A certificate that OpenSSL has read (RFC 5280).
+/// A certificate as read by OpenSSL (RFC 5280).
 final class Certificate: @unchecked Sendable {
   let pointer: OpaquePointer
 
@@ -29,7 +29,7 @@ final class Certificate: @unchecked Sendable {
       validUntilSeconds: seconds(X509_get0_notAfter(pointer)))
   }
 
-  /// What it says of a client, once it has been verified.
+  /// The identity of a client, once the certificate has been verified.
   func peer(validUntilSeconds: Int64) -> PeerCertificate {
     let names = alternativeNames()
     return PeerCertificate(
@@ -37,14 +37,14 @@ final class Certificate: @unchecked Sendable {
       fingerprint: fingerprint, validUntilSeconds: validUntilSeconds)
   }
 
-  /// Until when all of a list hold, in seconds since the Unix epoch.
+  /// The time until which all certificates of a list are valid, in seconds since the Unix epoch.
   static func validUntilSeconds(_ certificates: OpaquePointer?) -> Int64 {
     (0..<waystation_certificate_count(certificates)).map {
       seconds(X509_get0_notAfter(waystation_certificate_at(certificates, $0)))
     }.min() ?? .max
   }
 
-  /// The subject's common name; nil if it has none, or several: then none of them is *the* name.
+  /// The subject's common name; nil if it has none or several, of which none would be *the* name.
   private var commonName: String? {
     let subject = X509_get_subject_name(pointer)
     let index = X509_NAME_get_index_by_NID(subject, NID_commonName, -1)
@@ -78,7 +78,7 @@ final class Certificate: @unchecked Sendable {
     return found
   }
 
-  /// A name's text; nil where it holds a control character: a NUL has been used to make one name
+  /// A name's text; nil if it holds a control character, since a NUL has been used to make one name
   /// look like another.
   private static func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
     guard !bytes.isEmpty, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
@@ -102,13 +102,14 @@ final class RevocationList {
 
   deinit { X509_CRL_free(pointer) }
 
-  /// By when it is to be renewed; nil if it does not say.
+  /// The time by which a new list is due, in seconds since the Unix epoch; nil if the list has
+  /// none.
   var dueSeconds: Int64? { X509_CRL_get0_nextUpdate(pointer).map { seconds($0) } }
 }
 
 private func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64 {
   var parts = tm()
-  // A date that cannot be read is taken for the epoch: nobody then relies on it being ahead.
+  // A date that cannot be read counts as the epoch, so that nobody relies on its being ahead.
   guard ASN1_TIME_to_tm(time, &parts) == 1 else { return 0 }
   return Int64(timegm(&parts))
 }

@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// Comparisons whose duration says nothing of what was compared.
+/// Comparisons whose duration reveals nothing of the compared texts.
 package enum ConstantTime {
   /// Whether two texts are the same, byte for byte.
   ///
-  /// Takes as long wherever they differ (CRYPTO_memcmp(3)). Their lengths are no secret: texts of
-  /// different lengths are told apart at once.
+  /// The duration does not depend on where they differ (CRYPTO_memcmp(3)). Lengths are no secret:
+  /// texts of different lengths are told apart at once.
   package static func equals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     return left.withUnsafeBytes { left in

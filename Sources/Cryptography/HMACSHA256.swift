@@ -2,26 +2,26 @@ import COpenSSL
 
 /// A key of HMAC-SHA-256 (RFC 2104), prepared once for many messages.
 ///
-/// Sound: `@unchecked Sendable`, since the prepared context is only ever duplicated, which reads
-/// it, and objects may be read by several threads (openssl-threads(7)).
+/// Sound: `@unchecked Sendable`, since the prepared context is only duplicated, which reads it, and
+/// several threads may read an object (openssl-threads(7)).
 package final class HMACKey: @unchecked Sendable {
   fileprivate let prepared: OpaquePointer
 
-  /// Prepares a key of any length; the best one has 32 bytes or more (RFC 2104 section 3).
+  /// Prepares a key of any length; 32 bytes or more are best (RFC 2104 section 3).
   package init(_ key: [UInt8]) {
-    // With an algorithm that was found, these fail only when memory has run out.
+    // Once the algorithm was found, these fail only when memory has run out.
     guard let context = EVP_MAC_CTX_new(Self.method.pointer) else {
       preconditionFailure("EVP_MAC_CTX_new: out of memory")
     }
     var digest = Array("SHA256".utf8CString)
     let status = OSSL_MAC_PARAM_DIGEST.withCString { name in
       digest.withUnsafeMutableBufferPointer { digest in
-        // Both texts have to stay where they are until they have been read.
+        // Both texts must stay in place until they have been read.
         var parameters = [
           OSSL_PARAM_construct_utf8_string(name, digest.baseAddress, 0),
           OSSL_PARAM_construct_end(),
         ]
-        // A key without bytes is one as well, and NULL would mean "the one from before".
+        // An empty key is valid, but NULL would mean "the former key".
         return (key + [0]).withUnsafeBufferPointer {
           EVP_MAC_init(context, $0.baseAddress, key.count, &parameters)
         }
@@ -36,15 +36,15 @@ package final class HMACKey: @unchecked Sendable {
   private static let method = FetchedMAC("HMAC")
 }
 
-/// The code of one message under a key, over data that comes at once or in pieces.
+/// The HMAC-SHA-256 of one message, which comes at once or in pieces.
 package struct HMACSHA256: ~Copyable {
-  /// How many bytes a code has.
+  /// The length of a code in bytes.
   package static let codeBytes = 32
 
   /// OpenSSL's own state; freed when the value ends.
   private let context: OpaquePointer
 
-  /// The code of nothing yet.
+  /// Begins a message.
   package init(key: HMACKey) {
     guard let context = EVP_MAC_CTX_dup(key.prepared) else {
       preconditionFailure("EVP_MAC_CTX_dup: out of memory")
@@ -67,7 +67,7 @@ package struct HMACSHA256: ~Copyable {
     precondition(status == 1, "EVP_MAC_update failed")
   }
 
-  /// The code of all that was added: ``codeBytes`` bytes.
+  /// The code of everything that was added: ``codeBytes`` bytes.
   package consuming func finish() -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: Self.codeBytes) { code, count in
       let status = EVP_MAC_final(context, code.baseAddress, &count, code.count)
@@ -75,7 +75,7 @@ package struct HMACSHA256: ~Copyable {
     }
   }
 
-  /// The code of `bytes` under a key that is used once: ``codeBytes`` bytes.
+  /// The code of `bytes` under a key for one use: ``codeBytes`` bytes.
   package static func code(of bytes: [UInt8], key: [UInt8]) -> [UInt8] {
     code(of: bytes, key: HMACKey(key))
   }
@@ -88,9 +88,9 @@ package struct HMACSHA256: ~Copyable {
   }
 }
 
-/// An algorithm for codes that OpenSSL has looked up.
+/// A MAC algorithm that OpenSSL has looked up.
 ///
-/// Sound: as `@unchecked Sendable`, since a fetched `EVP_MAC` does not change, its references are
+/// Sound: `@unchecked Sendable`, since a fetched `EVP_MAC` does not change, its references are
 /// counted atomically, and any thread may use it (openssl-threads(7)). It is kept until the process
 /// ends.
 private struct FetchedMAC: @unchecked Sendable {

@@ -1,13 +1,13 @@
 import COpenSSL
 
-/// A TLS session that another library drives, looked at from outside.
+/// A view of a TLS session that another library drives.
 ///
-/// Only what OpenSSL promises to leave alone is asked (its functions take a `const SSL *`): nothing
-/// is read from the connection, and nothing of the session changes.
+/// It only calls OpenSSL functions that leave the session alone (they take a `const SSL *`):
+/// nothing is read from the connection, and the session does not change.
 package struct ObservedTLSSession {
   private let session: OpaquePointer
 
-  /// Looks at a session, which has to stay alive meanwhile.
+  /// Views a session, which has to stay alive meanwhile.
   ///
   /// - Parameter session: An `SSL *` of the library whose version is ``libraryVersion``.
   package init(_ session: UnsafeRawPointer) { self.session = OpaquePointer(session) }
@@ -17,10 +17,10 @@ package struct ObservedTLSSession {
     String(cString: OpenSSL_version(OPENSSL_VERSION_STRING))
   }
 
-  /// Whether bytes have been taken from the connection that nobody has read: SSL_has_pending(3).
+  /// Whether bytes were taken from the connection that nobody has read yet: SSL_has_pending(3).
   package var holdsUnreadBytes: Bool { SSL_has_pending(session) == 1 }
 
-  /// Whether both sides have settled on HTTP/2 (RFC 7301; RFC 9113 section 3.2).
+  /// Whether both sides have agreed on HTTP/2 (RFC 7301; RFC 9113 section 3.2).
   package var speaksHTTP2: Bool {
     var name: UnsafePointer<UInt8>?
     var count: UInt32 = 0

@@ -1,20 +1,21 @@
 import COpenSSL
 import Glibc
 
-/// Why a certificate, a key or a list could not be used: which file, and what to do about it.
+/// The reason that a certificate, a key or a list could not be used: the file, and what to do about
+/// it.
 package struct TLSLoadError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The file's path.
   package let path: String
-  /// What is wrong with it, and what to do, as a sentence without its subject.
+  /// The fault and its remedy, as a sentence without its subject.
   package let reason: String
 
   /// The path and the reason.
   package var description: String { "\(path): \(reason)" }
 }
 
-/// A PEM file (RFC 7468), read whole, so that what is checked is what is used.
+/// A PEM file (RFC 7468), read whole, so that the checked content is the one used.
 struct PEMFile {
-  /// The longest file: a bundle of all public authorities has some 250 KiB.
+  /// The size of the largest file: a bundle of all public authorities has some 250 KiB.
   static let bytesMax = 16 << 20
 
   let path: String
@@ -51,7 +52,7 @@ struct PEMFile {
 
   func failure(_ reason: String) -> TLSLoadError { TLSLoadError(path: path, reason: reason) }
 
-  /// What `next` finds in the file, one after the other, until it finds nothing more.
+  /// The items that `next` finds in the file, one after the other, until it finds no more.
   private func all<Item>(_ next: (OpaquePointer) -> Item?) throws(TLSLoadError) -> [Item] {
     guard let bio = BIO_new_mem_buf(bytes, Int32(bytes.count)) else {
       throw failure("cannot be held: out of memory")
@@ -60,7 +61,7 @@ struct PEMFile {
     OpenSSLErrors.clear()
     var items: [Item] = []
     while let item = next(bio) { items.append(item) }
-    // The end of the file is an error as well: no further beginning of a block was found.
+    // The end of the file is reported as an error: no further block was found.
     guard OpenSSLErrors.reasonCode == PEM_R_NO_START_LINE else {
       throw failure("is damaged: \(OpenSSLErrors.takeReason())")
     }
@@ -98,7 +99,7 @@ struct PEMFile {
     // Without a callback OpenSSL would ask for a passphrase on the terminal, and wait.
     if let key = PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil) { return key }
     let reason = OpenSSLErrors.takeReason()
-    // What the decoders say of these two cases differs between versions of OpenSSL.
+    // The messages for these two cases differ between versions of OpenSSL.
     if !holds("PRIVATE KEY-----") {
       throw failure("holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)")
     }

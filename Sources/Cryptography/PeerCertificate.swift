@@ -1,4 +1,4 @@
-/// What a client's certificate says of it, once it has been verified.
+/// The identity in a client's certificate that has been verified.
 package struct PeerCertificate: Sendable, Equatable {
   /// The subject's common name; nil if it has none.
   package let commonName: String?
@@ -10,10 +10,11 @@ package struct PeerCertificate: Sendable, Equatable {
   package let emails: [String]
   /// The SHA-256 digest of the whole certificate, 32 bytes.
   package let fingerprint: [UInt8]
-  /// Until when it holds, and so do those that vouch for it, in seconds since the Unix epoch.
+  /// The end of the validity of the certificate and of those that vouch for it, in seconds since
+  /// the Unix epoch.
   package let validUntilSeconds: Int64
 
-  /// A certificate made of its parts.
+  /// Puts the parts together.
   package init(
     commonName: String?, dnsNames: [String] = [], uris: [String] = [], emails: [String] = [],
     fingerprint: [UInt8], validUntilSeconds: Int64

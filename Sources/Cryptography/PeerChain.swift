@@ -1,15 +1,16 @@
 import COpenSSL
 
-// Sound: nothing changes certificates once they were read, their references are counted atomically,
-// and so are those of the list's elements (openssl-threads(7)).
-/// A client's verified certificate, with what it sent to show who vouches for it: enough to verify
-/// it once more, against the authorities and revocation lists of another day.
+// Sound: certificates do not change once they were read, and their references are counted
+// atomically, as are those of the list's elements (openssl-threads(7)).
+/// A client's verified certificate, with the certificates it sent to vouch for it.
+///
+/// They are enough to verify it again later, against other authorities and revocation lists.
 package final class PeerChain: @unchecked Sendable {
   private let certificate: Certificate
-  /// What the client sent beside it; nil for nothing.
+  /// The further certificates that the client sent; nil for none.
   private let others: OpaquePointer?
 
-  /// What the certificate says of the client.
+  /// The identity in the certificate.
   package let says: PeerCertificate
 
   init(_ certificate: Certificate, others: OpaquePointer?, validUntilSeconds: Int64) {
@@ -20,10 +21,11 @@ package final class PeerChain: @unchecked Sendable {
 
   deinit { waystation_certificates_free(others) }
 
-  /// Why a context's authorities and lists do not accept it now, in OpenSSL's words; nil where
-  /// they do.
+  /// The reason that a context's authorities and lists do not accept it now, in OpenSSL's words;
+  /// nil if they do.
   ///
-  /// By the rules of a handshake, and so by this machine's clock. From any thread.
+  /// It is verified by the rules of a handshake, and by this machine's clock. May be called from
+  /// any thread.
   package func refusal(by context: TLSContext) -> String? {
     guard let verification = X509_STORE_CTX_new() else {
       preconditionFailure("X509_STORE_CTX_new failed")
@@ -37,7 +39,7 @@ package final class PeerChain: @unchecked Sendable {
       X509_STORE_CTX_init(
         verification, SSL_CTX_get_cert_store(context.pointer), certificate.pointer, others) == 1
     else { preconditionFailure("X509_STORE_CTX_init: \(OpenSSLErrors.takeReason())") }
-    // As a server's handshake does it: for clients' certificates, by the context's own rules.
+    // As in a server's handshake: for clients' certificates, by the context's own rules.
     let isPrepared =
       X509_STORE_CTX_set_default(verification, "ssl_client") == 1
       && X509_VERIFY_PARAM_set1(

@@ -2,15 +2,15 @@ import COpenSSL
 
 /// SHA-256 (FIPS 180-4) by OpenSSL, over data that comes at once or in pieces.
 package struct SHA256: ~Copyable {
-  /// How many bytes a digest has.
+  /// The length of a digest in bytes.
   package static let digestBytes = 32
 
   /// OpenSSL's own state; freed when the value ends.
   private let context: OpaquePointer
 
-  /// A digest of nothing yet.
+  /// Begins a digest.
   package init() {
-    // With a digest that was found, both fail only when memory has run out: nothing can mend that.
+    // Once the digest was found, both fail only when memory has run out, which nothing can mend.
     guard let context = EVP_MD_CTX_new() else {
       preconditionFailure("EVP_MD_CTX_new: out of memory")
     }
@@ -36,7 +36,7 @@ package struct SHA256: ~Copyable {
     precondition(status == 1, "EVP_DigestUpdate failed")
   }
 
-  /// The digest of all that was added: ``digestBytes`` bytes.
+  /// The digest of everything that was added: ``digestBytes`` bytes.
   package consuming func finish() -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: Self.digestBytes) { digest, count in
       let status = EVP_DigestFinal_ex(context, digest.baseAddress, nil)
@@ -52,14 +52,14 @@ package struct SHA256: ~Copyable {
     return hash.finish()
   }
 
-  /// The algorithm, looked up once: "Explicit fetching … should be used for performance"
-  /// (crypto(7)), since fetching it on each use costs more than digesting a kilobyte.
+  /// The algorithm, fetched once: "Explicit fetching … should be used for performance" (crypto(7)),
+  /// since fetching it on each use costs more than digesting a kilobyte.
   private static let method = FetchedMethod("SHA256")
 }
 
-/// An algorithm that OpenSSL has looked up.
+/// A digest algorithm that OpenSSL has fetched.
 ///
-/// Sound: as `@unchecked Sendable`, since a fetched `EVP_MD` does not change, its references are
+/// Sound: `@unchecked Sendable`, since a fetched `EVP_MD` does not change, its references are
 /// counted atomically, and any thread may use it (openssl-threads(7)). It is kept until the process
 /// ends.
 private struct FetchedMethod: @unchecked Sendable {

@@ -1,9 +1,9 @@
-/// Bytes that nobody can guess.
+/// Random bytes that nobody can guess.
 package enum SecureRandom {
-  /// So many bytes of the system's generator for cryptographic use.
+  /// Returns random bytes of the system's generator for cryptographic use.
   ///
-  /// Swift's `SystemRandomNumberGenerator` asks getrandom(2) on Linux, which waits until the kernel
-  /// has gathered enough at boot and never gives less than was asked for.
+  /// On Linux Swift's `SystemRandomNumberGenerator` uses getrandom(2), which waits at boot until
+  /// the kernel has enough entropy, and never returns less than requested.
   package static func bytes(_ count: Int) -> [UInt8] {
     var generator = SystemRandomNumberGenerator()
     var bytes: [UInt8] = []

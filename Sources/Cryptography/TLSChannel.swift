@@ -1,14 +1,14 @@
 import COpenSSL
 
-/// What carries a TLS session's records: bytes that come from, and go to, somebody else's socket.
+/// The carrier of a TLS session's records: it moves bytes from and to somebody else's socket.
 ///
 /// OpenSSL calls it from within a session's calls, on the caller's thread.
 package final class TLSChannel {
-  /// What came of moving some bytes.
+  /// The result of moving bytes.
   package enum Transfer {
-    /// So many bytes, at least one, were moved.
+    /// The number of bytes moved, at least one.
     case moved(Int)
-    /// The peer has ended its side; only where bytes are received.
+    /// The peer has ended its side; only when receiving.
     case ended
     /// Nothing can be moved now.
     case mustWait
@@ -18,12 +18,12 @@ package final class TLSChannel {
 
   fileprivate let receive: (UnsafeMutableRawBufferPointer) -> Transfer
   fileprivate let send: (UnsafeRawBufferPointer) -> Transfer
-  /// What tells OpenSSL an end from a connection that broke.
+  /// Whether the peer has ended its side; tells OpenSSL an end from a broken connection.
   fileprivate var hasEnded = false
-  /// How much is received before the session is held back.
+  /// The amount that may be received before the session is held back.
   var allowance = TLSAllowance()
 
-  /// A channel made of what receives and what sends; neither may block.
+  /// Makes a channel of two functions, neither of which may block.
   package init(
     receive: @escaping (UnsafeMutableRawBufferPointer) -> Transfer,
     send: @escaping (UnsafeRawBufferPointer) -> Transfer
@@ -32,14 +32,14 @@ package final class TLSChannel {
     self.send = send
   }
 
-  /// A `BIO` that moves its bytes through this channel, which has to outlive it.
+  /// Makes a `BIO` that moves its bytes through this channel, which has to outlive it.
   func makeBIO() -> OpaquePointer {
     guard let bio = BIO_new(Self.method.pointer) else { preconditionFailure("BIO_new failed") }
     BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
     return bio
   }
 
-  /// Has the session's records counted on their way in (SSL_CTX_set_msg_callback(3)).
+  /// Counts the session's incoming records (SSL_CTX_set_msg_callback(3)).
   func countRecords(of ssl: OpaquePointer) {
     SSL_set_msg_callback(ssl) { isSent, _, kind, _, _, ssl, channel in
       guard isSent == 0, kind == SSL3_RT_HEADER, let channel else { return }
@@ -50,7 +50,7 @@ package final class TLSChannel {
 
   private func takeRecord(of ssl: OpaquePointer?) {
     allowance.takeRecord()
-    // What lies in OpenSSL's own buffer is not asked for again: taken for ended, it stops there.
+    // OpenSSL does not ask for what is in its own buffer, but stops there if the peer has ended.
     if allowance.isOverdrawn { SSL_set_shutdown(ssl, SSL_RECEIVED_SHUTDOWN) }
   }
 

@@ -1,44 +1,47 @@
 import COpenSSL
 import Synchronization
 
-/// A server's certificate, key and rules, loaded and checked: what TLS sessions are made of.
+/// A server's certificate, key and rules, loaded and checked, from which TLS sessions are made.
 ///
-/// Whatever the settings: no renegotiation, no compression, no early data, and no session is
-/// resumed. So there are no ticket keys that would have to be kept secret and changed, and each
-/// connection's client certificate is verified against the authorities and lists of the present.
+/// In all settings there is no renegotiation, no compression, no early data, and no session
+/// resumption. So there are no ticket keys to be kept secret and changed, and each connection's
+/// client certificate is verified against the present authorities and lists.
 ///
-/// Sound: as `@unchecked Sendable`, since nothing changes an `SSL_CTX` after its initialiser, its
-/// references are counted atomically, and any thread may make sessions of it (openssl-threads(7)).
+/// Sound: `@unchecked Sendable`, since nothing changes an `SSL_CTX` after its initialiser, its
+/// references are counted atomically, and any thread may make sessions from it
+/// (openssl-threads(7)).
 package final class TLSContext: @unchecked Sendable {
-  /// For TLS 1.2: forward secrecy and AEAD only (RFC 9325 section 4.2), as TLS 1.3 has it anyhow.
+  /// The suites for TLS 1.2: forward secrecy and AEAD only (RFC 9325 section 4.2), as TLS 1.3 has
+  /// anyway.
   private static let suites = "ECDHE+AESGCM:ECDHE+CHACHA20"
-  /// 112 bits of security at least, so no RSA key under 2048 bits (SSL_CTX_set_security_level(3)).
+  /// At least 112 bits of security, so no RSA key below 2048 bits (SSL_CTX_set_security_level(3)).
   private static let securityLevel: Int32 = 2
   /// The most authorities between a client's certificate and a root.
   private static let chainLengthMax: Int32 = 8
 
   let pointer: OpaquePointer
-  /// What the certificate says of itself.
+  /// The certificate's own facts.
   package let facts: CertificateFacts
-  /// By when the first of the revocation lists is to be renewed, in seconds since the Unix epoch.
+  /// The time by which the first of the revocation lists has to be renewed, in seconds since the
+  /// Unix epoch; nil if there is no list.
   ///
-  /// After that the clients of its authority are turned away. Nil if there is no list.
+  /// After that, clients of its authority are turned away.
   package let revocationsDueSeconds: Int64?
   /// Whether users other than the key file's owner and group may read it.
   package let isKeyReadableByEveryone: Bool
 
   /// Reads the files, and checks that they fit together.
   ///
-  /// Does not look at the clock: an expired certificate is loaded, and its ``facts`` say so.
+  /// It does not look at the clock: an expired certificate is loaded, and its ``facts`` say so.
   ///
-  /// - Throws: What is wrong with which file.
+  /// - Throws: The fault, and the file that has it.
   package init(loading settings: TLSSettings) throws(TLSLoadError) {
     let chain = try PEMFile(reading: settings.certificate)
     let certificates = try chain.certificates()
     let keyFile = try PEMFile(reading: settings.key)
     facts = certificates[0].facts
     isKeyReadableByEveryone = keyFile.isReadableByEveryone
-    // Fails only when memory has run out: nothing can mend that.
+    // Fails only when memory has run out, which nothing can mend.
     guard let pointer = SSL_CTX_new(TLS_server_method()) else {
       preconditionFailure("SSL_CTX_new: \(OpenSSLErrors.takeReason())")
     }
@@ -131,13 +134,13 @@ package final class TLSContext: @unchecked Sendable {
 
 /// The application protocol, chosen in the handshake (RFC 7301).
 private enum ALPN {
-  /// `http/1.1` as a client's list has it: its length, then its bytes.
+  /// `http/1.1` without its length byte.
   private static let http11 = Array("http/1.1".utf8)
 
-  /// Chooses HTTP/1.1, or ends the handshake with `no_application_protocol` where only others are
-  /// offered.
+  /// Chooses HTTP/1.1, or ends the handshake with `no_application_protocol` if only other protocols
+  /// are offered.
   ///
-  /// Not called where the client offers no protocol at all.
+  /// It is not called if the client offers no protocol at all.
   static func select(
     _ chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
     _ length: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ count: UInt32
@@ -147,7 +150,7 @@ private enum ALPN {
     var start = 0
     while start < list.count {
       let end = start + 1 + Int(list[start])
-      // OpenSSL has checked the list's form; a length that leads out of it is not trusted anyhow.
+      // OpenSSL has checked the list's form; a length that leads beyond it is not trusted anyway.
       guard end <= list.count else { break }
       if list[(start + 1)..<end].elementsEqual(http11) {
         chosen?.pointee = offered + start + 1
@@ -160,19 +163,19 @@ private enum ALPN {
   }
 }
 
-/// The context that new sessions get: replaced as a whole when a certificate is renewed.
+/// The context for new sessions; replaced as a whole when a certificate is renewed.
 ///
-/// Sessions that exist keep theirs to their end; their certificates can be verified anew
+/// Existing sessions keep theirs to their end; their certificates can be verified again
 /// (``PeerChain/refusal(by:)``).
 package final class TLSCredentials: Sendable {
   private let context: Mutex<TLSContext>
 
-  /// Credentials that begin with a context.
+  /// Starts with a context.
   package init(_ context: TLSContext) { self.context = Mutex(context) }
 
   /// The present context.
   package var current: TLSContext { context.withLock { $0 } }
 
-  /// Has new sessions use another context, from any thread.
+  /// Makes new sessions use another context; may be called from any thread.
   package func replace(with context: TLSContext) { self.context.withLock { $0 = context } }
 }

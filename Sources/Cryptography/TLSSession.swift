@@ -1,32 +1,32 @@
 import COpenSSL
 
-/// What came of one step of a TLS session.
+/// The result of one step of a TLS session.
 package enum TLSOutcome: Sendable, Equatable {
-  /// It is done; where bytes were read or written, so many.
+  /// It is done; if bytes were read or written, their number.
   case done(Int)
-  /// The peer has said that it will send no more (`close_notify`).
+  /// The peer will send no more (`close_notify`).
   case ended
-  /// The same call can go on once bytes have come.
+  /// The same call can continue once bytes have come.
   case needsInput
-  /// The same call can go on once bytes can be sent.
+  /// The same call can continue once bytes can be sent.
   case needsOutput
-  /// So much has come that it is others' turn; the same call can go on after
+  /// The session has used up its share for now; the same call can continue after
   /// ``TLSSession/beginTurn()``.
   case heldBack
   /// The session is over.
   case failed(TLSFailure)
 }
 
-/// Why a TLS session is over.
+/// The reason that a TLS session is over.
 package enum TLSFailure: Error, Sendable, Equatable {
-  /// The connection broke, as the channel knows.
+  /// The connection broke, as the channel reported.
   case broken
-  /// The connection ended without `close_notify`: what came before may lack its end (RFC 8446
-  /// section 6.1).
+  /// The connection ended without `close_notify`: earlier data may lack its end (RFC 8446 section
+  /// 6.1).
   case truncated
   /// The peer speaks HTTP without TLS.
   case plainHTTP
-  /// The peer sends record after record without data: changes of keys, warnings or empty ones.
+  /// The peer sends record after record without data: key updates, warnings or empty records.
   case flooded
   /// A rule was broken, or a certificate refused; in OpenSSL's words.
   case refused(String)
@@ -43,14 +43,16 @@ package enum TLSFailure: Error, Sendable, Equatable {
   }
 }
 
-/// The server's side of one TLS connection; it never waits, and one task at a time uses it.
+/// The server's side of one TLS connection.
+///
+/// It never waits, and one task at a time uses it.
 package struct TLSSession: ~Copyable {
   private let ssl: OpaquePointer
   private let channel: TLSChannel
 
-  /// A session whose handshake has not begun.
+  /// Makes a session whose handshake has not begun.
   package init(_ context: TLSContext, over channel: TLSChannel) {
-    // Fails only when memory has run out: nothing can mend that.
+    // Fails only when memory has run out, which nothing can mend.
     guard let ssl = SSL_new(context.pointer) else { preconditionFailure("SSL_new failed") }
     self.ssl = ssl
     self.channel = channel
@@ -63,13 +65,13 @@ package struct TLSSession: ~Copyable {
 
   deinit { SSL_free(ssl) }
 
-  /// Lets the session receive again as much as it may before it is ``TLSOutcome/heldBack``: some
-  /// 64 KiB, or 128 records.
+  /// Begins a turn: the session may again receive some 64 KiB, or 128 records, before it is
+  /// ``TLSOutcome/heldBack``.
   ///
   /// To be called after each wait, and once others have had their turn.
   package func beginTurn() { channel.allowance.beginTurn() }
 
-  /// Goes on with the handshake; `.done(0)` once it is complete.
+  /// Continues the handshake; `.done(0)` once it is complete.
   package func handshake() -> TLSOutcome {
     OpenSSLErrors.clear()
     let result = SSL_do_handshake(ssl)
@@ -78,7 +80,7 @@ package struct TLSSession: ~Copyable {
     return .done(0)
   }
 
-  /// Reads what has been decrypted, or can be.
+  /// Reads bytes that were or can be decrypted.
   ///
   /// A peer that sends many records without data is refused (``TLSFailure/flooded``).
   package func read(into buffer: UnsafeMutableRawBufferPointer) -> TLSOutcome {
@@ -91,10 +93,10 @@ package struct TLSSession: ~Copyable {
     return .done(count)
   }
 
-  /// Encrypts and sends as much as goes at once.
+  /// Encrypts and sends as much as the channel takes at once.
   ///
-  /// Where it needs input or output, the same bytes have to be handed over again, wherever they may
-  /// stand by then.
+  /// If it needs input or output, the same bytes have to be handed over again; they may have moved
+  /// in memory.
   package func write(_ bytes: UnsafeRawBufferPointer) -> TLSOutcome {
     OpenSSLErrors.clear()
     var count = 0
@@ -102,23 +104,24 @@ package struct TLSSession: ~Copyable {
     return result == 1 ? .done(count) : outcome(of: result)
   }
 
-  /// Says that nothing more will be sent (`close_notify`), as far as that goes without waiting.
+  /// Tells the peer that nothing more will be sent (`close_notify`), as far as that goes without
+  /// waiting.
   ///
-  /// Not after a ``TLSOutcome/failed(_:)``, and not before the handshake is complete.
-  package func sayEnd() {
+  /// Not allowed after a ``TLSOutcome/failed(_:)``, and not before the handshake is complete.
+  package func sendCloseNotify() {
     OpenSSLErrors.clear()
     _ = SSL_shutdown(ssl)
     OpenSSLErrors.clear()
   }
 
-  /// Whether bytes have been received that no ``read(into:)`` has taken: they announce themselves
-  /// no more.
+  /// Whether bytes were received that no ``read(into:)`` has taken: the socket reports them no
+  /// more.
   package var hasBufferedInput: Bool { SSL_has_pending(ssl) == 1 }
 
-  /// The version that was agreed on, such as `TLSv1.3`: SSL_get_version(3).
+  /// The negotiated version, such as `TLSv1.3`: SSL_get_version(3).
   package var version: String { String(cString: SSL_get_version(ssl)) }
 
-  /// The client's certificate; nil if it showed none, or it was not verified.
+  /// The client's certificate; nil if it sent none, or it was not verified.
   package var peerChain: PeerChain? {
     guard let pointer = SSL_get1_peer_certificate(ssl) else { return nil }
     let certificate = Certificate(adopting: pointer)

@@ -1,23 +1,23 @@
-/// What a listener's TLS is made of.
+/// The TLS settings of a listener.
 package struct TLSSettings: Sendable, Equatable {
-  /// The oldest version that is spoken.
+  /// The oldest version that is accepted.
   package enum Version: Sendable {
-    /// RFC 5246, with suites that encrypt and authenticate in one (AEAD) and forward secrecy only.
+    /// RFC 5246, only with suites that have authenticated encryption (AEAD) and forward secrecy.
     case tls12
     /// RFC 8446.
     case tls13
   }
 
-  /// What is asked of clients' own certificates.
+  /// The requirements for clients' certificates.
   package struct Clients: Sendable, Equatable {
-    /// The file of the authorities whose certificates count (PEM).
+    /// The file of the trusted authorities' certificates (PEM).
     package var authorities: String
     /// Whether a client without a certificate is turned away.
     package var isRequired: Bool
     /// The file of the lists of revoked certificates, one of each authority (PEM); nil for none.
     package var revocations: String?
 
-    /// Clients' certificates, and whether they are required.
+    /// Puts the parts together.
     package init(authorities: String, isRequired: Bool, revocations: String? = nil) {
       self.authorities = authorities
       self.isRequired = isRequired
@@ -25,16 +25,16 @@ package struct TLSSettings: Sendable, Equatable {
     }
   }
 
-  /// The file of the certificate, with those that lead to its root behind it (PEM).
+  /// The file of the certificate, followed by those that lead to its root (PEM).
   package var certificate: String
   /// The file of its key (PEM).
   package var key: String
-  /// The oldest version that is spoken.
+  /// The oldest version that is accepted.
   package var oldestVersion: Version
-  /// What is asked of clients' own certificates; nil if they are not asked for any.
+  /// The requirements for clients' certificates; nil if clients are not asked for any.
   package var clients: Clients?
 
-  /// A certificate, its key, and what else is asked.
+  /// Puts the parts together.
   package init(
     certificate: String, key: String, oldestVersion: Version = .tls12, clients: Clients? = nil
   ) {

@@ -1,8 +1,8 @@
 import RelayCore
 import Synchronization
 
-/// The one timer of an ``Alarm`` on an event loop: the latest that was set takes the place of the
-/// one before it, which leaves the loop.
+/// The timer of an ``Alarm`` on an event loop: a later setting replaces the one before it, which
+/// leaves the loop.
 package final class AlarmTimer: Sendable {
   private struct State {
     var lastNumber: UInt64 = 0
@@ -11,12 +11,12 @@ package final class AlarmTimer: Sendable {
 
   private let state = Mutex(State())
 
-  /// None is set yet.
+  /// Starts without a timer.
   package init() {}
 
-  /// Sets the timer, from any thread; what a later setting has superseded meanwhile is left out.
+  /// Sets the timer, from any thread, unless a later setting has superseded it meanwhile.
   ///
-  /// - Parameter ring: Called on the loop's thread; must not block. It asks ``Alarm/rang(_:)``.
+  /// - Parameter ring: Called on the loop's thread; must not block. It calls ``Alarm/rang(_:)``.
   package func set(
     _ setting: Alarm.Setting, on loop: EventLoop, _ ring: @escaping @Sendable () -> Void
   ) {
@@ -29,7 +29,7 @@ package final class AlarmTimer: Sendable {
     earlier?.cancel()
   }
 
-  /// Takes the timer back, unless it has rung.
+  /// Cancels the timer, unless it has fired.
   package func cancel() {
     let timer = state.withLock { state in
       defer { state.timer = nil }

@@ -1,19 +1,19 @@
 import Glibc
 import RelayCore
 
-/// What a process that begins can know of the clock from the one before it: by how much the time of
-/// day was ahead of the time since the machine was started.
+/// A note from one process to the next: the time of day minus the time since the machine was
+/// started, and steps of the clock.
 ///
-/// Holds until the machine is started again, which the kernel's boot id tells
-/// (random(4), `/proc/sys/kernel/random/boot_id`). It is a note and no more: one that is missing or
-/// cannot be read costs nothing but the doubt about a step in between.
+/// The offset is valid until the machine is restarted, which the kernel's boot id tells (random(4),
+/// `/proc/sys/kernel/random/boot_id`). If the note is missing or cannot be read, the only loss is
+/// that a step in between goes unnoticed.
 package struct ClockFile: Sendable {
   private let path: String
 
   /// Names the file.
   package init(path: String) { self.path = path }
 
-  /// The offset that was noted, in milliseconds; nil if there is none of this start of the machine.
+  /// The noted offset in milliseconds; nil if there is none since the machine was started.
   package func offsetMs() -> Int64? {
     guard let boot = Self.boot(), let text = Self.lines(of: path).first else { return nil }
     let words = text.split(separator: " ")
@@ -21,8 +21,7 @@ package struct ClockFile: Sendable {
     return Int64(words[1])
   }
 
-  /// The steps that were noted beside the offset, of whichever start of the machine; none if they
-  /// cannot be read.
+  /// The noted steps, also from before the machine was started; none if they cannot be read.
   package func steps() -> [ClockSteps.Step] {
     Self.lines(of: path).dropFirst().compactMap { line in
       let numbers = line.split(separator: " ").compactMap { Int64($0) }
@@ -32,7 +31,7 @@ package struct ClockFile: Sendable {
     }
   }
 
-  /// Notes an offset, and steps; what cannot be written is left out.
+  /// Notes an offset and steps; if they cannot be written, the former note stays.
   package func note(offsetMs: Int64, steps: [ClockSteps.Step] = []) {
     guard let boot = Self.boot() else { return }
     let draft = path + ".new"
@@ -41,7 +40,7 @@ package struct ClockFile: Sendable {
     var text = "\(boot) \(offsetMs)\n"
     for step in steps { text += "\(step.lastBefore.millisecondsSinceEpoch) \(step.byMs)\n" }
     var isWritten = write(number, text, text.utf8.count) == text.utf8.count
-    // Steps are for the machine's next start as well, and for one after a power cut.
+    // Steps are needed after the machine's next start as well, and after a power cut.
     if isWritten, !steps.isEmpty { isWritten = fsync(number) == 0 }
     close(number)
     if isWritten { rename(draft, path) } else { unlink(draft) }
@@ -51,7 +50,7 @@ package struct ClockFile: Sendable {
     lines(of: "/proc/sys/kernel/random/boot_id").first
   }
 
-  /// An offset and as many steps as there may be, of some forty bytes each.
+  /// The largest file: an offset and the most steps, of some forty bytes each.
   private static let fileBytesMax = 64 * (ClockSteps.countMax + 2)
 
   /// The lines of a short file; none if it cannot be read.

@@ -2,16 +2,16 @@ import CLinux
 import Glibc
 import RelayCore
 
-/// Hears from the kernel that the machine's time of day has jumped: somebody has set it, or the
+/// Notices of the kernel that the machine's time of day has jumped: somebody has set it, or the
 /// machine has slept (`TFD_TIMER_CANCEL_ON_SET`, timerfd_create(2)).
 ///
-/// A process that has nothing to do is not woken for that, and reads no clock to find out.
+/// So a process that has nothing to do need not wake up and read the clock to find out.
 package final class ClockSetNotice: Sendable {
   private let watch: Watch
 
   /// Begins to listen.
   ///
-  /// - Throws: Where the system has no descriptor left.
+  /// - Throws: ``SystemError`` if the system has no descriptor left.
   package init(on loop: EventLoop) throws(SystemError) {
     let number = try systemCall("timerfd_create") { waystation_clock_timer() }
     let timer = FileDescriptor(adopting: number)
@@ -23,7 +23,7 @@ package final class ClockSetNotice: Sendable {
     watch.close()
   }
 
-  /// Waits until it has jumped once more; false once closed.
+  /// Waits for the next jump; false once closed.
   package func next() async -> Bool {
     while true {
       do throws(SystemError) {
@@ -38,7 +38,7 @@ package final class ClockSetNotice: Sendable {
     }
   }
 
-  /// Listens no longer.
+  /// Stops listening.
   package func close() {
     watch.close()
   }
@@ -47,11 +47,11 @@ package final class ClockSetNotice: Sendable {
     do throws(SystemError) {
       _ = try systemCall("timerfd_settime") { waystation_cancel_on_set(timer) }
     } catch  where error.code == ECANCELED {
-      // It has jumped since it was read last, which is about to be told anyway.
+      // It has jumped since it was last read, which is reported anyway.
     }
   }
 
-  /// Tells a jump as if it were so many rings of the timer.
+  /// Reports a jump as if the timer had fired.
   private static func read(_ timer: Int32) -> Int {
     var count: UInt64 = 0
     let result = Glibc.read(timer, &count, MemoryLayout<UInt64>.size)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Where something listens: an address and port, a Unix socket's path, or a socket that the service
+/// A place to listen at: an address and port, a Unix socket's path, or a socket that the service
 /// manager has made.
 package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
   /// A TCP address and port.
@@ -16,8 +16,9 @@ package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
   /// The longest path of a Unix socket, in bytes: `sun_path` has 108, one of them the final NUL.
   package static let unixPathBytesMax = 107
 
-  /// Reads `127.0.0.1:8080`, `[::1]:80`, `:8080`, `unix:/run/waystation.sock` or `systemd:web`; nil
-  /// for anything else, and for a path that is empty, relative or longer than ``unixPathBytesMax``.
+  /// Parses `127.0.0.1:8080`, `[::1]:80`, `:8080`, `unix:/run/waystation.sock` or `systemd:web`;
+  /// nil for any other text, and for a path that is empty, relative or longer than
+  /// ``unixPathBytesMax``.
   package init?(_ text: String) {
     if text.hasPrefix(Self.unixPrefix) {
       self.init(unixPath: String(text.dropFirst(Self.unixPrefix.count)))
@@ -48,7 +49,7 @@ package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
   private static let unixPrefix = "unix:"
   private static let inheritedPrefix = "systemd:"
 
-  /// The form that `init(_:)` reads.
+  /// The form that `init(_:)` parses.
   package var description: String {
     switch self {
     case .tcp(let address): address.description
@@ -57,13 +58,14 @@ package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Whether the system is to choose the port, so that several may say the same.
+  /// Whether the system chooses the port, so that several endpoints may be equal.
   package var takesAnyPort: Bool {
     if case .tcp(let address) = self { return address.port == 0 }
     return false
   }
 
-  /// Whether only this machine can reach it, as far as can be said of one that somebody else made.
+  /// Whether only this machine can reach it; false for an inherited socket, of which that is not
+  /// known.
   package var isLocal: Bool {
     switch self {
     case .tcp(let address): address.isLoopback
@@ -77,7 +79,7 @@ package enum Endpoint: Sendable, Hashable, CustomStringConvertible {
 package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
   /// A TCP address and port.
   case tcp(SocketAddress)
-  /// A process of this machine, which came through a Unix socket.
+  /// A process on this machine, connected through a Unix socket.
   case unix
 
   /// The address and port, or `unix`.
@@ -100,7 +102,7 @@ extension SocketAddress {
 }
 
 extension SocketAddress {
-  /// Whether it stands for every address of the machine: 0.0.0.0 or `::`.
+  /// Whether it means every address of the machine: 0.0.0.0 or `::`.
   package var isUnspecified: Bool {
     switch host {
     case .ipv4(let number): number == 0
@@ -110,7 +112,7 @@ extension SocketAddress {
 }
 
 extension PeerAddress {
-  /// The peer as the kernel named it; nil for a family that is none of ours.
+  /// The peer as the kernel named it; nil for another address family.
   init?(_ storage: sockaddr_storage) {
     if Int32(storage.ss_family) == AF_UNIX {
       self = .unix

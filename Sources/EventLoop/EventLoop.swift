@@ -5,16 +5,16 @@ import Synchronization
 
 /// One `epoll` loop on a thread of its own, which also runs Swift tasks.
 ///
-/// As a `TaskExecutor` it runs every step of the tasks started on it, so a connection's plain
-/// `async` code resumes on the thread that saw its socket become ready. An actor runs on the loop
-/// by returning ``serialExecutor`` from its `unownedExecutor`. The two are separate objects since
-/// a task that runs "isolated to" an executor has to be queued anew at every call of a nonisolated
+/// As a `TaskExecutor` it runs every step of the tasks started on it: a connection's plain `async`
+/// code resumes on the thread that saw its socket become ready. An actor runs on the loop by
+/// returning ``serialExecutor`` from its `unownedExecutor`. The two are separate objects since a
+/// task that runs "isolated to" an executor has to be queued anew at every call of a nonisolated
 /// `async` function, while one that merely prefers it goes straight on.
 ///
 /// The loop sleeps without a timeout unless a timer or a socket's deadline is pending: an idle
 /// process is never woken.
 package final class EventLoop: TaskExecutor, Sendable {
-  /// What other threads leave for the loop; the lock is held for a few instructions only.
+  /// The work that other threads leave for the loop; the lock is held for a few instructions only.
   private struct Inbox: ~Copyable {
     var jobs: [QueuedJob] = []
     var timers = TimerHeap()
@@ -31,22 +31,22 @@ package final class EventLoop: TaskExecutor, Sendable {
   private let thread = Mutex<Thread?>(nil)
   private let threadIdentity = Atomic<UInt>(0)
   private let nowNanoseconds = Atomic<Int64>(0)
-  /// The earliest deadline of any waiting socket, or earlier; never later.
+  /// A lower bound of the deadlines of all waiting sockets.
   private let earliestDeadline = Atomic<Int64>(Int64.max)
-  /// Jobs run, sleeps ended; for tests and metrics.
+  /// The number of returns from `epoll_wait`; for tests and metrics.
   private let wakeUps = Atomic<Int>(0)
   private let rounds = Mutex(Histogram(.loopMicroseconds))
 
   /// The executor for actors that live on this loop.
   package let serialExecutor = LoopSerialExecutor()
 
-  /// Socket deadlines are checked no more often than this, so they fire up to this much late.
+  /// The shortest time between two checks of socket deadlines, and so the most that they fire late.
   package static let deadlineGranularityMs: Int64 = 10
 
   /// Starts a loop.
   ///
   /// - Parameter name: The thread's name.
-  /// - Throws: Where the system has no descriptor or thread left.
+  /// - Throws: ``SystemError`` if the system has no descriptor or thread left.
   package init(name: String) throws(SystemError) {
     watches = try WatchTable()
     wakeUp = FileDescriptor(adopting: try systemCall("eventfd") { waystation_eventfd() })
@@ -59,7 +59,7 @@ package final class EventLoop: TaskExecutor, Sendable {
 
   /// The monotonic time as of the beginning of the current job; costs no system call.
   ///
-  /// Late by at most the time that the job has run so far.
+  /// It is late by at most the time that the job has run so far.
   package var now: MonotonicTime {
     MonotonicTime(nanoseconds: nowNanoseconds.load(ordering: .relaxed))
   }
@@ -69,18 +69,21 @@ package final class EventLoop: TaskExecutor, Sendable {
     threadIdentity.load(ordering: .relaxed) == UInt(bitPattern: Int(pthread_self()))
   }
 
-  /// How often the loop has come back from `epoll_wait`; stands still while the loop is idle.
+  /// The number of returns from `epoll_wait`; it does not change while the loop is idle.
   package var wakeUpCount: Int { wakeUps.load(ordering: .relaxed) }
 
-  /// How long its rounds took, from one look at the sockets to the next, sleep left out: whatever
-  /// became ready meanwhile waited for up to as long.
+  /// The durations of the loop's rounds, from one look at the sockets to the next without the
+  /// sleep.
   ///
-  /// Counted as they happen, without a timer of its own: an idle loop is not woken for that.
+  /// A socket that became ready meanwhile waited up to that long.
+  ///
+  /// Rounds are counted as they happen, without a timer: an idle loop is not woken for that.
   package var lag: Histogram { rounds.withLock { $0 } }
 
   /// Ends the loop once it has run every queued job, and waits for its thread.
   ///
-  /// The caller first ends whatever runs on the loop. Not from the loop's own thread.
+  /// The caller first ends everything that runs on the loop. Must not be called from the loop's own
+  /// thread.
   package func stop() {
     precondition(!isCurrentThread, "a loop cannot wait for itself")
     inbox.withLock { $0.isStopping = true }
@@ -94,7 +97,7 @@ package final class EventLoop: TaskExecutor, Sendable {
 
 // MARK: - Jobs
 
-/// A job, and whether an actor on the loop or a task without isolation sent it.
+/// A job, and whether it comes from an actor on the loop or from a task without isolation.
 struct QueuedJob {
   let job: UnownedJob
   let isIsolated: Bool
@@ -117,7 +120,7 @@ extension EventLoop {
     if needsWake { wake() }
   }
 
-  /// A straggler, after ``stop()``: it still has to run, and no thread of ours is left.
+  /// Runs a job that came after ``stop()``: it still has to run, and the loop's thread is gone.
   private func runAfterStop(_ job: QueuedJob) {
     precondition(!job.isIsolated, "an actor outlived the event loop that it runs on")
     globalConcurrentExecutor.enqueue(job.job)
@@ -167,7 +170,7 @@ extension EventLoop {
     return timer
   }
 
-  /// Runs a closure on the loop's thread after a number of milliseconds.
+  /// Runs a closure on the loop's thread after a delay in milliseconds.
   @discardableResult
   package func schedule(
     afterMs delayMs: Int64, _ action: @escaping @Sendable () -> Void
@@ -180,12 +183,12 @@ extension EventLoop {
     inbox.withLock { $0.timers.remove(timer.entry) }
   }
 
-  /// Runs a closure on the loop's thread as soon as it comes to it.
+  /// Runs a closure on the loop's thread as soon as possible.
   package func execute(_ action: @escaping @Sendable () -> Void) {
     schedule(at: MonotonicTime(nanoseconds: 0), action)
   }
 
-  /// Waits until a point in time, or until the task is cancelled, whichever comes first.
+  /// Waits until a time, or until the task is cancelled.
   package func sleep(until due: MonotonicTime) async {
     let sleeper = Sleeper()
     await withTaskCancellationHandler {
@@ -199,7 +202,7 @@ extension EventLoop {
   }
 }
 
-/// One sleeping task, woken by its timer or by its cancellation, whichever is first.
+/// One sleeping task, woken by its timer or by its cancellation, whichever comes first.
 private final class Sleeper: Sendable {
   private struct State {
     var continuation: UnsafeContinuation<Void, Never>?
@@ -264,7 +267,7 @@ extension EventLoop {
     watches.closeAll()
   }
 
-  /// How long to sleep in milliseconds, -1 for ever; nil to end the loop.
+  /// The time to sleep in milliseconds, -1 for ever; nil to end the loop.
   private func prepareToSleep() -> Int32? {
     inbox.withLock { inbox in
       if !inbox.jobs.isEmpty { return 0 }
@@ -276,7 +279,7 @@ extension EventLoop {
       let timer = inbox.timers.earliest?.nanoseconds ?? Int64.max
       let due = min(timer, earliestDeadline.load(ordering: .sequentiallyConsistent))
       guard due != Int64.max else { return -1 }
-      // Rounded up: waking a moment early would only mean to go around again.
+      // Rounded up: a round that begins a moment early would have nothing to do.
       let waitMs = (due - MonotonicClock.now().nanoseconds + 999_999) / 1_000_000
       return Int32(clamping: max(0, waitMs))
     }
@@ -297,13 +300,13 @@ extension EventLoop {
     }
   }
 
-  /// Runs the jobs that are queued now; those they queue wait until sockets were looked at.
+  /// Runs the jobs that are queued now; jobs that they queue wait until the sockets were looked at.
   private func runJobs(_ jobs: inout [QueuedJob]) {
     inbox.withLock { swap(&$0.jobs, &jobs) }
     let executor = asUnownedTaskExecutor()
     let serial = serialExecutor.asUnownedSerialExecutor()
     for queued in jobs {
-      // What waits for its peer from here on must not pay for the time that jobs before it took.
+      // A timeout that begins in this job must not include the time of the jobs before it.
       updateNow()
       if queued.isIsolated {
         queued.job.runSynchronously(isolatedTo: serial, taskExecutor: executor)
@@ -330,7 +333,7 @@ extension EventLoop {
     watches.remove(number)
   }
 
-  /// Sees to it that deadlines are looked at when this one has passed.
+  /// Makes sure that deadlines are checked when this one has passed.
   func note(deadline: MonotonicTime) {
     let new = deadline.nanoseconds
     if new >= earliestDeadline.load(ordering: .sequentiallyConsistent) { return }
@@ -345,13 +348,13 @@ extension EventLoop {
 
   /// Wakes the sockets whose deadline has passed.
   ///
-  /// Sockets carry their deadlines themselves, and the loop knows only a lower bound of them all:
-  /// most deadlines move on before they are reached, so setting one costs a comparison, and a
-  /// scan over all sockets comes once per the shortest timeout rather than once per read.
+  /// Sockets carry their deadlines themselves, and the loop knows only a lower bound of them all.
+  /// Most deadlines move on before they are reached. So setting one costs a comparison, and a scan
+  /// over all sockets comes once per shortest timeout rather than once per read.
   private func expireDeadlines() {
     let now = now.nanoseconds
     guard earliestDeadline.load(ordering: .sequentiallyConsistent) <= now else { return }
-    // Reset before the scan: a wait that begins meanwhile is seen by the scan or lowers it again.
+    // Reset before the scan: a wait that begins meanwhile is seen by the scan, or lowers it again.
     earliestDeadline.store(Int64.max, ordering: .sequentiallyConsistent)
     let next = watches.expire(at: now)
     guard next != Int64.max else { return }

@@ -5,7 +5,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
   /// The kernel's number, valid only while this value lives.
   package let number: Int32
 
-  /// Takes over an open descriptor, which nobody else may close from now on.
+  /// Takes ownership of an open descriptor, which nobody else may close from now on.
   package init(adopting number: Int32) {
     precondition(number >= 0, "a descriptor is never negative")
     self.number = number

@@ -3,25 +3,25 @@ import Synchronization
 
 /// The listening sockets that the service manager hands over at the start (sd_listen_fds(3)).
 ///
-/// They stay open in the service manager as well: who connects while the relay is restarted waits,
-/// and is not refused.
+/// They stay open in the service manager as well: a client that connects while the relay is
+/// restarted waits, and is not refused.
 package final class InheritedSockets: Sendable {
   private struct Entry {
     let name: String
     let number: Int32
   }
 
-  /// The first descriptor that may be one (`SD_LISTEN_FDS_START`).
+  /// The first inherited descriptor (`SD_LISTEN_FDS_START`).
   private static let firstNumber: Int32 = 3
-  /// More are not believed.
+  /// The most sockets; a greater number is not believed.
   private static let countMax: Int32 = 1024
 
   private let entries: Mutex<[Entry]>
 
-  /// None.
+  /// No sockets.
   package init() { entries = Mutex([]) }
 
-  /// Those that variables tell of: `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`.
+  /// Takes the sockets named in variables: `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`.
   ///
   /// - Parameter process: The process that they have to be meant for.
   package init(environment: [String: String], process: Int32 = getpid()) {
@@ -43,13 +43,13 @@ package final class InheritedSockets: Sendable {
       })
   }
 
-  /// The names of those that nobody has taken.
+  /// The names of the sockets that nobody has taken.
   package var names: [String] { entries.withLock { $0.map(\.name) } }
 
   /// Takes a socket, for good.
   ///
-  /// - Throws: `ENOENT` where there is none of that name, `ENOTUNIQ` where there are several, and
-  ///   `EINVAL` for one that does not listen for connections.
+  /// - Throws: `ENOENT` if there is none of that name, `ENOTUNIQ` if there are several, and
+  ///   `EINVAL` if it does not listen for connections.
   func take(_ name: String) throws(SystemError) -> FileDescriptor {
     let subject = Endpoint.inherited(name: name).description
     let (found, count) = entries.withLock { entries -> (Entry?, Int) in
@@ -78,9 +78,9 @@ package final class InheritedSockets: Sendable {
 }
 
 extension Endpoint {
-  /// Where a socket listens that somebody else has bound.
+  /// The endpoint of a socket that somebody else has bound.
   ///
-  /// One in the abstract namespace is shown with an `@` (unix(7)).
+  /// A path in the abstract namespace is shown with an `@` (unix(7)).
   init(boundBy number: Int32, subject: String) throws(SystemError) {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

@@ -3,10 +3,10 @@ import Glibc
 import RelayCore
 import Synchronization
 
-/// A connection that was just accepted; not yet on any loop.
+/// A connection that was just accepted and is not on any loop yet.
 package struct AcceptedConnection: ~Copyable, Sendable {
   private let descriptor: FileDescriptor
-  /// Who connected.
+  /// The other end's address.
   package let peer: PeerAddress
   /// This end's address; nil for a Unix socket.
   package let local: SocketAddress.Host?
@@ -29,26 +29,27 @@ package struct AcceptedConnection: ~Copyable, Sendable {
 package final class Listener: Sendable {
   private let watch: Watch
   private let loop: EventLoop
-  /// An open descriptor kept in reserve; see ``turnAwayOne()``.
+  /// A spare open descriptor; see ``turnAwayOne()``.
   private let reserve: Mutex<FileDescriptor?>
 
-  /// Where it listens, with the actual port.
+  /// The endpoint with the actual port.
   package let endpoint: Endpoint
   /// The file of a Unix socket.
   private let file: UnixSocketFile?
 
-  /// How long to leave connections in the backlog when the process is out of descriptors.
+  /// The pause when the process is out of descriptors, during which connections stay in the
+  /// backlog.
   package static let exhaustedPauseMs: Int64 = 100
 
   /// Begins to listen at an address and port, or on a Unix socket.
   ///
-  /// `SO_REUSEADDR` lets a relay that was restarted take its address back at once. Not
-  /// `SO_REUSEPORT`: with it a second relay could bind the same address unnoticed.
+  /// `SO_REUSEADDR` lets a restarted relay take its address back at once. `SO_REUSEPORT` is not
+  /// set: with it a second relay could bind the same address unnoticed.
   ///
   /// - Parameters:
-  ///   - mode: The permission bits of a Unix socket's file; who may write it may connect.
-  ///   - inherited: Where one that somebody else has made is taken from.
-  ///   - backlog: How many connections may wait to be accepted; the kernel caps it.
+  ///   - mode: The permission bits of a Unix socket's file; users who may write to it may connect.
+  ///   - inherited: The sockets from which an inherited one is taken.
+  ///   - backlog: The number of connections that may wait to be accepted; the kernel caps it.
   /// - Throws: `EADDRINUSE`, `EADDRNOTAVAIL`, `EACCES`, with the endpoint as subject; and see
   ///   ``InheritedSockets/take(_:)``.
   package init(
@@ -66,7 +67,7 @@ package final class Listener: Sendable {
       file = try UnixSocketFile(binding: number, to: path, mode: mode, backlog: backlog)
     case .inherited:
       self.endpoint = try Endpoint(boundBy: number, subject: endpoint.description)
-      // The file of a Unix socket is its maker's, who goes on listening.
+      // The file of a Unix socket belongs to the process that made it and goes on listening.
       file = nil
     }
     self.loop = loop
@@ -94,7 +95,7 @@ package final class Listener: Sendable {
     try self.init(.tcp(address), on: loop, backlog: backlog)
   }
 
-  /// The address that was bound, with the actual port; not of a Unix socket.
+  /// The bound address with the actual port; must not be called for a Unix socket.
   package var address: SocketAddress {
     guard case .tcp(let address) = endpoint else {
       preconditionFailure("a Unix socket has no address and port")
@@ -107,7 +108,7 @@ package final class Listener: Sendable {
   ) throws(SystemError) -> SocketAddress {
     Socket.setOption(number, SOL_SOCKET, SO_REUSEADDR)
     if address.family == AF_INET6 {
-      // "[::]:80" means IPv6; whoever wants both listens on both.
+      // "[::]:80" means IPv6 only; for both families there are two listeners.
       Socket.setOption(number, IPPROTO_IPV6, IPV6_V6ONLY)
     }
     _ = try systemCall("bind", on: address.description) {
@@ -123,13 +124,13 @@ package final class Listener: Sendable {
 
   /// Waits for the next connection; nil once the listener has been closed.
   ///
-  /// Where the process or the machine has no descriptor left, it closes one waiting connection, so
-  /// that its sender notices rather than hangs, and pauses for ``exhaustedPauseMs``.
+  /// If the process or the machine has no descriptor left, it closes one waiting connection, so
+  /// that its sender notices and does not hang, and pauses for ``exhaustedPauseMs``.
   package func accept() async -> AcceptedConnection? {
     while true {
       var storage = sockaddr_storage()
       do throws(SystemError) {
-        // Every accepted number is smaller than Int32.max: there may always be one more.
+        // Every accepted number is below Int32.max: there may always be one more connection.
         let number = try watch.input("accept4", full: 0) { waystation_accept($0, &storage) }
         if let number {
           let descriptor = FileDescriptor(adopting: number)
@@ -150,7 +151,7 @@ package final class Listener: Sendable {
 
   /// Stops listening, from any thread; connections that still wait in the backlog are reset.
   ///
-  /// The file of a Unix socket is removed first, so that whoever comes next finds none.
+  /// The file of a Unix socket is removed first, so that later clients find none.
   package func close() {
     file?.remove()
     watch.close()
@@ -163,7 +164,7 @@ package final class Listener: Sendable {
       until: MonotonicTime(nanoseconds: now + Self.exhaustedPauseMs * 1_000_000))
   }
 
-  /// Gives the reserve up for a moment to take one connection off the backlog and close it.
+  /// Closes the spare descriptor for a moment, to take one connection off the backlog and close it.
   private func turnAwayOne() {
     reserve.withLock { reserve in
       reserve = nil
@@ -179,7 +180,7 @@ package final class Listener: Sendable {
     return number >= 0 ? FileDescriptor(adopting: number) : nil
   }
 
-  /// This end's address on a connection: asked of the kernel only where the listener has several.
+  /// This end's address on a connection; the kernel is asked only if the listener has several.
   private func localHost(of connection: Int32) -> SocketAddress.Host? {
     guard case .tcp(let address) = endpoint else { return nil }
     guard address.isUnspecified else { return address.host }

@@ -2,35 +2,34 @@ import CLinux
 import Glibc
 import RelayCore
 
-/// The service manager that has started this process, if it wants to be told how it is
-/// (sd_notify(3)).
+/// The service manager that started this process, if it wants to be notified (sd_notify(3)).
 package final class ServiceManager: Sendable {
-  /// What it can be told.
+  /// A notification.
   package enum Message: Sendable {
-    /// It has started, or goes by another configuration.
+    /// The relay has started, or has taken up another configuration.
     case ready
-    /// It reads its configuration again; ``ready`` follows.
+    /// The relay reads its configuration again; ``ready`` follows.
     case reloading
-    /// It is about to end.
+    /// The relay is about to end.
     case stopping
-    /// It goes on; wanted every ``ServiceManager/watchdogPeriodMs``.
+    /// The relay is alive; wanted every ``ServiceManager/watchdogPeriodMs``.
     case alive
-    /// How it is, in words, on one line.
+    /// The relay's state in words, on one line.
     case status(String)
   }
 
   private let socket: FileDescriptor
   private let address: String
 
-  /// How often it wants a sign of life, in milliseconds: in half the time after which it would end
+  /// The interval of its watchdog messages in milliseconds: half the time after which it would end
   /// this process; nil if it wants none (sd_watchdog_enabled(3)).
   package let watchdogPeriodMs: Int64?
 
-  /// How long a message may take, where nobody reads them.
+  /// The longest time for a message if nobody reads them.
   private static let sendTimeoutSeconds = 1
 
-  /// The one that variables tell of: `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`; nil where
-  /// there is none, and for one that cannot be reached by a Unix socket.
+  /// The service manager named in variables (`NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`);
+  /// nil if there is none, or if it cannot be reached by a Unix socket.
   ///
   /// - Parameter process: The process that the watchdog has to be meant for.
   package init?(environment: [String: String], process: Int32 = getpid()) {
@@ -49,9 +48,9 @@ package final class ServiceManager: Sendable {
     watchdogPeriodMs = meant == process && microseconds > 0 ? max(1, microseconds / 2000) : nil
   }
 
-  /// Tells it; may wait for up to a second, so not on a loop that serves.
+  /// Sends messages; may wait for up to a second, so not on a loop that serves.
   ///
-  /// - Returns: false if nobody has taken it.
+  /// - Returns: false if nobody has taken them.
   @discardableResult
   package func tell(_ messages: Message...) -> Bool {
     let bytes = Array(messages.map(\.text).joined(separator: "\n").utf8)
@@ -66,7 +65,7 @@ package final class ServiceManager: Sendable {
 }
 
 extension ServiceManager.Message {
-  /// As sd_notify(3) has it.
+  /// The text by sd_notify(3).
   fileprivate var text: String {
     switch self {
     case .ready: "READY=1"

@@ -2,14 +2,13 @@ import CLinux
 import Glibc
 import RelayCore
 
-/// Signals, delivered as values on an event loop rather than as interruptions.
+/// Signals, received as values on an event loop instead of interrupting threads.
 package final class Signals: Sendable {
   private let watch: Watch
 
-  /// Keeps signals from interrupting any thread.
+  /// Blocks signals, so that they interrupt no thread.
   ///
-  /// Threads inherit this from the one that starts them, so it comes first in `main`, before any
-  /// other thread exists.
+  /// New threads inherit this, so it comes first in `main`, before any other thread exists.
   package static func block(_ signals: [Int32]) {
     var set = Self.set(signals)
     pthread_sigmask(SIG_BLOCK, &set, nil)

@@ -2,15 +2,15 @@ import CLinux
 import Glibc
 import RelayCore
 
-/// A connected TCP socket on an event loop.
+/// A connected TCP or Unix stream socket on an event loop.
 ///
-/// Each operation tries its system call first and parks the task only where it would have to
-/// wait. At most one task reads and one writes at a time; ``close()`` may come from any thread, and
-/// wakes whoever waits. Letting go of the last reference closes the socket.
+/// Each operation tries its system call first, and suspends the task only if it would have to wait.
+/// At most one task reads and one writes at a time; ``close()`` may come from any thread, and wakes
+/// waiting tasks. Releasing the last reference closes the socket.
 package final class Socket: Sendable {
   private let watch: Watch
 
-  /// Takes over a connected, non-blocking socket.
+  /// Takes ownership of a connected, non-blocking socket.
   package init(
     adopting descriptor: consuming FileDescriptor, on loop: EventLoop
   ) throws(SystemError) {
@@ -27,13 +27,13 @@ package final class Socket: Sendable {
     watch.close()
   }
 
-  /// Whether the peer has gone altogether; costs no system call.
+  /// Whether the connection is gone in both directions; costs no system call.
   package var isHungUp: Bool { watch.isHungUp }
 
-  /// Has it told, once, when the peer has ended its side, or has gone altogether; at once if that
-  /// is so already, and never if this side closes the socket first.
+  /// Calls an action once when the peer has ended its side or is gone; at once if that is so
+  /// already, and never if this side closes the socket first.
   ///
-  /// Needs nobody who reads: what the peer sent before may still be unread.
+  /// Nobody has to read for that: earlier data of the peer may still be unread.
   ///
   /// - Parameter action: Called on the loop's thread, or on the caller's; must not block.
   package func onInputEnd(_ action: @escaping @Sendable () -> Void) {
@@ -42,7 +42,7 @@ package final class Socket: Sendable {
 
   /// Connects to an address.
   ///
-  /// - Throws: ``SystemError``, ``SystemError/isTimeout`` where the deadline passed first.
+  /// - Throws: ``SystemError``; ``SystemError/isTimeout`` if the deadline passed first.
   package static func connect(
     to address: SocketAddress, on loop: EventLoop, until deadline: MonotonicTime? = nil
   ) async throws(SystemError) -> Socket {
@@ -59,9 +59,11 @@ package final class Socket: Sendable {
     return Socket(watch)
   }
 
-  /// Connects to a Unix socket, at once: the kernel lets nobody wait for it.
+  /// Connects to a Unix socket.
   ///
-  /// - Throws: ``SystemError``; `EAGAIN` where too many wait to be accepted (connect(2)).
+  /// The kernel connects at once or fails, so this never waits.
+  ///
+  /// - Throws: ``SystemError``; `EAGAIN` if too many connections wait to be accepted (connect(2)).
   package static func connect(
     toUnix path: String, on loop: EventLoop
   ) throws(SystemError) -> Socket {
@@ -80,8 +82,8 @@ package final class Socket: Sendable {
     var isPending = isPending
     do throws(SystemError) {
       while isPending {
-        // Asking whether the peer's name is known is the one question whose answer tells
-        // "still connecting" (ENOTCONN without an error) from "done".
+        // Only the question for the peer's name tells "still connecting" (ENOTCONN without an
+        // error) from "done".
         isPending = try watch.withDescriptor("connect") { (number) throws(SystemError) -> Bool in
           try Self.isConnecting(number, address)
         }
@@ -112,12 +114,12 @@ package final class Socket: Sendable {
 
   /// Waits until there is something to read, or the peer has ended its side.
   ///
-  /// Lets a silent connection wait without a buffer.
+  /// A silent connection can wait this way without a buffer.
   package func waitUntilReadable(until deadline: MonotonicTime? = nil) async throws(SystemError) {
     try Self.check(await watch.waitForInput(until: deadline), "recv")
   }
 
-  /// Whether there is something to read, heard of or not; a system call.
+  /// Whether there is something to read, reported yet or not; costs a system call.
   package var hasUnread: Bool {
     let count = try? watch.withDescriptor("recv") { (number) throws(SystemError) -> Int in
       var byte: UInt8 = 0
@@ -126,25 +128,29 @@ package final class Socket: Sendable {
     return count ?? 0 > 0
   }
 
-  /// Has a wait for something to read end at once, be it one under way or the next, though there
-  /// may be nothing; from any thread.
+  /// Ends a wait for something to read at once, the present one or the next, though there may be
+  /// nothing to read.
+  ///
+  /// May be called from any thread.
   package func wakeReader() { watch.wakeReader() }
 
   /// Whether waiting for something to read would end at once.
   package var mayRead: Bool { watch.mayTake }
 
-  /// Has an action called, once, when there is something to read, the peer has ended its side, a
-  /// deadline has passed or the socket was closed: a wait that costs no task.
+  /// Calls an action once when there is something to read, the peer has ended its side, the
+  /// deadline has passed or the socket was closed.
   ///
-  /// - Parameter action: Called on the loop's thread, or by whoever closes; must not block.
-  /// - Returns: False, and nobody is called, where there is nothing to wait for.
+  /// Such a wait costs no task.
+  ///
+  /// - Parameter action: Called on the loop's thread, or by the thread that closes; must not block.
+  /// - Returns: False if there is nothing to wait for; the action is not called then.
   package func onInput(
     until deadline: MonotonicTime, _ action: @escaping @Sendable () -> Void
   ) -> Bool {
     watch.onInput(until: deadline, action)
   }
 
-  /// Reads what is there, up to the buffer's size; nil where nothing is there yet, 0 at the end.
+  /// Reads the available bytes, up to the buffer's size; nil if there are none yet, 0 at the end.
   package func tryRead(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
     precondition(!buffer.isEmpty, "an empty buffer cannot tell the end from no room")
     return try watch.input("recv", full: buffer.count) { number in
@@ -167,14 +173,14 @@ package final class Socket: Sendable {
     }
   }
 
-  /// Waits until there is room to send.
+  /// Waits until the socket can send.
   package func waitUntilWritable(until deadline: MonotonicTime? = nil) async throws(SystemError) {
     try Self.check(await watch.waitForOutput(until: deadline), "sendmsg")
   }
 
-  /// Sends as much of two buffers, one after the other, as the kernel takes at once.
+  /// Sends as much of two buffers, in order, as the kernel takes at once.
   ///
-  /// - Returns: How many bytes it took; nil where it takes none now.
+  /// - Returns: The number of bytes taken; nil if the kernel takes none now.
   package func tryWrite(
     _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
   ) throws(SystemError) -> Int? {
@@ -183,12 +189,12 @@ package final class Socket: Sendable {
     }
   }
 
-  /// Sends two buffers, a head and a body say, without copying them together.
+  /// Sends two buffers, such as a head and a body, without copying them together.
   ///
   /// - Parameters:
-  ///   - sent: How many bytes of them were sent before.
-  ///   - stallMs: How long the peer may take none of the bytes; nil for ever.
-  /// - Throws: ``SystemError``; `EPIPE` or `ECONNRESET` where the peer has gone.
+  ///   - sent: The number of their bytes that were sent before.
+  ///   - stallMs: The longest time that the peer may take no bytes; nil for no limit.
+  /// - Throws: ``SystemError``; `EPIPE` or `ECONNRESET` if the peer has gone.
   package func write(
     _ first: [UInt8], _ second: [UInt8] = [], from sent: Int = 0, stallMs: Int64? = nil
   ) async throws(SystemError) {
@@ -206,10 +212,10 @@ package final class Socket: Sendable {
     }
   }
 
-  /// Sends as much of two buffers, one after the other, as the kernel takes at once.
+  /// Sends as much of two buffers, in order, as the kernel takes at once.
   ///
-  /// - Parameter sent: How many bytes of them were sent before; not all.
-  /// - Returns: How many bytes it took; nil where it takes none now.
+  /// - Parameter sent: The number of their bytes that were sent before; not all.
+  /// - Returns: The number of bytes taken; nil if the kernel takes none now.
   package func tryWrite(
     _ first: [UInt8], _ second: [UInt8], from sent: Int
   ) throws(SystemError) -> Int? {
@@ -224,23 +230,23 @@ package final class Socket: Sendable {
     }
   }
 
-  /// Acknowledges at once what has been received (`TCP_QUICKACK`, tcp(7)), where there is nothing
-  /// to answer yet: a peer with Nagle's algorithm sends no more before that.
+  /// Acknowledges received bytes at once (`TCP_QUICKACK`, tcp(7)), when there is nothing to answer
+  /// yet: a peer with Nagle's algorithm sends no more before that.
   package func acknowledge() {
     try? watch.withDescriptor("setsockopt") { (number) throws(SystemError) in
       Self.setOption(number, IPPROTO_TCP, TCP_QUICKACK)
     }
   }
 
-  /// Tells the peer that nothing more will come; reading goes on.
+  /// Tells the peer that nothing more will come; reading can continue.
   package func shutdownWrites() {
     try? watch.withDescriptor("shutdown") { (number) throws(SystemError) in
       _ = Glibc.shutdown(number, Int32(SHUT_WR))
     }
   }
 
-  /// How long ago the last data came in, read or not, in milliseconds, as coarse as the kernel's
-  /// own clock tick; nil for what is no TCP connection (`tcpi_last_data_recv`, tcp(7)).
+  /// The time since the last data came in, read or not, in milliseconds, as coarse as the kernel's
+  /// clock tick; nil if this is no TCP connection (`tcpi_last_data_recv`, tcp(7)).
   package var msSinceData: Int64? {
     let milliseconds = try? watch.withDescriptor("getsockopt") {
       (number) throws(SystemError) in waystation_ms_since_data(number)
@@ -279,7 +285,7 @@ package final class Socket: Sendable {
     return bytes
   }
 
-  /// Switches a yes-or-no option on; one that cannot be set only costs speed.
+  /// Switches an option on; if it cannot be set, that only costs speed.
   static func setOption(_ number: Int32, _ level: some BinaryInteger, _ option: Int32) {
     var on: Int32 = 1
     setsockopt(number, Int32(level), option, &on, socklen_t(MemoryLayout<Int32>.size))

@@ -3,9 +3,9 @@ import Glibc
 
 /// An IPv4 or IPv6 address and a TCP port.
 package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
-  /// The address's bytes in network order: four for IPv4, sixteen for IPv6.
+  /// The address.
   package let host: Host
-  /// 0 to 65535; 0 asks the system to choose one when binding.
+  /// The port; 0 asks the system to choose one when binding.
   package let port: UInt16
 
   /// An address without a port.
@@ -16,7 +16,7 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     case ipv6(UInt64, UInt64)
   }
 
-  /// An address made of its parts.
+  /// Puts an address together.
   package init(host: Host, port: UInt16) {
     self.host = host
     self.port = port
@@ -27,9 +27,9 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     SocketAddress(host: .ipv4(0x7F00_0001), port: port)
   }
 
-  /// Reads `127.0.0.1:8080`, `[::1]:80` or `:8080` (every IPv4 interface); no names are resolved.
+  /// Parses `127.0.0.1:8080`, `[::1]:80` or `:8080` (every IPv4 interface); no names are resolved.
   ///
-  /// Returns nil for anything else.
+  /// Returns nil for any other text.
   package init?(_ text: String) {
     guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else { return nil }
     let hostText = text[..<colon]
@@ -55,7 +55,7 @@ package struct SocketAddress: Sendable, Hashable, CustomStringConvertible {
     return .ipv4(UInt32(bigEndian: address.s_addr))
   }
 
-  /// The form that `init(_:)` reads, such as `127.0.0.1:8080` or `[::1]:80`.
+  /// The form that `init(_:)` parses, such as `127.0.0.1:8080` or `[::1]:80`.
   package var description: String {
     switch host {
     case .ipv4: "\(hostDescription):\(port)"

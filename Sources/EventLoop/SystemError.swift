@@ -1,15 +1,15 @@
 import Glibc
 
-/// A system call that failed: which one, on what, and the kernel's reason.
+/// A failed system call, with its subject and the kernel's reason.
 ///
-/// Only operating conditions become a `SystemError`. `EINTR` is retried, and `EBADF` and `EFAULT`
-/// trap, because they can only come from a mistake in this program.
+/// Only operating conditions become a `SystemError`. `EINTR` is retried; `EBADF` and `EFAULT` trap,
+/// since only a mistake in this program can cause them.
 package struct SystemError: Error, Sendable, CustomStringConvertible {
   /// The kernel's `errno`.
   package let code: Int32
   /// The call that failed, such as `bind`.
   package let operation: StaticString
-  /// What the call was about, such as an address or a path; empty if there is nothing to add.
+  /// The call's subject, such as an address or a path; empty if there is nothing to add.
   package let subject: String
 
   /// An error with the kernel's `errno` in `code`.
@@ -19,7 +19,7 @@ package struct SystemError: Error, Sendable, CustomStringConvertible {
     self.subject = subject
   }
 
-  /// Whether a deadline passed before the operation could be done.
+  /// Whether a deadline passed before the operation was done.
   package var isTimeout: Bool { code == ETIMEDOUT }
 
   /// Whether this end closed the descriptor while the operation was waiting.
@@ -43,7 +43,7 @@ private func strerrorBytes(_ code: Int32, into buffer: inout [CChar]) -> Bool {
   strerror_r(code, &buffer, buffer.count) == 0
 }
 
-/// Runs one system call: retries `EINTR`, traps on our own mistakes, throws the rest.
+/// Runs one system call: retries `EINTR`, traps on our own mistakes, and throws other errors.
 @inline(__always)
 func systemCall<Result: FixedWidthInteger & SignedInteger>(
   _ operation: StaticString, on subject: @autoclosure () -> String = "", _ body: () -> Result
@@ -58,7 +58,7 @@ func systemCall<Result: FixedWidthInteger & SignedInteger>(
   }
 }
 
-/// The same for a call on a non-blocking descriptor: nil where it would have to wait.
+/// Runs one system call on a non-blocking descriptor: nil if it would have to wait.
 @inline(__always)
 func nonBlockingCall<Result: FixedWidthInteger & SignedInteger>(
   _ operation: StaticString, on subject: @autoclosure () -> String = "", _ body: () -> Result

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A thread of our own, for work that must not sit on Swift's shared pool.
+/// A thread of our own, for work that must not run on Swift's shared pool.
 package final class Thread: Sendable {
   // pthread_t is a plain number on Linux; nil once the thread has been joined.
   private let handle: Mutex<pthread_t?>
@@ -16,7 +16,7 @@ package final class Thread: Sendable {
   /// - Parameters:
   ///   - name: Shown by `top -H` and debuggers; the kernel keeps the first 15 bytes.
   ///   - body: What the thread runs; the thread ends when it returns.
-  /// - Throws: `EAGAIN` where the system has no room for one more thread.
+  /// - Throws: `EAGAIN` if the system has no room for another thread.
   package static func spawn(
     name: String, _ body: @escaping @Sendable () -> Void
   ) throws(SystemError) -> Thread {
@@ -54,7 +54,7 @@ package final class Thread: Sendable {
   }
 }
 
-/// Carries a closure through `pthread_create`'s one pointer.
+/// Carries a closure through the one pointer of `pthread_create`.
 private final class ThreadBody {
   let run: @Sendable () -> Void
 

@@ -1,11 +1,11 @@
 import RelayCore
 
-/// Timers by due time: the earliest in O(1), adding and removing any in O(log n).
+/// Timers by due time: the earliest in O(1), insertion and removal in O(log n).
 ///
 /// Each timer knows its place in the heap, so a cancelled one leaves at once: a thousand waits of
 /// 20 s that end early leave nothing behind.
 struct TimerHeap {
-  /// One entry; the heap alone writes `place`.
+  /// An entry; only the heap writes `place`.
   final class Entry {
     let due: MonotonicTime
     let order: UInt64
@@ -28,7 +28,7 @@ struct TimerHeap {
 
   var count: Int { entries.count }
 
-  /// When the next timer is due.
+  /// The due time of the next timer; nil if there is none.
   var earliest: MonotonicTime? { entries.first?.due }
 
   mutating func insert(_ entry: Entry) {
@@ -37,7 +37,7 @@ struct TimerHeap {
     moveUp(from: entry.place)
   }
 
-  /// Takes a timer out; false if it has fired or was removed before.
+  /// Removes a timer; false if it has fired or was removed before.
   mutating func remove(_ entry: Entry) -> Bool {
     guard entry.place >= 0 else { return false }
     let hole = entry.place
@@ -51,7 +51,7 @@ struct TimerHeap {
     return true
   }
 
-  /// Takes out the earliest timer if it is due.
+  /// Removes and returns the earliest timer if it is due.
   mutating func popDue(at now: MonotonicTime) -> Entry? {
     guard let first = entries.first, first.due <= now else { return nil }
     _ = remove(first)

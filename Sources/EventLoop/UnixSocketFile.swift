@@ -2,21 +2,21 @@ import CLinux
 import Glibc
 import RelayCore
 
-/// The file of a Unix socket that listens: made with the right mode, removed by whoever made it.
+/// The file of a listening Unix socket: made with the right mode, and removed by its maker.
 struct UnixSocketFile: Sendable {
   private let path: String
-  /// What tells this file from another that took its place.
+  /// The identity of this file, which tells it from another in its place.
   private let device: dev_t
   private let inode: ino_t
 
   /// Binds a socket to a path and begins to listen.
   ///
-  /// A file that a killed process has left behind is replaced, and one on which somebody answers is
+  /// A file that a killed process has left behind is replaced; one on which somebody answers is
   /// not. The folder is locked meanwhile (flock(2), let go at the end), so that of two processes
   /// that start at once neither takes the other's socket for an abandoned one.
   ///
-  /// - Throws: `EADDRINUSE` where somebody answers; `EEXIST` where the path is something other than
-  ///   a socket; `EWOULDBLOCK` where another process keeps its lock on the folder.
+  /// - Throws: `EADDRINUSE` if somebody answers; `EEXIST` if the path is something other than a
+  ///   socket; `EWOULDBLOCK` if another process keeps its lock on the folder.
   init(
     binding number: Int32, to path: String, mode: UInt32, backlog: Int32
   ) throws(SystemError) {
@@ -34,15 +34,16 @@ struct UnixSocketFile: Sendable {
     inode = status.st_ino
   }
 
-  /// Removes the file, unless another one has taken its place.
+  /// Removes the file, unless another one is in its place.
   func remove() {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_dev == device, status.st_ino == inode else { return }
     _ = Glibc.unlink(path)
   }
 
-  /// Makes the file, with no permission that the mode does not have: Linux takes those of the
-  /// socket, less the process's mask, which may still have taken away too much.
+  /// Makes the file, never with a permission beyond the mode.
+  ///
+  /// Linux takes the socket's permissions less the process's mask, which may remove too many.
   static func bind(
     _ number: Int32, to path: String, mode: UInt32, _ subject: String
   ) throws(SystemError) {
@@ -52,7 +53,7 @@ struct UnixSocketFile: Sendable {
     }
   }
 
-  /// How long another process's lock is waited for: a relay that starts holds it for a moment.
+  /// The longest wait for another process's lock: a starting relay holds it for a moment.
   private static let lockWaitMs: Int64 = 2000
   private static let lockPauseMs: UInt32 = 20
 
@@ -88,8 +89,8 @@ struct UnixSocketFile: Sendable {
       adopting: try systemCall("socket", on: subject) { waystation_socket(AF_UNIX) })
     let number = probe.number
     let result = path.withCString { waystation_connect_unix(number, $0, path.utf8.count) }
-    // Only a refusal shows that nobody has it open. Anything else, a full backlog (EAGAIN) or a
-    // lack of permission among them, may be somebody's who is alive.
+    // Only a refusal shows that nobody has it open. Any other error, such as a full backlog
+    // (EAGAIN) or a lack of permission, may come from a live process's socket.
     guard result != 0, errno == ECONNREFUSED else {
       throw SystemError(code: EADDRINUSE, operation: "bind", subject: subject)
     }

@@ -3,18 +3,18 @@ import Glibc
 import RelayCore
 import Synchronization
 
-/// How a wait for readiness ended.
+/// The end of a wait for readiness.
 enum WaitOutcome {
   case ready
   case timedOut
   case closed
 }
 
-/// Who waits for a descriptor.
+/// The one that waits for a descriptor.
 private enum Waiter {
-  /// A task, which goes on.
+  /// A task, which is resumed.
   case task(UnsafeContinuation<WaitOutcome, Never>)
-  /// Nobody yet: what is called begins one.
+  /// A function, which is called.
   case action(@Sendable () -> Void)
 
   func resume(returning outcome: WaitOutcome) {
@@ -25,20 +25,20 @@ private enum Waiter {
   }
 }
 
-/// One watched descriptor: whether it is ready, and which tasks wait for it.
+/// One watched descriptor: its readiness, and the tasks that wait for it.
 ///
-/// Every system call on the descriptor happens under its lock. They never block, and so a close
-/// from another thread can neither hit a descriptor in use nor let a number be used again under
-/// somebody's hands.
+/// Every system call on the descriptor is made under its lock. The calls never block. So a close
+/// from another thread can neither hit a descriptor in use, nor free a number for reuse during a
+/// call.
 final class Watch: Sendable {
   private struct Direction {
-    /// Whether a call might succeed: set by the kernel's reports, cleared by a call that found
-    /// nothing left.
+    /// Whether a call might succeed: set by the kernel's reports, cleared by a call that used
+    /// everything up.
     var mayProceed: Bool
     var waiter: Waiter?
     var deadline = Int64.max
 
-    /// Has somebody wait, or says at once how the wait ended.
+    /// Begins a wait, or returns at once how it ended.
     mutating func begin(_ new: Waiter, _ until: MonotonicTime?) -> WaitOutcome? {
       if mayProceed { return .ready }
       precondition(waiter == nil, "two tasks wait for one direction of one descriptor")
@@ -58,15 +58,17 @@ final class Watch: Sendable {
 
   private struct State: ~Copyable {
     var descriptor: FileDescriptor?
-    /// Registering a descriptor reports what it has to read already (epoll(7)): nothing is tried
-    /// before that, so that a connection which stays silent gets no further than to wait.
+    /// Registering a descriptor reports what can be read already (epoll(7)).
+    ///
+    /// Nothing is tried before that, so that a silent connection gets no further than to wait.
     var input = Direction(mayProceed: false)
     var output = Direction(mayProceed: true)
-    /// The peer will send no more; no later edge announces it, so input stays "may proceed".
+    /// Whether the peer will send no more; no later edge announces it, so input stays "may
+    /// proceed".
     var inputEnds = false
-    /// The connection is gone in both directions.
+    /// Whether the connection is gone in both directions.
     var isHungUp = false
-    /// Whom to tell, once, that the peer will send no more.
+    /// The function to call once when the peer will send no more.
     var onInputEnd: (@Sendable () -> Void)?
   }
 
@@ -78,10 +80,10 @@ final class Watch: Sendable {
     self.loop = loop
   }
 
-  /// Whether the peer has gone altogether (reset, or closed in both directions).
+  /// Whether the connection is gone in both directions (reset, or closed by both).
   var isHungUp: Bool { state.withLock { $0.isHungUp } }
 
-  /// Has it told, once, when the peer will send no more; at once if that is so already, and never
+  /// Calls an action once when the peer will send no more; at once if that is so already, and never
   /// if the descriptor is closed first.
   ///
   /// - Parameter action: Called on the loop's thread, or on the caller's; must not block.
@@ -94,10 +96,10 @@ final class Watch: Sendable {
     if hasEnded { action() }
   }
 
-  /// Runs a system call that takes from the descriptor; nil where the caller has to wait first.
+  /// Runs a system call that takes from the descriptor; nil if the caller has to wait first.
   ///
-  /// - Parameter full: The result that leaves open whether there is more; anything smaller shows
-  ///   that the kernel's buffer is empty now (epoll(7), question 9).
+  /// - Parameter full: The result after which there may be more; any smaller one shows that the
+  ///   kernel's buffer is empty now (epoll(7), question 9).
   func input<Result: FixedWidthInteger & SignedInteger & Sendable>(
     _ operation: StaticString, full: Result, _ body: (Int32) -> Result
   ) throws(SystemError) -> Result? {
@@ -110,7 +112,7 @@ final class Watch: Sendable {
     }
   }
 
-  /// Runs a system call that gives to the descriptor; nil where the caller has to wait first.
+  /// Runs a system call that gives to the descriptor; nil if the caller has to wait first.
   func output<Result: FixedWidthInteger & SignedInteger & Sendable>(
     _ operation: StaticString, full: Result, _ body: (Int32) -> Result
   ) throws(SystemError) -> Result? {
@@ -133,7 +135,7 @@ final class Watch: Sendable {
     }
   }
 
-  /// Waits until there may be something to take; at most one task at a time.
+  /// Waits until there may be something to take; for at most one task at a time.
   func waitForInput(until deadline: MonotonicTime?) async -> WaitOutcome {
     await withUnsafeContinuation { continuation in
       let outcome: WaitOutcome? = state.withLock { state in
@@ -147,9 +149,9 @@ final class Watch: Sendable {
   /// Whether waiting for input would end at once: there may be some, or the descriptor is closed.
   var mayTake: Bool { state.withLock { $0.descriptor == nil || $0.input.mayProceed } }
 
-  /// Has a wait for input end as if there were some; the next one, where nobody waits.
+  /// Ends a wait for input as if there were some: the present wait, or else the next.
   ///
-  /// Who goes on from it asks the kernel, which says what there is.
+  /// The resumed reader asks the kernel what there is.
   func wakeReader() {
     let reader = state.withLock { state -> Waiter? in
       guard state.descriptor != nil else { return nil }
@@ -159,11 +161,13 @@ final class Watch: Sendable {
     reader?.resume(returning: .ready)
   }
 
-  /// Has an action called, once, when there may be something to take, when a deadline has passed
-  /// or when the descriptor was closed: a wait that costs no task.
+  /// Calls an action once when there may be something to take, the deadline has passed or the
+  /// descriptor was closed.
   ///
-  /// - Parameter action: Called on the loop's thread, or by whoever closes; must not block.
-  /// - Returns: False, and nobody is called, where there is nothing to wait for.
+  /// Such a wait costs no task.
+  ///
+  /// - Parameter action: Called on the loop's thread, or by the thread that closes; must not block.
+  /// - Returns: False if there is nothing to wait for; the action is not called then.
   func onInput(until deadline: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> Bool {
     let outcome: WaitOutcome? = state.withLock { state in
       guard state.descriptor != nil else { return .closed }
@@ -174,7 +178,7 @@ final class Watch: Sendable {
     return true
   }
 
-  /// Waits until there may be room to give; at most one task at a time.
+  /// Waits until there may be room to give; for at most one task at a time.
   func waitForOutput(until deadline: MonotonicTime?) async -> WaitOutcome {
     await withUnsafeContinuation { continuation in
       let outcome: WaitOutcome? = state.withLock { state in
@@ -193,12 +197,12 @@ final class Watch: Sendable {
     if let deadline { loop.note(deadline: deadline) }
   }
 
-  /// Forgets that output might go on, since it is known that it cannot before the next report.
+  /// Notes that output cannot proceed before the next report.
   func expectOutput() {
     state.withLock { $0.output.mayProceed = $0.isHungUp }
   }
 
-  /// Closes the descriptor; tasks that wait for it go on with ``WaitOutcome/closed``.
+  /// Closes the descriptor; waiting tasks are resumed with ``WaitOutcome/closed``.
   func close() {
     let waiters = state.withLock { state -> [Waiter?] in
       guard let number = state.descriptor?.number else { return [] }
@@ -210,7 +214,7 @@ final class Watch: Sendable {
     for waiter in waiters { waiter?.resume(returning: .closed) }
   }
 
-  /// Takes in a report of the kernel's; on the loop's thread.
+  /// Applies a report of the kernel; called on the loop's thread.
   func notice(_ bits: UInt32) {
     let gone = bits & (waystation_epoll_err | waystation_epoll_hup) != 0
     let ends = gone || bits & waystation_epoll_rdhup != 0
@@ -238,7 +242,7 @@ final class Watch: Sendable {
     onInputEnd?()
   }
 
-  /// Wakes waits whose deadline has passed; returns the earliest deadline that is left.
+  /// Wakes waits whose deadline has passed, and returns the earliest deadline that is left.
   func expire(at now: Int64) -> Int64 {
     let (reader, writer, next) = state.withLock { state in
       let reader = state.input.deadline <= now ? state.input.takeWaiter() : nil

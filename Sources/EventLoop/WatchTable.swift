@@ -10,16 +10,16 @@ struct EventBatch {
   var count = 0
 }
 
-/// The `epoll` instance, and who waits for which descriptor.
+/// The `epoll` instance, and the watch of each descriptor.
 ///
-/// The kernel carries a word of ours with each descriptor: its number and the generation of its
-/// registration. When a number is closed and used again while reports for the old one are still
-/// in the batch, their generation no longer fits, and they are dropped.
+/// The kernel stores a word of ours with each descriptor: its number and the generation of its
+/// registration. When a number is closed and used again while reports for the old one are still in
+/// the batch, their generation no longer fits, and they are dropped.
 ///
-/// Descriptors are watched edge-triggered, for both directions, from registration to close: one
-/// `epoll_ctl` per connection rather than one per wait, and a peer that keeps sending while its
-/// request is worked on wakes nobody. What an edge needs, reading until the kernel has no more,
-/// is kept track of in ``Watch``.
+/// Descriptors are watched edge-triggered, for both directions, from registration to close. That
+/// takes one `epoll_ctl` per connection rather than one per wait, and a peer that keeps sending
+/// while its request is processed wakes nobody. Edges require reading until the kernel has no more;
+/// ``Watch`` keeps track of that.
 final class WatchTable: Sendable {
   private struct Slot {
     var generation: UInt32 = 0

@@ -2,30 +2,32 @@ import RelayCore
 
 /// One attempt that the forwarder is to carry out.
 package struct AttemptRequest: Sendable {
-  /// Which envelope; at most one attempt of an envelope is under way at any time.
+  /// The envelope; at most one attempt of an envelope is running at any time.
   package var serial: Serial
-  /// The envelope's id, which the upstream sees as `Idempotency-Key` where the sender set none.
+  /// The envelope's id, which the upstream gets as `Idempotency-Key` if the sender set none.
   package var id: EnvelopeID
-  /// What the upstream sees as `Idempotency-Key` instead, if its content is no more the one that
-  /// its id stands for; nil if it is.
+  /// The `Idempotency-Key` that replaces the id once a later post has replaced the envelope's
+  /// content; nil if none has.
   package var idempotencyKey: String?
   /// The sender's name: 1 to 128 visible ASCII characters.
   package var client: String
   /// The attempt's number, from 1.
   package var attempt: Int32
-  /// When the envelope was accepted.
+  /// The time when the envelope was accepted.
   package var acceptedAt: WallTime
-  /// Where the request goes.
+  /// The upstream's settings.
   package var target: UpstreamTarget
   /// The request itself.
   package var content: EnvelopeContent
-  /// Whether the request only asks whether the upstream has the envelope: it is none of the
-  /// envelope's own, so neither its `Idempotency-Key` nor an attempt's number goes with it.
+  /// Whether the request only asks whether the upstream has the envelope.
+  ///
+  /// It is then not a request of the envelope, so neither its `Idempotency-Key` nor an attempt's
+  /// number is sent.
   package var isVerification = false
-  /// What the upstream sees as `traceparent` in place of the sender's; nil for the sender's own.
+  /// The `traceparent` that replaces the sender's; nil for the sender's own.
   package var traceParent: String?
-  /// Whether it carries no envelope but something of the relay's own, and so goes without all that
-  /// is said of envelopes.
+  /// Whether it carries no envelope but something of the relay itself, so that no fields about
+  /// envelopes are sent.
   package var isOwn = false
 
   /// Describes an attempt; see the properties for what each part means.
@@ -42,7 +44,7 @@ package struct AttemptRequest: Sendable {
     self.content = content
   }
 
-  /// Describes the attempt number `attempt` of an envelope as the store handed it out.
+  /// Describes attempt number `attempt` of an envelope from the store.
   package init(
     _ envelope: borrowing DeliverableEnvelope, attempt: Int32, acceptedAt: WallTime,
     target: UpstreamTarget
@@ -54,19 +56,19 @@ package struct AttemptRequest: Sendable {
   }
 }
 
-/// What came of attempts since the forwarder last spoke: one for each that ended.
+/// The results of attempts since the last delivery, one for each that ended.
 package struct AttemptBatch: Sendable {
-  /// The attempts that ended, or were broken off, in the order in which they ended.
+  /// The attempts that ended or were cut off, in the order in which they ended.
   package var reports: [AttemptReport] = []
-  /// The attempts that were called off before they had begun: the upstream has seen nothing of
-  /// them.
+  /// The attempts that were called off before they had begun, so that the upstream has seen nothing
+  /// of them.
   ///
   /// One that had begun is reported, as ``ConnectionFailure/brokenOff``.
   package var withdrawn: [Serial] = []
 
-  /// Whether there is nothing to say.
+  /// Whether there are no results.
   package var isEmpty: Bool { reports.isEmpty && withdrawn.isEmpty }
 
-  /// A batch with nothing in it.
+  /// Makes an empty batch.
   package init() {}
 }

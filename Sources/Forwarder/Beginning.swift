@@ -1,23 +1,23 @@
 import RelayCore
 
-/// A request's beginning on a connection.
+/// The beginning of a request on a connection.
 package struct Beginning {
-  /// The connection's local port, as libcurl tells it.
+  /// The connection's local port, as libcurl reports it.
   package let localPort: Int32
-  /// When it was.
+  /// The time.
   package let at: MonotonicTime
 
-  /// A beginning; see the properties for what each part means.
+  /// Describes a beginning; see the properties for what each part means.
   package init(localPort: Int32, at: MonotonicTime) {
     self.localPort = localPort
     self.at = at
   }
 
-  /// For how long nothing may have come on the connection for it to count as dead, in milliseconds,
-  /// if the attempt ends since it has taken too long; nil if that shows nothing.
+  /// The silence of the connection after which it counts as dead if its attempt times out, in
+  /// milliseconds; nil if the timeout proves nothing.
   ///
-  /// It is as long as the request was on the connection, or the idle timeout if that is over. A
-  /// request that waited for a connection most of its time was on it too shortly to tell.
+  /// It is the time that the request was on the connection, or the idle timeout if that has passed.
+  /// A request that spent most of its time waiting for a connection was on it too shortly to tell.
   package func silenceThatProvesDeathMs(
     attemptBegan: MonotonicTime, idleTimeoutMs: Int?, at now: MonotonicTime
   ) -> Int64? {

@@ -4,13 +4,13 @@ import RelayCore
 struct ConnectionOptions {
   private var names: [[UInt8]] = []
 
-  /// Whether nothing is listed.
+  /// Whether no names are listed.
   var isEmpty: Bool { names.isEmpty }
 
-  /// Adds what one field's value lists.
+  /// Adds the names in one field's value.
   ///
-  /// `close` and `keep-alive`, which nearly every message says, name no field that would not be
-  /// left out anyway.
+  /// `close` and `keep-alive`, which nearly every message has, name no field that would not be left
+  /// out anyway.
   mutating func add(_ value: Span<UInt8>) {
     var start = 0
     while start < value.count {
@@ -34,12 +34,12 @@ struct ConnectionOptions {
 }
 
 extension Span<UInt8> {
-  /// Whether these bytes are the given lower-case name; letters' case does not count.
+  /// Whether these bytes are the given lower-case name, ignoring case.
   func equals(_ name: StaticString) -> Bool {
     FieldSyntax.equals(self, name)
   }
 
-  /// Whether these bytes are the given lower-case name; letters' case does not count.
+  /// Whether these bytes are the given lower-case name, ignoring case.
   func equals(_ name: Span<UInt8>) -> Bool {
     guard count == name.count else { return false }
     for index in indices where FieldSyntax.lowercased(self[index]) != name[index] {
@@ -48,7 +48,7 @@ extension Span<UInt8> {
     return true
   }
 
-  /// The part of a range that has no blank, tab or other control character at its ends.
+  /// The part of a range without blanks, tabs and other control characters at its ends.
   func trimmed(_ range: Range<Int>) -> Range<Int> {
     var start = range.lowerBound
     var end = range.upperBound
@@ -57,7 +57,7 @@ extension Span<UInt8> {
     return start..<end
   }
 
-  /// Whether these bytes begin with the given lower-case text; letters' case does not count.
+  /// Whether these bytes begin with the given lower-case text, ignoring case.
   func begins(with prefix: StaticString) -> Bool {
     count >= prefix.utf8CodeUnitCount && extracting(first: prefix.utf8CodeUnitCount).equals(prefix)
   }

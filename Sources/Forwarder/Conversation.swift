@@ -2,14 +2,14 @@ import CCurl
 import EventLoop
 import RelayCore
 
-/// Requests to one server, one after the other, for a program that has nothing else to do: each
-/// call blocks its thread until the answer is there.
+/// Requests to one server, one at a time, for a program that has nothing else to do: each call
+/// blocks its thread until the response is there.
 ///
-/// The same library speaks as for upstreams, under the same rules: certificates are checked, no
-/// redirect is followed, and no proxy, cookie or `.netrc` of the environment is heeded. Connections
+/// It uses the same library as for upstreams, under the same rules: certificates are checked, no
+/// redirect is followed, and no proxy, cookie or `.netrc` of the environment is used. Connections
 /// are kept between calls.
 package final class Conversation {
-  /// Whom one talks to.
+  /// The server to talk to.
   package enum Server: Equatable, Sendable, CustomStringConvertible {
     /// Over TCP, with TLS or without.
     case url(UpstreamURL)
@@ -30,23 +30,23 @@ package final class Conversation {
     }
   }
 
-  /// An answer's status, and for how long to stay away.
+  /// A response's status, and how long to stay away.
   package struct Answer: Equatable, Sendable {
     /// The status.
     package let status: Int
-    /// The seconds of `Retry-After`; nil without one.
+    /// The seconds of `Retry-After`; nil if there is none.
     package let retryAfterSeconds: Int?
   }
 
-  /// Why there is no answer, in a sentence.
+  /// The reason that there is no response, in a sentence.
   package struct Failure: Error, Equatable {
-    /// What happened.
+    /// The reason.
     package let reason: String
-    /// Whether trying again later could help: nobody answered, or the connection was cut.
+    /// Whether a later try could help: nobody answered, or the connection was cut.
     package let mayPass: Bool
   }
 
-  /// How long a connection may take to be made.
+  /// The longest time for making a connection.
   private static let connectTimeoutMs = 10_000
 
   private let easy: CurlEasy
@@ -56,7 +56,7 @@ package final class Conversation {
   private var mustConnectAnew = false
   private var permit = WritePermit.granted
 
-  /// Prepares to talk; nothing is sent yet.
+  /// Prepares for requests; nothing is sent yet.
   ///
   /// - Throws: ``Failure`` if there is no memory for it.
   package init(
@@ -83,7 +83,7 @@ package final class Conversation {
     ] {
       easy.set(option, value)
     }
-    // Empty texts keep the environment's proxies out (CURLOPT_PROXY(3)).
+    // Empty strings keep the environment's proxies out (CURLOPT_PROXY(3)).
     easy.set(CURLOPT_PROXY, "")
     easy.set(CURLOPT_NOPROXY, "")
     if case .file(let path) = certificates { easy.set(CURLOPT_CAINFO, path) }
@@ -125,14 +125,14 @@ package final class Conversation {
     return goesOn
   }
 
-  /// Makes a request, and hands on the answer's body piece by piece.
+  /// Makes a request, and passes on the response's body piece by piece.
   ///
   /// - Parameters:
   ///   - target: Path and query, escaped.
   ///   - fields: Header lines, as in `Accept: text/plain`, without control characters.
-  ///   - timeoutMs: How long all of it may take; nil for as long as it goes on.
+  ///   - timeoutMs: The longest time for all of it; nil for no limit.
   ///   - receive: Called with the status and each piece; false ends the request.
-  /// - Throws: Why there is no whole answer; not if `receive` ended it.
+  /// - Throws: The reason that there is no whole response; not if `receive` ended it.
   package func send(
     _ method: String, _ target: String, fields: [String], body: [UInt8]? = nil, timeoutMs: Int?,
     receive: @escaping (Int, UnsafeBufferPointer<UInt8>) -> Bool
@@ -149,7 +149,7 @@ package final class Conversation {
     easy.set(CURLOPT_URL, origin + target)
     var list: UnsafeMutablePointer<curl_slist>?
     defer { curl_slist_free_all(list) }
-    // Without "Expect" libcurl would ask before it sends a large body, and wait for a second.
+    // With "Expect" libcurl would ask before it sends a large body, and wait for a second.
     for line in fields + ["Expect:"] { list = curl_slist_append(list, line) ?? list }
     easy.setHeaders(list)
     let code = perform(method, body, timeoutMs: timeoutMs)
@@ -159,8 +159,8 @@ package final class Conversation {
     return Answer(status: Int(status), retryAfterSeconds: pause > 0 ? Int(pause) : nil)
   }
 
-  /// Makes the request on a kept connection, or on a new one where the kept one is not what it was
-  /// left as: nothing was written on it.
+  /// Makes the request on a kept connection, or on a new one if the kept one is not usable any
+  /// more: nothing was written on it.
   private func perform(_ method: String, _ body: [UInt8]?, timeoutMs: Int?) -> CURLcode {
     let startedAt = MonotonicClock.now()
     easy.set(CURLOPT_TIMEOUT_MS, timeoutMs ?? 0)
@@ -187,7 +187,7 @@ package final class Conversation {
     easy.set(CURLOPT_POST, 1)
     easy.set(CURLOPT_CUSTOMREQUEST, method)
     easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(body.count))
-    // libcurl reads the bytes where they are, until the request has been made.
+    // libcurl reads the bytes in place until the request has been made.
     return (body + [0]).withUnsafeBytes { bytes in
       easy.set(CURLOPT_POSTFIELDS, pointer: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
       return curl_easy_perform(easy.pointer)

@@ -1,22 +1,24 @@
 import Glibc
 import RelayCore
 
-/// Overwrites an upstream's credentials where its own answers, or an error's words, repeat them.
+/// Overwrites an upstream's credentials where its own responses, or an error's words, repeat them.
 ///
 /// Devices and operators see those, and a debugging page that shows the request's fields must not
-/// hand the relay's credentials to all of them. Each byte becomes a `*`, so that lengths stay. Only
-/// what stands there as it was sent, or escaped as JSON and URLs have it, can be found: nothing
-/// that is packed.
+/// give the relay's credentials to all of them. Each byte becomes a `*`, so that lengths do not
+/// change. Credentials are found as they were sent, or escaped as in JSON and URLs, but not in
+/// compressed data.
 package struct CredentialMask: Sendable {
-  /// Shorter ones are not looked for, since they would be found everywhere; in bytes.
+  /// The length of the shortest credential that is searched for, in bytes: shorter ones would be
+  /// found everywhere.
   package static let credentialBytesMin = 8
-  /// How much of a credential's beginning is overwritten at a cut body's end, in bytes.
+  /// The length of the shortest beginning of a credential that is overwritten at a cut body's end,
+  /// in bytes.
   private static let beginningBytesMin = 4
   private static let replacement = UInt8(ascii: "*")
 
   private let needles: [[UInt8]]
 
-  /// Looks for these texts, and for what escaping makes of them.
+  /// Searches for these texts, and for their escaped forms.
   package init(_ credentials: [String] = []) {
     var needles: Set<[UInt8]> = []
     for credential in credentials where credential.utf8.count >= Self.credentialBytesMin {
@@ -29,7 +31,7 @@ package struct CredentialMask: Sendable {
     self.needles = needles.sorted { $0.count > $1.count }
   }
 
-  /// An answer without the credentials.
+  /// The response without the credentials.
   package func masked(_ response: UpstreamResponse) -> UpstreamResponse {
     guard !needles.isEmpty else { return response }
     var masked = response
@@ -41,12 +43,12 @@ package struct CredentialMask: Sendable {
     return masked
   }
 
-  /// Words without the credentials.
+  /// The words without the credentials.
   package func masked(_ words: String) -> String {
     masked(Array(words.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? words
   }
 
-  /// nil if there was nothing to be overwritten.
+  /// The bytes without the credentials; nil if there were none.
   private func masked(_ bytes: [UInt8]) -> [UInt8]? {
     var masked = bytes
     return mask(&masked) ? masked : nil
@@ -66,7 +68,8 @@ package struct CredentialMask: Sendable {
     return isChanged
   }
 
-  /// Where a body was cut, a credential may have been cut as well.
+  /// Overwrites the beginning of a credential at the end of a cut body, which may have cut the
+  /// credential too.
   private func maskBeginning(atEndOf bytes: inout [UInt8]) {
     for needle in needles {
       let longest = min(needle.count - 1, bytes.count)
@@ -79,7 +82,7 @@ package struct CredentialMask: Sendable {
     }
   }
 
-  /// memchr(3) for the first byte, which most bodies do not hold often.
+  /// Searches with memchr(3) for the first byte, which is rare in most bodies.
   private static func find(_ needle: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {
     bytes.withUnsafeBytes { bytes in
       needle.withUnsafeBytes { needle in

@@ -2,11 +2,10 @@ import CCurl
 import RelayCore
 
 extension CurlEasy {
-  /// Sets what is the same for all requests to an upstream.
+  /// Sets the options that all requests to an upstream share.
   ///
   /// libcurl is told what not to do as much as what to do: it follows no redirect, keeps no cookie,
-  /// decodes nothing, reads no `.netrc`, and goes through no proxy that the configuration does not
-  /// name.
+  /// decodes nothing, reads no `.netrc`, and uses no proxy that is not configured.
   func configure(for target: UpstreamTarget, limits: ForwarderLimits) {
     // The path comes with each request, as CURLOPT_REQUEST_TARGET.
     set(url: "\(target.url.origin)/")
@@ -15,7 +14,7 @@ extension CurlEasy {
     set(CURLOPT_HTTP_CONTENT_DECODING, 0)
     set(CURLOPT_HTTP09_ALLOWED, 0)
     set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
-    // Signals belong to the process; without this libcurl would use SIGALRM for name look-ups.
+    // Signals belong to the process; otherwise libcurl would use SIGALRM for name look-ups.
     set(CURLOPT_NOSIGNAL, 1)
     configureProxy(target)
     configureTLS(target)
@@ -23,7 +22,7 @@ extension CurlEasy {
   }
 
   private func configureProxy(_ target: UpstreamTarget) {
-    // An empty string is more than nothing: it keeps the environment's out (CURLOPT_PROXY(3)).
+    // An empty string, unlike no string, keeps the environment's proxy out (CURLOPT_PROXY(3)).
     set(CURLOPT_PROXY, target.proxy ?? "")
     set(CURLOPT_NOPROXY, "")
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
@@ -34,16 +33,16 @@ extension CurlEasy {
     set(CURLOPT_SSL_VERIFYHOST, 2)
     set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
     if case .file(let path) = target.certificates { set(CURLOPT_CAINFO, path) }
-    // HTTP/2 where ALPN brings it, HTTP/1.1 in clear.
+    // HTTP/2 if ALPN selects it; HTTP/1.1 in plain text.
     let version = target.mayUseHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
     set(CURLOPT_HTTP_VERSION, Int(version))
-    // The first connection to an upstream may carry all requests: wait and see what it speaks.
+    // The first connection to an upstream may carry all requests: wait for what it speaks.
     set(CURLOPT_PIPEWAIT, target.mayUseHTTP2 ? 1 : 0)
   }
 
   private func configureConnections(_ target: UpstreamTarget, _ limits: ForwarderLimits) {
     set(CURLOPT_CONNECTTIMEOUT_MS, target.connectTimeoutMs)
-    // 0 stands for no limit: CURLOPT_TIMEOUT_MS(3).
+    // 0 means no limit: CURLOPT_TIMEOUT_MS(3).
     set(CURLOPT_TIMEOUT_MS, target.attemptTimeoutMs ?? 0)
     _ = waystation_curl_abandon_lookups(pointer)
     set(CURLOPT_DNS_CACHE_TIMEOUT, limits.nameCacheSeconds)
@@ -56,6 +55,6 @@ extension CurlEasy {
     set(CURLOPT_TCP_KEEPINTVL, limits.keepaliveIntervalSeconds)
   }
 
-  /// Says whether requests go on a new connection, whatever connections are kept.
+  /// Sets whether requests use a new connection, whatever connections are kept.
   func mustConnectAnew(_ isNew: Bool) { set(CURLOPT_FRESH_CONNECT, isNew ? 1 : 0) }
 }

@@ -2,18 +2,18 @@ import CCurl
 import EventLoop
 import Glibc
 
-/// An easy handle, with the place where libcurl writes what went wrong.
+/// An easy handle, with the memory for its error messages.
 struct CurlEasy: ~Copyable {
-  /// For calls that take the handle; valid while this value lives.
+  /// The handle for calls; valid while this value lives.
   let pointer: UnsafeMutableRawPointer
-  // libcurl writes into it during a transfer, so it stays where it is as long as the handle.
+  // libcurl writes into it during a transfer, so it stays in place as long as the handle.
   private let errorText: UnsafeMutablePointer<CChar>
   // libcurl reads it for each transfer.
   private let url: OpaquePointer
-  /// The connections that it may have; told of each that is made for it.
+  /// The table of its connections; told of each that is made for it.
   let connections: OpenConnections
 
-  /// Makes a handle without any option set but where errors go, and who is told of sockets.
+  /// Makes a handle whose only options are the error buffer and the socket callbacks.
   ///
   /// - Parameter connections: Has to live as long as any connection that was made for the handle.
   init(connections: OpenConnections) throws(SystemError) {
@@ -35,7 +35,7 @@ struct CurlEasy: ~Copyable {
   }
 
   private func connectSocketCallbacks() {
-    // Sound: unretained, since whoever made the connections (this handle, or the multi handle that
+    // Sound: unretained, since the owner of the connections (this handle, or the multi handle that
     // it is in) holds the table until it has closed them.
     let context = Unmanaged.passUnretained(connections).toOpaque()
     let code = waystation_curl_set_socket_callbacks(
@@ -60,18 +60,18 @@ struct CurlEasy: ~Copyable {
     errorText.deallocate()
   }
 
-  /// Forgets the last transfer's error.
+  /// Clears the last transfer's error.
   func clearError() { errorText.pointee = 0 }
 
-  /// What libcurl said of the last transfer's end; empty if it had nothing to say.
+  /// libcurl's message on the last transfer's end; empty if there is none.
   var error: String { String(cString: errorText) }
 
-  /// Sets where requests go.
+  /// Sets the URL of requests.
   ///
-  /// Taken apart here, once: a CURLOPT_URL would be for each transfer.
+  /// It is parsed here once: a CURLOPT_URL would be parsed for each transfer.
   func set(url text: String) {
     guard curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK else {
-      // The transfer will say what is wrong with it.
+      // The transfer reports the fault.
       return set(CURLOPT_URL, text)
     }
     set(CURLOPT_CURLU, pointer: UnsafeMutableRawPointer(url))
@@ -79,8 +79,8 @@ struct CurlEasy: ~Copyable {
 
   /// Sets an option that takes a `long`.
   ///
-  /// The calls do not return a code: with arguments of the right type they fail only where memory
-  /// ran out or an option is unknown to the library, and the tests see to the latter.
+  /// These calls return no code: with arguments of the right type they fail only if memory runs out
+  /// or the library does not know an option, and the tests check the latter.
   func set(_ option: CURLoption, _ value: Int) {
     check(waystation_curl_set_long(pointer, option, value), option)
   }
@@ -95,7 +95,7 @@ struct CurlEasy: ~Copyable {
     check(waystation_curl_set_string(pointer, option, value), option)
   }
 
-  /// Sets an option that takes a string, given as bytes that end in NUL; libcurl copies them.
+  /// Sets an option that takes a string, given as bytes ending in NUL; libcurl copies them.
   func set(_ option: CURLoption, nulEnded value: [UInt8]) {
     precondition(value.last == 0, "a C string ends in NUL")
     value.withUnsafeBytes { bytes in
@@ -109,7 +109,7 @@ struct CurlEasy: ~Copyable {
     check(waystation_curl_set_pointer(pointer, option, value), option)
   }
 
-  /// Sets the list of header lines, which must stay as it is for the transfer.
+  /// Sets the list of header lines, which must not change during the transfer.
   func setHeaders(_ first: UnsafeMutablePointer<curl_slist>?) {
     check(waystation_curl_set_headers(pointer, first), CURLOPT_HTTPHEADER)
   }

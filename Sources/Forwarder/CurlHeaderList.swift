@@ -1,8 +1,9 @@
 import CCurl
 
-/// The header lines of a transfer where libcurl can read them: a `curl_slist` in memory of our own.
+/// The header lines of a transfer in the form that libcurl reads: a `curl_slist` in memory of our
+/// own.
 ///
-/// `curl_slist_append` would allocate twice for each line; this allocates only where a request is
+/// `curl_slist_append` would allocate twice for each line; this allocates only if a request is
 /// larger than all before it. libcurl reads the list and neither copies nor frees it
 /// (CURLOPT_HTTPHEADER(3)), and the struct's two members are public.
 struct CurlHeaderList: ~Copyable {
@@ -14,7 +15,7 @@ struct CurlHeaderList: ~Copyable {
     nodes.deallocate()
   }
 
-  /// Replaces the list; the one before must be in no transfer's use.
+  /// Replaces the list; no transfer may be using the former one.
   ///
   /// - Returns: The first line, valid until the next call.
   mutating func set(_ headers: borrowing OutgoingHeaders) -> UnsafeMutablePointer<curl_slist>? {

@@ -3,23 +3,24 @@ import Cryptography
 
 /// libcurl as a whole.
 package enum CurlLibrary {
-  /// Version and TLS library, such as `libcurl/7.88.1 OpenSSL/3.0.11`; for `waystation version`.
+  /// The versions of libcurl and its TLS library, such as `libcurl/7.88.1 OpenSSL/3.0.11`; for
+  /// `waystation version`.
   package static var version: String {
     String(cString: curl_version()).split(separator: " ")
       .filter { $0.hasPrefix("libcurl/") || $0.hasPrefix("OpenSSL/") || $0.hasPrefix("nghttp2/") }
       .joined(separator: " ")
   }
 
-  /// Whether it secures connections with the very OpenSSL that this program has loaded, so that its
-  /// sessions may be looked at from here.
+  /// Whether libcurl uses the very OpenSSL that this program has loaded, so that its sessions may
+  /// be inspected here.
   static let sharesOpenSSL: Bool = {
     guard let library = waystation_curl_tls_library() else { return false }
     return String(cString: library) == "OpenSSL/\(ObservedTLSSession.libraryVersion)"
   }()
 
-  /// Prepares the library, the first time that it is called.
+  /// Initialises the library at the first call.
   ///
-  /// Once per process and before any other call: curl_global_init(3).
+  /// It has to come before any other call of the process: curl_global_init(3).
   static func prepare() { _ = isPrepared }
 
   private static let isPrepared: Bool = {

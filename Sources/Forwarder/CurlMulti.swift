@@ -11,7 +11,7 @@ struct CurlMulti: ~Copyable, @unchecked Sendable {
   /// The connections that its transfers share.
   let connections: OpenConnections
 
-  /// Makes a handle that keeps at most `idleConnectionsMax` connections.
+  /// Makes a handle that keeps at most `idleConnectionsMax` idle connections.
   init(
     idleConnectionsMax: Int, connections: sending OpenConnections
   ) throws(SystemError) {
@@ -27,23 +27,23 @@ struct CurlMulti: ~Copyable, @unchecked Sendable {
 
   deinit { curl_multi_cleanup(handle) }
 
-  /// Keeps so many idle connections at the most from now on.
+  /// Changes the most idle connections to keep.
   func keep(idleConnectionsMax: Int) {
     _ = waystation_curl_multi_set_long(handle, CURLMOPT_MAXCONNECTS, idleConnectionsMax)
   }
 
-  /// Begins the transfer that the easy handle was set up for.
+  /// Begins the transfer that an easy handle was set up for.
   func add(_ easy: borrowing CurlEasy) -> Bool {
     curl_multi_add_handle(handle, easy.pointer) == CURLM_OK
   }
 
-  /// Takes a transfer out, at whatever point it is.
+  /// Removes a transfer, at whatever stage it is.
   func remove(_ easy: borrowing CurlEasy) {
     let code = curl_multi_remove_handle(handle, easy.pointer)
     precondition(code == CURLM_OK, "curl_multi_remove_handle: a mistake in this program")
   }
 
-  /// Does what can be done without waiting.
+  /// Does everything that can be done without waiting.
   func perform() {
     var running: Int32 = 0
     let code = curl_multi_perform(handle, &running)
@@ -52,16 +52,16 @@ struct CurlMulti: ~Copyable, @unchecked Sendable {
       "curl_multi_perform: a mistake in this program")
   }
 
-  /// Waits until there is something to do, or ``wakeUp()`` is called, or so much time has passed.
+  /// Waits until there is something to do, ``wakeUp()`` is called, or the time is up.
   func wait(milliseconds: Int32) {
     // libcurl shortens the wait to its own next timer.
     _ = curl_multi_poll(handle, nil, 0, milliseconds, nil)
   }
 
-  /// Ends a ``wait()`` that is under way, or else the next one.
+  /// Ends the present ``wait(milliseconds:)``, or else the next one.
   func wakeUp() { curl_multi_wakeup(handle) }
 
-  /// A transfer that has ended: what it kept in place, and how it ended; nil if there is none left.
+  /// A transfer that has ended, with its result; nil if there are no more.
   func nextEnded() -> (transfer: Transfer, code: CURLcode)? {
     var left: Int32 = 0
     while let message = curl_multi_info_read(handle, &left) {

@@ -2,15 +2,15 @@ import EventLoop
 import RelayCore
 import Synchronization
 
-/// Carries out attempts: many at a time, on one thread of its own, with libcurl's multi interface.
+/// Carries out attempts, many at a time, on one thread of its own, with libcurl's multi interface.
 ///
-/// Every request that ``submit(_:)`` takes ends up in exactly one ``AttemptBatch``. Nothing polls:
-/// with nothing under way the thread sleeps until it is woken.
+/// Every request that ``submit(_:)`` accepts ends up in exactly one ``AttemptBatch``. There is no
+/// polling: with nothing under way the thread sleeps until it is woken.
 package final class Forwarder: Sendable {
-  /// Takes what came of attempts.
+  /// Receives the results of attempts.
   ///
-  /// Called on the forwarder's thread, once a turn of its loop, and holds all transfers up while it
-  /// runs.
+  /// Called on the forwarder's thread, at most twice a turn of its loop; all transfers wait
+  /// meanwhile.
   package typealias Delivery = @Sendable (AttemptBatch) -> Void
 
   private let shared: ForwarderShared
@@ -19,11 +19,11 @@ package final class Forwarder: Sendable {
   /// Starts the forwarder's thread.
   ///
   /// - Parameters:
-  ///   - targets: The upstreams that are configured; decides how many idle connections are kept.
-  ///     A request to another one works as well.
-  ///   - name: The thread's.
-  ///   - deliver: Takes what came of attempts.
-  /// - Throws: If there is no memory, or no room for one more thread.
+  ///   - targets: The configured upstreams; they decide how many idle connections are kept. A
+  ///     request to another upstream works as well.
+  ///   - name: The thread's name.
+  ///   - deliver: Receives the results.
+  /// - Throws: ``SystemError`` if there is no memory, or no room for one more thread.
   package init(
     targets: [UpstreamTarget], limits: ForwarderLimits = ForwarderLimits(),
     name: String = "forwarder", deliver: @escaping Delivery
@@ -39,12 +39,12 @@ package final class Forwarder: Sendable {
     }
   }
 
-  /// Begins attempts, in this order; returns at once.
+  /// Begins attempts in this order; returns at once.
   ///
-  /// Any thread may call.
+  /// May be called from any thread.
   ///
-  /// - Returns: false, with nothing begun, after ``shutdown()``.
-  /// - Precondition: None of the envelopes has an attempt under way.
+  /// - Returns: false after ``shutdown()``; nothing is begun then.
+  /// - Precondition: None of the envelopes has a running attempt.
   @discardableResult
   package func submit(_ requests: [AttemptRequest]) -> Bool {
     shared.post { $0.submit(requests) }
@@ -52,51 +52,53 @@ package final class Forwarder: Sendable {
 
   /// Calls attempts off; returns at once.
   ///
-  /// Any thread may call. Those that are still under way are reported as
+  /// May be called from any thread. Running attempts are reported as
   /// ``ConnectionFailure/brokenOff``, and those that have not begun come back in
-  /// ``AttemptBatch/withdrawn``; the others have been, or are about to be, reported as they ended.
+  /// ``AttemptBatch/withdrawn``. The others were or will be reported as they ended.
   package func cancel(_ serials: some Sequence<Serial>) {
     shared.post { $0.cancel(serials) }
   }
 
-  /// Calls all attempts off that were submitted before.
+  /// Calls off all attempts that were submitted before.
   package func cancelAll() {
     shared.post { $0.cancelAll() }
   }
 
-  /// Goes by other upstreams from now on; attempts that are under way go on as they were begun.
+  /// Changes the configured upstreams; running attempts continue as they were begun.
   ///
   /// - Parameters:
   ///   - targets: The upstreams that are configured now.
-  ///   - retired: Those whose place others have taken; what is submitted for them still is sent.
+  ///   - retired: The upstreams that were replaced; requests that are still submitted for them are
+  ///     sent.
   package func configure(targets: [UpstreamTarget], retired: [UpstreamTarget]) {
     for target in retired { target.retire() }
     shared.post { $0.configure(targets) }
   }
 
-  /// How far attempts have come that are under way.
+  /// The progress of running attempts.
   ///
-  /// Costs the transfers nothing but the moment in which it is answered. Any task may ask.
+  /// It costs the transfers only the moment of answering. Any task may ask.
   ///
-  /// - Parameter serials: Whose; nil for all.
-  /// - Returns: One for each of them that has begun and not ended, in no order.
+  /// - Parameter serials: The envelopes; nil for all.
+  /// - Returns: One for each of their attempts that has begun and not ended, in no particular
+  ///   order.
   package func progress(of serials: Set<Serial>? = nil) async -> [AttemptProgress] {
     await withCheckedContinuation { continuation in
-      let question = ProgressQuestion(serials: serials) { continuation.resume(returning: $0) }
+      let question = ProgressQuery(serials: serials) { continuation.resume(returning: $0) }
       if !shared.post({ $0.ask(question) }) { continuation.resume(returning: []) }
     }
   }
 
-  /// Has something done on the forwarder's thread, and returns at once.
+  /// Runs a closure on the forwarder's thread; returns at once.
   ///
-  /// - Parameter work: Holds all transfers up while it runs.
-  /// - Returns: false, with nothing done, after ``shutdown()``.
+  /// - Parameter work: All transfers wait while it runs.
+  /// - Returns: false after ``shutdown()``; nothing is run then.
   @discardableResult
   package func perform(_ work: @escaping @Sendable () -> Void) -> Bool {
-    shared.post { $0.ask(ProgressQuestion(serials: []) { _ in work() }) }
+    shared.post { $0.ask(ProgressQuery(serials: []) { _ in work() }) }
   }
 
-  /// Calls all attempts off, and waits until that has been reported and the thread has ended.
+  /// Calls off all attempts, and waits until that has been reported and the thread has ended.
   ///
   /// - Precondition: Not called from the delivery.
   package func shutdown() {
@@ -105,15 +107,15 @@ package final class Forwarder: Sendable {
   }
 
   deinit {
-    // Nobody is left to be told; the thread calls off what is under way, and ends by itself.
+    // Nobody is left to receive reports; the thread calls off running attempts, and ends by itself.
     shared.post { $0.stop() }
   }
 }
 
-/// What the forwarder's thread and its callers both hold.
+/// The state shared by the forwarder's thread and its callers.
 final class ForwarderShared: Sendable {
   let multi: CurlMulti
-  /// Has no transfers, so that only being woken ends a wait on it.
+  /// A handle without transfers, so that only a wake-up ends a wait on it.
   private let pauses: CurlMulti
   private let inbox = Mutex(ForwarderInbox())
 
@@ -138,31 +140,31 @@ final class ForwarderShared: Sendable {
     return result
   }
 
-  /// What has come in; the thread counts as awake from now on.
+  /// Takes the inbox's content; the thread counts as awake from then on.
   func takeInbox() -> ForwarderInbox {
     inbox.withLock { $0.take() }
   }
 
-  /// Waits until a transfer needs something, or something comes in; returns at once if something
-  /// has come in already.
+  /// Waits until a transfer needs something, or the inbox gets something; returns at once if it has
+  /// something already.
   ///
-  /// Only a thread that waits is woken: ``ForwarderInbox/sleep`` says so, under the same lock.
+  /// Only a waiting thread is woken: ``ForwarderInbox/sleep`` tells, under the same lock.
   ///
-  /// - Parameter milliseconds: How long to wait at the most.
+  /// - Parameter milliseconds: The longest time to wait.
   func waitUnlessCalled(milliseconds: Int32) {
     guard fallAsleep(.waiting) else { return }
     multi.wait(milliseconds: milliseconds)
     inbox.withLock { $0.sleep = .none }
   }
 
-  /// Waits likewise, but whatever transfers need.
+  /// Waits in the same way, but ignores transfers.
   func pauseUnlessCalled(milliseconds: Int32) {
     guard fallAsleep(.pausing) else { return }
     pauses.wait(milliseconds: milliseconds)
     inbox.withLock { $0.sleep = .none }
   }
 
-  /// Notes that the thread sleeps from now on; false if something has come in already.
+  /// Notes that the thread sleeps from now on; false if the inbox has something already.
   private func fallAsleep(_ sleep: ForwarderInbox.Sleep) -> Bool {
     inbox.withLock { inbox in
       guard inbox.isEmpty else { return false }

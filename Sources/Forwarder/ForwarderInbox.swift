@@ -1,36 +1,36 @@
 import RelayCore
 
-/// What other threads want of the forwarder, until its thread gets to it.
+/// The requests of other threads to the forwarder, until its thread gets to them.
 struct ForwarderInbox: Sendable {
-  /// Which of the attempts under way are to be called off.
+  /// The running attempts to call off.
   enum Cancellation: Sendable {
     case none
     case some(Set<Serial>)
     case all
   }
 
-  /// How the thread sleeps.
+  /// The kind of the thread's sleep.
   enum Sleep: Sendable {
     case none
-    /// Until a transfer needs something.
+    /// Asleep until a transfer needs something.
     case waiting
-    /// Whatever transfers need.
+    /// Asleep whatever transfers need.
     case pausing
   }
 
-  /// Attempts to begin, in this order, once ``cancellation`` has been seen to.
+  /// Attempts to begin, in this order, after ``cancellation``.
   private(set) var requests: [AttemptRequest] = []
-  /// Attempts to call off.
+  /// Running attempts to call off.
   private(set) var cancellation = Cancellation.none
   /// Attempts that were called off before they began.
   private(set) var withdrawn: [Serial] = []
-  /// Who wants to know how far attempts have come.
-  private(set) var questions: [ProgressQuestion] = []
-  /// The upstreams that are configured from now on; nil if they are those of before.
+  /// Questions for the progress of attempts.
+  private(set) var questions: [ProgressQuery] = []
+  /// The upstreams that are configured from now on; nil if they have not changed.
   private(set) var targets: [UpstreamTarget]?
   /// Whether the thread is to end.
   private(set) var isStopping = false
-  /// Whether the thread sleeps and has to be woken for this.
+  /// The thread's sleep, from which it has to be woken.
   var sleep = Sleep.none
 
   /// Whether there is nothing to do.
@@ -39,24 +39,24 @@ struct ForwarderInbox: Sendable {
     return requests.isEmpty && withdrawn.isEmpty && questions.isEmpty && !isStopping
   }
 
-  /// Adds attempts to begin; false if the thread is to end.
+  /// Adds attempts to begin; false if the thread is ending.
   mutating func submit(_ new: [AttemptRequest]) -> Bool {
     guard !isStopping else { return false }
     requests.append(contentsOf: new)
     return true
   }
 
-  /// Adds a question; false if the thread is to end, and nobody will answer.
-  mutating func ask(_ question: ProgressQuestion) -> Bool {
+  /// Adds a question; false if the thread is ending, and nobody will answer.
+  mutating func ask(_ question: ProgressQuery) -> Bool {
     guard !isStopping else { return false }
     questions.append(question)
     return true
   }
 
-  /// Says which upstreams are configured from now on.
+  /// Changes the configured upstreams.
   mutating func configure(_ targets: [UpstreamTarget]) { self.targets = targets }
 
-  /// Calls off what was submitted up to now.
+  /// Calls off attempts that were submitted before.
   mutating func cancel(_ serials: some Sequence<Serial>) {
     let serials = Set(serials)
     withdraw { serials.contains($0) }
@@ -67,13 +67,13 @@ struct ForwarderInbox: Sendable {
     }
   }
 
-  /// Calls off all that was submitted up to now.
+  /// Calls off all attempts that were submitted before.
   mutating func cancelAll() {
     withdraw { _ in true }
     cancellation = .all
   }
 
-  /// Calls everything off, for good.
+  /// Calls everything off for good.
   mutating func stop() {
     cancelAll()
     isStopping = true
@@ -84,7 +84,7 @@ struct ForwarderInbox: Sendable {
     requests.removeAll { isMeant($0.serial) }
   }
 
-  /// Empties the inbox, whose thread counts as awake from now on.
+  /// Empties the inbox, whose thread counts as awake from then on.
   mutating func take() -> ForwarderInbox {
     let taken = self
     self = ForwarderInbox()

@@ -3,7 +3,8 @@ import EventLoop
 import Glibc
 import RelayCore
 
-/// What the forwarder's thread does: take what came in, let libcurl work, tell what ended, sleep.
+/// The work of the forwarder's thread: take the inbox, let libcurl work, report ended attempts,
+/// sleep.
 final class ForwarderLoop {
   private let shared: ForwarderShared
   private let limits: ForwarderLimits
@@ -16,9 +17,9 @@ final class ForwarderLoop {
   private var signing = SigningQueue()
   /// Upstreams to which the last connection could not be made.
   private var unconnected: Set<ObjectIdentifier> = []
-  /// Whether attempts were begun since libcurl last looked at them.
+  /// Whether attempts were begun since libcurl last worked.
   private var hasBegun = false
-  /// When transfers are looked at next that may have fallen silent.
+  /// The time of the next check for silent transfers.
   private var silenceWatch = SilenceWatch()
   private var spinGuard = SpinGuard()
 
@@ -37,8 +38,8 @@ final class ForwarderLoop {
     Signals.block([SIGPIPE])
     while takeInbox() {
       report()
-      // What has just begun is sent before anything is waited for; the same look at all transfers
-      // serves what has come meanwhile.
+      // New requests are sent before anything is waited for; the same pass over all transfers
+      // handles input that came meanwhile.
       sign()
       let mayWait = !hasBegun && signing.isEmpty
       let waitedNs = mayWait ? wait() : 0
@@ -49,11 +50,11 @@ final class ForwarderLoop {
       report()
     }
     report()
-    // Handles go before the multi handle: curl_multi_cleanup(3).
+    // Easy handles are freed before the multi handle: curl_multi_cleanup(3).
     idle = [:]
   }
 
-  /// Waits until there is something to do; says for how many nanoseconds.
+  /// Waits until there is something to do; returns for how many nanoseconds it waited.
   private func wait() -> Int64 {
     let startedAt = MonotonicClock.now()
     shared.waitUnlessCalled(milliseconds: silenceWatch.waitMs)
@@ -68,7 +69,7 @@ final class ForwarderLoop {
     shared.pauseUnlessCalled(milliseconds: SpinGuard.pauseMs)
   }
 
-  /// Does what other threads want; false if that is to end.
+  /// Carries out the requests of other threads; false if the thread is to end.
   private func takeInbox() -> Bool {
     let inbox = shared.takeInbox()
     batch.withdrawn.append(contentsOf: inbox.withdrawn)
@@ -80,7 +81,7 @@ final class ForwarderLoop {
     return !inbox.isStopping
   }
 
-  /// Lets go of what was kept for upstreams whose place others have taken.
+  /// Frees what was kept for replaced upstreams.
   private func configure(_ targets: [UpstreamTarget]) {
     shared.multi.keep(idleConnectionsMax: limits.idleConnections(to: targets))
     for (key, transfers) in idle where transfers.first?.target.isRetired ?? true {
@@ -90,14 +91,13 @@ final class ForwarderLoop {
     endRetiredConnections()
   }
 
-  /// Lets go of the connections of upstreams whose place others have taken, once nothing is under
-  /// way on them.
+  /// Ends the connections of replaced upstreams, once nothing is under way on them.
   private func endRetiredConnections() {
     shared.multi.connections.endRetired(
       except: Set(running.values.compactMap { $0.beginning?.localPort }))
   }
 
-  private func answer(_ question: ProgressQuestion) {
+  private func answer(_ question: ProgressQuery) {
     guard let serials = question.serials else {
       return question.answer(running.values.map(\.progress))
     }
@@ -121,7 +121,7 @@ final class ForwarderLoop {
     end(transfer, as: .brokenOff, detail: ConnectionFailure.brokenOff.sentence)
   }
 
-  /// Ends a transfer from here, at whatever point it is.
+  /// Ends a transfer, at whatever stage it is.
   private func end(_ transfer: Transfer, as failure: ConnectionFailure, detail: String) {
     let now = Now(wall: WallClock.now(), monotonic: MonotonicClock.now())
     batch.reports.append(transfer.breakOff(as: failure, detail: detail, at: now))
@@ -131,7 +131,7 @@ final class ForwarderLoop {
     keep(transfer)
   }
 
-  /// Ends attempts of which no byte has moved for too long.
+  /// Ends attempts in which no byte has moved for too long.
   private func endSilentOnes() {
     guard silenceWatch.isSet else { return }
     let now = MonotonicClock.now()
@@ -159,8 +159,8 @@ final class ForwarderLoop {
     precondition(
       running[request.serial] == nil && !signing.contains(request.serial),
       "an envelope has one attempt at a time")
-    if let fault = RequestLine.fault(in: request.content) {
-      // As it is, it will not be sent another time either.
+    if let fault = RequestLineCheck.fault(in: request.content) {
+      // It could not be sent at another time either.
       return end(request, as: .unsendable(reason: fault), at: now)
     }
     do throws(SystemError) {
@@ -174,14 +174,14 @@ final class ForwarderLoop {
     }
   }
 
-  /// The machine's own time, where it can be right: the upstream compares it with its clock, and
-  /// nothing of the relay's ends by it.
+  /// The machine's own time, if it can be right: the upstream compares it with its clock, and
+  /// nothing of the relay ends by it.
   private static func signingTime(_ now: Now) -> WallTime {
     let machine = WallClock.machine()
     return machine.isPlausible ? machine : now.wall
   }
 
-  /// Signs a request at once, or puts it into the queue if that would take a while.
+  /// Signs a request at once, or queues it if signing would take a while.
   private func sign(
     _ request: AttemptRequest, _ body: consuming OutgoingBody, _ signing: WebhookSigning,
     at now: Now
@@ -196,7 +196,7 @@ final class ForwarderLoop {
     try send(request, SignedBody(body: body, signature: signature.finish()), at: now)
   }
 
-  /// Goes on with signing; what is signed is sent.
+  /// Continues signing; a request that is complete is sent.
   private func sign() {
     guard let entry = signing.advance() else { return }
     let now = Now(wall: WallClock.now(), monotonic: MonotonicClock.now())
@@ -264,7 +264,7 @@ final class ForwarderLoop {
     }
   }
 
-  /// Begins an attempt once more, of which nothing was written, on a connection of its own.
+  /// Begins an attempt again, of which nothing was written, on a new connection.
   private func beginAnew(_ transfer: Transfer, at now: Now) {
     transfer.prepareNewConnection(at: now)
     // libcurl's own timer ends the next wait at once.

@@ -1,37 +1,37 @@
 import CCurl
 import Glibc
 
-/// The sockets that libcurl has open, by local port, and which of them have carried a request.
+/// The open sockets of libcurl by local port, and which of them have carried a request.
 ///
-/// Just before a request is written libcurl tells the local port of its connection
-/// (CURLOPT_PREREQFUNCTION(3)), but not the socket: CURLINFO_ACTIVESOCKET(3) speaks of the handle's
+/// Just before a request is written, libcurl reports the local port of its connection
+/// (CURLOPT_PREREQFUNCTION(3)), but not the socket: CURLINFO_ACTIVESOCKET(3) is about the handle's
 /// last transfer. So sockets are noted as they are made, and forgotten as they are closed.
 ///
-/// Lives on the thread of the handles whose connections these are.
+/// It lives on the thread of the handles whose connections these are.
 final class OpenConnections {
-  /// One of them.
+  /// A connection.
   struct Connection {
     let descriptor: Int32
     /// Whether a request was written on it.
     var hasCarriedRequest = false
-    /// To which upstream the last one went; nil if nobody said.
+    /// The upstream of the last request; nil if it was not given.
     var target: UpstreamTarget?
   }
 
   private let unsentBytesMax: Int?
-  /// Two connections to two peers may have the same local port.
+  /// The connections by local port; two connections to two peers may have the same one.
   private var byPort: [Int32: [Connection]] = [:]
   private var ports: [Int32: Int32] = [:]
-  /// Those that had no port yet when somebody last looked.
+  /// Sockets that had no port yet at the last look.
   private var unbound: [Int32] = []
 
-  /// No connections.
+  /// Makes an empty table.
   ///
-  /// - Parameter unsentBytesMax: How much the kernel takes of each before it has sent what came
-  ///   before; nil for as much as it likes.
+  /// - Parameter unsentBytesMax: The most bytes that the kernel takes for each connection before it
+  ///   has sent the earlier ones; nil for its default.
   init(unsentBytesMax: Int? = nil) { self.unsentBytesMax = unsentBytesMax }
 
-  /// Notes a socket that was made; it need not be connected yet.
+  /// Notes a new socket; it need not be connected yet.
   func add(_ descriptor: Int32) {
     if let unsentBytesMax { waystation_limit_unsent(descriptor, Int32(clamping: unsentBytesMax)) }
     unbound.append(descriptor)
@@ -47,17 +47,16 @@ final class OpenConnections {
     if byPort[port]?.isEmpty == true { byPort[port] = nil }
   }
 
-  /// The connection with this local port; nil if none is known, or if there are several.
+  /// The connection with a local port; nil if none is known, or if there are several.
   ///
-  /// - Parameter localPort: As libcurl tells it: 0 or less for a Unix socket.
+  /// - Parameter localPort: The port as libcurl reports it: 0 or less for a Unix socket.
   func connection(localPort: Int32) -> Connection? {
     bindAll()
     guard let found = byPort[max(localPort, 0)], found.count == 1 else { return nil }
     return found[0]
   }
 
-  /// Notes that a request is written on a connection; on each of them, if there are several with
-  /// this port.
+  /// Notes that a request is written on a connection, or on each if several have this port.
   func noteRequest(localPort: Int32, to target: UpstreamTarget? = nil) {
     bindAll()
     let port = max(localPort, 0)
@@ -67,8 +66,8 @@ final class OpenConnections {
     }
   }
 
-  /// Ends a connection on which nothing has come for so long, so that libcurl finds it dead; none
-  /// if it is not known which one it is.
+  /// Ends a connection that has been silent for so long, so that libcurl finds it dead; none if it
+  /// is not clear which one it is.
   func end(localPort: Int32, ifSilentForMs silenceMs: Int64) {
     guard let found = connection(localPort: localPort), found.hasBeenSilent(forMs: silenceMs) else {
       return
@@ -76,9 +75,9 @@ final class OpenConnections {
     found.end()
   }
 
-  /// Ends the connections of upstreams whose place others have taken.
+  /// Ends the connections of replaced upstreams.
   ///
-  /// - Parameter busyPorts: The local ports of those that still carry requests: they are left
+  /// - Parameter busyPorts: The local ports of connections that still carry requests; they are left
   ///   alone.
   func endRetired(except busyPorts: Set<Int32>) {
     for (port, connections) in byPort where !busyPorts.contains(port) {
@@ -96,7 +95,7 @@ final class OpenConnections {
     }
   }
 
-  /// The local port: 0 for a Unix socket; nil if it has none yet.
+  /// The local port; 0 for a Unix socket; nil if the socket has none yet.
   private static func localPort(of descriptor: Int32) -> Int32? {
     var address = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -106,7 +105,7 @@ final class OpenConnections {
       }
       guard isKnown else { return nil }
       if Int32(storage.pointee.ss_family) == AF_UNIX { return 0 }
-      // The port stands at the same place in both families' addresses.
+      // The port is at the same place in both families' addresses.
       let port = storage.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
         UInt16(bigEndian: $0.pointee.sin_port)
       }
@@ -116,7 +115,7 @@ final class OpenConnections {
 }
 
 extension OpenConnections.Connection {
-  /// By how much the kernel's count may be off, in milliseconds: it counts by ticks.
+  /// The error of the kernel's count, in milliseconds: it counts by ticks.
   private static let toleranceMs: Int64 = 10
 
   /// Whether nothing has come on it for so long.
@@ -125,13 +124,13 @@ extension OpenConnections.Connection {
     return measuredMs >= 0 && measuredMs + Self.toleranceMs >= silenceMs
   }
 
-  /// Ends it for both sides; closing it is libcurl's.
+  /// Ends it for both sides; libcurl closes it.
   func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-  /// What has come on it that nobody has read.
+  /// The input on it that nobody has read.
   ///
-  /// Takes nothing out of the socket. An error counts as its end.
-  var arrival: ConnectionGlimpse.Arrival {
+  /// Looking takes nothing out of the socket. An error counts as its end.
+  var arrival: ConnectionInspection.Arrival {
     var byte: UInt8 = 0
     let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
     if count > 0 { return .bytes }

@@ -2,27 +2,27 @@ import EventLoop
 import Glibc
 import RelayCore
 
-/// A request's body where libcurl can read it, for as long as its transfer lasts.
+/// A request's body in the form that libcurl reads, for the length of its transfer.
 struct OutgoingBody: ~Copyable {
   /// The length in bytes.
   let byteCount: Int64
   /// The bytes, if they are in memory; valid while this value lives.
   ///
-  /// A copy, since an array's storage may not be pointed at beyond one call. It is small: large
-  /// bodies come as files.
+  /// It is a copy, since an array's storage may not be pointed at beyond one call. It is small:
+  /// large bodies come as files.
   let memory: UnsafeMutableRawPointer?
 
   private let file: Int32?
   private var offset: Int64 = 0
 
-  /// No body.
+  /// Makes an empty body.
   init() {
     byteCount = 0
     memory = nil
     file = nil
   }
 
-  /// Takes a body; a file is opened, and has to have the length that it was stored with.
+  /// Takes a body; a file is opened, and has to have its stored length.
   init(_ body: EnvelopeBody) throws(SystemError) {
     switch body {
     case .inline(let bytes):
@@ -59,7 +59,7 @@ struct OutgoingBody: ~Copyable {
     return number
   }
 
-  /// Reads on in the file; nil where it cannot be read, or has become shorter.
+  /// Continues reading the file; nil if it cannot be read, or has become shorter.
   mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
     guard let file else { return nil }
     let wanted = min(Int64(buffer.count), byteCount - offset)
@@ -73,7 +73,7 @@ struct OutgoingBody: ~Copyable {
     }
   }
 
-  /// Goes to a place in the file, since libcurl has to send it anew.
+  /// Moves to an offset in the file, since libcurl has to send it again.
   mutating func seek(to offset: Int64) -> Bool {
     guard offset >= 0, offset <= byteCount else { return false }
     self.offset = offset

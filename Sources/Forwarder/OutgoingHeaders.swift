@@ -1,37 +1,37 @@
 import RelayCore
 
-/// The fields of a request to an upstream, as libcurl takes them: a list of lines.
+/// The fields of a request to an upstream in libcurl's form: a list of lines.
 ///
-/// The sender's fields go on byte for byte and in their order, but for the ones that end at a relay
-/// (``ConnectionField``), the ones that libcurl writes (`Host`, `Content-Length`), `Expect`, all
-/// `Waystation-*`, and where requests are signed all `webhook-*`, so that no sender can pretend to
-/// be the relay. What CGI makes the same of (RFC 3875 section 4.1.18), a name with `_` in place of
-/// `-`, is left out with them. The relay then adds its own.
+/// The sender's fields are passed on byte for byte and in order. Left out are the ones that end at
+/// a relay (``ConnectionField``), the ones that libcurl writes (`Host`, `Content-Length`),
+/// `Expect`, all `Waystation-*`, and all `webhook-*` if requests are signed, so that no sender can
+/// pretend to be the relay. So are names with `_` in place of `-`, which CGI does not tell apart
+/// (RFC 3875 section 4.1.18). Then the relay adds its own.
 package struct OutgoingHeaders {
-  /// The lines, one behind the other, each ended by NUL.
+  /// The lines, one after another, each ended by NUL.
   package private(set) var text: [UInt8] = []
-  /// Where each line begins in ``text``.
+  /// The offset of each line in ``text``.
   package private(set) var starts: [Int] = []
 
-  /// No fields yet.
+  /// Makes an empty list.
   package init() {}
 
   private var options = ConnectionOptions()
   private var via: [UInt8] = []
   private var hasIdempotencyKey = false
 
-  /// Replaces what stands here by the fields of one attempt.
+  /// Replaces the content by the fields of one attempt.
   ///
-  /// One value is used over and over, so that its memory is.
+  /// One value is used over and over, so that its memory is reused.
   package mutating func rebuild(for request: AttemptRequest) {
     rebuild(for: request, signature: nil)
   }
 
-  /// Replaces what stands here by the fields of one attempt and its signature.
+  /// Replaces the content by the fields of one attempt and its signature.
   mutating func rebuild(for request: AttemptRequest, signature: WebhookSignature?) {
     options.removeAll()
     copySenderFields(of: request)
-    // The names in `Connection` are known only at the end; there hardly ever are any.
+    // The names in `Connection` are known only at the end; there are hardly ever any.
     if !options.isEmpty { copySenderFields(of: request) }
     appendOwnFields(of: request)
     if let signature { append(signature) }
@@ -68,7 +68,7 @@ package struct OutgoingHeaders {
       if !via.isEmpty { via.append(contentsOf: ", ".utf8) }
       via.append(contentsOf: block[field.value])
     case .idempotencyKey:
-      // An empty one names nothing: the relay's own goes out instead.
+      // An empty one names nothing: the relay's own is sent instead.
       guard !field.value.isEmpty, !options.contain(name) else { return }
       hasIdempotencyKey = true
       append(field, of: block)
@@ -89,7 +89,7 @@ package struct OutgoingHeaders {
   private mutating func append(_ field: FieldRange, of block: [UInt8]) {
     starts.append(text.count)
     if field.value.isEmpty {
-      // libcurl's form for a field without a value; `name:` would mean that it is to be left out.
+      // libcurl's form for a field without a value; `name:` would leave the field out.
       text.append(contentsOf: block[field.name])
       text.append(UInt8(ascii: ";"))
     } else {
@@ -127,7 +127,8 @@ package struct OutgoingHeaders {
     append("Waystation-Client: ", request.client)
   }
 
-  /// RFC 9110 section 7.6.3: this relay comes last; what the sender spoke was HTTP/1.1.
+  /// Appends `Via`, with this relay last; the sender's version counts as HTTP/1.1 (RFC 9110 section
+  /// 7.6.3).
   private mutating func appendVia(_ pseudonym: String) {
     guard !via.isEmpty else { return append("Via: 1.1 ", pseudonym) }
     append("Via: ", via + Array(", 1.1 \(pseudonym)".utf8))
@@ -135,7 +136,7 @@ package struct OutgoingHeaders {
 
   /// Keeps libcurl from adding fields of its own, by its form `name:`.
   ///
-  /// It skips these lines where the sender did send such a field.
+  /// libcurl skips these lines if the sender did send such a field.
   private mutating func appendSuppressions() {
     append("Accept:") { _ in }
     append("Content-Type:") { _ in }
@@ -159,7 +160,7 @@ package struct OutgoingHeaders {
     text.append(0)
   }
 
-  /// Whether an operator may give a field of this name a fixed value for an upstream.
+  /// Whether an operator may fix the value of a field of this name for an upstream.
   static func mayBeFixed(_ name: some Collection<UInt8>, isSigned: Bool) -> Bool {
     let bytes = Array(name)
     return Rule(bytes.span) == .pass
@@ -168,7 +169,7 @@ package struct OutgoingHeaders {
 }
 
 extension OutgoingHeaders {
-  /// What becomes of a sender's field, by its name.
+  /// The handling of a sender's field, by its name.
   private enum Rule {
     case pass
     case drop
@@ -192,12 +193,12 @@ extension OutgoingHeaders {
 }
 
 extension UpstreamTarget {
-  /// Whether the relay's own fields take the place of a sender's of this name.
+  /// Whether the relay's own fields replace a sender's of this name.
   fileprivate func replaces(_ name: Span<UInt8>) -> Bool {
     fixesField(name) || (signing != nil && name.begins(with: WebhookSigning.prefix))
   }
 
-  /// Whether the configuration says what `traceparent` is.
+  /// Whether the configuration sets `traceparent`.
   fileprivate var fixesTraceParent: Bool {
     headers.contains { $0.isNamed("traceparent") }
   }
@@ -210,13 +211,13 @@ extension Span<UInt8> {
   }
 }
 
-/// Where one field's name and value stand in a ``HeaderBlock``'s bytes.
+/// The ranges of one field's name and value in a ``HeaderBlock``'s bytes.
 struct FieldRange {
   /// The name's bytes.
   let name: Range<Int>
   /// The value's bytes.
   let value: Range<Int>
-  /// Where the next field begins.
+  /// The offset of the next field.
   var next: Int { value.upperBound + 2 }
 
   /// The field that begins at `start`; nil at the end of the block.

@@ -1,11 +1,11 @@
 import RelayCore
 
-/// An upstream's answer while it comes in: how much is kept, and when it has been enough.
+/// Collects an upstream's response: decides how much is kept, and when it is enough.
 ///
-/// It sees libcurl's callbacks as plain values and says whether to go on, so the rules can be
+/// It sees libcurl's callbacks as plain values and returns whether to continue, so the rules can be
 /// tested without a connection.
 struct ResponseCollector {
-  /// Why the transfer was ended from here, before libcurl would have ended it.
+  /// The reason that the transfer was ended early from here.
   private enum Ending {
     case answerIsEnough
     case malformed(String)
@@ -13,21 +13,21 @@ struct ResponseCollector {
 
   private var head: ResponseHead
   private var body: [UInt8] = []
-  /// How many bytes of the body have come in, kept or not.
+  /// The number of bytes of the body that have come in, kept or not.
   private(set) var bodyBytesSeen: Int64 = 0
-  /// How many bytes of header lines have come in.
+  /// The number of bytes of header lines that have come in.
   private(set) var headerBytesSeen = 0
   private var ending: Ending?
   private let bodyBytesMax: Int
   private let drainBytesMax: Int
   private let hasNoBody: Bool
 
-  /// Begins an answer.
+  /// Begins a response.
   ///
   /// - Parameters:
-  ///   - bodyBytesMax: How much of the body is kept.
-  ///   - hasNoBody: Whether the answer ends with its header, whatever `Content-Length` says: it is
-  ///     one to HEAD.
+  ///   - bodyBytesMax: The most bytes of the body that are kept.
+  ///   - hasNoBody: Whether the response ends with its header, whatever `Content-Length` says: it
+  ///     answers HEAD.
   init(bodyBytesMax: Int, limits: ForwarderLimits, hasNoBody: Bool) {
     head = ResponseHead(bytesMax: limits.responseHeaderBytesMax)
     self.bodyBytesMax = bodyBytesMax
@@ -35,15 +35,15 @@ struct ResponseCollector {
     self.hasNoBody = hasNoBody
   }
 
-  /// Takes one line of the header; false if the transfer is to end.
+  /// Receives a line of the header; false to end the transfer.
   mutating func receiveHeaderLine(_ line: Span<UInt8>) -> Bool {
     headerBytesSeen += line.count
     guard !head.isComplete else { return true }
     switch head.receive(line) {
     case .goesOn: return true
     case .complete:
-      // Only seen where a HEAD carried a body, so that libcurl does not know it for a HEAD; it
-      // would wait for a body that never comes.
+      // Only reached if a HEAD carried a body: libcurl then does not treat it as a HEAD, and would
+      // wait for a body that never comes.
       guard hasNoBody else { return true }
       ending = .answerIsEnough
       return false
@@ -53,7 +53,7 @@ struct ResponseCollector {
     }
   }
 
-  /// Takes a piece of the body; false if the transfer is to end.
+  /// Receives a piece of the body; false to end the transfer.
   mutating func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bodyBytesSeen += Int64(bytes.count)
     let room = bodyBytesMax - body.count
@@ -65,28 +65,28 @@ struct ResponseCollector {
     return true
   }
 
-  /// How the transfer ended: libcurl's word, the one from here, and what had come by then.
+  /// The result of a transfer, by libcurl's result and what had come by then.
   enum Verdict {
-    /// There is an answer.
+    /// There is a response.
     case answered(UpstreamResponse)
-    /// There is one that makes no sense.
+    /// There is a response that is not valid.
     case malformed(String)
-    /// There is none; the transfer's own error says why.
+    /// There is no response; the transfer's own error says why.
     case none
   }
 
-  /// Judges what came.
+  /// Judges the response.
   ///
   /// - Parameters:
-  ///   - succeeded: Whether the transfer ended as it should.
-  ///   - failedInSending: Whether it ended since the upstream would not take the rest of the
+  ///   - succeeded: Whether the transfer ended normally.
+  ///   - failedInSending: Whether it ended because the upstream did not take the rest of the
   ///     request.
   consuming func verdict(succeeded: Bool, failedInSending: Bool) -> Verdict {
     if case .malformed(let reason) = ending { return .malformed(reason) }
     guard head.isComplete, let status = head.status else {
       return succeeded ? .malformed("no complete answer came") : .none
     }
-    // An answer that came before the request was sent to its end is the answer.
+    // A response that came before the whole request was sent is the response.
     let isEnough = if case .answerIsEnough = ending { true } else { false }
     guard succeeded || isEnough || failedInSending || isWhole else { return .none }
     let isTruncated = bodyBytesSeen > Int64(body.count) || (failedInSending && !isWhole)
@@ -95,7 +95,7 @@ struct ResponseCollector {
         status: status, headers: head.headers(), body: body, isTruncated: isTruncated))
   }
 
-  /// Whether all of the answer is here, as far as its header tells.
+  /// Whether the whole response has come, as far as its header tells.
   private var isWhole: Bool {
     if hasNoBody || head.status == 204 || head.status == 304 { return true }
     return head.contentLength.map { $0 == bodyBytesSeen } ?? false

@@ -1,22 +1,22 @@
 import RelayCore
 
-/// Status and fields of an upstream's answer, gathered line by line.
+/// The status and fields of an upstream's response, collected line by line.
 ///
-/// Interim answers (1xx) are passed over, and so are trailers. Fields that end at a relay are left
-/// out; all others are kept with their bytes, but that a control character in a value becomes a
-/// blank, as RFC 9110 section 5.5 allows, and a folded line is unfolded (RFC 9112 section 5.2).
+/// Interim responses (1xx) are skipped, and so are trailers. Fields that end at a relay are left
+/// out; all others are kept with their bytes. Only control characters in a value become blanks, as
+/// RFC 9110 section 5.5 allows, and folded lines are unfolded (RFC 9112 section 5.2).
 package struct ResponseHead {
-  /// What a line brought.
+  /// The result of a line.
   package enum Progress: Equatable {
-    /// More lines are to come.
+    /// More lines have to come.
     case goesOn
-    /// This was the empty line behind the final answer's fields.
+    /// This was the empty line after the final response's fields.
     case complete
-    /// The answer cannot be understood; a sentence says why.
+    /// The response is not valid; a sentence says why.
     case malformed(String)
   }
 
-  /// Room for the fields of most answers, so that they are gathered in one piece of memory.
+  /// Initial memory for the fields, enough for most responses.
   private static let usualFieldBytes = 512
 
   private enum Stage {
@@ -26,15 +26,16 @@ package struct ResponseHead {
     case complete
   }
 
-  /// The final answer's status; nil until it is known.
+  /// The final response's status; nil until it is known.
   package private(set) var status: Int?
-  /// How long the body will be, if the answer says so.
+  /// The length of the body, if the response states it.
   package private(set) var contentLength: Int64?
-  /// Whether all of the final answer's fields are here.
+  /// Whether all of the final response's fields have come.
   package var isComplete: Bool { stage == .complete }
 
-  /// Whether the length is none, or is given in two ways: then nobody can say where the answer
-  /// ends, and where something else begins (RFC 9112 section 6.3).
+  /// Whether `Content-Length` is invalid, or is given in two ways.
+  ///
+  /// Then nobody can say where the response ends and something else begins (RFC 9112 section 6.3).
   private var lengthIsContradictory = false
   private var isChunked = false
   private var stage = Stage.statusLine
@@ -43,10 +44,10 @@ package struct ResponseHead {
   private var bytesLeft: Int
   private var lastFieldIsKept = false
 
-  /// Begins an answer of which at most `bytesMax` bytes of header lines are taken.
+  /// Begins a response, of which at most `bytesMax` bytes of header lines are accepted.
   package init(bytesMax: Int) { bytesLeft = bytesMax }
 
-  /// Takes one line with its line end, as libcurl hands it over.
+  /// Receives one line with its line end, as libcurl passes it.
   package mutating func receive(_ line: Span<UInt8>) -> Progress {
     bytesLeft -= line.count
     guard bytesLeft >= 0 else { return .malformed("the answer's header is too long") }
@@ -72,7 +73,7 @@ package struct ResponseHead {
     }
   }
 
-  /// The fields of the final answer, which is complete.
+  /// The fields of the final response; call it only once that is complete.
   package func headers() -> HeaderBlock {
     guard !options.isEmpty else { return HeaderBlock(wellFormed: fields) }
     var kept: [UInt8] = []
@@ -86,7 +87,7 @@ package struct ResponseHead {
     return HeaderBlock(wellFormed: kept)
   }
 
-  /// `HTTP/1.1 200 OK`, or `HTTP/2 200`.
+  /// Parses `HTTP/1.1 200 OK`, or `HTTP/2 200`.
   private mutating func receiveStatusLine(_ line: Span<UInt8>) -> Progress {
     var position = 0
     while position < line.count, line[position] != UInt8(ascii: " ") { position += 1 }
@@ -105,7 +106,7 @@ package struct ResponseHead {
       stage = .interim
       return .goesOn
     }
-    // 101 would end HTTP on this connection, which nobody asked for.
+    // 101 would end HTTP on this connection, and nobody asked for that.
     guard (200..<600).contains(number) else {
       return .malformed("the answer's status \(number) is not between 200 and 599")
     }
@@ -147,7 +148,7 @@ extension ResponseHead {
     lastFieldIsKept = true
   }
 
-  /// The last field goes on in this line.
+  /// Continues the last field with this line.
   private mutating func unfold(_ line: Span<UInt8>) {
     let value = line.trimmed(0..<line.count)
     guard !value.isEmpty else { return }
@@ -168,7 +169,7 @@ extension ResponseHead {
 }
 
 extension Span<UInt8> {
-  /// The number that these digits stand for; nil if they are none, or too many.
+  /// The number that digits stand for; nil if they are not digits, or too many.
   fileprivate func decimal(_ range: Range<Int>) -> Int64? {
     guard !range.isEmpty, range.count < 19 else { return nil }
     var number: Int64 = 0
@@ -189,7 +190,7 @@ extension Span<UInt8> {
     return false
   }
 
-  /// The byte, or a blank where a value must not have it.
+  /// The byte, or a blank if a value must not contain it.
   fileprivate func sanitised(at index: Int) -> UInt8 {
     let byte = self[index]
     return (byte < 0x20 && byte != 0x09) || byte == 0x7F ? 0x20 : byte

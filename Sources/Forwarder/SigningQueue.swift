@@ -1,20 +1,20 @@
 import EventLoop
 import RelayCore
 
-/// Attempts whose bodies stand in files and have yet to be gone through, since a signature goes out
-/// before its body.
+/// Attempts whose bodies are in files and have yet to be signed, since a signature is sent before
+/// its body.
 ///
-/// A piece in every turn of the forwarder's loop, so that a large body holds nobody up for long.
+/// Each turn of the forwarder's loop signs a piece, so that a large body holds nobody up for long.
 struct SigningQueue {
-  /// How much of a body is gone through in one turn, in bytes: about half a millisecond's work.
+  /// The number of bytes signed in one turn: about half a millisecond's work.
   private static let bytesPerTurn = 512 * 1024
   private static let bufferBytes = 64 * 1024
 
-  /// An attempt, and how far its body has been gone through.
+  /// An attempt, and the state of its signature.
   final class Entry {
     let request: AttemptRequest
     let startedAt: Now
-    /// The file that was signed is the one that is sent: it is opened once.
+    /// The opened body: the file that was signed is the one that is sent.
     fileprivate(set) var body: OutgoingBody?
     fileprivate(set) var signature: WebhookSignatureInMaking?
 
@@ -28,8 +28,7 @@ struct SigningQueue {
       startedAt = now
     }
 
-    /// Hands out the body, at its beginning again, and its signature; nil unless it has been gone
-    /// through to its end.
+    /// Returns the body, rewound, and its signature; nil unless all of it was signed.
     func finish() -> SignedBody? {
       guard var body = body.take(), body.seek(to: 0), let signature = signature.take() else {
         return nil
@@ -41,10 +40,10 @@ struct SigningQueue {
   private var entries: [Entry] = []
   private var buffer: [UInt8] = []
 
-  /// Whether there is nothing to do.
+  /// Whether the queue is empty.
   var isEmpty: Bool { entries.isEmpty }
 
-  /// Whether an envelope's attempt waits here.
+  /// Whether an envelope's attempt is in the queue.
   func contains(_ serial: Serial) -> Bool { entries.contains { $0.request.serial == serial } }
 
   /// Adds an attempt at the end.
@@ -55,14 +54,14 @@ struct SigningQueue {
     entries.append(Entry(request, body, signature, at: now))
   }
 
-  /// Takes attempts out that are called off; their envelopes.
+  /// Removes attempts that are called off, and returns their envelopes.
   mutating func remove(_ isMeant: (Serial) -> Bool) -> [Serial] {
     let serials = entries.map(\.request.serial).filter(isMeant)
     entries.removeAll { isMeant($0.request.serial) }
     return serials
   }
 
-  /// Goes on with the first one for a turn; the one that came to its end, or cannot be read.
+  /// Continues with the first one for a turn; returns it if it is finished or cannot be read.
   mutating func advance() -> Entry? {
     guard let entry = entries.first else { return nil }
     if buffer.isEmpty { buffer = [UInt8](repeating: 0, count: Self.bufferBytes) }
@@ -70,7 +69,7 @@ struct SigningQueue {
     while left > 0 {
       let count = buffer.withUnsafeMutableBytes { entry.body?.read(into: $0) ?? nil }
       guard let count, count > 0 else {
-        // What could not be read to its end has no signature.
+        // A body that could not be read to its end has no signature.
         if count == nil { entry.signature = nil }
         entries.removeFirst()
         if entries.isEmpty { buffer = [] }
@@ -85,7 +84,7 @@ struct SigningQueue {
   }
 }
 
-/// A body that is ready to be sent, and what is said of it.
+/// A body that is ready to be sent, and its signature, if any.
 struct SignedBody: ~Copyable {
   var body: OutgoingBody
   var signature: WebhookSignature?

@@ -1,30 +1,30 @@
 import RelayCore
 
-/// Notices when the forwarder's thread turns and turns with nothing to do, and has it pause.
+/// Notices when the forwarder's thread loops with nothing to do, and makes it pause.
 ///
-/// libcurl 7.88 waits until it can write on an HTTP/2 connection though the peer has opened no
-/// window for the body (RFC 9113 section 5.2): each wait ends at once, for as long as the attempt
+/// libcurl 7.88 waits until it can write on an HTTP/2 connection, even if the peer has opened no
+/// window for the body (RFC 9113 section 5.2). Then each wait ends at once, as long as the attempt
 /// lasts.
 package struct SpinGuard {
-  /// After so many turns with nothing to do it looks closer.
+  /// The number of idle turns after which it counts moved bytes.
   package static let idleTurnsMax = 16
-  /// A wait that is shorter has ended at once, in nanoseconds.
+  /// The length of the shortest real wait, in nanoseconds: a shorter one has ended at once.
   package static let shortWaitNs: Int64 = 1_000_000
-  /// How long a pause is, in milliseconds.
+  /// The length of a pause in milliseconds.
   package static let pauseMs: Int32 = 5
 
   private var idleTurns = 0
   private var movedBytes: Int64 = -1
 
-  /// Begins with nothing seen.
+  /// Starts without turns.
   package init() {}
 
-  /// A turn has ended.
+  /// Notes the end of a turn.
   ///
   /// - Parameters:
-  ///   - waitedNs: How long it waited, in nanoseconds.
+  ///   - waitedNs: The length of its wait in nanoseconds.
   ///   - hasChanged: Whether an attempt began or ended.
-  /// - Returns: Whether the bytes are to be counted that have moved, for
+  /// - Returns: Whether the moved bytes have to be counted for
   ///   ``mustPause(movedBytes:isUploadHeld:)``.
   package mutating func turnEnds(waitedNs: Int64, hasChanged: Bool) -> Bool {
     guard waitedNs < Self.shortWaitNs, !hasChanged else {
@@ -38,9 +38,10 @@ package struct SpinGuard {
   /// Whether to pause now.
   ///
   /// - Parameters:
-  ///   - movedBytes: How many bytes of requests and answers have moved in the attempts under way.
-  ///   - isUploadHeld: Whether one of them has a body of which a part is still to be written.
-  ///     Without one there is no such spinning, and turns that move no bytes shake hands.
+  ///   - movedBytes: The number of bytes of requests and responses that have moved in the running
+  ///     attempts.
+  ///   - isUploadHeld: Whether one of them still has to write a part of its body. Without one there
+  ///     is no such spinning, and turns that move no bytes belong to handshakes.
   package mutating func mustPause(movedBytes: Int64, isUploadHeld: Bool) -> Bool {
     let isStill = isUploadHeld && movedBytes == self.movedBytes
     self.movedBytes = movedBytes

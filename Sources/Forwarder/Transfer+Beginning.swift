@@ -2,12 +2,12 @@ import CCurl
 import EventLoop
 import RelayCore
 
-// What is decided at the last moment before a request is written.
+// The decision right before a request is written.
 extension Transfer {
-  /// The request is about to be written on a connection; false if it must not be.
+  /// Notes that the request is about to be written on a connection; false if it must not be.
   ///
-  /// libcurl writes a request again if the connection that it had been kept ready on ends without
-  /// an answer. The upstream may have taken it all the same, and some must not get it twice.
+  /// libcurl writes a request again if its kept connection ends without a response. The upstream
+  /// may have taken the request nevertheless, and some must not get it twice.
   func begin(localPort: Int32) -> Bool {
     guard target.mayRepeat || (beginCount == 0 && !wasBegunBefore) else {
       refusal = .refused(.wouldRepeat)
@@ -26,13 +26,15 @@ extension Transfer {
     return true
   }
 
-  /// Sees to it that nothing more goes on the attempt's connection if that is dead: the attempt has
-  /// taken too long, and in all that time nothing has come for any of the connection's requests.
+  /// Ends the attempt's connection if it is dead, so that nothing more is sent on it.
   ///
-  /// Of a request over HTTP/2 libcurl gives up no more than the request itself, and would use the
+  /// It is dead if the attempt has taken too long, and in all that time nothing has come for any of
+  /// the connection's requests.
+  ///
+  /// Of a request over HTTP/2, libcurl gives up only the request itself, and would use the
   /// connection for ever.
   ///
-  /// Called when the handle has been taken out of the multi handle, and before it is used again.
+  /// Called after the handle was removed from the multi handle, and before it is used again.
   func leaveConnectionIfDead(at now: Now) {
     guard let beginning else { return }
     let silenceMs = beginning.silenceThatProvesDeathMs(
@@ -41,7 +43,7 @@ extension Transfer {
     handle.connections.end(localPort: beginning.localPort, ifSilentForMs: silenceMs)
   }
 
-  /// Whether the attempt ended only since its request must not be written on the connection that
+  /// Whether the attempt ended only because its request must not be written on the connection that
   /// libcurl had chosen.
   func wantsNewConnection(_ code: CURLcode) -> Bool {
     code == CURLE_ABORTED_BY_CALLBACK && refusal == .elsewhere
@@ -49,7 +51,7 @@ extension Transfer {
 }
 
 extension WritePermit.Refusal {
-  /// What happened, in a few words.
+  /// The reason in a few words.
   var words: String {
     switch self {
     case .wouldRepeat: "the request may have arrived already"
@@ -58,7 +60,7 @@ extension WritePermit.Refusal {
     }
   }
 
-  /// What is reported of an attempt whose request was not written, or not once more.
+  /// The reported event of an attempt whose request was not written, or not again.
   func event(target: UpstreamTarget, bytesMax: Int) -> AttemptEvent {
     let code = self == .peerSpokeFirst ? CURLE_WEIRD_SERVER_REPLY : CURLE_GOT_NOTHING
     let detail = TransferFailure.detail(code, words: words, target: target, bytesMax: bytesMax)

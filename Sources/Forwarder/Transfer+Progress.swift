@@ -1,34 +1,35 @@
 import CCurl
 import RelayCore
 
-// How far a transfer has come, asked of libcurl where somebody wants to know: nothing is counted
-// per piece of a body but what the answer's collector counts anyway.
+// The progress of a transfer, read from libcurl on request: nothing is counted for each piece of a
+// body beyond what the response's collector counts anyway.
 extension Transfer {
-  /// How far it has come.
+  /// Its progress.
   var progress: AttemptProgress {
     AttemptProgress(
       serial: serial, startedAt: startedAt.wall, sentBytes: min(writtenBytes, bodyByteCount),
       bodyBytes: bodyByteCount, receivedBytes: receivedBytes)
   }
 
-  /// How many bytes of the body the connection has been given.
+  /// The number of bytes of the body that were written on the connection.
   ///
-  /// Never less than what has left: libcurl may count the end of the header in where that had to be
-  /// sent in two pieces, and the body twice where it had to be sent anew.
+  /// It is never too low. libcurl may include the end of the header if that had to be sent in two
+  /// pieces, and count the body twice if it had to be sent again.
   var writtenBytes: Int64 {
     Int64(waystation_curl_offset_info(handle.pointer, CURLINFO_SIZE_UPLOAD_T))
   }
 
-  /// How many bytes have moved in either direction, as far as this counts them.
+  /// The number of bytes moved in either direction, as far as libcurl counts them.
   var movedBytes: Int64 { writtenBytes + receivedBytes + headerBytes }
 
-  /// Whether it has a connection, and a part of the request's body is still to be written on it.
+  /// Whether it has a connection, but a part of the request's body has still to be written.
   var holdsUpload: Bool { beginCount > 0 && writtenBytes < bodyByteCount }
 
-  /// Whether the upstream may have got the whole request.
+  /// Whether the upstream may have received the whole request.
   ///
-  /// In doubt it may: a header without a body that has left in part counts, and so does a request
-  /// that libcurl has begun twice, since a kept connection had died, whatever became of the second.
+  /// In doubt it may: a header without a body counts if a part of it was sent. So does a request
+  /// that libcurl has begun twice because a kept connection had died, whatever happened to the
+  /// second.
   var isWritten: Bool {
     if wasBegunBefore || beginCount > 1 || refusal == .refused(.wouldRepeat) { return true }
     guard beginCount > 0 else { return false }
@@ -36,7 +37,7 @@ extension Transfer {
       && writtenBytes >= bodyByteCount
   }
 
-  /// For how many milliseconds no byte has moved in either direction.
+  /// The time for which no byte has moved in either direction, in milliseconds.
   func silenceMs(at now: MonotonicTime) -> Int64 {
     let signs = SignsOfLife(
       beginCount: beginCount, writtenBytes: writtenBytes,
@@ -44,7 +45,7 @@ extension Transfer {
     return silence.lengthMs(with: signs, at: now)
   }
 
-  /// What is said of one that was silent for too long.
+  /// The message for a transfer that was silent for too long.
   var silenceDetail: String {
     "\(target.url.authority) took too long: no byte moved for \(target.idleTimeoutMs ?? 0) ms"
   }

@@ -3,15 +3,15 @@ import EventLoop
 import Glibc
 import RelayCore
 
-/// One easy handle of one upstream, and all that an attempt on it has to keep in place.
+/// One easy handle of one upstream, and everything that an attempt on it has to keep in place.
 ///
-/// Used for attempt after attempt: what is the same for all of them is set once. Lives on the
-/// forwarder's thread; libcurl's callbacks get a pointer to it, unretained, and come only while the
-/// handle is in the multi handle, when the forwarder's table holds it.
+/// It is used for attempt after attempt: their common options are set once. It lives on the
+/// forwarder's thread. libcurl's callbacks get an unretained pointer to it, and come only while the
+/// handle is in the multi handle, when the forwarder's table holds the transfer.
 final class Transfer {
-  /// Where its attempts go.
+  /// The upstream of its attempts.
   let target: UpstreamTarget
-  /// Which envelope is being tried.
+  /// The envelope that is being tried.
   private(set) var serial: Serial = 0
   /// The handle.
   let handle: CurlEasy
@@ -23,20 +23,20 @@ final class Transfer {
   private var requestTarget: [UInt8]
   private var lastMethod = ""
   private var looksUpAnew = false
-  /// Whether the options are set for a request that goes on a new connection after all.
+  /// Whether the options are set for a request that is moved to a new connection.
   private var isOnNewConnection = false
   private var body = OutgoingBody()
   private var collector: ResponseCollector
-  /// How often the request was begun on a connection: more than once where a kept connection turned
-  /// out to be dead.
+  /// The number of times that the request was begun on a connection: more than once if a kept
+  /// connection turned out to be dead.
   var beginCount = 0
   /// Whether it was begun before it had to go on a new connection.
   private(set) var wasBegunBefore = false
-  /// When and where it was begun last; nil while it never was.
+  /// The last beginning; nil if there was none.
   var beginning: Beginning?
-  /// Why libcurl was told not to write the request; nil if it may.
+  /// The reason that libcurl was told not to write the request; nil if it may.
   var refusal: WritePermit?
-  /// How long nothing has moved; only looked at where the upstream has an idle timeout.
+  /// The measure of silence; only used if the upstream has an idle timeout.
   var silence = Silence(from: MonotonicTime(nanoseconds: 0))
 
   /// Prepares a handle for an upstream.
@@ -52,12 +52,12 @@ final class Transfer {
     connectCallbacks()
   }
 
-  /// Sets the handle up for an attempt, whose request line is known to be sound.
+  /// Sets the handle up for an attempt whose request line was checked.
   ///
   /// - Parameters:
   ///   - signed: Its body, and the signature if there is one.
-  ///   - looksUpAnew: Whether the address that was found last must not be used again: it may be the
-  ///     reason why the upstream cannot be reached.
+  ///   - looksUpAnew: Whether the last address must not be used again: it may be the reason that
+  ///     the upstream cannot be reached.
   ///   - headers: Scratch memory.
   func prepare(
     _ request: AttemptRequest, _ signed: consuming SignedBody, at now: Now, looksUpAnew: Bool,
@@ -86,12 +86,12 @@ final class Transfer {
     setMethod(method)
   }
 
-  /// Whether a new connection is made for its request, whatever connections are kept.
+  /// Whether its request gets a new connection, whatever connections are kept.
   var isOnItsOwn: Bool { isOnNewConnection || !target.reusesConnections }
 
-  /// Sets the handle up for the same attempt on a new connection, in what is left of its time.
+  /// Sets the handle up for the same attempt on a new connection, in the rest of its time.
   ///
-  /// Nothing was written on the one that was to be used.
+  /// Nothing was written on the chosen connection.
   func prepareNewConnection(at now: Now) {
     isOnNewConnection = true
     handle.mustConnectAnew(true)
@@ -112,7 +112,7 @@ final class Transfer {
     handle.set(CURLOPT_TIMEOUT_MS, target.attemptTimeoutMs ?? 0)
   }
 
-  /// The request line's target, instead of the URL's path: libcurl sends it as it is.
+  /// Sets the request line's target, in place of the URL's path: libcurl sends it as it is.
   private func setTarget(_ target: [UInt8]) {
     requestTarget.removeLast(requestTarget.count - self.target.requestTargetPrefix.count)
     requestTarget.append(contentsOf: target)
@@ -134,7 +134,7 @@ final class Transfer {
     }
     handle.set(CURLOPT_POSTFIELDS, pointer: nil)
     handle.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: 0)
-    if RequestLine.announcesEmptyBody(method) {
+    if RequestLineCheck.announcesEmptyBody(method) {
       handle.set(CURLOPT_POST, 1)
     } else if method == "HEAD" {
       handle.set(CURLOPT_NOBODY, 1)
@@ -143,18 +143,18 @@ final class Transfer {
     }
   }
 
-  /// How many bytes the request's body has.
+  /// The length of the request's body in bytes.
   var bodyByteCount: Int64 { body.byteCount }
-  /// How many bytes of the answer's body have come in.
+  /// The number of bytes of the response's body that have come in.
   var receivedBytes: Int64 { collector.bodyBytesSeen }
 
-  /// How many bytes of header lines have come in.
+  /// The number of bytes of header lines that have come in.
   var headerBytes: Int64 { Int64(collector.headerBytesSeen) }
 
-  /// What came of the attempt; lets go of what only it needed.
+  /// The report of the ended attempt; frees what only the attempt needed.
   func finish(_ code: CURLcode, at now: Now) -> AttemptReport {
     defer { release() }
-    // Over HTTP/2 libcurl fails in sending where the answer breaks off, too.
+    // Over HTTP/2 libcurl also fails in sending if the response breaks off.
     let failedInSending = code == CURLE_SEND_ERROR && writtenBytes < bodyByteCount
     let verdict = collector.verdict(
       succeeded: code == CURLE_OK, failedInSending: failedInSending)
@@ -181,8 +181,10 @@ final class Transfer {
     return .failed(TransferFailure.kind(of: code), detail: target.credentials.masked(detail))
   }
 
-  /// Whether it is no answer of the upstream's: only a proxy asks for credentials by this status
-  /// (RFC 9110 section 15.5.8), and then the upstream has seen nothing of the request.
+  /// Whether a response comes from a proxy and not from the upstream.
+  ///
+  /// Only a proxy asks for credentials by this status (RFC 9110 section 15.5.8); the upstream has
+  /// then seen nothing of the request.
   private func isFromProxy(_ response: UpstreamResponse) -> Bool {
     response.status == 407 && target.proxy != nil && target.url.scheme == .http
   }
@@ -193,9 +195,9 @@ final class Transfer {
       detail: "no connection to \(target.url.authority) could be made: the proxy answered 407")
   }
 
-  /// Says that the attempt is ended from here; lets go of what only it needed.
+  /// The report of an attempt that is ended from here; frees what only the attempt needed.
   ///
-  /// Called before the handle is taken out of the multi handle.
+  /// Called before the handle is removed from the multi handle.
   func breakOff(as failure: ConnectionFailure, detail: String, at now: Now) -> AttemptReport {
     let isWritten = isWritten
     release()
@@ -208,7 +210,7 @@ final class Transfer {
       durationMs: now.monotonic.milliseconds(since: startedAt.monotonic), isWritten: isWritten)
   }
 
-  /// Lets go of what only this attempt needed.
+  /// Frees what only this attempt needed.
   func release() {
     body = OutgoingBody()
     collector = ResponseCollector(bodyBytesMax: 0, limits: limits, hasNoBody: false)
@@ -216,7 +218,7 @@ final class Transfer {
 }
 
 extension Transfer {
-  /// The transfer that a callback's context pointer stands for.
+  /// The transfer that a callback's context pointer refers to.
   private static func at(_ context: UnsafeMutableRawPointer?) -> Transfer? {
     context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
   }
@@ -233,7 +235,8 @@ extension Transfer {
     connectBodyCallbacks()
   }
 
-  /// A callback that takes another count than it was given ends the transfer.
+  /// Sets the callbacks for the response; one that returns another count than it was given ends the
+  /// transfer.
   private func connectResponseCallbacks() {
     _ = waystation_curl_set_data_callback(handle.pointer, CURLOPT_HEADERFUNCTION) {
       bytes, size, count, context in

@@ -3,7 +3,7 @@ import RelayCore
 
 /// libcurl's result codes in the relay's words.
 enum TransferFailure {
-  /// What kind of failure a result code stands for; libcurl-errors(3) has them all.
+  /// The kind of failure for a result code; libcurl-errors(3) lists them all.
   static func kind(of code: CURLcode) -> ConnectionFailure {
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameResolution
@@ -25,10 +25,10 @@ enum TransferFailure {
     }
   }
 
-  /// One sentence on what happened.
+  /// A sentence on what happened.
   ///
-  /// Host and port are all that it says of the request: no query, no header, no credential.
-  /// libcurl's own words follow where they add something; they name hosts, ports and times.
+  /// Host and port are all that it says about the request: no query, no header, no credential.
+  /// libcurl's own words follow; they name hosts, ports and times.
   static func detail(
     _ code: CURLcode, words: String, target: UpstreamTarget, bytesMax: Int
   ) -> String {
@@ -45,7 +45,7 @@ enum TransferFailure {
       }
     let addition = words.isEmpty ? String(cString: curl_easy_strerror(code)) : words
     let text = "\(sentence): \(addition)"
-    // The words may quote what a peer sent.
+    // The words may quote a peer.
     let visible = text.utf8.lazy.map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") }
     return String(decoding: visible.prefix(bytesMax), as: UTF8.self)
   }

@@ -1,52 +1,53 @@
 import RelayCore
 import Synchronization
 
-/// Where requests go, and under which terms; built once per upstream from the configuration.
+/// An upstream's settings for requests; built once per upstream from the configuration.
 ///
-/// A class, since the forwarder keeps prepared handles for each upstream and knows it by identity:
-/// a changed configuration is a new target.
+/// It is a class, since the forwarder keeps prepared handles for each upstream and knows it by
+/// identity: a changed configuration is a new target.
 package final class UpstreamTarget: Sendable {
   /// The upstream's name in the configuration.
   package let name: String
-  /// Where it is.
+  /// The base URL.
   package let url: UpstreamURL
-  /// Fields that every request carries, credentials mostly; they replace the sender's of that name.
+  /// Fields that every request carries, mostly credentials; they replace the sender's fields of
+  /// those names.
   package let headers: HeaderBlock
-  /// How long a connection may take to be made, in milliseconds.
+  /// The longest time for making a connection, in milliseconds.
   package let connectTimeoutMs: Int
-  /// How long the whole attempt may take, in milliseconds; nil for as long as bytes move.
+  /// The longest time for the whole attempt, in milliseconds; nil for as long as bytes move.
   package let attemptTimeoutMs: Int?
-  /// For how long no byte may move in either direction once there is a connection, in milliseconds;
-  /// nil for as long as the attempt may take.
+  /// The longest time for which no byte may move in either direction once there is a connection, in
+  /// milliseconds; nil for as long as the attempt may take.
   package let idleTimeoutMs: Int?
-  /// How the upstream is asked whether it has an envelope; nil if it never is.
+  /// The path for asking the upstream whether it has an envelope; nil if it is never asked.
   package let verification: VerificationPath?
-  /// Whether a request may be sent anew within one attempt, since the kept connection that it was
-  /// sent on ended without an answer.
+  /// Whether a request may be sent again within one attempt after its kept connection ended without
+  /// a response.
   package let mayRepeat: Bool
-  /// Whether a connection that has carried a request is used for further ones.
+  /// Whether a connection that has carried a request is used for more.
   package let reusesConnections: Bool
-  /// How much of an answer's body is kept, in bytes.
+  /// The most bytes of a response's body that are kept.
   package let responseBodyBytesMax: Int
-  /// How many attempts the caller has under way at the most; decides how many idle connections and
-  /// handles are kept.
+  /// The most attempts that the caller has running; decides how many idle connections and handles
+  /// are kept.
   package let maxConcurrent: Int
-  /// The URL of the proxy to go through, credentials and all; nil for none.
+  /// The URL of the proxy to use, with its credentials; nil for none.
   ///
   /// The environment's proxies are never used.
   package let proxy: String?
-  /// Whose certificates are trusted.
+  /// The trusted certificates.
   package let certificates: CertificateAuthorities
   /// The name by which this relay appears in `Via` (RFC 9110 section 7.6.3).
   package let viaPseudonym: String
-  /// How requests are signed; nil if they are not.
+  /// The signing of requests; nil if they are not signed.
   package let signing: WebhookSigning?
-  /// What must not be seen in its answers, nor in what is told of failures.
+  /// The credentials that must not be seen in its responses, nor in reports of failures.
   package let credentials: CredentialMask
 
-  /// Whose certificates an upstream's certificate is checked against.
+  /// The authorities against which an upstream's certificate is checked.
   ///
-  /// It always is checked.
+  /// Certificates are always checked.
   package enum CertificateAuthorities: Sendable, Hashable {
     /// The system's.
     case system
@@ -54,10 +55,10 @@ package final class UpstreamTarget: Sendable {
     case file(path: String)
   }
 
-  /// Checks an upstream's terms.
+  /// Checks an upstream's settings.
   ///
   /// - Throws: ``UpstreamTargetError`` if a field of `headers` is one that the relay sets itself.
-  /// - Precondition: The numbers are positive, one of the timeouts beside the one for connecting is
+  /// - Precondition: The numbers are positive, at least one of the attempt and idle timeouts is
   ///   set, and `viaPseudonym` is a token.
   package init(
     name: String, url: UpstreamURL, headers: HeaderBlock = HeaderBlock(),
@@ -99,20 +100,20 @@ package final class UpstreamTarget: Sendable {
     fixedNames = headers.map { field in field.name.map(FieldSyntax.lowercased) }
   }
 
-  /// Whether it is offered HTTP/2.
+  /// Whether HTTP/2 is offered to it.
   ///
-  /// Not where a request must not be repeated. A server that ends an HTTP/2 connection tells which
-  /// requests it has not looked at (RFC 9113 section 8.7), and that happens all day; but libcurl
-  /// tells nobody, and begins them anew as it does those that a dead connection has swallowed. So
-  /// all of them would be in doubt.
+  /// It is not if requests must not be repeated. A server that ends an HTTP/2 connection says which
+  /// requests it has not processed (RFC 9113 section 8.7), which is common. But libcurl does not
+  /// pass that on, and repeats them like requests that a dead connection has swallowed. So all of
+  /// them would be in doubt.
   var mayUseHTTP2: Bool { url.scheme == .https && mayRepeat }
 
   private let retired = Atomic(false)
 
-  /// Whether another one has taken its place, so that nothing of it is worth keeping.
+  /// Whether it was replaced, so that nothing of it is worth keeping.
   var isRetired: Bool { retired.load(ordering: .relaxed) }
 
-  /// Another one takes its place.
+  /// Marks it as replaced.
   func retire() { retired.store(true, ordering: .relaxed) }
 
   /// Whether every request carries this upstream's own value of the field.
@@ -124,20 +125,22 @@ package final class UpstreamTarget: Sendable {
   /// The names of ``headers`` in lower case.
   private let fixedNames: [[UInt8]]
 
-  /// What stands before the sender's target in the request line.
+  /// The text before the sender's target in the request line.
   let requestTargetPrefix: [UInt8]
 
-  /// The base path; before it, for a proxy that is to fetch `http:` itself, the origin
-  /// (RFC 9112 section 3.2.2: absolute form).
+  /// The base path.
+  ///
+  /// If a proxy fetches `http:` itself, the origin comes before it (RFC 9112 section 3.2.2:
+  /// absolute form).
   private static func prefix(url: UpstreamURL, proxy: String?) -> [UInt8] {
     let isAbsolute = proxy != nil && url.scheme == .http
     return Array(((isAbsolute ? url.origin : "") + url.basePath).utf8)
   }
 }
 
-/// An upstream's terms make no sense.
+/// A fault in an upstream's settings.
 package struct UpstreamTargetError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// One sentence: what is wrong, or what was expected.
+  /// The fault, or what was expected, in one sentence.
   package let description: String
 
   init(_ description: String) { self.description = description }

@@ -1,42 +1,41 @@
 import Cryptography
 import RelayCore
 
-/// How requests to an upstream are signed: Standard Webhooks, symmetric
+/// The signing of requests to an upstream: Standard Webhooks, symmetric
 /// (https://github.com/standard-webhooks/standard-webhooks, scheme `v1`).
 ///
 /// While a key is being replaced there are two, and each request carries both signatures, so that
-/// the upstream may know either.
+/// the upstream may know either key.
 package struct WebhookSigning: Sendable {
   let first: HMACKey
   let second: HMACKey?
 
-  /// The field names' common beginning: no sender's field of such a name goes on beside the relay's
-  /// own.
+  /// The common prefix of the field names: no sender's field with it is passed on.
   static let prefix: StaticString = "webhook-"
 
-  /// How a key is written: `whsec_` and the base64 of 24 to 64 bytes.
+  /// The prefix of a written key, which is followed by the base64 of 24 to 64 bytes.
   package static let keyPrefix = "whsec_"
-  /// How many bytes a key may have.
+  /// The range of a key's length in bytes.
   package static let keyBytes = 24...64
-  /// How many keys an upstream may have at once.
+  /// The most keys of an upstream at once.
   package static let keyCountMax = 2
 
-  /// Takes one key, or two.
+  /// Takes one key or two.
   package init(_ first: [UInt8], _ second: [UInt8]? = nil) {
     self.first = HMACKey(first)
     self.second = second.map(HMACKey.init)
   }
 
-  /// The signature of a message, as `webhook-signature` has it.
+  /// The signatures of a message, as in `webhook-signature`.
   package func signature(of body: [UInt8], id: String, timestamp: Int64) -> [UInt8] {
     var signature = WebhookSignatureInMaking(self, id: id, timestamp: timestamp)
     body.withUnsafeBytes { signature.update($0) }
     return signature.finish().signatures
   }
 
-  /// The bytes of a key as it is written; nil if it is none.
+  /// The bytes of a written key; nil if it is not valid.
   ///
-  /// The prefix may be left out, as the standard's own libraries have it.
+  /// The prefix may be left out, as in the standard's own libraries.
   package static func key(_ text: String) -> [UInt8]? {
     let encoded = text.hasPrefix(keyPrefix) ? text.dropFirst(keyPrefix.count) : text[...]
     guard let key = try? Base64.decode(encoded.utf8), keyBytes.contains(key.count) else {
@@ -46,24 +45,24 @@ package struct WebhookSigning: Sendable {
   }
 }
 
-/// What a signed request says of itself.
+/// The signature fields of a request.
 struct WebhookSignature {
   /// The message's id: the same for every attempt.
   let id: String
-  /// When the attempt began, in seconds since 1970.
+  /// The time when the attempt began, in seconds since 1970.
   let timestamp: Int64
-  /// Each key's signature, with a blank between them.
+  /// Each key's signature, separated by a blank.
   let signatures: [UInt8]
 }
 
-/// A signature that is being made, piece by piece, as its body is gone through.
+/// A signature in the making, to which the body is added piece by piece.
 struct WebhookSignatureInMaking: ~Copyable {
   private let id: String
   private let timestamp: Int64
   private var first: HMACSHA256
   private var second: HMACSHA256?
 
-  /// Begins with what stands before the body: id and time, each with a dot behind it.
+  /// Begins with the text before the body: id and time, each followed by a dot.
   init(_ signing: WebhookSigning, id: String, timestamp: Int64) {
     self.id = id
     self.timestamp = timestamp
@@ -79,7 +78,7 @@ struct WebhookSignatureInMaking: ~Copyable {
     second?.update(bytes)
   }
 
-  /// The signature of all that was added.
+  /// The signature of everything that was added.
   consuming func finish() -> WebhookSignature {
     var text = Array("v1,".utf8) + Base64.encode(first.finish())
     if let second { text += Array(" v1,".utf8) + Base64.encode(second.finish()) }
@@ -90,7 +89,7 @@ struct WebhookSignatureInMaking: ~Copyable {
 extension AttemptRequest {
   /// The id under which the upstream knows the message, however often it gets it.
   ///
-  /// Without dots, since those separate what is signed. A question for an envelope is another
+  /// It has no dots, since those separate the signed parts. The question for an envelope is another
   /// message than the envelope.
   var webhookID: String {
     if isVerification { return "verify_\(id)" }

@@ -1,8 +1,8 @@
 import RelayCore
 
-/// Comparisons of bytes with names of the protocol.
+/// Comparisons of bytes with the protocol's names.
 enum ASCII {
-  /// Whether a range of bytes spells a name, letters compared without regard to case.
+  /// Whether a range of bytes is a name, ignoring case.
   @inline(__always)
   static func equalsIgnoringCase(
     _ bytes: [UInt8], _ range: Range<Int>, _ name: StaticString
@@ -30,7 +30,7 @@ enum ASCII {
     }
   }
 
-  /// A range without spaces and tabs at its ends.
+  /// The range without spaces and tabs at its ends.
   static func trimmed(_ bytes: [UInt8], _ range: Range<Int>) -> Range<Int> {
     var start = range.lowerBound
     var end = range.upperBound

@@ -1,6 +1,6 @@
 import RelayCore
 
-/// How much of a request's body has been taken, and whether it comes fast enough.
+/// The state of reading a request's body: how much was read, and whether it comes fast enough.
 struct BodyState: Sendable {
   enum Taken: Sendable {
     case needMore
@@ -19,10 +19,10 @@ struct BodyState: Sendable {
 
   private var framing: Framing
   private var byteCount: Int64 = 0
-  /// The sender holds the body back until it sees `100 Continue`.
+  /// Whether the sender holds the body back until it gets `100 Continue`.
   private var awaitsContinue: Bool
 
-  // Only the time spent waiting for the peer counts, not what a handler takes between two reads.
+  // Only the time spent waiting for the peer counts, not a handler's time between two reads.
   private var waitLeftNs: Int64?
   private var waitBegan: MonotonicTime?
   private var progressBytes = 0
@@ -49,7 +49,8 @@ struct BodyState: Sendable {
 
   // MARK: Taking
 
-  /// The whole body at once, if its length is stated and it is here; empty where there is none.
+  /// Takes the whole body at once, if its length is stated and all of it has arrived; empty if
+  /// there is none.
   mutating func takeWhole(_ input: inout InputBuffer) -> [UInt8]? {
     switch framing {
     case .over: return []
@@ -60,23 +61,24 @@ struct BodyState: Sendable {
     }
   }
 
-  /// All of the body that is at hand, as one piece.
+  /// Takes the part of the body that has arrived, as one piece.
   mutating func take(_ input: inout InputBuffer, limits: HTTPLimits) -> Taken {
     var piece: [UInt8] = []
     while true {
       switch advance(&input, limits: limits) {
       case .bytes(let range): piece.append(contentsOf: input.bytes[range])
       case .refused(let problem): return .refused(problem)
-      // What ended the loop is found again by the next call: every step can be repeated.
+      // The next call finds the reason again: every step can be repeated.
       case .needMore: return piece.isEmpty ? .needMore : .piece(piece)
       case .end: return piece.isEmpty ? .end : .piece(piece)
       }
     }
   }
 
-  /// Drops all of the body that is at hand; never says that there is a piece.
+  /// Drops the part of the body that has arrived; never returns a piece.
   ///
-  /// By itself, and not as a ``take(_:limits:)`` whose piece nobody wants: nothing is copied.
+  /// A function of its own, rather than ``take(_:limits:)`` with the piece ignored: it copies
+  /// nothing.
   mutating func drop(_ input: inout InputBuffer, limits: HTTPLimits) -> Taken {
     while true {
       switch advance(&input, limits: limits) {
@@ -88,16 +90,16 @@ struct BodyState: Sendable {
     }
   }
 
-  /// What comes next in the input.
+  /// The next stretch of the input.
   private enum Stretch {
     case needMore
-    /// Bytes of the body, which stay where they are until more is read.
+    /// Bytes of the body, which stay in place until more is read.
     case bytes(Range<Int>)
     case end
     case refused(ProtocolProblem)
   }
 
-  /// Goes past the next stretch of the body that is at hand.
+  /// Passes over the next stretch of the body that has arrived.
   private mutating func advance(_ input: inout InputBuffer, limits: HTTPLimits) -> Stretch {
     switch framing {
     case .over: return .end
@@ -126,7 +128,7 @@ struct BodyState: Sendable {
     }
   }
 
-  /// Whether `100 Continue` has to be sent now; true once.
+  /// Whether `100 Continue` has to be sent now; returns true only once.
   mutating func takeContinue() -> Bool {
     defer { awaitsContinue = false }
     return awaitsContinue
@@ -134,7 +136,7 @@ struct BodyState: Sendable {
 
   // MARK: Progress
 
-  /// When to give up if no more of the body comes.
+  /// Begins a wait, and returns the time at which to give up if no more of the body comes.
   mutating func beginWait(now: MonotonicTime, limits: HTTPLimits) -> MonotonicTime {
     let left = waitLeftNs ?? limits.bodyProgressTimeoutMs * 1_000_000
     waitLeftNs = left
@@ -143,7 +145,7 @@ struct BodyState: Sendable {
     return MonotonicTime(nanoseconds: now.nanoseconds.addingSaturated(min(left, leftInAll)))
   }
 
-  /// Some bytes have come: a full measure of them buys a new period.
+  /// Notes that bytes have come; ``HTTPLimits/bodyProgressBytesMin`` of them begin a new period.
   mutating func progressed(_ count: Int, now: MonotonicTime, limits: HTTPLimits) {
     if let waitBegan { waitedNs += now.nanoseconds - waitBegan.nanoseconds }
     progressBytes += count
@@ -158,13 +160,13 @@ struct BodyState: Sendable {
 
   // MARK: Skipping
 
-  /// Drops what is at hand of a body that nobody reads any more, and says whether the connection is
-  /// worth keeping for what is left.
+  /// Drops what has arrived of a body that nobody reads any more, and returns whether the
+  /// connection is worth keeping for the rest.
   ///
-  /// The answer says what this says, so it must be sure. How much is left is known where the length
-  /// is stated. Of a chunked body it is not: only one whose end is at hand leaves a connection that
-  /// can be kept. Nor is it while the sender awaits `100 Continue`, since nobody can know whether
-  /// it will send the body (RFC 9110 section 10.1.1).
+  /// The response says this, so it must be certain. The rest is known if the length is stated. For
+  /// a chunked body it is not: the connection can be kept only if the body's end has arrived. Nor
+  /// can it be kept while the sender awaits `100 Continue`, since nobody knows whether it will send
+  /// the body (RFC 9110 section 10.1.1).
   mutating func isWorthSkipping(_ input: inout InputBuffer, limits: HTTPLimits) -> Bool {
     switch drop(&input, limits: limits) {
     case .end: return true

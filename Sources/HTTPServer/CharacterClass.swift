@@ -1,9 +1,9 @@
-/// What a byte may be part of, as RFC 9110 and RFC 3986 spell it.
+/// The roles that a byte may have by RFC 9110 and RFC 3986.
 ///
-/// Every byte of a head is asked about, so the sets are constants of the program: a table that is
-/// made at the first use costs a call at each one, to see whether it has been made.
+/// Every byte of a head is checked, so the sets are constants of the program. A table made at its
+/// first use would cost a call at each use, to check whether it has been made.
 enum CharacterClass {
-  /// Bytes of ASCII, a bit for each.
+  /// A set of ASCII bytes, one bit for each.
   struct Members {
     /// 0x00 to 0x3F, the least significant bit first.
     let low: UInt64
@@ -19,7 +19,7 @@ enum CharacterClass {
 
   /// Letters, digits and ``!#$%&'*+-.^_`|~``.
   private static let token = Members(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE)
-  /// All that is visible but ``"#<>``.
+  /// Every visible character except ``"#<>``.
   private static let target = Members(low: 0xAFFF_FFF2_0000_0000, high: 0x7FFF_FFFF_FFFF_FFFF)
   /// Letters, digits and ``-._~!$&'()*+,;=%``.
   private static let host = Members(low: 0x2BFF_7FF2_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
@@ -28,18 +28,19 @@ enum CharacterClass {
   @inline(__always)
   static func isToken(_ byte: UInt8) -> Bool { token.contains(byte) }
 
-  /// What a field value may hold (RFC 9110 section 5.5).
+  /// Whether a byte may be part of a field value (RFC 9110 section 5.5).
   ///
-  /// Visible characters, space, tab and bytes from 0x80; no NUL, CR, LF or other control character.
+  /// These are visible characters, space, tab and bytes from 0x80; not NUL, CR, LF or other control
+  /// characters.
   @inline(__always)
   static func isField(_ byte: UInt8) -> Bool {
     byte == 0x09 || (byte >= 0x20 && byte != 0x7F)
   }
 
-  /// What a request target may hold: visible ASCII but for `"`, `#`, `<` and `>`.
+  /// Whether a byte may be part of a request target: visible ASCII except `"`, `#`, `<` and `>`.
   ///
-  /// Wider than RFC 3986, which has no place for `|`, `[` or `{`: browsers send those in queries
-  /// as they stand, and they are not ambiguous.
+  /// This is wider than RFC 3986, which does not allow `|`, `[` or `{`: browsers send those in
+  /// queries as they are, and they are not ambiguous.
   @inline(__always)
   static func isTarget(_ byte: UInt8) -> Bool { target.contains(byte) }
 

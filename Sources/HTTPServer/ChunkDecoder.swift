@@ -1,8 +1,8 @@
-/// Undoes the chunked transfer coding (RFC 9112 section 7.1), incrementally and strictly.
+/// Decodes the chunked transfer coding (RFC 9112 section 7.1), incrementally and strictly.
 struct ChunkDecoder: Sendable {
-  /// What the decoder found in front of it.
+  /// The result of a step.
   enum Step: Sendable, Equatable {
-    /// Nothing more can be said before more bytes arrive.
+    /// More bytes have to arrive first.
     case needMore
     /// Some bytes of the body.
     case data(Range<Int>)
@@ -25,7 +25,7 @@ struct ChunkDecoder: Sendable {
 
   private let limits: HTTPLimits
   private var phase = Phase.size
-  /// How far the current line has been searched for its end, from the line's first byte.
+  /// The number of bytes of the current line that have been searched for its end.
   private var scanned = 0
   private var extensionBytes = 0
   private var trailerCount = 0
@@ -35,10 +35,11 @@ struct ChunkDecoder: Sendable {
     self.limits = limits
   }
 
-  /// Takes the next step.
+  /// Takes a step.
   ///
   /// - Parameters:
-  ///   - start: The first byte that no step has consumed; moved past what this one consumes.
+  ///   - start: The first byte that no step has consumed; moved past the bytes that this one
+  ///     consumes.
   ///   - end: The end of the bytes that have arrived.
   mutating func next(_ buffer: [UInt8], from start: inout Int, to end: Int) -> Step {
     do throws(ProtocolProblem) {
@@ -50,7 +51,7 @@ struct ChunkDecoder: Sendable {
     }
   }
 
-  /// One move of the state; nil where the next one may follow at once.
+  /// Makes one transition; nil if the next one may follow at once.
   private mutating func advance(
     _ buffer: [UInt8], _ start: inout Int, _ end: Int
   ) throws(ProtocolProblem) -> Step? {
@@ -80,7 +81,7 @@ struct ChunkDecoder: Sendable {
   private mutating func takeDataEnd(
     _ buffer: [UInt8], _ start: inout Int, _ end: Int
   ) throws(ProtocolProblem) -> Step? {
-    // The first byte is judged alone: a wrong one needs no second.
+    // The first byte is judged alone: if it is wrong, no second one is needed.
     guard start < end else { return .needMore }
     guard buffer[start] == 0x0D else { throw Self.broken("A chunk is longer than its size says.") }
     guard start + 1 < end else { return .needMore }
@@ -90,7 +91,7 @@ struct ChunkDecoder: Sendable {
     return nil
   }
 
-  /// Trailer fields are held to the rules of any field, and dropped (RFC 9110 section 6.5.1).
+  /// Checks trailer fields by the rules of any field, and drops them (RFC 9110 section 6.5.1).
   private mutating func takeTrailer(
     _ buffer: [UInt8], _ start: inout Int, _ end: Int
   ) throws(ProtocolProblem) -> Step? {
@@ -115,7 +116,7 @@ struct ChunkDecoder: Sendable {
     return nil
   }
 
-  /// The next line without its CRLF, consumed; nil where it has not arrived.
+  /// Consumes the next line, and returns it without its CRLF; nil if it has not arrived.
   private mutating func nextLine(
     _ buffer: [UInt8], _ start: inout Int, _ end: Int, bytesMax: Int
   ) throws(ProtocolProblem) -> Range<Int>? {
@@ -150,7 +151,7 @@ struct ChunkDecoder: Sendable {
     }
     guard index > line.lowerBound else { throw Self.broken("A chunk has no size.") }
     try Self.checkExtensions(buffer, index..<line.upperBound)
-    // Each is short, but a chunk of one byte may carry one, again and again.
+    // Each extension is short, but every chunk of one byte may carry one.
     extensionBytes += line.upperBound - index
     guard extensionBytes <= limits.fieldBytesMax else {
       throw Self.broken("The chunk extensions are too large.")
@@ -158,7 +159,7 @@ struct ChunkDecoder: Sendable {
     return size
   }
 
-  /// Extensions are not used, but what stands there must be one: `;` and no control characters.
+  /// Checks that extensions, which are not used, have their form: `;` and no control characters.
   private static func checkExtensions(
     _ buffer: [UInt8], _ range: Range<Int>
   ) throws(ProtocolProblem) {

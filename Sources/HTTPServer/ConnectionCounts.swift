@@ -1,14 +1,14 @@
 import EventLoop
 import RelayCore
 
-/// How many connections there are, and whether one more may come.
+/// Counts connections, and decides whether one more may come.
 struct ConnectionCounts {
-  /// Why a connection is not taken.
+  /// The reason that a connection is not accepted.
   enum Refusal: Error {
     case tooMany, tooManyOfPeer, draining
   }
 
-  /// What a connection takes up, to be given back at its end.
+  /// The place that a connection takes, to be given back at its end.
   struct Place {
     fileprivate let place: SharedPlaces.Place
     fileprivate let isReserved: Bool
@@ -19,11 +19,11 @@ struct ConnectionCounts {
 
   /// Takes a place for a connection.
   ///
-  /// - Parameter isReserved: Whether it came in where there is room that others cannot take.
+  /// - Parameter isReserved: Whether its listener has room that others cannot take.
   mutating func admit(
     _ peer: PeerAddress, isReserved: Bool, limits: HTTPLimits
   ) throws(Refusal) -> Place {
-    // Who it is is known once it has asked for something: until then there is an address alone.
+    // Who the peer is becomes known with its first request: until then there is only an address.
     let holder = PlaceHolder.nobody(at: peer.placeSource)
     var places = limits.places(of: limits.connectionsMax)
     places.perSource = limits.ofPeerMax
@@ -45,7 +45,7 @@ struct ConnectionCounts {
 }
 
 extension HTTPLimits {
-  /// The places of something, of which who takes one is known by its address alone.
+  /// The shares of something whose holders are known only by their addresses.
   func places(of total: Int) -> PlaceLimits {
     var shares = PlaceShares()
     shares.sourcePercent = peerSharePercent
@@ -60,7 +60,7 @@ extension HTTPLimits {
 }
 
 extension ConnectionCounts.Refusal {
-  /// What the peer is told.
+  /// The sentence for the peer.
   func words(_ limits: HTTPLimits) -> String {
     switch self {
     case .tooMany: "The server has as many connections open as it may."

@@ -1,8 +1,8 @@
 import RelayCore
 
-/// Everything that a connection decides, as a value that touches no socket and no clock.
+/// All decisions about a connection, as a value that touches no socket and no clock.
 ///
-/// It is told what arrived and what time it is, and says what to do next.
+/// It is told what has arrived and what time it is, and returns what to do next.
 ///
 /// ```
 ///  head ──respond──► request ──beginResponse──► response ──endResponse──┬─► head
@@ -13,23 +13,23 @@ struct ConnectionState: Sendable {
   enum Phase: Sendable {
     /// Between requests, or in the middle of a head.
     case head
-    /// A handler has the request.
+    /// A handler has got the request.
     case request
-    /// The answer was sent; what the handler left of the body is read and dropped.
+    /// The response was sent; the part of the body that the handler left is read and dropped.
     case skipping
     /// Nothing more is read as HTTP.
     case over
   }
 
-  /// What to do while waiting for a request.
+  /// The next action while waiting for a request.
   enum HeadAction: Sendable {
-    /// Read more; tell ``inputTimedOut()`` if nothing has come by then.
+    /// Read more; call ``inputTimedOut()`` if nothing has come by then.
     case read(until: MonotonicTime)
     /// Hand the request to the handler.
     case respond(RequestHead)
-    /// Answer with a problem, then close.
+    /// Send a problem, then close.
     case refuse(ProtocolProblem)
-    /// Close without an answer: nobody waits for one.
+    /// Close without a response: nobody waits for one.
     case close
   }
 
@@ -48,31 +48,32 @@ struct ConnectionState: Sendable {
   private var isBodyCut = false
   private var head: (wantsKeepAlive: Bool, version: HTTPVersion, isHead: Bool)?
   private var keepsAlive = false
-  /// The head that was read, of a request that was refused all the same.
+  /// The head of a request that was read but refused.
   private(set) var refusedHead: RequestHead?
 
-  /// A connection that was just made: its first head is due within the head's timeout.
+  /// Makes the state of a new connection: its first head is due within the head's timeout.
   init(limits: HTTPLimits, now: MonotonicTime) {
     self.limits = limits
     parser = RequestParser(limits: limits)
     headDeadline = now.adding(milliseconds: limits.headTimeoutMs)
   }
 
-  /// Whether the connection stands between two requests with nothing in flight.
+  /// Whether the connection is between two requests, with nothing in flight.
   var isIdle: Bool {
     if case .head = phase { return input.isEmpty }
     return false
   }
 
-  /// Whether the peer may still be sending, so that closing at once could cost it the answer.
+  /// Whether the peer may still be sending, so that closing at once could make it lose the
+  /// response.
   var needsLinger: Bool { !inputHasEnded }
 
-  /// Whether a part of a head has come, and not the rest.
+  /// Whether the peer has ended its side within a head.
   var hasPartialHead: Bool { inputHasEnded && parser.hasBegun }
 
-  // MARK: What happened
+  // MARK: Events
 
-  /// Some bytes were put into ``input``.
+  /// Notes that bytes were put into ``input``.
   mutating func received(_ count: Int, now: MonotonicTime) {
     switch phase {
     case .head where !hasHeadDeadline:
@@ -83,33 +84,32 @@ struct ConnectionState: Sendable {
     }
   }
 
-  /// The peer has ended its side, or the connection broke.
+  /// Notes that the peer has ended its side, or the connection broke.
   mutating func inputEnded() { inputHasEnded = true }
 
-  /// The deadline of the last `read` passed.
+  /// Notes that the deadline of the last `read` has passed.
   mutating func inputTimedOut() { inputHasTimedOut = true }
 
-  /// There is no memory to take in more of what the peer sends; see ``HTTPLimits/largeHeadsMax``.
+  /// Notes that there is no memory for more of the peer's bytes; see ``HTTPLimits/largeHeadsMax``.
   mutating func inputLacksRoom() { lacksRoom = true }
 
-  /// Whether there is an array to read into, and something in it.
+  /// Whether there is a buffer to read into, with something in it.
   var mayTakeMore: Bool { input.hasStorage && !input.isEmpty }
 
-  /// Takes an array to read into, where there is none.
+  /// Takes a buffer to read into, if there is none.
   mutating func attachBuffer(_ take: () -> [UInt8]) {
     if !input.hasStorage { input.attach(take()) }
   }
 
-  /// Gives back the array that is read into, where little enough is left in it; nil where there is
-  /// none to give back.
+  /// Gives back the buffer, if little enough is left in it; nil if there is none to give back.
   mutating func detachBuffer() -> [UInt8]? { input.detach(keeping: limits.readBufferBytes / 2) }
 
-  /// No request is taken after the one in flight.
+  /// Makes the request in flight the last one.
   mutating func drain() { isDraining = true }
 
   // MARK: The head
 
-  /// What to do next in order to get a request.
+  /// The next action to get a request.
   mutating func nextHead(now: MonotonicTime) -> HeadAction {
     guard case .head = phase else { return .close }
     if isDraining, input.isEmpty { return over(.close) }
@@ -133,8 +133,9 @@ struct ConnectionState: Sendable {
     return .read(until: headDeadline)
   }
 
-  /// Refuses what is no whole head; without a body, where the method is HEAD all the same (RFC 9110
-  /// section 9.3.2).
+  /// Refuses a head that is not complete.
+  ///
+  /// If its method is HEAD all the same, the response has no body (RFC 9110 section 9.3.2).
   private mutating func refuse(_ problem: ProtocolProblem) -> HeadAction {
     let isHead = parser.isHead(input.bytes, input.start..<input.end)
     head = (wantsKeepAlive: false, version: .http11, isHead: isHead)
@@ -167,9 +168,9 @@ struct ConnectionState: Sendable {
 
   // MARK: The body
 
-  /// What to do in order to get more of a body.
+  /// The next action to get more of a body.
   enum BodyAction: Sendable, Equatable {
-    /// Read more; tell ``inputTimedOut()`` if nothing has come by then.
+    /// Read more; call ``inputTimedOut()`` if nothing has come by then.
     case read(until: MonotonicTime)
     /// Send `100 Continue`, then ask again.
     case sendContinue
@@ -178,12 +179,12 @@ struct ConnectionState: Sendable {
     case failed(RequestBodyError)
   }
 
-  /// The whole body, if it states its length and all of it has arrived.
+  /// Takes the whole body, if its length is stated and all of it has arrived; else nil.
   mutating func takeWholeBody() -> [UInt8]? {
     body.takeWhole(&input)
   }
 
-  /// What to do next in order to get more of the body.
+  /// The next action to get more of the body.
   mutating func nextBody(now: MonotonicTime) -> BodyAction {
     nextBody(now: now) { $0.take(&$1, limits: $2) }
   }
@@ -208,7 +209,7 @@ struct ConnectionState: Sendable {
     return .read(until: body.beginWait(now: now, limits: limits))
   }
 
-  /// Nobody wants any more of the body: what is left of it is not read, and not waited for.
+  /// Ends the body early, since nobody wants more of it: the rest is not read, and not waited for.
   mutating func cutBody() { isBodyCut = true }
 
   private mutating func fail(_ problem: ProtocolProblem) -> BodyAction {
@@ -224,8 +225,7 @@ struct ConnectionState: Sendable {
     }
   }
 
-  /// The problem to answer with where a handler could not read the body; nil where nobody is left
-  /// to answer.
+  /// The problem to send if a handler could not read the body; nil if nobody is left to receive it.
   func problem(for error: RequestBodyError) -> ProtocolProblem? {
     if error == .disconnected { return nil }
     if let bodyFailure { return bodyFailure }
@@ -234,7 +234,7 @@ struct ConnectionState: Sendable {
 
   // MARK: The answer
 
-  /// How an answer's body is delimited.
+  /// How a response's body is delimited.
   enum ResponseFraming: Sendable, Equatable {
     /// No body and no field about one (204, 304).
     case bodiless
@@ -244,23 +244,23 @@ struct ConnectionState: Sendable {
     case untilClose
   }
 
-  /// How to send an answer.
+  /// The plan for sending a response.
   struct ResponsePlan: Sendable, Equatable {
     var framing: ResponseFraming
-    /// Whether the body's bytes go out; not in an answer to HEAD.
+    /// Whether the body's bytes are sent; not in a response to HEAD.
     var sendsBody: Bool
     var keepsAlive: Bool
-    /// Whether keeping the connection has to be said aloud (HTTP/1.0).
+    /// Whether keeping the connection has to be stated (HTTP/1.0).
     var saysKeepAlive: Bool
   }
 
-  /// Decides how to send an answer.
+  /// Decides how to send a response.
   ///
-  /// What is at hand of a body that the handler left is dropped here: a connection that is to be
-  /// closed says so in its answer, and what comes after the answer must not decide that any more.
-  /// All that may end a kept connection later is a sender that stops within its own request.
+  /// What has arrived of a body that the handler left is dropped here. The response states whether
+  /// the connection closes, so nothing that comes later may change that. Only a sender that stops
+  /// within its own request may still end a kept connection.
   ///
-  /// - Parameter length: The length of the answer's body; nil where it is streamed.
+  /// - Parameter length: The length of the response's body; nil if it is streamed.
   mutating func beginResponse(
     status: Int, length: Int64?, closes: Bool
   ) -> ResponsePlan {
@@ -277,16 +277,16 @@ struct ConnectionState: Sendable {
       saysKeepAlive: keepsAlive && !isModern)
   }
 
-  /// What follows an answer.
+  /// The action after a response.
   enum AfterResponse: Sendable, Equatable {
     /// The next request.
     case next
-    /// Drop what is left of this request's body first; see ``nextSkip(now:)``.
+    /// Drop the rest of this request's body first; see ``nextSkip(now:)``.
     case skip
     case close
   }
 
-  /// Decides what follows the answer that has been sent.
+  /// Decides what follows the response that was sent.
   mutating func endResponse(now: MonotonicTime) -> AfterResponse {
     guard keepsAlive else {
       phase = .over
@@ -300,7 +300,7 @@ struct ConnectionState: Sendable {
     return .skip
   }
 
-  /// What to do next in order to get past a body that nobody wanted.
+  /// The next action to get past a body that nobody wants.
   ///
   /// - Returns: `.end` once the next request may be read, and `.failed` to close.
   mutating func nextSkip(now: MonotonicTime) -> BodyAction {

@@ -1,7 +1,7 @@
 import EventLoop
 import RelayCore
 
-/// A connection's bytes, as they are or over TLS.
+/// A connection's bytes, in plain text or over TLS.
 enum ConnectionStream: Sendable {
   case plain(Socket)
   case secure(SecureStream)
@@ -15,7 +15,7 @@ enum ConnectionStream: Sendable {
     }
   }
 
-  /// Whether reading may be tried without a wait before.
+  /// Whether a read may be tried without waiting first.
   var mayReadAtOnce: Bool {
     switch self {
     case .plain(let socket): socket.mayRead
@@ -24,7 +24,7 @@ enum ConnectionStream: Sendable {
     }
   }
 
-  /// Whether nothing can be read before the socket is heard of.
+  /// Whether nothing can be read before the socket reports something.
   var isSilent: Bool {
     switch self {
     case .plain(let socket): !socket.mayRead
@@ -32,10 +32,10 @@ enum ConnectionStream: Sendable {
     }
   }
 
-  /// Has an action called, once, when there may be something to read, the peer has ended its side,
-  /// a deadline has passed or the connection was closed.
+  /// Calls an action once when there may be something to read, the peer has ended its side, the
+  /// deadline has passed or the connection was closed.
   ///
-  /// - Returns: False, and nobody is called, where there is nothing to wait for.
+  /// - Returns: False if there is nothing to wait for; the action is not called then.
   func onInput(until deadline: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> Bool {
     switch self {
     case .plain(let socket): socket.onInput(until: deadline, action)
@@ -43,7 +43,7 @@ enum ConnectionStream: Sendable {
     }
   }
 
-  /// Reads what is there; nil where nothing is there yet, 0 at the end.
+  /// Reads the available bytes; nil if there are none yet, 0 at the end.
   @inline(__always)
   func tryRead(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int? {
     switch self {
@@ -52,9 +52,9 @@ enum ConnectionStream: Sendable {
     }
   }
 
-  /// Sends as much of two buffers, one after the other, as goes without a wait.
+  /// Sends as much of two buffers, in order, as goes without waiting.
   ///
-  /// - Returns: How many bytes went; none over TLS, where ``write(_:_:from:stallMs:)`` sends all.
+  /// - Returns: The number of bytes sent; 0 over TLS, where ``write(_:_:from:stallMs:)`` sends all.
   func writeAtOnce(_ first: [UInt8], _ second: [UInt8]) throws(SystemError) -> Int {
     switch self {
     case .plain(let socket): try socket.tryWrite(first, second, from: 0) ?? 0
@@ -62,11 +62,11 @@ enum ConnectionStream: Sendable {
     }
   }
 
-  /// Sends two buffers one after the other.
+  /// Sends two buffers in order.
   ///
   /// - Parameters:
-  ///   - sent: How many bytes of them ``writeAtOnce(_:_:)`` has sent.
-  ///   - stallMs: How long the peer may take none of the bytes.
+  ///   - sent: The number of their bytes that ``writeAtOnce(_:_:)`` has sent.
+  ///   - stallMs: The longest time that the peer may take no bytes.
   @inline(__always)
   func write(
     _ first: [UInt8], _ second: [UInt8], from sent: Int, stallMs: Int64
@@ -77,7 +77,7 @@ enum ConnectionStream: Sendable {
     }
   }
 
-  /// Tells the peer that nothing more will come; reading goes on.
+  /// Tells the peer that nothing more will come; reading can continue.
   func shutdownWrites() {
     switch self {
     case .plain(let socket): socket.shutdownWrites()
@@ -85,10 +85,10 @@ enum ConnectionStream: Sendable {
     }
   }
 
-  /// Ends the connection; over TLS it says so first.
+  /// Closes the connection; over TLS the peer is told first.
   ///
-  /// Only from the connection's task, or on the loop's thread while that is parked or there is
-  /// none.
+  /// Must be called from the connection's task, or on the loop's thread while that task is
+  /// suspended or there is none.
   func close() {
     switch self {
     case .plain(let socket): socket.close()

@@ -1,41 +1,43 @@
-/// A request and what came of it, as whoever keeps an access log is told once it is over.
+/// A finished request and its response, for the access log.
 package struct Exchange: Sendable {
-  /// Where the request came from.
+  /// The origin of the request.
   package let origin: RequestOrigin
   /// The version of TLS, such as `TLSv1.3`; nil where there is none.
   package let tlsVersion: String?
-  /// The request's line and fields; nil where they did not come whole, or could not be read.
+  /// The request line and fields; nil if they did not arrive whole, or could not be read.
   package let head: RequestHead?
-  /// The rule that the server itself has refused it by; nil where a handler has answered.
+  /// The rule by which the server itself has refused it; nil if a handler has answered.
   package let problem: ProtocolProblem.Kind?
-  /// The status that was answered; nil where the peer had gone before there was an answer.
+  /// The status of the response; nil if the peer had gone before there was one.
   package let status: Int?
-  /// Whether the answer went out whole.
+  /// Whether the response was sent whole.
   package let isWhole: Bool
-  /// The bytes of the head and of what was read of the body, framing left out.
+  /// The bytes of the head and of the part of the body that was read, without framing.
   package let receivedBytes: Int64
-  /// The bytes of the answer that went out, head and framing included, TLS left out.
+  /// The bytes of the response that were sent, with head and framing, without TLS.
   package let sentBytes: Int64
-  /// How long it took from the moment its head was read until its answer had gone out; nil where
-  /// nobody was asked for one.
+  /// The time in microseconds from reading the head until the response was sent; nil if no handler
+  /// was asked.
   package let durationUs: Int64?
-  /// What the handler has to say of it.
+  /// The handler's note.
   package let note: (any ExchangeNote)?
 }
 
-/// What a handler has to say of a request to whoever keeps an access log.
+/// A handler's note on a request for the access log.
 package protocol ExchangeNote: AnyObject, Sendable {}
 
-/// Who keeps an access log.
+/// The keeper of an access log.
 package protocol ExchangeObserver: Sendable {
-  /// Whether it is kept just now; asked once for each request, and has to be quick.
+  /// Whether the log is on now; called once for each request, and has to be quick.
   var isOn: Bool { get }
 
-  /// An exchange is over; on a loop's thread, so that this must not wait.
+  /// Notes that an exchange is over.
+  ///
+  /// Called on a loop's thread, so it must not wait.
   func ended(_ exchange: Exchange)
 }
 
-/// What has gone over a connection for one request, in bytes.
+/// The bytes of one request that went over a connection.
 struct ExchangeTraffic {
   var received: Int64 = 0
   var sent: Int64 = 0

@@ -1,8 +1,8 @@
 /// One line of a head or a trailer section (RFC 9112 section 5).
 enum FieldLine {
-  /// Takes a field line apart, its CRLF left out.
+  /// Parses a field line without its CRLF.
   ///
-  /// - Parameter origin: The index that the field's offsets count from.
+  /// - Parameter origin: The index from which the field's offsets count.
   static func parse(
     _ buffer: [UInt8], _ range: Range<Int>, origin: Int
   ) throws(ProtocolProblem) -> RequestHead.Field {
@@ -28,13 +28,13 @@ enum FieldLine {
       valueStart: UInt32(value.lowerBound - origin), valueEnd: UInt32(value.upperBound - origin))
   }
 
-  /// What to say of a line that does not begin with a name and a colon.
+  /// The problem of a line that does not begin with a name and a colon.
   private static func refusal(
     _ buffer: [UInt8], _ range: Range<Int>, stoppedAt index: Int
   ) -> ProtocolProblem {
     let isSpace = index < range.upperBound && (buffer[index] == 0x20 || buffer[index] == 0x09)
     if isSpace, index == range.lowerBound {
-      // A recipient that joined the lines could see other fields than one that did not.
+      // A recipient that joins the lines could see other fields than one that does not.
       return .malformed("A field line begins with white space (obsolete line folding).")
     }
     if isSpace { return .malformed("White space stands between a field name and its colon.") }

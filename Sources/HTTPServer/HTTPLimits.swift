@@ -1,57 +1,58 @@
 /// Every limit of the HTTP server, each named with its unit.
 package struct HTTPLimits: Sendable, Equatable {
-  /// The longest request line, without its line end; past it 414.
+  /// The longest request line, without its line end; beyond it 414.
   package var requestLineBytesMax = 8192
-  /// The most fields in a head or a trailer section; past it 431.
+  /// The most fields in a head or a trailer section; beyond it 431.
   package var fieldCountMax = 100
-  /// The most bytes of fields in a head or a trailer section; past it 431.
+  /// The most bytes of fields in a head or a trailer section; beyond it 431.
   package var fieldBytesMax = 32768
-  /// The most bytes of a request's body; past it 413.
+  /// The most bytes of a request's body; beyond it 413.
   package var bodyBytesMax: Int64 = 10 << 20
   /// The most connections at a time; one more gets 503 and is closed.
   package var connectionsMax = 10000
-  /// How many more there may be where a listener is reserved for some.
+  /// The most further connections on reserved listeners.
   package var reservedConnectionsMax = 64
-  /// The most of them from one IPv4 address or one IPv6 network of 64 bits, which is what one
+  /// The most connections from one IPv4 address or one IPv6 network of 64 bits, which is what one
   /// household or device has; nil for ``peerSharePercent``.
   package var connectionsPerPeerMax: Int?
-  /// How many of what all share, in percent, may be one such peer's: connections, handshakes and
-  /// large heads.
+  /// The share of one such peer in connections, handshakes and large heads, in percent.
   package var peerSharePercent = 75
-  /// How long a kept-alive connection may be silent between requests.
+  /// The longest silence of a kept-alive connection between requests.
   package var idleTimeoutMs: Int64 = 60_000
-  /// How long a request's head may take from its first byte (from connecting, for the first).
+  /// The longest time for a request's head from its first byte; for the first head, from
+  /// connecting.
   package var headTimeoutMs: Int64 = 10_000
-  /// How long a TLS handshake may take, from connecting.
+  /// The longest time for a TLS handshake, from connecting.
   package var handshakeTimeoutMs: Int64 = 10_000
-  /// The most TLS handshakes at a time; with one more, the one that has taken longest is cut off.
+  /// The most TLS handshakes at a time; with one more, the oldest is cut off.
   package var handshakesMax = 1000
   /// The period in which a body has to bring ``bodyProgressBytesMin`` bytes, or its end.
   package var bodyProgressTimeoutMs: Int64 = 20_000
   /// The fewest bytes of body in each ``bodyProgressTimeoutMs``.
   package var bodyProgressBytesMin = 1024
-  /// How long to wait for a body in all; what a handler takes between two reads is left out.
+  /// The longest time of waiting for a body in all, without a handler's time between two reads.
   package var bodyTotalTimeoutMs: Int64 = 3_600_000
-  /// How long a peer may take none of the bytes of an answer.
+  /// The longest time that a peer may take no bytes of a response.
   package var writeStallTimeoutMs: Int64 = 20_000
-  /// How long to go on reading from a peer after the last answer, so that it can see that answer.
+  /// The time of further reading from a peer after the last response, so that it can receive that
+  /// response.
   package var lingerTimeoutMs: Int64 = 2_000
-  /// The most bytes of a body that nobody read which are skipped to keep a connection.
+  /// The most bytes of an unread body that are skipped to keep a connection.
   package var skippedBodyBytesMax: Int64 = 65536
-  /// The size of the buffer that a connection has while bytes arrive; none while it is silent.
+  /// The size of a connection's buffer while bytes arrive; a silent connection has none.
   package var readBufferBytes = 16384
-  /// The most connections at a time that hold more than ``readBufferBytes`` of a head.
+  /// The most connections at a time that hold more of a head than ``readBufferBytes``.
   ///
-  /// One more gets 503. Else ``connectionsMax`` slow peers could each hold ``fieldBytesMax``.
+  /// One more gets 503. Otherwise ``connectionsMax`` slow peers could each hold ``fieldBytesMax``.
   package var largeHeadsMax = 256
-  /// The least `Retry-After` of a 503 at ``connectionsMax``; three times as much is the most, and
-  /// which of them it is is drawn at random.
+  /// The least `Retry-After` of a 503 at ``connectionsMax``; the value is random up to three times
+  /// as much.
   package var retryAfterSeconds = 5
 
   /// The defaults.
   package init() {}
 
-  /// What is wrong with the limits, as one sentence each; empty if they fit together.
+  /// The faults of the limits, one sentence each; empty if they fit together.
   package func validate() -> [String] {
     var problems: [String] = []
     func require(_ isMet: Bool, _ sentence: String) {

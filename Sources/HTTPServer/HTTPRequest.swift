@@ -1,22 +1,23 @@
 import EventLoop
 
-/// A request, as a handler sees it.
+/// A request, as a handler gets it.
 package struct HTTPRequest: Sendable {
   /// The request line and the fields.
   package let head: RequestHead
-  /// The body, to be pulled.
+  /// The body, to be read piece by piece.
   package let body: RequestBody
-  /// Where it came from.
+  /// The origin of the request.
   package let origin: RequestOrigin
 
-  /// A request made of its parts.
+  /// Puts the parts together.
   package init(head: RequestHead, body: RequestBody, origin: RequestOrigin) {
     self.head = head
     self.body = body
     self.origin = origin
   }
 
-  /// A request from its bytes, head and body, for tests; nil where they are not one whole request.
+  /// Parses a request from its bytes, head and body, for tests; nil if they are not one whole
+  /// request.
   package init?(
     parsing bytes: [UInt8], limits: HTTPLimits = HTTPLimits(),
     origin: RequestOrigin = .loopback
@@ -29,17 +30,17 @@ package struct HTTPRequest: Sendable {
   }
 }
 
-/// What answers requests.
+/// A handler of requests.
 package protocol RequestHandler: Sendable {
-  /// Answers a request.
+  /// Returns the response to a request.
   ///
-  /// Runs in the connection's own task, on its event loop: it may suspend for as long as it needs,
-  /// and must not block. The task is cancelled when the server's drain runs out of time, and when
-  /// the peer has ended its side: it has gone, or wants its answer now. What is returned is sent
-  /// nevertheless. So whoever only waits should stop waiting then, and whoever makes a change
-  /// should see it through.
+  /// It runs in the connection's own task, on its event loop: it may suspend for as long as it
+  /// needs, and must not block. The task is cancelled when the server's drain runs out of time, and
+  /// when the peer has ended its side: it has gone, or wants its response now. The returned
+  /// response is sent nevertheless. So a handler that only waits should stop waiting then, and one
+  /// that makes a change should complete it.
   ///
-  /// Where reading the body has thrown a ``RequestBodyError``, the server answers that by itself,
-  /// and what this returns is not sent.
+  /// If reading the body has thrown a ``RequestBodyError``, the server responds by itself, and the
+  /// returned response is not sent.
   func respond(to request: HTTPRequest) async -> HTTPResponse
 }

@@ -1,22 +1,22 @@
 import RelayCore
 
-/// An answer: status, fields and body.
+/// A response: status, fields and body.
 ///
-/// The server adds what belongs to the connection: `Content-Length` or `Transfer-Encoding`,
+/// The server adds the fields of the connection: `Content-Length` or `Transfer-Encoding`,
 /// `Connection`, and `Date` unless there is one.
 package struct HTTPResponse: Sendable {
-  /// The status, 200 to 999; anything else is sent as 500.
+  /// The status, 200 to 999; any other is sent as 500.
   package var status: Int
   /// The fields.
   package var headers: ResponseFields
-  /// The body; left out where the request was HEAD, or the status is 204 or 304.
+  /// The body; not sent if the request was HEAD, or the status is 204 or 304.
   package var body: ResponseBody
-  /// Whether to close the connection after this answer.
+  /// Whether to close the connection after this response.
   package var closesConnection = false
-  /// What there is to say of the request to whoever keeps an access log.
+  /// The handler's note for the access log.
   package var note: (any ExchangeNote)?
 
-  /// An answer.
+  /// Puts a response together.
   package init(
     status: Int, headers: ResponseFields = ResponseFields(), body: ResponseBody = .empty
   ) {
@@ -26,20 +26,20 @@ package struct HTTPResponse: Sendable {
   }
 }
 
-/// The body of an answer.
+/// The body of a response.
 package enum ResponseBody: Sendable {
   /// None; `Content-Length: 0`.
   case empty
-  /// Bytes that are at hand.
+  /// Bytes in memory.
   case bytes([UInt8])
-  /// Bytes that are fetched piece by piece, in memory one piece at a time.
+  /// Bytes that are fetched piece by piece, with one piece in memory at a time.
   ///
-  /// `next` gives the pieces in order, and nil at the end. The pieces must add up to `length`;
-  /// where they do not, or `next` throws, the connection is cut, so that the peer notices.
+  /// `next` returns the pieces in order, and nil at the end. The pieces must add up to `length`. If
+  /// they do not, or `next` throws, the connection is cut, so that the peer notices.
   case source(length: Int64, next: @Sendable () async throws -> [UInt8]?)
-  /// Bytes whose number is not known beforehand, such as events: sent chunked.
+  /// Bytes whose number is not known in advance, such as events: sent chunked.
   ///
-  /// The answer ends when the closure returns; where it throws, the connection is cut.
+  /// The response ends when the closure returns; if it throws, the connection is cut.
   case stream(@Sendable (ResponseWriter) async throws -> Void)
 }
 
@@ -55,11 +55,11 @@ extension ResponseBody {
   }
 }
 
-/// Fields in the order in which they were added, ready to be sent.
+/// The fields of a response in the order in which they were added, ready to be sent.
 ///
 /// Kept as bytes in wire form, so that building a block is appending to one array. Fields that
 /// belong to the connection (`Connection`, `Content-Length`, `Keep-Alive`, `Trailer`,
-/// `Transfer-Encoding`, `Upgrade`) are not taken: the server alone frames its answers.
+/// `Transfer-Encoding`, `Upgrade`) are not accepted: only the server frames its responses.
 package struct ResponseFields: Sendable {
   /// `Name: value` lines, each ended by CRLF.
   package private(set) var bytes: [UInt8]
@@ -74,7 +74,7 @@ package struct ResponseFields: Sendable {
 
   /// Adds a field.
   package mutating func add(_ name: StaticString, _ value: String) {
-    // As plain buffers: a string's own bytes are gone through several times more slowly.
+    // As plain buffers: iterating over a string's bytes is several times slower.
     name.withUTF8Buffer { name in
       value.utf8Span.span.withUnsafeBufferPointer { value in _ = add(name: name, value: value) }
     }
@@ -85,12 +85,12 @@ package struct ResponseFields: Sendable {
     add(name, String(value))
   }
 
-  /// Adds a field that came from elsewhere, such as an upstream's answer.
+  /// Adds a field from elsewhere, such as an upstream's answer.
   ///
   /// CR, LF, NUL and other control characters in the value become spaces (RFC 9110 section 5.5). A
-  /// name that is not a token is not taken, nor is one that belongs to the connection.
+  /// name that is not a token is refused, and so is one that belongs to the connection.
   ///
-  /// - Returns: Whether the field was taken.
+  /// - Returns: Whether the field was added.
   @discardableResult
   package mutating func add(
     name: some Collection<UInt8>, value: some Collection<UInt8>
@@ -98,7 +98,7 @@ package struct ResponseFields: Sendable {
     guard !name.isEmpty, name.allSatisfy(CharacterClass.isToken), !Self.isReserved(name) else {
       return false
     }
-    // Most answers have two or three short ones.
+    // Most responses have two or three short fields.
     if bytes.isEmpty { bytes.reserveCapacity(max(128, name.count + value.count + 4)) }
     if Self.matches(name, "date") { hasDate = true }
     bytes.append(contentsOf: name)
@@ -114,7 +114,7 @@ package struct ResponseFields: Sendable {
     return true
   }
 
-  /// The value of the first field of a name, compared without regard to case.
+  /// The value of the first field of a name, ignoring case; nil if there is none.
   package func first(_ name: StaticString) -> String? {
     for line in bytes.split(separator: 0x0A) {
       guard let colon = line.firstIndex(of: 0x3A), Self.matches(line[..<colon], name) else {
@@ -135,7 +135,8 @@ package struct ResponseFields: Sendable {
     }
   }
 
-  /// Within this module, and not `FieldSyntax`'s: it is asked for any collection.
+  /// A function of this module rather than of `FieldSyntax`, since it is called with any
+  /// collection.
   private static func matches(_ name: some Collection<UInt8>, _ other: StaticString) -> Bool {
     guard name.count == other.utf8CodeUnitCount else { return false }
     return other.withUTF8Buffer { other in

@@ -5,12 +5,12 @@ import Synchronization
 
 /// An HTTP/1.1 server on a number of event loops.
 ///
-/// One listener hands its connections to the loop with the fewest. `SO_REUSEPORT`, with a
-/// listener on each loop, would let the kernel spread them by a hash instead: unevenly when they
-/// are few and long-lived, as devices' are, and a second relay could bind the address unnoticed.
+/// One listener hands its connections to the loop with the fewest. With `SO_REUSEPORT` and a
+/// listener on each loop, the kernel would spread them by a hash: unevenly when they are few and
+/// long-lived, as devices' are, and a second relay could bind the address unnoticed.
 package final class HTTPServer: Sendable {
   private struct Entry {
-    let connection: Connection
+    let connection: ServerConnection
     let context: LoopContext
     let place: ConnectionCounts.Place
     let listener: Int
@@ -21,7 +21,7 @@ package final class HTTPServer: Sendable {
     var connections: [UInt64: Entry] = [:]
     var nextIdentity: UInt64 = 0
     var counts = ConnectionCounts()
-    /// By their listeners' numbers.
+    /// Figures by the listeners' numbers.
     var figures: [Int: ListenerFigures] = [:]
     var turnedAwayCount = 0
     var cutOffCount = 0
@@ -44,24 +44,25 @@ package final class HTTPServer: Sendable {
     }
   }
 
-  /// How many connections past the limit are answered at a time; more than that are just closed.
+  /// The most connections beyond the limit that are answered at a time; more than that are just
+  /// closed.
   static let turnedAwayMax = 256
 
   private let server: ServerContext
   private let contexts: [LoopContext]
   private let state = Mutex(State())
 
-  /// A server that is bound to nothing yet.
+  /// Makes a server that is not bound yet.
   ///
   /// - Parameters:
-  ///   - limits: Checked already; ``HTTPLimits/validate()`` says what is wrong with them.
+  ///   - limits: Limits without faults; see ``HTTPLimits/validate()``.
   ///   - loops: At least one; connections are spread over them.
-  ///   - problem: Words for the mistakes that the server finds by itself.
-  ///   - handshakeFailed: Told of each TLS handshake that failed, on a loop's thread.
-  ///   - observeDelay: Told of some requests how many milliseconds they lay unread though nothing
-  ///     was in their way but others: how far behind the loops are.
-  ///   - observeAnswer: Told of each answer, on a loop's thread; has to be quick.
-  ///   - exchanges: Who keeps an access log; nil for nobody.
+  ///   - problem: Makes the responses to the faults that the server finds by itself.
+  ///   - handshakeFailed: Called with each failed TLS handshake, on a loop's thread.
+  ///   - observeDelay: Called for some requests with the milliseconds that they lay unread only
+  ///     because of others: how far behind the loops are.
+  ///   - observeAnswer: Called with each response, on a loop's thread; has to be quick.
+  ///   - exchanges: The keeper of an access log; nil for none.
   package init(
     limits: HTTPLimits = HTTPLimits(), loops: [EventLoop], handler: any RequestHandler,
     problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse = ProtocolProblem.response(to:),
@@ -78,9 +79,9 @@ package final class HTTPServer: Sendable {
     contexts = loops.map { LoopContext(loop: $0, bufferBytes: limits.readBufferBytes) }
   }
 
-  /// Holds connections that are made from now on to other limits; those that exist keep theirs.
+  /// Changes the limits for new connections; existing ones keep theirs.
   ///
-  /// The size of read buffers stays.
+  /// The size of read buffers does not change.
   package func hold(to limits: HTTPLimits) {
     precondition(limits.validate().isEmpty, "limits are checked before they are used")
     var limits = limits
@@ -88,7 +89,7 @@ package final class HTTPServer: Sendable {
     server.hold(to: limits)
   }
 
-  /// How many connections are open.
+  /// The number of open connections.
   package var connectionCount: Int { state.withLock { $0.connections.count } }
 
   /// The connections of each listener that ever had one, by the listeners' numbers.
@@ -97,12 +98,12 @@ package final class HTTPServer: Sendable {
   /// Begins to accept connections at an endpoint; may be called for several.
   ///
   /// - Parameters:
-  ///   - number: The listener's number, which requests carry as their ``RequestOrigin/listener``.
+  ///   - number: The listener's number, which requests carry as ``RequestOrigin/listener``.
   ///   - mode: The permission bits of a Unix socket's file.
-  ///   - inherited: Where a socket that somebody else has made is taken from.
-  ///   - tls: What secures its connections; nil where nothing does.
-  ///   - isReserved: Whether its connections have room of their own, however many others there
-  ///     are; see ``HTTPLimits/reservedConnectionsMax``.
+  ///   - inherited: The sockets from which an inherited one is taken.
+  ///   - tls: The TLS credentials; nil for plain text.
+  ///   - isReserved: Whether its connections have room of their own, however many others there are;
+  ///     see ``HTTPLimits/reservedConnectionsMax``.
   /// - Returns: The endpoint with the actual port.
   /// - Throws: ``SystemError`` with the endpoint as subject.
   package func bind(
@@ -128,7 +129,7 @@ package final class HTTPServer: Sendable {
     return bound
   }
 
-  /// Stops accepting; open connections go on.
+  /// Stops accepting; open connections stay open.
   package func stopAccepting() {
     let listeners = state.withLock { state in
       defer { state.listeners = [] }
@@ -137,12 +138,12 @@ package final class HTTPServer: Sendable {
     for listener in listeners { listener.close() }
   }
 
-  /// Stops accepting, closes idle connections at once, and lets the others finish their request.
+  /// Stops accepting, closes idle connections at once, and lets the others finish their requests.
   ///
-  /// Their answers say `Connection: close`. Whoever has not finished at the deadline is cut off
-  /// and its task cancelled.
+  /// Their responses say `Connection: close`. Connections that have not finished at the deadline
+  /// are cut off, and their tasks cancelled.
   ///
-  /// - Returns: How many connections were cut off.
+  /// - Returns: The number of connections that were cut off.
   @discardableResult
   package func drain(until deadline: MonotonicTime) async -> Int {
     stopAccepting()
@@ -159,13 +160,14 @@ package final class HTTPServer: Sendable {
     return state.withLock { $0.cutOffCount }
   }
 
-  /// Verifies anew what clients have shown of themselves, where their listener's credentials were
-  /// replaced since; who is not accepted any more may finish the request in flight.
+  /// Verifies clients' certificates again where their listener's credentials were replaced since.
   ///
-  /// Takes a fraction of a millisecond for each such client, on the caller's thread: not on a
-  /// loop's.
+  /// A connection whose certificate is no longer accepted ends with the request in flight.
   ///
-  /// - Returns: How many connections are ended.
+  /// It takes a fraction of a millisecond for each such client, on the caller's thread, which must
+  /// not be a loop's.
+  ///
+  /// - Returns: The number of connections that are ended.
   package func endDistrusted() -> Int {
     let entries = state.withLock { Array($0.connections.values) }
     let distrusted = entries.filter { $0.connection.hasLostTrust() }
@@ -206,20 +208,20 @@ extension HTTPServer {
       let context = leastBusyContext()
       let origin = RequestOrigin(
         listener: number, peer: accepted.peer, local: accepted.local)
-      // Where the loop cannot watch one more descriptor, this one is closed right here.
+      // If the loop cannot watch another descriptor, the connection is closed right here.
       guard let socket = try? accepted.socket(on: context.loop) else {
         continue
       }
-      let connection = Connection(socket, from: origin, tls, server, context)
+      let connection = ServerConnection(socket, from: origin, tls, server, context)
       if let refusal = begin(connection, origin, isReserved: isReserved, on: context) {
-        // An answer would need a handshake, and that is more than whoever is turned away gets.
+        // A response would need a handshake, which a refused connection does not get.
         if tls == nil {
           turnAway(socket, origin, refusal, on: context.loop)
         } else {
           socket.close()
         }
       }
-      // A flood of connections must not keep those that exist from their turn.
+      // A flood of connections must not keep existing ones from their turn.
       await Task.yield()
     }
   }
@@ -235,9 +237,10 @@ extension HTTPServer {
     return best
   }
 
-  /// Begins to serve a connection; or says why not.
+  /// Begins to serve a connection, or returns why not.
   private func begin(
-    _ connection: Connection, _ origin: RequestOrigin, isReserved: Bool, on context: LoopContext
+    _ connection: ServerConnection, _ origin: RequestOrigin, isReserved: Bool,
+    on context: LoopContext
   ) -> ConnectionCounts.Refusal? {
     let identity: UInt64
     do throws(ConnectionCounts.Refusal) {
@@ -272,7 +275,7 @@ extension HTTPServer {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Tells a connection past the limit to come back later, in bounded numbers and time.
+  /// Tells a connection beyond the limit to come back later; bounded in number and time.
   private func turnAway(
     _ socket: Socket, _ origin: RequestOrigin, _ refusal: ConnectionCounts.Refusal,
     on loop: EventLoop
@@ -284,7 +287,7 @@ extension HTTPServer {
     }
     guard isAnswered else { return socket.close() }
     Task(executorPreference: loop) { [self] in
-      await Connection.refuse(
+      await ServerConnection.refuse(
         socket, from: origin, refusal.words(server.limits), server, contexts[0])
       state.withLock { $0.turnedAwayCount -= 1 }
     }

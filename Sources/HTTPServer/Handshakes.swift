@@ -2,26 +2,26 @@ import EventLoop
 import RelayCore
 import Synchronization
 
-/// The handshakes that are under way: so many at most, and so many from one source.
+/// The TLS handshakes that are under way, limited in number and per source.
 ///
-/// Past the limit the one that has taken longest is cut off, rather than the new one refused: a
-/// device's handshake takes a few round trips, and so gets through while a thousand silent
-/// connections wait for their time to be up. A source that has its share under way loses its own.
+/// Beyond the limit the oldest one is cut off, rather than the new one refused. A device's
+/// handshake takes a few round trips, and so completes while a thousand silent connections wait for
+/// their timeout. A source that has used up its share loses its own oldest.
 final class Handshakes: Sendable {
   private struct Entry {
-    let connection: Connection
+    let connection: ServerConnection
     let source: PlaceSource?
   }
 
   private struct State {
     var underWay: [UInt64: Entry] = [:]
-    /// No handshake under way has a smaller number.
+    /// A lower bound of the numbers of all handshakes under way.
     var oldest: UInt64 = 0
     var next: UInt64 = 0
     var lines: [PlaceSource: Line] = [:]
 
-    /// Takes one out.
-    mutating func remove(_ number: UInt64) -> Connection? {
+    /// Removes a handshake.
+    mutating func remove(_ number: UInt64) -> ServerConnection? {
       guard let entry = underWay.removeValue(forKey: number) else { return nil }
       guard let source = entry.source, var line = lines.removeValue(forKey: source) else {
         return entry.connection
@@ -35,11 +35,12 @@ final class Handshakes: Sendable {
     }
   }
 
-  /// What a source has under way.
+  /// The handshakes of one source that are under way.
   private struct Line {
     var count = 0
-    /// In the order in which they began; those that are over may still stand among them, as many at
-    /// the most as began within one handshake's time.
+    /// Their numbers, in the order in which they began.
+    ///
+    /// Finished ones may still be among them: at most as many as began within one handshake's time.
     var numbers = RelayCore.Deque<UInt64>()
   }
 
@@ -48,15 +49,15 @@ final class Handshakes: Sendable {
 
   init(_ limits: PlaceLimits) { self.limits = Mutex(limits) }
 
-  /// Allows so many from now on.
+  /// Changes the limits.
   func hold(to limits: PlaceLimits) { self.limits.withLock { $0 = limits } }
 
-  /// A handshake begins.
+  /// Notes that a handshake begins; may cut off the oldest one.
   ///
   /// - Returns: Its number, for ``end(_:)``.
-  func begin(_ connection: Connection, from source: PlaceSource?) -> UInt64 {
+  func begin(_ connection: ServerConnection, from source: PlaceSource?) -> UInt64 {
     let limits = limits.withLock { $0 }
-    let (number, tooOld) = state.withLock { state -> (UInt64, Connection?) in
+    let (number, tooOld) = state.withLock { state -> (UInt64, ServerConnection?) in
       let number = state.next
       state.next += 1
       state.underWay[number] = Entry(connection: connection, source: source)
@@ -77,18 +78,18 @@ final class Handshakes: Sendable {
     return number
   }
 
-  /// A handshake is complete, or has failed.
+  /// Notes that a handshake is complete or has failed.
   func end(_ number: UInt64) {
     _ = state.withLock { $0.remove(number) }
   }
 }
 
-/// A handshake that failed, to be told to an operator.
+/// A failed handshake, to be reported to an operator.
 package struct FailedHandshake: Sendable {
   /// The listener's number.
   package let listener: Int
   /// The other end of the connection.
   package let peer: String
-  /// Why it failed, as a part of a sentence.
+  /// The reason, as a part of a sentence.
   package let reason: String
 }

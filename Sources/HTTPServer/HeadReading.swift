@@ -1,7 +1,7 @@
-/// What a complete head's fields say about the connection and the body's framing.
+/// Reads from a complete head's fields what concerns the connection and the body's framing.
 ///
-/// A head that two recipients could frame differently is a way to smuggle a second request past
-/// one of them (RFC 9112 section 11.2), so any doubt refuses it.
+/// A head that two recipients could frame differently is a way to smuggle a second request past one
+/// of them (RFC 9112 section 11.2). So any doubt refuses it.
 enum HeadReading {
   /// The few fields that the server itself acts on.
   private struct Findings {
@@ -25,7 +25,7 @@ enum HeadReading {
     return RequestHead(
       bytes: bytes, method: line.method, version: line.version, framing: framing,
       wantsKeepAlive: !findings.closes && (isModern || findings.keepsAlive),
-      // A 1.0 sender cannot know of interim answers (RFC 9110 section 10.1.1).
+      // A 1.0 sender does not know interim responses (RFC 9110 section 10.1.1).
       expectsContinue: findings.expectsContinue && isModern && framing != .none,
       fields: fields, targetRange: line.target, pathRange: line.path, queryRange: line.query,
       authorityRange: line.authority)
@@ -36,7 +36,7 @@ enum HeadReading {
   ) throws(ProtocolProblem) -> Findings {
     var findings = Findings()
     for field in fields {
-      // The length tells most fields apart before any byte is compared.
+      // The length tells most fields apart before any bytes are compared.
       switch field.nameEnd - field.nameStart {
       case 4 where named(bytes, field, "host"):
         findings.host = field
@@ -62,7 +62,8 @@ enum HeadReading {
     return findings
   }
 
-  /// Exactly one valid `Host` in HTTP/1.1 (RFC 9112 section 3.2); at most one in HTTP/1.0.
+  /// Checks for exactly one valid `Host` in HTTP/1.1 (RFC 9112 section 3.2), and at most one in
+  /// HTTP/1.0.
   private static func checkHost(
     _ bytes: [UInt8], _ line: RequestLine, _ findings: Findings
   ) throws(ProtocolProblem) {
@@ -97,7 +98,7 @@ enum HeadReading {
     return .length(try length(bytes, value(contentLength)))
   }
 
-  /// `chunked` must be the last coding, once; any other before it is one that nobody here knows.
+  /// Checks that `chunked` is the last coding, and occurs once; any other coding is unknown here.
   private static func checkCodings(
     _ bytes: [UInt8], _ fields: [RequestHead.Field]
   ) throws(ProtocolProblem) {
@@ -114,7 +115,7 @@ enum HeadReading {
     }
   }
 
-  /// Digits and nothing else: no sign, no list, no number past `Int64.max`.
+  /// Parses digits and nothing else: no sign, no list, no number beyond `Int64.max`.
   private static func length(
     _ bytes: [UInt8], _ range: Range<Int>
   ) throws(ProtocolProblem) -> Int64 {

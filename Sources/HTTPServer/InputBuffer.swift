@@ -1,22 +1,22 @@
 /// Bytes that have arrived and were not taken yet.
 ///
-/// A window into one array. The array is lent by a pool while there is something in it, so that a
-/// silent connection has none.
+/// A window into one array. A pool lends the array while there is something in it, so that a silent
+/// connection has none.
 struct InputBuffer: Sendable {
   private(set) var bytes: [UInt8] = []
   /// The first byte that nobody has taken.
   var start = 0
-  /// The end of what has arrived.
+  /// The end of the bytes that have arrived.
   private(set) var end = 0
 
   var count: Int { end - start }
   var isEmpty: Bool { start == end }
   /// Whether the array has to grow before anything more can be read.
   var isFull: Bool { start == 0 && end == bytes.count }
-  /// Whether there is an array to read into; else `bytes` is just what was kept.
+  /// Whether there is an array to read into; else `bytes` is only what was kept.
   private(set) var hasStorage = false
 
-  /// Takes an array to read into, which has room for what was kept while there was none.
+  /// Takes an array to read into; it must have room for the bytes that were kept.
   mutating func attach(_ storage: consuming [UInt8]) {
     precondition(!hasStorage, "the buffer has its array already")
     precondition(storage.count > count, "what was kept has to fit in")
@@ -27,11 +27,11 @@ struct InputBuffer: Sendable {
     hasStorage = true
   }
 
-  /// Gives the array back for as long as nothing comes, and keeps only what is in it: a peer that
-  /// sends a byte and dawdles must not hold on to a whole array.
+  /// Gives the array back while nothing comes, and keeps only its content: a peer that sends a byte
+  /// and pauses must not hold a whole array.
   ///
-  /// - Parameter bytesMax: The most bytes to keep; what is longer stays where it is.
-  /// - Returns: The array; nil where there is none to give back.
+  /// - Parameter bytesMax: The most bytes to keep; a longer content stays in the array.
+  /// - Returns: The array; nil if there is none to give back.
   mutating func detach(keeping bytesMax: Int) -> [UInt8]? {
     guard hasStorage, count <= bytesMax else { return nil }
     let storage = bytes
@@ -42,10 +42,10 @@ struct InputBuffer: Sendable {
     return storage
   }
 
-  /// Lends the free part to a read, and takes in as many bytes as it reports.
+  /// Lends the free part to a read, and adds as many bytes as it reports.
   ///
-  /// Makes room first: by moving what is left to the front, or by growing where a head does not
-  /// fit. The parsers' limits keep that growth small.
+  /// It makes room first: by moving the content to the front, or by growing if a head does not fit.
+  /// The parsers' limits keep that growth small.
   mutating func fill<Failure: Error>(
     _ read: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int?
   ) throws(Failure) -> Int? {
@@ -62,7 +62,7 @@ struct InputBuffer: Sendable {
   /// Takes bytes out as an array of their own.
   mutating func take(_ count: Int) -> [UInt8] { Array(bytes[skip(count)]) }
 
-  /// Goes past bytes, and says where they are until something is read.
+  /// Passes over bytes, and returns their range, which is valid until the next read.
   mutating func skip(_ count: Int) -> Range<Int> {
     defer { start += count }
     return start..<start + count

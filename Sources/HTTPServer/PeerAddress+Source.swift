@@ -2,7 +2,7 @@ import EventLoop
 import RelayCore
 
 extension PeerAddress {
-  /// Where it counts as coming from; nil for a process of this machine, which has no address.
+  /// The source for quotas; nil for a process on this machine, which has no address.
   package var placeSource: PlaceSource? {
     guard case .tcp(let address) = self else { return nil }
     switch address.host {

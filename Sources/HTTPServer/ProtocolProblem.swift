@@ -1,6 +1,6 @@
-/// A mistake in the protocol that the server found by itself, before or beside any handler.
+/// A fault in the protocol that the server finds by itself, without a handler.
 package struct ProtocolProblem: Error, Sendable, Equatable {
-  /// Which rule was broken; each kind has one status and one name.
+  /// The broken rule; each kind has one status and one name.
   package enum Kind: Sendable, CaseIterable {
     /// The bytes are not, or not unambiguously, a request (400).
     case malformedRequest
@@ -8,15 +8,15 @@ package struct ProtocolProblem: Error, Sendable, Equatable {
     case targetTooLong
     /// The fields exceed ``HTTPLimits/fieldCountMax`` or ``HTTPLimits/fieldBytesMax`` (431).
     case fieldsTooLarge
-    /// The body exceeds ``HTTPLimits/bodyBytesMax`` or what its handler takes (413).
+    /// The body exceeds ``HTTPLimits/bodyBytesMax`` or its handler's limit (413).
     case bodyTooLarge
-    /// The body is not properly framed (400).
+    /// The body is not framed properly (400).
     case malformedBody
     /// The head did not arrive in time (408).
     case headTimeout
     /// The body did not arrive, or did not go on, in time (408).
     case bodyTimeout
-    /// An expectation other than `100-continue` (417).
+    /// The body did not arrive, or did not continue, in time (408).
     case expectationFailed
     /// A transfer coding or a method that this server does not know (501).
     case notImplemented
@@ -26,12 +26,12 @@ package struct ProtocolProblem: Error, Sendable, Equatable {
     case tooManyConnections
   }
 
-  /// Which rule was broken.
+  /// The broken rule.
   package let kind: Kind
   /// A sentence for the sender's developer.
   package let detail: String
 
-  /// A problem of a kind, with a sentence that says what was found.
+  /// Makes a problem of a kind, with a sentence that says what was found.
   package init(_ kind: Kind, _ detail: String) {
     self.kind = kind
     self.detail = detail
@@ -41,7 +41,7 @@ package struct ProtocolProblem: Error, Sendable, Equatable {
     ProtocolProblem(.malformedRequest, detail)
   }
 
-  /// The status that answers it.
+  /// The status of the response.
   package var status: Int {
     switch kind {
     case .malformedRequest, .malformedBody: 400
@@ -90,9 +90,9 @@ package struct ProtocolProblem: Error, Sendable, Equatable {
     }
   }
 
-  /// The default answer: a problem document (RFC 9457).
+  /// The default response: a problem document (RFC 9457).
   ///
-  /// Title and detail are the server's own words and hold nothing that JSON would have to escape.
+  /// Title and detail are the server's own words, and hold nothing that JSON would have to escape.
   @Sendable
   package static func response(to problem: ProtocolProblem) -> HTTPResponse {
     var response = HTTPResponse(status: problem.status)

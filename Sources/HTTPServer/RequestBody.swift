@@ -1,49 +1,51 @@
 import Synchronization
 
-/// Why a body could not be read to its end; the server answers each by itself, but for ``cutOff``.
+/// The reason that a body could not be read to its end; the server responds to each by itself,
+/// except ``cutOff``.
 package enum RequestBodyError: Error, Sendable, Equatable {
   /// Longer than the server's limit or the handler's own (413).
   case tooLarge
-  /// Not properly framed (400).
+  /// Not framed properly (400).
   case malformed
-  /// It did not go on in time (408).
+  /// It did not continue in time (408).
   case timedOut
-  /// The peer has gone; there is nobody to answer.
+  /// The peer has gone; there is nobody to respond to.
   case disconnected
-  /// Whoever lends the memory for it has cut it off; see ``RequestBody/cutOff()``. The handler
-  /// answers that one.
+  /// The owner of the memory for it has cut it off; see ``RequestBody/cutOff()``.
+  ///
+  /// The handler responds to this one.
   case cutOff
 }
 
-/// Where the part of a body comes from that had not arrived with the head.
+/// The source of the part of a body that did not arrive with the head.
 protocol BodySource: AnyObject, Sendable {
   /// The next piece, never empty; nil at the end.
   func readBody() async throws(RequestBodyError) -> [UInt8]?
 
-  /// Has ``readBody()`` fail, also one that waits just now; from any thread.
+  /// Makes ``readBody()`` fail, even one that is waiting; may be called from any thread.
   func cutOffBody()
 }
 
-/// A request's body, pulled piece by piece by one task at a time.
+/// A request's body, read piece by piece by one task at a time.
 ///
-/// What had arrived together with the head is here already; for the usual small body, that is all
-/// of it, and nothing suspends. `100 Continue` goes out at the first read that has to wait. Once
-/// the handler has returned, what it has not read is gone.
+/// The part that arrived together with the head is here already. For the usual small body that is
+/// all of it, and nothing suspends. `100 Continue` is sent at the first read that has to wait. Once
+/// the handler has returned, the part that it has not read is gone.
 package final class RequestBody: Sendable {
   private struct State {
     var buffered: [UInt8]?
     var failure: RequestBodyError?
-    /// The handler has returned: the connection is no longer lent to it.
+    /// Whether the handler has returned, so that it may no longer use the connection.
     var isRevoked = false
   }
 
   private let state: Mutex<State>
   private let source: (any BodySource)?
 
-  /// The length in bytes, where the sender has stated it; nil for a chunked body.
+  /// The length in bytes, if the sender has stated it; nil for a chunked body.
   package let knownLength: Int64?
 
-  /// A body that is all at hand.
+  /// Makes a body that is all in memory.
   package init(_ bytes: [UInt8]) {
     state = Mutex(State(buffered: bytes.isEmpty ? nil : bytes))
     source = nil
@@ -56,14 +58,15 @@ package final class RequestBody: Sendable {
     self.knownLength = knownLength
   }
 
-  /// No body at all; one instance serves every request without one.
+  /// The empty body; one instance serves every request without a body.
   static let none = RequestBody([])
 
-  /// Why reading has failed, if it has, and the server is to say so.
+  /// The reason that reading has failed, for the server's response; nil if it has not failed, or
+  /// with ``RequestBodyError/cutOff``.
   package var failure: RequestBodyError? { state.withLock { $0.failure } }
 
-  /// The whole body, taken at once, where all of it had come with the head; nil where some of it
-  /// may have to be waited for.
+  /// Takes the whole body at once, if all of it came with the head; nil if a part may have to be
+  /// waited for.
   package func takeWhole() -> [UInt8]? {
     source == nil ? takeBuffered() ?? [] : nil
   }
@@ -82,9 +85,9 @@ package final class RequestBody: Sendable {
 
   /// The whole body, if it is no longer than a limit.
   ///
-  /// A body that states its length is refused before any of it is read.
+  /// A body with a stated length beyond the limit is refused before any of it is read.
   ///
-  /// - Parameter byteCountMax: The handler's own limit; the server's own holds as well.
+  /// - Parameter byteCountMax: The handler's own limit; the server's limit applies as well.
   package func collect(upTo byteCountMax: Int) async throws(RequestBodyError) -> [UInt8] {
     if let knownLength, knownLength > byteCountMax { throw fail(.tooLarge) }
     if let whole = takeWhole() { return whole }
@@ -97,20 +100,20 @@ package final class RequestBody: Sendable {
     return bytes
   }
 
-  /// Whether all of it had come with the head, so that nothing has to be waited for.
+  /// Whether all of it came with the head, so that no read has to wait.
   package var isAtHand: Bool { source == nil }
 
-  /// Gives up what has not come yet.
+  /// Gives up the part that has not come yet.
   ///
-  /// Reading fails with ``RequestBodyError/cutOff``, also where it waits just now. From any thread;
-  /// does nothing once the handler has returned.
+  /// Reading fails with ``RequestBodyError/cutOff``, even if it is waiting now. May be called from
+  /// any thread; does nothing once the handler has returned.
   package func cutOff() {
     guard let source else { return }
     // Under the lock, so that it cannot hit the next request of the connection.
     state.withLock { if !$0.isRevoked { source.cutOffBody() } }
   }
 
-  /// Keeps a body that outlives its handler from reading what belongs to the next request.
+  /// Keeps a body that outlives its handler from reading bytes of the next request.
   func revoke() {
     guard source != nil else { return }
     state.withLock { $0.isRevoked = true }

@@ -1,10 +1,10 @@
 /// A request method; the registered ones that matter here by name, any other as text.
 package enum HTTPMethod: Sendable, Hashable, CustomStringConvertible {
   case get, head, post, put, patch, delete, options
-  /// Any other token, as it came: methods are case-sensitive (RFC 9110 section 9.1).
+  /// Any other token as it was sent: methods are case-sensitive (RFC 9110 section 9.1).
   case other(String)
 
-  /// The method as it stands on the request line.
+  /// The method as written on the request line.
   package var description: String {
     switch self {
     case .get: "GET"
@@ -18,7 +18,7 @@ package enum HTTPMethod: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The method that a token names.
+  /// Makes the method that a token names.
   package init(_ token: some Sequence<UInt8>) {
     let name = String(decoding: Array(token), as: UTF8.self)
     switch name {
@@ -34,7 +34,7 @@ package enum HTTPMethod: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The versions that this server speaks.
+/// The HTTP versions of this server.
 package enum HTTPVersion: Sendable {
   case http10, http11
 }
@@ -47,10 +47,10 @@ package enum BodyFraming: Sendable, Equatable {
   case chunked
 }
 
-/// A request's line and fields, as one array of bytes and ranges into it.
+/// A request line and its fields, as one array of bytes and ranges into it.
 ///
-/// Field values are looked up without making strings of them. A class, and none of it changes: it
-/// is handed from call to call until the request has its answer.
+/// Field values are looked up without making strings. It is an immutable class, since it is handed
+/// from call to call until the request has its response.
 package final class RequestHead: Sendable {
   /// One field's place in ``RequestHead/bytes``.
   package struct Field: Sendable {
@@ -60,7 +60,7 @@ package final class RequestHead: Sendable {
     let valueEnd: UInt32
   }
 
-  /// The head as it came, from the method to the empty line.
+  /// The head as it arrived, from the method to the empty line.
   package let bytes: [UInt8]
   /// The method.
   package let method: HTTPMethod
@@ -101,19 +101,19 @@ package final class RequestHead: Sendable {
   /// The whole request target, byte for byte.
   package var target: ArraySlice<UInt8> { bytes[targetRange] }
 
-  /// The path, byte for byte, percent-encoding and all; `*` for `OPTIONS *`.
+  /// The path, byte for byte, still percent-encoded; `*` for `OPTIONS *`.
   ///
-  /// `/` where an absolute target has none.
+  /// It is `/` if an absolute target has none.
   package var path: ArraySlice<UInt8> { pathRange.isEmpty ? [0x2F] : bytes[pathRange] }
 
-  /// What follows the first `?`, byte for byte; nil where there is none.
+  /// The query after the first `?`, byte for byte; nil if there is none.
   package var query: ArraySlice<UInt8>? { queryRange.map { bytes[$0] } }
 
-  /// The host and the port of an absolute target, which count in the place of the `Host` field (RFC
-  /// 9112 section 3.2.2); nil for a path.
+  /// The host and port of an absolute target, which replace the `Host` field (RFC 9112 section
+  /// 3.2.2); nil for a path.
   package var authority: ArraySlice<UInt8>? { authorityRange.map { bytes[$0] } }
 
-  /// A field's name, as it came.
+  /// A field's name, as it was sent.
   package func name(of field: Field) -> ArraySlice<UInt8> {
     bytes[Int(field.nameStart)..<Int(field.nameEnd)]
   }
@@ -123,7 +123,7 @@ package final class RequestHead: Sendable {
     bytes[Int(field.valueStart)..<Int(field.valueEnd)]
   }
 
-  /// The value of the first field of a name; names are compared without regard to case.
+  /// The value of the first field of a name, ignoring case; nil if there is none.
   package func value(of name: StaticString) -> ArraySlice<UInt8>? {
     for field in fields where isNamed(field, name) { return value(of: field) }
     return nil
@@ -134,7 +134,7 @@ package final class RequestHead: Sendable {
     fields.filter { isNamed($0, name) }.map { value(of: $0) }
   }
 
-  /// How many fields have a name.
+  /// The number of fields of a name.
   package func count(of name: StaticString) -> Int {
     fields.reduce(0) { isNamed($1, name) ? $0 + 1 : $0 }
   }
@@ -144,7 +144,7 @@ package final class RequestHead: Sendable {
     value(of: name).map { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// Whether a field has a name, without regard to case.
+  /// Whether a field has a name, ignoring case.
   package func isNamed(_ field: Field, _ name: StaticString) -> Bool {
     ASCII.equalsIgnoringCase(
       bytes, Int(field.nameStart)..<Int(field.nameEnd), name)

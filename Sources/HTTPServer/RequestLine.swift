@@ -1,14 +1,14 @@
-/// A request line, judged and taken apart (RFC 9112 section 3).
+/// A request line, checked and parsed (RFC 9112 section 3).
 ///
 /// Offsets count from the line's first byte.
 struct RequestLine: Sendable {
   let method: HTTPMethod
   let version: HTTPVersion
   let target: Range<Int>
-  /// Empty where an absolute target has no path.
+  /// The path; empty if an absolute target has none.
   let path: Range<Int>
   let query: Range<Int>?
-  /// The host and port of an absolute target, which stand above the `Host` field.
+  /// The host and port of an absolute target, which replace the `Host` field.
   let authority: Range<Int>?
 
   init(_ buffer: [UInt8], _ range: Range<Int>) throws(ProtocolProblem) {
@@ -47,7 +47,7 @@ struct RequestLine: Sendable {
     return end
   }
 
-  /// The usual methods without making a string.
+  /// Makes the usual methods without a string.
   private static func method(_ buffer: [UInt8], _ range: Range<Int>) -> HTTPMethod {
     switch range.count {
     case 3 where ASCII.equals(buffer, range, "GET"): .get
@@ -56,7 +56,8 @@ struct RequestLine: Sendable {
     }
   }
 
-  /// `HTTP/1.0` and `HTTP/1.1`; any other version is 505, anything else no version at all.
+  /// Parses `HTTP/1.0` and `HTTP/1.1`; any other version is 505, and anything else is no version at
+  /// all.
   private static func version(
     _ buffer: [UInt8], _ range: Range<Int>
   ) throws(ProtocolProblem) -> HTTPVersion {
@@ -70,7 +71,7 @@ struct RequestLine: Sendable {
     switch (buffer[start + 5], buffer[start + 7]) {
     case (0x31, 0x31): return .http11
     case (0x31, 0x30): return .http10
-    // A later 1.x is a superset that a 1.1 recipient can answer (RFC 9110 section 2.5).
+    // A later 1.x is a superset that a 1.1 recipient can handle (RFC 9110 section 2.5).
     case (0x31, _): return .http11
     default:
       throw ProtocolProblem(.versionNotSupported, "This server speaks HTTP/1.1 and HTTP/1.0.")
@@ -153,7 +154,9 @@ enum HostReading {
     CharacterClass.hexValue(byte) != nil || byte == 0x3A || byte == 0x2E
   }
 
-  /// Up to five digits, at most 65535; an empty port is allowed and means the scheme's own.
+  /// Whether a text is a port: up to five digits, at most 65535.
+  ///
+  /// An empty port is allowed, and means the scheme's own.
   private static func isPort(_ bytes: [UInt8], _ range: Range<Int>) -> Bool {
     guard range.count <= 5, bytes[range].allSatisfy(CharacterClass.isDigit) else { return false }
     return bytes[range].reduce(0) { $0 * 10 + Int($1 - 0x30) } <= 65535

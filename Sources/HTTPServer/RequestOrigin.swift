@@ -1,18 +1,19 @@
 import Cryptography
 import EventLoop
 
-/// Where a request came from: which listener, which peer, and who that has proven to be.
+/// The origin of a request: the listener, the peer, and its verified certificate.
 package struct RequestOrigin: Sendable, Equatable {
-  /// The number of the listener, as it was given when the server was bound to it.
+  /// The listener's number, as given to
+  /// ``HTTPServer/bind(_:number:mode:inherited:tls:isReserved:)``.
   package let listener: Int
   /// The other end of the connection.
   package let peer: PeerAddress
-  /// This end's address on this connection; nil for a Unix socket, or where nobody asked.
+  /// This end's address on this connection; nil for a Unix socket, or if it was not looked up.
   package let local: SocketAddress.Host?
-  /// The client's verified certificate; nil where it showed none, or was not asked for one.
+  /// The client's verified certificate; nil if it sent none, or was not asked for one.
   package let certificate: PeerCertificate?
 
-  /// An origin made of its parts.
+  /// Puts the parts together.
   package init(
     listener: Int, peer: PeerAddress, local: SocketAddress.Host? = nil,
     certificate: PeerCertificate? = nil

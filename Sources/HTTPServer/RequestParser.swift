@@ -1,22 +1,22 @@
 import Glibc
 
-/// Reads a request's head, incrementally, and refuses whatever is not plainly one (RFC 9112).
+/// Parses a request's head incrementally, and refuses whatever is not clearly one (RFC 9112).
 ///
 /// Every line is judged as soon as it is complete, so a peer that speaks another protocol gets its
-/// answer without having to send an empty line. No byte is looked at twice, however slowly they
+/// response without having to send an empty line. No byte is examined twice, however slowly bytes
 /// arrive.
 package struct RequestParser: Sendable {
-  /// What the parser makes of the bytes so far.
+  /// The result for the bytes so far.
   package enum Result: Sendable {
-    /// Nothing is wrong, but the head is not complete.
+    /// No fault so far, but the head is not complete.
     case needMore
     /// A head, and the index after it.
     case complete(RequestHead, end: Int)
-    /// Something is wrong; the connection cannot be used any more.
+    /// There is a fault; the connection cannot be used any more.
     case refused(ProtocolProblem)
   }
 
-  /// How many empty lines before a request line are skipped (RFC 9112 section 2.2).
+  /// The number of empty lines before a request line that are skipped (RFC 9112 section 2.2).
   static let leadingLinesMax = 4
 
   private let limits: HTTPLimits
@@ -25,12 +25,12 @@ package struct RequestParser: Sendable {
   private var scanned = 0
   private var leadingLines = 0
   private var line: RequestLine?
-  /// Where the request line begins, after any empty lines.
+  /// The offset of the request line, after any empty lines.
   private var headStart = 0
   private var fieldsStart = 0
   private var fields: [RequestHead.Field] = []
 
-  /// A parser for one head.
+  /// Makes a parser for one head.
   package init(limits: HTTPLimits) {
     self.limits = limits
   }
@@ -38,19 +38,21 @@ package struct RequestParser: Sendable {
   /// Whether any byte of the head has been seen (empty lines do not count).
   package var hasBegun: Bool { line != nil || scanned > lineStart }
 
-  /// Whether what has come of the request is one of HEAD, be its head refused or not there yet: its
-  /// answer has no body (RFC 9110 section 9.3.2).
+  /// Whether the part of the request that has come shows the method HEAD, whether its head was
+  /// refused or is incomplete.
   ///
-  /// - Parameter range: That of the last ``parse(_:_:)``.
+  /// The response then has no body (RFC 9110 section 9.3.2).
+  ///
+  /// - Parameter range: The range of the last ``parse(_:_:)``.
   func isHead(_ buffer: [UInt8], _ range: Range<Int>) -> Bool {
     if let line { return line.method == .head }
     let start = range.lowerBound + lineStart
     return range.upperBound - start >= 5 && ASCII.equals(buffer, start..<start + 5, "HEAD ")
   }
 
-  /// Goes on with the bytes of a buffer.
+  /// Continues with the bytes of a buffer.
   ///
-  /// - Parameter range: Begins at the same byte of the stream in every call until the head is
+  /// - Parameter range: It begins at the same byte of the stream in every call until the head is
   ///   complete, and reaches further each time.
   package mutating func parse(_ buffer: [UInt8], _ range: Range<Int>) -> Result {
     do throws(ProtocolProblem) {
@@ -74,7 +76,7 @@ package struct RequestParser: Sendable {
     }
   }
 
-  /// The offset of the next line's end, its CRLF left out; nil where it has not arrived.
+  /// The offset of the next line's end without its CRLF; nil if it has not arrived.
   private mutating func nextLine(
     _ buffer: [UInt8], _ range: Range<Int>
   ) throws(ProtocolProblem) -> Int? {
@@ -94,7 +96,7 @@ package struct RequestParser: Sendable {
     return lineEnd - 1
   }
 
-  /// Where the first LF in a range stands; the range's end where there is none.
+  /// The index of the first LF in a range; the range's end if there is none.
   private static func lineFeed(_ buffer: [UInt8], _ range: Range<Int>) -> Int {
     buffer.withUnsafeBytes { bytes in
       let bytes = UnsafeRawBufferPointer(rebasing: bytes[range])
@@ -105,9 +107,9 @@ package struct RequestParser: Sendable {
     }
   }
 
-  /// Holds a line against its limit before the whole of it has arrived.
+  /// Checks a line against its limit before all of it has arrived.
   ///
-  /// A CR at its end counts for the line's end, whether or not the LF has arrived.
+  /// A CR at its end counts as part of the line's end, whether or not the LF has arrived.
   private func checkLength(_ end: Int, endsInCR: Bool) throws(ProtocolProblem) {
     let allowance = endsInCR ? 1 : 0
     if line == nil {

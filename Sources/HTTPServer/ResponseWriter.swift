@@ -2,7 +2,7 @@ import EventLoop
 import Glibc
 import Synchronization
 
-/// Where the bytes of a streamed answer go.
+/// Sends the bytes of a streamed response.
 package final class ResponseWriter: Sendable {
   private let send: @Sendable ([UInt8]) async throws(SystemError) -> Void
   private let abort: @Sendable () -> Void
@@ -16,15 +16,16 @@ package final class ResponseWriter: Sendable {
     self.abort = abort
   }
 
-  /// Cuts the connection, from any thread, so that a ``write(_:)`` that waits for a slow peer
-  /// throws; does nothing once the stream has ended.
+  /// Cuts the connection, so that a ``write(_:)`` that waits for a slow peer throws.
+  ///
+  /// May be called from any thread; does nothing once the stream has ended.
   package func cut() {
     if !hasEnded.load(ordering: .relaxed) { abort() }
   }
 
-  /// Sends some bytes on at once; suspends while the peer is slow to take them.
+  /// Sends bytes at once; suspends while the peer is slow to take them.
   ///
-  /// - Throws: ``SystemError`` where the peer has gone, or takes nothing for
+  /// - Throws: ``SystemError`` if the peer has gone, or takes nothing for
   ///   ``HTTPLimits/writeStallTimeoutMs``. The stream's closure then has nothing left to do.
   package func write(_ bytes: [UInt8]) async throws(SystemError) {
     guard !hasEnded.load(ordering: .relaxed) else {
@@ -34,7 +35,7 @@ package final class ResponseWriter: Sendable {
     try await send(bytes)
   }
 
-  /// Keeps a writer that outlives its stream from writing into the next answer.
+  /// Keeps a writer that outlives its stream from writing into the next response.
   func end() {
     hasEnded.store(true, ordering: .relaxed)
   }

@@ -1,31 +1,33 @@
-/// Finds what answers a method and a path.
+import RelayCore
+
+/// Finds the target for a method and a path.
 ///
 /// A pattern is a path whose segments are literal, `{name}` (one segment, not empty) or, at the
-/// end, `{name…}` (all that is left, slashes and all, maybe nothing). Paths are matched byte for
-/// byte as they came; captures are decoded only when somebody asks. Of the patterns that fit a
-/// path, the one added first owns it, whatever the method: add literal ones before captures.
+/// end, `{name…}` (the rest of the path with its slashes, possibly empty). Paths are matched byte
+/// for byte; captures are decoded only on request. Of the patterns that match a path, the one added
+/// first owns it, whatever the method: add literal patterns before captures.
 package struct Router<Target: Sendable>: Sendable {
-  /// What a router says to a request.
+  /// The result for a request.
   package enum Match: Sendable {
-    /// A target, and what its pattern's names stand for.
+    /// A target, and the captures of its pattern.
     case found(Target, PathCaptures)
-    /// No pattern fits the path (404).
+    /// No pattern matches the path (404).
     case notFound
-    /// The path exists, for other methods (405 with this `Allow`).
+    /// The path has other methods only (405 with this `Allow`).
     case methodNotAllowed(allow: String)
-    /// The request was OPTIONS, which the router answers by itself (204 with this `Allow`).
+    /// The request was OPTIONS, to which the router responds by itself (204 with this `Allow`).
     case options(allow: String)
   }
 
-  /// What is found, by the routes' numbers.
+  /// The targets, by the routes' numbers.
   package private(set) var targets: [Target] = []
   /// The routes.
   package private(set) var table = RouteTable()
 
-  /// A router that finds nothing yet.
+  /// Makes a router without routes.
   package init() {}
 
-  /// Adds a route for one method; a route for GET answers HEAD as well.
+  /// Adds a route for one method; a route for GET serves HEAD as well.
   package mutating func add(_ method: HTTPMethod, _ pattern: String, _ target: Target) {
     table.add(method, pattern)
     targets.append(target)
@@ -37,9 +39,9 @@ package struct Router<Target: Sendable>: Sendable {
     targets.append(target)
   }
 
-  /// The answer to `OPTIONS *`, and to the methods of a path.
+  /// Finds the target for a method and a path; `OPTIONS *` matches too.
   ///
-  /// All that is generic about it stands here, to be compiled with whoever calls it.
+  /// All generic code is in this function, so that it is compiled with its callers.
   @inlinable
   package func match(_ method: HTTPMethod, path: ArraySlice<UInt8>) -> Match {
     switch table.match(method, path: path) {
@@ -53,13 +55,13 @@ package struct Router<Target: Sendable>: Sendable {
 
 /// The routes of a router, by their numbers.
 package struct RouteTable: Sendable {
-  /// What it says to a request; see ``Router/Match``.
+  /// The result for a request; see ``Router/Match``.
   package enum Match: Sendable {
-    /// The number of a route, and what its pattern's names stand for.
+    /// The number of a route, and the captures of its pattern.
     case found(Int, PathCaptures)
-    /// No pattern fits the path.
+    /// No pattern matches the path.
     case notFound
-    /// The path exists, for other methods.
+    /// The path has other methods only.
     case methodNotAllowed(allow: String)
     /// The request was OPTIONS.
     case options(allow: String)
@@ -68,7 +70,7 @@ package struct RouteTable: Sendable {
   private struct Route: Sendable {
     let method: HTTPMethod?
     let pattern: PathPattern
-    /// The pattern as it was written: routes with the same one are the methods of one resource.
+    /// The pattern as written: routes with the same text are the methods of one resource.
     let text: String
   }
 
@@ -81,11 +83,11 @@ package struct RouteTable: Sendable {
     routes.append(Route(method: method, pattern: PathPattern(pattern), text: pattern))
   }
 
-  /// The answer to a method and a path.
+  /// Finds the route for a method and a path.
   package func match(_ method: HTTPMethod, path: ArraySlice<UInt8>) -> Match {
     if path.count == 1, path.first == 0x2A { return .options(allow: allow(routes)) }
     var owner: String?
-    // By their numbers: most routes are passed over, and none of them is worth a copy.
+    // By index: most routes are passed over, and are not worth a copy.
     for index in routes.indices where owner == nil || owner == routes[index].text {
       guard let captures = routes[index].pattern.match(path) else { continue }
       if Self.serves(routes[index].method, method) { return .found(index, captures) }
@@ -102,7 +104,7 @@ package struct RouteTable: Sendable {
     return offered == asked || offered == .get && asked == .head
   }
 
-  /// The methods of some routes, each once, as `Allow` lists them.
+  /// The methods of some routes, each once, for `Allow`.
   private func allow(_ routes: [Route]) -> String {
     var names: [String] = []
     for method in routes.compactMap(\.method) {
@@ -116,7 +118,7 @@ package struct RouteTable: Sendable {
   }
 }
 
-/// A path pattern, taken apart.
+/// A parsed path pattern.
 struct PathPattern: Sendable {
   private enum Segment: Sendable {
     case literal([UInt8])
@@ -125,10 +127,10 @@ struct PathPattern: Sendable {
 
   private var segments: [Segment] = []
   private var rest: String?
-  /// The whole path, where nothing in it is captured.
+  /// The whole path, if nothing in it is captured.
   private var literal: [UInt8]?
 
-  /// Traps on a pattern that makes no sense: patterns are part of the program.
+  /// Parses a pattern; traps on an invalid one, since patterns are part of the program.
   init(_ text: String) {
     precondition(text.first == "/", "a pattern begins with a slash: \(text)")
     for part in text.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
@@ -171,16 +173,16 @@ struct PathPattern: Sendable {
   }
 }
 
-/// What the names in a pattern stand for in one path.
+/// The values of a pattern's names in one path.
 package struct PathCaptures: Sendable {
   fileprivate(set) var items: [(name: String, value: ArraySlice<UInt8>)] = []
 
-  /// A capture, byte for byte as it stands in the path; nil where the pattern has no such name.
+  /// A capture, byte for byte as in the path; nil if the pattern has no such name.
   package func raw(_ name: String) -> ArraySlice<UInt8>? {
     items.first { $0.name == name }?.value
   }
 
-  /// A capture with its percent-encoding undone; nil where that is broken, or not UTF-8.
+  /// A capture with its percent-encoding decoded; nil if that is broken or not UTF-8.
   package func decoded(_ name: String) -> String? {
     raw(name).flatMap { PercentEncoding.decode($0) }
   }

@@ -3,28 +3,28 @@ import EventLoop
 import Glibc
 import RelayCore
 
-// Sound: one task at a time uses it, the connection's own; and, while that task is parked and so
-// cannot, the loop's thread, which closes it.
-/// A connection's bytes over TLS: what ``ConnectionStream`` asks for, done with a session.
+// Sound: one task at a time uses it, the connection's own. While that task is suspended and so
+// cannot, the loop's thread may close it.
+/// A connection's bytes over TLS: carries out the calls of ``ConnectionStream`` by a session.
 final class SecureStream: @unchecked Sendable {
-  /// What fits into one record (RFC 8446 section 5.1): more is not worth copying together.
+  /// The most bytes of one record (RFC 8446 section 5.1): more is not worth copying together.
   private static let recordBytesMax = 16_384
 
-  /// What the session was made of.
+  /// The context of the session.
   let context: TLSContext
   private let socket: Socket
   private let session: TLSSession
-  /// Whether a read may find something without the socket having been heard of.
+  /// Whether a read may find something before the socket reports anything.
   private var mayHaveInput = false
-  /// What reading can only go on after; nil where the last read found something.
+  /// The condition for continuing to read; nil if the last read found something.
   private var readNeeds: Need?
   /// Whether `close_notify` may still be sent.
   private var maySayEnd = false
 
-  /// What a step of the session waits for.
+  /// The condition that a step of the session waits for.
   private enum Need {
     case input, output
-    /// That others on the loop have had their turn.
+    /// Others on the loop have had their turn.
     case turn
   }
 
@@ -51,7 +51,7 @@ final class SecureStream: @unchecked Sendable {
         }))
   }
 
-  /// The version of TLS that was agreed on, such as `TLSv1.3`.
+  /// The negotiated version of TLS, such as `TLSv1.3`.
   var version: String { session.version }
 
   /// The client's verified certificate, once the handshake is complete.
@@ -59,16 +59,17 @@ final class SecureStream: @unchecked Sendable {
 
   /// Completes the handshake.
   ///
-  /// - Returns: Why it failed; nil where it is complete.
-  /// - Throws: Where the time was up, or this side closed the socket.
+  /// - Returns: The reason that it failed; nil if it is complete.
+  /// - Throws: ``SystemError`` if the time was up, or this side closed the socket.
   func handshake(until deadline: MonotonicTime) async throws(SystemError) -> TLSFailure? {
     while true {
       switch session.handshake() {
       case .done:
         maySayEnd = true
-        // The client may have sent its first request together with the end of its handshake.
+        // The client may have sent its first request with the end of its handshake.
         mayHaveInput = session.hasBufferedInput
-        // In TLS 1.3 the client's last words are not answered, and its request may wait for that.
+        // In TLS 1.3 the client's last message gets no answer, and its request may wait for the
+        // acknowledgement.
         socket.acknowledge()
         return nil
       case .needsInput: try await wait(for: .input, until: deadline)
@@ -80,7 +81,7 @@ final class SecureStream: @unchecked Sendable {
     }
   }
 
-  /// Whether nothing can be read before the socket is heard of.
+  /// Whether nothing can be read before the socket reports something.
   var isSilent: Bool {
     guard !mayHaveInput else { return false }
     switch readNeeds {
@@ -89,7 +90,7 @@ final class SecureStream: @unchecked Sendable {
     }
   }
 
-  /// Has an action called, once, when the socket may have something for the session; see
+  /// Calls an action once when the socket may have something for the session; see
   /// ``ConnectionStream/onInput(until:_:)``.
   func onInput(until deadline: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> Bool {
     isSilent && socket.onInput(until: deadline, action)
@@ -104,16 +105,16 @@ final class SecureStream: @unchecked Sendable {
     try await wait(for: readNeeds, until: deadline)
   }
 
-  /// Waits after a step that came to nothing.
+  /// Waits after a step that could not complete.
   private func wait(for need: Need, until deadline: MonotonicTime) async throws(SystemError) {
-    // Who sends without end, and never anything of use, lets no wait last until its deadline.
+    // A peer that keeps sending useless bytes would let no wait last until its deadline.
     guard MonotonicClock.now() < deadline else {
       throw SystemError(code: ETIMEDOUT, operation: "TLS")
     }
     switch need {
     case .input: try await socket.waitUntilReadable(until: deadline)
     case .output: try await socket.waitUntilWritable(until: deadline)
-    // Not for the socket: what it has left to read may never be announced again.
+    // Not for the socket: it may never report the bytes again that it still has.
     case .turn: await Task.yield()
     }
     session.beginTurn()
@@ -157,7 +158,7 @@ final class SecureStream: @unchecked Sendable {
       case .needsOutput:
         try await socket.waitUntilWritable(
           until: MonotonicClock.now().adding(milliseconds: stallMs))
-      // Writing needs input only in a renegotiation, and there is none.
+      // Writing needs input only in a renegotiation, which is off.
       case .needsInput, .heldBack, .ended: throw broken(.broken)
       case .failed(let failure): throw broken(failure)
       }
@@ -170,18 +171,18 @@ final class SecureStream: @unchecked Sendable {
   }
 
   func shutdownWrites() {
-    sayEnd()
+    sendCloseNotify()
     socket.shutdownWrites()
   }
 
   func close() {
-    sayEnd()
+    sendCloseNotify()
     socket.close()
   }
 
-  private func sayEnd() {
+  private func sendCloseNotify() {
     guard maySayEnd else { return }
     maySayEnd = false
-    session.sayEnd()
+    session.sendCloseNotify()
   }
 }

@@ -2,22 +2,22 @@ import EventLoop
 import RelayCore
 import Synchronization
 
-/// What all connections of a server share.
+/// The parts that all connections of a server share.
 final class ServerContext: Sendable {
   private let limitsInForce: Mutex<HTTPLimits>
   let handler: any RequestHandler
   let problem: @Sendable (ProtocolProblem) -> HTTPResponse
   let handshakes: Handshakes
   let handshakeFailed: @Sendable (FailedHandshake) -> Void
-  /// Told of the delays of sampled requests, in milliseconds; nil where nobody wants to know.
+  /// Called with the delays of sampled requests, in milliseconds; nil for nobody.
   let observeDelay: (@Sendable (Int64) -> Void)?
-  /// Told of each answer; nil where nobody counts them.
+  /// Called with each response; nil for nobody.
   let observeAnswer: (@Sendable (AnsweredRequest) -> Void)?
-  /// Who keeps an access log; nil for nobody.
+  /// The keeper of an access log; nil for none.
   let exchanges: (any ExchangeObserver)?
-  /// The connections that hold a head which is larger than a read buffer.
+  /// The connections that hold a head larger than a read buffer.
   let largeHeads = Mutex(SharedPlaces())
-  /// Whether connections are to end with the request that they have in flight.
+  /// Whether connections end with the request that they have in flight.
   let isDraining = Atomic<Bool>(false)
 
   init(
@@ -37,20 +37,21 @@ final class ServerContext: Sendable {
     handshakes = Handshakes(limits.places(of: limits.handshakesMax))
   }
 
-  /// What connections that begin now are held to; each keeps to what it began with.
+  /// The limits for connections that begin now; each keeps those it began with.
   var limits: HTTPLimits { limitsInForce.withLock { $0 } }
 
-  /// Holds connections that begin from now on to other limits.
+  /// Changes the limits for new connections.
   func hold(to limits: HTTPLimits) {
     limitsInForce.withLock { $0 = limits }
     handshakes.hold(to: limits.places(of: limits.handshakesMax))
   }
 }
 
-/// What the connections of one event loop share: workers, read buffers and the `Date` line.
+/// The parts that the connections of one event loop share: workers, read buffers and the `Date`
+/// line.
 final class LoopContext: Sendable {
-  /// How many unused read buffers a loop keeps: as many as requests are commonly in flight at once,
-  /// since making one means clearing it.
+  /// The number of unused read buffers that a loop keeps: as many as requests are commonly in
+  /// flight at once, since making one means clearing it.
   static let spareBuffersMax = 256
 
   private struct DateLine {
@@ -72,10 +73,10 @@ final class LoopContext: Sendable {
     self.bufferBytes = bufferBytes
   }
 
-  /// One in so many requests is looked at for how long it waited to be read.
+  /// The number of requests of which one is sampled for how long it waited to be read.
   static let readsPerSample = 16
 
-  /// Whether the next request is one of those.
+  /// Whether the next request is sampled.
   func isSampleDue() -> Bool {
     readCount.wrappingAdd(1, ordering: .relaxed).newValue % Self.readsPerSample == 0
   }
@@ -85,7 +86,7 @@ final class LoopContext: Sendable {
     return spare ?? [UInt8](repeating: 0, count: bufferBytes)
   }
 
-  /// Takes a buffer back; one that a large head has made grow is let go.
+  /// Takes a buffer back; one that a large head has made grow is freed.
   func giveBack(_ buffer: [UInt8]) {
     guard buffer.count == bufferBytes else { return }
     spareBuffers.withLock { spares in
@@ -93,7 +94,7 @@ final class LoopContext: Sendable {
     }
   }
 
-  /// Appends `Date: …` and a line end; made anew once a second.
+  /// Appends `Date: …` and a line end; the line is made anew once a second.
   func appendDate(to head: inout [UInt8]) {
     let now = loop.now
     dateLine.withLock { line in

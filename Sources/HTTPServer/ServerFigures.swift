@@ -1,11 +1,11 @@
-/// A request that was answered, as whoever counts them is told.
+/// An answered request, for those who count them.
 package struct AnsweredRequest: Sendable {
   /// The listener's number.
   package let listener: Int
-  /// The status that was answered.
+  /// The status of the response.
   package let status: Int
-  /// How long it took from the moment its head was read until its answer was ready, what it waited
-  /// for included; nil for one that was refused before anybody was asked.
+  /// The time in microseconds from reading the head until the response was ready, waiting included;
+  /// nil if it was refused before a handler was asked.
   package let durationUs: Int64?
 
   /// Describes an answer.
@@ -18,13 +18,13 @@ package struct AnsweredRequest: Sendable {
 
 /// The connections of one listener.
 package struct ListenerFigures: Sendable, Equatable {
-  /// How many are open.
+  /// The number of open connections.
   package var open = 0
-  /// How many were ever taken.
+  /// The number of connections ever accepted.
   package var accepted: UInt64 = 0
-  /// How many were turned away, since there were as many as there may be.
+  /// The number of connections refused at a limit.
   package var refused: UInt64 = 0
 
-  /// None so far.
+  /// Starts with none.
   package init() {}
 }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Which worker's task serves a connection just now, if any does.
+/// The worker whose task serves a connection now, if any does.
 ///
-/// What cancels it goes for those that follow, too.
+/// A cancellation applies to later workers too.
 struct ServingTask: ~Copyable, Sendable {
   /// Not private: the compiler of Swift 6.3 fails at that in a type that cannot be copied.
   struct State {
@@ -12,7 +12,7 @@ struct ServingTask: ~Copyable, Sendable {
 
   private let state = Mutex(State())
 
-  /// A worker begins to serve the connection.
+  /// Notes that a worker begins to serve the connection.
   func begin(_ worker: Worker) {
     let isCancelled = state.withLock { state in
       precondition(state.worker == nil, "two workers would serve one connection")
@@ -22,9 +22,9 @@ struct ServingTask: ~Copyable, Sendable {
     if isCancelled { worker.cancel() }
   }
 
-  /// The worker leaves the connection.
+  /// Notes that the worker leaves the connection.
   ///
-  /// - Returns: Whether its task may serve others: not if it was cancelled, or is about to be.
+  /// - Returns: Whether its task may serve others: not if it was or is about to be cancelled.
   func end() -> Bool {
     state.withLock { state in
       state.worker = nil
@@ -32,10 +32,10 @@ struct ServingTask: ~Copyable, Sendable {
     }
   }
 
-  /// Cancels the task, and those that follow; from any thread.
+  /// Cancels the task, and those that follow; may be called from any thread.
   func cancel() {
-    // Not under the lock, since who is told of it may do anything. A worker that leaves meanwhile
-    // does not go on to others, so that this cannot hit the wrong one.
+    // Not under the lock, since a cancelled task may do anything. A worker that leaves meanwhile
+    // does not serve others, so this cannot hit the wrong connection.
     let worker = state.withLock { state in
       state.isCancelled = true
       return state.worker

@@ -2,14 +2,14 @@ import EventLoop
 import RelayCore
 
 extension Socket {
-  /// Reads and drops whatever comes, until the peer ends or a deadline passes.
+  /// Reads and drops bytes until the peer ends its side or a deadline passes.
   func discardInput(until deadline: MonotonicTime) async {
     do throws(SystemError) {
       while MonotonicClock.now() < deadline {
         try await waitUntilReadable(until: deadline)
         let count = try tryDiscard()
         if count == 0 { return }
-        // Who sends without a pause must not keep others from their turn meanwhile.
+        // A peer that sends without a pause must not keep others from their turn.
         await Task.yield()
       }
     } catch {
@@ -17,9 +17,10 @@ extension Socket {
     }
   }
 
-  /// Reads and drops what is there; nil where nothing is there yet, 0 at the end.
+  /// Reads and drops the available bytes; nil if there are none yet, 0 at the end.
   ///
-  /// By itself, so that the room is on the stack: a lingering connection's task holds no buffer.
+  /// A function of its own, so that its buffer is on the stack: a lingering connection's task holds
+  /// none.
   @inline(never)
   private func tryDiscard() throws(SystemError) -> Int? {
     try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 4096) {

@@ -1,19 +1,19 @@
 import EventLoop
 import Synchronization
 
-/// The tasks that serve the connections of one event loop, each of them one at a time.
+/// The tasks that serve the connections of one event loop, each one connection at a time.
 ///
-/// A task keeps the memory of the deepest call that it was ever in, so there are as many as
-/// requests are under way, and not as connections are open. Making one costs a tenth of a small
-/// request, so those that have nothing to do wait for the next one: the last of them goes first,
-/// since the processor has its memory at hand.
+/// A task keeps the memory of its deepest call, so there are as many tasks as requests under way,
+/// and not as connections. Making one costs a tenth of a small request, so idle tasks wait for the
+/// next one. The last to become idle goes first, since its memory is still in the processor's
+/// cache.
 final class Workers: Sendable {
-  /// How many tasks wait for work at the most: as many as requests are commonly under way at once.
+  /// The most idle tasks: as many as requests are commonly under way at once.
   static let idleMax = 256
 
   private struct Idle {
     let worker: Worker
-    let continuation: UnsafeContinuation<Connection?, Never>
+    let continuation: UnsafeContinuation<ServerConnection?, Never>
   }
 
   private struct State {
@@ -26,8 +26,8 @@ final class Workers: Sendable {
 
   init(on loop: EventLoop) { self.loop = loop }
 
-  /// Has a connection served; from any thread.
-  func serve(_ connection: Connection) {
+  /// Has a connection served; may be called from any thread.
+  func serve(_ connection: ServerConnection) {
     if let idle = state.withLock({ $0.idle.popLast() }) {
       idle.continuation.resume(returning: connection)
     } else {
@@ -35,7 +35,7 @@ final class Workers: Sendable {
     }
   }
 
-  /// Lets go of the tasks that have nothing to do, and of the others once they are done.
+  /// Ends the idle tasks, and the others once they are done.
   func dismiss() {
     let idle = state.withLock { state in
       state.isOver = true
@@ -45,8 +45,8 @@ final class Workers: Sendable {
     for one in idle { one.continuation.resume(returning: nil) }
   }
 
-  /// Waits for work; nil where a worker is not wanted any more.
-  fileprivate func next(for worker: Worker) async -> Connection? {
+  /// Waits for work; nil if the worker is not needed any more.
+  fileprivate func next(for worker: Worker) async -> ServerConnection? {
     await withUnsafeContinuation { continuation in
       let isKept = state.withLock { state in
         guard !state.isOver, state.idle.count < Self.idleMax else { return false }
@@ -63,12 +63,12 @@ final class Worker: Sendable {
   private let task = Mutex<Task<Void, Never>?>(nil)
 
   fileprivate func begin(
-    _ first: Connection, among workers: Workers, on loop: EventLoop
+    _ first: ServerConnection, among workers: Workers, on loop: EventLoop
   ) {
-    // Under the lock, so that the task is known before it can be asked for.
+    // Under the lock, so that the task is known before it can be cancelled.
     task.withLock { task in
       task = Task(executorPreference: loop) { [self] in
-        var next: Connection? = first
+        var next: ServerConnection? = first
         while let connection = next {
           guard await connection.takeTurn(with: self) else { return }
           next = await workers.next(for: self)
@@ -77,7 +77,7 @@ final class Worker: Sendable {
     }
   }
 
-  /// Cancels the task, which then serves nobody after the connection that it is at.
+  /// Cancels the task, which then serves no further connection after the present one.
   func cancel() {
     task.withLock { $0 }?.cancel()
   }

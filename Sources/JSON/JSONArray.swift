@@ -3,10 +3,10 @@ package struct JSONArray: Sequence, Sendable {
   /// The array itself.
   package let value: JSONValue
 
-  /// The elements one after another; each step passes over one of them.
+  /// Iterates over the elements; each step passes over one of them.
   package func makeIterator() -> Iterator { Iterator(value) }
 
-  /// Goes through the elements of one array.
+  /// An iterator over the elements of one array.
   package struct Iterator: IteratorProtocol {
     private let value: JSONValue
     private var position: Int

@@ -1,12 +1,12 @@
-/// Cuts a text that is an array into its elements, without looking into them.
+/// Splits the text of an array into its elements, without looking into them.
 ///
-/// So one bad item need not spoil a batch: each element can be read on its own, by
+/// So one bad item does not spoil a batch: each element can be read on its own, by
 /// ``JSONValue/parse(_:in:)`` with its range, as long as brackets and quotes tell where it ends.
 package enum JSONArraySplitter {
   /// The ranges of the elements, without white space around them.
   ///
-  /// Guarantees that `text` is one array whose brackets, quotes and commas are sound; what stands
-  /// inside an element may still be anything.
+  /// Guarantees that `text` is one array whose brackets, quotes and commas are sound; the inside of
+  /// an element may still be anything.
   ///
   /// - Throws: ``JSONError`` if the text is no array, an element is missing between commas, a
   ///   bracket or quote is not closed, or there are more than `countMax` elements.
@@ -31,7 +31,7 @@ private struct Splitter {
   let countMax: Int
   var position = 0
   var ranges: [Range<Int>] = []
-  /// The closers that open brackets inside the current element wait for.
+  /// The closing brackets that the current element still needs.
   var closers: [UInt8] = []
 
   mutating func split() throws(JSONError) -> [Range<Int>] {
@@ -97,7 +97,7 @@ private struct Splitter {
 
   private mutating func string() throws(JSONError) {
     position = JSONScanner.skipString(bytes, from: position, to: bytes.count).end
-    // A string that runs into the end has no closing quote, and so the array has no closer.
+    // A string that runs to the end has no closing quote, and so the array has no closing bracket.
     guard position < bytes.count else {
       position = bytes.count
       throw unexpected("\"]\"")

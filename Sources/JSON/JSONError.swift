@@ -1,13 +1,13 @@
-/// Why a text was not taken as JSON, or a value not as what was asked for.
+/// The reason that a text is not JSON, or a value not of the requested type.
 ///
-/// An error says where (`offset`, `path`) and what (`kind`, `reason`), so that it can be shown
-/// to the person who wrote the text as it is.
+/// It has the place (`offset`, `path`) and the fault (`kind`, `reason`), so that it can be shown to
+/// the author of the text as it is.
 package struct JSONError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// What went wrong, for code that has to tell cases apart.
+  /// The kind of fault, for code that has to tell cases apart.
   package enum Kind: Equatable, Sendable {
     /// The text ended inside a value, or held no value at all.
     case unexpectedEnd
-    /// A byte stands where the grammar of RFC 8259 has no place for it.
+    /// A byte is not allowed there by the grammar of RFC 8259.
     case unexpectedByte
     /// The text begins with a byte order mark (RFC 8259 section 8.1 forbids sending one).
     case byteOrderMark
@@ -15,7 +15,7 @@ package struct JSONError: Error, Equatable, Sendable, CustomStringConvertible {
     case invalidUTF8
     /// A control character below U+0020 stands unescaped in a string.
     case controlCharacter
-    /// A backslash is followed by something that is no escape.
+    /// A backslash is followed by something that makes no escape.
     case invalidEscape
     /// A `\u` escape names half of a surrogate pair.
     case loneSurrogate
@@ -26,23 +26,23 @@ package struct JSONError: Error, Equatable, Sendable, CustomStringConvertible {
     case duplicateName
     /// Arrays and objects are nested deeper than ``JSONLimits/depthMax``.
     case tooDeep
-    /// An array has more elements than the reader was told to take.
+    /// An array has more elements than the reader was told to accept.
     case tooManyElements
     /// Something other than white space follows the value.
     case trailingContent
-    /// The value is of another type than the one asked for.
+    /// The value is of another type than the requested one.
     case wrongType
-    /// The number does not fit the type asked for.
+    /// The number does not fit the requested type.
     case numberOutOfRange
   }
 
-  /// What went wrong.
+  /// The kind of fault.
   package let kind: Kind
   /// The offset of the offending byte in the bytes that were handed in.
   package let offset: Int
-  /// Where in the document, as a JSON pointer (RFC 6901); empty for the document itself.
+  /// The place in the document, as a JSON pointer (RFC 6901); empty for the document itself.
   package let path: String
-  /// What was expected and what stands there, without the place.
+  /// The expected value and the one found, without the place.
   package let reason: String
 
   /// A sentence with the reason and the place.
@@ -61,8 +61,8 @@ package struct JSONError: Error, Equatable, Sendable, CustomStringConvertible {
 
 /// The limits of the reader.
 package enum JSONLimits {
-  /// How deep arrays and objects may be nested, counting the outermost.
+  /// The deepest nesting of arrays and objects, the outermost included.
   package static let depthMax = 512
-  /// How many bytes a text may have; offsets of names are kept in 32 bits.
+  /// The most bytes of a text; offsets of names are kept in 32 bits.
   package static let textBytesMax = Int(UInt32.max)
 }

@@ -3,18 +3,18 @@ package struct JSONObject: Sequence, Sendable {
   /// The object itself.
   package let value: JSONValue
 
-  /// The members one after another; each step passes over one of them.
+  /// Iterates over the members; each step passes over one of them.
   package func makeIterator() -> Iterator { Iterator(value) }
 
   /// The value of the member called `name`; nil if there is none.
   ///
-  /// Linear in the object's size.
+  /// The search is linear in the object's size.
   package subscript(name: StaticString) -> JSONValue? {
     for member in self where member.name.equals(name) { return member.value }
     return nil
   }
 
-  /// Goes through the members of one object.
+  /// An iterator over the members of one object.
   package struct Iterator: IteratorProtocol {
     private let value: JSONValue
     private var position: Int
@@ -56,10 +56,10 @@ package struct JSONMember: Sendable {
   package let value: JSONValue
 }
 
-/// The name of a member; compared with known ones as bytes, without making a string of it.
+/// The name of a member; known names are compared as bytes, without making a string.
 package struct JSONName: Sendable {
   let text: [UInt8]
-  /// Where the name lies in `text`, without its quotes.
+  /// The range of the name in `text`, without its quotes.
   let range: Range<Int>
 
   /// The name with its escapes resolved.
@@ -76,7 +76,7 @@ package struct JSONName: Sendable {
     return text.withUnsafeBytes { bytes in
       let written = bytes[range]
       if written.count == known.count {
-        // What is written with a backslash stands for something shorter.
+        // An escape is longer than what it stands for, so a name of the same length must have none.
         return known.indices.allSatisfy {
           bytes[range.lowerBound + $0] == known[$0] && known[$0] != .backslash
         }

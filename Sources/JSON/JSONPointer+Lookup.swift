@@ -17,7 +17,7 @@ extension JSONPointer {
     return tokens
   }
 
-  /// The opposite of ``escape(_:)``; nil where a `~` is followed by neither 0 nor 1.
+  /// Resolves the escapes of ``escape(_:)``; nil where a `~` is followed by neither 0 nor 1.
   private static func unescape(_ part: some Sequence<UInt8>) -> String? {
     var bytes: [UInt8] = []
     var isEscaped = false
@@ -38,7 +38,7 @@ extension JSONPointer {
 extension JSONValue {
   /// The value that a pointer leads to from here (RFC 6901 section 4); nil if there is none.
   ///
-  /// - Parameter tokens: As ``JSONPointer/tokens(of:)`` gave them.
+  /// - Parameter tokens: The tokens that ``JSONPointer/tokens(of:)`` returned.
   package func value(at tokens: [String]) -> JSONValue? {
     var value = self
     for token in tokens {

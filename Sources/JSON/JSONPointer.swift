@@ -1,6 +1,6 @@
-/// JSON pointers (RFC 6901): how the place of a value in a document is written.
+/// JSON pointers (RFC 6901): the places of values in a document.
 package enum JSONPointer {
-  /// `token` as it is written in a pointer: `~` as `~0`, `/` as `~1`.
+  /// A token as written in a pointer: `~` as `~0`, `/` as `~1`.
   package static func escape(_ token: String) -> String {
     guard token.utf8.contains(where: { $0 == 0x7E || $0 == 0x2F }) else { return token }
     var escaped = ""
@@ -14,7 +14,7 @@ package enum JSONPointer {
     return escaped
   }
 
-  /// One open container on the way to the place sought.
+  /// One open container on the way to the place.
   private enum Step {
     case member(nameStart: Int, nameEnd: Int)
     case element(Int)
@@ -22,8 +22,8 @@ package enum JSONPointer {
 
   /// The pointer to the value, or the member whose name, holds the byte at `offset`.
   ///
-  /// The text need be well formed only before `offset`. Paths are worked out only once something
-  /// is wrong, so that reading pays nothing for them.
+  /// The text need be well formed only before `offset`. Paths are computed only for errors, so that
+  /// reading does not pay for them.
   static func path(
     to offset: Int, in bytes: UnsafeRawBufferPointer, from start: Int, to end: Int
   ) -> String {
@@ -42,13 +42,13 @@ package enum JSONPointer {
         }
         position = stringEnd
       case let opener where opener == .openBrace || opener == .openBracket:
-        // The place of a container itself is its own, not its first child's.
+        // The place of a container is its own, not its first child's.
         if position == offset { return pointer(steps, bytes) }
         expectsName = opener == .openBrace
         steps.append(expectsName ? nil : .element(0))
         position += 1
       case .closeBrace, .closeBracket:
-        // An error at a closer is about what should stand before it.
+        // An error at a closing bracket is about the value before it.
         if position == offset { return pointer(steps, bytes) }
         _ = steps.popLast()
         expectsName = false

@@ -1,14 +1,13 @@
-/// Steps over pieces of JSON text, byte by byte; knows no errors.
+/// Steps over pieces of JSON text, byte by byte; it reports no errors.
 ///
-/// Everything but `endOfPlainRun` trusts the text to be well formed up to `end` and is used only
-/// on text that ``JSONValidator`` has passed; on other text the answers are meaningless, but never
-/// lie outside `start...end`.
+/// Everything except `endOfPlainRun` requires text that ``JSONValidator`` has passed, well formed
+/// up to `end`. On other text the results are meaningless, but never lie outside `start...end`.
 enum JSONScanner {
   /// The first position at or after `start` whose byte is special inside a string: a quote, a
   /// backslash, a control character, or a byte of a multi-byte UTF-8 sequence.
   ///
-  /// Looks at sixty-four bytes at a time, and then at eight: long strings are most of what a relay
-  /// is handed, and are gone through three times on their way into an envelope.
+  /// It looks at sixty-four bytes at a time, and then at eight: long strings are most of what a
+  /// relay receives, and are scanned three times on their way into an envelope.
   @inline(__always)
   static func endOfPlainRun(
     _ bytes: UnsafeRawBufferPointer, from start: Int, to end: Int
@@ -17,7 +16,7 @@ enum JSONScanner {
     var position = start
     while position &+ 64 <= end {
       let words = bytes.loadUnaligned(fromByteOffset: position, as: SIMD8<UInt64>.self)
-      // As below; which of the bytes it is, is found out there.
+      // As below; the loop there finds the very byte.
       let special =
         ((words ^ (ones &* 0x02)) &- (ones &* 0x21)) | ((words ^ (ones &* 0x5C)) &- ones) | words
       let half = special.lowHalf | special.highHalf
@@ -118,7 +117,7 @@ extension UInt8 {
   var isJSONWhiteSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
   var isDigit: Bool { self &- 0x30 < 10 }
 
-  /// What the hexadecimal digit stands for; nil if it is none.
+  /// The value of a hexadecimal digit; nil if it is none.
   var hexValue: UInt32? {
     switch self {
     case 0x30...0x39: UInt32(self &- 0x30)

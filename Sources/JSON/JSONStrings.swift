@@ -1,8 +1,8 @@
-/// The strings of a JSON text, names of members included, wherever they stand.
+/// The strings of a JSON text at any place, names of members included.
 package enum JSONStrings {
-  /// Where each string stands, its quotes included, in order.
+  /// The ranges of all strings, with their quotes, in order.
   ///
-  /// The text has to be well formed, or be several well-formed texts one behind the other.
+  /// The text has to be well formed, or consist of several well-formed texts in a row.
   package static func ranges(in text: [UInt8]) -> [Range<Int>] {
     text.withUnsafeBytes { bytes in
       var ranges: [Range<Int>] = []
@@ -20,16 +20,16 @@ package enum JSONStrings {
     }
   }
 
-  /// The UTF-8 of what a string stands for, its escapes resolved.
+  /// The UTF-8 of a string's text, its escapes resolved.
   ///
-  /// - Parameter range: As ``ranges(in:)`` gave it.
+  /// - Parameter range: A range that ``ranges(in:)`` returned.
   package static func utf8(of text: [UInt8], in range: Range<Int>) -> [UInt8] {
     text.withUnsafeBytes {
       JSONText.decode($0, from: range.lowerBound + 1, to: range.upperBound - 1)
     }
   }
 
-  /// A string as JSON: quoted, and escaped where RFC 8259 section 7 asks for it.
+  /// A string as JSON: quoted, and escaped where RFC 8259 section 7 requires it.
   package static func quoted(utf8 text: [UInt8]) -> [UInt8] {
     var json = JSONWriter()
     json.string(utf8: text)

@@ -1,11 +1,10 @@
-/// Turns the inside of a JSON string into the text it stands for.
+/// Decodes the inside of a JSON string.
 enum JSONText {
   /// The UTF-8 of the string whose inside, without the quotes, lies from `start` to `end`.
   ///
   /// The text must have passed ``JSONValidator``, so that every escape is complete.
   static func decode(_ bytes: UnsafeRawBufferPointer, from start: Int, to end: Int) -> [UInt8] {
-    // Most strings hold nothing but themselves. Rebased, since a slice of a buffer is copied byte
-    // by byte.
+    // Most strings have no escapes. Rebased, since a slice of a buffer is copied byte by byte.
     let plainEnd = JSONScanner.endOfPlainRun(bytes, from: start, to: end)
     let plain = UnsafeRawBufferPointer(rebasing: bytes[start..<plainEnd])
     if plainEnd == end { return Array(plain) }
@@ -26,7 +25,7 @@ enum JSONText {
     return text
   }
 
-  /// Appends what the escape at `start` stands for, and answers the position after it.
+  /// Appends the text of the escape at `start`, and returns the position after it.
   private static func decodeEscape(
     _ bytes: UnsafeRawBufferPointer, at start: Int, to end: Int, into text: inout [UInt8]
   ) -> Int {

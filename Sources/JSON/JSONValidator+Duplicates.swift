@@ -1,9 +1,8 @@
 extension JSONValidator {
-  /// Up to this many names are compared each with each; more are sorted by hash first.
+  /// The most names that are compared with each other; more are sorted by hash first.
   private static let pairwiseNamesMax = 16
 
-  /// Refuses an object with a name that stands twice, whichever way it is escaped, and forgets
-  /// its names.
+  /// Refuses an object with a name that occurs twice, however it is escaped, and forgets its names.
   mutating func refuseDuplicates(since first: Int) throws(JSONError) {
     defer { names.removeSubrange(first...) }
     let count = names.count - first
@@ -23,7 +22,7 @@ extension JSONValidator {
     }
   }
 
-  /// Hashes are seeded per process (`Hasher`), so nobody can choose names that collide.
+  /// Hashes are seeded per process (`Hasher`), so a sender cannot choose names that collide.
   private func refuseDuplicatesByHash(since first: Int) throws(JSONError) {
     var hashes = (first..<names.count).map { (hash: hash(names[$0]), index: $0) }
     hashes.sort { ($0.hash, $0.index) < ($1.hash, $1.index) }

@@ -7,13 +7,13 @@ extension JSONValidator {
       path: JSONPointer.path(to: offset, in: bytes, from: start, to: end), reason: reason)
   }
 
-  /// The error for a byte, or an end, where `expected` should stand.
+  /// The error for a byte, or the end, where `expected` should stand.
   func unexpected(_ expected: String) -> JSONError {
     error(
       position < end ? .unexpectedByte : .unexpectedEnd, "expected \(expected) but found \(found)")
   }
 
-  /// What stands here, in words.
+  /// The byte at this position, or the end, in words.
   var found: String {
     guard position < end else { return "the end of the text" }
     return JSONError.words(for: bytes[position])

@@ -1,5 +1,5 @@
 extension JSONValidator {
-  /// Passes over a string with its quotes, and answers whether it holds an escape.
+  /// Passes over a string with its quotes, and returns whether it holds an escape.
   mutating func string() throws(JSONError) -> Bool {
     var escaped = false
     position &+= 1
@@ -53,7 +53,7 @@ extension JSONValidator {
     position &+= 6
   }
 
-  /// The number that the four digits after the `\u` at `escape` stand for.
+  /// The value of the four digits after the `\u` at `escape`.
   private func hexDigits(at escape: Int) throws(JSONError) -> UInt32 {
     var value: UInt32 = 0
     for index in (escape + 2)..<(escape + 6) {

@@ -1,15 +1,15 @@
-/// One pass over a text that decides whether it is JSON as RFC 8259 has it.
+/// One pass over a text that decides whether it is JSON by RFC 8259.
 ///
-/// Nothing is built: memory is one small frame for each open container and one entry for each name
-/// in an open object (to find duplicates). Nesting uses no stack of the machine's.
+/// Nothing is built: memory is one small frame for each open container, and one entry for each name
+/// in an open object, to find duplicates. Nesting does not use the machine's stack.
 ///
-/// The buffer is borrowed from an array for the length of one `withUnsafeBytes` call, inside which
-/// the validator is made, used and dropped; every access is checked against `end`.
+/// The buffer is borrowed from an array during one `withUnsafeBytes` call, in which the validator
+/// is made, used and dropped; every access is checked against `end`.
 struct JSONValidator {
   /// An array or object that has been opened and not closed yet.
   struct Frame {
     let isObject: Bool
-    /// Where this object's names begin in `names`.
+    /// The index in `names` of this object's first name.
     let firstName: Int
   }
 
@@ -20,7 +20,7 @@ struct JSONValidator {
     let escaped: Bool
   }
 
-  /// For how many names there is room from the start: more than most objects have.
+  /// The number of names that room is made for at first: more than most objects have.
   private static let namesFirst = 8
 
   let bytes: UnsafeRawBufferPointer
@@ -37,7 +37,7 @@ struct JSONValidator {
     position = range.lowerBound
   }
 
-  /// Passes over exactly one value with white space around it, and answers where it lies.
+  /// Passes over exactly one value with white space around it, and returns its range.
   mutating func validateDocument() throws(JSONError) -> Range<Int> {
     if end - start >= 3, bytes[start] == 0xEF, bytes[start + 1] == 0xBB, bytes[start + 2] == 0xBF {
       throw error(.byteOrderMark, "JSON text must not begin with a byte order mark")
@@ -45,7 +45,7 @@ struct JSONValidator {
     skipWhiteSpace()
     let valueStart = position
     repeat {
-      // A container with something in it leaves us at its first value; all else is complete.
+      // A container with content leads to its first value; everything else is complete.
       if try beginValue() { continue }
       try finishValue()
     } while !frames.isEmpty
@@ -57,7 +57,8 @@ struct JSONValidator {
     return valueStart..<valueEnd
   }
 
-  /// Passes over a scalar or an empty container (false), or opens one that holds a value (true).
+  /// Passes over a scalar or an empty container and returns false, or opens one that holds a value
+  /// and returns true.
   private mutating func beginValue() throws(JSONError) -> Bool {
     guard position < end else { throw unexpected("a value") }
     switch bytes[position] {
@@ -73,7 +74,8 @@ struct JSONValidator {
     return false
   }
 
-  /// After a value: closes what is to be closed, and goes on to the next value if there is one.
+  /// Acts on the end of a value: closes finished containers, and passes on to the next value if
+  /// there is one.
   private mutating func finishValue() throws(JSONError) {
     while let frame = frames.last {
       skipWhiteSpace()

@@ -33,7 +33,7 @@ extension JSONValue {
       .equals(other)
   }
 
-  /// What `true` or `false` stands for.
+  /// The value of `true` or `false`.
   ///
   /// - Throws: ``JSONError/Kind/wrongType`` for anything else.
   package func bool() throws(JSONError) -> Bool {
@@ -58,8 +58,8 @@ extension JSONValue {
     return value
   }
 
-  /// The number if it is a whole one, however it is written: 3.0 and 3e0 are whole numbers as well
-  /// (JSON Schema Validation, section 6.1.1); nil for everything else.
+  /// The number if it is whole, however it is written: 3.0 and 3e0 are whole numbers too (JSON
+  /// Schema Validation, section 6.1.1); nil for everything else.
   package var wholeNumber: Int64? {
     (try? int64()) ?? (try? double()).flatMap(Int64.init(exactly:))
   }

@@ -1,22 +1,22 @@
-/// A value in a JSON text that has been found to be well formed; a view, nothing is copied.
+/// A value in a JSON text that is known to be well formed; a view without a copy.
 ///
-/// Reading works in two passes: ``parse(_:in:)`` checks all of the text at once, and what is asked
-/// for afterwards is found by stepping over it again. No tree is built, so an array of ten million
-/// numbers costs no more memory than its text, and `raw` is every value as it was written.
+/// Reading works in two passes: ``parse(_:in:)`` checks the whole text at once, and values
+/// requested later are found by stepping over it again. No tree is built, so an array of ten
+/// million numbers costs no more memory than its text, and `raw` is every value as it was written.
 ///
-/// Looking up a member by name is linear in the size of the object; to decode one with many known
-/// members go through ``JSONObject`` once and switch over the names.
+/// Looking up a member by name is linear in the size of the object. To decode one with many known
+/// members, iterate over ``JSONObject`` once and switch over the names.
 package struct JSONValue: Sendable {
-  /// The types that RFC 8259 knows, `true` and `false` taken together.
+  /// The types of RFC 8259, with `true` and `false` as one.
   package enum Kind: String, Sendable {
     case object, array, string, number, boolean, null
   }
 
   /// The text that the value is in.
   package let text: [UInt8]
-  /// Where in `text` the value lies, without white space around it.
+  /// The value's range in `text`, without white space around it.
   package let range: Range<Int>
-  /// Where in `text` the document lies that paths are relative to.
+  /// The range in `text` of the document that paths are relative to.
   let document: Range<Int>
 
   init(text: [UInt8], range: Range<Int>, document: Range<Int>) {
@@ -25,13 +25,13 @@ package struct JSONValue: Sendable {
     self.document = document
   }
 
-  /// Reads the one value that `text`, or the part of it in `range`, holds.
+  /// Parses the one value in `text`, or in its part `range`.
   ///
   /// The text must be RFC 8259 to the letter, in UTF-8 without a byte order mark, with no name
   /// twice in an object, no lone surrogate, and nesting no deeper than ``JSONLimits/depthMax``.
   ///
-  /// - Throws: The first thing that is wrong; offsets count from the start of `text`, paths from
-  ///   the value that is read.
+  /// - Throws: The first fault; offsets count from the start of `text`, paths from the value that
+  ///   is read.
   package static func parse(
     _ text: [UInt8], in range: Range<Int>? = nil
   ) throws(JSONError) -> JSONValue {
@@ -50,7 +50,7 @@ package struct JSONValue: Sendable {
     return JSONValue(text: text, range: try result.get(), document: document)
   }
 
-  /// What type the value is of; its first byte tells.
+  /// The value's type, read off its first byte.
   package var kind: Kind {
     switch text[range.lowerBound] {
     case .openBrace: .object
@@ -62,15 +62,15 @@ package struct JSONValue: Sendable {
     }
   }
 
-  /// The value byte for byte as it was written.
+  /// The value's bytes as they were written.
   package var raw: ArraySlice<UInt8> { text[range] }
 
   /// Whether the value is `null`.
   package var isNull: Bool { kind == .null }
 
-  /// Where the value stands in its document, as a JSON pointer (RFC 6901).
+  /// The value's place in its document, as a JSON pointer (RFC 6901).
   ///
-  /// Worked out by going through the document again: for errors, not for every value.
+  /// Computed by going through the document again: for errors, not for every value.
   package var path: String {
     text.withUnsafeBytes {
       JSONPointer.path(
@@ -83,14 +83,14 @@ package struct JSONValue: Sendable {
     JSONError(kind: kind, offset: range.lowerBound, path: path, reason: reason)
   }
 
-  /// The error for a value that is not what was asked for.
+  /// The error for a value of another type than expected.
   package func wrongType(expected: String) -> JSONError {
     error(.wrongType, "expected \(expected) but found \(kind.inWords)")
   }
 }
 
 extension JSONValue.Kind {
-  /// The type with its article, to stand in a sentence.
+  /// The type with its article, for a sentence.
   package var inWords: String {
     switch self {
     case .object: "an object"

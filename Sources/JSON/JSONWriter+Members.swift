@@ -37,7 +37,7 @@ extension JSONWriter {
     bool(value)
   }
 
-  /// Writes a member whose value is JSON already, byte for byte.
+  /// Writes a member whose value is already JSON, byte for byte.
   package mutating func member(_ name: String, raw value: some Collection<UInt8>) {
     self.name(name)
     self.raw(value)

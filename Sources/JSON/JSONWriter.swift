@@ -1,8 +1,8 @@
-/// Writes JSON text into an array of bytes, members and elements in the order they are given.
+/// Writes JSON text into an array of bytes, with members and elements in the order in which they
+/// are given.
 ///
-/// Commas, escapes and (if asked for) line breaks are the writer's business; that objects and
-/// arrays are closed, and that members stand in objects only, is the caller's, and closures see to
-/// most of it:
+/// The writer adds commas, escapes and, if asked to, line breaks. The caller has to close objects
+/// and arrays, and to put members into objects only; closures do most of that:
 /// ```swift
 /// var json = JSONWriter()
 /// json.object { json in
@@ -12,33 +12,33 @@
 /// send(json.finish())
 /// ```
 package struct JSONWriter: ~Copyable {
-  /// The text written so far, and room for more behind it.
+  /// The text written so far, and free space behind it.
   private var room: [UInt8]
-  /// Where the text ends.
+  /// The end of the text.
   private var end: Int
   private let pretty: Bool
   private var depth = 0
-  /// Whether something stands before us in the same object or array.
+  /// Whether a value stands before this one in the same object or array.
   private var needsComma = false
   /// Whether a name has just been written, so that its value must follow on the same line.
   private var afterName = false
 
-  /// A writer that appends to `bytes`; with `pretty`, each member on a line of its own, indented
-  /// by two spaces.
+  /// Makes a writer that appends to `bytes`; with `pretty`, each member is on a line of its own,
+  /// indented by two spaces.
   package init(appendingTo bytes: consuming [UInt8] = [], pretty: Bool = false) {
     end = bytes.count
     room = bytes
     self.pretty = pretty
   }
 
-  /// A writer with room for so many bytes from the start.
+  /// Makes a writer with memory for so many bytes.
   package init(reserving byteCount: Int) {
     end = 0
     room = [UInt8](repeating: 0, count: byteCount)
     pretty = false
   }
 
-  /// Gives up the text and the writer.
+  /// Returns the text and ends the writer.
   package consuming func finish() -> [UInt8] {
     room.removeLast(room.count - end)
     return room
@@ -71,13 +71,13 @@ package struct JSONWriter: ~Copyable {
     afterName = true
   }
 
-  /// Writes a string, escaped as far as RFC 8259 section 7 asks for.
+  /// Writes a string, escaped where RFC 8259 section 7 requires it.
   package mutating func string(_ value: String) {
     beginValue()
     appendQuoted(value)
   }
 
-  /// Writes UTF-8 text as a string; bytes that are no UTF-8 become U+FFFD.
+  /// Writes UTF-8 text as a string; bytes that are not UTF-8 become U+FFFD.
   package mutating func string(utf8 value: some Collection<UInt8>) {
     string(String(decoding: value, as: UTF8.self))
   }
@@ -91,7 +91,7 @@ package struct JSONWriter: ~Copyable {
   /// Writes a whole number.
   package mutating func integer(_ value: Int) {
     beginValue()
-    // Digits come last first, and so are made behind all that there may be of them.
+    // The last digit comes first, so the digits are made behind the space for all of them.
     let digitsMax = 20
     write(upTo: digitsMax) { text in
       var start = digitsMax
@@ -128,7 +128,7 @@ package struct JSONWriter: ~Copyable {
     appendASCII("null")
   }
 
-  /// Writes a value that is JSON already, byte for byte.
+  /// Writes a value that is already JSON, byte for byte.
   package mutating func raw(_ value: some Collection<UInt8>) {
     beginValue()
     append(value)
@@ -168,7 +168,7 @@ package struct JSONWriter: ~Copyable {
 
   private mutating func appendQuoted(_ text: String) {
     text.utf8Span.span.withUnsafeBytes { text in
-      // Most of what is written has nothing to be escaped, and goes in as it stands.
+      // Most texts need no escapes, and are written as they are.
       if JSONScanner.endOfPlainRun(text, from: 0, to: text.count) == text.count {
         appendQuoted(plain: text)
       } else {
@@ -203,11 +203,11 @@ package struct JSONWriter: ~Copyable {
     }
   }
 
-  /// Has some bytes written behind the text.
+  /// Lets `body` write bytes behind the text.
   ///
   /// - Parameters:
-  ///   - countMax: How many there are at the most.
-  ///   - body: Writes them, and answers how many it were.
+  ///   - countMax: The most bytes that it may write.
+  ///   - body: Writes the bytes, and returns their number.
   @inline(__always)
   private mutating func write(
     upTo countMax: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int

@@ -53,7 +53,7 @@ struct TLSSessionTests {
     for isAnnounced in [true, false] {
       let line = try Line(files, pieceBytes: 1000)
       let session = try line.connected()
-      if isAnnounced { line.client.sayEnd() }
+      if isAnnounced { line.client.sendCloseNotify() }
       line.hasEnded = true
       let outcome = line.step(session)
       #expect(outcome == (isAnnounced ? .ended : .failed(.truncated)))
@@ -262,7 +262,7 @@ private final class Client {
 
   func shakeHands() -> Bool { SSL_do_handshake(ssl) == 1 }
   func write(_ bytes: [UInt8]) { SSL_write(ssl, bytes, Int32(bytes.count)) }
-  func sayEnd() { SSL_shutdown(ssl) }
+  func sendCloseNotify() { SSL_shutdown(ssl) }
 
   /// Sends a change of its keys (RFC 8446 section 4.6.3), and asks for none.
   func changeKeys() {

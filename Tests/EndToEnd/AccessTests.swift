@@ -145,13 +145,19 @@ extension EndToEnd {
       "GET /readyz": .everybody,
     ]
 
-    static func name(of entry: Route.Entry) -> String {
+    static func name(of entry: Route) -> String {
       "\(entry.method.map(\.description) ?? "ANY") \(entry.pattern)"
     }
 
     @Test("every route has its row in the table of what another client's token can do")
     func complete() {
-      #expect(Set(Self.table.keys) == Set(Route.all.map(Self.name)))
+      let routes = Set(Route.all.map(Self.name))
+      for route in routes.subtracting(Self.table.keys) {
+        Issue.record("add a row for \(route) to the table in this file")
+      }
+      for row in Set(Self.table.keys).subtracting(routes) {
+        Issue.record("the table has a row for \(row), and the relay has no such route")
+      }
     }
 
     @Test(

@@ -72,7 +72,13 @@ extension EndToEnd {
 
     @Test("each route answers 401, 403 or neither, by who asks", .timeLimit(.minutes(2)))
     func everyRole() async throws {
-      #expect(Set(Self.table.keys) == Set(Route.all.map(EndToEnd.Access.name)))
+      let routes = Set(Route.all.map(EndToEnd.Access.name))
+      for route in routes.subtracting(Self.table.keys) {
+        Issue.record("add a row for \(route) to the table in this file")
+      }
+      for row in Set(Self.table.keys).subtracting(routes) {
+        Issue.record("the table has a row for \(row), and the relay has no such route")
+      }
       let relay = try await Relay.guarded(try TestUpstream())
       let token = try await relay.token(["client": "b"]).text
       for entry in Route.all {
@@ -92,7 +98,7 @@ extension EndToEnd {
 
     /// The status of a call that is good but for what it is about.
     private func ask(
-      _ entry: Route.Entry, of relay: Relay, _ token: String?
+      _ entry: Route, of relay: Relay, _ token: String?
     ) async throws -> Int {
       let target = entry.pattern.replacingOccurrences(of: "{upstream}", with: "default")
         .replacingOccurrences(of: "{path…}", with: "x")
@@ -101,7 +107,7 @@ extension EndToEnd {
         .replacingOccurrences(of: "{key}", with: "none")
         .replacingOccurrences(of: "{file}", with: "page.js")
         .replacingOccurrences(of: "{id}", with: "019f0000-0000-7000-8000-000000400000")
-      if [.getEvents, .getStatusEvents].contains(entry.route) {
+      if ["/v1/events", "/v1/status/events"].contains(entry.pattern) {
         let connection = try Connection(port: relay.port)
         let field = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
         return try await onThread {

@@ -47,15 +47,14 @@ extension EndToEnd {
       ["queued", "delivering"].contains(view["state"] as? String)
     }
 
-    /// Asks until the answer is the one that is waited for; each question takes a moment itself.
+    /// Asks until the answer is the one that is waited for.
     static func view(
       of id: String, _ device: Device, until isEnough: ([String: Any]) -> Bool
     ) async throws -> [String: Any] {
-      for _ in 0..<20 {
-        let view = try await device.get("/v1/envelopes/\(id)?wait=1").json()
-        if isEnough(view) { return view }
+      try await eventually("envelope that stands as was expected") {
+        let view = try await device.get("/v1/envelopes/\(id)").json()
+        return isEnough(view) ? view : nil
       }
-      throw TimeLimitExceeded(description: "the envelope never stood as was expected")
     }
   }
 }

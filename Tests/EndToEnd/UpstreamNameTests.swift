@@ -8,9 +8,11 @@ extension EndToEnd {
       if: NameServer.isPossible,
       "a name server of one's own takes root, unshare with mounts, and port 53 on loopback"))
   struct UpstreamNames {
-    private func configuration(_ port: UInt16) -> [String: any Sendable] {
+    private func configuration(
+      _ port: UInt16, connectTimeoutMs: Int = 1000
+    ) -> [String: any Sendable] {
       [
-        "url": "http://upstream.example:\(port)", "connectTimeoutMs": 1000,
+        "url": "http://upstream.example:\(port)", "connectTimeoutMs": connectTimeoutMs,
         "retry": ["firstDelayMs": 20, "maxDelayMs": 100],
         "reachability": ["firstProbeDelayMs": 50, "maxProbeDelayMs": 100],
       ]
@@ -21,7 +23,8 @@ extension EndToEnd {
       let upstream = try TestUpstream()
       let names = try NameServer(.unknown)
       let relay = try Relay(
-        upstreams: ["default": configuration(upstream.port)], wrapper: names.wrapper)
+        upstreams: ["default": configuration(upstream.port, connectTimeoutMs: 300)],
+        wrapper: names.wrapper)
       try await relay.start()
       let device = relay.device()
       let posted = try await device.post(["path": "/", "method": "GET"])

@@ -33,7 +33,7 @@ struct RequestLineTests {
   }
 
   private func fault(_ method: String, _ target: String) -> String? {
-    RequestLine.fault(
+    RequestLineCheck.fault(
       in: EnvelopeContent(
         method: method, target: Array(target.utf8), headers: HeaderBlock(), body: .inline([])))
   }

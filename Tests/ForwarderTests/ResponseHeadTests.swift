@@ -53,7 +53,10 @@ struct ResponseHeadTests {
 
   @Test(
     "a status that cannot be an answer's is malformed",
-    arguments: ["HTTP/1.1 101 Go", "HTTP/1.1 600 X", "HTTP/1.1 099 X", "HTTP/1.1 20 X", "ICY 200"])
+    arguments: [
+      "HTTP/1.1 101 Go", "HTTP/1.1 600 X", "HTTP/1.1 099 X", "HTTP/1.1 20 X", "ICY 200",
+      "HTTP/1.1 0200 OK", "HTTP/1.1 2000 OK",
+    ])
   func badStatus(line: String) {
     var head = ResponseHead(bytesMax: 1000)
     guard case .malformed = receive(line, &head) else {

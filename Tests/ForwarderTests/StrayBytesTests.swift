@@ -250,20 +250,20 @@ struct StrayBytesTests {
 
 @Suite("What a connection shows before a request is written on it")
 struct ConnectionGlimpseTests {
-  private typealias Arrival = ConnectionGlimpse.Arrival
+  private typealias Arrival = ConnectionInspection.Arrival
 
   private func permit(
-    used: Bool?, _ arrival: ConnectionGlimpse.Arrival, _ security: ConnectionGlimpse.Security,
+    used: Bool?, _ arrival: ConnectionInspection.Arrival, _ security: ConnectionInspection.Security,
     isNew: Bool = false
   ) -> WritePermit {
-    ConnectionGlimpse(
+    ConnectionInspection(
       hasCarriedRequest: used, arrival: arrival, security: security, isNew: isNew
     ).permit
   }
 
   @Test("a kept one is used again only if nothing at all has come on it")
   func kept() {
-    let secure = ConnectionGlimpse.Security.tls(holdsUnreadBytes: false)
+    let secure = ConnectionInspection.Security.tls(holdsUnreadBytes: false)
     #expect(permit(used: true, .nothing, .none) == .granted)
     #expect(permit(used: true, .nothing, secure) == .granted)
     for arrival in [Arrival.bytes, .end] {
@@ -280,7 +280,7 @@ struct ConnectionGlimpseTests {
       #expect(permit(used: false, .nothing, .none, isNew: isNew) == .granted)
       #expect(permit(used: false, .bytes, .none, isNew: isNew) == .refused(.peerSpokeFirst))
       #expect(permit(used: false, .end, .none, isNew: isNew) == .refused(.peerEnded))
-      for security in [ConnectionGlimpse.Security.tls(holdsUnreadBytes: true), .opaque] {
+      for security in [ConnectionInspection.Security.tls(holdsUnreadBytes: true), .opaque] {
         #expect(permit(used: false, .bytes, security, isNew: isNew) == .granted)
       }
     }

@@ -1,4 +1,5 @@
 import Testing
+import RelayCore
 
 @testable import HTTPServer
 

@@ -113,6 +113,35 @@ struct AdmissionControlTests {
     #expect(control.refusal(at: MonotonicTime(nanoseconds: now)) == .slowStore)
   }
 
+  @Test("as many wait as may, and no more")
+  func limit() {
+    var limits = AdmissionLimits()
+    limits.countMax = 3
+    var control = AdmissionControl(limits)
+    let now = MonotonicTime(nanoseconds: 0)
+    var tickets: [AdmissionControl.Ticket] = []
+    for _ in 0..<3 {
+      #expect(control.refusal(at: now) == nil)
+      tickets.append(control.begin(at: now))
+    }
+    #expect(control.refusal(at: now) == .tooMany)
+    control.end(tickets[1], at: now)
+    #expect(control.refusal(at: now) == nil)
+  }
+
+  @Test("a queue that has been empty is allowed a burst again", arguments: [true, false])
+  func emptied(wasEmpty: Bool) {
+    let limits = AdmissionLimits(delayMsMax: 1000)
+    var control = AdmissionControl(limits)
+    let at = { (ms: Int64) in MonotonicTime(nanoseconds: ms * 1_000_000) }
+    let first = control.begin(at: at(0))
+    if !wasEmpty { _ = control.begin(at: at(390)) }
+    // It has waited longer than one of a standing queue may.
+    control.end(first, at: at(400))
+    for _ in 0..<limits.freeCount { _ = control.begin(at: at(400)) }
+    #expect(control.refusal(at: at(700)) == (wasEmpty ? nil : .slowStore))
+  }
+
   @Test("posts may end in any order")
   func anyOrder() {
     var control = AdmissionControl()

@@ -58,4 +58,14 @@ struct FairnessTests {
     let order = (0..<3).compactMap { _ in queue.popFirst()?.rawValue }
     #expect(order == [2, 3, 1])
   }
+
+  @Test("a lane that is put before its client's others leaves them in their order")
+  func prependingBeforeSeveral() {
+    var queue = FairQueue()
+    let client = ClientNumber(rawValue: 1)
+    for lane: Int64 in 1...3 { queue.append(LaneNumber(rawValue: lane), of: client) }
+    queue.prepend(LaneNumber(rawValue: 4), of: client)
+    let order = (0..<4).compactMap { _ in queue.popFirst()?.rawValue }
+    #expect(order == [4, 1, 2, 3])
+  }
 }

@@ -142,6 +142,43 @@ struct HistoryTests {
     #expect(points.last?.waiting == 6)
   }
 
+  @Test("posts are counted, also those that take a waiting envelope's place")
+  func posts() {
+    let draft = EnvelopeDraft(
+      client: "c", lane: "l", upstream: "a",
+      content: EnvelopeContent(
+        method: "POST", target: [], headers: HeaderBlock(), body: .inline([])),
+      expiresAt: time(9))
+    func entry(_ serial: Serial, _ upstream: UpstreamNumber) -> LineEntry {
+      LineEntry(
+        serial: serial, client: ClientNumber(rawValue: 1), lane: LaneNumber(rawValue: 1),
+        upstream: upstream, acceptedAt: time(0), expiresAt: time(9))
+    }
+    let id = EnvelopeID(serial: 1, acceptedAt: time(0), random: 0)
+    var replaced = CoalescedEnvelope(
+      entry: entry(3, Self.a), id: id, draft: draft, revision: 5, formerUpstream: Self.b,
+      keepsBackoff: false)
+    replaced.postCount = 2
+    var commit = Commit()
+    commit.changes = [
+      .changed([change(Self.a, .end(.failed, reason: ""))]),
+      .coalesced([replaced]),
+      .accepted([
+        AcceptedEnvelope(entry: entry(4, Self.a), id: id, draft: draft, revision: 1),
+        AcceptedEnvelope(entry: entry(5, Self.a), id: id, movedFrom: 2),
+      ]),
+    ]
+    #expect(commit.postCount == 4)
+    var book = HistoryBook([Self.a, Self.b])
+    book.count(commit, at: time(0))
+    book.close(at: time(1), waiting: ([Self.a: 3, Self.b: 8], 11))
+    let rows = book.takeWhole()
+    // The one that it went to before has one less waiting.
+    #expect(rows.map(\.place.upstream) == [Self.a, Self.b])
+    #expect(rows.map(\.figures.accepted) == [4, 0] && rows.map(\.figures.failed) == [1, 0])
+    #expect(rows.map(\.figures.waiting) == [3, 8])
+  }
+
   @Test("a share of values is read off the buckets")
   func quantile() {
     var histogram = Histogram(.chartMilliseconds)

@@ -226,6 +226,21 @@ struct SchedulerDoubtTests {
     #expect(relay.attempted.isEmpty && !relay.line[0].isInDoubt)
   }
 
+  @Test(
+    "a relay that ends waits for what has been sent", arguments: [AmbiguityPolicy.retry, .verify])
+  func cutOffWaitsForWhatWasSent(ambiguity: AmbiguityPolicy) {
+    var relay = relay(ambiguity)
+    relay.accept(lane: 1)
+    relay.commit()
+    #expect(relay.attempted == [1])
+    relay.scheduler.stop()
+    relay.scheduler.cutOff(now: relay.clock)
+    #expect(relay.scheduler.isInFlight(1))
+    relay.answer(1)
+    relay.commit()
+    #expect(relay.line.isEmpty)
+  }
+
   @Test("what a drain breaks off is one more attempt, and no fault of the upstream's")
   func brokenOff() throws {
     var relay = relay(.retry)

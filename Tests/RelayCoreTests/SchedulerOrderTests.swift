@@ -3,6 +3,15 @@ import Testing
 
 @Suite("Order within a lane")
 struct SchedulerOrderTests {
+  @Test("an attempt tells of an error exactly if it did not deliver", arguments: [200, 404, 503])
+  func errorOfAnAttempt(status: Int) {
+    var relay = ManualRelay()
+    relay.accept(lane: 1)
+    relay.answer(1, status: status)
+    let errors = relay.uncommitted.map { $0.attempt?.error }
+    #expect(errors == [status == 200 ? nil : "the upstream answered \(status)"])
+  }
+
   @Test("one attempt of a lane is in flight, and the next begins once the first's end is stored")
   func oneInFlight() {
     var relay = ManualRelay()

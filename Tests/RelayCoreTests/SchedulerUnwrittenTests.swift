@@ -132,7 +132,7 @@ struct SchedulerUnwrittenTests {
     relay.accept(relay.makeEntry(lane: 3, standing: .blocked))
     let content = EnvelopeContent(
       method: "PUT", target: [0x2F], headers: HeaderBlock(), body: .inline([]))
-    let commands: [(Command, Int)] = [
+    let commands: [(SteeringCommand, Int)] = [
       (.run, 0), (.cancel(reason: "x"), 0), (.cancel(reason: "x"), 1), (.cancel(reason: "x"), 2),
       (.retry, 3), (.discard(reason: "x"), 3),
     ]

@@ -265,6 +265,28 @@ struct ConfigurationLoadTests {
     #expect(Configuration.filePath(flag: nil, environment: ["WAYSTATION_CONFIG": ""]) == nil)
   }
 
+  @Test("what differs is told by section, and what takes a restart apart from it")
+  func differences() throws {
+    let old = try Fixture.configuration(["a", "b", "gone"])
+    let new = try Fixture.configuration(["a", "b", "fresh"]) {
+      $0.upstreams[1].maxConcurrent += 1
+      $0.limits.batchCountMax += 1
+      $0.log.access = true
+      $0.data += "/other"
+      $0.clock.settleSeconds += 1
+    }
+    #expect(
+      new.changes(since: old) == [
+        "upstreams.b", "upstreams.fresh", "upstreams.gone", "limits", "log",
+      ])
+    #expect(
+      new.obstacles(after: old).map(\.description) == [
+        "data: the store is opened once, at the start; restart the relay to change it",
+        "clock: the clock is taken up once, at the start; restart the relay to change it",
+      ])
+    #expect(old.changes(since: old).isEmpty && old.obstacles(after: old).isEmpty)
+  }
+
   @Test("what is printed is a configuration that reads back the same, but for secrets")
   func printed() throws {
     var configuration = try loadConfiguration(

@@ -16,7 +16,7 @@ struct JanitorTests {
     let loop = try EventLoop(name: "test")
     let log = Log(LogConfiguration(), descriptor: -1)
     let dispatcher = Dispatcher(
-      store: store, loop: loop, clock: Relay.readClocks, log: log, meter: RateMeter(),
+      store: store, loop: loop, clock: Clocks.read, log: log, meter: RateMeter(),
       metrics: RelayMetrics(listeners: []), lanes: LaneRulesTable(),
       quotas: QuotaKeeper(QuotaRules(Configuration())))
     store.start(observer: dispatcher)
@@ -33,6 +33,17 @@ struct JanitorTests {
     #expect(readings.count >= 10)
     await store.close()
     loop.stop()
+  }
+
+  @Test(
+    "a deadline is looked at when it comes, and within a minute whatever the clock says",
+    arguments: [(-5, 200), (0, 200), (1000, 1000), (60_000, 60_000), (86_400_000, 60_000)])
+  func alarmTime(deadlineMs: Int64, expectedMs: Int64) {
+    let now = Now(
+      wall: WallTime(millisecondsSinceEpoch: 1_700_000_000_000),
+      monotonic: MonotonicTime(nanoseconds: 7_000_000))
+    let due = Janitor.alarmTime(of: now.wall.adding(milliseconds: deadlineMs), now: now)
+    #expect(due.milliseconds(since: now.monotonic) == expectedMs)
   }
 
   /// A clock that counts how often it is read.
@@ -53,7 +64,7 @@ struct JanitorTests {
         return waiter.continuation
       }
       continuation?.resume()
-      return Relay.readClocks()
+      return Clocks.read()
     }
 
     var count: Int { state.withLock { $0.count } }

@@ -127,10 +127,10 @@ struct OriginPolicyTests {
 
   @Test("a stranger may have what everybody may, and is told no reasons")
   func strangers() {
-    for entry in Route.all {
+    for route in Route.all {
       let expected: AccessRules.Verdict =
-        AccessRules.row(of: entry.route).isForEverybody ? .allowed : .unknownCaller
-      #expect(AccessRules.verdict(on: entry.route, for: .stranger, isOpen: true) == expected)
+        route.access.isForEverybody ? .allowed : .unknownCaller
+      #expect(AccessRules.verdict(on: route.access, for: .stranger, isOpen: true) == expected)
     }
     #expect(AccessRules.seesReasons(.anonymous, isOpen: true))
     #expect(!AccessRules.seesReasons(.stranger, isOpen: true))

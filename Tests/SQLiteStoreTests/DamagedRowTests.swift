@@ -77,7 +77,7 @@ struct DamagedRowTests {
   }
 
   @Test("a value that makes no sense is an error each time it is looked at, and ends nothing")
-  func senseless() async throws {
+  func invalidRow() async throws {
     try await Bench.with { bench in
       for _ in 0..<3 { try await bench.accept(bench.draft()) }
       try await damage(bench, "UPDATE line SET standing = 9 WHERE serial = 2")

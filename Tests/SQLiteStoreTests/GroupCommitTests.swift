@@ -1,4 +1,3 @@
-import Foundation
 import RelayCore
 import Synchronization
 import Testing
@@ -113,10 +112,9 @@ struct GroupCommitTests {
     }
   }
 
-  @Test("200,000 waiting envelopes are read in order; under a sanitizer, 20,000")
+  @Test("20,000 waiting envelopes are read in order, page by page")
   func longLine() async throws {
-    let isSanitized = ProcessInfo.processInfo.environment["WAYSTATION_SANITIZER"] != nil
-    let batches = isSanitized ? 20 : 200
+    let batches = 20
     try await Bench.with { bench in
       for _ in 0..<batches {
         let drafts = (0..<1000).map { bench.draft(client: "c\($0 % 50)", body: .inline([1])) }
@@ -124,13 +122,17 @@ struct GroupCommitTests {
       }
       try await bench.reopen()
       var after: Serial = 0
+      var pages = 0
       while true {
         let page = try await bench.store.line(after: after, countMax: 4096)
         #expect(page.entries.first?.serial == after + 1)
         after = page.scannedThrough
+        pages += 1
         if !page.hasMore { break }
       }
       #expect(after == Serial(batches) * 1000)
+      // The last page is not a full one.
+      #expect(pages == 5)
     }
   }
 

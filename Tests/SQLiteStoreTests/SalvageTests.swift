@@ -214,7 +214,7 @@ struct SalvageTests {
         SELECT min(id) FROM token WHERE label IS NOT NULL)
         """)
       let verdict = try StoreCheck.run(folder: bench.folder)
-      #expect(verdict.findings.map(\.kind) == ["senseless-text"])
+      #expect(verdict.findings.map(\.kind) == ["invalidRow-text"])
       #expect(try bench.salvage().findings.map(\.table) == ["token"])
     }
   }

@@ -65,5 +65,5 @@ struct SearchBlockTests {
   @Test(
     "bytes that nobody has written are no index",
     arguments: [[1], [UInt8](repeating: 0xAA, count: 6), [2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]])
-  func senseless(bytes: [UInt8]) { #expect(SearchBlock(stored: bytes) == nil) }
+  func invalidRow(bytes: [UInt8]) { #expect(SearchBlock(stored: bytes) == nil) }
 }

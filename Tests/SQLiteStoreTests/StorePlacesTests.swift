@@ -30,7 +30,7 @@ struct StorePlacesTests {
       var count = 1
       while bench.store.displacement == nil { count += 1 }
       let error = try await refused(bench)
-      #expect(error.detail.contains("not there any more") && error.subject == path)
+      #expect(error.detail.contains("is gone from there") && error.subject == path)
       #expect(bench.store.statistics().trouble?.contains("waystation store rescue") == true)
       try #require(rename(path + ".away", path) == 0)
       #expect(bench.store.displacement == nil)
@@ -57,7 +57,7 @@ struct StorePlacesTests {
       try FileManager.default.copyItem(atPath: path, toPath: path + ".copy")
       try #require(rename(path + ".copy", path) == 0)
       let error = try #require(await append(bench))
-      #expect(error.kind == .displaced && error.detail.contains("something else"))
+      #expect(error.kind == .displaced && error.detail.contains("another file"))
     }
   }
 

@@ -29,28 +29,30 @@ struct HealthTests {
   @Test(
     "a target that cannot be asked is refused",
     arguments: [
-      ("https://a", [:]), ("nonsense", [:]), ("unix:a.sock", [:]),
-      (nil, ["WAYSTATION_LISTEN": "127.0.0.1:0"]),
-      (nil, ["WAYSTATION_LISTEN": ","]),
-    ] as [(String?, [String: String])])
-  func noTarget(flag: String?, environment: [String: String]) {
-    #expect(throws: HealthFailure.self) {
+      ("https://a", [:], "this command speaks no TLS"),
+      ("nonsense", [:], "expected a URL"), ("unix:a.sock", [:], "expected a URL"),
+      (nil, ["WAYSTATION_LISTEN": "127.0.0.1:0"], "does not say which port"),
+      (nil, ["WAYSTATION_LISTEN": ","], "does not say which port"),
+    ] as [(String?, [String: String], String)])
+  func noTarget(flag: String?, environment: [String: String], why: String) {
+    let failure = #expect(throws: HealthFailure.self) {
       _ = try HealthTarget.find(flag: flag, environment: environment)
     }
+    #expect(failure?.reason.contains(why) == true)
   }
 
   @Test("only a 2xx answer means ready")
   func ready() throws {
-    try HealthQuestion.judge(Array("HTTP/1.1 200 OK\r\n\r\n".utf8))
-    try HealthQuestion.judge(Array("HTTP/1.0 204\r\n\r\n".utf8))
+    try HealthCheck.judge(Array("HTTP/1.1 200 OK\r\n\r\n".utf8))
+    try HealthCheck.judge(Array("HTTP/1.0 204\r\n\r\n".utf8))
   }
 
   @Test(
     "any other answer is told in words",
     arguments: [
       ("", "it closed the connection without an answer"),
-      ("SSH-2.0-OpenSSH\r\n", "what answers does not speak HTTP/1.1"),
-      ("HTTP/1.1 2000 OK\r\n", "what answers does not speak HTTP/1.1"),
+      ("SSH-2.0-OpenSSH\r\n", "the server that answers does not speak HTTP/1.1"),
+      ("HTTP/1.1 2000 OK\r\n", "the server that answers does not speak HTTP/1.1"),
       ("HTTP/1.1 404 Not Found\r\n\r\nnothing", "it answers 404"),
       (
         "HTTP/1.1 503 x\r\n\r\n{\"status\":503,\"detail\":\"The disk is full.\"}",
@@ -60,11 +62,15 @@ struct HealthTests {
         "HTTP/1.1 503 x\r\n\r\n{\"detail\":\"\\u001b[2J\\u009b31m\"}",
         "it answers 503: \\u{1b}[2J\\u{9b}31m"
       ),
+      (
+        "HTTP/1.1 503 x\r\n\r\n{\"status\":\"not ready\",\"reasons\":[\"the disk is full\",\"b\"]}",
+        "it answers 503: the disk is full"
+      ),
       ("HTTP/1.1 503 x\r\n\r\n}{", "it answers 503"),
     ])
   func notReady(answer: String, reason: String) {
     let error = #expect(throws: HealthFailure.self) {
-      try HealthQuestion.judge(Array(answer.utf8))
+      try HealthCheck.judge(Array(answer.utf8))
     }
     #expect(error?.reason == reason)
   }

@@ -63,8 +63,8 @@ python_tools() {
 bound_address() {
   local file=$1 process=$2 name=$3 line
   for _ in $(seq 1 200); do
-    # A line counts once its newline is there.
-    if IFS= read -r line <"$file"; then
+    # A line counts once its newline is there. The file itself may be a moment behind the program.
+    if { IFS= read -r line <"$file"; } 2>/dev/null; then
       case $line in
         "listening on http://"*) printf '%s\n' "${line#listening on http://}"; return ;;
         *) die "the $name's first line should be 'listening on http://…', but it is '$line'" ;;

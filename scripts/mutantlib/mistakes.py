@@ -3,7 +3,7 @@
 A file of `list/` has a block for each mistake, with an empty line between two:
 
     longest-wait: no wait exceeds the longest one
-    file Sources/RelayCore/RetryPolicy.swift
+    file Sources/RelayCore/Delivery/RetryPolicy.swift
     in return bound >= Double(maxDelayMs)
     tests RelayCoreTests RetryTests
     - maxDelayMs

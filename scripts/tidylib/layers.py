@@ -1,6 +1,7 @@
-"""Rules on who may import whom, and on which target alone calls which C library."""
+"""Rules on who may import whom, on the order of a target's rooms, and on the gates to C libraries."""
 
 import re
+from pathlib import PurePosixPath
 
 from .repository import Finding
 from .swift_code import code_only
@@ -24,6 +25,28 @@ IMPORTS = {
         "RelayServer", "HTTPServer", "SQLiteStore", "EventLoop", "RelayCore", "JSON", "Forwarder"},
 }
 
+# The rooms of a target, lowest first: folders below `Sources/TARGET`, and "." for that folder itself.
+# Every file lies in one of them, and names top-level types of its own room and of lower ones alone.
+# A target without a line here has no rooms yet. What an extension adds to a type is not followed to
+# its file: such a file belongs into the lowest room that uses it.
+ROOMS = {
+    "RelayCore": [
+        "Text", "Collections", "Time", "Envelopes", "Delivery", "Limits", "Storing", "Observing",
+        "Scheduling"],
+    "SQLiteStore": [
+        "SQLite", "Files", "Bodies", "Schema", "Pages", "Tables", "Store",
+        "Accepting", "Changing", "Listing", "Retention", "Events", "Operators", "Check",
+        "Salvage", "Opening"],
+    "RelayServer": [
+        "Text", "Settings", "Telemetry/Log", "Telemetry/Metrics", "Telemetry/Traces",
+        "Engine/Limits", "Engine/References", "Engine/Dispatch", "Engine/Upkeep",
+        "API/Problems", "API/Access", "API/Reading", "API/Answers", "API/Page", "API/Listening",
+        "API/Routes", "API/Posting", "API/Asking", "API/Steering", "API/Streams", "Relay"],
+    "waystation": [
+        "Terminal", "System", "CommandLine", "Help", "Serve", "Health", "Sink", "Operator",
+        "Token", "Store", "Listing", "Sending", "."],
+}
+
 # These decide, and touch no system: they import nothing at all.
 PURE = {"JSON", "RelayCore"}
 
@@ -44,9 +67,20 @@ IMPORT = re.compile(
     r"^[ \t]*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:package|public|internal|private|fileprivate)\s+)?"
     r"import\s+(?:(?:struct|class|enum|protocol|typealias|func|var|let)\s+)?(\w+)", re.MULTILINE)
 
+# A type that other files of its target can name: declared without indentation, and not private.
+TYPE = re.compile(
+    r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:package|public|internal|final|indirect|nonisolated)\s+)*"
+    r"(?:struct|class|enum|actor|protocol|typealias)\s+(\w+)", re.MULTILINE)
+# A type of any kind, wherever it is declared.
+OWN_TYPE = re.compile(r"\b(?:struct|class|enum|actor|protocol|typealias|associatedtype)\s+(\w+)")
+# A name that is no member of something: nested types and cases of enumerations have theirs.
+NAME = re.compile(r"(?<![\w.])[A-Z]\w*")
+
 
 def check(repository):
     yield from _folders(repository)
+    for target, rooms in ROOMS.items():
+        yield from _rooms(repository, target, rooms)
     for path, text in repository.select("Sources", "Tests"):
         code = code_only(text)
         target = path.split("/")[1]
@@ -61,6 +95,31 @@ def _folders(repository):
         if target not in IMPORTS:
             yield Finding(path, 1, "layers",
                           f"target {target} has no line in scripts/tidylib/layers.py")
+
+
+def _rooms(repository, target, rooms):
+    """Holds the files of a target to the order of its rooms."""
+    codes, room_of, owner = {}, {}, {}
+    for path, text in repository.select(f"Sources/{target}"):
+        room = str(PurePosixPath(path).parent.relative_to(f"Sources/{target}"))
+        if room not in rooms:
+            yield Finding(path, 1, "rooms", f"lies in no room of {target}: "
+                          "put it into one that scripts/tidylib/layers.py lists")
+            continue
+        codes[path], room_of[path] = code_only(text), rooms.index(room)
+        owner.update((match.group(1), path) for match in TYPE.finditer(codes[path]))
+    for path, code in codes.items():
+        known = {match.group(1) for match in OWN_TYPE.finditer(code)}
+        for match in NAME.finditer(code):
+            name = match.group()
+            if name in known or name not in owner:
+                continue
+            known.add(name)
+            there, here = room_of[owner[name]], room_of[path]
+            if there > here:
+                yield Finding(path, _line(code, match.start()), "rooms",
+                              f"names {name}, which lies in {rooms[there]}: {rooms[here]} is a "
+                              "lower room (scripts/tidylib/layers.py has their order)")
 
 
 def _line(code, at):

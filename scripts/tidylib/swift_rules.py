@@ -95,8 +95,17 @@ def _documented(path, text, code):
         while above >= 0 and re.match(r"\s*(?:@|#if\b|#else\b)", lines[above]):
             above -= 1
         if above < 0 or not re.match(r"\s*(?:///|.*\*/\s*$)", lines[above]):
+            if match.group("kind") == "var" and _has_record(line, text):
+                continue
             yield Finding(path, number, "documented",
                           f"a {match.group('kind')} that other targets see needs a `///` comment")
+
+
+def _has_record(line, text):
+    """What a key of the configuration means stands in its record, which has to say so."""
+    name = re.search(r"\bvar\s+(\w+)", line)
+    return name and re.search(r'\b(?:Key|Key\.\w+)\(\s*(?:(?:\w+: )?"\w+", )?\\\.%s\b' % name.group(1),
+                              text)
 
 
 def _tests(path, code):

@@ -1,8 +1,8 @@
 import RelayCore
 
-/// Goes through all envelopes, and finds those that are not what was accepted.
+/// Checks all envelopes, and finds those that are not as accepted.
 enum ContentSums {
-  /// An envelope of which bytes have changed.
+  /// An envelope whose bytes have changed.
   struct Changed {
     let serial: Serial
     let id: EnvelopeID?
@@ -10,7 +10,7 @@ enum ContentSums {
     let lane: String?
   }
 
-  /// Calls `body` with each envelope whose checksum is not that of its row.
+  /// Calls `body` with each envelope whose row does not have its checksum.
   static func forEachChanged(
     on connection: borrowing Connection, _ body: (Changed) throws(StoreError) -> Void
   ) throws(StoreError) {
@@ -30,10 +30,9 @@ enum ContentSums {
     }
   }
 
-  /// Calls `body` with the number of each envelope whose body is in a file of which bytes have
-  /// changed.
+  /// Calls `body` with the number of each envelope whose body file has changed bytes.
   ///
-  /// One that is missing, or has another length, is passed over.
+  /// A missing file, or one of another length, is skipped.
   static func forEachChangedFile(
     on connection: borrowing Connection, in folder: String,
     _ body: (Serial) throws(StoreError) -> Void
@@ -46,9 +45,17 @@ enum ContentSums {
         path: "\(folder)/bodies/\(row.text(1) ?? "")", byteCount: row.int(2),
         checksum: row.int(3))
       guard DataFolder.size(ofFile: file.path) == file.byteCount else { continue }
-      // Beside a running relay it may be deleted at any moment.
-      guard let present = try? file.presentChecksum(), present != file.checksum else { continue }
-      try body(row.int(0))
+      if try hasChanged(file) { try body(row.int(0)) }
+    }
+  }
+
+  private static func hasChanged(_ file: StoredBodyFile) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      return try file.presentChecksum() != file.checksum
+    } catch {
+      // Beside a running relay the file may be deleted at any moment.
+      if try DataFolder.sizeIfThere(ofFile: file.path) == nil { return false }
+      throw error
     }
   }
 

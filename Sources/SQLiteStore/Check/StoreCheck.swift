@@ -2,10 +2,10 @@ import EventLoop
 import Glibc
 import RelayCore
 
-/// Looks whether a store is sound, without changing anything in it, also beside a running relay.
+/// Checks whether a store is sound, without changing anything in it, also beside a running relay.
 ///
-/// Everything in the database is read as of one moment. That takes as long as reading it all does,
-/// and meanwhile the log beside a busy relay is not started anew: it grows by what is written.
+/// The whole database is read as of one moment. That takes as long as reading it all does.
+/// Meanwhile a busy relay's log cannot start over: it grows by what is written.
 package final class StoreCheck {
   private let folder: String
   private let database: String
@@ -18,7 +18,7 @@ package final class StoreCheck {
 
   /// Checks the store in a folder.
   ///
-  /// - Throws: ``StoreError`` if it cannot be checked at all: there is none, or it is of a newer
+  /// - Throws: ``StoreError`` if it cannot be checked at all: there is none, it is of a newer
   ///   version, or it may not be read.
   package static func run(folder: String) throws(StoreError) -> StoreVerdict {
     let check = StoreCheck(folder: folder)
@@ -48,8 +48,8 @@ package final class StoreCheck {
         detail: "a newer Waystation wrote it (schema \(version); this one knows up to "
           + "\(Migration.latest)). Check it with that version.")
     }
-    // SQLite would take the log for ended at the damage, and say so in its index: what lies behind
-    // would then look like the rest of commits that failed, to a salvage as well.
+    // SQLite would take the damage as the log's end, and note that in its index: what is behind it
+    // would then look like the rest of failed commits, to a salvage as well.
     guard verdict.isInUse || !image.logImage.isDamaged else { return }
     do throws(StoreError) {
       try checkDatabase()
@@ -60,7 +60,7 @@ package final class StoreCheck {
   }
 
   private func checkImage() throws(StoreError) -> DatabaseImage {
-    // While nobody writes, the log can be looked at without meeting a frame half written.
+    // While nobody writes, the log can be read without meeting a half-written frame.
     var lock: DataFolder.ReadingLock?
     do throws(StoreError) {
       lock = try DataFolder.lockForReading(folder)
@@ -81,8 +81,8 @@ package final class StoreCheck {
     if image.logImage.isDamaged {
       verdict.add(
         "log-damaged",
-        "SQLite would drop what was acknowledged behind the damage. 'store salvage' reads it.",
-        ["\(image.logImage.commitsBehindDamage) commits behind a damaged frame"],
+        "SQLite would drop acknowledged commits after the damage. 'store salvage' reads it.",
+        ["\(image.logImage.commitsBehindDamage) commits after a damaged frame"],
         count: image.logImage.damagedFrames)
     }
     return image
@@ -111,7 +111,7 @@ package final class StoreCheck {
         "not-ours", "The file does not say that it is a store of Waystation's.", [database])
     }
     guard verdict.schemaVersion == Migration.latest else {
-      // Its rows are looked at once a start has brought it up to date.
+      // Its rows are checked once a start has brought it up to date.
       return
     }
     checkRows(connection)
@@ -155,7 +155,7 @@ package final class StoreCheck {
     note("searches") { () throws(StoreError) in try checkSearches(connection) }
   }
 
-  /// Runs one part; that it cannot be run is a finding.
+  /// Runs one part; if it cannot be run, that is a finding.
   private func note(_ what: String, _ body: () throws(StoreError) -> Void) {
     do throws(StoreError) {
       try body()
@@ -193,7 +193,7 @@ package final class StoreCheck {
       moved.reset()
       if !isThere { lostMoves.append("\(id)") }
     }
-    verdict.add("senseless-envelope", "Their id or their headers make no sense.", faults)
+    verdict.add("invalidRow-envelope", "Their id or their headers make no sense.", faults)
     verdict.add("id-leads-nowhere", "They are not found by their id.", lostMoves)
   }
 
@@ -211,10 +211,10 @@ package final class StoreCheck {
     while try row.step() {
       if !EventEntries.isWhole(row.bytes(1)) { faults.append("\(row.int(0))") }
     }
-    verdict.add("senseless-events", "Those who listen to events do not get past them.", faults)
+    verdict.add("invalidRow-events", "Those who listen to events do not get past them.", faults)
   }
 
-  /// SQLite takes any bytes for a text.
+  /// SQLite accepts any bytes as text.
   private func checkTexts(_ connection: borrowing Connection) throws(StoreError) {
     var faults: [String] = []
     for shape in try TableShape.all(of: connection) {
@@ -227,7 +227,7 @@ package final class StoreCheck {
         if isFault { faults.append("\(shape.name) \(row.text(0) ?? "")") }
       }
     }
-    verdict.add("senseless-text", "They hold texts that are not UTF-8.", faults)
+    verdict.add("invalidRow-text", "They hold texts that are not UTF-8.", faults)
   }
 
   private func checkLaneCounts(_ connection: borrowing Connection) throws(StoreError) {
@@ -298,7 +298,7 @@ package final class StoreCheck {
           (row.int(0), "\(row.int(0)): \(path) has not the \(row.int(2)) bytes that it should"))
       }
     }
-    // Beside a running relay one may have been delivered and deleted since.
+    // Beside a running relay an envelope may have been delivered and deleted since.
     var texts: [String] = []
     for body in wrong {
       again.bind(1, body.serial)

@@ -1,10 +1,10 @@
-/// Something that holds in every sound store, as a question for those rows in which it does not.
+/// A rule that every sound store meets, as a query for the rows that break it.
 struct StoreRule {
-  /// A word for what is found.
+  /// A word for the finding.
   let kind: String
-  /// What it means, in a sentence.
+  /// The meaning, in a sentence.
   let meaning: String
-  /// Selects what is wrong; the first column names it.
+  /// The query for the faulty rows; its first column names them.
   let sql: String
 
   private static let lost = "Their content is lost; they cannot be delivered."
@@ -16,7 +16,7 @@ struct StoreRule {
       sql: "SELECT \(name) FROM \(table) WHERE serial NOT IN (SELECT serial FROM envelope)")
   }
 
-  /// All of them, for the schema's latest version.
+  /// All rules, for the schema's latest version.
   static let all: [StoreRule] =
     envelopes + names + [
       orphans(in: "response"), orphans(in: "attempt"), orphans(in: "coalesced_key"),
@@ -29,7 +29,7 @@ struct StoreRule {
       kind: "line-without-envelope", meaning: "What waits has a place and no content. \(lost)",
       sql: "SELECT serial FROM line WHERE serial NOT IN (SELECT serial FROM envelope)"),
     StoreRule(
-      kind: "ended-without-envelope", meaning: "What has ended cannot be looked up.",
+      kind: "ended-without-envelope", meaning: "Ended envelopes cannot be looked up.",
       sql: "SELECT serial FROM ended WHERE serial NOT IN (SELECT serial FROM envelope)"),
     StoreRule(
       kind: "envelope-without-state",
@@ -48,7 +48,7 @@ struct StoreRule {
         AND serial NOT IN (SELECT serial FROM body_file)
         """),
     StoreRule(
-      kind: "unknown-state", meaning: "The relay does not know the state that is written there.",
+      kind: "unknown-state", meaning: "The relay does not know the state that is stored.",
       sql: """
         SELECT serial FROM line WHERE standing NOT BETWEEN 0 AND 3 UNION ALL \
         SELECT serial FROM ended WHERE state NOT BETWEEN 1 AND 4
@@ -57,7 +57,7 @@ struct StoreRule {
 
   private static func nameless(_ name: String) -> StoreRule {
     StoreRule(
-      kind: "\(name)-without-name", meaning: "Rows speak of a \(name) whose name is lost.",
+      kind: "\(name)-without-name", meaning: "Rows refer to a \(name) whose name is lost.",
       sql: """
         SELECT \(name) FROM (SELECT DISTINCT \(name) FROM line UNION \
         SELECT DISTINCT \(name) FROM envelope) WHERE \(name) NOT IN (SELECT number FROM \(name))
@@ -68,7 +68,7 @@ struct StoreRule {
     nameless("client"), nameless("lane"), nameless("upstream"),
     StoreRule(
       kind: "lane-of-another-client",
-      meaning: "A lane and what stands in it have not one client.",
+      meaning: "A lane and its envelopes belong to different clients.",
       sql: """
         SELECT s.serial FROM line AS s LEFT JOIN lane AS l ON l.number = s.lane \
         WHERE l.client IS NOT s.client UNION \
@@ -78,7 +78,7 @@ struct StoreRule {
         WHERE s.client <> e.client OR s.lane <> e.lane
         """),
     StoreRule(
-      kind: "paused-nothing", meaning: "What is paused is not there.",
+      kind: "paused-nothing", meaning: "A pause names something that does not exist.",
       sql: """
         SELECT kind || ' ' || number FROM paused WHERE CASE kind \
         WHEN 0 THEN number NOT IN (SELECT number FROM upstream) \
@@ -89,14 +89,14 @@ struct StoreRule {
 
   private static let numbers = [
     StoreRule(
-      kind: "key-not-known", meaning: "A post that comes again under such a key is stored twice.",
+      kind: "key-not-known", meaning: "A repeated post with such a key is stored twice.",
       sql: """
         SELECT e.serial FROM envelope AS e WHERE e.key IS NOT NULL AND NOT EXISTS (\
         SELECT 1 FROM key_index AS k WHERE k.client = e.client AND k.key = e.key)
         """),
     StoreRule(
       kind: "number-not-known",
-      meaning: "A post that comes again under such a sequence number is not known again.",
+      meaning: "A repeated post with such a sequence number is not recognised.",
       // Before schema 4 there was no such index: those numbers are passed over, and answered so.
       sql: """
         SELECT e.serial FROM envelope AS e WHERE e.sequence IS NOT NULL AND NOT EXISTS (\
@@ -106,7 +106,7 @@ struct StoreRule {
         """),
     StoreRule(
       kind: "number-without-envelope",
-      meaning: "Sequence numbers stand for envelopes that are lost.",
+      meaning: "Sequence numbers belong to envelopes that are lost.",
       sql: """
         SELECT n.lane || '/' || n.sequence FROM sequence_index AS n \
         LEFT JOIN parked_lane AS p ON p.lane = n.lane \
@@ -121,8 +121,8 @@ struct StoreRule {
         """),
     StoreRule(
       kind: "lane-that-cannot-go-on",
-      meaning: "Of some sequence numbers nobody knows whether they came: what is behind them waits "
-        + "for good.",
+      meaning: "It is not known whether some sequence numbers came: envelopes after them wait "
+        + "for ever.",
       sql: """
         SELECT p.lane FROM parked_lane AS p JOIN lane AS l ON l.number = p.lane \
         WHERE l.last_sequence - p.placed_through <> \
@@ -136,9 +136,9 @@ struct StoreRule {
       sql: "SELECT serial FROM moved WHERE place NOT IN (SELECT serial FROM envelope)"),
   ]
 
-  /// Tokens with which a relay does not start.
+  /// The rule for tokens with which a relay does not start.
   static let tokens = StoreRule(
-    kind: "senseless-token", meaning: "What they are makes no sense; the relay does not start.",
+    kind: "invalidRow-token", meaning: "Their contents make no sense; the relay does not start.",
     sql: """
       SELECT id FROM token WHERE kind NOT BETWEEN 0 AND 3 \
       OR (client IS NOT NULL) <> (kind IN (0, 3)) \
@@ -148,22 +148,22 @@ struct StoreRule {
   private static let others = [
     tokens,
     StoreRule(
-      kind: "senseless-history", meaning: "The charts show what cannot have been.",
+      kind: "invalidRow-history", meaning: "The charts show impossible figures.",
       sql: """
         SELECT upstream || '/' || minute FROM history \
         WHERE min(upstream, minute, accepted, delivered, failed, waiting) < 0
         """),
     StoreRule(
-      kind: "senseless-operation", meaning: "GET /v1/operations cannot be answered.",
+      kind: "invalidRow-operation", meaning: "GET /v1/operations cannot be answered.",
       sql: """
         SELECT number FROM operation WHERE state NOT BETWEEN 0 AND 3 \
         OR action NOT IN ('retry', 'discard', 'requeue', 'cancel')
         """),
     StoreRule(
-      kind: "ending-without-end", meaning: "A client is to be told of endings that are lost.",
+      kind: "ending-without-end", meaning: "A client should be told of ends that are lost.",
       sql: "SELECT number FROM ending WHERE serial NOT IN (SELECT serial FROM ended)"),
     StoreRule(
-      kind: "hole-in-event-log", meaning: "Those who listen to events miss some, and are not told.",
+      kind: "hole-in-event-log", meaning: "Listeners miss some events, and are not told.",
       sql: """
         SELECT number FROM event_log AS e WHERE number > (SELECT min(number) FROM event_log) \
         AND NOT EXISTS (SELECT 1 FROM event_log AS b WHERE b.number = e.number - 1)
@@ -182,7 +182,7 @@ struct StoreRule {
         """),
     StoreRule(
       kind: "reference-not-marked",
-      meaning: "What they refer to may be forgotten before it is their turn, or kept for nothing.",
+      meaning: "Envelopes that they refer to may be forgotten too early, or kept for nothing.",
       sql: """
         SELECT s.serial FROM line AS s JOIN envelope AS e USING (serial) \
         WHERE s.refers <> e.has_references

@@ -1,46 +1,62 @@
-/// What a check of a store found.
+/// The result of a check of a store.
 package struct StoreVerdict: Sendable {
-  /// One kind of damage.
+  /// A kind of damage.
   package struct Finding: Sendable {
-    /// A word for it: `line-without-envelope`.
+    /// A word for it, such as `line-without-envelope`.
     package var kind: String
-    /// How many there are.
+    /// The number of cases.
     package var count: Int
-    /// The first few: numbers, names, or what SQLite says.
+    /// The first few: numbers, names, or SQLite's messages.
     package var examples: [String]
-    /// What that means, in a sentence.
+    /// The meaning, in a sentence.
     package var meaning: String
   }
 
-  /// How many examples of each kind are shown.
+  /// The number of examples of each kind that are shown.
   package static let examplesMax = 5
 
-  /// The damage that was found; empty for a store that is sound.
+  /// The damage that was found; empty for a sound store.
   package internal(set) var findings: [Finding] = []
   /// The schema's version; 0 if it cannot be read.
   package internal(set) var schemaVersion: Int64 = 0
-  /// How many pages the database has, and of how many bytes.
+  /// The number of pages of the database.
   package internal(set) var pages = 0
   /// The size of a page.
   package internal(set) var pageBytes = 0
-  /// How many envelopes it holds, if that can be read.
+  /// The number of envelopes, if that can be read.
   package internal(set) var envelopes: Int64?
-  /// How many of them wait, if that can be read.
+  /// The number of waiting envelopes, if that can be read.
   package internal(set) var waiting: Int64?
-  /// How many bodies are in files of their own, if that can be read.
+  /// The number of bodies in files of their own, if that can be read.
   package internal(set) var bodies: Int64?
-  /// Whether a relay was running on it meanwhile.
+  /// Whether a relay was running on it during the check.
   package internal(set) var isInUse = false
 
   /// Whether nothing is damaged.
   package var isSound: Bool { findings.isEmpty }
 
-  /// What to do about a damaged store.
-  package static let advice = [
+  /// The advice to the operator.
+  package var advice: [String] {
+    findings.allSatisfy { Self.changedKinds.contains($0.kind) }
+      ? Self.changedAdvice : Self.damageAdvice
+  }
+
+  /// The findings for envelopes whose bytes have changed, where nothing else is damaged.
+  static let changedKinds: Set = ["content-changed", "body-file-changed"]
+
+  private static let changedAdvice = [
+    "Everything else in the store is sound, and a salvage would keep them as they are. They are",
+    "blocked once it is their turn. With the relay running, list them, and discard each, or put",
+    "its body's file back and retry it:",
+    "  waystation envelopes list --state blocked",
+    "  waystation envelopes discard ID",
+  ]
+
+  private static let damageAdvice = [
     "Stop the relay, and copy the whole data folder away before anything else.",
-    "If the copy of a backup is sound, start with that; else run",
+    "If a backup is sound, start with a copy of it; otherwise run",
     "  waystation store salvage --data DIR --to NEWDIR",
-    "and start the relay with NEWDIR. It names all that is lost, and never touches DIR.",
+    "and start the relay with NEWDIR. It names every loss, and never touches DIR.",
     "To go on with an empty store at once, and to salvage later, start the relay with",
     "  waystation serve --set-aside-damaged",
     "which moves the damaged store into DIR/damaged-TIME and deletes nothing.",

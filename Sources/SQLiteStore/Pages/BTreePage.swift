@@ -1,7 +1,6 @@
-/// One page of a table or an index, taken apart
-/// (<https://www.sqlite.org/fileformat.html#b_tree_pages>).
+/// A parsed page of a table or an index (<https://www.sqlite.org/fileformat.html#b_tree_pages>).
 struct BTreePage {
-  /// What a page can be.
+  /// The kind of a page.
   enum Kind: UInt8 {
     case indexInterior = 2
     case tableInterior = 5
@@ -10,31 +9,31 @@ struct BTreePage {
 
     /// Whether it has pages below it.
     var isInterior: Bool { self == .indexInterior || self == .tableInterior }
-    /// Whether it is of a table with row numbers.
+    /// Whether it belongs to a table with row numbers.
     var isOfTable: Bool { self == .tableInterior || self == .tableLeaf }
   }
 
-  /// What a cell holds, or where it goes on.
+  /// A cell: a record, or a pointer to the page below.
   struct Cell {
     /// The row's number; nil in an index.
     var row: Int64?
     /// The page below, in an interior page.
     var child: Int?
-    /// The part of the record that lies in the page.
+    /// The part of the record in this page.
     var local: ArraySlice<UInt8>
-    /// How long the whole record is.
+    /// The length of the whole record.
     var payloadBytes: Int
-    /// Where the record goes on; nil if all of it lies in the page.
+    /// The page where the record continues; nil if all of it is in this page.
     var overflow: Int?
   }
 
   let kind: Kind
-  /// In order; nil for one that cannot be read.
+  /// The cells in order; nil for one that cannot be read.
   let cells: [Cell?]
   /// The last page below, in an interior page.
   let lastChild: Int?
 
-  /// The longest record that is believed: more than any row of the relay's can have.
+  /// The longest record that is believed: more than any row of the relay can have.
   static let payloadBytesMax: Int64 = 1 << 30
 
   /// Puts a page together.
@@ -44,7 +43,7 @@ struct BTreePage {
     self.lastChild = lastChild
   }
 
-  /// Takes a page apart; nil if it is no page of a tree.
+  /// Parses a page; nil if it is no page of a tree.
   ///
   /// - Parameter headerAt: 100 on the first page of the file, else 0.
   init?(_ bytes: [UInt8], headerAt: Int) {
@@ -55,7 +54,7 @@ struct BTreePage {
     let count = bytes.number16(at: headerAt + 3)
     let pointersAt = headerAt + (kind.isInterior ? 12 : 8)
     let contentAt = pointersAt + 2 * count
-    // 0 stands for 65536, and only an empty page has it: then nothing lies behind the pointers.
+    // 0 stands for 65536, which only an empty page has: then nothing is behind the pointers.
     let start = bytes.number16(at: headerAt + 5)
     guard contentAt <= bytes.count, start == 0 || (start >= contentAt && start <= bytes.count),
       bytes[headerAt + 7] <= 60
@@ -101,7 +100,7 @@ struct BTreePage {
     return cell
   }
 
-  /// How much of a record lies in the page itself.
+  /// The length of the part of a record in the page itself.
   private static func localBytes(of length: Int, in kind: Kind, usable: Int) -> Int {
     let most = kind.isOfTable ? usable - 35 : (usable - 12) * 64 / 255 - 23
     guard length > most else { return length }

@@ -1,25 +1,19 @@
-/// Numbers as SQLite's files have them: the highest byte first
-/// (<https://www.sqlite.org/fileformat.html>).
+/// Numbers in SQLite's files: the highest byte first (<https://www.sqlite.org/fileformat.html>).
 extension [UInt8] {
-  /// Two bytes; 0 past the end.
+  /// Two bytes; 0 beyond the end.
   func number16(at place: Int) -> Int {
     guard place >= 0, place + 2 <= count else { return 0 }
     return Int(self[place]) << 8 | Int(self[place + 1])
   }
 
-  /// Four bytes; 0 past the end.
+  /// Four bytes; 0 beyond the end.
   func number32(at place: Int) -> Int {
     guard place >= 0, place + 4 <= count else { return 0 }
     return number16(at: place) << 16 | number16(at: place + 2)
   }
 
-  /// Four bytes, the lowest first; 0 past the end.
-  func littleNumber32(at place: Int) -> UInt32 {
-    UInt32(truncatingIfNeeded: number32(at: place)).byteSwapped
-  }
-
-  /// A variable-length number, and the place behind it: seven bits a byte, eight in the ninth; nil
-  /// past `end`.
+  /// A variable-length number, and the place after it: seven bits a byte, eight in the ninth; nil
+  /// beyond `end`.
   func variableNumber(at place: Int, before end: Int) -> (value: Int64, next: Int)? {
     var value: UInt64 = 0
     for index in 0..<9 {

@@ -1,32 +1,34 @@
 import RelayCore
 
-/// The pages of a database as its last commit left them: the file, and over it the log.
+/// The pages of a database after its last commit: the file, overlaid by the log.
 ///
-/// It reads what is there without SQLite, which gives up on a whole table for one page in its way.
+/// It reads them without SQLite, which gives up a whole table for one damaged page on its way.
 struct DatabaseImage {
   private let file: ReadOnlyFile
   private let log: ReadOnlyFile?
-  /// What the log holds.
+  /// The content of the log.
   let logImage: LogImage
   /// The size of a page.
   let pageBytes: Int
-  /// How many pages there are, those included that the file is too short for.
+  /// The number of pages, including those that the file is too short for.
   let pageCount: Int
-  /// Whether the file's header makes sense.
+  /// Whether the file's header is valid.
   let hasHeader: Bool
-  /// The version of the schema; nil if that cannot be told.
+  /// The version of the schema; nil if it is not known.
   let schemaVersion: Int64?
 
-  /// Where the first page's own header begins, behind the file's.
+  /// The offset of the first page's own header, behind the file's.
   static let firstPageHeaderAt = 100
   private static let magic = Array("SQLite format 3\0".utf8)
 
-  /// Whether this is a size that a page can have.
+  /// Whether a page can have this size.
   static func isPageSize(_ size: Int) -> Bool {
     (512...65536).contains(size) && size.nonzeroBitCount == 1
   }
 
-  /// Opens a database; a file that is missing counts as empty.
+  /// Opens a database; a missing log counts as empty.
+  ///
+  /// - Throws: ``StoreError/Kind/corrupt`` if there is no database file.
   init(path: String) throws(StoreError) {
     guard let file = try ReadOnlyFile.open(path) else {
       throw StoreError(
@@ -48,7 +50,7 @@ struct DatabaseImage {
     pageBytes = hasHeader ? stored : logImage.pageBytes ?? StoreTuning.pageBytes
     let inFile = Int((file.byteCount + Int64(pageBytes) - 1) / Int64(pageBytes))
     let said = hasHeader ? header.number32(at: 28) : 0
-    // A header that is wrong must not make anybody look for a thousand million pages.
+    // A wrong header must not cause a search for a thousand million pages.
     let believed = said <= max(inFile, 16) * 2 ? max(said, inFile) : inFile
     pageCount = logImage.pageCount ?? believed
     let version = Int64(header.number32(at: 60))
@@ -58,7 +60,7 @@ struct DatabaseImage {
     self.logImage = logImage
   }
 
-  /// How many pages the file is too short for, though the log does not have them either.
+  /// The number of pages that the file is too short for and the log does not have either.
   var missingPages: Int {
     let inFile = Int(file.byteCount / Int64(pageBytes))
     guard inFile < pageCount else { return 0 }
@@ -76,7 +78,7 @@ struct DatabaseImage {
     return bytes.count == pageBytes ? bytes : nil
   }
 
-  /// A page of a tree; nil if it is none.
+  /// A page of a tree; nil if it is not one.
   func tree(_ number: Int) -> BTreePage? {
     page(number).flatMap { BTreePage($0, headerAt: number == 1 ? Self.firstPageHeaderAt : 0) }
   }

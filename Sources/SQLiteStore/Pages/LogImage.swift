@@ -1,24 +1,24 @@
-/// What a write-ahead log holds (<https://www.sqlite.org/fileformat.html#walformat>), also behind a
-/// frame that is damaged, where SQLite would not look any more.
+/// The content of a write-ahead log (<https://www.sqlite.org/fileformat.html#walformat>), also
+/// behind a damaged frame, where SQLite does not look any more.
 struct LogImage {
-  /// Where in the log the latest committed content of each page is.
+  /// The offset in the log of each page's latest committed content.
   private(set) var places: [Int: Int64] = [:]
-  /// How many pages the database has after the last commit; nil if the log has no commit.
+  /// The number of pages of the database after the last commit; nil if the log has no commit.
   private(set) var pageCount: Int?
   /// The size of a page; nil if the log has no header.
   private(set) var pageBytes: Int?
-  /// How many frames are damaged though others behind them are whole.
+  /// The number of damaged frames with whole ones behind them.
   private(set) var damagedFrames = 0
-  /// How many commits lie behind a damaged frame, so that SQLite would drop them.
+  /// The number of commits behind a damaged frame, which SQLite would drop.
   private(set) var commitsBehindDamage = 0
 
-  /// Whether it is certain that commits which had been acknowledged lie behind a damaged frame.
+  /// Whether it is certain that acknowledged commits are behind a damaged frame.
   ///
-  /// A commit behind one may also be what failed, or was cut off by the power: each such try began
-  /// where the last good commit had ended, and what was written there next has covered only the
-  /// beginning of it. Several tries, each shorter than the one before, leave several ends, so that
-  /// how many there are says nothing. But none of them was ever built upon: a frame that goes on
-  /// from a commit was written once that was synced, and so all before it was as well.
+  /// A commit behind one may also be a try that failed, or was cut off by a power cut. Each such
+  /// try began where the last good commit had ended, and the next write there has covered only the
+  /// beginning of it. Several tries, each shorter than the one before, leave several ends, so their
+  /// number says nothing. But none of them was ever built upon: a frame that continues from a
+  /// commit was written once that commit was synced, and so was all before it.
   /// `docs/decisions/0023-damaged-stores.md` says more.
   private(set) var isDamaged = false
 
@@ -47,12 +47,12 @@ struct LogImage {
     }
   }
 
-  /// An empty log.
+  /// Makes an empty log.
   init() {}
 
-  /// Reads a log; of one without a header that makes sense nothing is known.
+  /// Reads a log; without a valid header nothing is known of it.
   ///
-  /// - Parameter index: The log's index, by which a process that was killed knew how long it was.
+  /// - Parameter index: The log's index, by which a killed process knew the log's length.
   init(_ file: ReadOnlyFile, index: ReadOnlyFile?) {
     let header = file.read(Self.headerBytes, at: 0)
     guard header.count == Self.headerBytes, header.number32(at: 0) >> 1 == 0x377f_0682 >> 1,
@@ -71,28 +71,28 @@ struct LogImage {
       knownFrames: Self.knownFrames(index, salts: salts))
   }
 
-  /// How many frames the index of this very log knows; nil if it knows none.
+  /// The number of frames in the index of this very log; nil if it has none.
   ///
-  /// Frames behind a damaged one may also be the rest of commits that failed, of which none was
-  /// acknowledged; the index, which is told of a commit once that was synced, tells them apart
+  /// Frames behind a damaged one may also be the rest of failed commits, of which none was
+  /// acknowledged. The index tells them apart, since it learns of a commit once that was synced
   /// (<https://www.sqlite.org/walformat.html>).
   private static func knownFrames(_ index: ReadOnlyFile?, salts: ArraySlice<UInt8>) -> Int? {
     guard let header = index?.read(40, at: 0), header.count == 40, header[12] == 1,
       header[32..<40] == salts
     else { return nil }
-    // In the order of this machine's bytes.
+    // In this machine's byte order.
     return Int(header.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 16, as: UInt32.self) })
   }
 
-  /// Reads on behind what SQLite would read.
+  /// The state of reading on where SQLite would stop.
   private struct Walk {
     var sums: Sums
-    /// What belongs to no whole commit yet.
+    /// Frames that belong to no complete commit yet.
     var pending: [Int: Int64] = [:]
-    /// Whole commits behind damage of which it is not certain that they are more than remains.
+    /// Complete commits behind damage that may be the rest of failed tries.
     var doubtful: [Int: Int64] = [:]
     var doubtfulPageCount: Int?
-    /// Whether the frame before this one is whole, ends a commit, and lies behind damage.
+    /// Whether the frame before this one is whole, ends a commit, and is behind damage.
     var isBehindCommit = false
     /// Damaged frames since the last whole commit.
     var damagedNow = 0
@@ -106,7 +106,7 @@ struct LogImage {
     let frameBytes = Self.frameHeaderBytes + pageBytes
     var walk = Walk(sums: start)
     var place = Int64(Self.headerBytes)
-    // Frames of an earlier round follow, or ones of no round, once nothing hangs together.
+    // Once nothing fits together any more, frames of an earlier round follow, or of no round.
     while walk.damagedNow <= Self.damageMax {
       let frame = file.read(frameBytes, at: place)
       let number = Int(place - Int64(Self.headerBytes)) / frameBytes + 1
@@ -122,11 +122,11 @@ struct LogImage {
         walk.damagedNow += 1
         walk.isBehindCommit = false
       }
-      // Each frame carries on from what the one before has written down.
+      // Each frame continues from the sums that the one before has stored.
       walk.sums = written
       place += Int64(frameBytes)
     }
-    // Of two commits that the index knows of, the first was synced.
+    // Of two commits in the index, the first was synced.
     if knownFrames != nil, commitsBehindDamage > 1 { believe(&walk) }
   }
 
@@ -149,7 +149,7 @@ struct LogImage {
     walk.pending = [:]
   }
 
-  /// All commits so far were synced.
+  /// Accepts all commits so far as synced.
   private mutating func believe(_ walk: inout Walk) {
     isDamaged = true
     places.merge(walk.doubtful) { _, new in new }
@@ -157,6 +157,6 @@ struct LogImage {
     walk.doubtful = [:]
   }
 
-  /// So many frames in a row are passed over to look for whole ones behind them.
+  /// The most damaged frames in a row that are passed over to find whole ones behind them.
   private static let damageMax = 64
 }

@@ -1,22 +1,24 @@
 import RelayCore
 
-/// Which pages of a table are about to be read, so that the kernel can fetch many of them at once.
+/// The pages of a table that are about to be read, so that the kernel can fetch many of them at
+/// once.
 ///
-/// A table's pages lie scattered between those of others. SQLite asks for one after the other, and
-/// a disk takes its time for each that is not in memory. What is found here is a hint and no more:
-/// the log may know of newer pages, and the file may change meanwhile. Rows are read by SQLite.
+/// A table's pages lie scattered among those of others. SQLite asks for one after another, and a
+/// disk takes its time for each that is not in memory. The list is only a hint: the log may have
+/// newer pages, and the file may change meanwhile. Rows are read by SQLite.
 struct PageForecast {
-  /// The database's file; whoever has it open by SQLite as well keeps this until all of that is
-  /// closed.
+  /// The database's file.
+  ///
+  /// A process that has it open by SQLite as well must keep this until all of that is closed.
   let file: ReadOnlyFile
   private let pageBytes: Int
-  /// The pages that hold the rows, in their order.
+  /// The pages with the rows, in their order.
   let leaves: [Int]
 
-  /// No tree of SQLite's is deeper.
+  /// The depth that no tree of SQLite exceeds.
   private static let depthMax = 20
 
-  /// Looks for the pages of a table that hold rows behind a number; nil if there is no such file.
+  /// Finds the pages of a table with rows above a number; nil if there is no such file.
   ///
   /// - Parameter root: The table's first page.
   init?(of path: String, root: Int, pageBytes: Int, after row: Int64) throws(StoreError) {
@@ -24,7 +26,7 @@ struct PageForecast {
     let pageCount = Int(file.byteCount) / pageBytes
     var level = [root]
     var leaves: [Int]?
-    // All leaves are as far from the root, so that looking at the first of a level will do.
+    // All leaves have the same depth, so looking at the first of a level is enough.
     for _ in 0..<Self.depthMax {
       guard let first = level.first, let page = Self.page(first, of: file, pageBytes) else { break }
       if page.kind == .tableLeaf { leaves = level }
@@ -38,7 +40,7 @@ struct PageForecast {
     self.leaves = leaves ?? []
   }
 
-  /// Has the kernel fetch them.
+  /// Has the kernel fetch the pages.
   func announce() {
     for number in leaves { file.announce(pageBytes, at: Int64(number - 1) * Int64(pageBytes)) }
   }

@@ -1,22 +1,21 @@
-/// To which tree each page of a damaged database belongs.
+/// The tree of each page of a damaged database.
 ///
-/// From above, where the pages above it can be read, and else by what the pointer maps say.
+/// It is found from above, if the pages above can be read, or else by the pointer maps.
 struct PageOwners {
   /// A tree's number, from 1, by page number; 0 for none.
   private var owners: [UInt16]
   private let pointers: PointerMap
-  /// What numbers the rows of a leaf can have, by the pages above it.
+  /// The possible row numbers of a leaf, by the pages above it.
   private var ranges: [Int: RowRange] = [:]
-  /// The pages that lie free, by the list of them.
+  /// The free pages, by the free list.
   private var free: Set<Int> = []
 
-  /// Pages of which nothing is known: neither is there a way to them, nor do the pointer maps say
-  /// what they are for.
+  /// Pages of which nothing is known: no page leads to them, and the pointer maps have no entry.
   private(set) var strays: [Int] = []
 
-  /// Looks at a whole database.
+  /// Examines a whole database.
   ///
-  /// - Parameter roots: The first pages of the trees; the tree's number is the place and one.
+  /// - Parameter roots: The first pages of the trees; a tree's number is its place plus one.
   init(_ image: DatabaseImage, roots: [Int]) {
     owners = [UInt16](repeating: 0, count: image.pageCount + 1)
     pointers = PointerMap(image)
@@ -27,15 +26,15 @@ struct PageOwners {
     takeByPointers()
   }
 
-  /// The tree that a page belongs to, from 1; nil for one of no tree: free, an overflow, a map.
+  /// The tree of a page, from 1; nil for a page of no tree: free, an overflow, a map.
   func tree(of page: Int) -> Int? {
     page < owners.count && owners[page] > 0 ? Int(owners[page]) : nil
   }
 
-  /// What numbers the rows of a page can have, as far as the pages above it tell.
+  /// The possible row numbers of a page, as far as the pages above it tell.
   func range(of page: Int) -> RowRange { ranges[page] ?? .all }
 
-  /// What the pointer maps know of a page.
+  /// The pointer maps' entry for a page.
   func entry(_ page: Int) -> PointerMap.Entry? { pointers.entry(page) }
 
   private mutating func walk(
@@ -63,15 +62,15 @@ struct PageOwners {
     }
   }
 
-  /// Whether a pointer to this page may be believed: the maps know of it, too.
+  /// Whether a pointer to this page may be believed: the pointer maps do not contradict it.
   ///
-  /// A page that stands where another one belongs would lead to the pages of its own tree.
+  /// A misplaced page would lead to the pages of its own tree.
   private func belongs(_ number: Int, under parent: Int) -> Bool {
     guard let entry = pointers.entry(number) else { return true }
     return entry.use == .tree && entry.parent == parent
   }
 
-  /// Takes pages that nothing led to, by the ways up that the pointer maps know.
+  /// Assigns pages that nothing led to, by the parents that the pointer maps know.
   private mutating func takeByPointers() {
     guard owners.count > 3 else { return }
     for number in 3..<owners.count where owners[number] == 0 && !free.contains(number) {
@@ -85,7 +84,7 @@ struct PageOwners {
 
   private func treeAbove(_ number: Int) -> UInt16? {
     var page = number
-    // No tree is deeper than this, and damaged entries may point in a circle.
+    // No tree is deeper than this, and damaged entries may form a circle.
     for _ in 0..<40 {
       guard let entry = pointers.entry(page), entry.use == .tree else { return nil }
       page = entry.parent
@@ -104,7 +103,7 @@ struct PageOwners {
       let count = min(bytes.number32(at: 4), image.pageBytes / 4 - 2)
       for index in 0..<count {
         let leaf = bytes.number32(at: 8 + 4 * index)
-        // A list that is damaged names pages that are in use.
+        // A damaged list names pages that are in use.
         if pointers.entry(leaf)?.use == .free { free.insert(leaf) }
       }
       trunk = bytes.number32(at: 0)

@@ -1,8 +1,8 @@
-/// What the database itself knows of a page: what for, and which page points to it.
+/// The database's own record of a page's use, and of the page that points to it.
 ///
-/// Every store of the relay's has such entries, since its free pages can be given back
-/// (`auto_vacuum`; <https://www.sqlite.org/fileformat.html#pointer_map_or_ptrmap_pages>). So a page
-/// can be told to belong to a table though every page above it is lost.
+/// Every store of the relay has such entries, since its free pages can be given back
+/// (`auto_vacuum`; <https://www.sqlite.org/fileformat.html#pointer_map_or_ptrmap_pages>). So a
+/// page's table can be found even if every page above it is lost.
 struct PointerMap {
   enum Use: UInt8 {
     case root = 1
@@ -24,7 +24,7 @@ struct PointerMap {
 
   private static let entryBytes = 5
 
-  /// Reads all pointer maps: one page of them for every 1,600 others or so.
+  /// Reads all pointer maps: one page for about every 1,600 others.
   init(_ image: DatabaseImage) {
     pageBytes = image.pageBytes
     pageCount = image.pageCount
@@ -37,10 +37,10 @@ struct PointerMap {
 
   private var entriesPerMap: Int { pageBytes / Self.entryBytes }
 
-  /// Whether a page holds such entries itself.
+  /// Whether a page is a pointer map.
   func isMap(_ number: Int) -> Bool { number >= 2 && (number - 2) % (entriesPerMap + 1) == 0 }
 
-  /// What is known of a page; nil if nothing is, or it makes no sense.
+  /// The entry of a page; nil if there is none, or it is not valid.
   func entry(_ number: Int) -> Entry? {
     guard number > 2, !isMap(number) else { return nil }
     let place = number - 2

@@ -1,8 +1,8 @@
-/// The numbers that a row can have where it stands.
+/// The numbers that a row can have at its place.
 struct RowRange: Equatable {
   /// The greatest number that is too small.
   var after: Int64
-  /// The greatest number of all.
+  /// The greatest possible number.
   var through: Int64
 
   /// Any number.
@@ -12,18 +12,18 @@ struct RowRange: Equatable {
   func contains(_ number: Int64) -> Bool { number > after && number <= through }
 }
 
-/// Finds rows whose numbers cannot be theirs.
+/// Finds rows whose numbers cannot be right.
 ///
-/// Numbers grow from row to row of a page, and the pages above say between which ones they lie
-/// (<https://www.sqlite.org/fileformat.html#b_tree_pages>). A number that breaks this was another
-/// one, and may now be that of another row.
+/// Numbers grow from row to row of a page, and the pages above give their bounds
+/// (<https://www.sqlite.org/fileformat.html#b_tree_pages>). A number that violates this was a
+/// different one, and may now be that of another row.
 enum RowPlaces {
-  /// The numbers that could stand at the places of rows whose own do not fit.
+  /// The possible numbers of rows whose own do not fit.
   ///
-  /// Where it cannot be told which one of several does not fit, none of them is taken to.
+  /// If it is not clear which one of several does not fit, all of them are included.
   ///
-  /// - Parameter range: What the pages above say. They are not believed where more than one row
-  ///   contradicts them: they may be damaged themselves.
+  /// - Parameter range: The bounds by the pages above. They are not believed if more than one row
+  ///   contradicts them, since the pages may be damaged themselves.
   static func gaps(in page: BTreePage, _ range: RowRange) -> [Int: RowRange] {
     let rows = page.cells.enumerated().compactMap { place, cell in
       cell?.row.map { (place: place, number: $0) }
@@ -45,21 +45,21 @@ enum RowPlaces {
     return gaps
   }
 
-  /// The places of those numbers that are in every one of the longest growing runs.
+  /// The places of those numbers that are in every longest growing run.
   private static func inLongestRuns(_ numbers: [Int64]) -> [Int] {
     let ending = longestEnding(numbers)
-    // The same from behind, with what falls as what grows.
+    // The same from behind, where falling numbers count as growing.
     let beginning = Array(longestEnding(numbers.reversed().map { ~$0 }).reversed())
     let longest = ending.max() ?? 0
     let inSome = numbers.indices.filter { ending[$0] + beginning[$0] == longest + 1 }
-    // Two that could have the same place in such a run stand in different ones.
+    // Two that could have the same place in such a run are in different runs.
     let counts = inSome.reduce(into: [:]) { $0[ending[$1], default: 0] += 1 }
     return inSome.filter { counts[ending[$0]] == 1 }
   }
 
-  /// How long the longest growing run is that ends with each number.
+  /// The length of the longest growing run that ends with each number.
   private static func longestEnding(_ numbers: [Int64]) -> [Int] {
-    // The least last number of a run of each length.
+    // The least last number of the runs of each length.
     var least: [Int64] = []
     return numbers.map { number in
       var (low, high) = (0, least.count)

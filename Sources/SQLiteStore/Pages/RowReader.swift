@@ -1,11 +1,11 @@
-/// Puts together the records that cells hold or lead to.
+/// Puts together the records of cells.
 struct RowReader {
   let owners: PageOwners
 
-  /// What became of a cell.
+  /// The result of reading a cell.
   enum Reading {
     case record(StoredRecord)
-    /// Why it cannot be read.
+    /// The reason that it cannot be read.
     case lost(String)
   }
 

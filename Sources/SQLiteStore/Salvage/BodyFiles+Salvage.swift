@@ -3,10 +3,10 @@ import Glibc
 import RelayCore
 
 extension BodyFiles {
-  /// Gives a body a second name, or, on another file system, makes a copy of it.
+  /// Gives a body a second name, or copies it to another file system.
   ///
-  /// A body is never written to once it is whole, so both stores may have the same one: each
-  /// deletes only its own name.
+  /// A complete body is never written to, so both stores may share it: each deletes only its own
+  /// name.
   static func carryOver(_ old: String, to new: String) throws(StoreError) {
     if link(old, new) == 0 { return }
     guard let from = try ReadOnlyFile.open(old) else {

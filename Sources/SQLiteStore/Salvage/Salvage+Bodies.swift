@@ -1,8 +1,8 @@
 import Glibc
 import RelayCore
 
-// Bodies in files of their own: which file is whose says a row, and the index on the files' names
-// says it once more.
+// Bodies in files of their own: a row says which file belongs to which envelope, and the index on
+// the files' names says it again.
 extension Salvage {
   /// Notes an entry of that index.
   func note(bodyFile record: StoredRecord) {
@@ -18,7 +18,7 @@ extension Salvage {
       && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
   }
 
-  /// Puts bodies that are in files of their own beside the new database; what has none is lost.
+  /// Puts body files beside the new database; an envelope without its body is lost.
   func carryOverBodies() throws(StoreError) {
     let row = try Statement("SELECT serial, name, bytes FROM body_file", on: connection)
     var doubtful: [(serial: Int64, fault: String, bytes: Int64?)] = []
@@ -38,7 +38,7 @@ extension Salvage {
     {
       doubtful.append((serial, "where its body is cannot be read", nil))
     }
-    // What is not of an envelope whose body is elsewhere keeps no name from those that are.
+    // A row whose envelope has its body elsewhere must not keep a name from those that need it.
     try connection.execute(
       "DELETE FROM body_file WHERE serial NOT IN (SELECT serial FROM envelope WHERE body IS NULL)")
     for (serial, fault, bytes) in doubtful {
@@ -48,9 +48,9 @@ extension Salvage {
     }
   }
 
-  /// Why a file is not the body that a row speaks of; nil if it is.
+  /// The reason that a file is not the body of a row; nil if it is.
   ///
-  /// - Parameter bytes: How long it has to be; nil if that is not known.
+  /// - Parameter bytes: The length that it must have; nil if that is not known.
   private func fault(inBody name: String, bytes: Int64?) -> String? {
     let old = "\(oldFolder)/bodies/\(name)"
     let size = DataFolder.size(ofFile: old)
@@ -65,9 +65,9 @@ extension Salvage {
   /// Finds the body of an envelope by the index on the files' names.
   ///
   /// - Parameters:
-  ///   - known: Why it is not found by its row.
-  ///   - bytes: How long it is by its row; nil if that is lost.
-  /// - Returns: Why it is lost; nil if it was found.
+  ///   - known: The reason that it was not found by its row.
+  ///   - bytes: Its length by its row; nil if that is lost.
+  /// - Returns: The reason that it is lost; nil if it was found.
   private func recoverBody(
     of serial: Int64, _ known: String, bytes: Int64?
   ) throws(StoreError) -> String? {
@@ -78,7 +78,7 @@ extension Salvage {
     isTaken.bind(2, serial)
     guard try !isTaken.step() else { return known }
     isTaken.reset()
-    // The line counts apart from the row, and so is believed first.
+    // The line's count is independent of the row, and so is believed first.
     let lineBytes = try bodyBytes(of: serial)
     if let fault = fault(inBody: name, bytes: lineBytes ?? bytes) { return fault }
     let old = "\(oldFolder)/bodies/\(name)"
@@ -93,8 +93,9 @@ extension Salvage {
     return nil
   }
 
-  /// Writes the checksum of a file whose row is lost: if it is not what was written, the envelope's
-  /// own checksum says so.
+  /// Writes the checksum of a file whose row is lost.
+  ///
+  /// If the file is not as written, the envelope's own checksum shows it.
   private func noteChecksum(of serial: Int64, _ file: StoredBodyFile) throws(StoreError) {
     guard shapes.first(where: { $0.name == "body_file" })?.place(of: "checksum") != nil else {
       return
@@ -104,10 +105,10 @@ extension Salvage {
       "UPDATE body_file SET checksum = \(checksum) WHERE serial = \(serial)")
   }
 
-  /// How long a body in a file is by what the line counts of its envelope.
+  /// The length of a body file by the line's count for its envelope.
   ///
-  /// nil if that is not known: it has ended, or its place is lost, or a version wrote it that did
-  /// not count.
+  /// nil if it is not known: the envelope has ended, its place is lost, or it was written by a
+  /// version that did not count.
   private func bodyBytes(of serial: Int64) throws(StoreError) -> Int64? {
     guard shapes.first(where: { $0.name == "line" })?.place(of: "bytes") != nil else { return nil }
     let row = try Statement(
@@ -120,7 +121,7 @@ extension Salvage {
     return row.int(0) > 0 ? row.int(0) : nil
   }
 
-  /// Gives up an envelope whose content is not whole.
+  /// Gives up an envelope whose content is not complete.
   private func loseEnvelope(_ serial: Int64, _ reason: String) throws(StoreError) {
     let row = try Statement(
       """
@@ -135,7 +136,7 @@ extension Salvage {
       lane: row.text(2), acceptedAt: id?.acceptedAt, reason: reason)
     row.reset()
     try add(finding)
-    // Its rows in other tables go with the orphans; it is told of here already.
+    // Its rows in other tables are deleted with the orphans; it is reported here already.
     for table in ["envelope", "line", "ended", "body_file"] {
       try connection.execute("DELETE FROM \(table) WHERE serial = \(serial)")
     }

@@ -2,21 +2,21 @@ import CSQLite
 import Glibc
 import RelayCore
 
-// What was carried over, row by row, need not hang together: a page that is lost takes rows of one
-// table with it and leaves those of others that belong to them. Here it is put in order, so that
-// the relay finds what it relies on, and each envelope that is lost is told.
+// Rows that were carried over one by one need not fit together: a lost page takes rows of one table
+// with it, and leaves rows of others that belong to them. Here this is repaired, so that the relay
+// finds what it relies on, and each lost envelope is reported.
 extension Salvage {
-  /// Mends the new database, puts the bodies beside it, and gives it its name.
+  /// Repairs the new database, puts the bodies beside it, and gives it its name.
   func finish(part: String, database: String) throws(StoreError) -> SalvageReport {
     try connection.execute("BEGIN")
     try mendOwners()
     try nameTheNameless()
-    // Lanes that had lost their names say now whose they are.
+    // Lanes that had lost their names have clients again.
     try mendOwners()
     try carryOverBodies()
     try dropWithoutContent()
     try connection.execute("COMMIT")
-    // An older store is brought up to date once it holds what each step relies on.
+    // An older store is migrated once it has what each step relies on.
     try DatabaseFile.prepare(
       path: part, pageBytes: StoreTuning.pageBytes, isToBeLogged: false)
     try connection.execute("BEGIN")
@@ -25,7 +25,7 @@ extension Salvage {
     try mendNumbers()
     try mendEvents()
     try mendCounts()
-    // What was carried over need not be all that they spoke of: searches go through it.
+    // The rows carried over need not be all that the blocks name: searches scan them.
     try connection.execute("DELETE FROM search_block")
     try tellChanged()
     try connection.execute("COMMIT")
@@ -39,7 +39,7 @@ extension Salvage {
     return report
   }
 
-  /// Everything durable, and then the name by which a relay finds it.
+  /// Makes everything durable, and then gives the database the name by which a relay finds it.
   func settle(part: String, database: String) throws(StoreError) {
     try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
     guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
@@ -57,9 +57,9 @@ extension Salvage {
     try DataFolder.sync(folder: newFolder)
   }
 
-  /// Tells of envelopes that are not what was accepted.
+  /// Reports envelopes that are not as accepted.
   ///
-  /// They are kept as they are, with their checksums: the relay sets them apart when it is their
+  /// They are kept as they are, with their checksums: the relay quarantines them when it is their
   /// turn.
   private func tellChanged() throws(StoreError) {
     var changed: [ContentSums.Changed] = []
@@ -83,8 +83,9 @@ extension Salvage {
 
   // MARK: - Names
 
-  /// Rows speak of clients, lanes and upstreams by number; where a name is lost another one stands
-  /// in its place, so that what belongs to it stays together.
+  /// Gives new names to clients, lanes and upstreams whose names are lost.
+  ///
+  /// Rows refer to them by number, so what belongs to one of them stays together.
   private func nameTheNameless() throws(StoreError) {
     let ofClients =
       "SELECT client AS n FROM envelope UNION SELECT client FROM line UNION SELECT client FROM lane"
@@ -123,7 +124,7 @@ extension Salvage {
 
   // MARK: - Rows that miss their other half
 
-  /// What waits, or has ended, and is not there any more.
+  /// Reports and deletes waiting and ended envelopes whose content is lost.
   private func dropWithoutContent() throws(StoreError) {
     let line = try Statement(
       """
@@ -158,7 +159,7 @@ extension Salvage {
       """)
   }
 
-  /// What belongs to envelopes that are not there.
+  /// Deletes the rows of envelopes that are lost.
   private func dropOrphans() throws(StoreError) {
     for table in [
       "response", "attempt", "coalesced_key", "coalesce_index", "key_index", "body_file", "ending",

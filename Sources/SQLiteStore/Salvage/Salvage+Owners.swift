@@ -1,9 +1,9 @@
 import RelayCore
 
-// Whose an envelope is, and in which lane, say its own row, the one in the line and, whose the lane
-// is, that of the lane. One of the three that contradicts the others is damaged.
+// An envelope's client and lane are in three places: its own row, its row in the line, and the row
+// of the lane. The one of the three that contradicts the others is damaged.
 extension Salvage {
-  /// Puts right what contradicts the others, so that no envelope comes to be another client's.
+  /// Corrects the rows that contradict the others, so that no envelope becomes another client's.
   func mendOwners() throws(StoreError) {
     let both = "line AS s JOIN envelope AS e USING (serial)"
     try mend(
@@ -18,7 +18,7 @@ extension Salvage {
       SELECT s.serial FROM \(both) JOIN lane AS l ON l.number = s.lane \
       WHERE l.client = s.client AND (s.client <> e.client OR s.lane <> e.lane)
       """)
-    // All that stands in a lane is one client's: what the lane says is wrong then.
+    // All envelopes in a lane belong to one client: if the lane's row says otherwise, it is wrong.
     let ofLanes = """
       SELECT lane, min(client) AS client FROM envelope GROUP BY lane \
       HAVING min(client) = max(client)
@@ -46,7 +46,7 @@ extension Salvage {
     }
   }
 
-  /// Has rows of a table take their client and lane from where these are right.
+  /// Makes rows of a table take their client and lane from where these are right.
   private func mend(
     _ table: String, _ source: String, _ wrong: String
   ) throws(StoreError) {

@@ -1,17 +1,17 @@
 import RelayCore
 
-/// A row whose number does not fit the place where it was found.
+/// A row whose number does not fit its place.
 struct MisplacedRow {
   var record: StoredRecord
   var cell: BTreePage.Cell
   var shape: TableShape
   var page: Int
-  /// Whether it is its page's only one, so that the whole page may stand in the wrong place.
+  /// Whether it is its page's only row, so that the whole page may be misplaced.
   var isAlone: Bool
   /// The numbers that would fit.
   var gap: RowRange
 
-  /// The number that an envelope's id carries: that of its row, unless it was parked once.
+  /// The number in an envelope's id: that of its row, unless it was parked once.
   var numberInID: Int64? {
     guard shape.name == "envelope", let place = shape.place(of: "id"),
       place < record.values.count, let bytes = record.values[place].blob
@@ -19,17 +19,17 @@ struct MisplacedRow {
     return RowRules.id(bytes)?.serial
   }
 
-  /// Whether its number is confirmed by its id.
+  /// Whether its id confirms its number.
   var hasNumberOfID: Bool { cell.row != nil && numberInID == cell.row }
 }
 
-// Rows whose numbers were damaged. A row's number is what other rows know it by, so one that is
-// wrong would take the place of another envelope, or speak of it.
+// Rows with damaged numbers. Other rows know a row by its number, so a wrong number would take
+// another envelope's place, or refer to it.
 extension Salvage {
   /// Carries over rows whose numbers do not fit, once all others have their places.
   ///
-  /// An envelope's number is in its id as well. A row of another table belongs to nobody knows
-  /// which envelope; that one is treated as one whose row is lost.
+  /// An envelope's number is in its id as well. For a row of another table nobody knows which
+  /// envelope it belongs to; that envelope is treated as one whose row is lost.
   func carryOverMisplaced() throws(StoreError) {
     for row in misplaced {
       guard let number = try number(for: row) else {
@@ -59,10 +59,11 @@ extension Salvage {
     return nil
   }
 
-  /// What had moved is found by the number in its id only where the move is known; a number that no
-  /// move explains is damaged, and the row's own is put back into the id.
+  /// Makes envelopes that have moved findable by the number in their ids.
   ///
-  /// An envelope moves to a greater number, and the one that it had is never given out again.
+  /// A number in an id that no move explains is damaged; it is replaced by the row's own.
+  ///
+  /// An envelope moves to a greater number, and its former number is never given out again.
   func restoreMoves() throws(StoreError) {
     var wrong: [(id: EnvelopeID, serial: Int64)] = []
     let row = try Statement("SELECT serial, id FROM envelope", on: connection)
@@ -100,7 +101,7 @@ extension Salvage {
 }
 
 extension EnvelopeID {
-  /// The same id with another serial in it.
+  /// The same id with another serial.
   func renumbered(_ serial: Int64) -> EnvelopeID {
     EnvelopeID(
       high: high, low: low & ~(UInt64(Self.serialMax) << 22) | UInt64(serial) << 22)

@@ -1,9 +1,9 @@
 import EventLoop
 import RelayCore
 
-// Envelopes whose row in the line, or among what has ended, is lost.
+// Envelopes whose row in the line, or among the ended ones, is lost.
 extension Salvage {
-  /// How an envelope ended, as the event log has it.
+  /// An envelope's end by the event log.
   private struct LoggedEnd {
     var state: EnvelopeState
     var at: Int64
@@ -11,11 +11,11 @@ extension Salvage {
     var reason: String?
   }
 
-  /// Finds out for each envelope without a state whether it waited: by the log of events, and else
-  /// by which of the two tables has lost rows.
+  /// Determines for each envelope without a state whether it waited: by the event log, or else by
+  /// which of the two tables has lost rows.
   ///
-  /// In doubt it waits: an envelope that is sent twice is told by its idempotency key, and one that
-  /// is not sent at all is told by nobody.
+  /// In doubt it waits: if an envelope is sent twice, its idempotency key shows it; if it is not
+  /// sent at all, nothing does.
   func placeTheStateless() throws(StoreError) {
     let stateless = Set(
       try numbers(
@@ -120,7 +120,8 @@ extension Salvage {
 
   // MARK: - Sequence numbers
 
-  /// A lane that waits for numbers has to know of each whether it came, or is missing.
+  /// Completes what a lane that waits for numbers needs to know: whether each number came or is
+  /// missing.
   func mendNumbers() throws(StoreError) {
     try connection.execute(
       """
@@ -143,8 +144,7 @@ extension Salvage {
     for lane in try numbers("SELECT lane FROM parked_lane") { try mendGaps(of: lane) }
   }
 
-  /// Numbers that came and are lost are missing from now on: the device is told, and may send them
-  /// again.
+  /// Marks numbers that came and are lost as missing: the device is told, and may send them again.
   private func mendGaps(of lane: Int64) throws(StoreError) {
     let placed = try connection.number(
       "SELECT placed_through FROM parked_lane WHERE lane = \(lane)")
@@ -171,10 +171,9 @@ extension Salvage {
 
   // MARK: - Events and counts
 
-  /// The log of events has no holes: listeners would not see them.
+  /// Removes holes from the event log, which listeners would not notice.
   ///
-  /// What lies before the last one is forgotten, and where anything is lost those who listen begin
-  /// anew.
+  /// Events before the last hole are deleted, and if anything is lost, listeners start over.
   func mendEvents() throws(StoreError) {
     let first = try connection.number(
       """
@@ -196,7 +195,7 @@ extension Salvage {
         reason: "a part of the log of events is lost; those who listen begin anew"))
   }
 
-  /// All counts follow from the rows, and the marks of what refers from what was posted.
+  /// Sets all counts by the rows, and the marks of referring envelopes by their content.
   func mendCounts() throws(StoreError) {
     try connection.execute(
       """
@@ -213,7 +212,7 @@ extension Salvage {
       WHERE n.number = lane.number;
       """)
     if lost["ending"] != nil {
-      // To be told once more does no harm.
+      // Telling an ending twice does no harm.
       try connection.execute(
         """
         INSERT OR IGNORE INTO ending (client, number, serial) SELECT e.client, d.ending, d.serial \
@@ -237,7 +236,7 @@ extension Salvage {
       """)
   }
 
-  /// The greatest numbers that any event speaks of: also of what is forgotten, or lost.
+  /// The greatest numbers in any event, even if their envelopes or names are forgotten or lost.
   private func lastNumbersSeen() throws(StoreError) -> (serial: Int64, client: Int64, lane: Int64) {
     let row = try Statement("SELECT entries FROM event_log", on: connection)
     var last: (serial: Int64, client: Int64, lane: Int64) = (0, 0, 0)
@@ -250,7 +249,7 @@ extension Salvage {
         last.lane = max(last.lane, entry.lane?.rawValue ?? 0)
       }
     }
-    // One that cannot be is damage, and must not use up all numbers.
+    // An impossible number is damage, and must not use up all numbers.
     let numberMax = EnvelopeID.serialMax - 1
     return (min(last.serial, numberMax), min(last.client, numberMax), min(last.lane, numberMax))
   }

@@ -1,15 +1,15 @@
 import EventLoop
 import RelayCore
 
-// Tokens: without them a relay may be open to those who had no business with it.
+// Tokens: without them a relay may be open to people who should have no access.
 extension Salvage {
-  /// Makes a new database that holds the tokens of a damaged store, as far as they can be read, and
+  /// Makes a new database with the tokens of a damaged store, as far as they can be read, and
   /// nothing else.
   ///
   /// - Parameters:
-  ///   - aside: The damaged store's folder, which is only looked at.
-  ///   - folder: The new one's, owned by the caller.
-  ///   - part: Where the database is made, before it gets its name.
+  ///   - aside: The damaged store's folder, which is only read.
+  ///   - folder: The new store's folder, owned by the caller.
+  ///   - part: The path at which the database is made, before it gets its name.
   static func beginWithTokens(
     of aside: String, in folder: String, part: String, database: String, pageBytes: Int
   ) throws(StoreError) -> CarriedTokens {
@@ -19,7 +19,7 @@ extension Salvage {
     var tokens = CarriedTokens()
     if DataFolder.size(ofFile: DataFolder.database(in: aside)) > 0 {
       let image = try DatabaseImage(path: DataFolder.database(in: aside))
-      // Before that version no store had tokens.
+      // Before that version stores had no tokens.
       if image.schemaVersion ?? Migration.latest >= Migration.migration0009.version {
         try salvage.carryOver(image, only: "token")
       }
@@ -31,7 +31,7 @@ extension Salvage {
     return tokens
   }
 
-  /// What of the tokens the new database holds, and how much is known to be lost.
+  /// The tokens in the new database, and how much is known to be lost.
   func carriedTokens() throws(StoreError) -> CarriedTokens {
     var tokens = CarriedTokens()
     tokens.revocations = Int(try connection.number("SELECT count(*) FROM token WHERE kind = 3"))
@@ -40,9 +40,10 @@ extension Salvage {
     return tokens
   }
 
-  /// Takes what the index of clients' tokens knows of one whose row is lost.
+  /// Carries over a token whose row is lost, from the index of clients' tokens.
   ///
-  /// Of a revoked token of a key that is all there is to know. Of a stored one the digest is lost.
+  /// For a revoked token of a key, the index has all there is to know. For a stored token the
+  /// digest is lost.
   func carryOver(token record: StoredRecord, page: Int) throws(StoreError) {
     guard record.values.count == 2, let client = record.values[0].text,
       let id = record.values[1].text

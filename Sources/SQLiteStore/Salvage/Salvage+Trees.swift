@@ -1,18 +1,18 @@
 import RelayCore
 
-// Which trees the old database has, and where they begin.
+// The trees of the old database, and their first pages.
 extension Salvage {
   /// A tree of the old database.
   struct Tree {
     var shape: TableShape
     var root: Int
-    /// What its entries tell, if it is an index.
+    /// The kind of index, if it is one.
     var index: Index?
   }
 
-  /// An index that knows something of rows that cannot be read.
+  /// An index with data of rows that cannot be read.
   enum Index {
-    /// Names, which have these columns, before the row's number.
+    /// An index of names: these columns, then the row's number.
     case names([String])
     /// The names of bodies' files.
     case bodyFiles
@@ -20,7 +20,7 @@ extension Salvage {
     case tokens
   }
 
-  /// The trees to be read, names first, so that later findings can be told with them.
+  /// The trees to be read, names first, so that later findings can be reported with them.
   func trees(of image: DatabaseImage) throws(StoreError) -> [Tree] {
     let stored = storedRoots(of: image)
     var trees: [Tree] = []
@@ -57,9 +57,9 @@ extension Salvage {
     return roots
   }
 
-  /// Where the old database's own schema says that the trees begin, as far as it can be read.
+  /// The first pages of the trees by the old database's own schema, as far as it can be read.
   ///
-  /// Where it cannot, they begin where they do in the new one: it was made by the same steps, and
+  /// Otherwise they are assumed to be those of the new database: it was made by the same steps, and
   /// `auto_vacuum` keeps all first pages at the beginning of the file, in the order of the steps.
   private func storedRoots(of image: DatabaseImage) -> [String: Int] {
     var roots: [String: Int] = [:]

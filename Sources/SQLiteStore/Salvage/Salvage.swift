@@ -1,15 +1,15 @@
 import CSQLite
 import RelayCore
 
-/// Makes a new store of what can be read of a damaged one.
+/// Makes a new store from what can be read of a damaged one.
 ///
-/// The old one is only looked at, page by page and without SQLite, which gives up on a table for
-/// one page in its way. What is found is put into a new database by SQLite, and what then does not
-/// hang together is mended. `docs/decisions/0023-damaged-stores.md` says why.
+/// The old store is only read, page by page and without SQLite, which gives up a table for one
+/// damaged page on its way. The rows are put into a new database by SQLite, and rows that do not
+/// fit together are repaired. `docs/decisions/0023-damaged-stores.md` gives the reasons.
 package final class Salvage {
-  /// Told of each finding as soon as it is known.
+  /// Receives each finding as soon as it is known.
   package typealias Note = (SalvageFinding) throws(StoreError) -> Void
-  /// Told how many pages of how many have been looked at.
+  /// Receives the number of pages read so far, and of all.
   package typealias Progress = (_ done: Int, _ all: Int) -> Void
 
   let oldFolder: String
@@ -19,13 +19,13 @@ package final class Salvage {
   private let note: Note
   private let progress: Progress
   private(set) var report = SalvageReport()
-  /// How much of each table is lost: pages and rows.
+  /// The lost pages and rows of each table.
   private(set) var lost: [String: Int] = [:]
-  /// Whether there are pages of which nobody knows what they held.
+  /// Whether there are pages whose former content nobody knows.
   private(set) var hasStrays = false
-  /// The names of bodies' files as the index on them has them, by their envelopes' serials.
+  /// The names of body files by the index on them, by their envelopes' serials.
   var bodyNames: [Int64: String] = [:]
-  /// Rows whose numbers cannot be theirs: the others come first.
+  /// Rows whose numbers cannot be right; all others come first.
   var misplaced: [MisplacedRow] = []
   private var inserts: [String: Boxed] = [:]
   private var pagesDone = 0
@@ -36,7 +36,7 @@ package final class Salvage {
   /// - Parameters:
   ///   - note: Called with each finding.
   ///   - progress: Called now and then.
-  /// - Throws: ``StoreError`` if the new store could not be made; the old one was not touched.
+  /// - Throws: ``StoreError`` if the new store could not be made; the old one is unchanged.
   package static func run(
     from oldFolder: String, to newFolder: String, note: @escaping Note,
     progress: @escaping Progress = { _, _ in }
@@ -68,7 +68,7 @@ package final class Salvage {
     self.note = note
     self.progress = progress
     connection = try Connection(path: part, access: .readWrite)
-    // Nobody else sees the file before it is whole and synced.
+    // Nobody else sees the file before it is complete and synced.
     try connection.execute(
       """
       PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; PRAGMA cache_size = -65536;
@@ -79,7 +79,7 @@ package final class Salvage {
 
   // MARK: - Carrying over
 
-  /// Carries over all rows, or those of one table alone.
+  /// Carries over all rows, or those of one table.
   func carryOver(_ image: DatabaseImage, only table: String? = nil) throws(StoreError) {
     let trees = try trees(of: image).filter { table == nil || $0.shape.name == table }
     let owners = PageOwners(image, roots: trees.map(\.root))
@@ -110,7 +110,7 @@ package final class Salvage {
     try connection.execute("COMMIT")
   }
 
-  /// Pages of which the database does not say whose they are: their rows may.
+  /// Carries over pages whose table the database does not name, but their rows may show.
   private func carryOverStrays(
     _ owners: PageOwners, _ image: DatabaseImage, only table: String?
   ) throws(StoreError) {
@@ -124,7 +124,7 @@ package final class Salvage {
     }
   }
 
-  /// The one table whose rows all those of a page can be; nil if there is none, or more than one.
+  /// The only table that all rows of a page fit; nil if there is none, or more than one.
   private func shape(
     of page: BTreePage, _ number: Int, _ owners: PageOwners, _ image: DatabaseImage
   ) -> TableShape? {
@@ -173,7 +173,7 @@ package final class Salvage {
     }
   }
 
-  /// Whether any row of a page is one of this table.
+  /// Whether any row of a page fits this table.
   private func holds(
     _ page: BTreePage, _ number: Int, _ shape: TableShape, _ owners: PageOwners,
     _ image: DatabaseImage
@@ -215,7 +215,7 @@ package final class Salvage {
     }
   }
 
-  /// Carries over one row that was found on a page.
+  /// Carries over one row of a page.
   func carryOver(
     _ record: StoredRecord, _ cell: BTreePage.Cell, of shape: TableShape, page: Int
   ) throws(StoreError) {
@@ -237,7 +237,7 @@ package final class Salvage {
     report.rows[shape.name, default: 0] += 1
   }
 
-  /// A name that only its index still has.
+  /// Carries over a name that only its index still has.
   private func carryOver(
     name record: StoredRecord, _ columns: [String], of shape: TableShape
   ) throws(StoreError) {
@@ -269,7 +269,7 @@ package final class Salvage {
 
   // MARK: - Findings
 
-  /// Counts a row that is lost, and tells what can be told of it.
+  /// Counts a lost row, and reports what is known of it.
   func lose(
     _ shape: TableShape, page: Int, _ reason: String, cell: BTreePage.Cell? = nil
   ) throws(StoreError) {
@@ -277,7 +277,7 @@ package final class Salvage {
     var finding = SalvageFinding(
       kind: .row, table: shape.name, page: page, row: cell?.row, reason: reason)
     if let cell {
-      // The first columns lie in the page itself, and mostly make sense though the end does not.
+      // The first columns are in the page itself, and are mostly valid even if the end is not.
       let values = StoredRecord.leading(cell.local)
       func value(_ column: String) -> StoredValue? {
         shape.place(of: column).flatMap { $0 < values.count ? values[$0] : nil }
@@ -295,7 +295,7 @@ package final class Salvage {
     try add(finding)
   }
 
-  /// Notes that a row is lost of which only an index knows.
+  /// Notes a lost row of which only an index knows.
   func loseToken(_ id: String, of client: String, page: Int) throws(StoreError) {
     lost["token", default: 0] += 1
     try add(
@@ -304,7 +304,7 @@ package final class Salvage {
         reason: "only an index knows of it; the digest of its secret is lost"))
   }
 
-  /// Counts a finding and tells it.
+  /// Counts and reports a finding.
   func add(_ finding: SalvageFinding) throws(StoreError) {
     report.findings[finding.kind, default: 0] += 1
     try note(finding)
@@ -318,7 +318,7 @@ package final class Salvage {
     try connection.text("SELECT name FROM lane WHERE number = \(number)")
   }
 
-  /// Notes what the new store has come to.
+  /// Notes the content of the new store.
   func count(envelopes: Int, waiting: Int, bodies: Int, tokens: CarriedTokens) {
     report.tokens = tokens
     report.envelopes = envelopes
@@ -327,14 +327,14 @@ package final class Salvage {
   }
 }
 
-/// A statement that can be kept in a table of statements.
+/// A statement that can be kept in a dictionary.
 final class Boxed {
   let statement: Statement
   init(_ statement: consuming Statement) { self.statement = statement }
 }
 
 extension Optional {
-  /// `flatMap` with a function that may fail.
+  /// A `flatMap` whose function may throw.
   func flatMapThrowing<Result>(
     _ body: (Wrapped) throws(StoreError) -> Result?
   ) throws(StoreError) -> Result? {

@@ -1,58 +1,58 @@
 import RelayCore
 
-/// Something that a salvage could not carry over, or had to put together anew.
+/// Something that a salvage could not carry over, or had to repair.
 package struct SalvageFinding: Sendable {
-  /// What it is about.
+  /// The kind of a finding.
   package enum Kind: String, Sendable {
-    /// A page of the old database, with all that stood on it.
+    /// A page of the old database, with everything on it.
     case page
-    /// One row that was found and could not be read, or not without putting something in it right.
+    /// A row that was found and could not be read, or only after a repair.
     case row
-    /// An envelope that was acknowledged and is lost, or a part of it without which it is.
+    /// An acknowledged envelope that is lost, or an essential part of it.
     case envelope
-    /// A name that could not be read; another one stands in its place.
+    /// A name that could not be read and was replaced.
     case name
-    /// An envelope that was carried over, though it could not be read whether it had ended.
+    /// An envelope that was carried over although its state could not be read.
     case state
-    /// The log of events, or a part of it.
+    /// The event log, or a part of it.
     case events
   }
 
-  /// What it is about.
+  /// The kind.
   package var kind: Kind
-  /// In which table it was found, or missed.
+  /// The table in which it was found or is missing.
   package var table: String
   /// The page of the old database.
   package var page: Int?
   /// The row's number: an envelope's serial, in most tables.
   package var row: Int64?
-  /// The envelope's id, where that could be read.
+  /// The envelope's id, if it could be read.
   package var id: EnvelopeID?
-  /// The id of the token, where it is about one and that could be read.
+  /// The token's id, if it is about a token and the id could be read.
   package var token: String?
-  /// Whose it was, where that is known.
+  /// The client, if it is known.
   package var client: String?
-  /// In which lane it stood, where that is known.
+  /// The lane, if it is known.
   package var lane: String?
-  /// When it was accepted, where that is known.
+  /// The time of acceptance, if it is known.
   package var acceptedAt: WallTime?
-  /// What happened, as a part of a sentence.
+  /// The reason, as a part of a sentence.
   package var reason: String
 }
 
-/// What a salvage has come to.
+/// The result of a salvage.
 package struct SalvageReport: Sendable {
-  /// How many rows were carried over, by table.
+  /// The number of rows that were carried over, by table.
   package var rows: [String: Int] = [:]
-  /// How many findings there are, by kind.
+  /// The number of findings, by kind.
   package var findings: [SalvageFinding.Kind: Int] = [:]
-  /// How many envelopes the new store holds.
+  /// The number of envelopes in the new store.
   package var envelopes = 0
-  /// How many of them wait.
+  /// The number of them that wait.
   package var waiting = 0
-  /// How many bodies in files of their own it has.
+  /// The number of its bodies in files of their own.
   package var bodies = 0
-  /// What of the tokens it holds.
+  /// The tokens that it has.
   package var tokens = CarriedTokens()
 
   /// Whether everything was carried over.

@@ -5,7 +5,7 @@ import RelayServer
 
 /// `waystation health`: asks a running relay whether it is ready.
 enum HealthCommand {
-  /// How long the whole question may take.
+  /// The time limit of the whole check, in milliseconds.
   static let timeoutMs: Int64 = 3000
 
   static func run(server: String?) -> ExitCode {
@@ -15,7 +15,7 @@ enum HealthCommand {
       let loop = try makeLoop()
       return Blocking.run(on: loop) {
         do throws(HealthFailure) {
-          try await HealthQuestion.ask(
+          try await HealthCheck.ask(
             target, on: loop, until: MonotonicClock.now().adding(milliseconds: timeoutMs))
           StandardStream.output.line("\(target) is ready")
           return .good
@@ -42,7 +42,7 @@ enum HealthCommand {
   }
 }
 
-/// Why the relay is not known to be ready.
+/// The reason that the relay is not known to be ready.
 struct HealthFailure: Error, Equatable {
   let reason: String
 }

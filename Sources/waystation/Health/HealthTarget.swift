@@ -1,14 +1,14 @@
 import EventLoop
 import RelayCore
 
-/// Which relay is asked for its health, and how it is reached.
+/// The relay whose health is checked, and the way to reach it.
 enum HealthTarget: Equatable, CustomStringConvertible {
   /// Over TCP, without TLS.
   case url(UpstreamURL)
   /// Through the Unix socket at this path.
   case unix(path: String)
 
-  /// The form in which it is given.
+  /// The form in which it is given on the command line.
   var description: String {
     switch self {
     case .url(let url): url.description
@@ -16,7 +16,7 @@ enum HealthTarget: Equatable, CustomStringConvertible {
     }
   }
 
-  /// From the option, else a variable, else the default.
+  /// Takes the option, else a variable, else the default.
   static func find(
     flag: String?, environment: [String: String]
   ) throws(HealthFailure) -> HealthTarget {
@@ -41,7 +41,7 @@ enum HealthTarget: Equatable, CustomStringConvertible {
     }
   }
 
-  /// An address that stands for every interface is reached through the loopback.
+  /// Replaces an address that stands for every interface by the loopback address.
   static func reachable(_ address: SocketAddress) -> SocketAddress {
     switch address.host {
     case .ipv4(0): SocketAddress(host: .ipv4(0x7F00_0001), port: address.port)

@@ -3,13 +3,13 @@ import Glibc
 import JSON
 import RelayCore
 
-/// `waystation envelopes`: lists, shows and settles envelopes.
+/// `waystation envelopes`: lists, shows, edits and settles envelopes.
 struct EnvelopesCommand {
-  let desk: Desk
+  let context: CommandContext
   let relay: RelayClient
 
   func run() throws(OperatorFailure) -> ExitCode {
-    switch desk.order.action {
+    switch context.order.action {
     case "list": return try list()
     case "show": return try show()
     case "edit": return try edit()
@@ -22,14 +22,14 @@ struct EnvelopesCommand {
   private func list() throws(OperatorFailure) -> ExitCode {
     let list = PagedList(
       relay: relay, path: "/v1/envelopes",
-      filter: desk.filter("client", "lane", "state", "upstream", "tag"), member: "envelopes")
+      filter: context.filter("client", "lane", "state", "upstream", "tag"), member: "envelopes")
     let now = WallClock.now()
     var table = TextTable(
       "ID", "STATE", "CLIENT/LANE", "REQUEST", "#ATTEMPTS", "AGE", "NEXT", "WHAT WENT WRONG")
-    let isMore = try list.pages(limit: try desk.limit()) { page, _ throws(OperatorFailure) in
+    let isMore = try list.pages(limit: try context.limit()) { page, _ throws(OperatorFailure) in
       for envelope in page {
-        guard !desk.isJSON else {
-          desk.say(envelope.line)
+        guard !context.isJSON else {
+          context.say(envelope.line)
           continue
         }
         let state = envelope.text("state") ?? "?"
@@ -43,10 +43,10 @@ struct EnvelopesCommand {
           .init(envelope.text("reason") ?? envelope.text("lastError")))
       }
     }
-    if !desk.isJSON {
-      if table.isEmpty { desk.say("no envelopes") } else { desk.say(table) }
+    if !context.isJSON {
+      if table.isEmpty { context.say("no envelopes") } else { context.say(table) }
     }
-    desk.noteMore(isMore)
+    context.noteMore(isMore)
     return .good
   }
 
@@ -62,12 +62,12 @@ struct EnvelopesCommand {
   private func show() throws(OperatorFailure) -> ExitCode {
     let id = try ids()[0]
     let envelope = try relay.object("GET", "/v1/envelopes/\(id)")
-    if desk.isJSON {
-      desk.say(envelope.line)
+    if context.isJSON {
+      context.say(envelope.line)
     } else {
-      let story = EnvelopeStory(
-        envelope: envelope, terminal: desk.terminal, now: WallClock.now())
-      desk.say(story.lines().joined(separator: "\n"))
+      let story = EnvelopeDetails(
+        envelope: envelope, terminal: context.terminal, now: WallClock.now())
+      context.say(story.lines().joined(separator: "\n"))
     }
     return .good
   }
@@ -79,16 +79,17 @@ struct EnvelopesCommand {
     for id in try ids() {
       do throws(OperatorFailure) {
         let envelope =
-          switch desk.order.action {
+          switch context.order.action {
           case "retry": try retry(id)
           case "discard": try discard(id)
           default: try relay.object("POST", "/v1/envelopes/\(id)/requeue")
           }
         tell(envelope, id)
       } catch {
-        // The others may still be settled; without a relay none can.
+        // The other envelopes may still be settled; without a relay, or without the right, none
+        // can.
         guard error.status != nil, error.status != 401, error.status != 403 else { throw error }
-        desk.note("\(id): \(error.reason)")
+        context.note("\(id): \(error.reason)")
         code = .failed
       }
     }
@@ -96,8 +97,8 @@ struct EnvelopesCommand {
   }
 
   private func tell(_ envelope: JSONObject, _ id: String) {
-    guard !desk.isJSON else { return desk.say(envelope.line) }
-    desk.say("\(id) is \(SafeText.line(envelope.text("state") ?? "settled"))")
+    guard !context.isJSON else { return context.say(envelope.line) }
+    context.say("\(id) is \(SafeText.line(envelope.text("state") ?? "settled"))")
   }
 
   private func state(of id: String) throws(OperatorFailure) -> String {
@@ -129,22 +130,22 @@ struct EnvelopesCommand {
     let id = try ids()[0]
     var envelope = try relay.object(
       "PATCH", "/v1/envelopes/\(id)", body: try patch(), type: "application/merge-patch+json")
-    if desk.options.has("--retry") { envelope = try retry(id) }
+    if context.options.has("--retry") { envelope = try retry(id) }
     tell(envelope, id)
     return .good
   }
 
   private func patch() throws(OperatorFailure) -> [UInt8] {
-    if let file = desk.options.text("--patch") { return try InputFile.read(file, "--patch") }
+    if let file = context.options.text("--patch") { return try InputFile.read(file, "--patch") }
     var json = JSONWriter()
-    let body = try desk.options.text("--body").map { file throws(OperatorFailure) in
+    let body = try context.options.text("--body").map { file throws(OperatorFailure) in
       try InputFile.read(file, "--body")
     }
-    let fields = desk.options.texts("--header")
+    let fields = context.options.texts("--header")
     json.object { json in
-      if let method = desk.options.text("--method") { json.member("method", method) }
-      if let path = desk.options.text("--path") { json.member("path", path) }
-      if !fields.isEmpty { json.member("headers") { HeaderLines.write(fields, to: &$0) } }
+      if let method = context.options.text("--method") { json.member("method", method) }
+      if let path = context.options.text("--path") { json.member("path", path) }
+      if !fields.isEmpty { json.member("headers") { HeaderOptions.write(fields, to: &$0) } }
       if let body {
         json.member("bodyBase64", String(decoding: Base64.encode(body), as: UTF8.self))
       }
@@ -157,11 +158,13 @@ struct EnvelopesCommand {
     return patch
   }
 
-  /// The ids that were given; `-` stands for those on standard input, one a line, be it alone or as
-  /// `list --json` prints it.
+  /// The given ids.
+  ///
+  /// `-` stands for those on standard input, one a line, either alone or as `list --json` prints
+  /// them.
   private func ids() throws(OperatorFailure) -> [String] {
     var ids: [String] = []
-    for word in desk.options.operands {
+    for word in context.options.operands {
       if word == "-" {
         let bytes = try InputFile.read("-", "standard input")
         for line in bytes.split(separator: UInt8(ascii: "\n")) { ids += Self.ids(in: Array(line)) }
@@ -174,8 +177,8 @@ struct EnvelopesCommand {
         reason: "'\(SafeText.line(id))' is no envelope's id; 'waystation envelopes list' shows"
           + " them", code: .usage)
     }
-    // A list that has come out empty leaves nothing to do; one alone has to be there.
-    guard !ids.isEmpty || ["retry", "discard", "requeue"].contains(desk.order.action) else {
+    // An empty list on standard input leaves nothing to do; a command line needs an id.
+    guard !ids.isEmpty || ["retry", "discard", "requeue"].contains(context.order.action) else {
       throw OperatorFailure(reason: "ID is missing", code: .usage)
     }
     return ids

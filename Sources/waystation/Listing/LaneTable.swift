@@ -1,6 +1,6 @@
 import JSON
 
-/// Lanes in a table, as the relay shows them in either list.
+/// A table of lanes, from either of the relay's lists.
 struct LaneTable {
   private var table = TextTable("LANE", "STATE", "#WAITING", "HEAD", "REASON")
 
@@ -17,7 +17,7 @@ struct LaneTable {
       .init(lane.text("head") ?? blocked?.text("envelope")), .init(blocked?.text("reason")))
   }
 
-  /// What a lane does of which the relay says nothing more.
+  /// The state of a lane for which the relay names none.
   private static func plainState(of lane: JSONObject) -> String {
     lane.number("waiting") > 0 ? "waiting" : "idle"
   }
@@ -26,7 +26,7 @@ struct LaneTable {
   var rows: TextTable { table }
 }
 
-extension Desk {
+extension CommandContext {
   func say(_ lanes: LaneTable) {
     if lanes.isEmpty { say("no lanes") } else { say(lanes.rows) }
   }

@@ -1,7 +1,7 @@
 import JSON
 import RelayCore
 
-/// Upstreams in a table.
+/// A table of upstreams.
 enum UpstreamTable {
   static func lines(
     _ upstreams: [JSONObject], _ terminal: Terminal, _ now: WallTime

@@ -1,19 +1,19 @@
 import JSON
 
 extension JSONObject {
-  /// A member that is a text.
+  /// A member that is a string; nil if there is none.
   func text(_ name: StaticString) -> String? { try? self[name]?.string() }
 
-  /// The whole numbers that JSON's readers agree on (RFC 8259 section 6).
+  /// The whole numbers that all JSON parsers agree on (RFC 8259 section 6).
   ///
-  /// A number beyond them is taken for the nearest, so that sums of a few, and thousands of one,
+  /// A number beyond them is replaced by the nearest, so that sums of a few, and thousands of one,
   /// cannot overflow.
   private static let agreedNumbers: ClosedRange<Int64> = -(1 << 53) + 1...(1 << 53) - 1
 
-  /// A member that is a whole number; 0 where it is not there.
+  /// A member that is a whole number; 0 if there is none.
   func number(_ name: StaticString) -> Int64 { optionalNumber(name) ?? 0 }
 
-  /// A member that is a whole number; nil where it is not there.
+  /// A member that is a whole number; nil if there is none.
   func optionalNumber(_ name: StaticString) -> Int64? {
     (try? self[name]?.int64()).map {
       Swift.min(Swift.max($0, Self.agreedNumbers.lowerBound), Self.agreedNumbers.upperBound)

@@ -1,23 +1,23 @@
 import JSON
 
-/// Why a command that asks a relay did not work; never with a secret in it.
+/// The reason that a command that calls a relay failed; it never holds a secret.
 struct OperatorFailure: Error, Equatable {
   let reason: String
-  /// How the program ends.
+  /// The exit code of the program.
   var code = ExitCode.failed
-  /// The status that the relay answered with; nil if it was not asked, or did not answer.
+  /// The status of the relay's response; nil if there was none.
   var status: Int?
-  /// Which problem it named, as in `unknown-envelope`; nil if it named none.
+  /// The kind of problem that the relay named, as in `unknown-envelope`; nil if it named none.
   var kind: String?
   /// Whether trying again later could help.
   var mayPass = false
-  /// For how long to stay away, in seconds.
+  /// The time after which to try again, in seconds, if the relay named one.
   var retryAfterSeconds: Int?
 
-  static let noSense = OperatorFailure(
+  static let notARelay = OperatorFailure(
     reason: "what answers is no Waystation; look at --server and WAYSTATION_SERVER")
 
-  /// What an answer that is no 2xx says, and what to do next.
+  /// The failure that a response other than 2xx describes, with advice on what to do next.
   static func answered(_ status: Int, _ body: [UInt8], retryAfter: Int?) -> OperatorFailure {
     let problem = try? JSONValue.parse(body).object()
     func text(_ name: StaticString) -> String? {

@@ -4,14 +4,14 @@ import JSON
 import RelayCore
 import RelayServer
 
-/// A running relay, asked over its API; each call blocks until the answer is there.
+/// A client of a running relay's API; each call blocks until the response is there.
 final class RelayClient {
-  /// How long a call may take, in milliseconds.
+  /// The time limit of a call, in milliseconds.
   static let timeoutMs = 60_000
-  /// The longest answer that is read, in bytes.
+  /// The longest response that is read, in bytes.
   static let answerBytesMax = 64 << 20
 
-  /// Where it is, as people write it.
+  /// The relay's address, as people write it.
   let server: Conversation.Server
   private let conversation: Conversation
   private let fields: [String]
@@ -47,7 +47,7 @@ final class RelayClient {
     }
   }
 
-  /// Asks, and returns the body of a 2xx answer.
+  /// Makes a call, and returns the body of a 2xx response.
   @discardableResult
   func call(
     _ method: String, _ target: String, body: [UInt8]? = nil, type: String = "application/json",
@@ -70,18 +70,18 @@ final class RelayClient {
     return bytes
   }
 
-  /// Asks, and returns the JSON object of a 2xx answer.
+  /// Makes a call, and returns the JSON object of a 2xx response.
   @discardableResult
   func object(
     _ method: String, _ target: String, body: [UInt8]? = nil,
     type: String = "application/json"
   ) throws(OperatorFailure) -> JSONObject {
     let bytes = try call(method, target, body: body, type: type)
-    guard let object = try? JSONValue.parse(bytes).object() else { throw .noSense }
+    guard let object = try? JSONValue.parse(bytes).object() else { throw .notARelay }
     return object
   }
 
-  /// Makes a request whose answer is handed on piece by piece.
+  /// Makes a request whose response is passed on piece by piece.
   func send(
     _ method: String, _ target: String, fields more: [String], body: [UInt8]? = nil,
     timeoutMs: Int?, receive: @escaping (Int, UnsafeBufferPointer<UInt8>) -> Bool
@@ -98,7 +98,7 @@ final class RelayClient {
     }
   }
 
-  // MARK: - Whom to ask
+  // MARK: - The server
 
   private static func server(
     _ options: OptionReader, _ environment: [String: String]

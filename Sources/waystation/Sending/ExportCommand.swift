@@ -5,25 +5,25 @@ import RelayCore
 
 /// `waystation export`: writes envelopes as NDJSON, page by page.
 final class ExportCommand {
-  private let desk: Desk
+  private let context: CommandContext
   private let relay: RelayClient
   private let bar = ProgressBar()
   private var note = ProgressNote()
   private var file: FileDescriptor?
   private let hasContent: Bool
-  /// How many there were whose content the relay cannot read.
+  /// The number of envelopes whose content the relay could not read.
   private var bareCount: Int64 = 0
 
-  init(desk: Desk, relay: RelayClient) {
-    self.desk = desk
+  init(context: CommandContext, relay: RelayClient) {
+    self.context = context
     self.relay = relay
-    hasContent = !desk.options.has("--no-content")
+    hasContent = !context.options.has("--no-content")
   }
 
   func run() throws(OperatorFailure) -> ExitCode {
-    let target = desk.options.text("--to")
+    let target = context.options.text("--to")
     if let target { try open(target) }
-    let filter = desk.filter("client", "lane", "state", "upstream", "tag")
+    let filter = context.filter("client", "lane", "state", "upstream", "tag")
     let list = PagedList(
       relay: relay, path: "/v1/envelopes", filter: filter, member: "envelopes")
     defer { bar.clear() }
@@ -48,24 +48,24 @@ final class ExportCommand {
 
   private func finish(_ target: String?) {
     if bareCount > 0 {
-      desk.note(
+      context.note(
         HumanText.counted(bareCount, "envelope")
           + (bareCount == 1 ? " was" : " were") + " written without header fields and body: the"
           + " relay cannot read them any more. 'waystation store check' says what is damaged.")
     }
     if let target {
-      desk.note("\(HumanText.counted(note.lines, "envelope")) written to \(target)")
+      context.note("\(HumanText.counted(note.lines, "envelope")) written to \(target)")
     }
   }
 
-  /// Opens the file where an earlier run has left it.
+  /// Opens the file to write, at the end of what an earlier run has noted.
   private func open(_ target: String) throws(OperatorFailure) {
-    let filter = desk.filter("client", "lane", "state", "upstream", "tag").joined(separator: "&")
+    let filter = context.filter("client", "lane", "state", "upstream", "tag").joined(separator: "&")
     let old = ProgressNote.read(target)
     let isThere = access(target, F_OK) == 0
     if isThere, old == nil {
       throw OperatorFailure(
-        reason: "\(target) is there already, and is not half done; name another file, or remove it")
+        reason: "\(target) exists, and is no unfinished export; name another file, or remove it")
     }
     if let old, old.mark != ProgressNote.digest(filter.utf8) {
       throw OperatorFailure(
@@ -77,10 +77,10 @@ final class ExportCommand {
     file = FileDescriptor(adopting: number)
     if let old, isThere {
       note = old
-      // What came behind the last note is asked again.
+      // Whatever was written after the last note is requested again.
       guard ftruncate(number, off_t(old.bytes)) == 0 else { throw failure(target) }
       lseek(number, off_t(old.bytes), SEEK_SET)
-      desk.note("going on behind \(HumanText.counted(old.lines, "envelope"))")
+      context.note("going on after \(HumanText.counted(old.lines, "envelope"))")
     } else {
       note.mark = ProgressNote.digest(filter.utf8)
       try note.write(target)
@@ -97,23 +97,23 @@ final class ExportCommand {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(number, $0.baseAddress, $0.count) }
-      if count < 0, errno != EINTR { throw failure(desk.options.text("--to") ?? "") }
+      if count < 0, errno != EINTR { throw failure(context.options.text("--to") ?? "") }
       rest = rest.dropFirst(max(0, count))
     }
-    guard fdatasync(number) == 0 else { throw failure(desk.options.text("--to") ?? "") }
+    guard fdatasync(number) == 0 else { throw failure(context.options.text("--to") ?? "") }
   }
 
   // MARK: - One envelope
 
-  /// An envelope as a line; nil if it went while the list was read.
+  /// An envelope as a line; nil if it was deleted while the list was read.
   private func line(_ envelope: JSONObject) throws(OperatorFailure) -> [UInt8]? {
     let id = envelope.text("id") ?? ""
     guard hasContent else { return Array(envelope.line.utf8) }
     do throws(OperatorFailure) {
-      let request = try relay.object("GET", "/v1/envelopes/\(Desk.segment(id))/request")
+      let request = try relay.object("GET", "/v1/envelopes/\(CommandContext.segment(id))/request")
       let body =
         request.number("bodyBytes") == 0
-        ? [] : try relay.call("GET", "/v1/envelopes/\(Desk.segment(id))/body")
+        ? [] : try relay.call("GET", "/v1/envelopes/\(CommandContext.segment(id))/body")
       return Self.line(envelope, request, body)
     } catch {
       switch error.status {
@@ -130,7 +130,7 @@ final class ExportCommand {
     }
   }
 
-  /// The envelope with its header fields, several of a name together, and its body.
+  /// The envelope as a line with its body and its header fields, several of one name together.
   static func line(_ envelope: JSONObject, _ request: JSONObject, _ body: [UInt8]) -> [UInt8] {
     var names: [String] = []
     var values: [String: [String]] = [:]

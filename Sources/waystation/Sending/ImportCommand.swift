@@ -1,11 +1,11 @@
 import JSON
 
-/// `waystation import`: posts what `export` has written.
+/// `waystation import`: posts envelopes that `export` has written.
 struct ImportCommand {
-  let desk: Desk
+  let context: CommandContext
   let relay: RelayClient
 
-  /// What stays as it was.
+  /// The members that are posted unchanged.
   private static let kept = [
     "client", "upstream", "method", "path", "bodyBase64", "body", "lane", "tag", "hold",
     "notBefore", "onFailure", "coalesce", "references",
@@ -13,28 +13,28 @@ struct ImportCommand {
   private static let waiting = ["held", "queued", "parked", "delivering", "blocked"]
 
   func run() throws(OperatorFailure) -> ExitCode {
-    let takesEnded = desk.options.has("--ended")
+    let takesEnded = context.options.has("--ended")
     let hidden = HiddenFields()
-    let path = desk.options.operands.first ?? ""
-    let outbox = Outbox(desk, relay, path: path, batchMax: try desk.batchMax()) { line, _ in
+    let path = context.options.operands.first ?? ""
+    let outbox = Outbox(context, relay, path: path, batchMax: try context.batchMax()) { line, _ in
       Self.read(line, takesEnded: takesEnded, hidden)
     }
     let code = try outbox.run()
     if hidden.count > 0 {
-      desk.note(
+      context.note(
         HumanText.counted(hidden.count, "header field")
-          + " held secrets that an export does not have, and were left out; let the upstream's"
-          + " 'headers' set them")
+          + " held secrets that are not exported, and were left out; set them by the"
+          + " upstream's 'headers'")
     }
     return code
   }
 
-  /// How many header fields were left out.
+  /// The number of header fields that were left out.
   final class HiddenFields {
     var count: Int64 = 0
   }
 
-  /// A line of an export as it is posted.
+  /// Turns a line of an export into an envelope to post.
   static func read(
     _ line: ArraySlice<UInt8>, takesEnded: Bool, _ hidden: HiddenFields
   ) -> Outbox.Reading {
@@ -77,7 +77,7 @@ struct ImportCommand {
     }
   }
 
-  /// What stands where a secret was, by `StoredRequest` in `openapi.yaml`.
+  /// The text that stands in place of a secret, by `StoredRequest` in `openapi.yaml`.
   private static let mask = "***"
 
   private static func isHidden(_ value: JSONValue) -> Bool {

@@ -12,11 +12,11 @@ final class LineFile {
   private var buffer: [UInt8] = []
   private var start = 0
   private var isOver = false
-  /// How many bytes have been handed out, line ends included.
+  /// The number of bytes that have been returned, line ends included.
   private(set) var offset: Int64 = 0
-  /// How many bytes there are; nil where that cannot be known.
+  /// The number of bytes in the file; nil if that cannot be known.
   let bytes: Int64?
-  /// Whether reading may begin anywhere.
+  /// Whether reading may begin at any offset.
   var isSeekable: Bool { bytes != nil }
 
   /// - Parameter path: `-` for standard input.
@@ -35,14 +35,14 @@ final class LineFile {
     return OperatorFailure(reason: "\(path) cannot be read: \(error.reason)")
   }
 
-  /// The first bytes, whatever has been read; by them a file is known again.
+  /// The first bytes of the file, by which it is recognised; they may have been read already.
   func head(_ count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     let read = pread(file.number, &bytes, count, 0)
     return Array(bytes.prefix(max(0, read)))
   }
 
-  /// Goes on behind so many bytes.
+  /// Goes on at an offset.
   func skip(to offset: Int64) {
     lseek(file.number, off_t(offset), SEEK_SET)
     self.offset = offset

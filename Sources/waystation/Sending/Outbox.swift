@@ -2,16 +2,16 @@ import Forwarder
 import Glibc
 import JSON
 
-/// Posts the lines of a file in batches, in order, and remembers how far it has come.
+/// Posts the lines of a file in batches, in order, and records its progress.
 final class Outbox {
-  /// What becomes of a line before it is posted.
+  /// The decision on a line before it is posted.
   enum Reading {
     case post([UInt8])
     case skip
     case refuse(String)
   }
 
-  /// What became of all lines.
+  /// The numbers of lines by result.
   struct Counts: Equatable {
     var accepted: Int64 = 0
     var duplicates: Int64 = 0
@@ -24,15 +24,15 @@ final class Outbox {
     let json: [UInt8]
   }
 
-  /// The most bytes in one post; the relay's own limit is 32 MiB unless it is told otherwise.
+  /// The size at which a batch is posted, in bytes; the relay's own limit is 32 MiB by default.
   private static let postBytesMax = 8 << 20
-  /// For how long a relay that is full or away is waited for.
+  /// The longest wait for a relay that is full or away, in seconds.
   private static let patienceSeconds = 300
   private static let markBytes = 4096
-  /// With which a post is refused as a whole for something in it.
+  /// The statuses with which a post is refused as a whole because of something in it.
   private static let atFault = [400, 413, 422]
 
-  private let desk: Desk
+  private let context: CommandContext
   private let relay: RelayClient
   private let path: String
   private let batchMax: Int
@@ -43,19 +43,19 @@ final class Outbox {
   private var items: [Item] = []
   private var itemBytes = 0
 
-  /// - Parameter read: What to do with a line, by its bytes and its number.
+  /// - Parameter read: Decides on a line, by its bytes and its number.
   init(
-    _ desk: Desk, _ relay: RelayClient, path: String, batchMax: Int,
+    _ context: CommandContext, _ relay: RelayClient, path: String, batchMax: Int,
     read: @escaping (ArraySlice<UInt8>, Int64) -> Reading
   ) {
-    self.desk = desk
+    self.context = context
     self.relay = relay
     self.path = path
     self.batchMax = batchMax
     self.read = read
   }
 
-  /// Posts all that is not posted yet.
+  /// Posts all lines that are not posted yet.
   func run() throws(OperatorFailure) -> ExitCode {
     let file = try LineFile(path)
     resume(file)
@@ -81,7 +81,7 @@ final class Outbox {
     else { return }
     note = old
     file.skip(to: old.bytes)
-    desk.note("going on behind line \(old.lines), where an earlier run ended")
+    context.note("going on after line \(old.lines), where an earlier run ended")
   }
 
   private func take(_ line: ArraySlice<UInt8>) {
@@ -98,7 +98,7 @@ final class Outbox {
   private func refuse(_ line: Int64, _ reason: String) {
     counts.refused += 1
     bar.clear()
-    desk.note("line \(line): \(SafeText.line(reason))")
+    context.note("line \(line): \(SafeText.line(reason))")
   }
 
   // MARK: - Posting
@@ -116,11 +116,11 @@ final class Outbox {
       guard let pause, !rest.isEmpty else { continue }
       guard waited < Self.patienceSeconds else {
         throw OperatorFailure(
-          reason: "the relay has taken nothing for \(Self.patienceSeconds) s. The same command"
+          reason: "the relay has accepted nothing for \(Self.patienceSeconds) s. The same command"
             + " goes on from here.")
       }
       bar.clear()
-      desk.note("the relay takes nothing just now; trying again in \(pause) s")
+      context.note("the relay accepts nothing now; trying again in \(pause) s")
       sleep(UInt32(pause))
       waited += pause
     }
@@ -139,7 +139,7 @@ final class Outbox {
 
   /// Posts items.
   ///
-  /// - Returns: Those that are to be posted again, and for how many seconds to wait before that.
+  /// - Returns: The items to post again, and the seconds to wait before that.
   private func post(_ items: [Item]) throws(OperatorFailure) -> ([Item], Int?) {
     var body: [UInt8] = []
     for item in items { body += item.json + [0x0A] }
@@ -152,7 +152,7 @@ final class Outbox {
           refuse(items[0].line, error.reason)
           return ([], nil)
         }
-        // More than this relay takes at once, or one that spoils the rest: half of it first.
+        // The batch is larger than this relay takes, or one item spoils the rest: half of it first.
         let (left, pause) = try post(Array(items.prefix(items.count / 2)))
         return (left + items.dropFirst(items.count / 2), pause)
       }
@@ -161,7 +161,7 @@ final class Outbox {
     }
   }
 
-  /// The results, one an item, also where nothing was taken.
+  /// The results, one for each item, also if nothing was accepted.
   private func batch(_ body: [UInt8]) throws(OperatorFailure) -> [JSONObject] {
     var bytes: [UInt8] = []
     let answer = try relay.send(
@@ -173,15 +173,16 @@ final class Outbox {
     }
     let results = (try? JSONValue.parse(bytes).object())?.objects("results") ?? []
     guard !results.isEmpty else {
-      guard !(200...299).contains(answer.status) else { throw .noSense }
+      guard !(200...299).contains(answer.status) else { throw .notARelay }
       throw .answered(answer.status, bytes, retryAfter: answer.retryAfterSeconds)
     }
     return results
   }
 
-  /// Counts what became of items.
+  /// Counts the results of items.
   ///
-  /// - Throws: Unless each of them has one result: what the relay says nothing of was not taken.
+  /// - Throws: ``OperatorFailure`` unless each item has one result: an item that the relay does not
+  ///   mention was not accepted.
   private func settle(
     _ items: [Item], _ results: [JSONObject]
   ) throws(OperatorFailure) -> ([Item], Int?) {
@@ -202,7 +203,7 @@ final class Outbox {
     return (again, again.isEmpty ? nil : 5)
   }
 
-  /// The results by their indices, of which each item has to have one.
+  /// The results by their indices; each item has to have one.
   private static func inOrder(
     _ results: [JSONObject], count: Int
   ) throws(OperatorFailure) -> [JSONObject] {
@@ -210,10 +211,10 @@ final class Outbox {
     for result in results {
       guard let number = result.optionalNumber("index"), let index = Int(exactly: number),
         found.indices.contains(index), found[index] == nil
-      else { throw .noSense }
+      else { throw .notARelay }
       found[index] = result
     }
-    guard results.count == count else { throw .noSense }
+    guard results.count == count else { throw .notARelay }
     return found.compactMap { $0 }
   }
 
@@ -223,7 +224,7 @@ final class Outbox {
   }
 
   private func tell() {
-    guard !desk.isJSON else {
+    guard !context.isJSON else {
       var json = JSONWriter()
       json.object { json in
         json.member("lines", note.lines)
@@ -232,7 +233,7 @@ final class Outbox {
         json.member("refused", counts.refused)
         json.member("skipped", counts.skipped)
       }
-      return desk.say(String(decoding: json.finish(), as: UTF8.self))
+      return context.say(String(decoding: json.finish(), as: UTF8.self))
     }
     var parts = [HumanText.counted(counts.accepted, "envelope") + " accepted"]
     if counts.duplicates > 0 {
@@ -240,12 +241,12 @@ final class Outbox {
     }
     if counts.skipped > 0 { parts.append("\(HumanText.count(counts.skipped)) left out") }
     if counts.refused > 0 { parts.append("\(HumanText.count(counts.refused)) refused") }
-    desk.say(parts.joined(separator: ", "))
+    context.say(parts.joined(separator: ", "))
   }
 }
 
-extension Desk {
-  /// How many lines go into one post.
+extension CommandContext {
+  /// The most lines in one post.
   func batchMax() throws(OperatorFailure) -> Int {
     do throws(UsageError) {
       return try order.number("--batch", 1...1000) ?? 500

@@ -2,21 +2,22 @@ import EventLoop
 import Glibc
 import JSON
 
-/// How far a transfer between a file and a relay has come, in a file beside it.
+/// The progress of a transfer between a file and a relay, kept in a file beside it.
 struct ProgressNote: Equatable {
-  /// Bytes of the file that are done with.
+  /// The number of bytes of the file that are done.
   var bytes: Int64 = 0
-  /// Lines that are done with.
+  /// The number of lines that are done.
   var lines: Int64 = 0
-  /// Of which file, by its first bytes.
+  /// A digest of the file's first bytes, or of an export's filter, by which the transfer is
+  /// recognised.
   var mark = ""
-  /// Where the relay's list goes on; nil where that is not what was done.
+  /// The cursor at which an export goes on; nil for a transfer to the relay.
   var cursor: String?
 
-  /// Where the note on a file lies.
+  /// The path of the note on a file.
   static func path(of file: String) -> String { file + ".progress" }
 
-  /// The note that an earlier run has left; nil if there is none, or it makes no sense.
+  /// The note that an earlier run has left; nil if there is none, or it cannot be parsed.
   static func read(_ file: String) -> ProgressNote? {
     guard let bytes = try? FileContents.read(path(of: file), bytesMax: 65536),
       let object = try? JSONValue.parse(bytes).object()
@@ -26,7 +27,7 @@ struct ProgressNote: Equatable {
       mark: object.text("mark") ?? "", cursor: object.text("cursor"))
   }
 
-  /// Puts it in the place of the last one.
+  /// Replaces the note on a file by this one.
   func write(_ file: String) throws(OperatorFailure) {
     var json = JSONWriter()
     json.object { json in
@@ -50,11 +51,11 @@ struct ProgressNote: Equatable {
     return OperatorFailure(reason: "\(path) cannot be written: \(error.reason)")
   }
 
-  /// Takes the note away: all is done.
+  /// Removes the note, once all is done.
   static func remove(_ file: String) { unlink(path(of: file)) }
 
-  /// A number for bytes by which they are known again, in hexadecimal digits (FNV-1a, 64 bits); no
-  /// protection against anybody.
+  /// A digest by which bytes are recognised, in hexadecimal digits (FNV-1a, 64 bits); it protects
+  /// against nobody.
   static func digest(_ bytes: some Sequence<UInt8>) -> String {
     let hash = bytes.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     return String(hash, radix: 16)

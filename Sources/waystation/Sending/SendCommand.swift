@@ -3,19 +3,19 @@ import RelayCore
 
 /// `waystation send`: posts one envelope from options, or many from a file.
 struct SendCommand {
-  let desk: Desk
+  let context: CommandContext
   let relay: RelayClient
 
   func run() throws(OperatorFailure) -> ExitCode {
-    guard let file = desk.options.text("--file") else { return try sendOne() }
-    let client = desk.options.text("--client")
-    let outbox = Outbox(desk, relay, path: file, batchMax: try desk.batchMax()) {
+    guard let file = context.options.text("--file") else { return try sendOne() }
+    let client = context.options.text("--client")
+    let outbox = Outbox(context, relay, path: file, batchMax: try context.batchMax()) {
       Self.read($0, number: $1, client: client)
     }
     return try outbox.run()
   }
 
-  /// A line as it is posted: with a key, and a client where one was given for all.
+  /// A line as it is posted: with a key, and with the client that was given for all, if any.
   static func read(
     _ line: ArraySlice<UInt8>, number: Int64, client: String?
   ) -> Outbox.Reading {
@@ -38,28 +38,28 @@ struct SendCommand {
 
   private func sendOne() throws(OperatorFailure) -> ExitCode {
     let answer = try relay.object("POST", "/v1/envelopes", body: try envelope())
-    if desk.isJSON {
-      desk.say(answer.line)
+    if context.isJSON {
+      context.say(answer.line)
     } else {
       let result = answer.text("result") == "duplicate" ? "was there already" : "is on disk"
       let id = SafeText.line(answer.text("id") ?? "?")
-      desk.say("\(id) \(result), \(SafeText.line(answer.text("state") ?? ""))")
+      context.say("\(id) \(result), \(SafeText.line(answer.text("state") ?? ""))")
     }
     return .good
   }
 
   private func envelope() throws(OperatorFailure) -> [UInt8] {
-    let body = try desk.options.text("--body").map { file throws(OperatorFailure) in
+    let body = try context.options.text("--body").map { file throws(OperatorFailure) in
       try InputFile.read(file, "--body")
     }
-    let fields = desk.options.texts("--header")
+    let fields = context.options.texts("--header")
     var json = JSONWriter()
     json.object { json in
       for name in ["client", "upstream", "method", "path", "lane", "tag", "key"] {
-        if let value = desk.options.text("--\(name)") { json.member(name, value) }
+        if let value = context.options.text("--\(name)") { json.member(name, value) }
       }
-      if !fields.isEmpty { json.member("headers") { HeaderLines.write(fields, to: &$0) } }
-      if desk.options.has("--hold") { json.member("hold", true) }
+      if !fields.isEmpty { json.member("headers") { HeaderOptions.write(fields, to: &$0) } }
+      if context.options.has("--hold") { json.member("hold", true) }
       if let body {
         json.member("bodyBase64", String(decoding: Base64.encode(body), as: UTF8.self))
       }

@@ -1,14 +1,14 @@
 import Glibc
 
-/// How many descriptors this process may have open at once.
+/// The limit on open descriptors of this process.
 enum OpenFileLimit {
-  /// What is open besides the senders' connections: the store's files, connections to upstreams,
-  /// bodies on their way, event loops.
+  /// The descriptors for all but the senders' connections: the store's files, connections to
+  /// upstreams, bodies in transit, event loops.
   static let reserve = 1024
 
-  /// Raises the limit as far as it may be raised, where it is below what is needed.
+  /// Raises the limit to the hard limit, if it is below what is needed.
   ///
-  /// - Returns: The limit in force, if it is still too low; nil if it is enough.
+  /// - Returns: The limit in force, if it is still too low; nil if it is enough, or is not known.
   static func raise(toHold connectionsMax: Int) -> Int? {
     var limit = rlimit()
     let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -2,7 +2,7 @@ import EventLoop
 import RelayServer
 import Synchronization
 
-/// The relay, once it runs, and what a SIGHUP has it do: read certificates and configuration again.
+/// The running relay, which reads its certificates and configuration again at a SIGHUP.
 final class RunningRelay: Sendable {
   private struct State {
     var relay: Relay?
@@ -16,19 +16,19 @@ final class RunningRelay: Sendable {
   private let manager: ServiceManager?
   private let state = Mutex(State())
 
-  /// A relay that does not run yet.
+  /// Begins without a relay; ``begin(_:)`` brings it.
   ///
   /// - Parameters:
-  ///   - source: Where its configuration comes from.
-  ///   - loop: Where files are read: none that serves.
-  ///   - manager: Who is told of reloads.
+  ///   - source: The source of the relay's configuration.
+  ///   - loop: The loop on which files are read; it serves no senders.
+  ///   - manager: The service manager to tell of reloads.
   init(_ source: ConfigurationSource, on loop: EventLoop, manager: ServiceManager?) {
     self.manager = manager
     self.source = source
     self.loop = loop
   }
 
-  /// The relay runs now; a SIGHUP that has come while it started is seen to.
+  /// Takes the relay that runs now, and handles a SIGHUP that came while it started.
   func begin(_ relay: Relay) {
     let isDue = state.withLock { state in
       state.relay = relay
@@ -37,7 +37,7 @@ final class RunningRelay: Sendable {
     if isDue { reload() }
   }
 
-  /// Reads everything again; several calls at once come to one or two.
+  /// Reads everything again; several calls at once lead to one or two reloads.
   func reload() {
     let relay = state.withLock { state -> Relay? in
       state.isDue = true
@@ -46,7 +46,8 @@ final class RunningRelay: Sendable {
       return relay
     }
     guard let relay else { return }
-    // Beside the loop's waiting for signals: the store may take its time, and a SIGTERM must not.
+    // This is a task beside the loop's waiting for signals: the store may take its time, and a
+    // SIGTERM must not wait for it.
     Task(executorPreference: loop) { await self.reload(relay) }
   }
 

@@ -21,7 +21,7 @@ enum ServeCommand {
     let log = Log(configuration.log, descriptor: StandardStream.error.rawValue)
     raiseDescriptors(configuration, log)
     do throws(SystemError) {
-      // Signals have a loop of their own, so that they are seen however busy the others are.
+      // Signals have a loop of their own, so that they are noticed however busy the others are.
       let waiting = try EventLoop(name: "signals")
       let service = Service(variables, waiting: waiting)
       let running = RunningRelay(source, on: waiting, manager: service.manager)
@@ -50,7 +50,7 @@ enum ServeCommand {
       }
       service.started(relay, loops: loops)
       await stop.requested()
-      service.manager?.tell(.stopping, .status("stops: what is in flight may finish"))
+      service.manager?.tell(.stopping, .status("stopping: attempts in flight may finish"))
       await relay.drain(graceSeconds: relay.configuration.shutdownGraceSeconds)
       return .good
     } catch {
@@ -67,12 +67,12 @@ enum ServeCommand {
     return loops
   }
 
-  /// Makes room for as many connections as the limits allow, or warns.
+  /// Raises the limit on open descriptors for the configured number of connections, or warns.
   static func raiseDescriptors(_ configuration: Configuration, _ log: Log) {
     let connectionsMax = configuration.limits.connectionsMax
     guard let limit = OpenFileLimit.raise(toHold: connectionsMax) else { return }
     log.warning(
-      "too few file descriptors for connectionsMax; raise the limit (ulimit -n) or lower the other",
+      "too few file descriptors for connectionsMax; raise the limit (ulimit -n) or lower that",
       ("descriptorsMax", .integer(Int64(limit))),
       ("connectionsMax", .integer(Int64(connectionsMax))),
       ("needed", .integer(Int64(connectionsMax + OpenFileLimit.reserve))))

@@ -1,24 +1,24 @@
 import EventLoop
 import RelayServer
 
-/// What a service manager has to do with a relay that it has started.
+/// The relay's side of a service manager that has started it.
 struct Service: Sendable {
-  /// Who is told how the relay is; nil where nobody wants to know.
+  /// The service manager to keep informed; nil if there is none.
   let manager: ServiceManager?
-  /// What it has handed over.
+  /// The sockets that it has handed over.
   let sockets: InheritedSockets
   private let waiting: EventLoop
 
-  /// What variables tell of it.
+  /// Reads the service manager's variables.
   ///
-  /// - Parameter waiting: Where it is told: a loop that does not serve.
+  /// - Parameter waiting: The loop that notifies the service manager; it serves no senders.
   init(_ variables: [String: String], waiting: EventLoop) {
     manager = ServiceManager(environment: variables)
     sockets = InheritedSockets(environment: variables)
     self.waiting = waiting
   }
 
-  /// The relay takes connections.
+  /// Tells the service manager that the relay takes connections.
   func started(_ relay: Relay, loops: [EventLoop]) {
     guard let manager else { return }
     if !manager.tell(.ready, .status(relay.standing)) {
@@ -30,7 +30,7 @@ struct Service: Sendable {
 }
 
 extension Relay {
-  /// How it stands, in a line.
+  /// The relay's addresses, and a refused reload, in one line.
   var standing: String {
     let places = "listening on " + addresses.joined(separator: ", ")
     guard let reload = lastReload, reload.result == .refused else { return places }

@@ -1,18 +1,19 @@
 import EventLoop
 
-/// Gives the service manager its signs of life: each has gone round all event loops, so that there
-/// is none once one of them stands still.
+/// Sends the service manager's keep-alives.
 ///
-/// Runs only where the service manager asks for it: a relay that has nothing to do is not woken.
+/// Each has passed through all event loops first, so none is sent once one of them hangs.
+///
+/// It runs only if the service manager asks for it, so that an idle relay is not woken.
 final class Watchdog: Sendable {
   private let manager: ServiceManager
   private let periodMs: Int64
   private let loops: [EventLoop]
   private let last: EventLoop
 
-  /// Watches over loops.
+  /// Prepares to watch over loops.
   ///
-  /// - Parameter last: Where the manager is told: none of those that serve.
+  /// - Parameter last: The loop that notifies the service manager; it serves no senders.
   init(_ manager: ServiceManager, periodMs: Int64, over loops: [EventLoop], last: EventLoop) {
     self.manager = manager
     self.periodMs = periodMs
@@ -20,7 +21,7 @@ final class Watchdog: Sendable {
     self.last = last
   }
 
-  /// Begins; goes on for as long as the process does.
+  /// Begins; the watchdog runs for as long as the process does.
   func start() { ask(0) }
 
   private func ask(_ index: Int) {

@@ -5,14 +5,14 @@ import RelayServer
 
 /// `waystation sink`: a small upstream that prints what reaches it.
 enum SinkCommand {
-  /// How long requests may go on once the sink was asked to stop.
+  /// The longest time for open requests once the sink was asked to stop, in milliseconds.
   static let drainMs: Int64 = 2000
 
   static func run(_ options: SinkOptions) -> ExitCode {
     StopSignals.block()
     do throws(SystemError) {
       let serving = try EventLoop(name: "sink")
-      // Signals have a loop of their own: a reader of our output that is slow holds up the other.
+      // Signals have a loop of their own: a slow reader of the output blocks the other.
       let waiting = try EventLoop(name: "signals")
       let stop = try StopSignals(on: waiting)
       return Blocking.run(on: waiting) {
@@ -46,10 +46,10 @@ enum SinkCommand {
     printer.flush()
   }
 
-  /// Waits, with nothing listening, for as long as `--down-for` says.
+  /// Waits for as long as `--down-for` says, with nothing listening.
   ///
-  /// Listens for a moment first, so that an address that is taken is told now rather than then, and
-  /// the port that 0 stands for is known.
+  /// Listens for a moment first, so that a taken address is reported now rather than later, and the
+  /// port that 0 stands for is known.
   ///
   /// - Returns: The address to listen on; nil if the sink was asked to stop meanwhile.
   private static func beDown(
@@ -76,7 +76,7 @@ enum SinkCommand {
     }
   }
 
-  /// A test's upstream takes what comes.
+  /// Limits wide enough for anything that a test sends.
   private static var limits: HTTPLimits {
     var limits = HTTPLimits()
     limits.requestLineBytesMax = 1 << 20

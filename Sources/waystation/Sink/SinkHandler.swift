@@ -2,7 +2,7 @@ import EventLoop
 import HTTPServer
 import RelayCore
 
-/// Answers every request alike, and prints it.
+/// Gives every request the same response, and prints the request.
 struct SinkHandler: RequestHandler {
   let options: SinkOptions
   let loop: EventLoop
@@ -19,7 +19,7 @@ struct SinkHandler: RequestHandler {
     return answer(bodyByteCount: body.byteCount)
   }
 
-  /// What is kept of a body: its length and its beginning.
+  /// The part of a body that is kept: its length and its beginning.
   private struct Body {
     var byteCount = 0
     var start: [UInt8] = []

@@ -1,21 +1,21 @@
 import RelayCore
 
-/// One request that reached the sink, as the line that it prints.
+/// One request that reached the sink, as a line to print.
 struct SinkLine {
-  /// How many characters of a body are shown.
+  /// The most characters of a body that are shown.
   static let bodyCharactersMax = 60
-  /// How much of a body's beginning has to be at hand: 4 bytes to a character, at most.
+  /// The bytes of a body's beginning that are needed: at most 4 for a character, and one more.
   static let bodyBytesMax = bodyCharactersMax * 4 + 1
-  /// How many characters are shown of what else the sender chose.
+  /// The most characters that are shown of each other thing that the sender chose.
   static let wordCharactersMax = 200
 
   var time: WallTime
   var method: String
   var target: String
-  /// nil where the sink was stopped before it answered.
+  /// nil if the sink was stopped before it responded.
   var status: Int?
   var byteCount: Int
-  /// False where the sender broke off in the middle of the body.
+  /// False if the sender stopped in the middle of the body.
   var isComplete = true
   var client: String?
   var attempt: String?
@@ -47,7 +47,7 @@ struct SinkLine {
   }
 
   private var preview: String {
-    // A character that was cut in two at the end is no sign that the body is not text.
+    // A character cut off at the end does not mean that the body is no text.
     let cut = byteCount > bodyStart.count ? 3 : 0
     for end in (max(0, bodyStart.count - cut)...bodyStart.count).reversed() {
       guard let text = String(validating: bodyStart[..<end], as: UTF8.self) else { continue }
@@ -56,7 +56,7 @@ struct SinkLine {
     return "(not text)"
   }
 
-  /// A text without what could move a terminal's cursor or begin another line.
+  /// A text without characters that could move a terminal's cursor or begin another line.
   private static func shown(
     _ text: String, max: Int = wordCharactersMax, isCut: Bool = false
   ) -> String {

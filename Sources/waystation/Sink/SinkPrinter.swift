@@ -1,7 +1,7 @@
 import EventLoop
 import Synchronization
 
-/// Prints lines as they come: one at once when it is alone, many with one write under load.
+/// Prints lines as they come: a single line at once, many with one write under load.
 final class SinkPrinter: Sendable {
   private struct Pending {
     var bytes: [UInt8] = []
@@ -15,18 +15,18 @@ final class SinkPrinter: Sendable {
     self.loop = loop
   }
 
-  /// Has a line printed at the end of the loop's current round.
+  /// Prints a line at the end of the loop's current round.
   func print(_ line: [UInt8]) {
     let isFirst = pending.withLock { pending in
       pending.bytes += line
       defer { pending.isScheduled = true }
       return !pending.isScheduled
     }
-    // A reader that is slow holds up the loop, and with it the senders: nothing piles up here.
+    // A slow reader holds up the loop, and with it the senders: nothing piles up here.
     if isFirst { loop.execute { self.flush() } }
   }
 
-  /// Prints what is left.
+  /// Prints the pending lines.
   func flush() {
     let bytes = pending.withLock { pending in
       defer { pending = Pending() }

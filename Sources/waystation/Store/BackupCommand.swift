@@ -2,7 +2,7 @@ import JSON
 import RelayCore
 import SQLiteStore
 
-/// `waystation store backup`: copies a store as of one moment, and checks the copy.
+/// `waystation store backup`: copies a store as it is at one moment, and checks the copy.
 enum BackupCommand {
   static func run(_ folder: String, to target: String, isJSON: Bool) -> ExitCode {
     let bar = ProgressLine()

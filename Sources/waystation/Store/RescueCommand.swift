@@ -1,9 +1,9 @@
 import Glibc
 import JSON
 
-/// `waystation store rescue`: has a relay whose files are gone write what it holds to a new place.
+/// `waystation store rescue`: has a relay whose files are gone write its data to a new folder.
 enum RescueCommand {
-  /// A store of any size is written by then, in milliseconds.
+  /// The time limit of a rescue, in milliseconds: a day, enough for a store of any size.
   private static let timeoutMs = 86_400_000
 
   static func run(to target: String, _ options: OptionReader) -> ExitCode {
@@ -15,7 +15,7 @@ enum RescueCommand {
       let bytes = try relay.call(
         "POST", "/v1/store/rescue", body: body.finish(), timeoutMs: timeoutMs)
       guard let report = try? JSONValue.parse(bytes).object(), report.text("folder") != nil else {
-        throw .noSense
+        throw .notARelay
       }
       StandardStream.output.line(
         options.has("--json") ? report.line : text(report, target))
@@ -29,7 +29,7 @@ enum RescueCommand {
   private static func text(_ report: JSONObject, _ target: String) -> String {
     let missing = report.number("missingBodyFiles")
     var lines = [
-      "what the relay holds is in \(target)",
+      "everything that the relay holds is in \(target)",
       "  \(report.number("pages")) pages, \(report.number("bodyFiles")) bodies in files, "
         + "\(report.number("bytes")) bytes",
     ]
@@ -39,8 +39,8 @@ enum RescueCommand {
           + " quarantined")
     }
     lines.append(
-      "stop the relay now, put that folder in the place of its data folder, and start: what it"
-        + " delivers in between is delivered again")
+      "stop the relay now, put that folder in the place of its data folder, and start: what"
+        + " it delivers in between is delivered again")
     return lines.joined(separator: "\n")
   }
 }

@@ -4,22 +4,22 @@ import JSON
 import RelayCore
 import SQLiteStore
 
-/// The report of a salvage: a JSON object a line for each finding, and a line for people on
-/// standard error for the first of them.
+/// The report of a salvage: a JSON line for each finding, and a line for people on standard error
+/// for the first of them.
 final class SalvageFile {
   /// The file's name, in the new data folder.
   static let name = "salvage-report.ndjson"
-  /// So many are told on standard error; the file has all.
+  /// The number of findings that are written on standard error; the file has all.
   private static let toldMax = 20
 
   private let path: String
   private var file: FileDescriptor?
   private var count = 0
 
-  /// Writes into a folder that is made before the first finding.
+  /// Prepares a report in a folder that will exist before the first finding.
   init(folder: String) { path = "\(folder)/\(Self.name)" }
 
-  /// Notes a finding.
+  /// Writes a finding.
   func add(_ finding: SalvageFinding) throws(StoreError) {
     count += 1
     if count <= Self.toldMax { StandardStream.error.line(Self.text(finding)) }
@@ -27,7 +27,7 @@ final class SalvageFile {
     try write(Self.json(finding) + [0x0A])
   }
 
-  /// Has everything on disk.
+  /// Syncs the file.
   func finish() throws(StoreError) {
     guard let number = file?.number, fsync(number) != 0 else { return }
     throw failure("sync")
@@ -76,20 +76,5 @@ final class SalvageFile {
       json.member("reason", finding.reason)
     }
     return json.finish()
-  }
-}
-
-/// One line on a terminal that is written over; nothing elsewhere.
-struct ProgressLine {
-  private let isShown = isatty(StandardStream.error.rawValue) == 1
-
-  /// Shows a text in place of the last one.
-  func show(_ text: String) {
-    if isShown { StandardStream.error.write(Array("\r\u{1B}[K\(text)".utf8)) }
-  }
-
-  /// Leaves the line empty.
-  func clear() {
-    if isShown { StandardStream.error.write(Array("\r\u{1B}[K".utf8)) }
   }
 }

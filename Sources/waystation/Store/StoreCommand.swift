@@ -3,7 +3,7 @@ import JSON
 import RelayCore
 import SQLiteStore
 
-/// `waystation store`: looks after a store, most of it while no relay does.
+/// `waystation store`: maintains a store, mostly while no relay uses it.
 enum StoreCommand {
   static func run(_ order: StoreOrder) -> ExitCode {
     switch order {
@@ -33,7 +33,7 @@ enum StoreCommand {
     }
   }
 
-  /// What people read.
+  /// The text for people.
   static func text(_ verdict: StoreVerdict, _ folder: String) -> String {
     var lines = ["the store in \(folder) is \(verdict.isSound ? "sound" : "damaged")"]
     lines.append(
@@ -53,7 +53,7 @@ enum StoreCommand {
         lines.append("    and \(finding.count - finding.examples.count) more")
       }
     }
-    if !verdict.isSound { lines += [""] + StoreVerdict.advice }
+    if !verdict.isSound { lines += [""] + verdict.advice }
     return lines.joined(separator: "\n")
   }
 

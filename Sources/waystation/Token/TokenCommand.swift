@@ -40,7 +40,7 @@ enum TokenCommand {
     guard let token = DerivedToken(key: options.key ?? "", client: options.client ?? "") else {
       throw OperatorFailure(
         reason: "a key's name has letters, digits, '_' and '-', at most"
-          + " \(DerivedToken.keyBytesMax); a client's 1 to 128 visible ASCII characters")
+          + " \(KeyNameSyntax.bytesMax); a client's 1 to 128 visible ASCII characters")
     }
     StandardStream.output.line(token.text(secret))
   }
@@ -65,7 +65,7 @@ enum TokenCommand {
     StandardStream.output.line(digest)
   }
 
-  /// A secret from a file, else from a variable, without the white space around it.
+  /// A secret from a file, else from a variable, without surrounding white space.
   private static func secret(
     file: String?, option: String, variable: String, _ environment: [String: String]
   ) throws(OperatorFailure) -> String {

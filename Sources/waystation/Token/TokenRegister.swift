@@ -1,12 +1,12 @@
 import JSON
 import RelayCore
 
-/// What `waystation token` asks of a relay: makes, lists and revokes.
+/// The actions of `waystation token` that call a relay: they make, list and revoke tokens.
 struct TokenRegister {
   let options: TokenOptions
   let relay: RelayClient
 
-  /// How many a page of the list has.
+  /// The most tokens on a page of the list.
   private static let pageMax = 1000
 
   private var isJSON: Bool { options.given.has("--json") }
@@ -21,9 +21,9 @@ struct TokenRegister {
 
   private func create() throws(OperatorFailure) {
     let answer = try relay.object("POST", "/v1/tokens", body: body)
-    guard let id = answer.text("id"), let token = answer.text("token") else { throw .noSense }
+    guard let id = answer.text("id"), let token = answer.text("token") else { throw .notARelay }
     guard !isJSON else { return StandardStream.output.line(answer.line) }
-    StandardStream.error.line("made the token \(SafeText.line(id)), which is shown this once:")
+    StandardStream.error.line("made the token \(SafeText.line(id)), which is shown only once:")
     StandardStream.output.line(SafeText.line(token))
   }
 

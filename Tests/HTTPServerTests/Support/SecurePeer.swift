@@ -140,7 +140,7 @@ final class SecurePeer: @unchecked Sendable {
 
   func write(_ text: String) { SSL_write(ssl, text, Int32(text.utf8.count)) }
 
-  /// Reads to the end; blocks.
+  /// Reads to the end, and ends this side, which the server waits for; blocks.
   ///
   /// - Returns: What came, and whether the end was announced (`close_notify`).
   func readToEnd() -> (text: String, isAnnounced: Bool) {
@@ -152,9 +152,9 @@ final class SecurePeer: @unchecked Sendable {
         all += piece[..<Int(count)]
         continue
       }
-      return (
-        String(decoding: all, as: UTF8.self), SSL_get_error(ssl, count) == SSL_ERROR_ZERO_RETURN
-      )
+      let isAnnounced = SSL_get_error(ssl, count) == SSL_ERROR_ZERO_RETURN
+      shutdown(number, Int32(SHUT_WR))
+      return (String(decoding: all, as: UTF8.self), isAnnounced)
     }
   }
 }

@@ -71,10 +71,14 @@ final class TestClient: @unchecked Sendable {
     try await socket.write(Array(text.utf8))
   }
 
+  /// Reads until the server has ended its side, and ends this one: the server waits for that.
   func readToEnd() async throws -> String {
     while true {
       let bytes = try await socket.read(upTo: 65536, until: deadline)
-      if bytes.isEmpty { return String(decoding: buffer, as: UTF8.self) }
+      if bytes.isEmpty {
+        socket.shutdownWrites()
+        return String(decoding: buffer, as: UTF8.self)
+      }
       buffer += bytes
     }
   }

@@ -170,7 +170,7 @@ struct ManualRelay {
 
   /// Somebody asks for something.
   @discardableResult
-  mutating func obey(_ command: Command, of entry: LineEntry) -> CommandVerdict {
+  mutating func obey(_ command: SteeringCommand, of entry: LineEntry) -> CommandVerdict {
     let verdict = scheduler.obey(command, of: entry, now: clock)
     take()
     return verdict

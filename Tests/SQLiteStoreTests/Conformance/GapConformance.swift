@@ -207,6 +207,19 @@ struct GapConformance {
     }
   }
 
+  @Test("a number behind a gap that was given up is not in it")
+  func behindSkippedGap() async throws {
+    try await Bench.with { bench in
+      let three = try await bench.accept(bench.draft(sequence: 3))
+      _ = try await bench.store.skipGaps(
+        of: bench.entry(three).lane, parkedBy: bench.clock.now, now: bench.clock.now)
+      try await bench.record(three, .end(.delivered, reason: ""))
+      try await deleteAll(bench)
+      #expect(try await append(bench.draft(sequence: 2), bench) == .sequencePassed(last: 3))
+      #expect(try await append(bench.draft(sequence: 3), bench) == .forgotten)
+    }
+  }
+
   private func append(_ draft: EnvelopeDraft, _ bench: Bench) async throws -> AppendResult {
     try await bench.store.append([draft], isAtomic: false)[0]
   }

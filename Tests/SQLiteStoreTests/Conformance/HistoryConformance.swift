@@ -134,7 +134,7 @@ struct DamagedHistoryTests {
       #expect(shown.suffix(6).map(\.accepted) == [1, 2, 3, 4, 5, 6])
       await bench.bench.store.close()
       let verdict = try StoreCheck.run(folder: bench.folder)
-      #expect(verdict.findings.map(\.kind) == ["senseless-history"])
+      #expect(verdict.findings.map(\.kind) == ["invalidRow-history"])
       let (_, findings) = try bench.salvage()
       #expect(findings.map(\.table) == ["history", "history"])
       let salvaged = try Connection(

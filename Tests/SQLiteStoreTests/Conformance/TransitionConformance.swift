@@ -214,6 +214,17 @@ struct TransitionConformance {
     }
   }
 
+  @Test("attempts are counted upwards, whichever is told last", arguments: StoreFactory.all)
+  func attemptsToldLate(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let id = try await bench.accept(bench.draft())
+      let due = bench.clock.now
+      try await bench.record(id, .retry(at: due), attempt: bench.attempt(3, .unreachable))
+      try await bench.record(id, .retry(at: due), attempt: bench.attempt(2, .unreachable))
+      #expect(try await bench.store.envelope(id)?.attemptCount == 3)
+    }
+  }
+
   @Test("many calls at once after close are refused with a word", arguments: StoreFactory.all)
   func closed(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in

@@ -128,18 +128,36 @@ final class RecordingObserver: StoreObserver {
 
   let state = Mutex(State())
 
-  func startedPaused(_ targets: [PauseTarget]) {
+  func committed(_ commit: Commit, answer: (CommitPositions) -> Void) {
+    if let damage = commit.damage {
+      state.withLock { $0.goesOnWithout.append(damage.leftOut) }
+    }
+    if !commit.startedPaused.isEmpty { startedPaused(commit.startedPaused) }
+    var positions = CommitPositions()
+    for change in commit.changes {
+      switch change {
+      case .changed(let transitions): recorded(transitions)
+      case .unwritten(let transitions): unwritten(transitions)
+      case .coalesced(let envelopes): positions.coalesced = coalesced(envelopes)
+      case .accepted(let envelopes): positions.accepted = accepted(envelopes)
+      case .cleared(let backlog): cleared(backlog)
+      }
+    }
+    state.withLock { state in
+      if commit.hasForgottenClients { state.forgettings += 1 }
+      if let end = commit.eventsEnd { state.loggedThrough.append(end) }
+    }
+    answer(positions)
+  }
+
+  private func startedPaused(_ targets: [PauseTarget]) {
     state.withLock { state in
       state.startedPaused += targets
       state.acceptedBeforeStartedPaused = state.accepted.count
     }
   }
 
-  func goesOnWithout(_ damage: StoreDamage) {
-    state.withLock { $0.goesOnWithout.append(damage.leftOut) }
-  }
-
-  func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int] {
+  private func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int] {
     state.withLock { state in
       state.acceptedGroups += 1
       state.accepted += envelopes
@@ -152,7 +170,7 @@ final class RecordingObserver: StoreObserver {
     }
   }
 
-  func recorded(_ transitions: [Transition]) {
+  private func recorded(_ transitions: [Transition]) {
     let ready = state.withLock { state in
       state.recorded += transitions
       for case let transition in transitions {
@@ -167,7 +185,7 @@ final class RecordingObserver: StoreObserver {
     for waiter in ready { waiter.resume() }
   }
 
-  func unwritten(_ transitions: [Transition]) {
+  private func unwritten(_ transitions: [Transition]) {
     let ready = state.withLock { state in
       state.unwritten += transitions
       let count = state.unwritten.count
@@ -183,15 +201,18 @@ final class RecordingObserver: StoreObserver {
     }
   }
 
-  func coalesced(_ envelopes: [CoalescedEnvelope]) -> [Int?] {
+  private func coalesced(_ envelopes: [CoalescedEnvelope]) -> [Int?] {
     state.withLock { state in
       state.coalesced += envelopes
       return envelopes.map { state.reserved.remove($0.entry.serial) == nil ? nil : 1 }
     }
   }
 
-  func released(_ reserved: [Serial: LaneNumber]) {
-    state.withLock { $0.reserved.subtract(reserved.keys) }
+  func released(_ reservations: Reservations) {
+    state.withLock { state in
+      state.reserved.subtract(reservations.envelopes.keys)
+      state.clearing.subtract(reservations.clients)
+    }
   }
 
   func reserveAll(of client: ClientNumber) -> SparedEnvelopes {
@@ -201,21 +222,11 @@ final class RecordingObserver: StoreObserver {
     }
   }
 
-  func cleared(_ backlog: ClearedBacklog) {
+  private func cleared(_ backlog: ClearedBacklog) {
     state.withLock { state in
       state.clearing.remove(backlog.client)
       state.cleared.append(backlog)
     }
-  }
-
-  func clearingFailed(of clients: Set<ClientNumber>) {
-    state.withLock { $0.clearing.subtract(clients) }
-  }
-
-  func forgotClients() { state.withLock { $0.forgettings += 1 } }
-
-  func logged(through end: EventPosition) {
-    state.withLock { $0.loggedThrough.append(end) }
   }
 
   /// Waits until so many transitions have been recorded in all.

@@ -221,17 +221,20 @@ struct PowerCutImage {
 
 /// Is told of commits, and does nothing about them.
 private final class Nobody: StoreObserver {
-  func startedPaused(_ targets: [PauseTarget]) {}
-  func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int] { envelopes.map { _ in 1 } }
-  func recorded(_ transitions: [Transition]) {}
-  func unwritten(_ transitions: [Transition]) {}
+  func committed(_ commit: Commit, answer: (CommitPositions) -> Void) {
+    var positions = CommitPositions()
+    for change in commit.changes {
+      switch change {
+      case .accepted(let envelopes): positions.accepted = envelopes.map { _ in 1 }
+      case .coalesced(let envelopes): positions.coalesced = envelopes.map { _ in nil }
+      case .changed, .unwritten, .cleared: break
+      }
+    }
+    answer(positions)
+  }
   func reserve(_ serial: Serial, in lane: LaneNumber) -> Bool { true }
-  func coalesced(_ envelopes: [CoalescedEnvelope]) -> [Int?] { envelopes.map { _ in nil } }
-  func released(_ reserved: [Serial: LaneNumber]) {}
   func reserveAll(of client: ClientNumber) -> SparedEnvelopes {
     SparedEnvelopes(inFlight: [], changing: [])
   }
-  func cleared(_ backlog: ClearedBacklog) {}
-  func clearingFailed(of clients: Set<ClientNumber>) {}
-  func logged(through end: EventPosition) {}
+  func released(_ reservations: Reservations) {}
 }

@@ -50,14 +50,19 @@ extension Simulation {
 
   /// Waits after failures are no longer than a failure leads to, wherever the clock has been.
   mutating func checkWaits() {
-    for (number, lane) in scheduler.lanes {
+    // Looked at where they lie, since this is done after every event.
+    var tooLong: [LaneNumber] = []
+    scheduler.lanes.forEachValue { number, lane in
       guard case .waiting(let until) = lane.phase, let head = lane.head, head.attempts > 0,
         store[head.serial].notBefore == nil,
         let policy = scheduler.upstreams[head.upstream]?.policy
-      else { continue }
+      else { return }
       if until.milliseconds(since: clock.monotonic) > policy.retry.longestDelayMs {
-        violate("lane \(number.rawValue) waits longer than any failure asks for")
+        tooLong.append(number)
       }
+    }
+    for number in tooLong {
+      violate("lane \(number.rawValue) waits longer than any failure asks for")
     }
   }
 }

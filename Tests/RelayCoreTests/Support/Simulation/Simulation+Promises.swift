@@ -60,14 +60,16 @@ extension Simulation {
   /// Promise 6, and "a free slot is filled at once": while an upstream has a free slot, none of
   /// the lanes that could use it waits.
   mutating func checkNoSlotIsIdle() {
+    // Looked at where they lie: this is done after every event, and to copy lanes takes time.
+    var ready: [UpstreamNumber: LaneNumber] = [:]
+    scheduler.lanes.forEachValue { number, lane in
+      if lane.phase == .ready, let upstream = lane.head?.upstream { ready[upstream] = number }
+    }
     for (number, line) in scheduler.upstreams
     where line.hasFreeSlot(now: clock.monotonic) && line.reachability.isReachable
       && !store.pauses.contains(.upstream(number))
     {
-      let idle = scheduler.lanes.first { lane in
-        lane.value.phase == .ready && lane.value.head?.upstream == number
-      }
-      if let idle { violate("lane \(idle.key.rawValue) waits though a slot is free") }
+      if let idle = ready[number] { violate("lane \(idle.rawValue) waits though a slot is free") }
     }
     for line in scheduler.upstreams.values where line.inFlight > line.policy.concurrencyMax {
       violate("more attempts in flight than the upstream allows")

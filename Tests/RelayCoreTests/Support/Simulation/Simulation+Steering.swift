@@ -62,7 +62,7 @@ extension Simulation {
     entry.standing == .held || entry.standing == .blocked || standsUnwritten(entry)
   }
 
-  private mutating func command(for entry: LineEntry) -> Command {
+  private mutating func command(for entry: LineEntry) -> SteeringCommand {
     if standsUnwritten(entry) { return .cancel(reason: "cannot be written") }
     switch entry.standing {
     case .held: return .run

@@ -1,0 +1,27 @@
+/// The scheduler's settings for one upstream.
+package struct UpstreamPolicy: Hashable, Sendable {
+  /// The most attempts in flight at once; at least 1, with which they form a series.
+  package var concurrencyMax: Int
+  /// The waits of an envelope between attempts.
+  package var retry: RetryPolicy
+  /// The meaning of each answer.
+  package var outcomes: OutcomeRules
+  /// The rules by which it counts as unreachable.
+  package var reachability: ReachabilityPolicy
+  /// The handling of an envelope that it may have taken without saying so.
+  package var ambiguity: AmbiguityPolicy
+
+  /// Sets all of it; what is left out has its default.
+  package init(
+    concurrencyMax: Int = 64, retry: RetryPolicy = .standard,
+    outcomes: OutcomeRules = .standard, reachability: ReachabilityPolicy = .standard,
+    ambiguity: AmbiguityPolicy = .retry
+  ) {
+    precondition(concurrencyMax >= 1)
+    self.concurrencyMax = concurrencyMax
+    self.retry = retry
+    self.outcomes = outcomes
+    self.reachability = reachability
+    self.ambiguity = ambiguity
+  }
+}

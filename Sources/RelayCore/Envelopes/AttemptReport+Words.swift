@@ -1,0 +1,77 @@
+// An attempt's end in words and figures, for the record and for people.
+
+extension AttemptReport {
+  /// The status of the upstream's answer; nil if none came.
+  package var status: Int? {
+    if case .answered(let response) = event { response.status } else { nil }
+  }
+
+  /// The end as a part of a sentence, such as "the upstream answered 503".
+  package var sentence: String {
+    switch event {
+    case .answered(let response): Self.sentence(ofAnswer: response.status)
+    case .failed(let failure, let detail): detail.isEmpty ? failure.sentence : detail
+    case .unsendable(let reason): reason
+    }
+  }
+
+  private static func sentence(ofAnswer status: Int) -> String {
+    successes.contains(status)
+      ? successSentences[status - successes.lowerBound] : "the upstream answered \(status)"
+  }
+
+  /// Kept ready, since nearly every attempt needs one of them.
+  private static let successSentences = successes.map { "the upstream answered \($0)" }
+  private static let successes = 200..<300
+
+  /// Whether the attempt ended by the relay's own doing, which says nothing of the upstream.
+  var saysNothingOfUpstream: Bool {
+    switch event {
+    case .failed(.local, _), .failed(.brokenOff, _), .unsendable: true
+    case .answered, .failed: false
+    }
+  }
+
+  /// The answer, if it is to be kept: only a change that blocks or ends leaves somebody to ask for
+  /// it.
+  func response(keptFor change: Transition.Change) -> UpstreamResponse? {
+    guard case .answered(let response) = event else { return nil }
+    switch change {
+    case .block, .end: return response
+    case .begin, .retry, .release, .edit, .requeue: return nil
+    }
+  }
+
+  /// The wait that the upstream asked for by `Retry-After` (RFC 9110 section 10.2.3), in
+  /// milliseconds from now; nil if it asked for none that can be read.
+  ///
+  /// A date is read off the upstream's clock, so it is compared with that clock (`Date`, RFC 9110
+  /// section 6.6.1), and with the relay's own only where the answer has no `Date`.
+  package func retryAfterMs(at now: WallTime) -> Int64? {
+    guard case .answered(let response) = event,
+      let text = response.headers.first("Retry-After")
+    else { return nil }
+    if !text.isEmpty, text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) {
+      guard let seconds = Int64(text), seconds <= Int64.max / 1000 else { return Int64.max }
+      return seconds * 1000
+    }
+    let sentAt = response.headers.first("Date").flatMap { HTTPDate.parse($0.utf8, now: now) }
+    return HTTPDate.parse(text.utf8, now: now).map { max(0, $0.milliseconds(since: sentAt ?? now)) }
+  }
+}
+
+extension ConnectionFailure {
+  /// The failure in words.
+  package var sentence: String {
+    switch self {
+    case .nameResolution: "the upstream's name could not be resolved"
+    case .connect: "no connection could be made"
+    case .tls: "the connection could not be secured"
+    case .timeout: "the upstream took too long"
+    case .cut: "the connection was cut"
+    case .malformedResponse: "what came back was no HTTP"
+    case .local: "the relay could not send the request"
+    case .brokenOff: "the relay ended, and broke the attempt off"
+    }
+  }
+}

@@ -1,0 +1,211 @@
+// Choosing what is attempted next, and acting on how an attempt ended.
+
+extension Scheduler {
+  /// Gives free slots of an upstream to the lanes whose turn it is.
+  mutating func fillSlots(of number: UpstreamNumber, now: Now) {
+    guard !isStopped else { return }
+    while hasFreeSlot(number, now: now), let lane = upstreams[number]?.ready.popFirst() {
+      guard lanes[lane]?.phase == .ready, let head = lanes[lane]?.head, head.upstream == number
+      else { continue }
+      guard !isReserved(head) else {
+        holdBack(lane, hasTurn: true)
+        continue
+      }
+      if head.expiresAt <= now.wall {
+        end(head, as: .expired, reason: Self.expiredReason(of: head), now: now)
+      } else {
+        begin(head, now: now)
+      }
+    }
+  }
+
+  private func hasFreeSlot(_ number: UpstreamNumber, now: Now) -> Bool {
+    guard !paused.contains(.upstream(number)) else { return false }
+    return upstreams[number]?.hasFreeSlot(now: now.monotonic) ?? false
+  }
+
+  static let expiredReason = "its deadline passed before the upstream took it"
+
+  /// The reason that this envelope ends past its deadline.
+  static func expiredReason(of entry: LineEntry) -> String {
+    guard entry.isInDoubt else { return expiredReason }
+    return "\(expiredReason), as far as is known: it may have arrived"
+  }
+
+  private mutating func begin(_ head: LineEntry, now: Now) {
+    let ambiguity = upstreams[head.upstream]?.policy.ambiguity ?? .retry
+    let stage: Flight.Stage =
+      ambiguity.announcesAttempts ? (head.isInDoubt ? .verifying : .announced) : .sending
+    lanes[head.lane]?.phase = .inFlight
+    inFlight[head.serial] = Flight(lane: head.lane, upstream: head.upstream, stage: stage)
+    upstreams[head.upstream]?.inFlight += 1
+    if upstreams[head.upstream]?.reachability.isReachable == false {
+      upstreams[head.upstream]?.probe = head.serial
+    }
+    upstreams[head.upstream]?.reachability.attemptBegan()
+    switch stage {
+    case .announced: announce(head, now: now)
+    case .sending: actions.append(.attempt(head))
+    case .verifying: actions.append(.verify(head))
+    }
+  }
+
+  /// Acts on the end of an attempt.
+  package mutating func attemptEnded(_ report: AttemptReport, now: Now) {
+    guard let flight = endFlight(report.serial),
+      let policy = upstreams[flight.upstream]?.policy
+    else { return }
+    let wasGivenUp = learn(from: report, of: flight.upstream, now: now)
+    defer { fillSlots(of: flight.upstream, now: now) }
+    guard let head = lanes[flight.lane]?.head, head.serial == report.serial else { return }
+    if flight.stage == .verifying {
+      return verificationEnded(
+        report, of: head, wasGivenUp: wasGivenUp, policy: policy, now: now)
+    }
+    let outcome = report.isInDoubt ? .ambiguous : policy.outcomes.outcome(of: report.event)
+    let change = change(
+      for: head, after: report, outcome: outcome, wasGivenUp: wasGivenUp, policy: policy, now: now)
+    let attempt = AttemptRecord(
+      number: head.attempts + 1, startedAt: report.startedAt, durationMs: report.durationMs,
+      outcome: outcome, status: report.status,
+      error: outcome == .delivered ? nil : report.sentence)
+    let isToBeVerified = outcome == .ambiguous && policy.ambiguity == .verify
+    record(
+      Transition(
+        serial: head.serial, lane: head.lane, upstream: head.upstream, change: change,
+        at: now.wall, attempt: attempt, response: report.response(keptFor: change),
+        doubt: isToBeVerified ? Self.doubtReason(report.sentence) : nil,
+        isAnswered: report.status != nil, acceptedAt: head.acceptedAt, epoch: epoch))
+  }
+
+  /// Acts on an attempt that was called off before it began: it is not recorded, and the envelope
+  /// is unchanged.
+  package mutating func attemptWithdrawn(_ serial: Serial, now: Now) {
+    guard let flight = endFlight(serial) else { return }
+    giveUpProbe(serial, of: flight.upstream, now: now)
+    defer { fillSlots(of: flight.upstream, now: now) }
+    guard let head = lanes[flight.lane]?.head, head.serial == serial else { return }
+    if flight.stage == .sending, head.isInDoubt {
+      takeBackAnnouncement(of: head, now: now)
+    } else {
+      settleHead(of: flight.lane, now: now)
+    }
+  }
+
+  /// Acts on an attempt that could not be made, since the envelope no longer waits.
+  package mutating func attemptVanished(_ serial: Serial, now: Now) {
+    guard let flight = endFlight(serial) else { return }
+    giveUpProbe(serial, of: flight.upstream, now: now)
+    if lanes[flight.lane]?.head?.serial == serial {
+      countOut(of: flight.lane, for: flight.upstream)
+      advance(flight.lane, isAnswered: false, now: now)
+    }
+    fillSlots(of: flight.upstream, now: now)
+  }
+
+  mutating func endFlight(_ serial: Serial) -> Flight? {
+    guard let flight = inFlight.removeValue(forKey: serial) else { return nil }
+    upstreams[flight.upstream]?.inFlight -= 1
+    return flight
+  }
+
+  /// Notes that an attempt that was the probe showed nothing: another one may go out at once.
+  mutating func giveUpProbe(_ serial: Serial, of number: UpstreamNumber, now: Now) {
+    guard upstreams[number]?.probe == serial else { return }
+    upstreams[number]?.probe = nil
+    upstreams[number]?.reachability.attemptWithdrawn(now: now.monotonic)
+  }
+
+  /// Notes what an attempt's end says about the upstream.
+  ///
+  /// - Returns: Whether the envelope needs no backoff of its own, since its upstream is unreachable
+  ///   and all its lanes wait for a probe.
+  private mutating func learn(
+    from report: AttemptReport, of number: UpstreamNumber, now: Now
+  ) -> Bool {
+    if report.saysNothingOfUpstream {
+      giveUpProbe(report.serial, of: number, now: now)
+      return false
+    }
+    let wasProbe = upstreams[number]?.probe == report.serial
+    if wasProbe { upstreams[number]?.probe = nil }
+    switch report.event {
+    case .answered:
+      if upstreams[number]?.reachability.answered(now: now) == .becameReachable {
+        upstreams[number]?.lastError = nil
+        actions.append(.reachabilityChanged(number, isReachable: true, reason: nil))
+        letGoBackoff(of: number, now: now)
+      }
+      return false
+    case .failed:
+      upstreams[number]?.lastError = report.sentence
+      let change = upstreams[number]?.reachability.failed(
+        wasProbe: wasProbe, now: now, random: &random)
+      if change == .becameUnreachable {
+        actions.append(
+          .reachabilityChanged(number, isReachable: false, reason: report.sentence))
+      }
+      return upstreams[number]?.reachability.isReachable == false
+    case .unsendable: return false
+    }
+  }
+
+  private mutating func change(
+    for head: LineEntry, after report: AttemptReport, outcome: Outcome, wasGivenUp: Bool,
+    policy: UpstreamPolicy, now: Now
+  ) -> Transition.Change {
+    switch outcome {
+    case .delivered: return .end(.delivered, reason: report.sentence)
+    case .refused:
+      switch head.onFailure {
+      case .skip: return .end(.failed, reason: report.sentence)
+      case .block: return .block(reason: report.sentence)
+      }
+    case .ambiguous where policy.ambiguity == .block:
+      return .block(reason: Self.doubtReason(report.sentence))
+    case .unreachable, .ambiguous:
+      return changeToTryAgain(
+        head, after: report, wasGivenUp: wasGivenUp, policy: policy, now: now)
+    }
+  }
+
+  /// Keeps the head in place for another attempt.
+  ///
+  /// - Parameter wasGivenUp: Whether it needs no backoff of its own, since its upstream is
+  ///   unreachable.
+  mutating func changeToTryAgain(
+    _ head: LineEntry, after report: AttemptReport, wasGivenUp: Bool, policy: UpstreamPolicy,
+    now: Now
+  ) -> Transition.Change {
+    if case .failed(.brokenOff, _) = report.event { return .retry(at: now.wall) }
+    guard now.wall < head.expiresAt else {
+      let reason = "\(Self.expiredReason(of: head)); at last \(report.sentence)"
+      return .end(.expired, reason: reason)
+    }
+    guard !wasGivenUp else { return .retry(at: now.wall) }
+    let failures = (lanes[head.lane]?.failuresInARow ?? 0) + 1
+    lanes[head.lane]?.failuresInARow = failures
+    let delay = policy.retry.delayMs(
+      afterFailures: failures, retryAfterMs: report.retryAfterMs(at: now.wall), random: &random)
+    noteBackoff(of: head, until: now.wall.adding(milliseconds: delay))
+    return .retry(at: min(now.wall.adding(milliseconds: delay), head.expiresAt))
+  }
+
+  /// Ends the waits of lanes that failed to connect, since the upstream is back.
+  private mutating func letGoBackoff(of number: UpstreamNumber, now: Now) {
+    guard let lanes = upstreams[number]?.connectionBackoff else { return }
+    upstreams[number]?.connectionBackoff = []
+    for lane in lanes.sorted() {
+      self.lanes[lane]?.backoffs[number] = nil
+      guard case .waiting = self.lanes[lane]?.phase, let head = self.lanes[lane]?.head,
+        head.upstream == number
+      else { continue }
+      if head.attempts == 0 {
+        // It has only taken over a former head's backoff, and may have a time of its own.
+        settleHead(of: lane, now: now)
+      } else {
+        endWait(of: lane, now: now)
+      }
+    }
+  }
+}

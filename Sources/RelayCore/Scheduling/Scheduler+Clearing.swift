@@ -1,0 +1,91 @@
+// Cancelling everything that waits of a client in one commit, however much it is. Meanwhile none of
+// it begins.
+extension Scheduler {
+  /// Prepares for the store to cancel everything that waits of a client.
+  ///
+  /// From now on no attempt of it begins, until ``cleared(_:now:)`` or ``clearingFailed(of:now:)``
+  /// reports the result. An attempt whose announcement is still on its way to the disk has not
+  /// begun, and does not begin before that either.
+  ///
+  /// - Returns: The envelopes that must be left alone.
+  package mutating func reserveAll(of client: ClientNumber) -> SparedEnvelopes {
+    clearing.insert(client)
+    var spared = SparedEnvelopes(changing: changing)
+    for (number, lane) in lanes where lane.client == client {
+      guard let head = lane.head else { continue }
+      switch lane.phase {
+      case .inFlight where inFlight[head.serial]?.stage == .announced:
+        spared.changing.insert(head.serial)
+      case .inFlight: spared.inFlight.insert(head.serial)
+      case .recording where heldBack[number] == nil: spared.changing.insert(head.serial)
+      default: break
+      }
+    }
+    return spared
+  }
+
+  /// Removes the cancelled envelopes, once that is durable.
+  package mutating func cleared(_ backlog: ClearedBacklog, now: Now) {
+    clearing.remove(backlog.client)
+    var touched: Set<LaneNumber> = []
+    for item in backlog.items where lanes[item.lane] != nil {
+      touched.insert(item.lane)
+      if item.isParked { lanes[item.lane]?.parked -= 1 }
+      countOut(of: item.lane, for: item.upstream)
+    }
+    for number in touched.sorted() { remove(backlog, from: number, now: now) }
+    letGo(backlog.client, now: now)
+  }
+
+  /// Ends the preparation after the store has failed: nothing was cancelled.
+  package mutating func clearingFailed(of client: ClientNumber, now: Now) {
+    clearing.remove(client)
+    letGo(client, now: now)
+  }
+
+  private mutating func letGo(_ client: ClientNumber, now: Now) {
+    if notesTurns {
+      for (number, lane) in lanes where lane.client == client { noteTurn(of: number) }
+    }
+    for number in heldBack.keys.sorted() where lanes[number]?.client == client {
+      goOn(number, now: now)
+    }
+  }
+
+  private mutating func remove(
+    _ backlog: ClearedBacklog, from number: LaneNumber, now: Now
+  ) {
+    guard let lane = lanes[number], let order = lanes[number]?.order else { return }
+    var window = Deque<LineEntry>()
+    for index in 0..<lane.window.count where !backlog.contains(lane.window[index].serial) {
+      window.append(lane.window[index])
+    }
+    windowEntries -= lane.window.count - window.count
+    lanes[number]?.window = window
+    // A page that is being read may still show what was behind the window.
+    leaveToNextSweep(number)
+    guard let head = lane.head, backlog.contains(head.serial) else {
+      if lane.waiting == 0 { forget(number, order) }
+      return
+    }
+    blocked.remove(number)
+    heldBack[number] = nil
+    // In a lane that takes the newest first, the others keep the wait that their upstream has asked
+    // for.
+    if order == .strict {
+      upstreams[head.upstream]?.connectionBackoff.remove(number)
+      lanes[number]?.forgetFailures(at: head.upstream)
+    }
+    if lane.waiting == 0 {
+      forget(number, order)
+    } else {
+      settleHead(of: number, now: now)
+    }
+  }
+
+  private mutating func forget(_ number: LaneNumber, _ order: LaneOrder) {
+    lanes[number] = nil
+    heldBack[number] = nil
+    starving[order].remove(number)
+  }
+}

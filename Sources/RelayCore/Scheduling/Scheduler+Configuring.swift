@@ -1,0 +1,46 @@
+// Configuring upstreams anew while envelopes wait and attempts are under way.
+
+extension Scheduler {
+  /// Whether requests may be sent to an upstream.
+  func isConfigured(_ upstream: UpstreamNumber) -> Bool {
+    upstreams[upstream]?.isConfigured == true
+  }
+
+  /// Changes the configuration of the upstreams.
+  ///
+  /// Envelopes for an upstream that is not configured any more stand, as after a restart, and go on
+  /// once it is configured again. Running attempts end by themselves, and their outcome follows
+  /// their upstream's policy at that time.
+  package mutating func configure(upstreams policies: [UpstreamNumber: UpstreamPolicy], now: Now) {
+    for (number, policy) in policies { configure(number, policy, now: now) }
+    for number in upstreams.keys where policies[number] == nil {
+      upstreams[number]?.isConfigured = false
+      upstreams[number]?.ready = FairQueue()
+    }
+    for number in lanes.keys.sorted() { resettleByUpstream(number, now: now) }
+    for number in policies.keys.sorted() { fillSlots(of: number, now: now) }
+  }
+
+  private mutating func configure(
+    _ number: UpstreamNumber, _ policy: UpstreamPolicy, now: Now
+  ) {
+    guard upstreams[number] != nil else {
+      upstreams[number] = UpstreamLine(policy: policy, since: now.wall)
+      return
+    }
+    upstreams[number]?.isConfigured = true
+    upstreams[number]?.policy = policy
+    upstreams[number]?.reachability.go(
+      by: policy.reachability, concurrencyMax: policy.concurrencyMax)
+  }
+
+  /// Settles a lane again, if its state depends on whether its head's upstream is configured.
+  private mutating func resettleByUpstream(_ number: LaneNumber, now: Now) {
+    guard let upstream = lanes[number]?.head?.upstream else { return }
+    switch lanes[number]?.phase {
+    case .ready where !isConfigured(upstream): settleHead(of: number, now: now)
+    case .unconfigured where isConfigured(upstream): settleHead(of: number, now: now)
+    default: break
+    }
+  }
+}

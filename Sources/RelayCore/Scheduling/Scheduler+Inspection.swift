@@ -1,0 +1,112 @@
+// The scheduler's view of itself, for `/status` and for devices that ask.
+
+extension Scheduler {
+  /// The state of one upstream, for display.
+  package struct UpstreamView: Sendable {
+    /// Whether its lanes may try.
+    package var isReachable: Bool
+    /// Whether somebody has paused it.
+    package var isPaused: Bool
+    /// The time from which it has been reachable or unreachable without a change.
+    package var since: WallTime
+    /// The number of running attempts.
+    package var inFlight: Int
+    /// The number of waiting envelopes, those in flight included.
+    package var waiting: Int
+    /// The time at which the oldest of its lanes' heads was accepted; nil if none waits.
+    package var oldestWaitingAt: WallTime?
+    /// The last failure at connection level since the upstream was last reachable, in words.
+    package var lastError: String?
+    /// The time of the next probe; nil if none is due.
+    package var nextProbeAt: MonotonicTime?
+    /// The most attempts at once: now, and once the upstream has ramped up.
+    package var concurrency: (now: Int, max: Int)
+  }
+
+  /// The lane and the upstream of a running attempt; nil if there is none.
+  package func flight(of serial: Serial) -> (lane: LaneNumber, upstream: UpstreamNumber)? {
+    inFlight[serial].map { ($0.lane, $0.upstream) }
+  }
+
+  /// The envelope behind the head, if it is in memory.
+  package func next(behindHeadOf lane: LaneNumber) -> Serial? {
+    guard let window = lanes[lane]?.window, window.count > 1 else { return nil }
+    return window[1].serial
+  }
+
+  /// The views of all configured upstreams.
+  ///
+  /// - Parameter survey: A complete survey of the lanes; see ``goOn(with:countMax:)``.
+  package func upstreamViews(_ survey: LaneSurvey) -> [UpstreamNumber: UpstreamView] {
+    var views: [UpstreamNumber: UpstreamView] = [:]
+    for (number, upstream) in upstreams where upstream.isConfigured {
+      views[number] = UpstreamView(
+        isReachable: upstream.reachability.isReachable,
+        isPaused: paused.contains(.upstream(number)), since: upstream.reachability.since,
+        inFlight: upstream.inFlight, waiting: waitingFor[number] ?? 0,
+        oldestWaitingAt: survey.heads[number]?.oldestAcceptedAt,
+        lastError: upstream.lastError, nextProbeAt: upstream.reachability.nextProbeAt,
+        concurrency: (upstream.reachability.window, upstream.policy.concurrencyMax))
+    }
+    return views
+  }
+
+  /// The lanes whose heads go to one unconfigured upstream, for display.
+  package struct UnconfiguredView: Sendable {
+    /// The number of envelopes that wait in those lanes.
+    package var waiting: Int
+    /// The time at which the oldest of their heads was accepted.
+    package var oldestWaitingAt: WallTime
+  }
+
+  /// The views of all unconfigured upstreams that something waits for.
+  ///
+  /// - Parameter survey: A complete survey of the lanes; see ``goOn(with:countMax:)``.
+  package func unconfiguredViews(_ survey: LaneSurvey) -> [UpstreamNumber: UnconfiguredView] {
+    // The lane's phase does not tell: it may also be held, or wait for its time.
+    survey.heads.filter { !isConfigured($0.key) }.mapValues { heads in
+      UnconfiguredView(waiting: heads.waiting, oldestWaitingAt: heads.oldestAcceptedAt)
+    }
+  }
+
+  /// A lane; nil if nothing waits in it.
+  package func lane(_ number: LaneNumber) -> Lane? { lanes[number] }
+
+  /// The position of a waiting envelope in its lane, from 1; nil if it is too far back to be known
+  /// without reading the line.
+  package func position(of serial: Serial, in lane: LaneNumber) -> Int? {
+    lanes[lane]?.place(of: serial).map { $0 + 1 }
+  }
+
+  /// Whether an attempt of this envelope is running.
+  package func isInFlight(_ serial: Serial) -> Bool { inFlight[serial] != nil }
+
+  /// The envelopes that are being attempted.
+  package var inFlightSerials: Set<Serial> { Set(inFlight.keys) }
+
+  /// The number of running attempts.
+  package var inFlightCount: Int { inFlight.count }
+
+  /// The number of waiting envelopes.
+  package var waitingCount: Int { waitingTotal }
+
+  /// The number of waiting envelopes for each upstream that is or was configured, those in flight
+  /// included.
+  package var waitingByUpstream: [UpstreamNumber: Int] {
+    Dictionary(uniqueKeysWithValues: upstreams.keys.map { ($0, waitingFor[$0] ?? 0) })
+  }
+
+  /// The number of one client's waiting envelopes.
+  package func waiting(of client: ClientNumber) -> Int { clientsWaiting[client] ?? 0 }
+
+  /// Lanes that stand until someone resolves them, or until the relay restarts, with their heads;
+  /// at most `countMax`.
+  package func blockedLanes(countMax: Int) -> [(lane: LaneNumber, head: LineEntry)] {
+    blocked.prefix(countMax).compactMap { number in
+      lanes[number]?.head.map { (number, $0) }
+    }
+  }
+
+  /// The number of such lanes.
+  package var blockedLaneCount: Int { blocked.count }
+}

@@ -1,0 +1,50 @@
+// Pauses that somebody has asked for. Attempts that are running when a pause begins are finished;
+// none begins during it. A pause costs no envelope its attempts, but counts towards its deadline.
+extension Scheduler {
+  /// Restores the pauses that were in force when the relay stopped; called before
+  /// ``restored(now:)``.
+  package mutating func restorePauses(_ targets: Set<PauseTarget>) { paused = targets }
+
+  /// Begins or ends a pause; no effect if it is so already.
+  package mutating func setPaused(_ isPaused: Bool, _ target: PauseTarget, now: Now) {
+    guard isPaused ? paused.insert(target).inserted : paused.remove(target) != nil else { return }
+    switch target {
+    case .upstream(let number): fillSlots(of: number, now: now)
+    case .lane(let number): resettle(number, now: now)
+    case .client(let client):
+      for number in lanes.filter({ $0.value.client == client }).map(\.key).sorted() {
+        resettle(number, now: now)
+      }
+    }
+  }
+
+  /// Whether somebody has paused this target itself.
+  package func isPaused(_ target: PauseTarget) -> Bool { paused.contains(target) }
+
+  /// Whether a lane is paused, itself or by its client.
+  func isPaused(lane number: LaneNumber, of client: ClientNumber) -> Bool {
+    !paused.isEmpty && (paused.contains(.lane(number)) || paused.contains(.client(client)))
+  }
+
+  /// Settles a lane again, if its state depends on pauses.
+  ///
+  /// A head that is under way, held, blocked or waiting is settled when that is over.
+  private mutating func resettle(_ number: LaneNumber, now: Now) {
+    switch lanes[number]?.phase {
+    case .ready, .paused: settleHead(of: number, now: now)
+    default: break
+    }
+  }
+
+  /// Probes an unreachable upstream now, with the lane whose turn it is.
+  ///
+  /// - Returns: Whether the upstream is unreachable, so that there was something to probe.
+  package mutating func probe(_ number: UpstreamNumber, now: Now) -> Bool {
+    guard isConfigured(number), upstreams[number]?.reachability.isReachable == false else {
+      return false
+    }
+    upstreams[number]?.reachability.probeNow(at: now.monotonic)
+    fillSlots(of: number, now: now)
+    return true
+  }
+}

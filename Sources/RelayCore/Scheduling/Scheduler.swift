@@ -1,0 +1,227 @@
+/// Decides what is attempted, and when: the lanes, the upstreams' slots, backoff and reachability.
+///
+/// A value without input or output. It is told what happened (envelopes were accepted, an attempt
+/// ended, a change was stored, time passed), and hands back ``Action``s by ``takeActions()``. The
+/// order within a lane rests on two rules: a lane has one head, and the head leaves only when the
+/// store has reported its end as durable.
+package struct Scheduler: Sendable {
+  /// The next step for the relay.
+  package enum Action: Sendable, Equatable {
+    /// Attempt this envelope.
+    case attempt(LineEntry)
+    /// Ask the upstream whether it has this envelope; its answer is reported like that of an
+    /// attempt.
+    case verify(LineEntry)
+    /// Make this change durable, and report that by ``Scheduler/recorded(_:now:)``; or, if it
+    /// cannot be written, by ``Scheduler/unwritten(_:now:)``.
+    case record(Transition)
+    /// Read the line after this number, and hand it over by ``Scheduler/refill(_:now:)``.
+    case readLine(after: Serial)
+    /// Read the line backwards before this number, and hand it over by
+    /// ``Scheduler/refill(_:now:)``.
+    case readLineBackwards(before: Serial)
+    /// An upstream's lanes stop trying, or start again: for the log.
+    case reachabilityChanged(UpstreamNumber, isReachable: Bool, reason: String?)
+  }
+
+  /// The limits on the scheduler's memory.
+  package struct Limits: Hashable, Sendable {
+    /// The most envelopes in all windows together; one takes about 100 bytes.
+    package var windowEntriesMax: Int
+    /// The number of envelopes that a lane may always hold, however full the others are; at least
+    /// 1.
+    package var laneWindowMin: Int
+
+    /// Sets both.
+    package init(windowEntriesMax: Int = 262_144, laneWindowMin: Int = 16) {
+      precondition(windowEntriesMax >= 1 && laneWindowMin >= 1)
+      self.windowEntriesMax = windowEntriesMax
+      self.laneWindowMin = laneWindowMin
+    }
+  }
+
+  /// A lane's timer: the lane, and the time at which it is looked at.
+  struct LaneTimer: Sendable {
+    var lane: LaneNumber
+    var time: MonotonicTime
+  }
+
+  /// The longest time until a wait is looked at again, whatever it waits for.
+  ///
+  /// So obsolete waits leave the timers, and a clock that is being adjusted is followed.
+  static let waitSliceMs: Int64 = 60_000
+
+  /// A running attempt: its lane, and the upstream whose slot it has.
+  struct Flight: Sendable {
+    var lane: LaneNumber
+    var upstream: UpstreamNumber
+    var stage: Stage
+
+    /// The stage of an attempt.
+    enum Stage: Sendable {
+      /// Its announcement is on its way to the disk; nothing has been sent.
+      case announced
+      /// The envelope is being sent.
+      case sending
+      /// The upstream is being asked whether it has the envelope.
+      case verifying
+    }
+  }
+
+  let limits: Limits
+  let epoch: Int64
+  var random: SplitMix64
+  var lanes = NumberTable<LaneNumber, Lane>()
+  /// The upstreams that are configured, or were since the start.
+  var upstreams = NumberTable<UpstreamNumber, UpstreamLine>()
+  /// The number of waiting envelopes for each upstream, configured or not, those in flight
+  /// included.
+  var waitingFor = NumberTable<UpstreamNumber, Int>()
+  var timers = TimerQueue<LaneTimer>()
+  var clientsWaiting = NumberTable<ClientNumber, Int>()
+  var inFlight = NumberTable<Serial, Flight>()
+  var windowEntries = 0
+  var waitingTotal = 0
+  /// Lanes that stand still for want of envelopes in memory.
+  var starving = StarvingLanes()
+  var blocked: NumberSet<LaneNumber> = []
+  var paused: Set<PauseTarget> = []
+  /// Envelopes that were behind a head, parked, or ended when a change of theirs set out for the
+  /// disk.
+  var changing: Set<Serial> = []
+  /// The parked ones among ``changing``.
+  var changingParked: Set<Serial> = []
+  /// Envelopes whose end could not be written, at most ``unwritableEndsMax``.
+  ///
+  /// Their end is not tried again just because their deadline has passed.
+  var unwritableEnds: Set<Serial> = []
+  /// Ended envelopes of ``LaneOrder/latest`` lanes that are about to be requeued.
+  var latestRequeues: Set<Serial> = []
+  /// Envelopes that the store is about to replace.
+  var reserved: Set<Serial> = []
+  /// Clients whose whole backlog the store is about to cancel.
+  var clearing: Set<ClientNumber> = []
+  /// Lanes whose heads would go on if they were not reserved, and whether there was a slot for
+  /// them.
+  var heldBack: [LaneNumber: Bool] = [:]
+  /// Whether there are runs, which have to know the lanes that turn.
+  var notesTurns = false
+  /// Lanes that runs may have to look at.
+  var turned: Set<LaneNumber> = []
+  var sweep: Sweep?
+  var sweepCount = 0
+  /// Whether the line could not be read, and is left alone until ``retrySweep()``.
+  var isSweepPutOff = false
+  var lastSweepOrder = LaneOrder.latest
+  var isStopped = false
+  /// Whether the wall clock has been set back, so that waits may be stored by what it showed
+  /// before.
+  var isClockSuspect = false
+  var actions: [Action] = []
+
+  /// Begins with nothing waiting.
+  ///
+  /// - Parameters:
+  ///   - upstreams: The upstreams that may be contacted; envelopes for others wait.
+  ///   - epoch: The epoch of the leases under which outcomes are written.
+  ///   - seed: The seed for jitter.
+  package init(
+    upstreams: [UpstreamNumber: UpstreamPolicy], limits: Limits = Limits(), epoch: Int64,
+    seed: UInt64, now: Now
+  ) {
+    self.limits = limits
+    self.epoch = epoch
+    random = SplitMix64(seed: seed)
+    for (number, policy) in upstreams {
+      self.upstreams[number] = UpstreamLine(policy: policy, since: now.wall)
+    }
+  }
+
+  /// The actions to carry out, in order; each is handed out once.
+  package mutating func takeActions() -> [Action] {
+    var taken: [Action] = []
+    swap(&taken, &actions)
+    return taken
+  }
+
+  /// The time at which ``timePassed(now:)`` is due next; nil if nothing waits for time.
+  package var nextWake: MonotonicTime? {
+    guard !isStopped else { return nil }
+    var earliest = timers.earliest
+    upstreams.forEachValue { number, upstream in
+      guard upstream.ready.count > 0, let probe = upstream.reachability.nextProbeAt,
+        !paused.contains(.upstream(number))
+      else { return }
+      earliest = earliest.map { min($0, probe) } ?? probe
+    }
+    return earliest
+  }
+
+  /// Ends waits that are over, and sends probes that are due.
+  package mutating func timePassed(now: Now) {
+    while let timer = timers.popDue(at: now.monotonic) {
+      guard lanes[timer.lane]?.timerAt == timer.time else { continue }
+      lanes[timer.lane]?.timerAt = Lane.noTimer
+      lookAtWait(of: timer.lane, now: now)
+    }
+    for number in upstreams.keys.sorted() { fillSlots(of: number, now: now) }
+  }
+
+  /// Sets a timer for a wait, or for its first slice, unless an earlier one is set.
+  mutating func startTimer(of number: LaneNumber, until time: MonotonicTime, now: Now) {
+    let due = min(time, now.monotonic.adding(milliseconds: Self.waitSliceMs))
+    guard let set = lanes[number]?.timerAt, due < set else { return }
+    lanes[number]?.timerAt = due
+    timers.insert(LaneTimer(lane: number, time: due), at: due)
+  }
+
+  /// Ends the wait of a lane's head, since its time has come or its upstream is back.
+  mutating func endWait(of number: LaneNumber, now: Now) {
+    guard let upstream = lanes[number]?.head?.upstream else { return }
+    lanes[number]?.window[0].dueAt = nil
+    lanes[number]?.backoffs[upstream] = nil
+    upstreams[upstream]?.connectionBackoff.remove(number)
+    settleHead(of: number, now: now)
+  }
+
+  /// Stops all further attempts, since the relay is shutting down.
+  package mutating func stop() { isStopped = true }
+
+  /// Gives up attempts that are announced but not sent, since the grace period is over: only sent
+  /// ones are still waited for.
+  package mutating func cutOff(now: Now) {
+    for (serial, flight) in inFlight.sorted(by: { $0.key < $1.key })
+    where flight.stage == .announced {
+      _ = endFlight(serial)
+      lanes[flight.lane]?.phase = .recording
+    }
+  }
+}
+
+/// The scheduler's state for one upstream.
+struct UpstreamLine: Sendable {
+  var policy: UpstreamPolicy
+  /// Whether new requests may be sent to it.
+  ///
+  /// An attempt that is running when it is taken out of the configuration ends by its policy.
+  var isConfigured = true
+  var reachability: Reachability
+  var ready = FairQueue()
+  var inFlight = 0
+  /// The attempt that shows whether the upstream is back.
+  var probe: Serial?
+  /// Lanes in backoff after a failure at connection level; their waits end when the upstream is
+  /// back.
+  var connectionBackoff: NumberSet<LaneNumber> = []
+  var lastError: String?
+
+  func hasFreeSlot(now: MonotonicTime) -> Bool {
+    isConfigured && reachability.freeSlots(inFlight: inFlight, now: now) > 0
+  }
+
+  init(policy: UpstreamPolicy, since: WallTime) {
+    self.policy = policy
+    reachability = Reachability(
+      policy: policy.reachability, concurrencyMax: policy.concurrencyMax, since: since)
+  }
+}

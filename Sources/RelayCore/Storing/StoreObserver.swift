@@ -1,0 +1,49 @@
+/// Is told of a store's commits, and asked within a transaction: on a thread of the store's, in the
+/// order of the commits.
+package protocol StoreObserver: Sendable {
+  /// Reports a transaction that is on disk.
+  ///
+  /// - Parameter answer: Wakes those who have posted; to be called once, as soon as the positions
+  ///   are known.
+  func committed(_ commit: Commit, answer: (CommitPositions) -> Void)
+
+  /// Asks, within a transaction, whether a later post may replace a waiting envelope's content.
+  ///
+  /// - Returns: Whether it may. If so, no attempt of that envelope may begin until the store
+  ///   reports the result by ``Commit/Change/coalesced(_:)`` or ``released(_:)``.
+  func reserve(_ serial: Serial, in lane: LaneNumber) -> Bool
+
+  /// Announces, within a transaction, that everything that waits of a client is about to be
+  /// cancelled.
+  ///
+  /// No attempt of it may begin until the store reports the result by
+  /// ``Commit/Change/cleared(_:)`` or ``released(_:)``.
+  ///
+  /// - Returns: The envelopes that must be left alone.
+  func reserveAll(of client: ClientNumber) -> SparedEnvelopes
+
+  /// Reports that reserved envelopes and clients are unchanged.
+  func released(_ reservations: Reservations)
+
+  /// Reports that the store's files are no longer in their places; nil if they are again.
+  func displaced(_ error: StoreError?)
+}
+
+extension StoreObserver {
+  /// Ignores where the files are.
+  package func displaced(_ error: StoreError?) {}
+}
+
+/// The envelopes and clients that a transaction keeps from being attempted while it changes them.
+package struct Reservations: Sendable, Equatable {
+  /// Envelopes whose content a later post is to replace, and their lanes.
+  package var envelopes: [Serial: LaneNumber] = [:]
+  /// Clients of which everything that waits is to be cancelled.
+  package var clients: Set<ClientNumber> = []
+
+  /// Starts with none.
+  package init() {}
+
+  /// Whether nothing is reserved.
+  package var isEmpty: Bool { envelopes.isEmpty && clients.isEmpty }
+}

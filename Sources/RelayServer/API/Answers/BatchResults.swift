@@ -1,0 +1,113 @@
+import JSON
+import RelayCore
+
+/// What became of the items of a batch, in their order (`BatchResult` in `openapi.yaml`).
+package struct BatchResults: Sendable, Equatable {
+  /// What became of one item.
+  package enum Item: Sendable, Equatable {
+    /// Stored now.
+    case accepted(id: EnvelopeID, state: EnvelopeState)
+    /// Stored now, and kept out of line until these numbers have come.
+    case parked(id: EnvelopeID, missing: MissingNumbers)
+    /// Stored before under the same key or number; nil if it is not kept any more.
+    case duplicate(id: EnvelopeID?, state: EnvelopeState?)
+    /// Stored in the place of an earlier post that waits.
+    case coalesced(id: EnvelopeID, state: EnvelopeState)
+    /// Not stored.
+    case rejected(Problem)
+
+    /// The envelope that it came to; nil for none that is kept.
+    var id: EnvelopeID? {
+      switch self {
+      case .accepted(let id, _), .parked(let id, _), .coalesced(let id, _): id
+      case .duplicate(let id, _): id
+      case .rejected: nil
+      }
+    }
+  }
+
+  /// One result an item.
+  package var items: [Item]
+
+  /// Results in the batch's order.
+  package init(_ items: [Item]) { self.items = items }
+
+  /// How many were not stored.
+  package var rejectedCount: Int { problems.count }
+
+  /// The object that a batch is answered with.
+  package func json() -> [UInt8] {
+    var json = JSONWriter(reserving: bytesExpected)
+    json.object { json in
+      json.name("results")
+      write(to: &json)
+    }
+    return json.finish()
+  }
+
+  /// The results alone, as a JSON array.
+  private func array() -> [UInt8] {
+    var json = JSONWriter(reserving: bytesExpected)
+    write(to: &json)
+    return json.finish()
+  }
+
+  private var bytesExpected: Int {
+    let resultBytes = 112
+    return 16 + items.count * resultBytes
+  }
+
+  private func write(to json: inout JSONWriter) {
+    json.array { json in
+      for (index, item) in items.enumerated() { Self.write(item, index, to: &json) }
+    }
+  }
+
+  /// What is answered if nothing of the batch may be called taken; nil if the results are the
+  /// answer.
+  ///
+  /// Where only room was missing, that is the answer: the same batch may do later.
+  ///
+  /// - Parameter isStrict: Whether one item that was not taken kept the others out.
+  package func problem(isStrict: Bool) -> Problem? {
+    let problems = problems
+    let isRefused = isStrict ? !problems.isEmpty : problems.count == items.count
+    guard isRefused else { return nil }
+    let own = problems.filter { $0.kind != .batchRejected }
+    if let first = own.first, own.allSatisfy(\.kind.isLackOfRoom) { return first }
+    return .batchRejected(
+      rejectedCount: own.count, count: items.count, isStrict: isStrict, results: array())
+  }
+
+  private var problems: [Problem] {
+    items.compactMap { if case .rejected(let problem) = $0 { problem } else { nil } }
+  }
+
+  private static func write(_ item: Item, _ index: Int, to json: inout JSONWriter) {
+    json.object { json in
+      json.member("index", index)
+      switch item {
+      case .accepted(let id, let state):
+        json.member("result", "accepted")
+        json.member("id", id.description)
+        json.member("state", state.rawValue)
+      case .duplicate(let id, let state):
+        json.member("result", "duplicate")
+        if let id { json.member("id", id.description) }
+        if let state { json.member("state", state.rawValue) }
+      case .parked(let id, let missing):
+        json.member("result", "accepted")
+        json.member("id", id.description)
+        json.member("state", EnvelopeState.parked.rawValue)
+        json.member(missing)
+      case .coalesced(let id, let state):
+        json.member("result", "coalesced")
+        json.member("id", id.description)
+        json.member("state", state.rawValue)
+      case .rejected(let problem):
+        json.member("result", "rejected")
+        json.member("problem") { problem.write(to: &$0) }
+      }
+    }
+  }
+}

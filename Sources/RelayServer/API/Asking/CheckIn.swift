@@ -1,0 +1,100 @@
+import HTTPServer
+import RelayCore
+
+/// `POST /v1/checkin`: one round trip in which a device learns all that it needs to go on.
+struct CheckIn {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  /// How many endings one answer tells of at the most.
+  static let endingsMax = 1000
+
+  func respond(to request: HTTPRequest) async -> HTTPResponse {
+    do throws(Problem) {
+      guard !context.relay.isDraining else { throw .draining() }
+      let question = try CheckInQuestion(
+        try await CommandBody(context).read(request), from: context.caller.client)
+      return .freshJSON(try await answer(to: question).json())
+    } catch {
+      return error.response
+    }
+  }
+
+  private func answer(to question: CheckInQuestion) async throws(Problem) -> CheckInView {
+    do throws(StoreError) {
+      let page = try await context.store.checkIn(
+        question.client, seenThrough: question.since, countMax: Self.endingsMax)
+      let record = try await context.store.client(question.client)
+      let waiting = record.map { context.relay.quotas.waiting(of: $0.number) } ?? WaitingUse()
+      return CheckInView(
+        client: question.client, time: context.relay.now().wall,
+        lanes: lanes(question, record), allowance: allowance(of: question.client, waiting),
+        page: page ?? CheckInPage(endings: [], toldThrough: 0, hasMore: false))
+    } catch {
+      throw context.problem(error)
+    }
+  }
+
+  /// The lanes that the device named; all of its lanes, if it named none.
+  private func lanes(_ question: CheckInQuestion, _ record: ClientRecord?) -> [CheckInView.Lane] {
+    let known = record?.lanes ?? []
+    let named =
+      question.lanes.isEmpty
+      ? known.map { CheckInQuestion.Lane(name: $0.name) } : question.lanes
+    return named.map { lane in
+      let record = known.first { $0.name == lane.name }
+      let held = HeldNumbers(
+        highest: record?.highestSequence ?? record?.lastSequence ?? 0,
+        missing: record?.missing ?? .none)
+      // A lane of the order `latest` takes no numbers, so there is nothing to ask for by them.
+      let isNumbered = context.rules.lanes.rules(ofLane: lane.name).order == .strict
+      return CheckInView.Lane(
+        name: lane.name, lastSequence: record?.lastSequence, missing: held.missing,
+        skipped: Self.skipped(lane.numbers, record?.skipped ?? []),
+        send: isNumbered ? lane.numbers.map(held.lacking(of:)) : nil,
+        waiting: record.flatMap { context.relay.dispatcher.laneView($0.number)?.waiting } ?? 0)
+    }
+  }
+
+  /// What of the device's numbers is not taken any more; all that is not, if it named none.
+  private static func skipped(
+    _ numbers: SequenceRange?, _ ranges: [SequenceRange]
+  ) -> [SequenceRange] {
+    guard let numbers else { return ranges }
+    return ranges.compactMap { $0.overlap(with: numbers) }
+  }
+
+  private func allowance(of client: String, _ waiting: WaitingUse) -> CheckInView.Allowance {
+    let limits = context.limits
+    let statistics = context.store.statistics()
+    let quotas = context.relay.quotas
+    var envelopes = limits.waitingEnvelopesMax
+    var bytes = min(statistics.roomBytes, SequenceSyntax.range.upperBound)
+    for (quota, use) in [
+      (quotas.rules.everybody, quotas.total), (quotas.rules.waiting(of: client), waiting),
+    ] {
+      if let countMax = quota.envelopesMax { envelopes = min(envelopes, countMax - use.count) }
+      if let bytesMax = quota.bytesMax { bytes = min(bytes, Int64(bytesMax) - use.bytes) }
+    }
+    if statistics.trouble != nil { (envelopes, bytes) = (0, 0) }
+    let isFull = envelopes <= 0 || bytes <= 0
+    return CheckInView.Allowance(
+      envelopes: max(0, envelopes), bytes: max(0, bytes),
+      envelopesPerBatch: limits.batchCountMax, bytesPerBatch: limits.batchBytesMax,
+      retryAfterSeconds: retryAfterSeconds(isFull: isFull))
+  }
+
+  /// Drawn at random above the least, so that those who were sent away do not come back together.
+  private func retryAfterSeconds(isFull: Bool) -> Int? {
+    let least: Int
+    if isFull {
+      least = RetryHint.troubleSeconds
+    } else if context.relay.memory.isScarce {
+      least = RetryHint.overloadSeconds
+    } else {
+      return nil
+    }
+    return RetryHint.spread(least)
+  }
+}

@@ -1,0 +1,61 @@
+import HTTPServer
+import JSON
+import RelayCore
+
+/// `GET /healthz` and `GET /readyz`.
+struct HealthChecks {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  /// Whether the process answers at all: it does.
+  func health() -> HTTPResponse { .freshJSON(Array(#"{"status":"ok"}"#.utf8)) }
+
+  /// Whether the relay takes envelopes.
+  func readiness() -> HTTPResponse {
+    if context.relay.isDraining {
+      return notReady(
+        "draining", "The relay is shutting down.",
+        retryAfterSeconds: RetryHint.overloadSeconds)
+    }
+    if let trouble = context.store.statistics().trouble {
+      return notReady(
+        "store-trouble", trouble, retryAfterSeconds: RetryHint.troubleSeconds)
+    }
+    let warnings =
+      [context.store.statistics().damage.sentence].compactMap { $0 }
+      + context.relay.certificateProblems()
+    if !warnings.isEmpty { return readyBut(warnings) }
+    return .freshJSON(Array(#"{"status":"ready"}"#.utf8))
+  }
+
+  /// It takes envelopes and delivers what it can: whoever asks is not to send devices away.
+  private func readyBut(_ warnings: [String]) -> HTTPResponse {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("status", "ready")
+      if AccessRules.seesReasons(context.caller, isOpen: context.relay.access.isOpen) {
+        json.memberArray("warnings") { json in
+          for warning in warnings { json.string(warning) }
+        }
+      }
+    }
+    return .freshJSON(json.finish())
+  }
+
+  /// Why it is not is told to those who may see `/status`.
+  private func notReady(
+    _ status: String, _ reason: String, retryAfterSeconds: Int
+  ) -> HTTPResponse {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("status", status)
+      if AccessRules.seesReasons(context.caller, isOpen: context.relay.access.isOpen) {
+        json.memberArray("reasons") { $0.string(reason) }
+      }
+    }
+    var response = HTTPResponse.freshJSON(json.finish(), status: 503)
+    response.headers.add("Retry-After", retryAfterSeconds)
+    return response
+  }
+}

@@ -1,0 +1,112 @@
+import Cryptography
+import EventLoop
+import RelayCore
+
+/// The certificates of the listeners: loaded at the start, and again once they were renewed.
+final class ListenerCertificates: Sendable {
+  /// Why a listener cannot be secured, as a sentence.
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  private let listeners: [ListenerConfiguration]
+  /// One for each listener, in their order; nil where it has no TLS.
+  private let credentials: [TLSCredentials?]
+  private let log: Log
+
+  /// Loads all of them, and says until when they hold.
+  ///
+  /// One that has expired is used all the same, with a warning: a relay that is started again must
+  /// not stay away from its other listeners and upstreams, nor from devices whose clocks are wrong.
+  /// `/readyz` says so for as long as it is so.
+  ///
+  /// - Throws: What is wrong with the first one that cannot be used at all.
+  init(loading listeners: [ListenerConfiguration], log: Log) throws(Failure) {
+    self.listeners = listeners
+    self.log = log
+    var credentials: [TLSCredentials?] = []
+    for listener in listeners {
+      guard let tls = listener.tls else {
+        credentials.append(nil)
+        continue
+      }
+      do throws(TLSLoadError) {
+        let context = try TLSContext(loading: tls.settings)
+        Self.tell(context, of: listener, "certificate loaded", log)
+        let findings = CertificateFindings(context, tls, now: WallClock.now())
+        for sentence in findings.problems + findings.warnings {
+          log.warning("certificate needs attention", ("reason", .text(sentence)))
+        }
+        credentials.append(TLSCredentials(context))
+      } catch {
+        throw Failure(description: "cannot secure \(listener): \(error)")
+      }
+    }
+    self.credentials = credentials
+  }
+
+  /// What secures the connections of a listener; nil where nothing does.
+  func credentials(of number: Int) -> TLSCredentials? { credentials[number] }
+
+  /// Why clients do not accept a certificate, or are not accepted, as things stand; as sentences.
+  func problems(at now: WallTime) -> [String] {
+    zip(listeners, credentials).flatMap { listener, credentials in
+      guard let tls = listener.tls, let credentials else { return [String]() }
+      return CertificateFindings(credentials.current, tls, now: now).problems
+    }
+  }
+
+  /// Whether there is anything to load again.
+  var isEmpty: Bool { credentials.allSatisfy { $0 == nil } }
+
+  /// Loads all of them again, for connections that are made from now on.
+  ///
+  /// What cannot be used, or does not hold now, is not taken: the old one goes on.
+  func reload() {
+    for (listener, credentials) in zip(listeners, credentials) {
+      guard let tls = listener.tls, let credentials else { continue }
+      do throws(TLSLoadError) {
+        let context = try TLSContext(loading: tls.settings)
+        let findings = CertificateFindings(context, tls, now: WallClock.now())
+        if let problem = findings.problems.first {
+          refuse(listener, problem)
+          continue
+        }
+        credentials.replace(with: context)
+        Self.tell(context, of: listener, "certificate reloaded", log)
+        for sentence in findings.warnings {
+          log.warning("certificate needs attention", ("reason", .text(sentence)))
+        }
+      } catch {
+        refuse(listener, error.description)
+      }
+    }
+  }
+
+  private func refuse(_ listener: ListenerConfiguration, _ reason: String) {
+    log.error(
+      "certificate not reloaded, the old one goes on", ("listener", .text(listener.description)),
+      ("reason", .text(reason)))
+  }
+
+  private static func tell(
+    _ context: TLSContext, of listener: ListenerConfiguration, _ event: StaticString, _ log: Log
+  ) {
+    let until = WallTime(millisecondsSinceEpoch: context.facts.validUntilSeconds * 1000)
+    log.info(
+      event, ("listener", .text(listener.description)), ("name", .text(context.facts.name)),
+      ("validUntil", .text(RFC3339.format(until))))
+  }
+}
+
+extension TLSConfiguration {
+  /// The same, for what secures connections.
+  var settings: TLSSettings {
+    TLSSettings(
+      certificate: certificate, key: key, oldestVersion: minVersion == .tls13 ? .tls13 : .tls12,
+      clients: clientCertificates.map {
+        TLSSettings.Clients(
+          authorities: $0.authorities, isRequired: $0.isRequired, revocations: $0.revocations)
+      })
+  }
+}

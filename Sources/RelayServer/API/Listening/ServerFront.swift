@@ -1,0 +1,76 @@
+import EventLoop
+import HTTPServer
+import RelayCore
+import Synchronization
+
+/// What faces the senders: the HTTP server, with its event loops and its listeners' certificates.
+///
+/// There is none until the relay listens.
+final class ServerFront: Sendable {
+  private struct Parts {
+    var server: HTTPServer
+    var loops: [EventLoop]
+    var certificates: ListenerCertificates
+    var endpoints: [Endpoint]
+  }
+
+  private let parts = Mutex<Parts?>(nil)
+
+  /// The relay listens from now on.
+  ///
+  /// - Parameter endpoints: Where it does, in the order of the configuration.
+  func open(
+    _ server: HTTPServer, on loops: [EventLoop], _ certificates: ListenerCertificates,
+    at endpoints: [Endpoint]
+  ) {
+    parts.withLock {
+      $0 = Parts(
+        server: server, loops: loops, certificates: certificates, endpoints: endpoints)
+    }
+  }
+
+  /// Where the relay listens, with actual ports, in the order of the configuration.
+  var endpoints: [Endpoint] { parts.withLock { $0?.endpoints ?? [] } }
+
+  // MARK: - Certificates
+
+  /// Loads the listeners' certificates again, and ends the connections of clients whose own are not
+  /// accepted any more.
+  ///
+  /// - Returns: How many connections end.
+  func reloadCertificates() -> Int {
+    guard let parts = parts.withLock({ $0 }), !parts.certificates.isEmpty else { return 0 }
+    parts.certificates.reload()
+    return parts.server.endDistrusted()
+  }
+
+  /// What is wrong with the listeners' certificates at a moment, as sentences.
+  func certificateProblems(at now: WallTime) -> [String] {
+    parts.withLock { $0?.certificates }?.problems(at: now) ?? []
+  }
+
+  // MARK: - Connections
+
+  private var server: HTTPServer? { parts.withLock { $0?.server } }
+
+  /// Holds connections that are made from now on to other limits.
+  func hold(to limits: HTTPLimits) { server?.hold(to: limits) }
+
+  /// Takes no connection any more, and lets those that are answered finish.
+  func drain(until deadline: MonotonicTime) async { _ = await server?.drain(until: deadline) }
+
+  // MARK: - Figures
+
+  /// The connections of each listener that ever had one, by the listeners' numbers.
+  var connectionFigures: [Int: ListenerFigures] { server?.figures ?? [:] }
+
+  /// How many event loops serve connections.
+  var loopCount: Int { parts.withLock { $0?.loops.count ?? 0 } }
+
+  /// How long the rounds of all event loops took.
+  var loopLag: Histogram {
+    var lag = Histogram(.loopMicroseconds)
+    for loop in parts.withLock({ $0?.loops ?? [] }) { lag.merge(loop.lag) }
+    return lag
+  }
+}

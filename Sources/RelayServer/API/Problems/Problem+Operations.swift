@@ -1,0 +1,21 @@
+import RelayCore
+
+// Problems with what is asked to be done with many envelopes at once.
+
+extension Problem {
+  /// No such operation is remembered.
+  package static func unknownOperation(_ id: String) -> Problem {
+    Problem(
+      .unknownOperation, "No operation \(id.quoted) is known.",
+      fix: "GET /v1/operations lists the last \(OperationLimits.keptMax).")
+  }
+
+  /// The filter matches another number of envelopes than whoever asks has counted.
+  package static func countDiffers(expected: Int, matched: Int) -> Problem {
+    Problem(
+      .countDiffers,
+      "The filter matches \(matched) envelopes by now, and not \(expected). Nothing was done.",
+      field: "/expectedCount",
+      fix: "Look at what it matches, and ask again with that count.")
+  }
+}

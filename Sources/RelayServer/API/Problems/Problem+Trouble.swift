@@ -1,0 +1,113 @@
+import HTTPServer
+import RelayCore
+
+// Problems that are not the sender's: there is no room, or something is broken.
+
+extension Problem {
+  /// There is no room on disk.
+  package static func diskFull() -> Problem {
+    Problem(
+      .diskFull, "There is no room on disk. What was accepted is safe.",
+      fix: "Keep the envelope and try again after Retry-After."
+    ).retry(afterSeconds: RetryHint.troubleSeconds)
+  }
+
+  /// Too many connections, or too many bytes in flight.
+  package static func overloaded(_ detail: String) -> Problem {
+    Problem(.overloaded, detail, fix: "Keep the envelope and try again after Retry-After.")
+      .retry(afterSeconds: RetryHint.spread(RetryHint.overloadSeconds))
+  }
+
+  /// A post is not taken: those before it wait too long.
+  package static func overloaded(_ refusal: AdmissionControl.Refusal) -> Problem {
+    switch refusal {
+    case .tooMany: overloaded("As many posts wait to be stored as may.")
+    case .slowStore: overloaded("Posts wait too long to be stored.")
+    case .slowLoops: overloaded("Requests wait too long to be read.")
+    }
+  }
+
+  /// A body was cut off on its way, since others needed the memory that it held.
+  package static func gaveWay() -> Problem {
+    Problem(
+      .overloaded,
+      "The relay is short of memory, and this body came slowly or its sender held more than its"
+        + " share: it had to give way.",
+      fix:
+        "Keep the envelope and try again after Retry-After, in smaller posts where they are slow."
+    ).retry(afterSeconds: RetryHint.spread(RetryHint.overloadSeconds))
+  }
+
+  /// The relay is shutting down.
+  package static func draining() -> Problem {
+    Problem(
+      .draining, "Nothing new is taken. What was accepted is safe.",
+      fix: "Try again after Retry-After."
+    ).retry(afterSeconds: RetryHint.overloadSeconds)
+  }
+
+  /// The store cannot be read or written just now.
+  package static func storeUnavailable() -> Problem {
+    Problem(
+      .storeUnavailable,
+      "The store cannot be read or written just now. What was accepted is safe.",
+      fix: "Keep the envelope and try again after Retry-After."
+    ).retry(afterSeconds: RetryHint.overloadSeconds)
+  }
+
+  /// The store's files are not in their places any more.
+  ///
+  /// Of the same type as other trouble of the store's: a sender does the same about it.
+  package static func storeDisplaced() -> Problem {
+    Problem(
+      .storeUnavailable,
+      "The store's files are not in their places any more. Whether this is kept is not sure.",
+      fix: "Keep the envelope and try again after Retry-After, with the same key."
+    ).retry(afterSeconds: RetryHint.troubleSeconds)
+  }
+
+  /// There is nothing to be rescued.
+  package static func storeInPlace() -> Problem {
+    Problem(
+      .storeInPlace, "The store's files are in their places. Nothing was written.",
+      fix: "Use `waystation store backup`, which copies a store that is in its place.")
+  }
+
+  /// A mistake of the relay's own.
+  package static func internalError() -> Problem {
+    Problem(
+      .internalError, "Nothing was taken. The relay's log says more.",
+      fix: "Try again, with the same key.")
+  }
+
+  /// What a sender is told of trouble in the store.
+  ///
+  /// What the store said of it is for the log: it names files.
+  package init(_ error: StoreError) {
+    switch error.kind {
+    case .diskFull: self = .diskFull()
+    case .closed: self = .draining()
+    case .displaced: self = .storeDisplaced()
+    case .inputOutput, .corrupt, .inUse, .newerSchema, .leaseLost, .other:
+      self = .storeUnavailable()
+    }
+  }
+
+  /// What a sender is told of a mistake that the HTTP server found by itself.
+  package init(_ problem: ProtocolProblem) {
+    let detail = problem.detail
+    switch problem.kind {
+    case .malformedRequest, .malformedBody: self = .malformedRequest(detail)
+    case .targetTooLong: self = .uriTooLong(detail)
+    case .fieldsTooLarge: self = .headerFieldsTooLarge(detail)
+    case .bodyTooLarge:
+      self = Problem(
+        .bodyTooLarge, detail, fix: "Send less, or ask the operator to raise limits.bodyBytesMax.")
+    case .headTimeout, .bodyTimeout: self = .requestTimeout(detail)
+    case .expectationFailed: self = .expectationFailed(detail)
+    case .notImplemented: self = .notImplemented(detail)
+    case .tooManyConnections: self = .overloaded(detail)
+    case .versionNotSupported: self = .httpVersionNotSupported(detail)
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import RelayCore
+
+extension AcceptanceRules {
+  /// Where an envelope says what its other terms, or its lane's, may leave no meaning to.
+  enum TermFields {
+    /// In an envelope in JSON.
+    case json
+    /// On a relayed request.
+    case relayed
+
+    fileprivate var sequence: String { self == .json ? "/sequence" : "Waystation-Sequence" }
+    fileprivate var notBefore: String { self == .json ? "/notBefore" : "Waystation-Not-Before" }
+    fileprivate var references: String { self == .json ? "/references" : "Waystation-References" }
+  }
+
+  /// Holds an envelope to what is configured for its lane.
+  ///
+  /// - Parameter start: What deadlines count from (``SettledTime/deadlineStart(_:elapsedMs:)``).
+  /// - Throws: `invalid-field` if it says what the lane's order leaves no meaning to, or if its
+  ///   deadline passes before it may be attempted.
+  func holdToLane(
+    _ draft: inout EnvelopeDraft, from start: WallTime, _ fields: TermFields
+  ) throws(Problem) {
+    let rules = lanes.rules(ofLane: draft.lane)
+    draft.expiresAt = rules.deadline(draft.expiresAt, countingFrom: start)
+    try Self.checkTimes(
+      notBefore: draft.notBefore, expiresAt: draft.expiresAt, field: fields.notBefore)
+    guard rules.order == .latest else { return }
+    if draft.sequence != nil {
+      throw .notInLatestLane(draft.lane, "sequence numbers", field: fields.sequence)
+    }
+    if draft.references { try checkReferences(inLane: draft.lane, fields) }
+  }
+
+  /// Refuses an envelope that would expire before it may be attempted.
+  ///
+  /// - Parameter field: How whoever asks for these times writes what is to be corrected.
+  static func checkTimes(
+    notBefore: WallTime?, expiresAt: WallTime, field: String
+  ) throws(Problem) {
+    guard let notBefore, notBefore >= expiresAt else { return }
+    throw .neverDue(notBefore: notBefore, expiresAt: expiresAt, field: field)
+  }
+
+  /// Refuses references in a lane where nothing waits for what came before it.
+  func checkReferences(inLane lane: String, _ fields: TermFields = .json) throws(Problem) {
+    guard lanes.rules(ofLane: lane).order == .latest else { return }
+    throw .notInLatestLane(lane, "references to earlier answers", field: fields.references)
+  }
+
+  /// The deadline of a waiting envelope for which somebody asks another: no later than its lane's
+  /// rules have it, unless it has a later one already, since it was requeued.
+  func deadline(_ asked: WallTime, of record: EnvelopeRecord) -> WallTime {
+    let rules = lanes.rules(ofLane: record.draft.lane)
+    let bound = rules.deadline(asked, countingFrom: record.entry.acceptedAt)
+    return min(asked, max(bound, record.entry.expiresAt))
+  }
+}
+
+extension Problem {
+  /// The one would keep it waiting until the other has ended it.
+  fileprivate static func neverDue(
+    notBefore: WallTime, expiresAt: WallTime, field: String
+  ) -> Problem {
+    .invalidField(
+      field,
+      "notBefore is \(RFC3339.format(notBefore)), and expiresAt, given or by the configuration,"
+        + " \(RFC3339.format(expiresAt)): the envelope would expire before it may be attempted.",
+      fix: "Give an earlier notBefore, or a later expiresAt, as far as a ttlSeconds lets it.")
+  }
+
+  /// What goes by the order of acceptance has no place where the newest goes first.
+  fileprivate static func notInLatestLane(_ lane: String, _ what: String, field: String) -> Problem
+  {
+    .invalidField(
+      field, "The lane \(lane.quoted) delivers the newest first, so it takes no \(what).",
+      fix: "Leave that out, or name a lane whose order is strict.")
+  }
+}

@@ -1,0 +1,93 @@
+import HTTPServer
+import RelayCore
+
+/// Turns a request on `/v1/relay/{upstream}/{path…}` into a draft for the store: the request itself
+/// is the envelope, and its `Waystation-*` fields say the rest.
+package struct RelayRequestDecoder: Sendable {
+  private let rules: AcceptanceRules
+
+  /// A decoder under the configuration's rules.
+  package init(_ rules: AcceptanceRules) { self.rules = rules }
+
+  /// An envelope without its body, which is still to be read.
+  package struct Decoded: Sendable {
+    /// The envelope; its body is empty, and it has no fingerprint yet.
+    package var draft: EnvelopeDraft
+    /// The deadline that the sender gave, if it gave one.
+    package let expiresAt: WallTime?
+    /// The policy that the sender gave, if it gave one.
+    package let onFailure: FailurePolicy?
+
+    /// The beginning of the fingerprint; the body is to be added.
+    package func fingerprint() -> Fingerprint {
+      Fingerprint(of: draft, expiresAt: expiresAt, onFailure: onFailure)
+    }
+  }
+
+  /// The envelope that a request is.
+  ///
+  /// - Parameters:
+  ///   - upstream: The segment of the path that names the upstream.
+  ///   - rest: What follows that segment and its slash, byte for byte, the query left out.
+  ///   - sender: The client that sends it, where a credential says which; no other may be named
+  ///     then.
+  ///   - start: What deadlines count from (``SettledTime/deadlineStart(_:elapsedMs:)``).
+  package func decode(
+    _ head: RequestHead, upstream: ArraySlice<UInt8>, rest: ArraySlice<UInt8>,
+    from sender: String? = nil, at start: WallTime
+  ) throws(Problem) -> Decoded {
+    let name = String(decoding: upstream, as: UTF8.self)
+    guard let upstream = rules.upstream(named: name) else {
+      throw .unknownUpstream(name, field: nil)
+    }
+    let method = head.method.description
+    guard !MethodSyntax.isTrace(method.utf8.span) else { throw .traceNotRelayed() }
+    guard MethodSyntax.isMethod(Array(method.utf8)[...]) else {
+      throw .invalidField(
+        "method", "The method is \(method.quoted); it has to be \(MethodSyntax.rule).")
+    }
+    let target = Self.target(rest, query: head.query)
+    var fields = RelayedFields(head)
+    for field in head.fields { try fields.read(head.name(of: field), head.value(of: field)) }
+    let references = fields.references ?? false
+    if !references, let refusal = TargetSyntax.refusal(of: target[...]) {
+      throw .invalidField("path", "The path for the upstream \(refusal).")
+    }
+    guard let client = try Caller.client(fields.client, of: sender, field: "Waystation-Client")
+    else {
+      throw .missingField(
+        "Waystation-Client", "The request has no Waystation-Client field.",
+        fix: "Say in Waystation-Client who sends the envelope.")
+    }
+    guard let headers = fields.lines.block else { throw .internalError() }
+    var draft = EnvelopeDraft(
+      client: client, lane: fields.lane ?? LaneSyntax.defaultName,
+      upstream: upstream.name,
+      content: EnvelopeContent(
+        method: method, target: target, headers: headers, body: .inline([])),
+      key: fields.key, sequence: fields.sequence, tag: fields.tag, hold: fields.hold ?? false,
+      notBefore: fields.notBefore,
+      expiresAt: fields.expiresAt ?? start.deadline(afterMs: upstream.deadlineMs),
+      onFailure: fields.onFailure ?? upstream.onFailure, references: references,
+      coalesce: fields.coalesce)
+    if draft.coalesce != nil, draft.sequence != nil {
+      throw .coalesceWithSequence("Waystation-Coalesce")
+    }
+    // The body is looked through once it is there; a bad path need not wait for it.
+    if references { try draft.content.checkReferences(.relayed) }
+    try rules.holdToLane(&draft, from: start, .relayed)
+    return Decoded(draft: draft, expiresAt: fields.expiresAt, onFailure: fields.onFailure)
+  }
+
+  private static func target(_ rest: ArraySlice<UInt8>, query: ArraySlice<UInt8>?) -> [UInt8] {
+    var target: [UInt8] = []
+    target.reserveCapacity(rest.count + (query?.count ?? 0) + 2)
+    target.append(UInt8(ascii: "/"))
+    target.append(contentsOf: rest)
+    if let query {
+      target.append(UInt8(ascii: "?"))
+      target.append(contentsOf: query)
+    }
+    return target
+  }
+}

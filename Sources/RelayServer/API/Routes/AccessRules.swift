@@ -1,0 +1,67 @@
+import RelayCore
+
+/// Who may do what: each route has a row, and nothing is decided elsewhere.
+///
+/// A device that may use a route has to do with its own client alone: what is another's is unknown
+/// to it (``Caller/mayKnow(of:)``).
+package enum AccessRules {
+  /// What is answered to a caller.
+  package enum Verdict: Equatable, Sendable {
+    /// Go on.
+    case allowed
+    /// Who is it? (401)
+    case unknownCaller
+    /// Not this caller (403).
+    case forbidden
+  }
+
+  /// Who may use a route.
+  package struct Row: Equatable, Sendable {
+    /// Whether anybody may, without a credential.
+    var isForEverybody = false
+    /// Whether a client may, for its own.
+    var isForDevices = false
+    /// What an operator has to be allowed.
+    var role = OperatorRole.steer
+    /// Whether a credential is needed also where none is otherwise.
+    var needsCredential = false
+  }
+
+  /// What a caller is answered.
+  ///
+  /// - Parameter isOpen: Whether who shows no credential may do what needs none; see
+  ///   ``AccessConfiguration/anonymous``.
+  package static func verdict(on row: Row, for caller: Caller, isOpen: Bool) -> Verdict {
+    if row.isForEverybody { return .allowed }
+    switch caller.kind {
+    case .stranger: return .unknownCaller
+    case .anonymous: return isOpen && !row.needsCredential ? .allowed : .unknownCaller
+    case .device: return row.isForDevices ? .allowed : .forbidden
+    case .operator(.steer): return .allowed
+    case .operator(.read): return row.role == .read ? .allowed : .forbidden
+    }
+  }
+
+  /// Whether a caller is told why the relay is not ready.
+  package static func seesReasons(_ caller: Caller, isOpen: Bool) -> Bool {
+    verdict(on: .watching, for: caller, isOpen: isOpen) == .allowed
+  }
+}
+
+extension AccessRules.Row {
+  /// Anybody, without a credential.
+  static let everybody = Self(isForEverybody: true)
+  /// Devices for their own, and whoever may look.
+  static let looking = Self(isForDevices: true, role: .read)
+  /// Devices for their own, and whoever may steer.
+  static let handingOver = Self(isForDevices: true)
+  /// Operators who may look.
+  static let watching = Self(role: .read)
+  /// Operators who may steer.
+  static let steering = Self()
+  /// Operators who may look, by a credential also where none is needed otherwise: whoever may do
+  /// everything else to an open relay must not see who may later on.
+  static let seeingTokens = Self(role: .read, needsCredential: true)
+  /// Operators who may steer, by a credential also where none is needed otherwise.
+  static let changingTokens = Self(needsCredential: true)
+}

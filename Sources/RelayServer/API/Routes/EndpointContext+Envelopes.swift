@@ -1,0 +1,62 @@
+import HTTPServer
+import RelayCore
+
+extension EndpointContext {
+  /// The envelope that a path names.
+  func envelopeID(_ captures: PathCaptures) throws(Problem) -> EnvelopeID {
+    let text = captures.decoded("id") ?? ""
+    guard let id = EnvelopeID(parsing: text) else { throw .unknownEnvelope(text) }
+    return id
+  }
+
+  /// What the store knows of an envelope; another client's is unknown to a client.
+  func record(_ id: EnvelopeID) async throws(Problem) -> EnvelopeRecord {
+    do throws(StoreError) {
+      if let record = try await store.envelope(id), caller.mayKnow(of: record.draft.client) {
+        return record
+      }
+    } catch {
+      throw problem(error)
+    }
+    throw .unknownEnvelope(id.description)
+  }
+
+  /// An envelope as it stands.
+  func view(of record: EnvelopeRecord, progress: AttemptProgress? = nil) async -> HTTPResponse {
+    .json(await shown(record, progress).json())
+  }
+
+  private func shown(
+    _ record: EnvelopeRecord, _ progress: AttemptProgress?
+  ) async -> EnvelopeView {
+    let placement = relay.dispatcher.placement(of: record.entry.serial, in: record.lane)
+    var view = EnvelopeView(
+      record, isInFlight: placement.isInFlight, position: placement.position,
+      now: relay.now().wall)
+    view.progress = progress
+    view.trace = relay.dispatcher.tracer.traceID(of: record)
+    view.errorID = await errorID(of: record.id, record.state)
+    return view
+  }
+
+  /// An envelope as it stands, with how far its attempt has come.
+  func viewWithProgress(of record: EnvelopeRecord) async -> HTTPResponse {
+    .json(await jsonWithProgress(of: record))
+  }
+
+  /// The same, as JSON.
+  func jsonWithProgress(of record: EnvelopeRecord) async -> [UInt8] {
+    let progress =
+      record.state == .queued ? await relay.dispatcher.progress(of: record.entry.serial) : nil
+    return await shown(record, progress).json()
+  }
+
+  /// What the upstream calls the mistake for which it refused an envelope that stands so; nil if it
+  /// was not refused, the mistake has no name, or the store cannot be read just now.
+  func errorID(of id: EnvelopeID, _ state: EnvelopeState) async -> String? {
+    guard state == .blocked || state == .failed, let answer = try? await store.response(id) else {
+      return nil
+    }
+    return UpstreamErrorID.find(in: answer)
+  }
+}

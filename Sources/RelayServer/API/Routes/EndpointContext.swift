@@ -1,0 +1,120 @@
+import HTTPServer
+import RelayCore
+
+/// What endpoints share, made anew for each request.
+///
+/// A class, and none of it changes: whoever waits for the store keeps a reference of it in each of
+/// its calls, and not a copy.
+final class EndpointContext: Sendable {
+  let relay: RelayParts
+  /// What the configuration says of accepting envelopes, as it was when the request came.
+  let rules: AcceptanceRules
+  let clientNumbers: ClientNumbers
+  /// Who makes the request that is being answered.
+  let caller: Caller
+  /// Where that came from.
+  let origin: RequestOrigin
+  /// What is to be said of the act that is being carried out; nil if it is not written down.
+  let act: ActNote?
+  /// What the access log is told of the request; nil where none is kept.
+  let accessNote: AccessNote?
+
+  /// That of a relay, before any request.
+  convenience init(_ relay: RelayParts) {
+    self.init(relay, relay.settings.rules, ClientNumbers(), .anonymous, .loopback, nil, nil)
+  }
+
+  private init(
+    _ relay: RelayParts, _ rules: AcceptanceRules, _ clientNumbers: ClientNumbers, _ caller: Caller,
+    _ origin: RequestOrigin, _ act: ActNote?, _ accessNote: AccessNote?
+  ) {
+    self.relay = relay
+    self.rules = rules
+    self.clientNumbers = clientNumbers
+    self.caller = caller
+    self.origin = origin
+    self.act = act
+    self.accessNote = accessNote
+  }
+
+  /// The same for a request of this caller's.
+  func with(_ caller: Caller, from origin: RequestOrigin) -> EndpointContext {
+    EndpointContext(relay, relay.settings.rules, clientNumbers, caller, origin, act, accessNote)
+  }
+
+  /// The same for a request that stands in the access log.
+  func with(_ note: AccessNote) -> EndpointContext {
+    EndpointContext(relay, rules, clientNumbers, caller, origin, act, note)
+  }
+
+  /// The same for an act that is written down.
+  func with(_ act: ActNote) -> EndpointContext {
+    EndpointContext(relay, rules, clientNumbers, caller, origin, act, accessNote)
+  }
+
+  var store: any EnvelopeStore { relay.store }
+  var limits: LimitsConfiguration { rules.limits }
+
+  /// Those of some envelopes that the caller may know of; all, kept or not, if it is no client.
+  func ownEnvelopes(among ids: [EnvelopeID]) async throws(Problem) -> Set<EnvelopeID> {
+    guard caller.client != nil, !ids.isEmpty else { return Set(ids) }
+    do throws(StoreError) {
+      let known = try await store.summaries(of: ids)
+      return Set(known.lazy.filter { [caller] in caller.mayKnow(of: $0.terms.client) }.map(\.id))
+    } catch {
+      throw problem(error)
+    }
+  }
+
+  /// How an envelope's answer goes on to its sender.
+  func upstreamAnswer(to record: EnvelopeRecord) -> UpstreamAnswer {
+    let name = record.draft.upstream
+    let answers = rules.upstream(named: name)?.answers
+    return UpstreamAnswer(to: record, answers ?? AnswerRules(upstream: name, url: nil))
+  }
+
+  /// What the sender is told of trouble in the store; the log is told the rest.
+  func problem(_ error: StoreError) -> Problem {
+    if error.kind != .closed {
+      relay.log.repeating(
+        .error, "store trouble", about: "\(error.kind)", .usual,
+        ("error", .text(error.description)))
+    }
+    return Problem(error)
+  }
+}
+
+extension HTTPResponse {
+  /// An answer in JSON.
+  static func json(_ bytes: [UInt8], status: Int = 200) -> HTTPResponse {
+    HTTPResponse(status: status, headers: jsonFields, body: .bytes(bytes))
+  }
+
+  private static let jsonFields: ResponseFields = {
+    var fields = ResponseFields()
+    fields.add("Content-Type", "application/json")
+    return fields
+  }()
+
+  /// An answer in JSON that nobody may keep.
+  static func freshJSON(_ bytes: [UInt8], status: Int = 200) -> HTTPResponse {
+    var response = HTTPResponse.json(bytes, status: status)
+    response.headers.add("Cache-Control", "no-store")
+    return response
+  }
+}
+
+extension Problem {
+  /// What is told of a body that could not be read.
+  ///
+  /// The HTTP server answers that by itself, so this one is seen only where it does not; but for
+  /// what was cut off for want of memory.
+  init(_ error: RequestBodyError, bytesMax: Int) {
+    switch error {
+    case .tooLarge: self = .bodyTooLarge(bytesMax: bytesMax)
+    case .malformed, .disconnected: self = .malformedRequest("The body is not properly framed.")
+    case .timedOut: self = .requestTimeout("The body did not go on in time.")
+    case .cutOff: self = .gaveWay()
+    }
+  }
+}

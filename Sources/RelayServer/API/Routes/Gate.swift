@@ -1,0 +1,109 @@
+import EventLoop
+import HTTPServer
+import RelayCore
+
+/// Where every request is asked who makes it, and whether that may be.
+struct Gate: Sendable {
+  private let relay: RelayParts
+
+  init(_ relay: RelayParts) { self.relay = relay }
+
+  private var access: Access { relay.access }
+
+  /// Who makes a request, if it may be made.
+  ///
+  /// - Throws: `unauthenticated`, `forbidden`, `unknown-host`, `cross-site` or `malformed-request`.
+  func admit(_ request: HTTPRequest, to route: Route) throws(Problem) -> Caller {
+    let caller = try caller(of: request, on: route)
+    if let refusal = refusal(of: request, from: caller) {
+      guard route.access.isForEverybody else { throw tell(refusal, request) }
+      return .stranger
+    }
+    switch AccessRules.verdict(on: route.access, for: caller, isOpen: access.isOpen) {
+    case .allowed: return caller
+    case .unknownCaller: throw .unauthenticated()
+    case .forbidden: throw .forbidden()
+    }
+  }
+
+  /// Why a request cannot be taken for its sender's own; nil where it can.
+  ///
+  /// A token stands in a field that no browser adds by itself: what brings one was sent by who has
+  /// it. A browser adds a certificate, whoever has it send the request; but not to a host of
+  /// another name, since the relay's own certificate is not that one's.
+  private func refusal(of request: HTTPRequest, from caller: Caller) -> OriginPolicy.Refusal? {
+    let isSecured = relay.listeners[request.origin.listener].tls != nil
+    switch caller.credential {
+    case nil where access.isOpen:
+      return access.origins.refusal(
+        of: request.head, to: request.origin.local, isSecured: isSecured)
+    case .certificate:
+      return access.origins.siteRefusal(of: request.head, isSecured: isSecured)
+    case nil, .stored, .derived, .configured: return nil
+    }
+  }
+
+  private func tell(_ refusal: OriginPolicy.Refusal, _ request: HTTPRequest) -> Problem {
+    let (words, what, problem): (StaticString, String, Problem) =
+      switch refusal {
+      case .unknownHost(let host):
+        (
+          "a request without a credential named a host that is not known", host,
+          .unknownHost(host)
+        )
+      case .otherSite(let origin):
+        ("a browser sent a request for another site", origin, .crossSite(origin))
+      }
+    // Of all peers together: who tries many hosts must not fill the log.
+    relay.log.repeating(
+      .warning, words, about: "", RepeatPace(firstMs: 10_000, longestMs: 60_000),
+      ("peer", .text(request.origin.peer.description)), ("said", .text(what)))
+    return problem
+  }
+
+  /// Refuses whoever's connection was opened by a certificate that has ended since.
+  ///
+  /// - Throws: `unauthenticated`; the connection is of no more use.
+  func checkCertificate(of origin: RequestOrigin) throws(Problem) {
+    guard let end = origin.certificate?.validUntil, end <= relay.now().wall else { return }
+    throw .endedCertificate(end)
+  }
+
+  /// Whether what a caller has waited for may still be shown to it.
+  func recheck(_ caller: Caller) throws(Problem) {
+    guard access.isGood(caller, at: relay.now().wall) else { throw .badCredentials() }
+  }
+
+  private func caller(of request: HTTPRequest, on route: Route) throws(Problem) -> Caller {
+    let credentials = try Credentials(
+      request.head, isRelayed: route.isRelayed, isOpen: access.isOpen)
+    let certified = request.origin.certificate.flatMap {
+      relay.listeners[request.origin.listener].client(namedBy: $0)
+    }
+    guard
+      let caller = access.caller(
+        showing: credentials.shown, certified: certified, at: relay.now().wall)
+    else { throw refuse(request, credentials.shown.publicPart) }
+    return caller.until(request.origin.certificate?.validUntil)
+  }
+
+  private func refuse(_ request: HTTPRequest, _ id: String = "") -> Problem {
+    // Of all peers together: who tries many addresses must not fill the log.
+    relay.log.repeating(
+      .warning, "credentials were refused", about: "",
+      RepeatPace(firstMs: 10_000, longestMs: 60_000),
+      ("peer", .text(request.origin.peer.description)), ("token", .text(id)))
+    return .badCredentials()
+  }
+}
+
+extension Credentials.Shown {
+  /// What may be shown of it; nothing where it has no such part.
+  fileprivate var publicPart: String {
+    switch self {
+    case .token(.stored(let id, _)): id
+    case .token(.derived(let token, _)): token.id
+    case .token(.configured), .nonsense, .nothing: ""
+    }
+  }
+}

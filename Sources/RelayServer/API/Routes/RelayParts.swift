@@ -1,0 +1,117 @@
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// The parts of a running relay that answer its requests, and how it stands.
+///
+/// Made once, when the relay starts.
+final class RelayParts: Sendable {
+  /// What the relay goes by, and how that came to be.
+  let inForce: Mutex<ConfigurationInForce>
+  /// The listeners, which stay what they are until a restart.
+  let listeners: [ListenerConfiguration]
+  /// Where envelopes are kept.
+  let store: any EnvelopeStore
+  /// What carries out the scheduler's decisions.
+  let dispatcher: Dispatcher
+  /// Who may use the relay.
+  let access: Access
+  /// How many bytes of requests may be in memory.
+  let memory: MemoryBudget
+  /// What waits of whom, and how much of it may.
+  let quotas: QuotaKeeper
+  /// Whether posts are taken at all just now.
+  let admission: AdmissionGate
+  /// Who waits for the outcome of an envelope or a run.
+  let waits = PlaceKeeper()
+  /// For whom the store is searched.
+  let listings = PlaceKeeper()
+  /// What is done with many envelopes.
+  let operations: OperationDesk
+  /// Whose turn it is to read a piece of a listing.
+  let listingTurns = ListingTurns()
+  /// Counts for the rates on `/status`.
+  let meter: RateMeter
+  /// Counts for `/metrics`.
+  let metrics: RelayMetrics
+  /// Where the relay logs.
+  let log: Log
+  /// What faces the senders.
+  let front = ServerFront()
+  /// When the relay was started.
+  let startedAt: WallTime
+  /// The same, by the clock that nobody sets.
+  private let startedMonotonic: MonotonicTime
+  private let draining = Atomic(false)
+
+  /// Makes those parts that only requests need, beside those that run already.
+  ///
+  /// All of them go by the defaults until the relay takes up its configuration.
+  init(
+    listeners: [ListenerConfiguration], store: any EnvelopeStore, dispatcher: Dispatcher,
+    access: Access
+  ) {
+    let nothing = Configuration()
+    inForce = Mutex(
+      ConfigurationInForce(
+        settings: RelaySettings(nothing, numbers: [:]), loadedAt: WallClock.now()))
+    self.listeners = listeners
+    self.store = store
+    self.dispatcher = dispatcher
+    self.access = access
+    meter = dispatcher.meter
+    metrics = dispatcher.metrics
+    log = dispatcher.log
+    quotas = dispatcher.quotas
+    operations = OperationDesk { [listeners = dispatcher.listeners] in listeners.ring() }
+    admission = AdmissionGate(
+      delayMsMax: nothing.limits.acceptanceDelayMsMax, log: log, meter: meter)
+    memory = MemoryBudget(bytesMax: nothing.limits.memoryInFlightBytesMax)
+    startedAt = WallClock.now()
+    startedMonotonic = MonotonicClock.now()
+  }
+
+  // MARK: - The configuration in force
+
+  /// What the relay goes by, for what looks things up.
+  var settings: RelaySettings { inForce.withLock { $0.settings } }
+
+  /// What the relay goes by.
+  var configuration: Configuration { settings.configuration }
+
+  /// The number of a configured upstream; nil if no such upstream is configured.
+  func upstreamNumber(_ name: String) -> UpstreamNumber? { settings.numbers[name] }
+
+  // MARK: - How the relay stands
+
+  /// Whether it is shutting down, and takes nothing new.
+  var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+  /// It takes nothing new from now on.
+  func beginDraining() { draining.store(true, ordering: .relaxed) }
+
+  /// For how long it has run, in seconds.
+  var uptimeSeconds: Int64 {
+    MonotonicClock.now().milliseconds(since: startedMonotonic) / 1000
+  }
+
+  /// What is wrong with the listeners' certificates just now, as sentences.
+  func certificateProblems() -> [String] { front.certificateProblems(at: now().wall) }
+
+  // MARK: - Time
+
+  /// Both clocks, read at one moment.
+  func now() -> Now { Clocks.read() }
+
+  /// What deadlines count from that are so long after now: the time of day, or later where the
+  /// machine's clock was set of late.
+  func deadlineStart() -> WallTime { WallClock.deadlineStart() }
+
+  /// Waits for a moment, also in a task that is cancelled: a change is seen through though its
+  /// sender has gone.
+  func pause(milliseconds: Int64) async {
+    await withUnsafeContinuation { continuation in
+      _ = dispatcher.loop.schedule(afterMs: milliseconds) { continuation.resume() }
+    }
+  }
+}

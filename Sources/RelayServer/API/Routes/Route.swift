@@ -1,0 +1,63 @@
+import HTTPServer
+
+/// One call of the API: its method and path, who may make it, what it takes, how it is counted and
+/// written down, and what answers it.
+///
+/// What the relay knows of a call is in its record, and nowhere else. ``all`` lists the records.
+package final class Route: Sendable {
+  /// Answers a call.
+  typealias Endpoint =
+    @Sendable (HTTPRequest, PathCaptures, EndpointContext) async -> HTTPResponse
+
+  /// The method; nil for every method, where the request itself is the envelope.
+  package let method: HTTPMethod?
+  /// The path, as ``Router`` reads it.
+  package let pattern: String
+  /// The listeners that have it.
+  let audience: RouteAudience
+  /// The callers who may make it.
+  let access: AccessRules.Row
+  /// The parameters and the body that it takes; nil if the endpoint looks at these by itself.
+  let terms: CallTerms?
+  /// What the audit log keeps of it; nil for a call that changes nothing, or only hands over.
+  let act: AuditedAct?
+  /// Whether it reads through what may be much.
+  let isListing: Bool
+  /// Whether the caller's access is checked once more before the answer is shown, since the call
+  /// may have waited for long.
+  ///
+  /// A relayed request was accepted before it waits, and is answered so whatever happens meanwhile.
+  let mayWait: Bool
+  /// What answers it.
+  ///
+  /// A closure for each, and no function that calls them all: that would need the memory of all
+  /// together (24 KiB), for as long as any of them waits.
+  let endpoint: Endpoint
+
+  /// Makes a record; what is left out is as in most calls.
+  init(
+    _ method: HTTPMethod?, _ pattern: String, on audience: RouteAudience,
+    for access: AccessRules.Row, takes terms: CallTerms? = nil, act: AuditedAct? = nil,
+    isListing: Bool = false, mayWait: Bool = false, _ endpoint: @escaping Endpoint
+  ) {
+    self.method = method
+    self.pattern = pattern
+    self.audience = audience
+    self.access = access
+    self.terms = terms
+    self.act = act
+    self.isListing = isListing
+    self.mayWait = mayWait
+    self.endpoint = endpoint
+  }
+
+  /// Whether the request itself is the envelope.
+  var isRelayed: Bool { method == nil }
+
+  /// Whether it changes something of the store's that is then told as done; posts are looked at
+  /// once they are committed.
+  var changesTheStore: Bool { act != nil }
+
+  /// Whether it counts in the quotas of requests: operators' calls and health checks do not.
+  var isCounted: Bool { audience != .operators && !access.isForEverybody }
+}

@@ -1,0 +1,90 @@
+import EventLoop
+import HTTPServer
+import RelayCore
+
+/// What callers share, each kind with places of its own.
+package enum SharedKind: Sendable {
+  case eventStreams, waits, runs, operations, listings
+
+  /// How many of them there may be, as the end of a sentence.
+  fileprivate var words: String {
+    switch self {
+    case .eventStreams: "event streams may be open"
+    case .waits: "requests may wait for an outcome"
+    case .runs: "runs may be under way"
+    case .operations: "operations may run"
+    case .listings: "listings may be made"
+    }
+  }
+}
+
+/// Limits of what is shared that are no setting.
+package enum SharedLimits {
+  /// The most listings that are made at a time: each takes a reader of the store for a while.
+  package static let listingsMax = 128
+}
+
+extension Problem {
+  /// A share of what all callers have together is used up.
+  package static func shareUsedUp(
+    _ kind: SharedKind, _ refusal: SharedPlaces.Refusal
+  ) -> Problem {
+    let whose =
+      switch refusal.share {
+      case .client: " for one client, and this one has them"
+      case .source: " from one address, and this one has them"
+      case .operator: " for one operator, and this one has them"
+      case .all: " at once, and they are"
+      }
+    return Problem(
+      .overloaded, "\(refusal.max) \(kind.words)\(whose).",
+      fix: "Try again after Retry-After, or let one go. What was accepted is safe."
+    ).retry(afterSeconds: RetryHint.overloadSeconds)
+  }
+}
+
+extension EndpointContext {
+  /// Who takes a place of what is shared.
+  ///
+  /// - Parameter isForOperators: Whether what is asked for is for who looks after the relay: where
+  ///   no credential tells them from devices, that is all there is to tell them by.
+  func placeHolder(isForOperators: Bool = false) -> PlaceHolder {
+    let source = origin.peer.placeSource
+    switch caller.kind {
+    case .operator: return .operator(caller.publicName ?? "")
+    case .device(let name): return .client(name, at: source)
+    case .anonymous, .stranger:
+      let isForOperators =
+        isForOperators || relay.listeners[origin.listener].audience == .operators
+      return isForOperators ? .operators(at: source) : .nobody(at: source)
+    }
+  }
+
+  /// How many places there are of something, and how many of them one may have.
+  func placeLimits(of total: Int) -> PlaceLimits { limits.shares.limits(of: total) }
+
+  /// Takes a place of a kind.
+  func takePlace(
+    of kind: SharedKind, from keeper: PlaceKeeper, total: Int, isForOperators: Bool = false
+  ) throws(Problem) -> TakenPlace {
+    do throws(SharedPlaces.Refusal) {
+      return try keeper.take(
+        placeHolder(isForOperators: isForOperators), placeLimits(of: total))
+    } catch {
+      throw .shareUsedUp(kind, error)
+    }
+  }
+
+  /// Takes a place among those who wait for outcomes: there may be as many as connections.
+  func takeWait() throws(Problem) -> TakenPlace {
+    try takePlace(of: .waits, from: relay.waits, total: limits.connectionsMax)
+  }
+
+  /// Takes a place among those for whom the store is searched; nil where a route needs none.
+  func takeListing(for route: Route) throws(Problem) -> TakenPlace? {
+    guard route.isListing else { return nil }
+    return try takePlace(
+      of: .listings, from: relay.listings, total: SharedLimits.listingsMax,
+      isForOperators: route.audience == .operators)
+  }
+}

@@ -1,0 +1,233 @@
+import HTTPServer
+import JSON
+import RelayCore
+
+/// `GET` and `POST /v1/operations`, and `GET` and `DELETE /v1/operations/{id}`: something that is
+/// done with all that a filter matches.
+struct Operations {
+  private let context: EndpointContext
+  private var desk: OperationDesk { context.relay.operations }
+
+  /// How many envelopes one look returns, and how many it looks at.
+  private static let pageCount = 1000
+  private static let looksMax = 200_000
+  /// How long a stop waits for those that have their turn, in milliseconds, and in what steps.
+  private static let stopPatienceMs: Int64 = 10_000
+  private static let stopStepMs: Int64 = 10
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  // MARK: - Beginning
+
+  /// Whether a request only asks how many there are.
+  ///
+  /// - Throws: `unknown-field` or `invalid-field` for another query.
+  static func isDryRun(_ request: HTTPRequest) throws(Problem) -> Bool {
+    let parameters = try PageParameters(request.head.query, ["dryRun"], isPaged: false)
+    switch parameters.text("dryRun") {
+    case nil, "false": return false
+    case "true": return true
+    case let text?:
+      throw .invalidField(
+        "dryRun", "dryRun is \(text.quoted); it has to be true or false.")
+    }
+  }
+
+  /// Counts what a filter matches, and begins unless only that was asked.
+  func start(_ request: HTTPRequest) async -> HTTPResponse {
+    await answer { () throws(Problem) in
+      let isDryRun = try Self.isDryRun(request)
+      let terms = try OperationTerms(try await CommandBody(context).read(request))
+      guard !isDryRun else { return Self.json(try await matches(terms.filter)) }
+      guard !context.relay.isDraining else { throw .draining() }
+      let place = try takePlace()
+      var isBegun = false
+      defer { if !isBegun { desk.giveBack(place) } }
+      let matches = try await matches(terms.filter)
+      if let expected = terms.expectedCount, expected != matches.ids.count {
+        throw .countDiffers(expected: expected, matched: matches.ids.count)
+      }
+      let operation = try await begin(terms, matches, at: place)
+      isBegun = true
+      return Self.begun(operation)
+    }
+  }
+
+  private func takePlace() throws(Problem) -> SharedPlaces.Place {
+    do throws(SharedPlaces.Refusal) {
+      return try desk.take(
+        context.placeHolder(isForOperators: true),
+        context.placeLimits(of: OperationLimits.runningMax))
+    } catch {
+      throw .shareUsedUp(.operations, error)
+    }
+  }
+
+  private func begin(
+    _ terms: OperationTerms, _ matches: Matches, at place: SharedPlaces.Place
+  ) async throws(Problem) -> Operation {
+    var operation = Operation(
+      terms.action, terms.filter, matched: matches.ids.count, hasMore: matches.hasMore,
+      who: context.caller.publicName ?? Auditor.nobody, at: context.relay.now().wall)
+    do throws(StoreError) {
+      operation.number = try await context.store.beginOperation(operation)
+    } catch {
+      throw context.problem(error)
+    }
+    context.act?.say(
+      "\(operation.number): \(operation.action.rawValue) \(operation.matched) with"
+        + " \(operation.filter.words)")
+    desk.note(operation)
+    let run = OperationRun(context, operation, matches.ids, at: place)
+    Task(executorPreference: context.relay.dispatcher.loop) {
+      var run = run
+      await run.run()
+    }
+    return operation
+  }
+
+  private static func begun(_ operation: Operation) -> HTTPResponse {
+    var response = HTTPResponse.freshJSON(operation.json(), status: 202)
+    response.headers.add("Location", "/v1/operations/\(operation.number)")
+    return response
+  }
+
+  // MARK: - Counting
+
+  /// What a filter matches just now.
+  private struct Matches {
+    var ids: [EnvelopeID] = []
+    /// Whether there are more than one operation takes.
+    var hasMore = false
+  }
+
+  private func matches(_ wanted: Operation.Filter) async throws(Problem) -> Matches {
+    let filter = EnvelopeFilter(
+      client: wanted.client, lane: wanted.lane, upstream: wanted.upstream, tag: wanted.tag,
+      states: wanted.states, inFlight: context.relay.dispatcher.inFlightSerials())
+    var matches = Matches()
+    var serial: Serial = 0
+    while true {
+      guard !Task.isCancelled else { throw .draining() }
+      let page = try await page(filter, after: serial)
+      for envelope in page.envelopes {
+        guard matches.ids.count < OperationLimits.envelopesMax else {
+          matches.hasMore = true
+          return matches
+        }
+        matches.ids.append(envelope.id)
+      }
+      guard page.hasMore else { return matches }
+      serial = page.scannedThrough
+    }
+  }
+
+  private func page(
+    _ filter: EnvelopeFilter, after serial: Serial
+  ) async throws(Problem) -> EnvelopePage {
+    do throws(StoreError) {
+      return try await context.store.list(
+        filter, after: serial, countMax: Self.pageCount, looksMax: Self.looksMax)
+    } catch {
+      throw context.problem(error)
+    }
+  }
+
+  private static func json(_ matches: Matches) -> HTTPResponse {
+    var json = JSONWriter()
+    json.object { json in
+      json.member("matched", matches.ids.count)
+      if matches.hasMore { json.member("more", true) }
+    }
+    return .freshJSON(json.finish())
+  }
+
+  // MARK: - Looking, stopping
+
+  /// All that are remembered, the newest first.
+  func list(_ request: HTTPRequest) async -> HTTPResponse {
+    await answer { () throws(Problem) in
+      _ = try PageParameters(request.head.query, [], isPaged: false)
+      var json = JSONWriter()
+      let operations = try await all()
+      json.object { json in
+        json.memberArray("operations") { json in
+          for operation in operations { json.object { operation.writeMembers(to: &$0) } }
+        }
+      }
+      return .freshJSON(json.finish())
+    }
+  }
+
+  /// One of them.
+  func get(_ captures: PathCaptures) async -> HTTPResponse {
+    await answer { () throws(Problem) in .freshJSON(try await operation(captures).json()) }
+  }
+
+  /// Has one stopped, and shows how far it came; one that has ended stays as it is.
+  func stop(_ captures: PathCaptures) async -> HTTPResponse {
+    await answer { () throws(Problem) in
+      let operation = try await operation(captures)
+      guard desk.stop(operation.number) else {
+        return .freshJSON(try await ended(try await self.operation(captures)).json())
+      }
+      let relay = context.relay
+      let end = relay.now().monotonic.adding(milliseconds: Self.stopPatienceMs)
+      while desk.operation(operation.number)?.state == .running, relay.now().monotonic < end {
+        await relay.pause(milliseconds: Self.stopStepMs)
+      }
+      let shown = desk.operation(operation.number) ?? operation
+      context.act?.say("\(shown.state.rawValue) after \(shown.done) of \(shown.matched)")
+      return .freshJSON(shown.json())
+    }
+  }
+
+  /// One that does not run here, be it that the store could not be told of its end.
+  private func ended(_ operation: Operation) async throws(Problem) -> Operation {
+    guard operation.state == .running else { return operation }
+    var operation = operation
+    operation.end(as: .interrupted, at: context.relay.now().wall)
+    do throws(StoreError) {
+      try await context.store.noteOperation(operation)
+    } catch {
+      throw context.problem(error)
+    }
+    return operation
+  }
+
+  private func operation(_ captures: PathCaptures) async throws(Problem) -> Operation {
+    let id = captures.decoded("id") ?? ""
+    guard let number = Int64(id), String(number) == id,
+      let operation = try await all().first(where: { $0.number == number })
+    else { throw .unknownOperation(id) }
+    return operation
+  }
+
+  /// What runs is known here better than in the store.
+  private func all() async throws(Problem) -> [Operation] {
+    do throws(StoreError) {
+      return try await context.store.operations().map { desk.operation($0.number) ?? $0 }
+    } catch {
+      throw context.problem(error)
+    }
+  }
+
+  private func answer(
+    _ body: () async throws(Problem) -> HTTPResponse
+  ) async -> HTTPResponse {
+    do throws(Problem) {
+      return try await body()
+    } catch {
+      return error.response
+    }
+  }
+}
+
+extension Operation.Filter {
+  /// As a query would say it.
+  fileprivate var words: String {
+    let names = [("client", client), ("lane", lane), ("upstream", upstream), ("tag", tag)]
+    let parts = names.compactMap { name, value in value.map { "\(name)=\($0)" } }
+    return (parts + ["state=\(stateWords)"]).joined(separator: "&")
+  }
+}

@@ -1,0 +1,393 @@
+import EventLoop
+import Forwarder
+import RelayCore
+import Synchronization
+
+/// Carries out what the ``Scheduler`` decides: the one place where store, forwarder and clock meet
+/// it.
+///
+/// Events come from the store's threads, the forwarder's thread and the event loop. Each takes the
+/// lock for as long as the decision lasts, and carries the actions out after letting it go. Actions
+/// of different lanes may be carried out in any order; a lane has at most one under way.
+package final class Dispatcher: Sendable {
+  struct State {
+    var scheduler: Scheduler
+    var contents = ContentCache()
+    var runs = RunBook()
+    var alarm = Alarm()
+    var forwarder: Forwarder?
+    var isStopped = false
+    /// Whether the store, at start, knew of a time that was yet to come.
+    var wasClockSetBack = false
+    var idleWaiters: [CheckedContinuation<Void, Never>] = []
+  }
+
+  let state: Mutex<State>
+  let store: any EnvelopeStore
+  let loop: EventLoop
+  let clock: @Sendable () -> Now
+  let log: Log
+  /// Tells what becomes of envelopes.
+  let stories: EnvelopeLog
+  let meter: RateMeter
+  /// Counts for `/metrics`.
+  let metrics: RelayMetrics
+  /// Spans for a collector.
+  let tracer: Tracer
+  /// What waits of whom, and how much of it may.
+  let quotas: QuotaKeeper
+  /// What is configured for lanes, by their names.
+  let lanes: LaneRulesTable
+  let waiters = SettlementWaiters()
+  /// Those who wait until a change that they asked for is durable.
+  let changes = SettlementWaiters()
+  /// Those who wait until it is known what a run is about, and those who wait until it is settled.
+  let runsBegun = SettlementWaiters()
+  let runsSettled = SettlementWaiters()
+  /// Whose turn it is to change an envelope.
+  let turns = SteeringTurns()
+  let targets: Mutex<[UpstreamNumber: UpstreamTarget]> = Mutex([:])
+  let deadlines = DeadlineAlarm()
+  private let alarmTimer = AlarmTimer()
+  /// Those who listen to events.
+  let listeners = EventListeners()
+  /// The latest change of each upstream's reachability that is to be logged.
+  let reachabilityNotes = ReachabilityNotes()
+  /// Counts for the charts.
+  let history: HistoryKeeper
+  /// Sees to lanes that wait for sequence numbers.
+  let gaps: GapKeeper
+  /// Who hears of what the store has committed.
+  let commitListeners: CommitListeners
+  let waitingCountNow = Atomic(0)
+  let surveyor: LaneSurveyor
+
+  /// How long to wait before a read that failed is tried again, in milliseconds.
+  static let readRetryDelayMs: Int64 = 1000
+
+  /// Makes a dispatcher that knows of no upstream and no envelope yet.
+  init(
+    store: any EnvelopeStore, loop: EventLoop, clock: @escaping @Sendable () -> Now, log: Log,
+    meter: RateMeter, metrics: RelayMetrics, lanes: LaneRulesTable, quotas: QuotaKeeper
+  ) {
+    self.metrics = metrics
+    self.quotas = quotas
+    self.lanes = lanes
+    self.store = store
+    self.loop = loop
+    self.clock = clock
+    self.log = log
+    stories = EnvelopeLog(log: log, store: store, loop: loop)
+    self.meter = meter
+    surveyor = LaneSurveyor(clock: { clock().monotonic })
+    tracer = Tracer(store: store, loop: loop, log: log)
+    history = HistoryKeeper(store: store, loop: loop, clock: clock, log: log)
+    gaps = GapKeeper(store: store, rules: lanes, loop: loop, clock: clock, log: log)
+    commitListeners = CommitListeners(
+      beforeScheduling: [quotas, stories, tracer],
+      afterScheduling: [waiters, meter, metrics, history, deadlines, gaps, listeners])
+    state = Mutex(State(scheduler: Scheduler(upstreams: [:], epoch: 1, seed: 0, now: clock())))
+  }
+
+  // MARK: - Events
+
+  /// Applies an event, and carries out what follows from it.
+  @discardableResult
+  func apply<Result: Sendable>(
+    _ event: (inout State, Now) -> Result
+  ) -> Result {
+    apply(at: clock(), event) { $0 }
+  }
+
+  /// Applies an event, answers it, and carries out what follows from it.
+  ///
+  /// - Parameter answer: Called once the lock has been let go, and before anything is carried out.
+  func apply<Result: Sendable, Answer>(
+    at now: Now, _ event: (inout State, Now) -> Result, answer: (Result) -> Answer
+  ) -> Answer {
+    let (result, work) = state.withLock { state -> (Result, Work) in
+      let result = event(&state, now)
+      state.runs.lookAround(in: &state.scheduler, now: now)
+      return (result, takeWork(from: &state, now: now))
+    }
+    let answered = answer(result)
+    carryOut(work)
+    return answered
+  }
+
+  /// Attempts ended, or were called off.
+  func attemptsEnded(_ batch: AttemptBatch) {
+    meter.count(.attempts, batch.reports.count, at: clock().monotonic)
+    if log.isOn(.debug) { tell(calledOff: batch.calledOff) }
+    tracer.ended(batch)
+    apply { state, now in
+      for report in batch.reports { state.scheduler.attemptEnded(report, now: now) }
+      for serial in batch.withdrawn { state.scheduler.attemptWithdrawn(serial, now: now) }
+    }
+  }
+
+  /// Deadlines have passed.
+  ///
+  /// - Returns: How many ends of envelopes behind a head are on their way to the disk.
+  func expire(_ entries: [LineEntry]) -> Int {
+    apply { state, now in
+      for entry in entries { state.scheduler.expire(entry, now: now) }
+      return state.scheduler.changingCount
+    }
+  }
+
+  private func rang(_ setting: Alarm.Setting) {
+    apply { state, now in
+      guard state.alarm.rang(setting) else { return }
+      state.scheduler.timePassed(now: now)
+    }
+  }
+
+  // MARK: - Actions
+
+  /// What is to be done once the lock has been let go.
+  private struct Work {
+    var attempts: [AttemptRequest] = []
+    var loads: [PendingLoad] = []
+    /// Those whose turn comes next in lanes that are being attempted.
+    var readAhead: ContentCache.Reading
+    var records: [Transition] = []
+    var lines: [LineQuestion] = []
+    var reachability: [(UpstreamNumber, isReachable: Bool, reason: String?)] = []
+    /// Whose reachability is to be logged.
+    var notes: [UpstreamNumber] = []
+    var alarm: Alarm.Setting?
+    var idleWaiters: [CheckedContinuation<Void, Never>] = []
+    var forwarder: Forwarder?
+    var runs = RunWork()
+  }
+
+  private func takeWork(from state: inout State, now: Now) -> Work {
+    waitingCountNow.store(state.scheduler.waitingCount, ordering: .relaxed)
+    var work = Work(readAhead: state.contents.beginReading(), forwarder: state.forwarder)
+    work.runs = RunWork(takenFrom: &state.runs)
+    for action in state.scheduler.takeActions() {
+      // Consumed, so that what it carries is moved and not copied.
+      switch consume action {
+      case .attempt(let entry):
+        let load = PendingLoad(entry: entry)
+        if let content = state.contents.take(entry.serial), let request = request(content, load) {
+          work.attempts.append(request)
+        } else {
+          work.loads.append(load)
+        }
+        if let next = state.scheduler.next(behindHeadOf: entry.lane) {
+          state.contents.expect(next, in: &work.readAhead)
+        }
+      case .verify(let entry): work.loads.append(PendingLoad(entry: entry, isVerification: true))
+      case .record(let transition): work.records.append(transition)
+      case .readLine(let serial): work.lines.append(.after(serial))
+      case .readLineBackwards(let serial): work.lines.append(.before(serial))
+      case .reachabilityChanged(let upstream, let isReachable, let reason):
+        work.reachability.append((upstream, isReachable, reason))
+        if noteReachability(of: upstream, isReachable, reason) { work.notes.append(upstream) }
+      }
+    }
+    if !state.isStopped { work.alarm = state.alarm.set(for: state.scheduler.nextWake) }
+    if state.isStopped, state.scheduler.inFlightCount == 0, !state.idleWaiters.isEmpty {
+      work.idleWaiters = state.idleWaiters
+      state.idleWaiters = []
+    }
+    return work
+  }
+
+  private func carryOut(_ work: Work) {
+    if !work.records.isEmpty { store.record(work.records) }
+    if !work.attempts.isEmpty { submit(work.attempts, to: work.forwarder) }
+    if !work.loads.isEmpty { load(work.loads) }
+    if !work.readAhead.serials.isEmpty { readAhead(work.readAhead) }
+    for question in work.lines { readLine(question) }
+    if let alarm = work.alarm {
+      alarmTimer.set(alarm, on: loop) { [weak self] in self?.rang(alarm) }
+    }
+    for change in work.reachability { logReachability(change) }
+    for upstream in work.notes { writeNote(of: upstream) }
+    for waiter in work.idleWaiters { waiter.resume() }
+    carryOut(work.runs)
+  }
+
+  private func submit(_ requests: [AttemptRequest], to forwarder: Forwarder?) {
+    tell(attempts: requests)
+    guard let forwarder, forwarder.submit(requests) else {
+      return withdraw(requests.map(\.serial))
+    }
+  }
+
+  private func withdraw(_ serials: [Serial]) {
+    tell(calledOff: serials)
+    tracer.withdrawn(serials)
+    apply { state, now in
+      for serial in serials { state.scheduler.attemptWithdrawn(serial, now: now) }
+    }
+  }
+
+  /// What the forwarder is to send for an envelope.
+  private struct PendingLoad {
+    var entry: LineEntry
+    var isVerification = false
+  }
+
+  /// What the forwarder is told; nil where another configuration has come in between, by which the
+  /// scheduler decides anew.
+  private func request(_ envelope: DeliverableEnvelope, _ load: PendingLoad) -> AttemptRequest? {
+    let entry = load.entry
+    guard let target = targets.withLock({ $0[entry.upstream] }) else { return nil }
+    var request = AttemptRequest(
+      envelope, attempt: entry.attempts + 1, acceptedAt: entry.acceptedAt, target: target)
+    if load.isVerification {
+      guard let content = target.verification?.content(for: envelope) else { return nil }
+      request.content = content
+      request.isVerification = true
+    }
+    tracer.begin(&request, of: envelope, in: entry.lane)
+    return request
+  }
+
+  /// Reads what is to be attempted and is not at hand.
+  private func load(_ pending: [PendingLoad]) {
+    let serials = pending.map(\.entry.serial)
+    Task(executorPreference: loop) { [self] in
+      do throws(StoreError) {
+        let loaded = try await store.load(serials)
+        let large = Set(loaded.lazy.filter(\.hasBodyToCheck).map(\.serial))
+        let rest = pending.filter { !large.contains($0.entry.serial) }
+        // It takes as long as their bodies are: nobody else waits for that.
+        for load in pending where large.contains(load.entry.serial) { loadLarge(load) }
+        attempt(
+          rest, with: try await filled(loaded.filter { !large.contains($0.serial) }, for: rest))
+      } catch {
+        await readFailed(pending, error)
+      }
+    }
+  }
+
+  private func loadLarge(_ load: PendingLoad) {
+    Task(executorPreference: loop) { [self] in
+      do throws(StoreError) {
+        attempt([load], with: try await filled(try await checked(load), for: [load]))
+      } catch {
+        await readFailed([load], error)
+      }
+    }
+  }
+
+  /// Loads an envelope, and looks at its body where that is in a file.
+  private func checked(_ load: PendingLoad) async throws(StoreError) -> [DeliverableEnvelope] {
+    let loaded = try await store.load([load.entry.serial])
+    for envelope in loaded {
+      // What is only asked for is asked for without its body.
+      guard !load.isVerification, case .file(let file) = envelope.content.body else { continue }
+      try await store.checkBody(in: file)
+    }
+    return loaded
+  }
+
+  /// Reads what will be attempted next, while those before it are under way.
+  ///
+  /// What cannot be read is met again when its turn comes.
+  private func readAhead(_ reading: ContentCache.Reading) {
+    Task(executorPreference: loop) { [self] in
+      let envelopes = (try? await store.load(reading.serials)) ?? []
+      state.withLock {
+        $0.contents.finish(reading, with: envelopes.filter { !$0.hasBodyToCheck })
+      }
+    }
+  }
+
+  /// Only those that cannot be read themselves are set apart, or wait; the others go on.
+  private func readFailed(_ pending: [PendingLoad], _ error: StoreError) async {
+    guard error.kind == .corrupt || pending.count > 1 else {
+      log.repeating(
+        .error, "envelopes could not be read", about: "\(error.kind)", .usual,
+        ("error", .text(error.description)))
+      let serials = pending.map(\.entry.serial)
+      loop.schedule(afterMs: Self.readRetryDelayMs) { self.withdraw(serials) }
+      return
+    }
+    for load in pending {
+      do throws(StoreError) {
+        attempt([load], with: try await filled(try await checked(load), for: [load]))
+      } catch {
+        if error.kind == .corrupt {
+          quarantine(load.entry, error)
+        } else {
+          await readFailed([load], error)
+        }
+      }
+    }
+  }
+
+  private func quarantine(_ entry: LineEntry, _ error: StoreError) {
+    stories.tell(
+      EnvelopeLog.Line(
+        .serial(entry.serial), .error,
+        "an envelope cannot be read and is quarantined; its lane stands",
+        ("error", .text(error.description))))
+    let reason = "quarantined: it cannot be read from the store"
+    apply { state, now in
+      state.scheduler.attemptUnreadable(entry.serial, reason: reason, now: now)
+    }
+  }
+
+  /// What is only asked for goes without its content, and so without references.
+  private func filled(
+    _ loaded: [DeliverableEnvelope], for pending: [PendingLoad]
+  ) async throws(StoreError) -> FilledEnvelopes {
+    let verified = Set(pending.lazy.filter(\.isVerification).map(\.entry.serial))
+    guard !verified.isEmpty else { return try await filled(loaded) }
+    var result = try await filled(loaded.filter { !verified.contains($0.serial) })
+    result.ready += loaded.filter { verified.contains($0.serial) }
+    return result
+  }
+
+  private func attempt(_ pending: [PendingLoad], with filled: FilledEnvelopes) {
+    var contents = Dictionary(uniqueKeysWithValues: filled.ready.map { ($0.serial, $0) })
+    var requests: [AttemptRequest] = []
+    var vanished: [Serial] = []
+    var overtaken: [Serial] = []
+    for load in pending where filled.unsendable[load.entry.serial] == nil {
+      guard let content = contents.removeValue(forKey: load.entry.serial) else {
+        vanished.append(load.entry.serial)
+        continue
+      }
+      if let request = request(content, load) {
+        requests.append(request)
+      } else {
+        overtaken.append(load.entry.serial)
+      }
+    }
+    let forwarder = apply { state, now in
+      for serial in overtaken { state.scheduler.attemptWithdrawn(serial, now: now) }
+      for serial in vanished { state.scheduler.attemptVanished(serial, now: now) }
+      for report in filled.reports(at: now.wall) { state.scheduler.attemptEnded(report, now: now) }
+      return state.forwarder
+    }
+    if !requests.isEmpty { submit(requests, to: forwarder) }
+  }
+
+  private func logReachability(
+    _ change: (upstream: UpstreamNumber, isReachable: Bool, reason: String?)
+  ) {
+    let name = targets.withLock { $0[change.upstream]?.name } ?? ""
+    if change.isReachable {
+      log.repeating(
+        .info, "upstream is reachable again", about: name, .usual, ("upstream", .text(name)))
+    } else {
+      log.repeating(
+        .warning, "upstream is unreachable", about: name, .usual, ("upstream", .text(name)),
+        ("reason", .text(change.reason ?? "")))
+    }
+  }
+}
+
+extension DeliverableEnvelope {
+  /// Whether its body is in a file that is looked at before it is sent.
+  fileprivate var hasBodyToCheck: Bool {
+    if case .file(let file) = content.body { file.checksum != nil } else { false }
+  }
+}

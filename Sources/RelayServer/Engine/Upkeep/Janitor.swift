@@ -1,0 +1,243 @@
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// Sees to envelopes past their deadline, and deletes what has been kept long enough: in small
+/// steps, so that nobody feels it, and only when there is something to do.
+final class Janitor: Sendable {
+  /// How many entries are looked at in a step of the search for passed deadlines.
+  static let stepCountMax = EndPatience.countMax
+  /// How many ended envelopes are looked at in a step of retention: no post is stored while the
+  /// writer deletes them.
+  static let retentionStepCountMax = 250
+  /// The pause between two steps of a round, in milliseconds.
+  static let stepPauseMs: Int64 = 20
+  /// The same for retention.
+  static let retentionStepPauseMs: Int64 = 5
+  /// The least time between two rounds, in milliseconds.
+  static let roundPauseMs: Int64 = 200
+  /// A deadline is looked at again at least this often, in milliseconds: the wall clock may have
+  /// been set meanwhile.
+  static let deadlineSliceMs: Int64 = 60_000
+  /// How often retention begins a round, in milliseconds.
+  static let retentionPeriodMs: Int64 = 60_000
+
+  private struct State {
+    /// The one timer, and the deadline that it is for.
+    var alarm: (timer: ScheduledTimer, deadline: WallTime)?
+    var isWalking = false
+    var isStopped = false
+    var retention: RetentionConfiguration
+    var eventsKeptSeconds: Int
+  }
+
+  private let store: any EnvelopeStore
+  private let dispatcher: Dispatcher
+  private let loop: EventLoop
+  private let clock: @Sendable () -> Now
+  private let log: Log
+  private let names: NameSweeper
+  private let retentionPeriodMs: Int64
+  private let ages: RetentionAges
+  private let state: Mutex<State>
+
+  /// Makes a janitor that has not begun.
+  ///
+  /// - Parameter retentionPeriodMs: How often retention begins a round.
+  init(
+    dispatcher: Dispatcher, retention: RetentionConfiguration, eventsKeptSeconds: Int,
+    loop: EventLoop, clock: @escaping @Sendable () -> Now, log: Log,
+    retentionPeriodMs: Int64 = Janitor.retentionPeriodMs, ages: RetentionAges = RetentionAges()
+  ) {
+    self.retentionPeriodMs = retentionPeriodMs
+    self.ages = ages
+    store = dispatcher.store
+    self.dispatcher = dispatcher
+    state = Mutex(State(retention: retention, eventsKeptSeconds: eventsKeptSeconds))
+    self.loop = loop
+    self.clock = clock
+    self.log = log
+    names = NameSweeper(store: dispatcher.store, loop: loop, log: log)
+  }
+
+  /// Keeps what has ended, and events, for so long from its next round on.
+  func keep(_ retention: RetentionConfiguration, eventsForSeconds: Int) {
+    state.withLock { state in
+      state.retention = retention
+      state.eventsKeptSeconds = eventsForSeconds
+    }
+  }
+
+  /// Begins; goes on by itself until ``stop()``.
+  func start() {
+    ages.begin(clock)
+    dispatcher.deadlines.onEarlier { [weak self] deadline in self?.setAlarm(for: deadline) }
+    scheduleRetention(afterMs: Self.roundPauseMs)
+  }
+
+  func stop() {
+    let alarm = state.withLock { state in
+      state.isStopped = true
+      defer { state.alarm = nil }
+      return state.alarm
+    }
+    _ = alarm?.timer.cancel()
+    names.stop()
+  }
+
+  private var isStopped: Bool { state.withLock { $0.isStopped } }
+
+  // MARK: - Deadlines
+
+  private func setAlarm(for deadline: WallTime) {
+    let due = Self.alarmTime(of: deadline, now: clock())
+    let earlier = state.withLock { state -> ScheduledTimer? in
+      guard !state.isStopped, !state.isWalking else { return nil }
+      let earlier = state.alarm
+      // Of two deadlines that came in at once, the later one may be told last.
+      if let earlier, earlier.deadline < deadline { return nil }
+      state.alarm = (loop.schedule(at: due) { self.ring(for: deadline) }, deadline)
+      return earlier?.timer
+    }
+    _ = earlier?.cancel()
+  }
+
+  /// When a deadline is looked at next: not before a round's pause is over, and before long, since
+  /// the kernel may not tell that the wall clock was set.
+  static func alarmTime(of deadline: WallTime, now: Now) -> MonotonicTime {
+    let soonest = now.monotonic.adding(milliseconds: roundPauseMs)
+    let slice = now.monotonic.adding(milliseconds: deadlineSliceMs)
+    return min(max(now.monotonic(at: deadline), soonest), slice)
+  }
+
+  /// A deadline has come, or is to be looked at again.
+  private func ring(for deadline: WallTime) {
+    if clock().wall >= deadline { beginWalk() } else { setAlarm(for: deadline) }
+  }
+
+  private func beginWalk() {
+    let mayBegin = state.withLock { state in
+      guard !state.isStopped, !state.isWalking else { return false }
+      state.isWalking = true
+      return true
+    }
+    guard mayBegin else { return }
+    dispatcher.deadlines.reset()
+    Task(executorPreference: loop) { await self.walk() }
+  }
+
+  /// One round along the line.
+  private func walk() async {
+    var next: WallTime?
+    do throws(StoreError) {
+      while !isStopped {
+        let page = try await store.expiredEntries(at: clock().wall, countMax: Self.stepCountMax)
+        await end(page.expired)
+        if page.isRoundDone {
+          next = page.nextDeadline
+          break
+        }
+        await pause()
+      }
+    } catch {
+      log.repeating(
+        .error, "deadlines could not be looked up", about: "\(error.kind)", .usual,
+        ("error", .text(error.description)))
+      next = clock().wall.adding(milliseconds: Dispatcher.readRetryDelayMs)
+    }
+    state.withLock { state in
+      state.isWalking = false
+      state.alarm = nil
+    }
+    if let next { dispatcher.deadlines.note(next) }
+    dispatcher.deadlines.repeatEarliest()
+  }
+
+  /// Lets envelopes expire, and waits until that is on disk: a page read before then would show
+  /// them again.
+  private func end(_ expired: [LineEntry]) async {
+    let patience = EndPatience(from: clock().monotonic)
+    var changingCount = dispatcher.expire(expired)
+    while patience.waits(for: changingCount, at: clock().monotonic), !isStopped {
+      await pause()
+      changingCount = dispatcher.expire([])
+    }
+  }
+
+  private func pause(_ milliseconds: Int64 = stepPauseMs) async {
+    await loop.sleep(until: clock().monotonic.adding(milliseconds: milliseconds))
+  }
+
+  // MARK: - Retention
+
+  private func scheduleRetention(afterMs delay: Int64) {
+    guard !isStopped else { return }
+    loop.schedule(afterMs: delay) { [weak self] in
+      guard let self else { return }
+      Task(executorPreference: loop) {
+        await self.deleteEnded()
+        await self.forgetEvents()
+        // What these have let go of may have been the last that spoke of a name.
+        self.names.sweepIfDue()
+        self.scheduleRetention(afterMs: self.retentionPeriodMs)
+      }
+    }
+  }
+
+  /// What has been kept for how long by now.
+  private func presentAges() async -> RetentionClock {
+    let keptSecondsMax = state.withLock { state in
+      max(
+        state.retention.deliveredSeconds, state.retention.failedSeconds, state.eventsKeptSeconds)
+    }
+    return await ages.look(clock, keptMsMax: Int64(keptSecondsMax) * 1000)
+  }
+
+  /// One round along what has ended.
+  private func deleteEnded() async {
+    let retention = state.withLock { $0.retention }
+    let ages = await presentAges()
+    let cutoffs = RetentionCutoffs(
+      delivered: ages.cutoff(keptMs: Int64(retention.deliveredSeconds) * 1000),
+      failed: ages.cutoff(keptMs: Int64(retention.failedSeconds) * 1000))
+    var deletedCount = 0
+    do throws(StoreError) {
+      while !isStopped {
+        let page = try await store.deleteEnded(
+          cutoffs, countMax: Self.retentionStepCountMax)
+        deletedCount += page.deletedCount
+        if page.isRoundDone { break }
+        await pause(Self.retentionStepPauseMs)
+      }
+    } catch  where error.kind == .closed {
+      return
+    } catch {
+      log.repeating(
+        .error, "ended envelopes could not be deleted", about: "\(error.kind)", .usual,
+        ("error", .text(error.description)))
+    }
+    if deletedCount > 0 {
+      log.debug("ended envelopes were deleted", ("count", .integer(Int64(deletedCount))))
+    }
+  }
+
+  /// Forgets events that have been kept long enough.
+  private func forgetEvents() async {
+    let keptMs = state.withLock { Int64($0.eventsKeptSeconds) * 1000 }
+    let cutoff = await presentAges().cutoff(keptMs: keptMs)
+    do throws(StoreError) {
+      while !isStopped {
+        let isDone = try await store.forgetEvents(
+          before: cutoff, countMax: Self.retentionStepCountMax)
+        if isDone { return }
+        await pause(Self.retentionStepPauseMs)
+      }
+    } catch  where error.kind == .closed {
+      return
+    } catch {
+      log.repeating(
+        .error, "events could not be forgotten", about: "\(error.kind)", .usual,
+        ("error", .text(error.description)))
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import Forwarder
+import HTTPServer
+import RelayCore
+import SQLiteStore
+
+// What the configuration means for the parts that a relay is put together from.
+
+extension LimitsConfiguration {
+  /// The HTTP server's limits.
+  ///
+  /// The server has no limit for bodies: each route has its own, reads no further, and names it
+  /// when it refuses.
+  var http: HTTPLimits {
+    var limits = HTTPLimits()
+    limits.requestLineBytesMax = requestLineBytesMax
+    limits.fieldCountMax = headerCountMax
+    limits.fieldBytesMax = headerBytesMax
+    limits.bodyBytesMax = .max
+    limits.connectionsMax = connectionsMax
+    limits.connectionsPerPeerMax = connectionsPerPeerMax
+    limits.peerSharePercent = shares.sourcePercent
+    limits.idleTimeoutMs = Int64(idleTimeoutMs)
+    limits.headTimeoutMs = Int64(headTimeoutMs)
+    limits.bodyProgressTimeoutMs = Int64(bodyTimeoutMs)
+    limits.writeStallTimeoutMs = Int64(stallTimeoutMs)
+    limits.handshakeTimeoutMs = Int64(handshakeTimeoutMs)
+    limits.handshakesMax = handshakesMax
+    limits.bodyTotalTimeoutMs = Int64(bodyTotalTimeoutMs)
+    return limits
+  }
+
+  /// How far the store may fill the disk.
+  var disk: DiskLimits {
+    DiskLimits(
+      storeBytesMax: storeBytesMax.map(Int64.init), reserveBytes: diskReserveBytes.map(Int64.init),
+      postBytesMax: Int64(max(bodyBytesMax, batchBytesMax)),
+      logBytesMax: Int64(storeLogBytesMax))
+  }
+
+  /// How many names the store may know.
+  var names: NameLimits {
+    var limits = NameLimits()
+    limits.clientsMax = clientsMax
+    limits.lanesMax = lanesMax
+    limits.clientLanesMax = clientLanesMax
+    return limits
+  }
+}
+
+extension Configuration {
+  /// What the store goes by.
+  var storeRules: StoreRules {
+    var rules = StoreRules()
+    rules.disk = limits.disk
+    rules.eventLogBytesMax = Int64(events.keptBytesMax)
+    rules.auditEntriesMax = audit.entriesMax
+    rules.startPauses = startPauses
+    rules.names = limits.names
+    return rules
+  }
+
+  /// Who stands still from the moment when it is first known.
+  var startPauses: StartPauses {
+    StartPauses(
+      upstreams: Set(upstreams.filter(\.startPaused).map(\.name)), clients: clients, lanes: lanes)
+  }
+}

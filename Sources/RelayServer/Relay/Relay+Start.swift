@@ -1,0 +1,77 @@
+import EventLoop
+import RelayCore
+
+extension Relay {
+  /// Opens the store, takes up the line where it was left, binds the listeners, and
+  /// begins to accept and to deliver.
+  ///
+  /// - Parameters:
+  ///   - configuration: Checked already.
+  ///   - loops: At least one; connections are spread over them.
+  ///   - log: Where it logs.
+  ///   - sockets: What the service manager has handed over.
+  /// - Throws: ``RelayStartError``; nothing is left behind then but the data folder.
+  package static func start(
+    _ configuration: Configuration, loops: [EventLoop], log: Log,
+    sockets: InheritedSockets = InheritedSockets()
+  ) async throws(RelayStartError) -> Relay {
+    log.tellHeld(by: loops[0])
+    let relay = try await Relay.assemble(configuration, loop: loops[0], log: log)
+    do throws(RelayStartError) {
+      try relay.listen(
+        on: loops, sockets: sockets, handler: RelayHandler(relay.parts),
+        problem: RelayHandler.response(to:))
+      relay.warnOfOpenness()
+      relay.warnOfShutness()
+      relay.setOff()
+    } catch {
+      await relay.drain(graceSeconds: 0)
+      throw error
+    }
+    return relay
+  }
+
+  /// What was configured on purpose may have been forgotten since.
+  func warnOfOpenness() {
+    guard parts.access.isOpen, parts.listeners.contains(where: { !$0.endpoint.isLocal }) else {
+      return
+    }
+    log.warning("anybody who can reach the relay may use it, as access.anonymous says")
+  }
+
+  /// A damaged store may have held the tokens that everybody else was kept out by.
+  func warnOfShutness() {
+    guard parts.access.isShut else { return }
+    let fix =
+      "Configure access.operators; or say access.anonymous: allow (--allow-anonymous), if there "
+      + "never were any tokens."
+    log.warning(
+      "nobody may use the relay: it has no credential, and may have lost some with a damaged store",
+      ("setAside", .text(parts.store.statistics().setAside?.folder ?? "")), ("fix", .text(fix)))
+  }
+
+  /// What ran when the last process ended runs no more.
+  ///
+  /// A disk that takes no more must not keep the relay from starting.
+  func noteInterrupted() async {
+    do throws(StoreError) {
+      try await parts.store.interruptOperations(at: parts.now().wall)
+    } catch {
+      log.error("operations could not be ended", ("error", .text(error.description)))
+    }
+  }
+
+  /// Says what the store's start has found.
+  static func tell(of statistics: StoreStatistics, _ log: Log) {
+    if let note = statistics.startNote {
+      log.warning("the store was opened with a remark", ("remark", .text(note)))
+    }
+    guard let aside = statistics.setAside, let tokens = aside.tokens else { return }
+    log.warning(
+      "the store was damaged: it was set aside as asked, and a new one begun with its tokens",
+      ("folder", .text(aside.folder)), ("reason", .text(aside.reason ?? "at an earlier start")),
+      ("tokens", .integer(Int64(tokens.tokens))),
+      ("revocations", .integer(Int64(tokens.revocations))),
+      ("unreadable", tokens.unreadable.map { .integer(Int64($0)) } ?? .text("all")))
+  }
+}

@@ -1,0 +1,247 @@
+import EventLoop
+import Forwarder
+import HTTPServer
+import RelayCore
+import SQLiteStore
+
+/// A running relay: the store, the dispatcher, the forwarder and the HTTP server, put together.
+package final class Relay: Sendable {
+  /// What answers its requests.
+  let parts: RelayParts
+  private let forwarder: Forwarder
+  private let clockWatch: ClockWatch
+  let janitor: Janitor
+  let embedded: SQLiteStore
+
+  /// Puts the parts together, which go by nothing particular yet; see ``takeUp(_:_:)``.
+  private init(
+    _ parts: RelayParts, configuration: Configuration, store: SQLiteStore, forwarder: Forwarder,
+    clockWatch: ClockWatch
+  ) {
+    self.parts = parts
+    self.forwarder = forwarder
+    self.clockWatch = clockWatch
+    embedded = store
+    let nothing = Configuration()
+    janitor = Janitor(
+      dispatcher: parts.dispatcher, retention: nothing.retention,
+      eventsKeptSeconds: nothing.events.keptSeconds, loop: parts.dispatcher.loop,
+      clock: Clocks.read, log: parts.log,
+      ages: RetentionAges(file: ClockFile(path: configuration.data + "/retention-clock")))
+  }
+
+  /// What it goes by.
+  package var configuration: Configuration { parts.configuration }
+
+  /// Where it logs.
+  package var log: Log { parts.log }
+
+  /// Whether it is shutting down, and takes nothing new.
+  package var isDraining: Bool { parts.isDraining }
+
+  /// Where it listens, with actual ports, such as `http://127.0.0.1:8080`: one for each listener of
+  /// the configuration, in its order.
+  package var addresses: [String] {
+    zip(parts.listeners, parts.front.endpoints).map { $0.shown(bound: $1) }
+  }
+
+  // MARK: - Start
+
+  /// Opens the store and takes up the line where it was left.
+  static func assemble(
+    _ configuration: Configuration, loop: EventLoop, log: Log
+  ) async throws(RelayStartError) -> Relay {
+    let store = try openStore(configuration)
+    tell(of: store.statistics(), log)
+    let dispatcher = Dispatcher(
+      store: store, loop: loop, clock: Clocks.read, log: log, meter: RateMeter(),
+      metrics: RelayMetrics(listeners: configuration.listen.map(\.audience)),
+      lanes: configuration.lanes, quotas: QuotaKeeper(QuotaRules(Configuration())))
+    let latestTime = store.statistics().latestTime
+    let clockWatch = ClockWatch(configuration, dispatcher: dispatcher, latestTime: latestTime)
+    store.start(observer: dispatcher)
+    do {
+      let access = Access(
+        AccessConfiguration(), certificatesName: configuration.certificatesName,
+        tokens: try await Access.tokens(in: store),
+        mayLackTokens: store.statistics().mayLackTokens)
+      let forwarder = try Forwarder(targets: []) { [weak dispatcher] batch in
+        dispatcher?.attemptsEnded(batch)
+      }
+      let parts = RelayParts(
+        listeners: configuration.listen, store: store, dispatcher: dispatcher, access: access)
+      let relay = Relay(
+        parts, configuration: configuration, store: store, forwarder: forwarder,
+        clockWatch: clockWatch)
+      let prepared = try await relay.prepare(configuration, after: nil)
+      relay.takeUp(configuration, prepared)
+      forwarder.configure(targets: Array(prepared.upstreams.targets.values), retired: [])
+      try await relay.takeUpLine(prepared.upstreams, latestTime: latestTime)
+      await relay.noteInterrupted()
+      return relay
+    } catch {
+      await store.close()
+      // It is said of the start, and not of one key.
+      let reason = (error as? ConfigurationProblem)?.reason ?? "\(error)"
+      throw RelayStartError(description: reason)
+    }
+  }
+
+  private static func openStore(
+    _ configuration: Configuration
+  ) throws(RelayStartError) -> SQLiteStore {
+    do throws(StoreError) {
+      var options = SQLiteStore.Options()
+      options.rules = configuration.storeRules
+      options.setsAsideDamaged = configuration.setsAsideDamaged
+      return try SQLiteStore.open(folder: configuration.data, options: options)
+    } catch {
+      throw RelayStartError(description: error.description)
+    }
+  }
+
+  private func takeUpLine(
+    _ upstreams: Dispatcher.Upstreams, latestTime: WallTime?
+  ) async throws(StoreError) {
+    let begin = MonotonicClock.now()
+    let waiting = try await parts.dispatcher.takeUpLine(
+      policies: upstreams.policies, targets: upstreams.targets, forwarder: forwarder,
+      seed: UInt64.random(in: .min ... .max), latestTime: latestTime)
+    await parts.dispatcher.noteStart()
+    log.info(
+      "line taken up", ("waiting", .integer(Int64(waiting))),
+      ("durationMs", .integer(MonotonicClock.now().milliseconds(since: begin))))
+  }
+
+  /// Binds the listeners and begins to accept.
+  ///
+  /// - Parameters:
+  ///   - sockets: What the service manager has handed over.
+  ///   - handler: Answers the requests.
+  ///   - problem: Answers what the HTTP server refuses by itself.
+  func listen(
+    on loops: [EventLoop], sockets: InheritedSockets, handler: any RequestHandler,
+    problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse
+  ) throws(RelayStartError) {
+    let certificates = try loadCertificates()
+    let server = HTTPServer(
+      limits: configuration.limits.http, loops: loops, handler: handler, problem: problem,
+      handshakeFailed: { [metrics = parts.metrics, log] failure in
+        metrics.countHandshakeFailure(on: failure.listener)
+        log.tell(failure)
+      },
+      observeDelay: parts.admission.noteReadDelay,
+      observeAnswer: { [metrics = parts.metrics] in metrics.count($0) },
+      exchanges: AccessLog(log: log))
+    var endpoints: [Endpoint] = []
+    for (number, listener) in parts.listeners.enumerated() {
+      do throws(SystemError) {
+        endpoints.append(
+          try server.bind(
+            listener.endpoint, number: number, mode: listener.mode, inherited: sockets,
+            tls: certificates.credentials(of: number),
+            isReserved: listener.audience == .operators))
+      } catch {
+        server.stopAccepting()
+        throw RelayStartError(cannotListenOn: listener.endpoint, error)
+      }
+    }
+    for name in sockets.names {
+      log.warning(
+        "the service manager has handed over a socket that no listener names",
+        ("name", .text(name)),
+        ("fix", .text("listen on systemd:\(name), or take it out of its unit")))
+    }
+    parts.front.open(server, on: loops, certificates, at: endpoints)
+    for (listener, address) in zip(parts.listeners, addresses) {
+      log.info(
+        "listening", ("address", .text(address)),
+        ("for", .text(listener.audience?.rawValue ?? "everybody")))
+    }
+  }
+
+  private func loadCertificates() throws(RelayStartError) -> ListenerCertificates {
+    do throws(ListenerCertificates.Failure) {
+      return try ListenerCertificates(loading: parts.listeners, log: log)
+    } catch {
+      throw RelayStartError(description: error.description)
+    }
+  }
+
+  /// Loads the listeners' certificates again, and ends the connections of clients whose own are not
+  /// accepted any more.
+  ///
+  /// Reads files: not on a loop that serves.
+  package func reloadCertificates() {
+    let count = parts.front.reloadCertificates()
+    guard count > 0 else { return }
+    log.warning(
+      "connections end whose clients' certificates are not accepted any more",
+      ("count", .integer(Int64(count))))
+  }
+
+  /// Begins to deliver what waits.
+  func setOff() {
+    parts.dispatcher.setOff()
+    janitor.start()
+  }
+
+  // MARK: - End
+
+  /// Takes nothing new, lets what is under way finish, puts the rest back as it was, and closes the
+  /// store.
+  ///
+  /// - Parameter graceSeconds: How long attempts and answers may take to finish.
+  package func drain(graceSeconds: Int) async {
+    parts.beginDraining()
+    let dispatcher = parts.dispatcher
+    let graceMs = Int64(graceSeconds) * 1000
+    let deadline = MonotonicClock.now().adding(milliseconds: graceMs)
+    janitor.stop()
+    log.info("draining", ("graceSeconds", .integer(Int64(graceSeconds))))
+    dispatcher.tracer.hurry()
+    async let attempts: Void = dispatcher.drain(graceMs: graceMs)
+    await parts.front.drain(until: deadline)
+    await attempts
+    forwarder.shutdown()
+    await dispatcher.history.stop()
+    await dispatcher.stories.settled()
+    await embedded.close()
+    await dispatcher.tracer.stop(until: deadline)
+    clockWatch.stop()
+    log.tellRest()
+    log.info("stopped")
+  }
+}
+
+/// Why a relay could not be started.
+package struct RelayStartError: Error, Sendable, CustomStringConvertible {
+  /// One sentence: what could not be done, to what, why, and what to do about it.
+  package let description: String
+
+  init(description: String) { self.description = description }
+
+  init(cannotListenOn endpoint: Endpoint, _ error: SystemError) {
+    description = ListenFailure(endpoint: endpoint, error: error).description
+  }
+}
+
+/// What has an upstream's name.
+protocol NamedUpstream {
+  var name: String { get }
+}
+extension UpstreamConfiguration: NamedUpstream {}
+extension UpstreamTarget: NamedUpstream {}
+
+extension Array where Element: NamedUpstream {
+  /// The same by the store's numbers.
+  func keyed<Value>(
+    by numbers: [String: UpstreamNumber], _ value: (Element) -> Value
+  ) -> [UpstreamNumber: Value] {
+    var table: [UpstreamNumber: Value] = [:]
+    for element in self {
+      if let number = numbers[element.name] { table[number] = value(element) }
+    }
+    return table
+  }
+}

@@ -1,0 +1,109 @@
+import EventLoop
+import RelayCore
+
+extension Configuration {
+  /// Checks what no value can show by itself: that values fit together.
+  func checkRelations(_ problems: ProblemCollector) {
+    for upstream in upstreams { upstream.checkRelations(problems) }
+    checkAccess(problems)
+    notAbove(
+      "limits.bodyBytesMax", limits.bodyBytesMax, "limits.memoryInFlightBytesMax",
+      limits.memoryInFlightBytesMax, problems)
+    notAbove(
+      "limits.spoolThresholdBytes", limits.spoolThresholdBytes,
+      "limits.memoryInFlightBytesMax", limits.memoryInFlightBytesMax, problems)
+    // Each byte of a batch is counted as it came and as it was decoded, and a large request has to
+    // leave a quarter of the memory to small ones (MemoryBudget): a larger batch would never fit.
+    notAbove(
+      "limits.batchBytesMax", limits.batchBytesMax,
+      "three eighths of limits.memoryInFlightBytesMax", limits.memoryInFlightBytesMax / 8 * 3,
+      problems)
+    if let ofOneClient = limits.clientWaitingEnvelopesMax {
+      notAbove(
+        "limits.clientWaitingEnvelopesMax", ofOneClient, "limits.waitingEnvelopesMax",
+        limits.waitingEnvelopesMax, problems)
+    }
+    if let ofOneClient = limits.clientWaitingBytesMax, let ofAll = limits.waitingBytesMax {
+      notAbove(
+        "limits.clientWaitingBytesMax", ofOneClient, "limits.waitingBytesMax", ofAll, problems)
+    }
+    notAbove(
+      "tracing.batchSpansMax", tracing.queue.batchSpansMax, "tracing.queueSpansMax",
+      tracing.queue.spansMax, problems)
+    for (index, listener) in listen.enumerated()
+    where !listener.endpoint.takesAnyPort
+      && listen[..<index].contains(where: { $0.endpoint == listener.endpoint })
+    {
+      problems.add("listen", "\(listener) stands there twice")
+    }
+  }
+}
+
+extension UpstreamConfiguration {
+  fileprivate func checkRelations(_ problems: ProblemCollector) {
+    let path = "upstreams.\(name)"
+    checkTimeouts(path, problems)
+    checkAmbiguity(path, problems)
+    checkSigning(path, problems)
+    notAbove(
+      "\(path).retry.firstDelayMs", retry.firstDelayMs, "\(path).retry.maxDelayMs",
+      retry.maxDelayMs, problems)
+    notAbove(
+      "\(path).reachability.firstProbeDelayMs", reachability.firstProbeDelayMs,
+      "\(path).reachability.maxProbeDelayMs", reachability.maxProbeDelayMs, problems)
+    if let code = outcomes.retry.firstInCommon(with: outcomes.deliver) {
+      problems.add("\(path).outcomes", "the status \(code) stands under both retry and deliver")
+    }
+  }
+}
+
+extension UpstreamConfiguration {
+  private func checkTimeouts(_ path: String, _ problems: ProblemCollector) {
+    guard let attemptTimeoutMs else {
+      if idleTimeoutMs == nil {
+        problems.add(
+          "\(path).attemptTimeoutMs",
+          "may be null only where idleTimeoutMs is set: an attempt has"
+            + " to end some time")
+      }
+      return
+    }
+    notAbove(
+      "\(path).connectTimeoutMs", connectTimeoutMs, "\(path).attemptTimeoutMs", attemptTimeoutMs,
+      problems)
+    if let idleTimeoutMs {
+      notAbove(
+        "\(path).idleTimeoutMs", idleTimeoutMs, "\(path).attemptTimeoutMs", attemptTimeoutMs,
+        problems)
+    }
+  }
+
+  private func checkAmbiguity(_ path: String, _ problems: ProblemCollector) {
+    if ambiguous == .verify, verify == nil {
+      problems.add("\(path).ambiguous", "\"verify\" needs verify.path, where the upstream is asked")
+    }
+    if ambiguous != .verify, verify != nil {
+      problems.add(
+        "\(path).verify",
+        "nothing is verified unless ambiguous is \"verify\"; it is"
+          + " \"\(ambiguous.rawValue)\"")
+    }
+  }
+}
+
+extension UpstreamConfiguration {
+  private func checkSigning(_ path: String, _ problems: ProblemCollector) {
+    guard let signing, !signing.keys.isEmpty else { return }
+    for header in headers where header.name.lowercased().hasPrefix("webhook-") {
+      problems.add("\(path).headers.\(header.name)", "the relay sets this field, since it signs")
+    }
+  }
+}
+
+private func notAbove(
+  _ key: String, _ value: some BinaryInteger, _ otherKey: String, _ other: some BinaryInteger,
+  _ problems: ProblemCollector
+) {
+  guard value > other else { return }
+  problems.add(key, "must not be above \(otherKey): \(value) is above \(other)")
+}

@@ -1,0 +1,20 @@
+import Forwarder
+import RelayCore
+
+extension UpstreamConfiguration {
+  /// Where and how the forwarder sends.
+  ///
+  /// - Throws: If a configured header is one that the relay sets itself.
+  func target() throws(UpstreamTargetError) -> UpstreamTarget {
+    var fields = RelayCore.HeaderBlock()
+    for header in headers { fields.append(name: header.name, value: header.value.value) }
+    return try UpstreamTarget(
+      name: name, url: url, headers: fields, connectTimeoutMs: connectTimeoutMs,
+      attemptTimeoutMs: attemptTimeoutMs, idleTimeoutMs: idleTimeoutMs, verification: verify,
+      mayRepeat: ambiguous == .retry, reusesConnections: reuseConnections,
+      responseBodyBytesMax: responseBodyBytesMax, maxConcurrent: maxConcurrent,
+      proxy: proxy?.url.value,
+      certificates: certificateAuthorities.map { .file(path: $0) } ?? .system,
+      signing: signing?.webhooks, credentials: CredentialMask(credentials))
+  }
+}

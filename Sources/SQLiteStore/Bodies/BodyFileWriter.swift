@@ -1,0 +1,111 @@
+import EventLoop
+import Glibc
+import RelayCore
+
+/// A large body on its way into a file; all work is done on the thread of ``BodyFiles``.
+// Sound: `file`, `byteCount`, `checksum` and `isFinished` are only touched by jobs of that one
+// thread, which runs them one after another.
+final class BodyFileWriter: BodyWriter, @unchecked Sendable {
+  private let files: BodyFiles
+  private let path: String
+  private var file: FileDescriptor?
+  private var byteCount: Int64 = 0
+  private var checksum = Checksum()
+  private var isFinished = false
+
+  private init(files: BodyFiles) {
+    self.files = files
+    path = files.freshPath()
+  }
+
+  /// Creates the file.
+  static func begin(in files: BodyFiles) async throws(StoreError) -> BodyFileWriter {
+    let writer = BodyFileWriter(files: files)
+    try await writer.perform("create a body") { () throws(StoreError) in try writer.create() }
+    return writer
+  }
+
+  func append(_ bytes: [UInt8]) async throws(StoreError) {
+    try await perform("write a body") { () throws(StoreError) in try self.write(bytes) }
+  }
+
+  func finish() async throws(StoreError) -> StoredBodyFile {
+    try await perform("sync a body") { () throws(StoreError) in try self.sync() }
+  }
+
+  func discard() {
+    _ = files.jobs.push { self.remove() }
+  }
+
+  // MARK: - On the thread of the files
+
+  private func create() throws(StoreError) {
+    let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard number >= 0 else { throw StoreError(errno: errno, operation: "create", subject: path) }
+    file = FileDescriptor(adopting: number)
+  }
+
+  private func write(_ bytes: [UInt8]) throws(StoreError) {
+    guard let number = file?.number else { throw cutOff("write") }
+    guard files.room.bytesLeft >= bytes.count else {
+      remove()
+      files.noteLackOfRoom()
+      throw files.room.lackOfRoom(operation: "write a body to")
+    }
+    var written = 0
+    while written < bytes.count {
+      let count = bytes[written...].withUnsafeBytes {
+        Glibc.write(number, $0.baseAddress, $0.count)
+      }
+      if count < 0 && errno == EINTR { continue }
+      guard count >= 0 else {
+        let code = errno
+        remove()
+        files.noteLackOfRoom()
+        throw StoreError(errno: code, operation: "write", subject: path)
+      }
+      written += count
+    }
+    byteCount += Int64(written)
+    bytes.withUnsafeBytes { checksum.append($0) }
+  }
+
+  /// Syncs the bytes, then the name: fsync of a file does not make its folder's entry durable
+  /// (fsync(2)).
+  private func sync() throws(StoreError) -> StoredBodyFile {
+    guard let number = file?.number else { throw cutOff("sync") }
+    guard fdatasync(number) == 0 else {
+      let code = errno
+      remove()
+      throw StoreError(errno: code, operation: "sync", subject: path)
+    }
+    try DataFolder.sync(folder: files.folder)
+    file = nil
+    isFinished = true
+    checksum.endField()
+    return StoredBodyFile(path: path, byteCount: byteCount, checksum: checksum.value)
+  }
+
+  private func remove() {
+    guard file != nil || isFinished else { return }
+    file = nil
+    isFinished = false
+    unlink(path)
+  }
+
+  private func cutOff(_ operation: String) -> StoreError {
+    StoreError(
+      kind: .inputOutput, operation: operation, subject: path,
+      detail: "the body was discarded, or an earlier write of it failed. Begin it anew.")
+  }
+
+  private func perform<Value: Sendable>(
+    _ operation: String, _ body: @escaping @Sendable () throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
+      let isQueued = files.jobs.push { continuation.resume(returning: Result(catching: body)) }
+      if !isQueued { continuation.resume(returning: .failure(.closed(operation: operation))) }
+    }
+    return try result.get()
+  }
+}

@@ -1,0 +1,100 @@
+import RelayCore
+
+extension Writer {
+  /// Begins or ends a pause; no effect if it is so already.
+  ///
+  /// - Returns: The target, or the limit that keeps its name from becoming known.
+  func setPaused(
+    _ isPaused: Bool, _ name: PauseName
+  ) throws(StoreError) -> Result<PauseTarget, QuotaRefusal> {
+    if let refusal = try refusal(of: name) { return .failure(refusal) }
+    let target = try target(of: name)
+    try setPaused(isPaused, target)
+    return .success(target)
+  }
+
+  private func refusal(of name: PauseName) throws(StoreError) -> QuotaRefusal? {
+    switch name {
+    case .upstream: return nil
+    case .client(let client): return try refusal(ofClient: client)
+    case .lane(let lane):
+      guard try knownLane(lane) == nil else { return nil }
+      var planned = NewNames()
+      return try refusal(ofNew: lane, besides: &planned)
+    }
+  }
+
+  private func setPaused(_ isPaused: Bool, _ target: PauseTarget) throws(StoreError) {
+    if isPaused {
+      try run(sql.insertPause, for: target)
+    } else {
+      try run(sql.deletePause, for: target)
+    }
+    if connection.changeCount > 0 {
+      log(EventEntry(isPaused: isPaused, target))
+    }
+  }
+
+  /// Pauses a client or lane that becomes known in this transaction, if it starts paused.
+  func startPaused(_ name: PauseName, _ target: PauseTarget) throws(StoreError) {
+    guard shared.startsPaused(name) else { return }
+    try setPaused(true, target)
+    state.startedPaused.append(target)
+  }
+
+  /// The number of a configured upstream, which is paused if it starts paused and never has before.
+  func registerUpstream(_ name: String) throws(StoreError) -> UpstreamNumber {
+    let number = try upstreamNumber(name)
+    guard shared.startsPaused(.upstream(name)) else { return number }
+    sql.markStartPaused.bind(1, Int64(number.rawValue))
+    try sql.markStartPaused.run()
+    if connection.changeCount > 0 { try startPaused(.upstream(name), .upstream(number)) }
+    return number
+  }
+
+  private func run(
+    _ statement: borrowing Statement, for target: PauseTarget
+  ) throws(StoreError) {
+    statement.bind(1, target.kindCode)
+    statement.bind(2, target.number)
+    try statement.run()
+  }
+
+  private func target(of name: PauseName) throws(StoreError) -> PauseTarget {
+    switch name {
+    case .upstream(let upstream): .upstream(try upstreamNumber(upstream))
+    case .client(let client): .client(try rememberClient(client))
+    case .lane(let lane): .lane(try rememberLane(lane))
+    }
+  }
+}
+
+extension PauseTarget {
+  /// The code of the kind of target in the database, fixed for good.
+  var kindCode: Int64 {
+    switch self {
+    case .upstream: 0
+    case .client: 1
+    case .lane: 2
+    }
+  }
+
+  /// The store's number of it.
+  var number: Int64 {
+    switch self {
+    case .upstream(let number): Int64(number.rawValue)
+    case .client(let number): number.rawValue
+    case .lane(let number): number.rawValue
+    }
+  }
+
+  /// The target in a row.
+  init(kindCode: Int64, number: Int64) throws(StoreError) {
+    switch kindCode {
+    case 0: self = .upstream(UpstreamNumber(rawValue: Int32(truncatingIfNeeded: number)))
+    case 1: self = .client(ClientNumber(rawValue: number))
+    case 2: self = .lane(LaneNumber(rawValue: number))
+    default: throw .invalidRow("a pause of kind \(kindCode)")
+    }
+  }
+}

@@ -1,0 +1,272 @@
+import EventLoop
+import RelayCore
+
+extension Reader {
+  /// The envelopes after `serial` that pass a filter; see ``EnvelopeStore``.
+  func list(
+    _ filter: EnvelopeFilter, after serial: Serial, countMax: Int, looksMax: Int
+  ) throws(StoreError) -> EnvelopePage {
+    try snapshot { () throws(StoreError) -> EnvelopePage in
+      guard let filter = try ListingFilter(filter, self) else {
+        return EnvelopePage(envelopes: [], scannedThrough: serial, hasMore: false)
+      }
+      return try walk(filter, after: serial, countMax: countMax, looksMax: looksMax)
+    }
+  }
+
+  /// The summaries of some envelopes, all in one snapshot; see ``EnvelopeStore``.
+  func summaries(of ids: [EnvelopeID]) throws(StoreError) -> [EnvelopeSummary] {
+    try snapshot { () throws(StoreError) -> [EnvelopeSummary] in
+      var summaries: [EnvelopeSummary] = []
+      for id in ids {
+        guard let serial = try serial(of: id) else { continue }
+        if let summary = try readableSummary(of: serial) { summaries.append(summary) }
+      }
+      return summaries
+    }
+  }
+
+  /// The state of a listing.
+  private struct Course {
+    var filter: ListingFilter
+    var page: EnvelopePage
+    var looksLeft: Int
+    /// Whether the filter's states make up a good part of all envelopes, in line and ended.
+    let isDense: (line: Bool, ended: Bool)
+    let countMax: Int
+    let deadline: MonotonicTime
+
+    var isFull: Bool { page.envelopes.count >= countMax }
+    var isOver: Bool { isFull || looksLeft <= 0 }
+  }
+
+  /// Walks all envelopes after a number, a stretch at a time, so that the clock is checked whatever
+  /// the database leaves out by itself.
+  private func walk(
+    _ filter: ListingFilter, after serial: Serial, countMax: Int, looksMax: Int
+  ) throws(StoreError) -> EnvelopePage {
+    var course = Course(
+      filter: filter, page: EnvelopePage(envelopes: [], scannedThrough: serial, hasMore: true),
+      looksLeft: looksMax, isDense: try density(filter), countMax: countMax,
+      deadline: MonotonicClock.now().adding(milliseconds: StoreTuning.listingMsMax))
+    let last = try last(filter)
+    let terms = filter.searchTerms
+    // The first stretch is walked whatever the clock says, so that each call makes progress.
+    while let first = try first(filter, behind: course.page.scannedThrough), first <= last {
+      guard !course.isOver else { return course.page }
+      let width = min(StoreTuning.listingStretch, course.looksLeft)
+      var end = min(last, first - 1 + Int64(width))
+      if terms.isEmpty {
+        course.looksLeft -= width
+        guard try walk(&course, through: end) else { return course.page }
+      } else {
+        end = min(end, SearchBlock.range(of: SearchBlock.number(of: first)).upperBound)
+        guard try search(&course, terms, first...end) else { return course.page }
+      }
+      course.page.scannedThrough = end
+      guard end == last || MonotonicClock.now() < course.deadline else { return course.page }
+    }
+    course.page.hasMore = false
+    return course.page
+  }
+
+  /// Searches a stretch that may have an index; false if it was left before its end.
+  private func search(
+    _ course: inout Course, _ terms: [SearchTerm], _ range: ClosedRange<Serial>
+  ) throws(StoreError) -> Bool {
+    guard let serials = try serials(terms, range) else {
+      course.looksLeft -= range.count
+      return try walk(&course, through: range.upperBound)
+    }
+    course.looksLeft -= serials.count + 1
+    for serial in serials {
+      course.page.scannedThrough = max(course.page.scannedThrough, serial - 1)
+      guard try walk(&course, through: serial, .none) else { return false }
+    }
+    return true
+  }
+
+  /// The envelopes that a block's index names for all of these terms; nil if it has no index, or
+  /// the terms are everywhere.
+  private func serials(
+    _ terms: [SearchTerm], _ range: ClosedRange<Serial>
+  ) throws(StoreError) -> [Serial]? {
+    let number = SearchBlock.number(of: range.lowerBound)
+    listing.searchBlock.bind(1, number)
+    do throws(StoreError) {
+      guard try listing.searchBlock.step() else { return nil }
+    } catch {
+      guard error.kind == .corrupt else { throw error }
+      return nil
+    }
+    let stored = listing.searchBlock.bytes(0)
+    listing.searchBlock.reset()
+    var places: [UInt16]?
+    for term in terms {
+      switch SearchBlock.places(of: term, in: stored) {
+      case nil: return nil
+      case .everywhere: break
+      case .named(let found): places = places.map { $0.filter(found.contains) } ?? found
+      }
+    }
+    let start = SearchBlock.range(of: number).lowerBound
+    return places?.map { start + Int64($0) }.filter(range.contains)
+  }
+
+  /// Walks a stretch; false if it was left before its end.
+  private func walk(_ course: inout Course, through end: Serial) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      return try walk(&course, through: end, course.filter.sieve)
+    } catch {
+      // The sieve reads more than the walk alone needs; without it, each row is judged by itself.
+      guard error.kind == .corrupt, course.filter.sieve != .none else { throw error }
+      return try walk(&course, through: end, .none)
+    }
+  }
+
+  /// Walks along both narrow tables at once, in the order of acceptance.
+  private func walk(
+    _ course: inout Course, through end: Serial, _ sieve: ListingPrefilter
+  ) throws(StoreError) -> Bool {
+    let filter = course.filter
+    let start = course.page.scannedThrough
+    let line = listing.line.walk(
+      behind: max(start, filter.lineRange.lowerBound - 1),
+      through: min(end, filter.lineRange.upperBound), states: filter.standings, sieve,
+      isDense: course.isDense.line)
+    let ended = listing.ended.walk(
+      behind: start, through: end, states: filter.ends, sieve, isDense: course.isDense.ended)
+    defer {
+      line.statement.reset()
+      ended.statement.reset()
+    }
+    var isInLine = filter.standings != 0 ? try line.statement.step() : false
+    var isInEnded = filter.ends != 0 ? try ended.statement.step() : false
+    var looks = 0
+    while isInLine || isInEnded {
+      looks += 1
+      guard !course.isFull,
+        looks % StoreTuning.listingLooksPerClock != 0
+          || MonotonicClock.now() < course.deadline
+      else { return false }
+      let passes: Bool
+      let isLine = isInLine && (!isInEnded || line.statement.int(0) < ended.statement.int(0))
+      let serial = isLine ? line.statement.int(0) : ended.statement.int(0)
+      if isLine {
+        passes = try course.filter.passes(line: LineRow(line.statement), self)
+        isInLine = try line.statement.step()
+      } else {
+        passes = try course.filter.passes(ended: serial, self)
+        isInEnded = try ended.statement.step()
+      }
+      if passes, let summary = try readableSummary(of: serial) {
+        course.page.envelopes.append(summary)
+      }
+      course.page.scannedThrough = serial
+    }
+    return true
+  }
+
+  /// Whether so many envelopes are in the states of a filter that scanning all envelopes is faster
+  /// than looking each of them up.
+  private func density(_ filter: ListingFilter) throws(StoreError) -> (line: Bool, ended: Bool) {
+    do throws(StoreError) {
+      guard try listing.counts.step() else { return (true, true) }
+    } catch {
+      guard error.kind == .corrupt else { throw error }
+      return (true, true)
+    }
+    defer { listing.counts.reset() }
+    let counts = (0..<8).map { listing.counts.int($0) }
+    func share(_ codes: Range<Int>, _ mask: Int64) -> Int64 {
+      codes.reduce(0) { sum, code in
+        (mask >> Int64(code - codes.lowerBound)) & 1 == 1 ? sum + counts[code] : sum
+      }
+    }
+    let all = counts.reduce(0, +)
+    let part = StoreTuning.listingDensePart
+    return (
+      share(0..<4, filter.standings) * part >= all, share(4..<8, filter.ends >> 1) * part >= all
+    )
+  }
+
+  /// The first envelope after a number that the filter may be about; nil if there is none.
+  private func first(_ filter: ListingFilter, behind serial: Serial) throws(StoreError) -> Serial? {
+    let start = max(serial, filter.lineRange.lowerBound - 1)
+    let line = filter.standings != 0 ? try listing.line.first(behind: start) : nil
+    let ended = filter.ends != 0 ? try listing.ended.first(behind: serial) : nil
+    guard let line, let ended else { return line ?? ended }
+    return min(line, ended)
+  }
+
+  /// The last envelope that the filter may be about; later ones are for a later call.
+  private func last(_ filter: ListingFilter) throws(StoreError) -> Serial {
+    let line = filter.standings != 0 ? try listing.line.last() : nil
+    let ended = filter.ends != 0 ? try listing.ended.last() : nil
+    return max(min(line ?? 0, filter.lineRange.upperBound), ended ?? 0)
+  }
+
+  /// The summary of an envelope, or of the rest of it; nil if it cannot be read and is not
+  /// quarantined, so that the others are shown all the same.
+  private func readableSummary(of serial: Serial) throws(StoreError) -> EnvelopeSummary? {
+    do throws(StoreError) {
+      return try summary(of: serial)
+    } catch {
+      listing.summary.reset()
+      guard error.kind == .corrupt else { throw error }
+      guard let id = try quarantinedID(of: serial) else { return nil }
+      return try quarantined(id).map { EnvelopeSummary($0) }
+    }
+  }
+
+  /// The summary of an existing envelope.
+  private func summary(of serial: Serial) throws(StoreError) -> EnvelopeSummary {
+    let row = listing
+    row.summary.bind(1, serial)
+    guard try row.summary.step() else { throw .invalidRow("a state without its envelope") }
+    defer { row.summary.reset() }
+    let id = try EnvelopeID(stored: row.summary.bytes(0))
+    guard let state = try stateOf(id, serial) else {
+      throw .invalidRow("an envelope without a state")
+    }
+    var summary = EnvelopeSummary(
+      id: id, terms: terms(), lane: LaneNumber(rawValue: row.summary.int(14)),
+      bodyBytes: row.summary.isNull(13) ? try bodyFile(of: serial).byteCount : row.summary.int(13),
+      fate: state.fate, dueAt: state.dueAt, lastError: try lastError(of: serial, state))
+    summary.isInDoubt = state.isInDoubt
+    return summary
+  }
+
+  private func terms() -> EnvelopeSummary.Terms {
+    let row = listing
+    return EnvelopeSummary.Terms(
+      client: row.summary.text(1) ?? "", lane: row.summary.text(2) ?? "",
+      upstream: row.summary.text(3) ?? "", method: row.summary.text(11) ?? "",
+      target: row.summary.bytes(12), key: row.summary.text(4),
+      sequence: row.summary.optionalInt(5), tag: row.summary.text(6),
+      hold: row.summary.int(7) != 0, notBefore: WallTime(row.summary.optionalInt(8)),
+      expiresAt: WallTime(millisecondsSinceEpoch: row.summary.int(9)),
+      onFailure: FailurePolicy(code: row.summary.int(10)),
+      references: row.summary.int(15) != 0, coalesce: row.summary.text(16))
+  }
+
+  private func lastError(
+    of serial: Serial, _ state: StoredState
+  ) throws(StoreError) -> String? {
+    if state.hasLastAttempt { return state.lastError }
+    listing.lastError.bind(1, serial)
+    guard try listing.lastError.step() else { return nil }
+    defer { listing.lastError.reset() }
+    return listing.lastError.text(0)
+  }
+
+  /// The number that a statement finds for a name; nil if there is none.
+  func number(
+    _ statement: borrowing Statement, _ name: String
+  ) throws(StoreError) -> Int64? {
+    statement.bind(1, name)
+    guard try statement.step() else { return nil }
+    defer { statement.reset() }
+    return statement.int(0)
+  }
+}

@@ -1,0 +1,34 @@
+import RelayCore
+
+extension SQLiteStore {
+  /// Opens the store in a folder, which is created if it is missing.
+  ///
+  /// - Throws: ``StoreError`` of kind `inUse`, `newerSchema`, `corrupt`, `diskFull` or
+  ///   `inputOutput`, with what to do about it; the store's content is then unchanged.
+  package static func open(
+    folder: String, options: Options = Options()
+  ) throws(StoreError) -> SQLiteStore {
+    let data = try DataFolder.claim(folder)
+    let start = try StartCheck(data).prepare(
+      pageBytes: options.pageBytes, setsAside: options.setsAsideDamaged)
+    let room = DiskRoom(folder: folder, limits: options.rules.disk)
+    let bodies = try BodyFiles(folder: data.bodies, room: room)
+    try bodies.sweep(database: data.database)
+    let shared = StoreShared(
+      bodies: bodies, room: room, rules: options.rules, start: start)
+    bodies.onLackOfRoom { [weak shared] in shared?.inbox.update { $0.isRoomInDoubt = true } }
+    let store = SQLiteStore(shared: shared, database: data.database)
+    let writer = try Writer(database: data.database, shared: shared, clock: options.clock)
+    // The writer has the log open by now, and nothing has been acknowledged yet.
+    try shared.places.note(database: data.database, lock: data.lockFile, bodies: data.bodies)
+    try DataFolder.sync(folder: folder)
+    StoreMarker.write(in: folder)
+    do throws(StoreError) {
+      try store.startThreads(writer: writer, data: data)
+    } catch {
+      store.closeQueues()
+      throw error
+    }
+    return store
+  }
+}

@@ -1,0 +1,99 @@
+/// A value in a record of the database.
+enum StoredValue: Hashable {
+  case null
+  case integer(Int64)
+  case text(String)
+  case blob([UInt8])
+
+  /// The integer; nil for anything else.
+  var integer: Int64? {
+    if case .integer(let value) = self { value } else { nil }
+  }
+
+  /// The text; nil for anything else.
+  var text: String? {
+    if case .text(let value) = self { value } else { nil }
+  }
+
+  /// The bytes; nil for anything else.
+  var blob: [UInt8]? {
+    if case .blob(let value) = self { value } else { nil }
+  }
+}
+
+/// The content of one row of a table, or of one entry of an index.
+struct StoredRecord: Hashable {
+  /// The stored values: fewer than there are columns if some were added later.
+  var values: [StoredValue]
+
+  /// Parses a record; nil if the relay cannot have written it: its values are integers, UTF-8,
+  /// bytes and NULL.
+  init?(_ payload: [UInt8]) {
+    guard let (headerBytes, start) = payload.variableNumber(at: 0, before: payload.count),
+      headerBytes >= start, headerBytes <= payload.count
+    else { return nil }
+    values = []
+    var place = start
+    var content = Int(headerBytes)
+    while place < Int(headerBytes) {
+      guard let (type, next) = payload.variableNumber(at: place, before: Int(headerBytes)),
+        let value = Self.value(ofType: type, in: payload, at: &content)
+      else { return nil }
+      values.append(value)
+      place = next
+    }
+    guard content == payload.count else { return nil }
+  }
+
+  /// Parses the first values of a record of which only the beginning is there.
+  ///
+  /// - Returns: The values that lie whole in these bytes.
+  static func leading(_ payload: ArraySlice<UInt8>) -> [StoredValue] {
+    let payload = Array(payload)
+    var values: [StoredValue] = []
+    guard let (headerBytes, start) = payload.variableNumber(at: 0, before: payload.count),
+      headerBytes >= start, headerBytes <= payload.count
+    else { return [] }
+    var place = start
+    var content = Int(headerBytes)
+    while place < Int(headerBytes),
+      let (type, next) = payload.variableNumber(at: place, before: Int(headerBytes)),
+      let value = value(ofType: type, in: payload, at: &content)
+    {
+      values.append(value)
+      place = next
+    }
+    return values
+  }
+
+  private static func value(
+    ofType type: Int64, in payload: [UInt8], at place: inout Int
+  ) -> StoredValue? {
+    switch type {
+    case 0: return .null
+    case 8: return .integer(0)
+    case 9: return .integer(1)
+    case 1...6:
+      let count = [1, 2, 3, 4, 6, 8][Int(type) - 1]
+      guard let bytes = take(count, of: payload, at: &place) else { return nil }
+      // In a negative number all bits above the first byte are set.
+      let start: Int64 = bytes.first.map { $0 >= 0x80 ? -1 : 0 } ?? 0
+      return .integer(bytes.reduce(start) { $0 << 8 | Int64($1) })
+    case 12...:
+      guard let bytes = take(Int(clamping: (type - 12) / 2), of: payload, at: &place) else {
+        return nil
+      }
+      if type % 2 == 0 { return .blob(Array(bytes)) }
+      return String(validating: bytes, as: UTF8.self).map { .text($0) }
+    default: return nil
+    }
+  }
+
+  private static func take(
+    _ count: Int, of payload: [UInt8], at place: inout Int
+  ) -> ArraySlice<UInt8>? {
+    guard count >= 0, count <= payload.count - place else { return nil }
+    defer { place += count }
+    return payload[place..<place + count]
+  }
+}

@@ -1,0 +1,106 @@
+import RelayCore
+
+/// The one row of counts, as it stands in the transaction under way.
+struct Ledger: Equatable {
+  /// The greatest serial ever given out.
+  ///
+  /// Kept apart from the rows, which may be deleted.
+  var lastSerial: Serial = 0
+  /// The latest time at which anything was accepted or attempted, in the column
+  /// `last_accepted_at`: a clock that shows an earlier one has been set back.
+  var latestTime: Int64 = 0
+  /// Waiting envelopes by ``Standing``'s code.
+  var standing: InlineArray<4, Int64> = [0, 0, 0, 0]
+  /// Ended envelopes by their state's code less one.
+  var ended: InlineArray<4, Int64> = [0, 0, 0, 0]
+  /// Bytes of bodies, headers and targets.
+  var contentBytes: Int64 = 0
+  /// Those of them that are in files of their own.
+  var fileBytes: Int64 = 0
+
+  /// The number of the last ending that was kept to be told.
+  var lastEnding: EndingNumber = 0
+
+  /// How many clients and lanes are known.
+  var names = NameCounts()
+  /// The greatest numbers ever given to a client and to a lane: also of such as are forgotten.
+  var lastClient: Int64 = 0
+  var lastLane: Int64 = 0
+
+  static func == (left: Ledger, right: Ledger) -> Bool {
+    left.lastSerial == right.lastSerial && left.latestTime == right.latestTime
+      && left.lastEnding == right.lastEnding && left.names == right.names
+      && left.lastClient == right.lastClient && left.lastLane == right.lastLane
+      && left.contentBytes == right.contentBytes && left.fileBytes == right.fileBytes
+      && left.standing.indices.allSatisfy { left.standing[$0] == right.standing[$0] }
+      && left.ended.indices.allSatisfy { left.ended[$0] == right.ended[$0] }
+  }
+
+  /// Changes the count of a standing.
+  mutating func add(_ difference: Int64, standing place: Standing) {
+    standing[Int(place.rawValue)] += difference
+  }
+
+  /// Changes the count of an end.
+  mutating func add(_ difference: Int64, endCode: Int64) {
+    ended[Int(endCode - 1)] += difference
+  }
+
+  /// The counts by state.
+  var envelopes: [EnvelopeState: Int64] {
+    var counts: [EnvelopeState: Int64] = [:]
+    for place in Standing.allCases { counts[place.state] = standing[Int(place.rawValue)] }
+    for (index, state) in EnvelopeState.ends.enumerated() { counts[state] = ended[index] }
+    return counts
+  }
+}
+
+extension Ledger {
+  /// The columns in the order that ``init(reading:)`` and ``write(to:)`` use.
+  static let selection = """
+    SELECT last_serial, last_accepted_at, queued, held, blocked, parked, delivered, failed, \
+    expired, cancelled, content_bytes, file_bytes, last_ending, clients, lanes, last_client, \
+    last_lane FROM ledger WHERE number = 1
+    """
+
+  /// The statement that ``write(to:)`` runs.
+  static let update = """
+    UPDATE ledger SET last_serial = ?, last_accepted_at = ?, queued = ?, held = ?, blocked = ?, \
+    parked = ?, delivered = ?, failed = ?, expired = ?, cancelled = ?, content_bytes = ?, \
+    file_bytes = ?, last_ending = ?, clients = ?, lanes = ?, last_client = ?, last_lane = ? \
+    WHERE number = 1
+    """
+
+  /// Reads the row.
+  init(reading connection: borrowing Connection) throws(StoreError) {
+    let statement = try Statement(Self.selection, on: connection)
+    guard try statement.step() else { throw .invalidRow("no ledger") }
+    lastSerial = statement.int(0)
+    latestTime = statement.int(1)
+    for index in 0..<4 { standing[index] = statement.int(Int32(2 + index)) }
+    for index in 0..<4 { ended[index] = statement.int(Int32(6 + index)) }
+    contentBytes = statement.int(10)
+    fileBytes = statement.int(11)
+    lastEnding = statement.int(12)
+    names.clients = statement.int(13)
+    names.lanes = statement.int(14)
+    lastClient = statement.int(15)
+    lastLane = statement.int(16)
+  }
+
+  /// Writes the row.
+  func write(to statement: borrowing Statement) throws(StoreError) {
+    statement.bind(1, lastSerial)
+    statement.bind(2, latestTime)
+    for index in 0..<4 { statement.bind(Int32(3 + index), standing[index]) }
+    for index in 0..<4 { statement.bind(Int32(7 + index), ended[index]) }
+    statement.bind(11, contentBytes)
+    statement.bind(12, fileBytes)
+    statement.bind(13, lastEnding)
+    statement.bind(14, names.clients)
+    statement.bind(15, names.lanes)
+    statement.bind(16, lastClient)
+    statement.bind(17, lastLane)
+    try statement.run()
+  }
+}

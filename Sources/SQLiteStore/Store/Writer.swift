@@ -1,0 +1,259 @@
+import CSQLite
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// The one who writes: takes all that waits into one transaction, commits, and tells everybody.
+///
+/// Confined to the writer's thread. What it remembers of the database is either in ``state``, which
+/// a rollback puts back, or in ``lanes`` and ``clients``, which a rollback forgets.
+final class Writer {
+  /// What the transaction under way has changed and a rollback must restore.
+  struct State {
+    /// The counts.
+    var ledger = Ledger()
+    /// Endings that are not yet added up.
+    var endedLog = EndedLog()
+    /// Events that are not yet written, and how large their log is.
+    var events = EventLog()
+    /// What was cancelled at a client's own wish, yet to be told.
+    var cleared: [ClearedBacklog] = []
+    /// Up to where retention has looked in its present round.
+    var retentionCursor: Serial = 0
+    /// Upstreams by name: as many as were ever configured.
+    var upstreams: [String: UpstreamNumber] = [:]
+    /// Greatest sequence numbers that are yet to be written to their lanes.
+    var sequences: [LaneNumber: Int64] = [:]
+    /// What the transaction has paused since it starts so.
+    var startedPaused: [PauseTarget] = []
+    /// Lanes in which something that was parked may be put in line.
+    var flowing: Set<LaneNumber> = []
+    /// The clients that are told of their endings when they check in.
+    var checkingIn: Set<ClientNumber> = []
+    /// Whether the transaction has forgotten clients.
+    var hasForgottenClients = false
+    /// By how much the transaction changes what waits of clients.
+    var use: [ClientNumber: WaitingUse] = [:]
+    /// What is known to be damaged.
+    var damage = StoreDamage()
+    /// How many envelopes are set apart, those that have ended included.
+    var quarantineRows: Int64 = 0
+    /// What is parked, or ended while it was, and cannot be moved to its place in line.
+    var unmovable: Set<Serial> = []
+  }
+
+  /// A lane that was used lately.
+  struct Lane {
+    let client: ClientNumber
+    let number: LaneNumber
+    /// The greatest sequence number that it has taken.
+    var lastSequence: Int64?
+  }
+
+  let connection: Connection
+  let sql: WriterStatements
+  let gaps: GapStatements
+  let checkIn: CheckInStatements
+  let tokens: TokenStatements
+  let audit: AuditStatements
+  let history: HistoryStatements
+  let operations: OperationStatements
+  let search: SearchStatements
+  let shared: StoreShared
+  let clock: @Sendable () -> WallTime
+  var state = State()
+  private(set) var committed = State()
+  var lanes = GenerationCache<LaneName, Lane>(countMax: StoreTuning.namesCachedMax)
+  var clients = GenerationCache<String, ClientNumber>(countMax: StoreTuning.namesCachedMax)
+  var random = RandomPool()
+  /// What searches will find of the latest envelopes; nil if it is to be read first.
+  var searchBlock: OpenSearchBlock?
+  /// How long the last transaction took to be made durable.
+  private var commitNanoseconds: Int64 = 0
+  /// How many parked envelopes the transaction under way may still put in line.
+  var movesLeft = 0
+  /// Which of the names that may be forgotten have not been used since they were looked for.
+  ///
+  /// A rollback puts nothing back: what was about to be used is kept until the next round.
+  var nameWatch: NameWatch?
+  /// What the transaction under way leaves out.
+  var exceptions = Exceptions()
+  /// A post such as was refused, by which it is tried out whether any other is; nil if none was.
+  var rehearsal: EnvelopeDraft?
+
+  /// What lasting damage keeps from being done, so that it is not tried each time.
+  var lasting = LastingDamage()
+
+  /// Transitions that are yet to be committed, oldest first.
+  var transitions: ArraySlice<Transition> = []
+  /// Other work that is yet to be done, oldest first.
+  var requests: ArraySlice<WriteRequest> = []
+  var recovery = Recovery()
+  /// What the observer keeps from being attempted, for the transaction under way.
+  var reservations = Reservations()
+  /// The size of a page of the database.
+  let pageBytes: Int64
+  /// How many pages the log holds, told by SQLite at each commit; 0 once a checkpoint is begun.
+  let logPages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+  /// How many pages of the log are being copied, or could not be.
+  var pagesHeld: Int64 = 0
+  /// When to give free pages back to the disk; nil while there is nothing to be given.
+  var giveBackAt: MonotonicTime?
+  /// What is thrown overboard when nothing can be written any more.
+  var ballast: Ballast
+
+  /// Opens the writer's connection to a prepared file.
+  init(
+    database: String, shared: StoreShared, clock: @escaping @Sendable () -> WallTime
+  ) throws(StoreError) {
+    logPages.initialize(to: 0)
+    ballast = Ballast(room: shared.room)
+    connection = try Connection(path: database, access: .readWrite)
+    try DatabaseFile.configure(connection, cacheKiB: StoreTuning.writerCacheKiB)
+    sql = try WriterStatements(on: connection)
+    gaps = try GapStatements(on: connection)
+    checkIn = try CheckInStatements(on: connection)
+    tokens = try TokenStatements(on: connection)
+    audit = try AuditStatements(on: connection)
+    history = try HistoryStatements(on: connection)
+    operations = try OperationStatements(on: connection)
+    search = try SearchStatements(on: connection)
+    pageBytes = try connection.number("PRAGMA page_size")
+    self.shared = shared
+    self.clock = clock
+    state = try State(reading: connection)
+    try countQuarantined()
+    committed = state
+    try addUpEndings()
+    publish()
+    ballast.hold(room: shared.room)
+    considerGivingBack()
+    // Called within the commit, on this thread; the pointer lives as long as the connection.
+    sqlite3_wal_hook(
+      connection.handle,
+      { context, _, _, pages in
+        context?.assumingMemoryBound(to: Int32.self).pointee = pages
+        return SQLITE_OK
+      }, logPages)
+  }
+
+  deinit {
+    sqlite3_wal_hook(connection.handle, nil, nil)
+    logPages.deallocate()
+  }
+
+  /// Adds up what a process that was killed has left in the log of endings.
+  private func addUpEndings() throws(StoreError) {
+    try connection.execute("BEGIN IMMEDIATE")
+    do throws(StoreError) {
+      try foldEndedLog()
+      try connection.execute("COMMIT")
+    } catch {
+      // A full disk must not keep a relay from starting: who reads adds up the log as well.
+      connection.rollBackIfOpen()
+      guard error.kind == .diskFull else { throw error }
+      state.endedLog.loggedCount = StoreTuning.endedLogEntriesMax
+    }
+    committed = state
+  }
+
+  fileprivate static func upstreams(
+    on connection: borrowing Connection
+  ) throws(StoreError) -> [String: UpstreamNumber] {
+    let statement = try Statement("SELECT number, name FROM upstream", on: connection)
+    var result: [String: UpstreamNumber] = [:]
+    while try statement.step() {
+      result[statement.text(1) ?? ""] = UpstreamNumber(rawValue: Int32(statement.int(0)))
+    }
+    return result
+  }
+
+  /// Begins a transaction.
+  func begin() throws(StoreError) {
+    movesLeft = StoreTuning.movesPerTransactionMax
+    try sql.begin.run()
+  }
+
+  /// Writes what was gathered in memory, commits, and makes the counts known.
+  func commit() throws(StoreError) {
+    try seal()
+    let begin = MonotonicClock.now()
+    try sql.commit.run()
+    commitNanoseconds = MonotonicClock.now().nanoseconds - begin.nanoseconds
+    committed = state
+    publish()
+  }
+
+  /// Counts the transaction that was committed last.
+  func noteCommit(ofChanges count: Int) {
+    let durationUs = commitNanoseconds / 1000
+    shared.figures.withLock { figures in
+      figures.commitCount += 1
+      figures.commits.note(durationUs: durationUs, changeCount: count)
+    }
+  }
+
+  /// Undoes everything since ``begin()``, in the database and in memory.
+  func rollBack() {
+    connection.rollBackIfOpen()
+    state = committed
+    searchBlock = nil
+    forgetNames()
+  }
+
+  /// Has it shown that nothing could be written for damage, also once something can be again.
+  func noteDamage(_ error: StoreError) {
+    guard error.kind == .corrupt else { return }
+    committed.damage.last = error.description
+    state.damage.last = error.description
+  }
+
+  /// Forgets lanes and clients, some of which may have been rolled back.
+  func forgetNames() {
+    lanes.removeAll()
+    clients.removeAll()
+  }
+
+  /// The place behind the events that have been committed.
+  var eventsEnd: EventPosition { committed.events.end }
+
+  /// Shows the counts to everybody.
+  func publish() {
+    let ledger = state.ledger
+    let trouble = recovery.trouble
+    let lackOfRoom = recovery.lackOfRoom
+    let logBytes = logBytes
+    let damage = state.damage
+    shared.figures.withLock { figures in
+      figures.lackOfRoom = lackOfRoom
+      figures.logBytes = logBytes
+      figures.ledger = ledger
+      figures.trouble = trouble
+      figures.damage = damage
+    }
+  }
+}
+
+extension Writer.State {
+  /// What a writer begins with, as a start reads it.
+  ///
+  /// - Throws: ``StoreError/Kind/corrupt`` where it makes no sense.
+  init(reading connection: borrowing Connection) throws(StoreError) {
+    ledger = try Ledger(reading: connection)
+    upstreams = try Writer.upstreams(on: connection)
+    events = try Writer.eventLog(on: connection)
+    checkingIn = try Writer.clientsCheckingIn(on: connection)
+    try checkEdges(connection)
+  }
+
+  /// Looks at the ends of the tables: a file that was cut off, or put together from two states,
+  /// shows there.
+  private func checkEdges(_ connection: borrowing Connection) throws(StoreError) {
+    for table in ["envelope", "line", "ended"] {
+      let last = try connection.number("SELECT max(serial) FROM \(table)")
+      guard last <= ledger.lastSerial else {
+        throw .invalidRow("number \(last), though only \(ledger.lastSerial) were given out")
+      }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import RelayCore
+
+/// The rules for a row's values, beyond their types, that the relay relies on.
+enum RowRules {
+  /// The reason that a row cannot be carried over; nil if it can.
+  static func fault(in values: [StoredValue], of shape: TableShape) -> String? {
+    func integer(_ column: String) -> Int64? {
+      guard let place = shape.place(of: column), place < values.count else { return nil }
+      return values[place].integer
+    }
+    func blob(_ column: String) -> [UInt8]? {
+      guard let place = shape.place(of: column), place < values.count else { return nil }
+      return values[place].blob
+    }
+    switch shape.name {
+    case "envelope":
+      guard let id = blob("id"), Self.id(id) != nil else { return "its id makes no sense" }
+      guard let headers = blob("headers"), HeaderBlock(stored: headers) != nil else {
+        return "its headers make no sense"
+      }
+    case "line":
+      guard let code = integer("standing"), (0...3).contains(code) else {
+        return "its state makes no sense"
+      }
+    case "ended":
+      guard let code = integer("state"), (1...4).contains(code) else {
+        return "its state makes no sense"
+      }
+      if let outcome = integer("attempt_outcome"), !(0...3).contains(outcome) {
+        return "its last attempt makes no sense"
+      }
+    case "attempt":
+      guard let code = integer("outcome"), (0...3).contains(code) else {
+        return "its outcome makes no sense"
+      }
+    case "response":
+      guard let headers = blob("headers"), HeaderBlock(stored: headers) != nil else {
+        return "its headers make no sense"
+      }
+    case "token":
+      return tokenFault(
+        kind: integer("kind"), hasClient: values.count > 2 && values[2] != .null,
+        digestBytes: blob("digest")?.count ?? 0)
+    case "event_log":
+      guard let entries = blob("entries"), EventEntries.isWhole(entries) else {
+        return "its events make no sense"
+      }
+    case "search_block":
+      return searchFault(terms: blob("terms"), entries: integer("entries"))
+    case "audit":
+      guard let code = integer("result"), (0...3).contains(code) else {
+        return "its result makes no sense"
+      }
+    case "operation":
+      let action = shape.place(of: "action").flatMap { values[$0].text }
+      return operationFault(action: action, state: integer("state"))
+    case "history":
+      guard HistoryCode.isSensible(values) else { return "its figures make no sense" }
+    default: break
+    }
+    if let serial = integer("serial"), serial < 0 || serial > EnvelopeID.serialMax {
+      return "its number makes no sense"
+    }
+    return nil
+  }
+
+  private static func searchFault(terms: [UInt8]?, entries: Int64?) -> String? {
+    let block = terms.flatMap { SearchBlock(stored: $0) }
+    guard let block, entries == Int64(block.count) else { return "its terms make no sense" }
+    return nil
+  }
+
+  private static func operationFault(action: String?, state: Int64?) -> String? {
+    guard let action, Operation.Action(rawValue: action) != nil, let state, (0...3).contains(state)
+    else { return "what it did makes no sense" }
+    return nil
+  }
+
+  /// The fault of a token: its kind has to fit the presence of a client and of a digest.
+  private static func tokenFault(
+    kind: Int64?, hasClient: Bool, digestBytes: Int
+  ) -> String? {
+    guard let kind, (0...3).contains(kind), hasClient == (kind == 0 || kind == 3) else {
+      return "what kind of token it is makes no sense"
+    }
+    return digestBytes == (kind == 3 ? 0 : 32) ? nil : "its digest makes no sense"
+  }
+
+  /// The id in a row; nil if the relay cannot have given it out.
+  static func id(_ bytes: [UInt8]) -> EnvelopeID? {
+    guard let id = try? EnvelopeID(stored: bytes), id.high >> 12 & 0xF == 7, id.low >> 62 == 0b10
+    else { return nil }
+    return id
+  }
+}
+
+extension EventEntries {
+  /// Whether a row of the event log can be read to its end.
+  static func isWhole(_ bytes: [UInt8]) -> Bool {
+    var entries = EventEntries(bytes)
+    do throws(StoreError) {
+      while !entries.isAtEnd { _ = try entries.next() }
+      return true
+    } catch {
+      return false
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import RelayCore
+
+/// The codes of the vocabulary's words in the database.
+///
+/// Fixed for good.
+extension EnvelopeState {
+  /// The four ends in the order of their codes and of the ledger's columns.
+  static let ends: [EnvelopeState] = [.delivered, .failed, .expired, .cancelled]
+
+  /// The code of an end, from 1; nil if the state is no end.
+  var endCode: Int64? { Self.ends.firstIndex(of: self).map { Int64($0 + 1) } }
+
+  /// The end of this code.
+  init(endCode: Int64) throws(StoreError) {
+    guard (1...4).contains(endCode) else { throw .invalidRow("state \(endCode)") }
+    self = Self.ends[Int(endCode - 1)]
+  }
+}
+
+extension Standing {
+  /// The standing of this code.
+  init(code: Int64) throws(StoreError) {
+    guard let value = UInt8(exactly: code), let standing = Standing(rawValue: value) else {
+      throw .invalidRow("standing \(code)")
+    }
+    self = standing
+  }
+}
+
+extension FailurePolicy {
+  /// The policy's code.
+  var code: Int64 { self == .skip ? 0 : 1 }
+
+  /// The policy of this code.
+  init(code: Int64) { self = code == 0 ? .skip : .block }
+}
+
+extension Outcome {
+  /// The outcome's code.
+  var code: Int64 {
+    switch self {
+    case .delivered: 0
+    case .unreachable: 1
+    case .refused: 2
+    case .ambiguous: 3
+    }
+  }
+
+  /// The outcome of this code.
+  init(code: Int64) throws(StoreError) {
+    switch code {
+    case 0: self = .delivered
+    case 1: self = .unreachable
+    case 2: self = .refused
+    case 3: self = .ambiguous
+    default: throw .invalidRow("outcome \(code)")
+    }
+  }
+}
+
+extension EnvelopeID {
+  /// The sixteen bytes in network order.
+  var bytes: [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
+      for index in 0..<8 {
+        buffer[index] = UInt8(truncatingIfNeeded: high >> UInt64(56 - 8 * index))
+        buffer[index + 8] = UInt8(truncatingIfNeeded: low >> UInt64(56 - 8 * index))
+      }
+      count = 16
+    }
+  }
+
+  /// Restores an id from ``bytes``.
+  init(stored bytes: [UInt8]) throws(StoreError) {
+    guard bytes.count == 16 else { throw .invalidRow("an id of \(bytes.count) bytes") }
+    func word(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
+    self.init(high: word(0..<8), low: word(8..<16))
+  }
+}
+
+extension HeaderBlock {
+  /// Restores a stored block.
+  init(trusted bytes: [UInt8]) throws(StoreError) {
+    guard let block = HeaderBlock(stored: bytes) else { throw .invalidRow("a header block") }
+    self = block
+  }
+}
+
+extension StoreError {
+  /// The error for a stored value that this program never writes.
+  static func invalidRow(_ what: String) -> StoreError {
+    StoreError(
+      kind: .corrupt, operation: "read", subject: "the store",
+      detail: "it holds \(what), which makes no sense. \(corruptAdvice)")
+  }
+
+  /// The error for content whose bytes have changed since it was accepted.
+  static func changed(_ what: String) -> StoreError {
+    StoreError(
+      kind: .corrupt, operation: "read", subject: "the store",
+      detail: "bytes of \(what) have changed since it was accepted. It is not sent: discard it, "
+        + "or, where its body's file was changed, put that back and retry it.")
+  }
+}
+
+extension WallTime {
+  /// The time this many milliseconds after the Unix epoch; nil for nil.
+  init?(_ milliseconds: Int64?) {
+    guard let milliseconds else { return nil }
+    self.init(millisecondsSinceEpoch: milliseconds)
+  }
+}

@@ -1,0 +1,216 @@
+extension CommandTable {
+  /// The options that name a relay, for every command that calls one.
+  static let relay: [OptionRule] = [
+    .text(
+      "--server", "URL",
+      "the relay: http://…, https://… or unix:/PATH (WAYSTATION_SERVER; http://127.0.0.1:8080)"),
+    .file("--token-file", "the operator's token (WAYSTATION_TOKEN)"),
+    .file("--ca", "the certificate authorities to check its certificate against"),
+    .flag("--allow-plain-http", "send the token over a network without TLS"),
+  ]
+  static let json = OptionRule.flag("--json", "print JSON, one object per line, for programs")
+  private static let states = [
+    "held", "queued", "parked", "delivering", "blocked", "delivered", "failed", "expired",
+    "cancelled",
+  ]
+  private static let filters: [OptionRule] = [
+    .text("--client", "NAME", "only this client's"),
+    .text("--lane", "NAME", "only of lanes of this name"),
+    .choice("--state", states, "only in this state: " + states.joined(separator: ", ")),
+    .text("--upstream", "NAME", "only for this upstream"),
+    .text("--tag", "TAG", "only with this tag"),
+  ]
+  /// The exit codes of every command that calls a relay.
+  static let exits =
+    "0 done, 1 the relay refused or it did not work, 2 the command line is wrong, 4 no"
+    + " relay answered."
+  private static let one = Operand(name: "ID")
+  private static let many = Operand(name: "ID", isRepeatable: true)
+
+  static let status = CommandSpec(
+    summary: "show the state of a running relay, and what needs a person",
+    about: "Show the state of a running relay: what needs a person, then upstreams and rates.",
+    options: relay + [
+      json,
+      .flag("--watch", "show it again every few seconds, until Ctrl-C"),
+      .text("--every", "TIME", "how often, with --watch (2s)"),
+      .flag("--fail-if-trouble", "exit with 5 if something needs a person"),
+    ],
+    exits: exits + " 5 with --fail-if-trouble: something needs a person.",
+    examples: [
+      "waystation status", "waystation status --watch --every 5s",
+      "waystation status --server unix:/run/waystation.sock --json",
+    ])
+
+  static let envelopes = CommandSpec(
+    summary: "list, show and settle envelopes",
+    about: "List envelopes, tell the story of one, and settle what went wrong.",
+    actions: [
+      ActionSpec(
+        name: "list", summary: "list those that match, in order of acceptance",
+        options: filters + [.text("--limit", "COUNT", "at most this many (100); 0 for all")]),
+      ActionSpec(name: "show", summary: "show everything about one", operand: one),
+      ActionSpec(
+        name: "retry", summary: "try now: end a wait or a hold, or resolve a blocked one",
+        operand: many),
+      ActionSpec(
+        name: "edit", summary: "change one that waits, blocks its lane or was not delivered",
+        operand: one,
+        options: [
+          .text("--method", "METHOD", "the request's method"),
+          .text("--path", "PATH", "the request's path and query"),
+          .text(
+            "--header", "'NAME: VALUE'", "set a field; without a value, remove it",
+            isRepeatable: true),
+          .file("--body", "the new body, from this file; - for standard input"),
+          .file("--patch", "a whole JSON merge patch (RFC 7396); - for standard input"),
+          .flag("--retry", "then try it, or put it back in line"),
+        ]),
+      ActionSpec(
+        name: "discard", summary: "give up: cancel it, or discard a blocked one", operand: many),
+      ActionSpec(
+        name: "requeue", summary: "put dead letters back in line, in their old places",
+        operand: many),
+    ],
+    options: relay + [json],
+    notes: [
+      "In place of ids, - reads them from standard input, one per line; the output of list --json"
+        + " works as well."
+    ],
+    exits: exits + " With several ids, 1 if any was refused.",
+    examples: [
+      "waystation envelopes list --state blocked",
+      "waystation envelopes show 0199a3c2-5e10-7a41-8000-00004a41c0de",
+      "waystation envelopes list --state failed --json --limit 0 | waystation envelopes requeue -",
+    ])
+
+  static let clients = CommandSpec(
+    summary: "list clients, or show, pause and resume one",
+    about: "List clients, or show, pause and resume one.",
+    actions: [
+      ActionSpec(
+        name: "list", summary: "list all, or those with a prefix",
+        options: [
+          .text("--search", "PREFIX", "only names that begin with this"),
+          .text("--limit", "COUNT", "at most this many (100); 0 for all"),
+        ]),
+      ActionSpec(name: "show", summary: "show one, with its lanes", operand: Operand(name: "NAME")),
+      ActionSpec(name: "pause", summary: "send nothing from it", operand: Operand(name: "NAME")),
+      ActionSpec(name: "resume", summary: "send again", operand: Operand(name: "NAME")),
+    ],
+    options: relay + [json], exits: exits,
+    examples: ["waystation clients list --search truck-", "waystation clients show truck-7"])
+
+  static let lanes = CommandSpec(
+    summary: "list lanes, or pause and resume one",
+    about: "List the lanes of one client or of all, or pause and resume one.",
+    actions: [
+      ActionSpec(
+        name: "list", summary: "list those that match",
+        options: [
+          .text("--client", "NAME", "only this client's"),
+          .choice("--state", ["blocked", "paused", "waiting"], "only lanes in this state"),
+          .text("--limit", "COUNT", "at most this many (100); 0 for all"),
+        ]),
+      ActionSpec(
+        name: "pause", summary: "send nothing from it", operand: Operand(name: "CLIENT/LANE")),
+      ActionSpec(
+        name: "resume", summary: "send again", operand: Operand(name: "CLIENT/LANE")),
+    ],
+    options: relay + [json], exits: exits,
+    examples: [
+      "waystation lanes list --state blocked", "waystation lanes list --client truck-7",
+      "waystation lanes pause truck-7/photos",
+    ])
+
+  static let upstreams = CommandSpec(
+    summary: "list, pause, resume and probe upstreams",
+    about: "List, pause, resume and probe upstreams.",
+    actions: [
+      ActionSpec(name: "list", summary: "list all"),
+      ActionSpec(name: "pause", summary: "send nothing there", operand: Operand(name: "NAME")),
+      ActionSpec(name: "resume", summary: "send there again", operand: Operand(name: "NAME")),
+      ActionSpec(
+        name: "probe", summary: "check at once whether it is back", operand: Operand(name: "NAME")),
+    ],
+    options: relay + [json], exits: exits,
+    examples: ["waystation upstreams list", "waystation upstreams pause billing"])
+
+  static let events = CommandSpec(
+    summary: "show every change as it happens",
+    about: "Show changes: the kept ones after an event, and each new one as it happens.",
+    options: relay + [
+      json,
+      .flag("--follow", "go on for ever, also across restarts of the relay; otherwise for --for"),
+      .text("--for", "TIME", "how long to listen without --follow (10s)"),
+      .text("--after", "EVENT", "begin after this event"),
+      .text("--client", "NAME", "only about this client"),
+      .text("--lane", "NAME", "only about lanes of this name"),
+      .text("--upstream", "NAME", "only about this upstream"),
+      .text("--envelope", "ID", "only about this envelope"),
+    ], exits: exits,
+    examples: [
+      "waystation events --follow", "waystation events --follow --client truck-7 --json",
+    ])
+
+  static let send = CommandSpec(
+    summary: "post an envelope, or a file of them",
+    about: "Post one envelope from options and standard input, or many from an NDJSON file.",
+    options: relay + [
+      json,
+      .file("--file", "post each line of this NDJSON file; - for standard input"),
+      .text("--batch", "COUNT", "lines in one post, 1 to 1000 (500)"),
+      .text("--client", "NAME", "the client; with --file, for lines that name none"),
+      .text("--upstream", "NAME", "where it goes"),
+      .text("--method", "METHOD", "the request's method (POST)"),
+      .text("--path", "PATH", "the request's path and query"),
+      .text("--header", "'NAME: VALUE'", "a header field", isRepeatable: true),
+      .file("--body", "the body, from this file; - for standard input"),
+      .text("--lane", "NAME", "the lane"), .text("--tag", "TAG", "the tag"),
+      .text("--key", "KEY", "the sender's own key: posting it again stores nothing twice"),
+      .flag("--hold", "make it wait until someone runs it"),
+    ],
+    notes: [
+      "A line without a key gets one made from its number and content, so sending the same file"
+        + " again stores nothing twice. FILE.progress notes which lines have been acknowledged; a"
+        + " second run goes on after them, and the note is removed at the end. While the relay is"
+        + " full or away, send waits and tries again for five minutes."
+    ],
+    exits: exits + " With --file, 1 if any line was refused; each is named.",
+    examples: [
+      "waystation send --client truck-7 --path /readings --body reading.json",
+      "waystation send --file readings.ndjson",
+    ])
+
+  static let export = CommandSpec(
+    summary: "write envelopes into an NDJSON file",
+    about: "Write the matching envelopes as NDJSON, in order of acceptance.",
+    options: relay + filters + [
+      .file("--to", "write into this file; without it, to standard output"),
+      .flag("--no-content", "leave out header fields and bodies"),
+    ],
+    notes: [
+      "FILE.progress notes after each page how far it has come; a second run goes on from"
+        + " there, and the note is removed at the end.",
+      "Header fields and bodies are fetched envelope by envelope, which needs an operator's"
+        + " token with the role 'steer'. Envelopes that were exported without content cannot be"
+        + " imported.",
+    ], exits: exits, examples: ["waystation export --client truck-7 --to truck-7.ndjson"])
+
+  static let importing = CommandSpec(
+    summary: "post an exported file to the same or another relay",
+    about: "Post the envelopes of a file that 'waystation export' has written.",
+    operand: Operand(name: "FILE"),
+    options: relay + [
+      json, .text("--batch", "COUNT", "lines in one post, 1 to 1000 (500)"),
+      .flag("--ended", "also those that have failed or expired"),
+    ],
+    notes: [
+      "Ended envelopes are left out. Order, keys and lanes stay. Ids are new; an envelope without"
+        + " a key gets its old id as key, so importing twice stores nothing twice. Sequence numbers"
+        + " and deadlines are not carried over. It resumes as send does.",
+      "Secrets in header fields are not exported; such fields are left out, and counted. To"
+        + " move a whole store, use 'store backup'.",
+    ], exits: exits + " 1 if any line was refused; each is named.",
+    examples: ["waystation import truck-7.ndjson --server https://new-relay.example"])
+}

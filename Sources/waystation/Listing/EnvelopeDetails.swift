@@ -1,0 +1,89 @@
+import JSON
+import RelayCore
+
+/// The details of one envelope, in lines for people.
+struct EnvelopeDetails {
+  let envelope: JSONObject
+  let terminal: Terminal
+  let now: WallTime
+
+  func lines() -> [String] {
+    let state = envelope.text("state") ?? "?"
+    let request = "\(envelope.text("method") ?? "?") \(envelope.text("path") ?? "?")"
+    var lines = [
+      terminal.styled(SafeText.line(state), EnvelopesCommand.style(of: state) ?? .bold) + "  "
+        + terminal.styled(SafeText.line(request), .bold) + " → "
+        + SafeText.line(envelope.text("upstream") ?? "?")
+    ]
+    for (label, text) in facts() where !text.isEmpty {
+      lines.append(
+        "  " + terminal.styled(label, .faint)
+          + String(repeating: " ", count: max(1, 13 - label.count)) + SafeText.line(text))
+    }
+    lines += attempts()
+    if let command = next(state) {
+      lines += ["", "next: " + command]
+    }
+    return lines
+  }
+
+  private func facts() -> [(String, String)] {
+    func moment(_ name: StaticString) -> String {
+      guard let text = envelope.text(name) else { return "" }
+      return "\(HumanText.time(text)) UTC"
+    }
+    func ago(_ name: StaticString) -> String {
+      let text = moment(name)
+      return text.isEmpty ? "" : "\(text) (\(HumanText.age(envelope.text(name), now: now)) ago)"
+    }
+    let place = envelope.optionalNumber("position").map { ", number \(HumanText.count($0))" } ?? ""
+    return [
+      ("id", envelope.text("id") ?? ""),
+      ("client", envelope.text("client") ?? ""),
+      ("lane", (envelope.text("lane") ?? "") + place),
+      ("key", envelope.text("key") ?? ""),
+      ("tag", envelope.text("tag") ?? ""),
+      ("sequence", envelope.optionalNumber("sequence").map { "\($0)" } ?? ""),
+      ("reason", envelope.text("reason") ?? ""),
+      ("accepted", ago("acceptedAt")),
+      ("from", envelope.text("from") ?? ""),
+      ("trace", envelope.text("trace") ?? ""),
+      ("not before", moment("notBefore")),
+      ("next attempt", HumanText.wait(envelope.text("nextAttemptAt"), now: now)),
+      ("ended", ago("endedAt")),
+      ("expires", envelope.text("endedAt") == nil ? moment("expiresAt") : ""),
+      ("on failure", envelope.text("onFailure") ?? ""),
+      ("body", HumanText.bytes(envelope.number("bodyBytes"))),
+      ("answer", envelope.optionalNumber("responseStatus").map { "\($0)" } ?? ""),
+      ("error id", envelope.text("errorId") ?? ""),
+    ]
+  }
+
+  private func attempts() -> [String] {
+    let attempts = envelope.objects("attempts")
+    guard !attempts.isEmpty else { return ["", "no attempt yet"] }
+    var table = TextTable("#ATTEMPT", "AT (UTC)", "#TOOK", "OUTCOME", "#STATUS", "ERROR")
+    for attempt in attempts {
+      let outcome = attempt.text("outcome") ?? "?"
+      table.add(
+        .init("\(attempt.number("number"))"), .init(HumanText.time(attempt.text("startedAt"))),
+        .init(HumanText.count(attempt.number("durationMs")) + " ms"),
+        .init(outcome, outcome == "delivered" ? .good : outcome == "refused" ? .bad : .warning),
+        .init(attempt.optionalNumber("status").map { "\($0)" }), .init(attempt.text("error")))
+    }
+    let left = envelope.number("attemptCount") - Int64(attempts.count)
+    let more = left > 0 ? ["(\(HumanText.count(left)) earlier ones are not kept)"] : []
+    return [""] + table.lines(on: terminal) + more
+  }
+
+  /// The command that a person would use next, if any.
+  private func next(_ state: String) -> String? {
+    let id = SafeText.line(envelope.text("id") ?? "ID")
+    return switch state {
+    case "blocked": "waystation envelopes retry|edit|discard \(id)"
+    case "failed", "expired": "waystation envelopes requeue \(id)"
+    case "held": "waystation envelopes retry \(id)"
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import EventLoop
+import RelayCore
+import RelayServer
+
+/// `waystation check`: checks a configuration without running it.
+enum CheckCommand {
+  static func run(_ source: ConfigurationSource) -> ExitCode {
+    do throws(ConfigurationSource.Failure) {
+      let configuration = try source.load(environment: Environment.variables())
+      let certificates = CertificateReport(of: configuration, now: WallClock.now())
+      guard certificates.problems.isEmpty else {
+        throw ConfigurationSource.Failure(problems: certificates.problems.map(\.description))
+      }
+      StandardStream.output.line("the configuration is good")
+      StandardStream.output.line(summary(of: configuration))
+      for warning in certificates.warnings { StandardStream.error.line("warning: \(warning)") }
+      return .good
+    } catch {
+      error.report()
+      return .failed
+    }
+  }
+
+  /// A few lines on what the relay would do, without any header field of an upstream.
+  static func summary(of configuration: Configuration) -> String {
+    var lines = configuration.listen.map { ("listen", describe($0)) }
+    lines.append(("access", access(to: configuration)))
+    lines.append(("data", configuration.data))
+    for upstream in configuration.upstreams {
+      lines.append(("upstream", describe(upstream)))
+    }
+    let retention = configuration.retention
+    lines.append(
+      (
+        "keep",
+        "delivered for \(duration(retention.deliveredSeconds)), other ended ones for"
+          + " \(duration(retention.failedSeconds))"
+      ))
+    if let endpoint = configuration.tracing.shownEndpoint { lines.append(("tracing", endpoint)) }
+    lines.append(
+      ("log", "\(configuration.log.level.rawValue), \(configuration.log.format.rawValue)"))
+    return lines.map { label, text in
+      "  " + label + String(repeating: " ", count: 10 - label.count) + text
+    }
+    .joined(separator: "\n")
+  }
+
+  private static func describe(_ listener: ListenerConfiguration) -> String {
+    var words = [listener.shown(bound: listener.endpoint)]
+    if let audience = listener.audience { words.append("for \(audience.rawValue)") }
+    if let tls = listener.tls { words.append("TLS \(tls.minVersion.rawValue) and later") }
+    if let clients = listener.tls?.clientCertificates {
+      words.append("client certificates \(clients.isRequired ? "required" : "taken")")
+    }
+    return words.joined(separator: ", ")
+  }
+
+  /// The clients that may use the relay, in a few words.
+  private static func access(to configuration: Configuration) -> String {
+    func count(_ number: Int, _ one: String) -> String {
+      "\(number) \(one)\(number == 1 ? "" : "s")"
+    }
+    let access = configuration.access
+    let isOpen = access.anonymous.map { $0 == .allow } ?? !configuration.tellsCallersApart
+    let known =
+      count(access.operators.count, "operator") + ", "
+      + count(access.clientKeys.count, "client key")
+    return isOpen ? "anybody who can reach it; \(known)" : known
+  }
+
+  private static func describe(_ upstream: UpstreamConfiguration) -> String {
+    let headers =
+      switch upstream.headers.count {
+      case 0: ""
+      case 1: ", 1 header set"
+      case let count: ", \(count) headers set"
+      }
+    return "\(upstream.name) = \(upstream.shownURL) (\(upstream.maxConcurrent) at once,"
+      + " on failure \(upstream.onFailure.rawValue),"
+      + " expires after \(duration(upstream.deadlineSeconds))\(headers))"
+  }
+
+  private static func duration(_ seconds: Int) -> String {
+    if seconds != 0, seconds % 86_400 == 0 { return "\(seconds / 86_400) d" }
+    if seconds != 0, seconds % 3600 == 0 { return "\(seconds / 3600) h" }
+    return "\(seconds) s"
+  }
+}
