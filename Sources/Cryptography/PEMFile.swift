@@ -78,6 +78,18 @@ struct PEMFile {
     return found
   }
 
+  /// Checks that it has a certificate that can be trusted as an authority's.
+  ///
+  /// OpenSSL's own form is one as well (-----BEGIN TRUSTED CERTIFICATE-----).
+  func checkAuthorities() throws(TLSLoadError) {
+    let found = try all {
+      PEM_read_bio_X509_AUX($0, nil, nil, nil).map(Certificate.init(adopting:))
+    }
+    guard !found.isEmpty else {
+      throw failure("holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)")
+    }
+  }
+
   /// The lists of revoked certificates in it, at least one.
   func revocationLists() throws(TLSLoadError) -> [RevocationList] {
     let found = try all {

@@ -59,6 +59,35 @@ extension EndToEnd {
       #expect(!FileManager.default.fileExists(atPath: folder.path + "/data"))
     }
 
+    @Test("a file of authorities that cannot be used is refused by check and at the start")
+    func authorities() async throws {
+      let folder = try TemporaryFolder()
+      let empty = try folder.write("empty.pem", "no certificate\n")
+      let faults = [
+        ("/nowhere/ca.pem", "cannot be read: No such file or directory"),
+        (empty, "holds no certificate in PEM form"),
+      ]
+      for (path, reason) in faults {
+        let authorities = "\"certificateAuthorities\": \"\(path)\""
+        let upstreams = "\"default\": {\"url\": \"https://127.0.0.1:1\""
+        let files = [
+          "upstreams.default": "{\"upstreams\": {\(upstreams), \(authorities)}}}",
+          "tracing": "{\"upstreams\": {\(upstreams)}}, \"tracing\": {\(authorities)}}",
+        ]
+        for (section, text) in files {
+          let file = try folder.write("config.json", text)
+          let checked = try await Waystation.run("check", "--config", file)
+          #expect(checked.ending == .exit(1))
+          let problem = "\(section).certificateAuthorities: \(path): \(reason)"
+          #expect(checked.errors.contains(problem), "\(checked.errors)")
+          let served = try await Waystation.run(
+            "serve", "--config", file, "--listen", "127.0.0.1:0", "--data",
+            folder.path + "/data")
+          #expect(served.ending == .exit(1) && served.errors.contains("\(path): \(reason)"))
+        }
+      }
+    }
+
     @Test("flags beat variables, and variables beat the file")
     func precedence() async throws {
       let upstream = try TestUpstream()

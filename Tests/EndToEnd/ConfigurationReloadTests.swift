@@ -98,6 +98,10 @@ extension EndToEnd {
         (["data": relay.folder.path + "/other"], "data: the store is opened once, at the start"),
         (["lanes": ["live": ["order": "latest"]]], "lanes: envelopes wait in the order"),
         (["clock": ["settleSeconds": 1]], "clock: "),
+        (
+          ["tracing": ["certificateAuthorities": "/nowhere/ca.pem"]],
+          "tracing.certificateAuthorities: /nowhere/ca.pem: cannot be read"
+        ),
       ]
       for (more, words) in bads {
         try relay.configure(upstreams: default_, more: more)

@@ -55,6 +55,36 @@ extension EndToEnd {
       }
     }
 
+    @Test("a chunked body that is empty, or an empty object, is none to a call that takes none")
+    func chunkedNothing() async throws {
+      let relay = try await Relay.started(try TestUpstream())
+      let head = Wire.request(
+        "POST /v1/upstreams/default/resume",
+        ["Content-Type: application/json", "Transfer-Encoding: chunked"])
+      let bodies: [(String, Int)] = [
+        ("0\r\n\r\n", 200), ("2\r\n{}\r\n0\r\n\r\n", 200),
+        ("1\r\n{\r\n1\r\n}\r\n0\r\n\r\n", 200), ("1\r\n{\r\n0\r\n\r\n", 422),
+        ("7\r\n{\"a\":1}\r\n0\r\n\r\n", 422), ("3\r\n{} \r\n0\r\n\r\n", 422),
+      ]
+      try await onThread {
+        for (body, status) in bodies {
+          for parts in [[head + Wire.bytes(body)], [head, Wire.bytes(body)]] {
+            let connection = try Connection(port: relay.port)
+            for part in parts { try connection.write(part) }
+            let answer = try connection.readResponse(to: "POST")
+            #expect(answer.status == status, "\(body): \(answer)")
+            guard answer["Connection"] != "close" else { continue }
+            try connection.write(Wire.request("GET /healthz"))
+            #expect(try connection.readResponse(to: "GET").status == 200, "\(body)")
+          }
+        }
+        // More than nothing is not read to its end, which may never come.
+        let connection = try Connection(port: relay.port)
+        try connection.write(head + Wire.bytes("5\r\nabcde\r\n"))
+        #expect(try connection.readResponse(to: "POST").status == 422)
+      }
+    }
+
     @Test("a HEAD is answered without a body, however wrong it is, and what follows it with one")
     func head() async throws {
       let upstream = try TestUpstream()

@@ -125,6 +125,19 @@ extension EndToEnd {
       return try await device.request(method, target, headers: fields, body: body).status
     }
 
+    @Test("a call that needs no credential does not look at one that is not good")
+    func needless() async throws {
+      let relay = try await Relay.guarded(try TestUpstream())
+      for entry in Route.all {
+        let row = try #require(Self.table[EndToEnd.Access.name(of: entry)])
+        guard row.anybody else { continue }
+        for token in ["nonsense", "wst_1_2", Credentials.steer + "0"] {
+          let status = try await ask(entry, of: relay, token)
+          #expect(status == 200, "\(EndToEnd.Access.name(of: entry)) with \(token)")
+        }
+      }
+    }
+
     @Test("what is refused says how to be let in, and in which way it falls short")
     func challenges() async throws {
       let relay = try await Relay.guarded(try TestUpstream())

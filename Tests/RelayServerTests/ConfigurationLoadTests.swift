@@ -309,4 +309,14 @@ struct ConfigurationLoadTests {
     readBack.origin = configuration.origin
     #expect(readBack == configuration)
   }
+
+  @Test("a hundred thousand names in one section are read", .timeLimit(.minutes(1)))
+  func manyNames() throws {
+    let rules = (0..<100_000).map { "\"lane-\($0)\": {\"order\": \"latest\"}" }
+    let text =
+      #"{"upstreams": {"default": {"url": "http://a"}}, "lanes": {"#
+      + rules.joined(separator: ", ") + "}}"
+    let configuration = try loadConfiguration(text).get()
+    #expect(configuration.lanes.rules(ofLane: "lane-99999").order == .latest)
+  }
 }

@@ -37,6 +37,19 @@ struct EventListenersTests {
     #expect(await news == .rung)
   }
 
+  @Test("a snapshot begins where the engine is, and not where the log already goes")
+  func appliedEnd() {
+    defer { loop.stop() }
+    listeners.begin(at: EventPosition(row: 7, index: 0))
+    #expect(listeners.appliedEnd == EventPosition(row: 7, index: 0))
+    var commit = Commit()
+    listeners.committed(commit, at: Clocks.read())
+    #expect(listeners.appliedEnd == EventPosition(row: 7, index: 0))
+    commit.eventsEnd = EventPosition(row: 8, index: 0)
+    listeners.committed(commit, at: Clocks.read())
+    #expect(listeners.appliedEnd == EventPosition(row: 8, index: 0))
+  }
+
   @Test("a wait whose time runs out before it begins ends all the same")
   func timedOutAtOnce() async throws {
     defer { loop.stop() }

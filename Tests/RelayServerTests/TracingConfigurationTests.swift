@@ -65,6 +65,7 @@ struct TracingConfigurationTests {
       (#""endpoint": "http://u:s3cret@c""#, "tracing.endpoint: expected a URL without a user name"),
       (#""sampleRatio": 1.5"#, "tracing.sampleRatio: expected a number from 0.0 to 1.0"),
       (#""serviceName": """#, "tracing.serviceName: expected a name of 1 to 128 bytes"),
+      (#""serviceName": "a\u0000b""#, "tracing.serviceName: expected a name of 1 to 128 bytes"),
       (#""headers": {"Host": "x"}"#, "tracing.headers.Host: the relay sets this field itself"),
       (#""batchSpansMax": 9000"#, "tracing.batchSpansMax: must not be above tracing.queueSpansMax"),
       (#""endpoints": "http://c""#, "tracing.endpoints: unknown key; did you mean \"endpoint\"?"),

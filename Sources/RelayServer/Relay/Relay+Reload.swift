@@ -66,6 +66,7 @@ extension Relay {
   ///
   /// - Parameter old: What the relay goes by now; nil at the start.
   func prepare(_ new: Configuration, after old: Configuration?) async throws -> Prepared {
+    if let unusable = new.unusableAuthorities.first { throw unusable }
     let collector = try prepare(new.tracing, after: old?.tracing)
     var fresh: [UpstreamTarget] = []
     for upstream in new.upstreams where old?.upstream(named: upstream.name) != upstream {

@@ -11,6 +11,8 @@ struct SectionReader {
   /// The variables that texts may name.
   let environment: [String: String]
   private let members: [(name: String, value: JSONValue)]
+  /// The members by their names: a section may have a hundred thousand of them.
+  private let values: [String: JSONValue]
   private var known: [String] = []
 
   /// The section that `value` holds; nil, with a problem noted, if it is no object.
@@ -25,6 +27,8 @@ struct SectionReader {
       return nil
     }
     members = object.map { ($0.name.string, $0.value) }
+    values = Dictionary(
+      members.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// A section within this one.
@@ -45,7 +49,7 @@ struct SectionReader {
   /// The value of `key`, which is known from now on; nil if it is absent.
   mutating func value(_ key: String) -> JSONValue? {
     known.append(key)
-    return members.first { $0.name == key }?.value
+    return values[key]
   }
 
   /// Sets `target` to what `read` makes of the value; nil from it means that it is not `expected`.
@@ -62,7 +66,7 @@ struct SectionReader {
   }
 
   /// Whether the section has a key.
-  func has(_ key: String) -> Bool { members.contains { $0.name == key } }
+  func has(_ key: String) -> Bool { values[key] != nil }
 
   /// Complains if the section does not have a key.
   func require(_ key: String, _ expected: String) {
@@ -86,7 +90,8 @@ struct SectionReader {
 
   /// Complains of every key that nothing asked for, with the one that was probably meant.
   func finish() {
-    for member in members where !known.contains(member.name) {
+    let names = Set(known)
+    for member in members where !names.contains(member.name) {
       let guess = NearestWord.find(member.name, in: known)
       problems.add(
         path(of: member.name), "unknown key" + (guess.map { "; did you mean \"\($0)\"?" } ?? ""))

@@ -78,8 +78,9 @@ extension TracingConfiguration {
       "a PEM file with the authorities that may have signed its certificate")
     Key(
       "serviceName", \.serviceName,
-      .text("a name of 1 to \(serviceNameBytes.upperBound) bytes") {
+      .text("a name of 1 to \(serviceNameBytes.upperBound) bytes without control characters") {
         serviceNameBytes.contains($0.utf8.count)
+          && !$0.unicodeScalars.contains { $0.properties.generalCategory == .control }
       },
       "what the relay is called in traces (`service.name`)")
     Key(

@@ -43,7 +43,8 @@ struct CertificateFindings {
   }
 }
 
-/// What `waystation check` says about the listeners' certificates.
+/// What `waystation check` says about certificates: the listeners' own, and the authorities against
+/// which those of upstreams and of the collector of traces are checked.
 package struct CertificateReport: Sendable {
   /// What the relay would not start with, or clients would not accept.
   package private(set) var problems: [ConfigurationProblem] = []
@@ -64,5 +65,6 @@ package struct CertificateReport: Sendable {
         problems.append(ConfigurationProblem(key: key, reason: error.description))
       }
     }
+    problems += configuration.unusableAuthorities
   }
 }

@@ -37,12 +37,18 @@ struct CallTerms: Sendable {
   }
 
   /// Whether a body says nothing: none, or an empty object, which many libraries send for none.
+  ///
+  /// A chunked body has no known length, so that it is read as far as it may go.
   private static func isNothing(_ body: RequestBody) async -> Bool {
-    switch body.knownLength {
-    case 0: true
-    case 2: (try? await body.collect(upTo: 2)) == Array("{}".utf8)
-    default: false
+    let emptyObject = Array("{}".utf8)
+    if let length = body.knownLength, length > emptyObject.count { return false }
+    var bytes: [UInt8] = []
+    do throws(RequestBodyError) {
+      while bytes.count <= emptyObject.count, let piece = try await body.read() { bytes += piece }
+    } catch {
+      return false
     }
+    return bytes.isEmpty || bytes == emptyObject
   }
 
   @inline(never)

@@ -12,13 +12,17 @@ struct Gate: Sendable {
 
   /// Who makes a request, if it may be made.
   ///
+  /// A call that everybody may make is not refused for a credential that is not good: a load
+  /// balancer that adds one of its own still learns whether the relay is ready.
+  ///
   /// - Throws: `unauthenticated`, `forbidden`, `unknown-host`, `cross-site` or `malformed-request`.
   func admit(_ request: HTTPRequest, to route: Route) throws(Problem) -> Caller {
-    let caller = try caller(of: request, on: route)
-    if let refusal = refusal(of: request, from: caller) {
-      guard route.access.isForEverybody else { throw tell(refusal, request) }
-      return .stranger
+    guard !route.access.isForEverybody else {
+      guard let caller = try? caller(of: request, on: route) else { return .stranger }
+      return refusal(of: request, from: caller) == nil ? caller : .stranger
     }
+    let caller = try caller(of: request, on: route)
+    if let refusal = refusal(of: request, from: caller) { throw tell(refusal, request) }
     switch AccessRules.verdict(on: route.access, for: caller, isOpen: access.isOpen) {
     case .allowed: return caller
     case .unknownCaller: throw .unauthenticated()

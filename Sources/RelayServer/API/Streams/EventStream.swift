@@ -91,13 +91,16 @@ struct EventStream {
       }
       text.event("forgotten", data: forgotten(lastSeen, span))
     }
-    try await sendSnapshot(at: span.end, text)
+    try await sendSnapshot(span, text)
   }
 
   /// The snapshot is taken after the place: what happens in between is in both.
-  private mutating func sendSnapshot(at end: EventPosition, _ text: EventText) async throws {
+  ///
+  /// The place is one that the engine has come to. The log may go further already, and the
+  /// snapshot, which is the engine's, would lack what stands there.
+  private mutating func sendSnapshot(_ span: EventLogSpan, _ text: EventText) async throws {
     var text = text
-    place = end
+    place = min(span.end, context.relay.dispatcher.listeners.appliedEnd ?? span.end)
     let data = try await EventSnapshot(context).json(parameters.filter)
     text.event("snapshot", id: id(place), data: data)
     try await send(text)
@@ -119,7 +122,7 @@ struct EventStream {
       var text = EventText()
       text.event(
         "forgotten", data: forgotten(EventID(origin: origin, position: place), span))
-      return try await sendSnapshot(at: span.end, text)
+      return try await sendSnapshot(span, text)
     }
     place = page.next
     guard !page.events.isEmpty else { return }

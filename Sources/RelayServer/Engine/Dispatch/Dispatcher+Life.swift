@@ -28,6 +28,8 @@ extension Dispatcher {
     let pauses = try await store.pauses()
     state.withLock { $0.scheduler.restorePauses(pauses) }
     let count = try await restoreLine()
+    // A log that cannot be read is told of to each listener that wants it.
+    if let span = try? await store.eventLogSpan() { listeners.begin(at: span.end) }
     history.start { [weak self] in self?.waitingByUpstream ?? ([:], 0) }
     return count
   }

@@ -26,6 +26,13 @@ final class EventListeners: Sendable {
   private let state = Mutex(State())
   /// Looked at by every commit, so that one of which nobody is to be told costs nothing.
   private let count = Atomic(0)
+  private let applied = Mutex<EventPosition?>(nil)
+
+  /// The place behind the latest event of which the whole engine has been told; nil before the
+  /// first.
+  ///
+  /// The log may already go further: a commit is on disk a moment before the engine hears of it.
+  var appliedEnd: EventPosition? { applied.withLock { $0 } }
 
   /// Lets one more listen, for as long as the listener is kept.
   func admit(_ holder: PlaceHolder, _ limits: PlaceLimits) -> Admission {
@@ -72,8 +79,13 @@ final class EventListeners: Sendable {
 extension EventListeners: CommitListener {
   /// Tells those who listen that there is something to read.
   func committed(_ commit: Commit, at now: Now) {
-    if commit.eventsEnd != nil { ring() }
+    guard let end = commit.eventsEnd else { return }
+    begin(at: end)
+    ring()
   }
+
+  /// Notes that the engine knows of all events before a place.
+  func begin(at end: EventPosition) { applied.withLock { $0 = end } }
 }
 
 /// One who listens to events; makes room for the next one when it is let go.

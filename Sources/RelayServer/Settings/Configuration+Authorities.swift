@@ -1,0 +1,22 @@
+import Cryptography
+
+extension Configuration {
+  /// The files of authorities that cannot be used now, with the keys that name them.
+  ///
+  /// Nothing could be sent to a server whose certificate cannot be checked, and it would look as if
+  /// that server were at fault.
+  var unusableAuthorities: [ConfigurationProblem] {
+    var files = upstreams.map { ("upstreams.\($0.name)", $0.certificateAuthorities) }
+    files.append(("tracing", tracing.certificateAuthorities))
+    return files.compactMap { section, path in
+      guard let path else { return nil }
+      do throws(TLSLoadError) {
+        try AuthoritiesFile.check(path)
+        return nil
+      } catch {
+        return ConfigurationProblem(
+          key: "\(section).certificateAuthorities", reason: error.description)
+      }
+    }
+  }
+}
