@@ -53,7 +53,8 @@ disk-errors: ## Let every system call of a short workload fail in turn; count wh
 	swift test --skip-build --filter 'EndToEnd.(LongDiskErrors|EndToEnd/FullDisk)'
 
 simulate: export SIMULATION_SEED = $(SEED)
-simulate: ## Run the simulation alone; SEED=n replays the run of that seed
+simulate: export SIMULATION_SEEDS = $(SEEDS)
+simulate: ## Run the simulation alone; SEED=n replays the run of that seed, SEEDS=n makes n new ones
 	swift test --filter SimulationTests
 
 check: ## Format, lint and tidy: everything that is checked without building

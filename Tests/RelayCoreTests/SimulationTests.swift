@@ -6,10 +6,13 @@ struct SimulationTests {
   /// These runs are made each time.
   private static let fixedSeeds: [UInt64] = [1, 2, 3, 4, 5]
 
-  /// `SIMULATION_SEED` makes another run alone, or replays it; `SIMULATION_FRESH_SEED` makes one
-  /// beside the others.
+  /// `SIMULATION_SEED` makes another run alone, or replays it; `SIMULATION_SEEDS` makes so many that
+  /// nobody has made before; `SIMULATION_FRESH_SEED` makes one beside the others.
   static let seeds: [UInt64] = {
     if let seed = seed(named: "SIMULATION_SEED") { return [seed] }
+    if let count = seed(named: "SIMULATION_SEEDS") {
+      return (0..<count).map { _ in UInt64.random(in: 0..<1 << 32) }
+    }
     return fixedSeeds + [seed(named: "SIMULATION_FRESH_SEED")].compactMap(\.self)
   }()
 
