@@ -52,10 +52,8 @@ disk-errors: ## Let every system call of a short workload fail in turn; count wh
 	swift build --build-tests
 	swift test --skip-build --filter 'EndToEnd.(LongDiskErrors|EndToEnd/FullDisk)'
 
-simulate: export SIMULATION_SEED = $(SEED)
-simulate: export SIMULATION_SEEDS = $(SEEDS)
 simulate: ## Run the simulation alone; SEED=n replays the run of that seed, SEEDS=n makes n new ones
-	swift test --filter SimulationTests
+	@scripts/simulate
 
 check: ## Format, lint and tidy: everything that is checked without building
 	@scripts/check

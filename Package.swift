@@ -125,3 +125,9 @@ if isFuzzed {
       path: "Tests/Fuzz/Sources", swiftSettings: strict + fuzzing,
       linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]))
 }
+
+// Thousands of simulated years need the optimiser, and nothing but the core (scripts/simulate).
+if Context.environment["WAYSTATION_CORE_ALONE"] != nil {
+  package.products = []
+  package.targets = [target("RelayCore"), tests(of: "RelayCore")]
+}
