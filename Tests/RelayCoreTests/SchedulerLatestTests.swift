@@ -268,6 +268,28 @@ struct SchedulerLatestTests {
     #expect(relay.scheduler.lanes.isEmpty && relay.waiting == 0)
   }
 
+  @Test("a head that ends while a page is on its way, which shows it still, does not come back")
+  func endsDuringTheWalk() {
+    var relay = relay(limits: .init(windowEntriesMax: 2, laneWindowMin: 2))
+    relay.latest.insert(LaneNumber(rawValue: 2))
+    relay.accept(count: 3, lane: 1)  // 1 is under way, 3 is behind it, and 2 was left to the line.
+    relay.obey(.cancel(reason: "so"), of: relay.line[1])
+    relay.commit()
+    relay.accept(count: 4, lane: 2)  // A lane that will want a walk along the line.
+    for serial in [4, 7] as [Serial] {
+      relay.answer(serial)
+      relay.commit()
+    }
+    let page = relay.page(before: relay.linesAskedForBackwards[0], countMax: 10)
+    #expect(page.entries.map(\.serial) == [6, 5, 3, 1])
+    relay.answer(1)
+    relay.commit()
+    relay.refillBackwards(page)
+    relay.deliverAll()
+    #expect(relay.attempted.filter { $0 == 1 }.count == 1)
+    #expect(relay.scheduler.lanes.isEmpty && relay.waiting == 0)
+  }
+
   @Test("paused, such a lane stands, and goes on with the newest")
   func paused() {
     var relay = relay()

@@ -6,7 +6,7 @@ struct SimulationTests {
   /// These runs are made each time.
   private static let fixedSeeds: [UInt64] = [1, 2, 3, 4, 5]
 
-  /// `SIMULATION_SEED` makes another run alone, or replays it; `SIMULATION_SEEDS` makes so many that
+  /// `SIMULATION_SEED` makes another run alone, or replays it; `SIMULATION_SEEDS` makes as many that
   /// nobody has made before; `SIMULATION_FRESH_SEED` makes one beside the others.
   static let seeds: [UInt64] = {
     if let seed = seed(named: "SIMULATION_SEED") { return [seed] }

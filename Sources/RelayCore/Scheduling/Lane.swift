@@ -125,6 +125,9 @@ package struct Lane: Sendable {
     return fits
   }
 
+  /// Whether a walk along the line leaves an envelope out, since the lane has seen all up to it.
+  func hasSeen(_ serial: Serial) -> Bool { order.rank(of: serial) <= seenThrough }
+
   /// Notes that nothing waits behind the window.
   mutating func noteEnd() { seenThrough = lastRank }
 

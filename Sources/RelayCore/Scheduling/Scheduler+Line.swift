@@ -114,6 +114,9 @@ extension Scheduler {
   mutating func advance(_ number: LaneNumber, isAnswered: Bool, now: Now) {
     guard let head = lanes[number]?.window.popFirst() else { return }
     windowEntries -= 1
+    // The window may have been cut short in front of it. Then a page that is on its way shows it as
+    // one that the lane has not seen.
+    if lanes[number]?.hasSeen(head.serial) == false { sweep?.ended.insert(head.serial) }
     if isAnswered || lanes[number]?.order == .strict {
       upstreams[head.upstream]?.connectionBackoff.remove(number)
       lanes[number]?.forgetFailures(at: head.upstream)

@@ -215,5 +215,7 @@ extension Simulation {
     for index in upstreams.indices { upstreams[index].mood = .healthy }
     for device in devices.indices { devices[device].unanswered = [] }
     configure(Self.policies)
+    // What follows from it begins now, and not after the next event.
+    carryOutActions()
   }
 }
