@@ -39,7 +39,7 @@ struct DamagedRowTests {
       transition(bench, try await bench.entry(id), .block(reason: "quarantined: so"))
     ])
     await bench.observer.waitUntilRecorded(count + 1)
-    #expect(bench.store.statistics().damage.quarantined > 0)
+    #expect(try bench.files.damage.quarantined > 0)
     return id
   }
 
@@ -64,7 +64,7 @@ struct DamagedRowTests {
       await bench.observer.waitUntilUnwritten(1)
       #expect(bench.observer.state.withLock { $0.recorded.map(\.serial) } == [1, 3])
       #expect(bench.observer.state.withLock { $0.unwritten.map(\.serial) } == [2])
-      #expect(bench.store.statistics().damage.unwritten == 1)
+      #expect(try bench.files.damage.unwritten == 1)
       bench.store.record([transition(bench, entries[1], .block(reason: "quarantined: lost"))])
       await bench.observer.waitUntilRecorded(3)
       let left = EnvelopeID(serial: 2, acceptedAt: entries[1].acceptedAt, random: 0)
@@ -111,7 +111,7 @@ struct DamagedRowTests {
       let lane = try await bench.entry(first).lane
       #expect(line.filter { $0.lane == lane && $0.standing == .parked }.map(\.serial) == [2, 3])
       #expect(line.filter { $0.lane == lane && $0.standing == .queued }.count == 2)
-      #expect(bench.store.statistics().damage.quarantined == 1)
+      #expect(try bench.files.damage.quarantined == 1)
       let entry = try #require(line.first { $0.serial == 2 })
       let left = EnvelopeID(serial: 2, acceptedAt: entry.acceptedAt, random: 0)
       let record = try #require(try await bench.store.envelope(left))
@@ -123,7 +123,7 @@ struct DamagedRowTests {
       try await bench.accept(bench.draft(client: "third"))
       let after = try await bench.store.line(after: 0, countMax: 99).entries
       #expect(after.filter { $0.lane == lane && $0.standing == .queued }.count == 3)
-      #expect(bench.store.statistics().damage.quarantined == 0)
+      #expect(try bench.files.damage.quarantined == 0)
     }
   }
 
@@ -181,7 +181,7 @@ struct DamagedRowTests {
       var entry = try await bench.entry(ended)
       _ = try await bench.store.cancelAll(of: entry.client, through: nil, reason: "x")
       #expect(try await bench.store.envelope(ended)?.state == .cancelled)
-      #expect(bench.store.statistics().damage.quarantined == 0)
+      #expect(try bench.files.damage.quarantined == 0)
       #expect(try await number(bench, rows) == 1)
       entry.waitAgain(hold: false, notBefore: nil, at: bench.clock.now)
       let count = bench.observer.recordedCount

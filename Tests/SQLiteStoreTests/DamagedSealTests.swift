@@ -71,10 +71,10 @@ struct DamagedSealTests {
     let id = try await bench.accept(bench.draft(client: "sound"))
     try await bench.record(id, .end(.delivered, reason: ""))
     #expect(try await bench.store.envelope(id)?.state == .delivered)
-    let statistics = bench.store.statistics()
-    #expect(statistics.trouble == nil)
-    #expect(statistics.damage.leftOut == parts)
-    #expect(statistics.damage.sentence?.contains("store salvage") == true)
+    #expect(bench.store.statistics().trouble == nil)
+    let damage = try bench.files.damage
+    #expect(damage.leftOut == parts)
+    #expect(damage.sentence?.contains("store salvage") == true)
     #expect(bench.observer.state.withLock { $0.goesOnWithout } == [parts])
   }
 

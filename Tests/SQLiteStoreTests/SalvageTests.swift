@@ -127,9 +127,9 @@ struct SalvageTests {
       options.setsAsideDamaged = true
       for round in 0..<2 {
         let store = try SQLiteStore.open(folder: bench.folder, options: options)
-        let statistics = store.statistics()
-        #expect(statistics.setAside?.folder == aside && statistics.mayLackTokens)
-        #expect(statistics.setAside?.tokens?.revocations == (round == 0 ? 50 : nil))
+        let files = store.files()
+        #expect(files.setAside?.folder == aside && files.mayLackTokens)
+        #expect(files.setAside?.tokens?.revocations == (round == 0 ? 50 : nil))
         let page = try await store.tokens(after: "", client: nil, countMax: 1000)
         #expect(page.tokens.reduce(into: [:]) { $0[$1.id] = $1.grant } == tokens)
         await store.close()
@@ -139,7 +139,7 @@ struct SalvageTests {
       try FileManager.default.removeItem(atPath: bench.database)
       try FileManager.default.removeItem(atPath: bench.folder + "/begun")
       let store = try SQLiteStore.open(folder: bench.folder)
-      #expect(store.statistics().setAside?.tokens?.tokens == 150)
+      #expect(store.files().setAside?.tokens?.tokens == 150)
       await store.close()
     }
   }
@@ -274,7 +274,7 @@ struct SalvageTests {
       var options = SQLiteStore.Options()
       options.setsAsideDamaged = true
       let store = try SQLiteStore.open(folder: bench.folder, options: options)
-      let aside = try #require(store.statistics().setAside)
+      let aside = try #require(store.files().setAside)
       await store.close()
       #expect(aside.folder.hasPrefix(bench.folder + "/damaged-"))
       #expect(DataFolder.size(ofFile: DataFolder.database(in: aside.folder)) == size)

@@ -183,7 +183,7 @@ struct SearchTests {
       try beside.execute("PRAGMA user_version = \(Migration.latest)")
       try await findsAll(bench)
       try await fill(bench, count: Self.perStretch, random: &random)
-      #expect(bench.store.statistics().damage.leftOut == [.searches])
+      #expect(try bench.files.damage.leftOut == [.searches])
       try await findsAll(bench)
     }
   }

@@ -28,12 +28,12 @@ struct StorePlacesTests {
       try #require(rename(path, path + ".away") == 0)
       // The lock and the shared memory hold nothing: they are looked at once a second.
       var count = 1
-      while bench.store.displacement == nil { count += 1 }
+      while try bench.embedded.displacement == nil { count += 1 }
       let error = try await refused(bench)
       #expect(error.detail.contains("is gone from there") && error.subject == path)
       #expect(bench.store.statistics().trouble?.contains("waystation store rescue") == true)
       try #require(rename(path + ".away", path) == 0)
-      #expect(bench.store.displacement == nil)
+      #expect(try bench.embedded.displacement == nil)
       while await append(bench) != nil {}
       #expect(bench.store.statistics().trouble == nil)
     }
@@ -124,9 +124,9 @@ struct StorePlacesTests {
       try await bench.record(ids[0], .end(.delivered, reason: ""))
       let target = Bench.freshFolder()
       defer { try? FileManager.default.removeItem(atPath: target) }
-      let report = try await bench.store.rescue(to: target)
+      let report = try await bench.embedded.rescue(to: target)
       #expect(report.bodies == 1 && report.missingBodies == 1 && report.pages > 0)
-      await #expect(throws: StoreError.self) { try await bench.store.rescue(to: target) }
+      await #expect(throws: StoreError.self) { try await bench.embedded.rescue(to: target) }
       let other = try Bench(folder: target)
       #expect(try await other.store.envelope(ids[0])?.state == .delivered)
       #expect(try await other.store.line(after: 0, countMax: 9).entries.count == 2)
@@ -168,7 +168,7 @@ struct StorePlacesTests {
     #expect(await append(first)?.kind == .displaced)
     await first.store.close()
     #expect(bytes > 0 && DataFolder.size(ofFile: log) == bytes)
-    #expect(second.store.displacement == nil)
+    #expect(try second.embedded.displacement == nil)
     #expect(try await second.store.envelope(id)?.state == .queued)
     await second.store.close()
   }

@@ -170,20 +170,6 @@ package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore
   /// Figures on the transactions; as cheap to ask.
   var commitFigures: CommitFigures { get }
 
-  /// The reason why no new envelope would be taken now, as far as is known; nil if there is none.
-  /// Accepted envelopes are delivered meanwhile, and the store checks by itself whether there is
-  /// room again.
-  var lackOfRoom: StoreError? { get }
-
-  /// An error of kind `displaced` if the store's files are no longer in their places, looked at
-  /// now; else nil. Nothing is acknowledged then; accepted envelopes are delivered, and the store
-  /// resumes by itself once the same files are back.
-  var displacement: StoreError? { get }
-
-  /// Writes everything that the store holds, as of one moment, as another store into a folder that
-  /// must be absent or empty. It also copies files that no other process can open any more.
-  func rescue(to folder: String) async throws(StoreError) -> RescueReport
-
   /// Begins a body that is too large to be kept in memory.
   func beginBody() async throws(StoreError) -> any BodyWriter
 

@@ -1,4 +1,4 @@
-/// The result of ``EnvelopeStore/rescue(to:)``.
+/// The result of ``EmbeddedStore/rescue(to:)``.
 package struct RescueReport: Sendable, Equatable {
   /// The number of pages of the new database.
   package var pages: Int

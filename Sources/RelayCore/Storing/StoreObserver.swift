@@ -25,7 +25,7 @@ package protocol StoreObserver: Sendable {
   /// Reports that reserved envelopes and clients are unchanged.
   func released(_ reservations: Reservations)
 
-  /// Reports that the store's files are no longer in their places; nil if they are again.
+  /// Reports that an embedded store's files are no longer in their places; nil if they are again.
   func displaced(_ error: StoreError?)
 }
 

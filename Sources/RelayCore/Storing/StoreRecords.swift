@@ -108,18 +108,12 @@ package struct LaneName: Hashable, Sendable {
   }
 }
 
-/// The amount of data in the store, and its condition.
+/// The amount of data in the store, and whether it can write.
 package struct StoreStatistics: Sendable, Equatable {
   /// The number of envelopes in each state; the dispatcher tells `delivering` from `queued`.
   package var envelopes: [EnvelopeState: Int64]
   /// The bytes of bodies, headers and targets that are kept, ended envelopes included.
   package var contentBytes: Int64
-  /// The bytes of the store's files on disk.
-  package var fileBytes: Int64
-  /// The bytes of the write-ahead log that are not known to have been copied into the database.
-  package var logBytes: Int64
-  /// The bytes that new envelopes may still take on disk.
-  package var roomBytes: Int64
   /// The last error that kept the store from writing, in words; nil while all is well.
   package var trouble: String?
   /// The latest time of an acceptance or attempt, by the relay's clock at that time; nil in a new
@@ -127,26 +121,14 @@ package struct StoreStatistics: Sendable, Equatable {
   package var latestTime: WallTime?
   /// The number of known clients and lanes.
   package var names = NameCounts()
-  /// The known damage.
-  package var damage = StoreDamage()
-  /// The damaged store that was last moved aside here, as long as its folder exists.
-  package var setAside: SetAsideStore?
-  /// Whether tokens or revocations may have been lost with a damaged store.
-  package var mayLackTokens = false
-  /// A description of harmless findings at the start; nil if there were none.
-  package var startNote: String?
 
   /// Puts the figures together.
   package init(
-    envelopes: [EnvelopeState: Int64] = [:], contentBytes: Int64 = 0, fileBytes: Int64 = 0,
-    logBytes: Int64 = 0, roomBytes: Int64 = .max, trouble: String? = nil,
+    envelopes: [EnvelopeState: Int64] = [:], contentBytes: Int64 = 0, trouble: String? = nil,
     latestTime: WallTime? = nil
   ) {
     self.envelopes = envelopes
     self.contentBytes = contentBytes
-    self.fileBytes = fileBytes
-    self.logBytes = logBytes
-    self.roomBytes = roomBytes
     self.trouble = trouble
     self.latestTime = latestTime
   }

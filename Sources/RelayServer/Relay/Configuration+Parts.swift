@@ -1,7 +1,6 @@
 import Forwarder
 import HTTPServer
 import RelayCore
-import SQLiteStore
 
 // What the configuration means for the parts that a relay is put together from.
 
@@ -29,14 +28,6 @@ extension LimitsConfiguration {
     return limits
   }
 
-  /// How far the store may fill the disk.
-  var disk: DiskLimits {
-    DiskLimits(
-      storeBytesMax: storeBytesMax.map(Int64.init), reserveBytes: diskReserveBytes.map(Int64.init),
-      postBytesMax: Int64(max(bodyBytesMax, batchBytesMax)),
-      logBytesMax: Int64(storeLogBytesMax))
-  }
-
   /// How many names the store may know.
   var names: NameLimits {
     var limits = NameLimits()
@@ -48,17 +39,6 @@ extension LimitsConfiguration {
 }
 
 extension Configuration {
-  /// What the store goes by.
-  var storeRules: StoreRules {
-    var rules = StoreRules()
-    rules.disk = limits.disk
-    rules.eventLogBytesMax = Int64(events.keptBytesMax)
-    rules.auditEntriesMax = audit.entriesMax
-    rules.startPauses = startPauses
-    rules.names = limits.names
-    return rules
-  }
-
   /// Who stands still from the moment when it is first known.
   var startPauses: StartPauses {
     StartPauses(

@@ -1,7 +1,6 @@
 import EventLoop
 import Forwarder
 import RelayCore
-import SQLiteStore
 import Synchronization
 
 // Another configuration for a relay that runs: taken up as a whole, or not at all.
@@ -30,7 +29,7 @@ extension Relay {
     } catch let error as Refusal {
       return refuseReload(["\(error.key): \(error.reason)"])
     } catch {
-      embedded.go(by: old.storeRules)
+      opened.go(by: old)
       return refuseReload(["upstreams: the store could not take them up: \(error)"])
     }
     return applied(new.changes(since: old))
@@ -77,7 +76,7 @@ extension Relay {
       }
     }
     // Whether an upstream starts paused is asked when its name becomes known.
-    embedded.go(by: new.storeRules)
+    opened.go(by: new)
     let numbers = try await parts.store.register(upstreams: new.upstreams.map(\.name))
     var targets = fresh.keyed(by: numbers) { $0 }
     for number in numbers.values where targets[number] == nil {

@@ -47,7 +47,7 @@ extension Relay {
       + "never were any tokens."
     log.warning(
       "nobody may use the relay: it has no credential, and may have lost some with a damaged store",
-      ("setAside", .text(parts.store.statistics().setAside?.folder ?? "")), ("fix", .text(fix)))
+      ("setAside", .text(parts.embedded?.files().setAside?.folder ?? "")), ("fix", .text(fix)))
   }
 
   /// What ran when the last process ended runs no more.
@@ -62,11 +62,11 @@ extension Relay {
   }
 
   /// Says what the store's start has found.
-  static func tell(of statistics: StoreStatistics, _ log: Log) {
-    if let note = statistics.startNote {
+  static func tell(of files: StoreFiles, _ log: Log) {
+    if let note = files.startNote {
       log.warning("the store was opened with a remark", ("remark", .text(note)))
     }
-    guard let aside = statistics.setAside, let tokens = aside.tokens else { return }
+    guard let aside = files.setAside, let tokens = aside.tokens else { return }
     log.warning(
       "the store was damaged: it was set aside as asked, and a new one begun with its tokens",
       ("folder", .text(aside.folder)), ("reason", .text(aside.reason ?? "at an earlier start")),

@@ -2,7 +2,6 @@ import EventLoop
 import Forwarder
 import HTTPServer
 import RelayCore
-import SQLiteStore
 
 /// A running relay: the store, the dispatcher, the forwarder and the HTTP server, put together.
 package final class Relay: Sendable {
@@ -11,17 +10,17 @@ package final class Relay: Sendable {
   private let forwarder: Forwarder
   private let clockWatch: ClockWatch
   let janitor: Janitor
-  let embedded: SQLiteStore
+  let opened: OpenedStore
 
   /// Puts the parts together, which go by nothing particular yet; see ``takeUp(_:_:)``.
   private init(
-    _ parts: RelayParts, configuration: Configuration, store: SQLiteStore, forwarder: Forwarder,
+    _ parts: RelayParts, configuration: Configuration, opened: OpenedStore, forwarder: Forwarder,
     clockWatch: ClockWatch
   ) {
     self.parts = parts
     self.forwarder = forwarder
     self.clockWatch = clockWatch
-    embedded = store
+    self.opened = opened
     let nothing = Configuration()
     janitor = Janitor(
       dispatcher: parts.dispatcher, retention: nothing.retention,
@@ -51,8 +50,10 @@ package final class Relay: Sendable {
   static func assemble(
     _ configuration: Configuration, loop: EventLoop, log: Log
   ) async throws(RelayStartError) -> Relay {
-    let store = try openStore(configuration)
-    tell(of: store.statistics(), log)
+    let opened = try OpenedStore.open(configuration)
+    let store = opened.store
+    let files = opened.embedded?.files()
+    if let files { tell(of: files, log) }
     let dispatcher = Dispatcher(
       store: store, loop: loop, clock: Clocks.read, log: log, meter: RateMeter(),
       metrics: RelayMetrics(listeners: configuration.listen.map(\.audience)),
@@ -64,14 +65,14 @@ package final class Relay: Sendable {
       let access = Access(
         AccessConfiguration(), certificatesName: configuration.certificatesName,
         tokens: try await Access.tokens(in: store),
-        mayLackTokens: store.statistics().mayLackTokens)
+        mayLackTokens: files?.mayLackTokens ?? false)
       let forwarder = try Forwarder(targets: []) { [weak dispatcher] batch in
         dispatcher?.attemptsEnded(batch)
       }
       let parts = RelayParts(
-        listeners: configuration.listen, store: store, dispatcher: dispatcher, access: access)
+        listeners: configuration.listen, opened: opened, dispatcher: dispatcher, access: access)
       let relay = Relay(
-        parts, configuration: configuration, store: store, forwarder: forwarder,
+        parts, configuration: configuration, opened: opened, forwarder: forwarder,
         clockWatch: clockWatch)
       let prepared = try await relay.prepare(configuration, after: nil)
       relay.takeUp(configuration, prepared)
@@ -84,19 +85,6 @@ package final class Relay: Sendable {
       // It is said of the start, and not of one key.
       let reason = (error as? ConfigurationProblem)?.reason ?? "\(error)"
       throw RelayStartError(description: reason)
-    }
-  }
-
-  private static func openStore(
-    _ configuration: Configuration
-  ) throws(RelayStartError) -> SQLiteStore {
-    do throws(StoreError) {
-      var options = SQLiteStore.Options()
-      options.rules = configuration.storeRules
-      options.setsAsideDamaged = configuration.setsAsideDamaged
-      return try SQLiteStore.open(folder: configuration.data, options: options)
-    } catch {
-      throw RelayStartError(description: error.description)
     }
   }
 
@@ -206,7 +194,7 @@ package final class Relay: Sendable {
     forwarder.shutdown()
     await dispatcher.history.stop()
     await dispatcher.stories.settled()
-    await embedded.close()
+    await opened.store.close()
     await dispatcher.tracer.stop(until: deadline)
     clockWatch.stop()
     log.tellRest()

@@ -2,7 +2,7 @@ import RelayCore
 import Synchronization
 
 extension SQLiteStore {
-  /// Implements `EnvelopeStore.rescue`.
+  /// Implements `EmbeddedStore.rescue`.
   ///
   /// One of the readers' connections does it: they reach the files even if these have no names any
   /// more. Others read and write meanwhile; the log does not start over before it is done.

@@ -132,38 +132,44 @@ extension SQLiteStore {
 
   /// What ``EnvelopeStore`` says of `statistics`.
   package func statistics() -> StoreStatistics {
-    let (ledger, trouble, logBytes, damage) = shared.figures.withLock {
-      ($0.ledger, $0.trouble, $0.logBytes, $0.damage)
-    }
+    let (ledger, trouble) = shared.figures.withLock { ($0.ledger, $0.trouble) }
     // Known at once, also while nobody writes; the writer then says so as well.
     let displacement = displacement
-    let fileBytes =
-      DataFolder.size(ofFile: database) + DataFolder.size(ofFile: database + "-wal")
-      + ledger.fileBytes
-    let room = shared.room
-    let ofLimit = room.limits.storeBytesMax.map { $0 - fileBytes } ?? .max
     var statistics = StoreStatistics(
-      envelopes: ledger.envelopes, contentBytes: ledger.contentBytes, fileBytes: fileBytes,
-      logBytes: logBytes, roomBytes: max(0, min(room.bytesLeft, ofLimit)),
+      envelopes: ledger.envelopes, contentBytes: ledger.contentBytes,
       trouble: displacement?.description ?? trouble,
       latestTime: ledger.latestTime > 0
         ? WallTime(millisecondsSinceEpoch: ledger.latestTime) : nil)
     statistics.names = ledger.names
-    statistics.damage = damage
-    statistics.setAside = shared.start.setAside
-    statistics.mayLackTokens = shared.start.mayLackTokens
-    statistics.startNote = shared.start.note
     return statistics
   }
 
-  /// What ``EnvelopeStore`` says of `displacement`.
+  /// What ``EmbeddedStore`` says of `files`.
+  package func files() -> StoreFiles {
+    let (bodyBytes, logBytes, damage) = shared.figures.withLock {
+      ($0.ledger.fileBytes, $0.logBytes, $0.damage)
+    }
+    let fileBytes =
+      DataFolder.size(ofFile: database) + DataFolder.size(ofFile: database + "-wal") + bodyBytes
+    let room = shared.room
+    let ofLimit = room.limits.storeBytesMax.map { $0 - fileBytes } ?? .max
+    var files = StoreFiles(
+      fileBytes: fileBytes, logBytes: logBytes, roomBytes: max(0, min(room.bytesLeft, ofLimit)))
+    files.damage = damage
+    files.setAside = shared.start.setAside
+    files.mayLackTokens = shared.start.mayLackTokens
+    files.startNote = shared.start.note
+    return files
+  }
+
+  /// What ``EmbeddedStore`` says of `displacement`.
   package var displacement: StoreError? {
     guard let error = shared.places.displacement() else { return nil }
     if lackOfRoom?.kind != .displaced { shared.inbox.update { $0.isRoomInDoubt = true } }
     return error
   }
 
-  /// What ``EnvelopeStore`` says of `lackOfRoom`.
+  /// What ``EmbeddedStore`` says of `lackOfRoom`.
   package var lackOfRoom: StoreError? { shared.figures.withLock { $0.lackOfRoom } }
 
   /// The numbers of all that waits of a client and was accepted up to a number, step by step, so

@@ -6,7 +6,7 @@ import Synchronization
 /// The embedded store: one SQLite database in WAL mode, one thread that writes, a few that read.
 ///
 /// `docs/decisions/0002-schema.md` says what lies where, and what that costs.
-package final class SQLiteStore: EnvelopeStore {
+package final class SQLiteStore: EmbeddedStore {
   /// What a store can be opened with beside its folder.
   package struct Options: Sendable {
     /// The relay's clock.

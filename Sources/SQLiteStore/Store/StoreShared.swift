@@ -3,7 +3,7 @@ import Synchronization
 
 /// What the store's threads share.
 final class StoreShared: Sendable {
-  /// What ``SQLiteStore/statistics()`` tells.
+  /// What ``SQLiteStore/statistics()`` and ``SQLiteStore/files()`` tell.
   struct Figures {
     var ledger = Ledger()
     var trouble: String?

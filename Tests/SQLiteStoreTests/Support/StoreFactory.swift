@@ -55,6 +55,16 @@ final class Bench: Sendable {
 
   var store: any EnvelopeStore { current.withLock { $0 } }
 
+  /// The same, for what only a store with files on this machine has.
+  var embedded: any EmbeddedStore {
+    get throws { try #require(store as? any EmbeddedStore) }
+  }
+
+  /// Its files, as it knows them.
+  var files: StoreFiles {
+    get throws { try embedded.files() }
+  }
+
   /// Closes the store and opens it again.
   ///
   /// - Parameters:

@@ -25,6 +25,8 @@ package struct StatusView: Sendable {
   var uptimeSeconds: Int64
   var configuration: ConfigurationInForce
   var statistics: StoreStatistics
+  /// Its files; nil if it keeps none on this machine.
+  var files: StoreFiles?
   var waitingBytes: Int64
   var inFlightCount: Int
   var oldestWaitingAt: WallTime?
@@ -75,16 +77,18 @@ package struct StatusView: Sendable {
     }
     json.member("contentBytes", statistics.contentBytes)
     json.member("waitingBytes", waitingBytes)
-    json.member("fileBytes", statistics.fileBytes)
-    json.member("logBytes", statistics.logBytes)
-    json.member("roomBytes", min(statistics.roomBytes, SequenceSyntax.range.upperBound))
+    if let files {
+      json.member("fileBytes", files.fileBytes)
+      json.member("logBytes", files.logBytes)
+      json.member("roomBytes", files.shownRoomBytes)
+    }
     json.member("oldestWaitingAt", oldestWaitingAt)
     if let trouble = statistics.trouble { json.member("trouble", trouble) }
-    writeDamage(to: &json)
+    if let files { Self.writeDamage(of: files, to: &json) }
   }
 
-  private func writeDamage(to json: inout JSONWriter) {
-    let damage = statistics.damage
+  private static func writeDamage(of files: StoreFiles, to json: inout JSONWriter) {
+    let damage = files.damage
     if let sentence = damage.sentence {
       json.memberObject("damage") { json in
         json.member("quarantined", damage.quarantined)
@@ -99,7 +103,7 @@ package struct StatusView: Sendable {
         json.member("detail", sentence)
       }
     }
-    if let aside = statistics.setAside { json.member("setAside", aside.folder) }
+    if let aside = files.setAside { json.member("setAside", aside.folder) }
   }
 
   private func writeRates(to json: inout JSONWriter) {
@@ -122,4 +126,9 @@ extension StatusView.BlockedLane {
       json.member("reason", reason)
     }
   }
+}
+
+extension StoreFiles {
+  /// The room as it is shown: no larger than a number of the contract.
+  var shownRoomBytes: Int64 { min(roomBytes, SequenceSyntax.range.upperBound) }
 }

@@ -67,17 +67,17 @@ struct CheckIn {
 
   private func allowance(of client: String, _ waiting: WaitingUse) -> CheckInView.Allowance {
     let limits = context.limits
-    let statistics = context.store.statistics()
     let quotas = context.relay.quotas
     var envelopes = limits.waitingEnvelopesMax
-    var bytes = min(statistics.roomBytes, SequenceSyntax.range.upperBound)
+    var bytes =
+      context.relay.embedded?.files().shownRoomBytes ?? SequenceSyntax.range.upperBound
     for (quota, use) in [
       (quotas.rules.everybody, quotas.total), (quotas.rules.waiting(of: client), waiting),
     ] {
       if let countMax = quota.envelopesMax { envelopes = min(envelopes, countMax - use.count) }
       if let bytesMax = quota.bytesMax { bytes = min(bytes, Int64(bytesMax) - use.bytes) }
     }
-    if statistics.trouble != nil { (envelopes, bytes) = (0, 0) }
+    if context.store.statistics().trouble != nil { (envelopes, bytes) = (0, 0) }
     let isFull = envelopes <= 0 || bytes <= 0
     return CheckInView.Allowance(
       envelopes: max(0, envelopes), bytes: max(0, bytes),

@@ -23,7 +23,7 @@ struct HealthChecks {
         "store-trouble", trouble, retryAfterSeconds: RetryHint.troubleSeconds)
     }
     let warnings =
-      [context.store.statistics().damage.sentence].compactMap { $0 }
+      [context.relay.embedded?.files().damage.sentence].compactMap { $0 }
       + context.relay.certificateProblems()
     if !warnings.isEmpty { return readyBut(warnings) }
     return .freshJSON(Array(#"{"status":"ready"}"#.utf8))

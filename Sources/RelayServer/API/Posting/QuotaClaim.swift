@@ -27,7 +27,7 @@ struct QuotaClaim: ~Copyable {
   @inline(never)
   init(_ context: EndpointContext, sender: String?) throws(Problem) {
     guard !context.relay.isDraining else { throw .draining() }
-    if let lack = context.store.lackOfRoom { throw Problem(lack) }
+    if let lack = context.relay.embedded?.lackOfRoom { throw Problem(lack) }
     if let refusal = context.relay.admission.refusal() { throw .overloaded(refusal) }
     do throws(QuotaRefusal) {
       try context.relay.quotas.checkRoom()

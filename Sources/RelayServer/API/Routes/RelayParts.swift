@@ -12,6 +12,8 @@ final class RelayParts: Sendable {
   let listeners: [ListenerConfiguration]
   /// Where envelopes are kept.
   let store: any EnvelopeStore
+  /// The same, if it keeps them in files on this machine; else nil.
+  let embedded: (any EmbeddedStore)?
   /// What carries out the scheduler's decisions.
   let dispatcher: Dispatcher
   /// Who may use the relay.
@@ -48,7 +50,7 @@ final class RelayParts: Sendable {
   ///
   /// All of them go by the defaults until the relay takes up its configuration.
   init(
-    listeners: [ListenerConfiguration], store: any EnvelopeStore, dispatcher: Dispatcher,
+    listeners: [ListenerConfiguration], opened: OpenedStore, dispatcher: Dispatcher,
     access: Access
   ) {
     let nothing = Configuration()
@@ -56,7 +58,8 @@ final class RelayParts: Sendable {
       ConfigurationInForce(
         settings: RelaySettings(nothing, numbers: [:]), loadedAt: WallClock.now()))
     self.listeners = listeners
-    self.store = store
+    store = opened.store
+    embedded = opened.embedded
     self.dispatcher = dispatcher
     self.access = access
     meter = dispatcher.meter

@@ -12,18 +12,22 @@ struct RescueStore {
     do throws(Problem) {
       let folder = try RescueTerms(try await CommandBody(context).read(request)).folder
       // A relay whose store is in its place writes nowhere else, whoever asks.
-      guard context.store.displacement != nil else { throw .storeInPlace() }
-      return .freshJSON(try await rescue(to: folder))
+      guard let store = context.relay.embedded, store.displacement != nil else {
+        throw .storeInPlace()
+      }
+      return .freshJSON(try await rescue(store, to: folder))
     } catch {
       return error.response
     }
   }
 
-  private func rescue(to folder: String) async throws(Problem) -> [UInt8] {
+  private func rescue(
+    _ store: any EmbeddedStore, to folder: String
+  ) async throws(Problem) -> [UInt8] {
     let log = context.relay.log
     let who = context.caller.publicName ?? Auditor.nobody
     do throws(StoreError) {
-      let report = try await context.store.rescue(to: folder)
+      let report = try await store.rescue(to: folder)
       log.warning(
         "what the store holds was written to a new place", ("folder", .text(folder)),
         ("who", .text(who)), ("missingBodies", .integer(Int64(report.missingBodies))))

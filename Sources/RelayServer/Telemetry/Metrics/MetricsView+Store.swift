@@ -4,7 +4,7 @@ extension MetricsView {
   /// What the store holds, and how it is.
   func writeStore(to writer: inout ExpositionWriter) {
     writeStates(to: &writer)
-    let gauges: [(StaticString, StaticString, Int64)] = [
+    var gauges: [(StaticString, StaticString, Int64)] = [
       (
         "waystation_waiting_bytes", "Bytes of bodies, headers and targets that wait.",
         waitingBytes
@@ -14,34 +14,45 @@ extension MetricsView {
         "Bytes of bodies, headers and targets that are kept, ended envelopes included.",
         statistics.contentBytes
       ),
-      (
-        "waystation_store_file_bytes", "Bytes that the store's files take on disk.",
-        statistics.fileBytes
-      ),
-      (
-        "waystation_store_log_bytes",
-        "Bytes of the store's log that are not known to be in the database yet.",
-        statistics.logBytes
-      ),
-      (
-        "waystation_store_room_bytes", "Bytes that new envelopes may still take on disk.",
-        min(statistics.roomBytes, SequenceSyntax.range.upperBound)
-      ),
+    ]
+    if let files { gauges += Self.gauges(of: files) }
+    gauges += [
       ("waystation_known_clients", "Clients that are known.", statistics.names.clients),
       ("waystation_known_lanes", "Lanes that are known.", statistics.names.lanes),
       (
         "waystation_store_trouble", "1 while the store cannot write, else 0.",
         statistics.trouble == nil ? 0 : 1
       ),
-      (
-        "waystation_store_damaged", "1 where a part of the store cannot be read, else 0.",
-        statistics.damage.sentence == nil ? 0 : 1
-      ),
     ]
+    if let files {
+      gauges.append(
+        (
+          "waystation_store_damaged", "1 where a part of the store cannot be read, else 0.",
+          files.damage.sentence == nil ? 0 : 1
+        ))
+    }
     for (name, help, value) in gauges {
       writer.begin(.gauge, name, help)
       writer.sample(value: value)
     }
+  }
+
+  private static func gauges(of files: StoreFiles) -> [(StaticString, StaticString, Int64)] {
+    [
+      (
+        "waystation_store_file_bytes", "Bytes that the store's files take on disk.",
+        files.fileBytes
+      ),
+      (
+        "waystation_store_log_bytes",
+        "Bytes of the store's log that are not known to be in the database yet.",
+        files.logBytes
+      ),
+      (
+        "waystation_store_room_bytes", "Bytes that new envelopes may still take on disk.",
+        files.shownRoomBytes
+      ),
+    ]
   }
 
   private func writeStates(to writer: inout ExpositionWriter) {

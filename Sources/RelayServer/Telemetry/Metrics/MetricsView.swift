@@ -22,6 +22,8 @@ struct MetricsView {
   var blockedLaneCount: Int
   var inFlightCount: Int
   var statistics: StoreStatistics
+  /// Its files; nil if it keeps none on this machine.
+  var files: StoreFiles?
   var waitingBytes: Int64
   var commits: CommitFigures
   var certificateProblemCount: Int
