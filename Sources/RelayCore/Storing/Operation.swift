@@ -183,6 +183,18 @@ package enum OperationLimits {
   package static let keptMax = 100
 }
 
+/// One use of a store by one process, from its opening to its end.
+///
+/// Several may use a store at once. What one of them does is known by its incarnation, never by a
+/// name, which the next process has as well.
+package struct Incarnation: Hashable, Sendable {
+  /// The store's number of it.
+  package var rawValue: Int64
+
+  /// Takes such a number.
+  package init(rawValue: Int64) { self.rawValue = rawValue }
+}
+
 /// A store of operations and their progress: durable, and bounded.
 ///
 /// All calls may come from any thread. When a call returns, its change is on disk.
@@ -195,8 +207,17 @@ package protocol OperationStore: Sendable {
   /// Stores the progress of an operation; does nothing if it is not kept any more.
   func noteOperation(_ operation: Operation) async throws(StoreError)
 
-  /// Marks operations that are stored as running as interrupted, since their process is gone.
-  func interruptOperations(at time: WallTime) async throws(StoreError)
+  /// The incarnation that calls to this store are made by; an operation that they begin is its.
+  var incarnation: Incarnation { get }
+
+  /// The incarnations that have ended for good, and may have left operations that are stored as
+  /// running.
+  func endedIncarnations() async throws(StoreError) -> [Incarnation]
+
+  /// Marks operations of an incarnation that are stored as running as interrupted; no others.
+  func interruptOperations(
+    of incarnation: Incarnation, at time: WallTime
+  ) async throws(StoreError)
 
   /// The stored operations, the newest first.
   func operations() async throws(StoreError) -> [Operation]

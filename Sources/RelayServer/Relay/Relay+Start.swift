@@ -50,12 +50,14 @@ extension Relay {
       ("setAside", .text(parts.embedded?.files().setAside?.folder ?? "")), ("fix", .text(fix)))
   }
 
-  /// What ran when the last process ended runs no more.
+  /// What ran when its process ended runs no more.
   ///
   /// A disk that takes no more must not keep the relay from starting.
   func noteInterrupted() async {
     do throws(StoreError) {
-      try await parts.store.interruptOperations(at: parts.now().wall)
+      for incarnation in try await parts.store.endedIncarnations() {
+        try await parts.store.interruptOperations(of: incarnation, at: parts.now().wall)
+      }
     } catch {
       log.error("operations could not be ended", ("error", .text(error.description)))
     }

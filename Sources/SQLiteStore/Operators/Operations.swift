@@ -16,6 +16,7 @@ extension Writer {
     guard try operations.begin.step() else { throw .invalidRow("an operation without a number") }
     let number = operations.begin.int(0)
     operations.begin.reset()
+    operations.noteOwn(number)
     operations.forget.bind(1, number - Int64(OperationLimits.keptMax))
     try operations.forget.run()
     return number
@@ -32,9 +33,14 @@ extension Writer {
     try operations.note.run()
   }
 
-  /// Records that the running operations were interrupted.
-  func interruptOperations(at time: WallTime) throws(StoreError) {
+  /// Records that an incarnation's running operations were interrupted.
+  func interruptOperations(
+    of incarnation: Incarnation, at time: WallTime
+  ) throws(StoreError) {
+    guard let numbers = operations.numbers(of: incarnation) else { return }
     operations.interrupt.bind(1, time.millisecondsSinceEpoch)
+    operations.interrupt.bind(2, numbers.lowerBound)
+    operations.interrupt.bind(3, numbers.upperBound)
     try operations.interrupt.run()
   }
 }
@@ -99,10 +105,20 @@ extension SQLiteStore {
     }
   }
 
+  /// Implements `OperationStore.incarnation`.
+  package var incarnation: Incarnation { .present }
+
+  /// Implements `OperationStore.endedIncarnations`.
+  ///
+  /// The folder's lock lets in one process at a time: whoever was here before has ended.
+  package func endedIncarnations() async throws(StoreError) -> [Incarnation] { [.earlier] }
+
   /// Implements `OperationStore.interruptOperations`.
-  package func interruptOperations(at time: WallTime) async throws(StoreError) {
+  package func interruptOperations(
+    of incarnation: Incarnation, at time: WallTime
+  ) async throws(StoreError) {
     try await write("interrupt operations") { writer throws(StoreError) in
-      try writer.interruptOperations(at: time)
+      try writer.interruptOperations(of: incarnation, at: time)
     }
   }
 

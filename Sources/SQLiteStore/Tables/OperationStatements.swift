@@ -6,6 +6,8 @@ final class OperationStatements {
   let note: Statement
   let interrupt: Statement
   let forget: Statement
+  /// The number of the first operation that this process has begun; nil if it has begun none.
+  private var firstOwn: Int64?
 
   init(on connection: borrowing Connection) throws(StoreError) {
     begin = try Statement(
@@ -21,9 +23,33 @@ final class OperationStatements {
       WHERE number = ?
       """, on: connection)
     interrupt = try Statement(
-      "UPDATE operation SET state = 3, ended_at = ? WHERE state = 0", on: connection)
+      "UPDATE operation SET state = 3, ended_at = ? WHERE state = 0 AND number BETWEEN ? AND ?",
+      on: connection)
     forget = try Statement("DELETE FROM operation WHERE number <= ?", on: connection)
   }
+
+  /// Notes that this process has begun the operation of this number.
+  func noteOwn(_ number: Int64) { firstOwn = min(firstOwn ?? number, number) }
+
+  /// The numbers of an incarnation's operations; nil if it is none of this store's.
+  ///
+  /// Numbers grow, and one process at a time has the store open. So nothing of this has to be
+  /// stored.
+  func numbers(of incarnation: Incarnation) -> ClosedRange<Int64>? {
+    let first = firstOwn ?? .max
+    switch incarnation {
+    case .earlier: return 0...(first - 1)
+    case .present: return first...(.max)
+    default: return nil
+    }
+  }
+}
+
+extension Incarnation {
+  /// All processes that had the store open before this one, which can be told from it alone.
+  static let earlier = Incarnation(rawValue: 0)
+  /// The process that has the store open.
+  static let present = Incarnation(rawValue: 1)
 }
 
 /// The readers' queries of operations, prepared once.

@@ -30,11 +30,40 @@ struct OperationConformance {
       try await bench.reopen()
       #expect(try await bench.store.operations() == [second, first])
       #expect(first.refusals.map(\.count) == [2] && first.number + 1 == second.number)
-      try await bench.store.interruptOperations(at: bench.clock.now)
+      try await interruptEnded(bench)
       second.end(as: .interrupted, at: bench.clock.now)
       #expect(try await bench.store.operations() == [second, first])
       first.end(as: .stopped, at: bench.clock.now)
       #expect(first.state == .done)
+    }
+  }
+
+  /// Does what a relay does at its start.
+  private func interruptEnded(_ bench: Bench) async throws {
+    for incarnation in try await bench.store.endedIncarnations() {
+      try await bench.store.interruptOperations(of: incarnation, at: bench.clock.now)
+    }
+  }
+
+  @Test(
+    "operations are interrupted of the incarnation that ran them, and of no other",
+    arguments: StoreFactory.all)
+  func incarnations(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      _ = try await bench.store.beginOperation(operation(bench))
+      try await bench.reopen()
+      _ = try await bench.store.beginOperation(operation(bench))
+      _ = try await bench.store.beginOperation(operation(bench))
+      let stranger = Incarnation(rawValue: .max)
+      try await bench.store.interruptOperations(of: stranger, at: bench.clock.now)
+      let states = { try await bench.store.operations().map(\.state) }
+      #expect(try await states() == [.running, .running, .running])
+      let ended = try await bench.store.endedIncarnations()
+      #expect(!ended.contains(bench.store.incarnation))
+      try await interruptEnded(bench)
+      #expect(try await states() == [.running, .running, .interrupted])
+      try await bench.store.interruptOperations(of: bench.store.incarnation, at: bench.clock.now)
+      #expect(try await states() == [.interrupted, .interrupted, .interrupted])
     }
   }
 
