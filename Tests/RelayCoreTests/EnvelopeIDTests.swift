@@ -12,7 +12,7 @@ struct EnvelopeIDTests {
     #expect(id.low == 0xAAF3_7BC0_48FF_FFFF)
     #expect(id.description == "018bcfe5-6800-75a5-aaf3-7bc048ffffff")
     #expect(id.description(behind: "/v1/") == "/v1/018bcfe5-6800-75a5-aaf3-7bc048ffffff")
-    #expect(id.acceptedAt == time && id.serial == 0xAB_CDEF_0123)
+    #expect(id.acceptedAt == time)
   }
 
   @Test("an id survives printing and reading, in either case")
@@ -21,7 +21,6 @@ struct EnvelopeIDTests {
     for _ in 0..<2000 {
       let serial = Int64.random(in: 1...EnvelopeID.serialMax, using: &random)
       let id = EnvelopeID(serial: serial, acceptedAt: time, random: random.next())
-      #expect(id.serial == serial)
       #expect(EnvelopeID(parsing: id.description) == id)
       #expect(EnvelopeID(parsing: id.description.uppercased()) == id)
       #expect(EnvelopeID(high: id.high, low: id.low) == id)
@@ -40,7 +39,8 @@ struct EnvelopeIDTests {
     let id = EnvelopeID(
       serial: EnvelopeID.serialMax, acceptedAt: WallTime(millisecondsSinceEpoch: -1),
       random: .max)
-    #expect(id.serial == EnvelopeID.serialMax && id.acceptedAt.millisecondsSinceEpoch == 0)
+    #expect(id.acceptedAt.millisecondsSinceEpoch == 0)
+    #expect(id.low == 0xBFFF_FFFF_FFFF_FFFF)
     #expect(EnvelopeID(parsing: id.description) == id)
   }
 

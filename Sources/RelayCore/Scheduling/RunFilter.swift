@@ -83,9 +83,9 @@ package struct RunMember: Sendable, Equatable {
   }
 
   /// Describes one that is passed over from the start.
-  package init(_ id: EnvelopeID, passedOver reason: RunSkip) {
+  package init(_ id: EnvelopeID, serial: Serial, passedOver reason: RunSkip) {
     self.id = id
-    serial = id.serial
+    self.serial = serial
     isHeld = false
     skip = reason
   }

@@ -176,7 +176,7 @@ package enum EnvelopeReference: Hashable, Sendable {
 package struct EnvelopeFate: Sendable, Equatable {
   /// The relay's name for it.
   package var id: EnvelopeID
-  /// Its number in the line; the one in its id, unless it was parked.
+  /// Its number in the line; the one that it was accepted under, unless it was parked.
   package var serial: Serial
   /// Its state; never ``EnvelopeState/delivering``, which only the dispatcher knows.
   package var state: EnvelopeState
@@ -191,11 +191,11 @@ package struct EnvelopeFate: Sendable, Equatable {
 
   /// Puts the parts together; see the properties for what each part means.
   package init(
-    id: EnvelopeID, serial: Serial? = nil, state: EnvelopeState, reason: String?,
+    id: EnvelopeID, serial: Serial, state: EnvelopeState, reason: String?,
     endedAt: WallTime?, attemptCount: Int32, responseStatus: Int?
   ) {
     self.id = id
-    self.serial = serial ?? id.serial
+    self.serial = serial
     self.state = state
     self.reason = reason
     self.endedAt = endedAt

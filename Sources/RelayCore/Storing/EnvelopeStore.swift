@@ -95,6 +95,12 @@ package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore
   /// The waiting envelopes of these numbers, in any order. Those that do not wait are left out.
   func load(_ serials: [Serial]) async throws(StoreError) -> [DeliverableEnvelope]
 
+  /// The number that an envelope of this id was accepted under, whether or not there is one.
+  ///
+  /// Reads nothing: ids tell their numbers to the store that gave them out, and to nobody else. An
+  /// envelope that was parked has another number once it has moved.
+  func serial(in id: EnvelopeID) -> Serial
+
   /// Everything that is known of one envelope; nil if there is none of this id.
   func envelope(_ id: EnvelopeID) async throws(StoreError) -> EnvelopeRecord?
 

@@ -1,14 +1,17 @@
 /// A position in the event log: between two entries.
 ///
-/// The log has a row for each transaction that logged something, numbered from 1 without a gap, and
-/// each row has its entries in order.
+/// Only the store that gives it out knows what its two numbers mean. For everybody else they grow
+/// along the log, with gaps or without, are compared, and are printed in ids.
 package struct EventPosition: Hashable, Comparable, Sendable {
-  /// The number of a row.
+  /// The store's number of a transaction; from 1 for one that logged something.
   package var row: Int64
-  /// The number of that row's entries before this position.
+  /// The place within that transaction, from 0.
   package var index: Int
 
-  /// Names a position.
+  /// The position before everything that any store logs.
+  package static let beginning = EventPosition(row: 0, index: 0)
+
+  /// Names a position: for stores, and for what reads an id.
   package init(row: Int64, index: Int) {
     self.row = row
     self.index = index
@@ -22,7 +25,7 @@ package struct EventPosition: Hashable, Comparable, Sendable {
 
 /// The id of an event, valid across restarts: its log, and the position after it.
 ///
-/// As text: eight hexadecimal digits, the row and the index, with dashes in between.
+/// As text: eight hexadecimal digits, and the position's two numbers, with dashes in between.
 package struct EventID: Hashable, Sendable, CustomStringConvertible {
   /// A random number of the log, so that an event of another store is not mistaken for one of this.
   package var origin: UInt32

@@ -62,8 +62,9 @@ extension Reader {
   }
 
   private func ending() throws(StoreError) -> ClientEnding {
+    let id = try EnvelopeID(stored: checkIn.endings.bytes(1))
     let fate = EnvelopeFate(
-      id: try EnvelopeID(stored: checkIn.endings.bytes(1)),
+      id: id, serial: id.serial,
       state: try EnvelopeState(endCode: checkIn.endings.int(5)), reason: checkIn.endings.text(8),
       endedAt: WallTime(millisecondsSinceEpoch: checkIn.endings.int(6)),
       attemptCount: Int32(truncatingIfNeeded: checkIn.endings.int(7)),

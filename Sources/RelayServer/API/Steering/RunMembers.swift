@@ -65,9 +65,11 @@ struct RunMembers {
       unknown.remove(summary.id)
       members.append(
         summary.fate.state.isEnd
-          ? RunMember(summary.id, passedOver: .ended) : RunMember(summary))
+          ? RunMember(summary, passedOver: .ended) : RunMember(summary))
     }
-    members += unknown.map { RunMember($0, passedOver: .unknown) }
+    members += unknown.map {
+      RunMember($0, serial: context.store.serial(in: $0), passedOver: .unknown)
+    }
     return members.sorted { $0.serial < $1.serial }
   }
 
@@ -117,9 +119,13 @@ struct RunMembers {
 }
 
 extension RunMember {
+  fileprivate init(_ summary: EnvelopeSummary, passedOver reason: RunSkip) {
+    self.init(summary.id, serial: summary.fate.serial, passedOver: reason)
+  }
+
   fileprivate init(_ summary: EnvelopeSummary) {
     if summary.fate.state == .parked {
-      self.init(summary.id, passedOver: .parked)
+      self.init(summary, passedOver: .parked)
       return
     }
     self.init(

@@ -97,7 +97,7 @@ struct SteeringTurn {
   }
 
   private func takeTurn(of id: EnvelopeID) async throws(Problem) -> SteeringTurns.Turn {
-    guard let turn = await dispatcher.takeTurn(of: id.serial) else { throw .delayed() }
+    guard let turn = await dispatcher.takeTurn(of: id) else { throw .delayed() }
     return turn
   }
 

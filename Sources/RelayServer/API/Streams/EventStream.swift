@@ -23,7 +23,7 @@ struct EventStream {
   private let listener: EventListener
   private let writer: ResponseWriter
   private var origin: UInt32 = 0
-  private var place = EventPosition(row: 1, index: 0)
+  private var place = EventPosition.beginning
   private var lastSign: MonotonicTime
   private var progress: ProgressWatch
 

@@ -58,7 +58,8 @@ struct GetEvents {
         isUpstreamKnown = try await context.store.upstreamNames().values.contains(name)
       }
       if let id = filter.envelope {
-        isEnvelopeKnown = try await context.store.ids(of: [id.serial])[id.serial] == id
+        let serial = context.store.serial(in: id)
+        isEnvelopeKnown = try await context.store.ids(of: [serial])[serial] == id
       }
     } catch {
       throw context.problem(error)

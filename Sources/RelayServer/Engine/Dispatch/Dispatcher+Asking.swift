@@ -32,7 +32,7 @@ extension Dispatcher {
   package func settled(_ id: EnvelopeID, withinMs milliseconds: Int64) async -> Bool {
     // Registered first and looked up then, so that nothing that happens in between is missed. One
     // that was parked may have moved before: then it is known by another number.
-    var serial = id.serial
+    var serial = store.serial(in: id)
     while true {
       guard let waiter = waiters.register(serial) else { return false }
       defer { waiters.remove(waiter) }

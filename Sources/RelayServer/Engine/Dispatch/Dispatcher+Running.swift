@@ -129,7 +129,7 @@ extension Dispatcher {
 
   /// Lets a head go, in the turn of whoever else may be changing it.
   private func carryOut(_ order: RunBook.Release) async {
-    if let turn = await takeTurn(of: order.id.serial) {
+    if let turn = await takeTurn(of: order.id) {
       defer { giveBack(turn) }
       switch await steer(.run, order.head, in: turn) {
       // Once it is on its way, the run hears of it when it is durable or has failed, sooner or

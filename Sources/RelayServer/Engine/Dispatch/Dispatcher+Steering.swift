@@ -24,8 +24,8 @@ extension Dispatcher {
   /// Waits until no other command changes an envelope; see ``giveBack(_:)``.
   ///
   /// - Returns: nil if the other one takes longer than a command waits.
-  func takeTurn(of serial: Serial) async -> SteeringTurns.Turn? {
-    await turns.take(serial, on: loop, withinMs: Self.steeringPatienceMs)
+  func takeTurn(of id: EnvelopeID) async -> SteeringTurns.Turn? {
+    await turns.take(store.serial(in: id), on: loop, withinMs: Self.steeringPatienceMs)
   }
 
   /// Lets the next command have its turn, at the latest once this one's change is durable.

@@ -5,13 +5,13 @@ import Synchronization
 /// Lets one command at a time change an envelope: from before the envelope is looked up until what
 /// was asked for is durable, so that no command goes by what another one has changed.
 ///
-/// An envelope is known by the number in its id, which stays though the envelope may move.
+/// An envelope is known by the number that it was accepted under, which stays though it may move.
 final class SteeringTurns: Sendable {
   /// A turn that was taken.
   ///
   /// Told from those before and after it by its ticket: who no longer has it ends nobody else's.
   struct Turn: Sendable {
-    /// The number in the envelope's id.
+    /// The number that the envelope was accepted under.
     let serial: Serial
     fileprivate let ticket: UInt64
   }

@@ -21,7 +21,7 @@ struct PowerCutFacts {
   /// Whether it was acknowledged that a client's backlog is forgotten.
   var isCleared = false
   /// Up to where listeners were told of events.
-  var toldThrough = EventPosition(row: 0, index: 0)
+  var toldThrough = EventPosition.beginning
   /// How many processes have begun.
   var startCount = 0
   /// How many answers were given.
