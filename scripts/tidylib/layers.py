@@ -31,8 +31,8 @@ IMPORTS = {
 # its file: such a file belongs into the lowest room that uses it.
 ROOMS = {
     "RelayCore": [
-        "Text", "Collections", "Time", "Envelopes", "Delivery", "Limits", "Storing", "Observing",
-        "Scheduling"],
+        "Text", "Collections", "Time", "Envelopes", "Delivery", "Limits", "Storing", "Planning",
+        "Observing", "Scheduling"],
     "SQLiteStore": [
         "SQLite", "Files", "Bodies", "Schema", "Pages", "Tables", "Store",
         "Accepting", "Changing", "Listing", "Retention", "Events", "Operators", "Check",

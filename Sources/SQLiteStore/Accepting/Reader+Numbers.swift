@@ -73,7 +73,7 @@ extension Reader {
       numbers.dueThrough.bind(1, lane.rawValue)
       numbers.dueThrough.bind(2, placed)
       numbers.dueThrough.bind(3, time.millisecondsSinceEpoch)
-      let future = now.adding(milliseconds: StoreTuning.timeHeldMs)
+      let future = now.adding(milliseconds: AppendRules.timeHeldMs)
       numbers.dueThrough.bind(4, future.millisecondsSinceEpoch)
       let number = try first(of: numbers.dueThrough)
       numbers.waitingSince.bind(1, lane.rawValue)

@@ -2,57 +2,46 @@ import RelayCore
 
 // Posts that take the place of what waits, so that only the latest content of a name is sent.
 extension Writer {
-  /// What the former post has left in an envelope's rows.
-  private struct Former {
-    var id: EnvelopeID
-    var key: String?
-    var fingerprint: [UInt8]
-    var notBefore: WallTime?
-    var revision: Int64
-    var entry: LineEntry
-  }
-
-  /// Puts a draft in the place of the last envelope of its name, if that one waits and nothing of
-  /// it is under way.
+  /// The last envelope of a name, as it waits.
   ///
   /// One that is damaged is nobody's to be replaced.
-  ///
-  /// - Returns: nil if there is none: a new envelope follows.
-  func coalesce(
-    _ draft: EnvelopeDraft, in lane: Lane?, into receipt: inout Receipt
-  ) throws(StoreError) -> AppendResult? {
-    guard let name = draft.coalesce, let lane else { return nil }
+  func waitingPost(
+    ofName name: String, in lane: KnownLane
+  ) throws(StoreError) -> WaitingPost? {
     let step = Exceptions.Name(lane: lane.number, name: name)
     guard !exceptions.names.contains(step) else { return nil }
-    return try part(.coalescing(step)) { () throws(StoreError) in
-      try coalesce(draft, name, in: lane, into: &receipt)
+    return try part(.coalescing(step)) { () throws(StoreError) -> WaitingPost? in
+      guard let serial = try lastOne(of: name, in: lane),
+        let entry = try entry(serial, in: lane, from: sql.coalescing.place)
+      else { return nil }
+      return try waitingPost(entry, from: sql.coalescing.envelope)
     }
   }
 
-  private func coalesce(
-    _ draft: EnvelopeDraft, _ name: String, in lane: Lane, into receipt: inout Receipt
-  ) throws(StoreError) -> AppendResult? {
-    guard let serial = try lastOne(of: name, in: lane),
-      let former = try former(serial, in: lane), !former.entry.isInDoubt,
-      reserve(serial, in: lane.number, receipt)
-    else { return nil }
-    let upstream = try upstreamNumber(draft.upstream)
-    let (entry, keepsBackoff) = former.entry.replaced(
-      by: draft, to: upstream, formerNotBefore: former.notBefore)
-    let edit = EnvelopeEdit(
-      content: draft.content, tag: draft.tag, entry: entry, notBefore: draft.notBefore,
-      references: draft.references)
-    let revision = former.revision + 1
-    // First, since the new key counts in the checksum of the new content.
-    try renewKey(of: former, by: draft, revision: revision)
-    try apply(edit, into: &receipt)
-    move(from: former.entry.standing, to: entry.standing)
+  /// Whether nothing of an envelope is under way, and nothing will be until this transaction's end.
+  func reserve(_ serial: Serial, in lane: LaneNumber) -> Bool {
+    // What this very transaction has stored or reserved nobody else has seen yet.
+    if reservations.envelopes[serial] != nil || serial > committed.ledger.lastSerial { return true }
+    guard let observer, observer.reserve(serial, in: lane) else { return false }
+    reservations.envelopes[serial] = lane
+    return true
+  }
+
+  /// Puts a draft in the place of an envelope that waits.
+  func carryOut(
+    _ plan: ReplacePlan, of draft: EnvelopeDraft, into receipt: inout Receipt
+  ) throws(StoreError) {
+    guard let name = draft.coalesce else { preconditionFailure("only a name coalesces") }
+    let entry = plan.edit.entry
+    try part(.coalescing(Exceptions.Name(lane: entry.lane, name: name))) {
+      () throws(StoreError) in
+      // First, since the new key counts in the checksum of the new content.
+      try renewKey(by: draft, plan)
+      try apply(plan.edit, into: &receipt)
+    }
+    move(from: plan.former.entry.standing, to: entry.standing)
     log(EventEntry(coalesced: entry))
-    receipt.note(
-      CoalescedEnvelope(
-        entry: entry, id: former.id, draft: draft, revision: revision,
-        formerUpstream: former.entry.upstream, keepsBackoff: keepsBackoff))
-    return .coalesced(id: former.id, state: entry.standing.state, position: nil)
+    receipt.note(plan.told(of: draft))
   }
 
   /// Notes that an envelope is the last one of its name.
@@ -77,7 +66,7 @@ extension Writer {
     if revision > 0 { try forgetKeys(of: serial, through: revision, client: client) }
   }
 
-  private func lastOne(of name: String, in lane: Lane) throws(StoreError) -> Serial? {
+  private func lastOne(of name: String, in lane: KnownLane) throws(StoreError) -> Serial? {
     sql.coalescing.find.bind(1, lane.number.rawValue)
     sql.coalescing.find.bind(2, name)
     guard try sql.coalescing.find.step() else { return nil }
@@ -85,14 +74,8 @@ extension Writer {
     return sql.coalescing.find.int(0)
   }
 
-  /// How the envelope stands; nil if it waits no longer.
-  private func former(_ serial: Serial, in lane: Lane) throws(StoreError) -> Former? {
-    guard let entry = try entry(serial, in: lane, from: sql.coalescing.place) else { return nil }
-    return try former(entry, from: sql.coalescing.envelope)
-  }
-
   private func entry(
-    _ serial: Serial, in lane: Lane, from row: borrowing Statement
+    _ serial: Serial, in lane: KnownLane, from row: borrowing Statement
   ) throws(StoreError) -> LineEntry? {
     row.bind(1, serial)
     guard try row.step() else { return nil }
@@ -107,32 +90,22 @@ extension Writer {
       isInDoubt: row.int(7) != 0)
   }
 
-  private func former(
+  private func waitingPost(
     _ entry: LineEntry, from row: borrowing Statement
-  ) throws(StoreError) -> Former {
+  ) throws(StoreError) -> WaitingPost {
     row.bind(1, entry.serial)
     guard try row.step() else { throw .invalidRow("a place without its envelope") }
     defer { row.reset() }
-    return Former(
+    return WaitingPost(
       id: try EnvelopeID(stored: row.bytes(0)), key: row.text(1), fingerprint: row.bytes(2),
       notBefore: WallTime(row.optionalInt(3)), revision: row.int(4), entry: entry)
-  }
-
-  /// Whether nothing of an envelope is under way, and nothing will be until this transaction's end.
-  private func reserve(_ serial: Serial, in lane: LaneNumber, _ receipt: Receipt) -> Bool {
-    // What this very transaction has stored or reserved nobody else has seen yet.
-    if reservations.envelopes[serial] != nil || receipt.hasAccepted(serial) { return true }
-    guard let observer, observer.reserve(serial, in: lane) else { return false }
-    reservations.envelopes[serial] = lane
-    return true
   }
 
   // MARK: - Keys
 
   /// The former post's key goes on standing for this envelope, beside the new one's.
-  private func renewKey(
-    of former: Former, by draft: EnvelopeDraft, revision: Int64
-  ) throws(StoreError) {
+  private func renewKey(by draft: EnvelopeDraft, _ plan: ReplacePlan) throws(StoreError) {
+    let former = plan.former
     let serial = former.entry.serial
     if let key = former.key {
       sql.coalescing.keepFingerprint.bind(1, former.fingerprint)
@@ -146,13 +119,12 @@ extension Writer {
     }
     sql.coalescing.renew.bind(1, draft.key)
     sql.coalescing.renew.bind(2, draft.fingerprint)
-    sql.coalescing.renew.bind(3, revision)
+    sql.coalescing.renew.bind(3, plan.revision)
     sql.coalescing.renew.bind(4, serial)
     try sql.coalescing.renew.run()
     if let key = draft.key { try insertKey(key, of: former.entry.client, serial) }
-    let excess = revision - Int64(StoreLimits.coalescedKeysKeptMax)
-    if excess >= 0 {
-      try forgetKeys(of: serial, through: excess, client: former.entry.client.rawValue)
+    if let revision = plan.forgottenKeys {
+      try forgetKeys(of: serial, through: revision, client: former.entry.client.rawValue)
     }
   }
 

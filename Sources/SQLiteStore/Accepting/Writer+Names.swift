@@ -13,7 +13,7 @@ extension Writer {
   }
 
   /// What is known of a lane; nil if nothing was ever sent to it.
-  func knownLane(_ name: LaneName) throws(StoreError) -> Lane? {
+  func knownLane(_ name: LaneName) throws(StoreError) -> KnownLane? {
     if let lane = lanes.value(for: name) { return lane }
     guard let client = try knownClient(name.client) else { return nil }
     sql.findLane.bind(1, client.rawValue)
@@ -23,44 +23,33 @@ extension Writer {
     let number = LaneNumber(rawValue: sql.findLane.int(0))
     // A number that this very transaction has taken is not in the row yet.
     let last = state.sequences[number] ?? sql.findLane.optionalInt(1)
-    let lane = Lane(client: client, number: number, lastSequence: last)
-    lanes.insert(lane, for: name)
-    return lane
-  }
-
-  /// The lane of a draft that is taken, made if it is new, with the draft's sequence number noted.
-  func remember(_ draft: EnvelopeDraft, lane known: Lane?) throws(StoreError) -> Lane {
-    if let known, draft.sequence == nil { return known }
-    let name = LaneName(client: draft.client, lane: draft.lane)
-    // Not `??`, whose right side cannot throw a StoreError.
-    var lane = if let known { known } else { try makeLane(name) }
-    if let sequence = draft.sequence {
-      if let error = exceptions.unnumbered[lane.number] { throw error }
-      let highest = max(sequence, lane.lastSequence ?? 0)
-      lane.lastSequence = highest
-      state.sequences[lane.number] = highest
-    }
+    let lane = KnownLane(client: client, number: number, lastSequence: last)
     lanes.insert(lane, for: name)
     return lane
   }
 
   /// The number of a client, which is known from now on.
   func rememberClient(_ name: String) throws(StoreError) -> ClientNumber {
-    let known = try knownClient(name)
-    return if let known { known } else { try makeClient(name) }
+    if let known = try knownClient(name) { return known }
+    let number = given.nextClient
+    try makeClient(name, number)
+    return number
   }
 
   /// The number of a lane, which is known from now on.
   func rememberLane(_ name: LaneName) throws(StoreError) -> LaneNumber {
     if let known = try knownLane(name) { return known.number }
-    let lane = try makeLane(name)
-    lanes.insert(lane, for: name)
-    return lane.number
+    let client = try rememberClient(name.client)
+    let number = given.nextLane
+    try makeLane(name, number, of: client)
+    lanes.insert(KnownLane(client: client, number: number, lastSequence: nil), for: name)
+    return number
   }
 
-  private func makeLane(_ name: LaneName) throws(StoreError) -> Lane {
-    let client = try rememberClient(name.client)
-    let number = LaneNumber(rawValue: state.ledger.lastLane + 1)
+  /// Makes a lane known.
+  func makeLane(
+    _ name: LaneName, _ number: LaneNumber, of client: ClientNumber
+  ) throws(StoreError) {
     sql.insertLane.bind(1, client.rawValue)
     sql.insertLane.bind(2, name.lane)
     sql.insertLane.bind(3, number.rawValue)
@@ -68,11 +57,10 @@ extension Writer {
     try changeLaneCount(of: client, by: 1)
     state.ledger.lastLane = number.rawValue
     try startPaused(.lane(name), .lane(number))
-    return Lane(client: client, number: number, lastSequence: nil)
   }
 
-  private func makeClient(_ name: String) throws(StoreError) -> ClientNumber {
-    let number = ClientNumber(rawValue: state.ledger.lastClient + 1)
+  /// Makes a client known.
+  func makeClient(_ name: String, _ number: ClientNumber) throws(StoreError) {
     sql.insertClient.bind(1, name)
     sql.insertClient.bind(2, number.rawValue)
     try sql.insertClient.run()
@@ -80,7 +68,6 @@ extension Writer {
     state.ledger.names.clients += 1
     clients.insert(number, for: name)
     try startPaused(.client(name), .client(number))
-    return number
   }
 
   /// The upstream's number, given out now if the name is new.

@@ -4,37 +4,6 @@ import RelayCore
 // waits for any more. In a lane without gaps that is one row of an index for each number, and the
 // lane's own last number.
 extension Writer {
-  /// The answer to a number that is not above all others of its lane; nil if the lane waits for it.
-  ///
-  /// - Parameter highest: The greatest number that the lane has taken.
-  func answer(
-    toNumber number: Int64, of draft: EnvelopeDraft, in lane: LaneNumber, highest: Int64
-  ) throws(StoreError) -> AppendResult? {
-    guard number <= highest else { return nil }
-    if let serial = try serial(ofNumber: number, in: lane) {
-      return try answer(ofEnvelope: serial, to: draft)
-    }
-    guard let gap = try gap(around: number, in: lane) else { return .forgotten }
-    guard gap.isSkipped else { return nil }
-    return .sequencePassed(last: try contiguous(in: lane, highest: highest))
-  }
-
-  private func answer(
-    ofEnvelope serial: Serial, to draft: EnvelopeDraft
-  ) throws(StoreError) -> AppendResult {
-    sql.findIdentity.bind(1, serial)
-    // One that ended while it was parked, and was not kept any longer.
-    guard try sql.findIdentity.step() else { return .forgotten }
-    let id = try EnvelopeID(stored: sql.findIdentity.bytes(0))
-    let fingerprint = sql.findIdentity.bytes(1)
-    let key = sql.findIdentity.text(2)
-    sql.findIdentity.reset()
-    guard fingerprint == draft.fingerprint, key == draft.key else {
-      return .sequenceConflict(id: id)
-    }
-    return .duplicate(id: id, state: try presentState(of: serial))
-  }
-
   /// The number of the envelope that came under a sequence number.
   func serial(ofNumber number: Int64, in lane: LaneNumber) throws(StoreError) -> Serial? {
     gaps.findNumber.bind(1, lane.rawValue)
@@ -44,19 +13,31 @@ extension Writer {
     return gaps.findNumber.int(0)
   }
 
-  /// The stretch of missing numbers that a number is in.
-  func gap(
-    around number: Int64, in lane: LaneNumber
-  ) throws(StoreError) -> (range: SequenceRange, isSkipped: Bool)? {
+  /// What a lane has taken under a sequence number.
+  func holder(ofNumber number: Int64, in lane: LaneNumber) throws(StoreError) -> NumberHolder {
+    guard let serial = try serial(ofNumber: number, in: lane) else { return .nobody }
+    sql.findIdentity.bind(1, serial)
+    // One that ended while it was parked, and was not kept any longer.
+    guard try sql.findIdentity.step() else { return .forgotten }
+    let id = try EnvelopeID(stored: sql.findIdentity.bytes(0))
+    let fingerprint = sql.findIdentity.bytes(1)
+    let key = sql.findIdentity.text(2)
+    sql.findIdentity.reset()
+    return .post(
+      StoredPost(
+        id: id, fingerprint: fingerprint, key: key, state: try presentState(of: serial)))
+  }
+
+  /// The gap that a sequence number lies in.
+  func gap(around number: Int64, in lane: LaneNumber) throws(StoreError) -> SequenceGap? {
     gaps.findGap.bind(1, lane.rawValue)
     gaps.findGap.bind(2, number)
     guard try gaps.findGap.step() else { return nil }
     defer { gaps.findGap.reset() }
     guard gaps.findGap.int(1) >= number else { return nil }
-    return (
+    return SequenceGap(
       SequenceRange(first: gaps.findGap.int(0), last: gaps.findGap.int(1)),
-      gaps.findGap.int(2) != 0
-    )
+      isSkipped: gaps.findGap.int(2) != 0)
   }
 
   /// The number up to which what came stands in line; nil if everything does.
@@ -82,33 +63,31 @@ extension Writer {
     return try MissingNumbers(reading: gaps.openGaps, lane: lane.rawValue, behind: placed)
   }
 
-  private func contiguous(in lane: LaneNumber, highest: Int64) throws(StoreError) -> Int64 {
-    try missing(in: lane).ranges.first.map { $0.first - 1 } ?? highest
+  /// The lowest number that a lane waits for.
+  func firstMissing(in lane: LaneNumber) throws(StoreError) -> Int64? {
+    try missing(in: lane).ranges.first?.first
   }
 
-  /// Notes the number of an envelope that is being taken.
-  ///
-  /// - Parameter highest: The greatest number that the lane has taken so far.
-  /// - Returns: Whether the envelope is parked: something is missing before it, or is only just
-  ///   being put in line.
-  func note(
-    number: Int64, in lane: LaneNumber, highest: Int64
-  ) throws(StoreError) -> Bool {
-    let placed = try placedThrough(lane)
-    if number > highest + 1 {
-      try insertGap(SequenceRange(first: highest + 1, last: number - 1), in: lane)
-    } else if number <= highest {
-      try takeOutOfGap(number, in: lane)
+  /// Writes what the number of an envelope changes in its lane.
+  func carryOut(_ plan: NumberPlan, in lane: LaneNumber) throws(StoreError) {
+    if let closed = plan.closed { try cut(closed, to: plan.lowerGap, in: lane) }
+    if let gap = plan.upperGap { try insertGap(gap, in: lane) }
+    if let placed = plan.placedThrough { try setPlacedThrough(placed, of: lane) }
+    if plan.mayFlow { state.flowing.insert(lane) }
+  }
+
+  private func cut(
+    _ gap: SequenceRange, to rest: SequenceRange?, in lane: LaneNumber
+  ) throws(StoreError) {
+    guard let rest else {
+      gaps.deleteGap.bind(1, lane.rawValue)
+      gaps.deleteGap.bind(2, gap.first)
+      return try gaps.deleteGap.run()
     }
-    guard number == (placed ?? highest) + 1 else {
-      if placed == nil { try setPlacedThrough(highest, of: lane) }
-      return true
-    }
-    if placed != nil {
-      try setPlacedThrough(number, of: lane)
-      state.flowing.insert(lane)
-    }
-    return false
+    gaps.endGap.bind(1, rest.last)
+    gaps.endGap.bind(2, lane.rawValue)
+    gaps.endGap.bind(3, gap.first)
+    try gaps.endGap.run()
   }
 
   private func insertGap(_ range: SequenceRange, in lane: LaneNumber) throws(StoreError) {
@@ -116,25 +95,6 @@ extension Writer {
     gaps.insertGap.bind(2, range.first)
     gaps.insertGap.bind(3, range.last)
     try gaps.insertGap.run()
-  }
-
-  private func takeOutOfGap(_ number: Int64, in lane: LaneNumber) throws(StoreError) {
-    guard let (range, _) = try gap(around: number, in: lane) else {
-      throw .invalidRow("a number that is neither there nor missing")
-    }
-    if number == range.first {
-      gaps.deleteGap.bind(1, lane.rawValue)
-      gaps.deleteGap.bind(2, range.first)
-      try gaps.deleteGap.run()
-    } else {
-      gaps.endGap.bind(1, number - 1)
-      gaps.endGap.bind(2, lane.rawValue)
-      gaps.endGap.bind(3, range.first)
-      try gaps.endGap.run()
-    }
-    if number < range.last {
-      try insertGap(SequenceRange(first: number + 1, last: range.last), in: lane)
-    }
   }
 
   /// Notes under which number an envelope came.

@@ -16,11 +16,11 @@ extension Writer {
   private func refusal(of name: PauseName) throws(StoreError) -> QuotaRefusal? {
     switch name {
     case .upstream: return nil
-    case .client(let client): return try refusal(ofClient: client)
+    case .client(let client): return try NameRules.refusal(ofClient: client, facts: self)
     case .lane(let lane):
       guard try knownLane(lane) == nil else { return nil }
       var planned = NewNames()
-      return try refusal(ofNew: lane, besides: &planned)
+      return try NameRules.refusal(ofNew: lane, besides: &planned, facts: self)
     }
   }
 

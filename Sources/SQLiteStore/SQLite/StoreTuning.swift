@@ -107,7 +107,4 @@ enum StoreTuning {
   static let freePagesReturnedPerStep: Int64 = 256
   /// The pause between two such steps: posts come first.
   static let freePagesReturnedPauseMs: Int64 = 20
-
-  /// The largest step back of the clock that counts as an adjustment, in milliseconds.
-  static let timeHeldMs: Int64 = 60_000
 }

@@ -27,6 +27,17 @@ struct Ledger: Equatable {
   var lastClient: Int64 = 0
   var lastLane: Int64 = 0
 
+  /// The numbers and names that have been given out, for the rules of appending.
+  var given: GivenNumbers {
+    var given = GivenNumbers()
+    given.lastSerial = lastSerial
+    given.lastClient = lastClient
+    given.lastLane = lastLane
+    given.names = names
+    given.latestTime = WallTime(millisecondsSinceEpoch: latestTime)
+    return given
+  }
+
   static func == (left: Ledger, right: Ledger) -> Bool {
     left.lastSerial == right.lastSerial && left.latestTime == right.latestTime
       && left.lastEnding == right.lastEnding && left.names == right.names

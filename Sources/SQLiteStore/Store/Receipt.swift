@@ -54,9 +54,6 @@ struct Receipt {
     return nil
   }
 
-  /// Whether an envelope was accepted in this transaction.
-  func hasAccepted(_ serial: Serial) -> Bool { place(ofAccepted: serial) != nil }
-
   /// The last ones are looked at first: what coalesces comes close together.
   private func place(ofAccepted serial: Serial) -> Int? {
     accepted.lastIndex { $0.entry.serial == serial }

@@ -42,14 +42,6 @@ final class Writer {
     var unmovable: Set<Serial> = []
   }
 
-  /// A lane that was used lately.
-  struct Lane {
-    let client: ClientNumber
-    let number: LaneNumber
-    /// The greatest sequence number that it has taken.
-    var lastSequence: Int64?
-  }
-
   let connection: Connection
   let sql: WriterStatements
   let gaps: GapStatements
@@ -63,7 +55,7 @@ final class Writer {
   let clock: @Sendable () -> WallTime
   var state = State()
   private(set) var committed = State()
-  var lanes = GenerationCache<LaneName, Lane>(countMax: StoreTuning.namesCachedMax)
+  var lanes = GenerationCache<LaneName, KnownLane>(countMax: StoreTuning.namesCachedMax)
   var clients = GenerationCache<String, ClientNumber>(countMax: StoreTuning.namesCachedMax)
   var random = RandomPool()
   /// What searches will find of the latest envelopes; nil if it is to be read first.

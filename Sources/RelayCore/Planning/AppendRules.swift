@@ -1,0 +1,193 @@
+/// The rules of appending: what becomes of a post, by the facts that a store tells.
+///
+/// A store asks for one plan at a time and carries each out before it asks for the next, in its
+/// tables or in the facts that it has gathered.
+package enum AppendRules {
+  /// The largest step back of the clock that counts as an adjustment, in milliseconds.
+  package static let timeHeldMs: Int64 = 60_000
+
+  /// Decides what becomes of a post.
+  ///
+  /// - Parameters:
+  ///   - now: The time by the relay's clock.
+  ///   - random: Random bits for the id.
+  package static func plan(
+    _ draft: EnvelopeDraft, now: WallTime, random: UInt64, facts: some AppendFacts
+  ) throws(StoreError) -> PostPlan {
+    switch try verdict(on: draft, facts: facts) {
+    case .answer(let result):
+      return .answer(result)
+    case .take(nil, _):
+      var planned = NewNames()
+      if let refusal = try NameRules.refusal(
+        ofNew: LaneName(client: draft.client, lane: draft.lane), besides: &planned, facts: facts)
+      {
+        return .answer(.overQuota(refusal))
+      }
+      return .insert(
+        try insertion(of: draft, in: nil, gap: nil, now: now, random: random, facts: facts))
+    case .take(let lane?, let gap):
+      if let name = draft.coalesce,
+        let plan = try replacement(by: draft, name, in: lane, facts: facts)
+      {
+        return .replace(plan)
+      }
+      return .insert(
+        try insertion(of: draft, in: lane, gap: gap, now: now, random: random, facts: facts))
+    }
+  }
+
+  /// Decides whether all of an atomic batch can be taken, before anything of it is written.
+  ///
+  /// - Returns: nil if it can; else the answers.
+  package static func refusal(
+    ofAtomic drafts: [EnvelopeDraft], facts: some AppendFacts
+  ) throws(StoreError) -> [AppendResult]? {
+    var isRefused = false
+    var batch = AtomicBatch()
+    var results: [AppendResult] = []
+    results.reserveCapacity(drafts.count)
+    for draft in drafts {
+      let result: AppendResult
+      switch try verdict(on: draft, facts: facts) {
+      case .answer(let answer): result = answer
+      case .take(let lane, _):
+        let lack: QuotaRefusal? =
+          if lane == nil {
+            try NameRules.refusal(
+              ofNew: LaneName(client: draft.client, lane: draft.lane), besides: &batch.names,
+              facts: facts)
+          } else {
+            nil
+          }
+        result = batch.refusal(of: draft) ?? lack.map { .overQuota($0) } ?? .leftOut
+      }
+      switch result {
+      case .keyConflict, .sequenceConflict, .sequencePassed, .overQuota: isRefused = true
+      case .accepted, .parked, .coalesced, .duplicate, .forgotten, .leftOut: break
+      }
+      results.append(result)
+    }
+    return isRefused ? results : nil
+  }
+
+  // MARK: - Posts that came before
+
+  /// What the key and the sequence number of a draft say of it.
+  private enum Verdict {
+    /// It is new. It goes into this lane if that is known already, and into this gap if its number
+    /// is not above all others.
+    case take(KnownLane?, gap: SequenceRange?)
+    /// It has come before, or comes too late.
+    case answer(AppendResult)
+  }
+
+  private static func verdict(
+    on draft: EnvelopeDraft, facts: some AppendFacts
+  ) throws(StoreError) -> Verdict {
+    if let key = draft.key, let client = try facts.knownClient(draft.client),
+      let post = try facts.post(ofKey: key, of: client)
+    {
+      guard post.fingerprint == draft.fingerprint else { return .answer(.keyConflict(id: post.id)) }
+      return .answer(.duplicate(id: post.id, state: post.state))
+    }
+    let lane = try facts.knownLane(LaneName(client: draft.client, lane: draft.lane))
+    guard let number = draft.sequence, let lane, let highest = lane.lastSequence, number <= highest
+    else { return .take(lane, gap: nil) }
+    return try verdict(on: draft, number, in: lane, highest: highest, facts: facts)
+  }
+
+  /// The same for a number that is not above all others of its lane.
+  private static func verdict(
+    on draft: EnvelopeDraft, _ number: Int64, in lane: KnownLane, highest: Int64,
+    facts: some AppendFacts
+  ) throws(StoreError) -> Verdict {
+    switch try facts.holder(ofNumber: number, in: lane.number) {
+    case .forgotten: return .answer(.forgotten)
+    case .post(let post):
+      guard post.fingerprint == draft.fingerprint, post.key == draft.key else {
+        return .answer(.sequenceConflict(id: post.id))
+      }
+      return .answer(.duplicate(id: post.id, state: post.state))
+    case .nobody:
+      guard let gap = try facts.gap(around: number, in: lane.number) else {
+        return .answer(.forgotten)
+      }
+      guard gap.isSkipped else { return .take(lane, gap: gap.range) }
+      let missing = try facts.firstMissing(in: lane.number)
+      return .answer(.sequencePassed(last: missing.map { $0 - 1 } ?? highest))
+    }
+  }
+
+  // MARK: - New envelopes
+
+  private static func insertion(
+    of draft: EnvelopeDraft, in known: KnownLane?, gap: SequenceRange?, now: WallTime,
+    random: UInt64, facts: some AppendFacts
+  ) throws(StoreError) -> InsertPlan {
+    let given = facts.given
+    var isNewClient = false
+    let lane: KnownLane
+    if let known {
+      lane = known
+    } else {
+      let client = try facts.knownClient(draft.client)
+      isNewClient = client == nil
+      lane = KnownLane(
+        client: client ?? given.nextClient, number: given.nextLane, lastSequence: nil)
+    }
+    let numbering: NumberPlan? =
+      if let number = draft.sequence {
+        NumberPlan(
+          taking: number, in: lane, gap: gap,
+          placedThrough: known == nil ? nil : try facts.placedThrough(lane.number))
+      } else {
+        nil
+      }
+    let time = acceptanceTime(now, latest: given.latestTime)
+    let entry = LineEntry(
+      serial: given.nextSerial, client: lane.client, lane: lane.number,
+      upstream: try facts.upstreamNumber(draft.upstream), acceptedAt: time,
+      expiresAt: draft.expiresAt,
+      standing: numbering?.isParked == true ? .parked : draft.hold ? .held : .queued,
+      onFailure: draft.onFailure, dueAt: draft.notBefore)
+    return InsertPlan(
+      entry: entry, id: EnvelopeID(serial: entry.serial, acceptedAt: time, random: random),
+      isNewClient: isNewClient, isNewLane: known == nil, numbering: numbering)
+  }
+
+  /// The time of an acceptance.
+  ///
+  /// The time in an id does not go back for a clock that is being adjusted (RFC 9562 section 6.2).
+  /// A clock that was set back is followed, or ids would stand still until it has caught up.
+  /// Neither makes two ids alike, since their serials differ.
+  private static func acceptanceTime(_ now: WallTime, latest: WallTime) -> WallTime {
+    let isAdjusted = latest > now && latest.milliseconds(since: now) <= timeHeldMs
+    return isAdjusted ? latest : now
+  }
+
+  // MARK: - Coalescing
+
+  /// Puts a draft in the place of the last envelope of its name, if that one waits and nothing of
+  /// it is under way.
+  ///
+  /// - Returns: nil if there is none: a new envelope follows.
+  private static func replacement(
+    by draft: EnvelopeDraft, _ name: String, in lane: KnownLane, facts: some AppendFacts
+  ) throws(StoreError) -> ReplacePlan? {
+    guard let former = try facts.waitingPost(ofName: name, in: lane), !former.entry.isInDoubt,
+      facts.reserve(former.entry.serial, in: lane.number)
+    else { return nil }
+    let (entry, keepsBackoff) = former.entry.replaced(
+      by: draft, to: try facts.upstreamNumber(draft.upstream), formerNotBefore: former.notBefore)
+    let revision = former.revision + 1
+    let excess = revision - Int64(StoreLimits.coalescedKeysKeptMax)
+    return ReplacePlan(
+      former: former,
+      edit: EnvelopeEdit(
+        content: draft.content, tag: draft.tag, entry: entry, notBefore: draft.notBefore,
+        references: draft.references),
+      revision: revision, keepsBackoff: keepsBackoff,
+      forgottenKeys: excess >= 0 ? excess : nil)
+  }
+}
