@@ -45,3 +45,35 @@ extension Writer: AppendFacts {
     return sql.names.laneCount.int(0)
   }
 }
+
+// What `ChangeRules` asks.
+extension Writer: ChangeFacts {
+  func waiting(_ serial: Serial) throws(StoreError) -> WaitingPlace? {
+    sql.waiting.bind(1, serial)
+    guard try sql.waiting.step() else { return nil }
+    defer { sql.waiting.reset() }
+    return WaitingPlace(
+      client: ClientNumber(rawValue: sql.waiting.int(2)),
+      standing: try Standing(code: sql.waiting.int(0)), attempts: sql.waiting.int(1),
+      isInDoubt: sql.waiting.int(3) != 0, bytes: sql.waiting.int(4))
+  }
+
+  func end(of serial: Serial) throws(StoreError) -> StoredEnd? {
+    sql.findEnd.bind(1, serial)
+    guard try sql.findEnd.step() else { return nil }
+    defer { sql.findEnd.reset() }
+    return StoredEnd(
+      state: try EnvelopeState(endCode: sql.findEnd.int(0)), attempts: sql.findEnd.int(1),
+      isInDoubt: sql.findEnd.int(3) != 0, ending: sql.findEnd.optionalInt(2))
+  }
+
+  func isAheadOfGap(_ serial: Serial) throws(StoreError) -> Bool {
+    gaps.findNumbered.bind(1, serial)
+    guard try gaps.findNumbered.step() else { throw .invalidRow("a place without its envelope") }
+    let lane = LaneNumber(rawValue: gaps.findNumbered.int(0))
+    let number = gaps.findNumbered.optionalInt(1)
+    gaps.findNumbered.reset()
+    guard let number, let placed = try placedThrough(lane) else { return false }
+    return number > placed
+  }
+}

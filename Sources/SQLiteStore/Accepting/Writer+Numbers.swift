@@ -113,12 +113,12 @@ extension Writer {
     try gaps.setPlacedThrough.run()
   }
 
-  /// An envelope is deleted for good: its number stands for nothing any more.
-  ///
-  /// The number of one that ended while it was parked goes on saying that it came, until the lane
-  /// has come so far.
+  /// Forgets the number of an envelope that is deleted for good, unless it has still to say that
+  /// it came.
   func forgetNumber(_ number: Int64, of lane: LaneNumber) throws(StoreError) {
-    if let placed = try placedThrough(lane), number > placed { return }
+    guard RetentionRules.forgetsNumber(number, placedThrough: try placedThrough(lane)) else {
+      return
+    }
     gaps.deleteNumber.bind(1, lane.rawValue)
     gaps.deleteNumber.bind(2, number)
     try gaps.deleteNumber.run()

@@ -14,20 +14,11 @@ extension Writer {
     reservations.clients.insert(client)
     let spared = observer.reserveAll(of: client)
     var items: [ClearedBacklog.Item] = []
-    var changingCount = 0
     for serial in serials {
-      guard let item = try waiting(serial) else { continue }
-      guard !spared.contains(item.serial) else {
-        if spared.changing.contains(item.serial) { changingCount += 1 }
-        continue
-      }
-      try cancel(item, reason: reason)
-      items.append(item)
+      if let item = try waitingItem(serial) { items.append(item) }
     }
-    // An envelope that has moved is behind all that were there when the line was read.
-    items.sort { $0.serial < $1.serial }
-    var backlog = ClearedBacklog(client: client)
-    for item in items { backlog.append(item) }
+    let (backlog, changingCount) = ChangeRules.clearing(of: client, items, besides: spared)
+    for item in backlog.items { try cancel(item, reason: reason) }
     if let place = state.cleared.firstIndex(where: { $0.client == client }) {
       state.cleared[place].merge(backlog)
     } else {
@@ -50,7 +41,9 @@ extension Writer {
 
   /// The place of a waiting envelope, perhaps under another number since the line was read; nil if
   /// it no longer waits.
-  private func waiting(_ serial: Serial) throws(StoreError) -> ClearedBacklog.Item? {
+  private func waitingItem(
+    _ serial: Serial
+  ) throws(StoreError) -> ClearedBacklog.Item? {
     if let item = try place(of: serial) { return item }
     gaps.findMoved.bind(1, serial)
     guard try gaps.findMoved.step() else { return nil }

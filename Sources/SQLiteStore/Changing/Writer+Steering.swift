@@ -84,31 +84,22 @@ extension Writer {
     try deleteBodyFile(of: serial, into: &deletedFiles)
   }
 
-  /// Puts an envelope that failed, expired or was cancelled back in line.
-  ///
-  /// A delivered or waiting envelope is left unchanged.
-  ///
-  /// - Returns: Whether it waits again.
+  /// Puts an ended envelope back in line.
   func requeue(
-    _ entry: LineEntry, into receipt: inout Receipt
-  ) throws(StoreError) -> Bool {
-    sql.findEnd.bind(1, entry.serial)
-    guard try sql.findEnd.step() else { return false }
-    let code = sql.findEnd.int(0)
-    let attempts = sql.findEnd.int(1)
-    let ending = sql.findEnd.optionalInt(2)
-    let inDoubt = sql.findEnd.int(3)
-    sql.findEnd.reset()
-    guard try EnvelopeState(endCode: code) != .delivered else { return false }
-    try forgetEnding(ending, of: entry.client)
+    _ entry: LineEntry, _ end: StoredEnd, _ plan: ChangePlan
+  ) throws(StoreError) {
+    guard let code = end.state.endCode, let standing = plan.standing else {
+      preconditionFailure("what has ended is put back in line")
+    }
+    try forgetEnding(end.ending, of: entry.client)
     try run(sql.requeueAttempt, for: entry.serial)
     sql.requeueLine.bind(1, entry.serial)
     sql.requeueLine.bind(2, entry.acceptedAt.millisecondsSinceEpoch)
     sql.requeueLine.bind(3, entry.expiresAt.millisecondsSinceEpoch)
-    sql.requeueLine.bind(4, attempts)
-    sql.requeueLine.bind(5, Int64(entry.standing.rawValue))
+    sql.requeueLine.bind(4, plan.attempts)
+    sql.requeueLine.bind(5, Int64(standing.rawValue))
     sql.requeueLine.bind(6, entry.dueAt?.millisecondsSinceEpoch)
-    sql.requeueLine.bind(7, inDoubt)
+    sql.requeueLine.bind(7, end.isInDoubt ? 1 : 0)
     guard try sql.requeueLine.step() else { throw .invalidRow("an end without its envelope") }
     let use = WaitingUse(count: 1, bytes: sql.requeueLine.int(0))
     sql.requeueLine.reset()
@@ -120,10 +111,7 @@ extension Writer {
     try run(sql.deleteResponse, for: entry.serial)
     try releaseFromQuarantine(entry.serial)
     state.ledger.add(-1, endCode: code)
-    state.ledger.add(1, standing: entry.standing)
-    if try parkAgain(entry) { receipt.parkedAgain.insert(entry.serial) }
     state.endedLog.append(lane: entry.lane, endCode: code, isDeletion: true)
-    return true
   }
 
   func run(_ statement: borrowing Statement, for serial: Serial) throws(StoreError) {

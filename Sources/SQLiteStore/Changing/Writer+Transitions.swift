@@ -8,75 +8,50 @@ extension Writer {
   ///
   /// - Returns: Whether it changed anything.
   func apply(_ transition: Transition, into receipt: inout Receipt) throws(StoreError) -> Bool {
-    guard try change(transition, into: &receipt) else { return false }
-    guard transition.isEvent else { return true }
-    guard receipt.parkedAgain.contains(transition.serial) else {
-      log(EventEntry(transition))
-      return true
-    }
-    var parked = transition
-    parked.noteParked()
-    log(EventEntry(parked))
+    guard let plan = try ChangeRules.plan(transition, facts: self) else { return false }
+    try carryOut(plan, of: transition, into: &receipt)
     return true
   }
 
-  private func change(
-    _ transition: Transition, into receipt: inout Receipt
-  ) throws(StoreError) -> Bool {
-    if case .requeue(let entry) = transition.change { return try requeue(entry, into: &receipt) }
-    sql.waiting.bind(1, transition.serial)
-    guard try sql.waiting.step() else { return false }
-    let code = sql.waiting.int(0)
-    let attemptsBefore = sql.waiting.int(1)
-    let client = ClientNumber(rawValue: sql.waiting.int(2))
-    let wasInDoubt = sql.waiting.int(3) != 0
-    let bytes = sql.waiting.int(4)
-    sql.waiting.reset()
-    let standing = try Standing(code: code)
-    let attempts =
-      transition.attempt.map { max(Int64($0.number), attemptsBefore) } ?? attemptsBefore
-    switch transition.change {
+  private func carryOut(
+    _ plan: ChangePlan, of transition: Transition, into receipt: inout Receipt
+  ) throws(StoreError) {
+    let serial = transition.serial
+    switch plan.line {
     case .begin:
-      sql.beginLine.bind(1, transition.serial)
-      try sql.beginLine.run()
-    case .retry(let time):
+      try run(sql.beginLine, for: serial)
+    case .retry(let time, let doubt):
       sql.retryLine.bind(1, time.millisecondsSinceEpoch)
-      sql.retryLine.bind(2, attempts)
-      sql.retryLine.bind(3, transition.serial)
-      sql.retryLine.bind(4, transition.doubt)
+      sql.retryLine.bind(2, plan.attempts)
+      sql.retryLine.bind(3, serial)
+      sql.retryLine.bind(4, doubt)
       try sql.retryLine.run()
-      try keepAttempt(transition)
       noteTime(transition.at)
-      move(from: standing, to: .queued)
     case .block(let reason):
       sql.blockLine.bind(1, reason)
-      sql.blockLine.bind(2, attempts)
-      sql.blockLine.bind(3, transition.serial)
+      sql.blockLine.bind(2, plan.attempts)
+      sql.blockLine.bind(3, serial)
       try sql.blockLine.run()
-      try keepAttempt(transition)
       try quarantine(transition, reason: reason)
-      move(from: standing, to: .blocked)
-    case .end(let end, let reason):
-      try finish(
-        transition, of: client, as: end, reason: reason, attempts: attempts,
-        isInDoubt: transition.leavesDoubt(wasInDoubt))
-      state.ledger.add(-1, standing: standing)
-      state.use[client, default: WaitingUse()] += WaitingUse(count: -1, bytes: -bytes)
-      try noteEnd(of: transition)
-    case .release:
-      try releaseFromQuarantine(transition.serial)
-      sql.releaseLine.bind(1, transition.serial)
-      try sql.releaseLine.run()
-      if standing == .held { try run(sql.spendHold, for: transition.serial) }
-      move(from: standing, to: .queued)
-    case .edit(let edit):
+    case .end(let state, let reason, let isInDoubt):
+      try finish(transition, plan, as: state, reason: reason, isInDoubt: isInDoubt)
+    case .release(_, let spendsHold):
+      try releaseFromQuarantine(serial)
+      try run(sql.releaseLine, for: serial)
+      if spendsHold { try run(sql.spendHold, for: serial) }
+    case .edit:
+      guard case .edit(let edit) = transition.change else { preconditionFailure("no edit") }
       try apply(edit, into: &receipt)
-      move(from: standing, to: edit.entry.standing)
-    case .requeue:
-      break
+    case .requeue(let end):
+      guard case .requeue(let entry) = transition.change else { preconditionFailure("no place") }
+      try requeue(entry, end, plan)
+      if plan.isParkedAgain { receipt.parkedAgain.insert(serial) }
     }
-    if let response = transition.response { try keep(response, of: transition.serial) }
-    return true
+    if plan.keepsAttempt { try keepAttempt(transition, plan) }
+    if let response = transition.response { try keep(response, of: serial) }
+    if let former = plan.former { state.ledger.add(-1, standing: former) }
+    if let standing = plan.standing { state.ledger.add(1, standing: standing) }
+    if let event = plan.event { log(event) }
   }
 
   func move(from old: Standing, to new: Standing) {
@@ -85,18 +60,17 @@ extension Writer {
   }
 
   private func finish(
-    _ transition: Transition, of client: ClientNumber, as end: EnvelopeState, reason: String,
-    attempts: Int64, isInDoubt: Bool
+    _ transition: Transition, _ plan: ChangePlan, as end: EnvelopeState, reason: String?,
+    isInDoubt: Bool
   ) throws(StoreError) {
     guard let code = end.endCode else { preconditionFailure("\(end) is no end") }
-    sql.deleteLine.bind(1, transition.serial)
-    try sql.deleteLine.run()
+    try run(sql.deleteLine, for: transition.serial)
     let attempt = transition.attempt
     sql.insertEnded.bind(1, transition.serial)
     sql.insertEnded.bind(2, code)
     sql.insertEnded.bind(3, transition.at.millisecondsSinceEpoch)
-    sql.insertEnded.bind(4, attempts)
-    sql.insertEnded.bind(5, reason.isEmpty ? nil : reason)
+    sql.insertEnded.bind(4, plan.attempts)
+    sql.insertEnded.bind(5, reason)
     sql.insertEnded.bind(6, attempt.map { Int64($0.number) })
     sql.insertEnded.bind(7, attempt?.startedAt.millisecondsSinceEpoch)
     sql.insertEnded.bind(8, attempt?.durationMs)
@@ -104,13 +78,17 @@ extension Writer {
     sql.insertEnded.bind(10, attempt?.status.map { Int64($0) })
     sql.insertEnded.bind(11, attempt?.error)
     sql.insertEnded.bind(12, isInDoubt ? 1 : 0)
-    sql.insertEnded.bind(13, try numberEnding(of: transition.serial, client: client))
+    sql.insertEnded.bind(13, try numberEnding(of: transition.serial, client: plan.client))
     try sql.insertEnded.run()
     state.ledger.add(1, endCode: code)
     state.endedLog.append(lane: transition.lane, endCode: code, isDeletion: false)
+    state.use[plan.client, default: WaitingUse()] += plan.use
+    try noteEnd(of: transition)
   }
 
-  private func keepAttempt(_ transition: Transition) throws(StoreError) {
+  private func keepAttempt(
+    _ transition: Transition, _ plan: ChangePlan
+  ) throws(StoreError) {
     guard let attempt = transition.attempt else { return }
     sql.insertAttempt.bind(1, transition.serial)
     sql.insertAttempt.bind(2, Int64(attempt.number))
@@ -120,10 +98,9 @@ extension Writer {
     sql.insertAttempt.bind(6, attempt.status.map { Int64($0) })
     sql.insertAttempt.bind(7, attempt.error)
     try sql.insertAttempt.run()
-    let excess = Int64(attempt.number) - Int64(StoreLimits.attemptsKeptMax)
-    guard excess > 0 else { return }
+    guard let number = plan.attemptsDroppedThrough else { return }
     sql.trimAttempts.bind(1, transition.serial)
-    sql.trimAttempts.bind(2, excess)
+    sql.trimAttempts.bind(2, number)
     try sql.trimAttempts.run()
   }
 

@@ -8,7 +8,7 @@ extension Writer {
   func correctEnded(
     _ edit: EnvelopeEdit, into deletedFiles: inout [String]
   ) throws(StoreError) -> Bool {
-    guard let end = try end(of: edit.entry.serial), end.state != .delivered else { return false }
+    guard ChangeRules.mayCorrect(try end(of: edit.entry.serial)) else { return false }
     try replaceContent(edit, into: &deletedFiles)
     log(EventEntry(editedEnded: edit.entry))
     return true
@@ -21,8 +21,12 @@ extension Writer {
   ///
   /// - Returns: Whether an envelope of this number has ended undelivered.
   func cancelEnded(_ entry: LineEntry, reason: String) throws(StoreError) -> Bool {
-    guard let end = try end(of: entry.serial), end.state != .delivered else { return false }
-    guard end.state != .cancelled else { return true }
+    let end: StoredEnd
+    switch ChangeRules.cancellation(of: try self.end(of: entry.serial)) {
+    case .refuse: return false
+    case .leave: return true
+    case .replace(let stored): end = stored
+    }
     guard let oldCode = end.state.endCode, let code = EnvelopeState.cancelled.endCode else {
       preconditionFailure("an end has a code")
     }
@@ -39,14 +43,5 @@ extension Writer {
     state.endedLog.append(lane: entry.lane, endCode: code, isDeletion: false)
     log(EventEntry(cancelledEnded: entry, reason: reason))
     return true
-  }
-
-  private func end(
-    of serial: Serial
-  ) throws(StoreError) -> (state: EnvelopeState, ending: EndingNumber?)? {
-    sql.findEnd.bind(1, serial)
-    guard try sql.findEnd.step() else { return nil }
-    defer { sql.findEnd.reset() }
-    return (try EnvelopeState(endCode: sql.findEnd.int(0)), sql.findEnd.optionalInt(2))
   }
 }

@@ -36,8 +36,9 @@ extension Writer {
       return false
     }
     return try part(.deletion(serial)) { () throws(StoreError) -> Bool in
-      let isDelivered = try EnvelopeState(endCode: row.code) == .delivered
-      guard row.endedAt < (isDelivered ? retention.delivered : retention.failed),
+      guard
+        RetentionRules.isDue(
+          try EnvelopeState(endCode: row.code), endedAt: row.endedAt, retention),
         try !isReferable(serial)
       else { return false }
       try delete(row, into: &deletedFiles)

@@ -164,12 +164,3 @@ struct ParkedResult {
   /// Its number in the lane.
   let number: Int64
 }
-
-extension Transition {
-  /// What was put back in line is parked there.
-  mutating func noteParked() {
-    guard case .requeue(var entry) = change else { return }
-    entry.standing = .parked
-    change = .requeue(entry)
-  }
-}

@@ -55,24 +55,26 @@ extension Writer {
     guard let start = try placedThrough(lane) else { return }
     let highest = try highest(in: lane)
     var placed = start
-    while placed < highest {
+    steps: while placed < highest {
       guard movesLeft > 0 else {
         state.flowing.insert(lane)
         break
       }
-      if let serial = try serial(ofNumber: placed + 1, in: lane) {
+      let number = placed + 1
+      let next = try serial(ofNumber: number, in: lane)
+      let gap = next == nil ? try gap(around: number, in: lane) : nil
+      switch PlacingRules.step(serial: next, gap: gap) {
+      case .move(let serial):
         if !state.unmovable.contains(serial) {
-          try move(serial, number: placed + 1, of: lane, into: &receipt)
+          try move(serial, number: number, of: lane, into: &receipt)
         } else if try waits(serial) {
           // It goes on once somebody has given it up, or its deadline has passed.
-          break
+          break steps
         }
-        placed += 1
+        placed = number
         movesLeft -= 1
-      } else if let gap = try gap(around: placed + 1, in: lane), gap.isSkipped {
-        placed = gap.range.last
-      } else {
-        break
+      case .pass(let through): placed = through
+      case .wait: break steps
       }
     }
     if placed >= highest {
@@ -216,22 +218,5 @@ extension Writer {
     state.ledger.add(-1, standing: .parked)
     state.ledger.add(1, standing: standing)
     return entry
-  }
-
-  /// Parks an envelope that waits again, if something is still missing before it.
-  ///
-  /// - Returns: Whether it is parked.
-  func parkAgain(_ entry: LineEntry) throws(StoreError) -> Bool {
-    gaps.findNumbered.bind(1, entry.serial)
-    guard try gaps.findNumbered.step() else { throw .invalidRow("a place without its envelope") }
-    let lane = LaneNumber(rawValue: gaps.findNumbered.int(0))
-    let number = gaps.findNumbered.optionalInt(1)
-    gaps.findNumbered.reset()
-    guard let number, let placed = try placedThrough(lane), number > placed else { return false }
-    gaps.parkLine.bind(1, entry.serial)
-    try gaps.parkLine.run()
-    state.ledger.add(-1, standing: entry.standing)
-    state.ledger.add(1, standing: .parked)
-    return true
   }
 }

@@ -32,7 +32,6 @@ final class GapStatements {
   let insertMoved: Statement
   let deleteMoved: Statement
   let findNumbered: Statement
-  let parkLine: Statement
 
   /// The ranges of numbers that a lane waits for, lowest first, after the number up to which
   /// everything is in line.
@@ -99,6 +98,5 @@ final class GapStatements {
     deleteMoved = try Statement("DELETE FROM moved WHERE serial = ?", on: connection)
     findNumbered = try Statement(
       "SELECT lane, sequence FROM envelope WHERE serial = ?", on: connection)
-    parkLine = try Statement("UPDATE line SET standing = 3 WHERE serial = ?", on: connection)
   }
 }
