@@ -80,13 +80,18 @@ let package = Package(
     .target(name: "ClockShim", path: "Tests/ClockShim"),
 
     .target(name: "DiskShim", path: "Tests/DiskShim"),
+
+    // A store in memory that carries out the same plans; only tests link against it.
+    .target(
+      name: "StoreModel", dependencies: ["RelayCore"], path: "Tests/Support/StoreModel",
+      swiftSettings: strict),
     tests(of: "JSON"),
     tests(of: "RelayCore"),
     tests(of: "EventLoop", ["CLinux"]),
     tests(of: "Cryptography", ["COpenSSL"]),
     tests(of: "Compression"),
     tests(of: "HTTPServer", ["EventLoop", "RelayCore", "Cryptography", "COpenSSL"]),
-    tests(of: "SQLiteStore", ["CSQLite", "RelayCore", "EventLoop"]),
+    tests(of: "SQLiteStore", ["CSQLite", "RelayCore", "EventLoop", "StoreModel"]),
     tests(of: "Forwarder", ["COpenSSL", "EventLoop", "HTTPServer", "RelayCore"]),
     tests(
       of: "RelayServer",

@@ -1,4 +1,5 @@
 import RelayCore
+import StoreModel
 import Synchronization
 import Testing
 
@@ -8,11 +9,11 @@ struct CoalesceConformance {
   private func body(_ text: String) -> EnvelopeBody { .inline(Array(text.utf8)) }
 
   private func append(_ bench: Bench, _ draft: EnvelopeDraft) async throws -> AppendResult {
-    try #require(try await bench.store.append([draft], isAtomic: false).first)
+    try #require(try await bench.planned.append([draft], isAtomic: false).first)
   }
 
   private func loaded(_ bench: Bench, _ id: EnvelopeID) async throws -> DeliverableEnvelope {
-    try #require(try await bench.store.load([id.serial]).first)
+    try #require(try await bench.planned.load([id.serial]).first)
   }
 
   @Test(
@@ -57,7 +58,8 @@ struct CoalesceConformance {
   }
 
   @Test(
-    "what the upstream may have seen is told apart from what it gets", arguments: StoreFactory.all)
+    "what the upstream may have seen is told apart from what it gets",
+    arguments: StoreFactory.planned)
   func revisions(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft(coalesce: "c"))
@@ -69,7 +71,7 @@ struct CoalesceConformance {
     }
   }
 
-  @Test("another name, lane or client is another envelope", arguments: StoreFactory.all)
+  @Test("another name, lane or client is another envelope", arguments: StoreFactory.planned)
   func scope(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let drafts = [
@@ -77,13 +79,13 @@ struct CoalesceConformance {
         bench.draft(lane: "other", coalesce: "c"), bench.draft(client: "device-2", coalesce: "c"),
       ]
       for draft in drafts { try await bench.accept(draft) }
-      #expect(bench.store.statistics().envelopes[.queued] == 5)
+      #expect(bench.planned.statistics().envelopes[.queued] == 5)
     }
   }
 
   @Test(
     "one more follows what is being delivered or has ended, and is replaced in turn",
-    arguments: StoreFactory.all)
+    arguments: StoreFactory.planned)
   func follows(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let first = try await bench.accept(bench.draft(coalesce: "c"))
@@ -97,12 +99,12 @@ struct CoalesceConformance {
     }
   }
 
-  @Test("within one commit the last post of a name counts", arguments: StoreFactory.all)
+  @Test("within one commit the last post of a name counts", arguments: StoreFactory.planned)
   func batch(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       for isAtomic in [false, true] {
         let name = "c\(isAtomic)"
-        let results = try await bench.store.append(
+        let results = try await bench.planned.append(
           [
             bench.draft(body: body("1"), coalesce: name), bench.draft(lane: "other"),
             bench.draft(body: body("2"), hold: true, coalesce: name),
@@ -120,13 +122,13 @@ struct CoalesceConformance {
         #expect(told.entry == (try await bench.entry(id)))
       }
       #expect(bench.observer.state.withLock { $0.coalesced.isEmpty })
-      #expect(bench.store.statistics().envelopes[.queued] == 4)
+      #expect(bench.planned.statistics().envelopes[.queued] == 4)
     }
   }
 
   @Test(
     "every post's key goes on standing for the envelope, until it is forgotten",
-    arguments: StoreFactory.all)
+    arguments: StoreFactory.planned)
   func keys(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let draft = { (key: String?, fingerprint: UInt8) in
@@ -141,15 +143,15 @@ struct CoalesceConformance {
         #expect(
           try await append(bench, draft(key, fingerprint)) == .duplicate(id: id, state: .queued))
         #expect(try await append(bench, draft(key, 9)) == .keyConflict(id: id))
-        #expect(try await bench.store.envelope(client: "device-1", key: key) == id)
+        #expect(try await bench.planned.envelope(client: "device-1", key: key) == id)
       }
-      #expect(try await bench.store.envelope(id)?.draft.key == "k3")
+      #expect(try await bench.planned.envelope(id)?.draft.key == "k3")
       try await bench.record(id, .end(.delivered, reason: "so"))
       bench.clock.advance(milliseconds: 1000)
       let cutoffs = RetentionCutoffs(delivered: bench.clock.now, failed: bench.clock.now)
-      #expect(try await bench.store.deleteEnded(cutoffs, countMax: 9).deletedCount == 1)
+      #expect(try await bench.planned.deleteEnded(cutoffs, countMax: 9).deletedCount == 1)
       for key in ["k1", "k2", "k3"] {
-        #expect(try await bench.store.envelope(client: "device-1", key: key) == nil)
+        #expect(try await bench.planned.envelope(client: "device-1", key: key) == nil)
       }
       let again = try await bench.accept(draft("k1", 4))
       #expect(again.serial > id.serial)
@@ -175,7 +177,7 @@ struct CoalesceConformance {
 
   @Test(
     "a wait after a failed attempt stays a wait, and a blocked one stays blocked",
-    arguments: StoreFactory.all)
+    arguments: StoreFactory.planned)
   func waits(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft(coalesce: "c"))
@@ -190,8 +192,8 @@ struct CoalesceConformance {
         id, .block(reason: "so"), attempt: bench.attempt(2, .refused, status: 422))
       let result = try await append(bench, bench.draft(hold: true, coalesce: "c"))
       #expect(result == .coalesced(id: id, state: .blocked, position: 1))
-      #expect(try await bench.store.envelope(id)?.reason == "so")
-      #expect(bench.store.statistics().envelopes[.blocked] == 1)
+      #expect(try await bench.planned.envelope(id)?.reason == "so")
+      #expect(bench.planned.statistics().envelopes[.blocked] == 1)
     }
   }
 

@@ -1,4 +1,5 @@
 import RelayCore
+import StoreModel
 import Testing
 
 /// What every store promises of envelopes that may have arrived.
@@ -6,7 +7,7 @@ import Testing
 struct DoubtConformance {
   private let sentence = "the upstream took too long, and it may have arrived"
 
-  @Test("that an attempt begins is kept, and is no attempt yet", arguments: StoreFactory.all)
+  @Test("that an attempt begins is kept, and is no attempt yet", arguments: StoreFactory.planned)
   func begin(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
@@ -15,7 +16,7 @@ struct DoubtConformance {
       try await bench.reopen()
       let entry = try await bench.entry(id)
       #expect(entry.isInDoubt && entry.attempts == 0 && entry.standing == .queued)
-      let record = try #require(try await bench.store.envelope(id))
+      let record = try #require(try await bench.planned.envelope(id))
       #expect(record.entry.isInDoubt && record.state == .queued && record.attempts.isEmpty)
     }
   }
@@ -38,22 +39,23 @@ struct DoubtConformance {
     }
   }
 
-  @Test("a run leaves the doubt, and an outcome without one ends it", arguments: StoreFactory.all)
+  @Test(
+    "a run leaves the doubt, and an outcome without one ends it", arguments: StoreFactory.planned)
   func settled(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
       let now = bench.clock.now
       try await bench.record(id, .retry(at: now), doubt: sentence)
       try await bench.record(id, .release)
-      let record = try #require(try await bench.store.envelope(id))
+      let record = try #require(try await bench.planned.envelope(id))
       #expect(record.entry.isInDoubt && record.reason == sentence && record.dueAt == nil)
       try await bench.record(id, .retry(at: now))
-      let settled = try #require(try await bench.store.envelope(id))
+      let settled = try #require(try await bench.planned.envelope(id))
       #expect(!settled.entry.isInDoubt && settled.reason == nil && settled.attemptCount == 0)
     }
   }
 
-  @Test("what blocks, or is corrected, is in doubt no more", arguments: StoreFactory.all)
+  @Test("what blocks, or is corrected, is in doubt no more", arguments: StoreFactory.planned)
   func cleared(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
@@ -72,7 +74,7 @@ struct DoubtConformance {
     }
   }
 
-  @Test("what ended in doubt is in doubt when it is requeued", arguments: StoreFactory.all)
+  @Test("what ended in doubt is in doubt when it is requeued", arguments: StoreFactory.planned)
   func requeued(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
@@ -83,10 +85,10 @@ struct DoubtConformance {
       }
       try await bench.record(id, .end(.expired, reason: "late"))
       let client = try await bench.entry(other).client
-      _ = try await bench.store.cancelAll(of: client, through: nil, reason: "enough")
+      _ = try await bench.planned.cancelAll(of: client, through: nil, reason: "enough")
       try await bench.reopen()
       for id in [id, other] {
-        let ended = try #require(try await bench.store.envelope(id))
+        let ended = try #require(try await bench.planned.envelope(id))
         #expect(ended.state.isEnd && ended.entry.isInDoubt)
         try await requeue(ended, bench)
         #expect(try await bench.entry(id).isInDoubt)
@@ -94,18 +96,18 @@ struct DoubtConformance {
       // The last attempt itself is what may have arrived.
       try await bench.record(
         id, .end(.expired, reason: "late"), attempt: bench.attempt(2, .ambiguous), doubt: sentence)
-      #expect(try await bench.store.envelope(id)?.entry.isInDoubt == true)
+      #expect(try await bench.planned.envelope(id)?.entry.isInDoubt == true)
     }
   }
 
-  @Test("an end that the upstream's answer led to leaves no doubt", arguments: StoreFactory.all)
+  @Test("an end that the upstream's answer led to leaves no doubt", arguments: StoreFactory.planned)
   func answered(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
       try await bench.record(id, .begin)
       try await bench.record(
         id, .end(.failed, reason: "no"), attempt: bench.attempt(1, .refused, status: 400))
-      let ended = try #require(try await bench.store.envelope(id))
+      let ended = try #require(try await bench.planned.envelope(id))
       #expect(ended.state == .failed && !ended.entry.isInDoubt)
       try await requeue(ended, bench)
       #expect(try await !bench.entry(id).isInDoubt)
@@ -114,7 +116,7 @@ struct DoubtConformance {
 
   private func requeue(_ record: EnvelopeRecord, _ bench: Bench) async throws {
     let count = bench.observer.recordedCount
-    bench.store.record([
+    bench.planned.record([
       Transition(
         serial: record.entry.serial, lane: record.lane, upstream: record.entry.upstream,
         change: .requeue(record.entry), at: bench.clock.now, epoch: 1)

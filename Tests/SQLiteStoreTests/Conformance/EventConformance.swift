@@ -1,4 +1,5 @@
 import RelayCore
+import StoreModel
 import Synchronization
 import Testing
 
@@ -222,7 +223,7 @@ extension Bench {
   /// Records a change of an envelope, whether or not it waits.
   func record(_ entry: LineEntry, _ change: Transition.Change) async throws {
     let count = observer.recordedCount
-    store.record([
+    planned.record([
       Transition(
         serial: entry.serial, lane: entry.lane, upstream: entry.upstream, change: change,
         at: clock.now, epoch: 1)

@@ -1,4 +1,5 @@
 import RelayCore
+import StoreModel
 import Synchronization
 import Testing
 
@@ -7,11 +8,11 @@ import Testing
 struct GapConformance {
   @Test(
     "what comes ahead of a gap is parked, and stands in line once the gap has closed, in order",
-    arguments: StoreFactory.all)
+    arguments: StoreFactory.planned)
   func flows(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       _ = try await bench.accept(bench.draft(sequence: 1))
-      let results = try await bench.store.append(
+      let results = try await bench.planned.append(
         [bench.draft(sequence: 5), bench.draft(sequence: 3), bench.draft()], isAtomic: false)
       let (five, fiveMissing) = try parked(results[0])
       let (three, threeMissing) = try parked(results[1])
@@ -20,23 +21,23 @@ struct GapConformance {
         throw Unexpected(description: "one without a number is taken as it comes: \(results[2])")
       }
       try await bench.reopen()
-      let lane = try #require(try await bench.store.client("device-1")?.lanes.first)
+      let lane = try #require(try await bench.planned.client("device-1")?.lanes.first)
       #expect(lane.lastSequence == 1 && lane.highestSequence == 5)
       #expect(lane.missing == missing((2, 2), (4, 4)))
-      #expect(try await bench.store.envelope(five)?.missing == missing((2, 2), (4, 4)))
-      #expect(bench.store.statistics().envelopes[.parked] == 2)
+      #expect(try await bench.planned.envelope(five)?.missing == missing((2, 2), (4, 4)))
+      #expect(bench.planned.statistics().envelopes[.parked] == 2)
 
       try await bench.accept(bench.draft(sequence: 2))
-      #expect(try await bench.store.envelope(three)?.state == .queued)
-      #expect(try await bench.store.envelope(five)?.state == .parked)
+      #expect(try await bench.planned.envelope(three)?.state == .queued)
+      #expect(try await bench.planned.envelope(five)?.state == .parked)
       try await bench.accept(bench.draft(sequence: 4))
       #expect(try await numbersInLine(bench) == [1, nil, 2, 3, 4, 5])
       try await bench.reopen()
       #expect(try await numbersInLine(bench) == [1, nil, 2, 3, 4, 5])
-      let whole = try #require(try await bench.store.client("device-1")?.lanes.first)
+      let whole = try #require(try await bench.planned.client("device-1")?.lanes.first)
       #expect(whole.lastSequence == 5 && whole.highestSequence == nil && whole.missing.isEmpty)
-      #expect(bench.store.statistics().envelopes[.parked] == 0)
-      #expect(bench.store.statistics().envelopes[.queued] == 6)
+      #expect(bench.planned.statistics().envelopes[.parked] == 0)
+      #expect(bench.planned.statistics().envelopes[.queued] == 6)
     }
   }
 
@@ -74,10 +75,12 @@ struct GapConformance {
     }
   }
 
-  @Test("a batch may be in any order, and stands in line in that of its numbers")
-  func batch() async throws {
-    try await Bench.with { bench in
-      let results = try await bench.store.append(
+  @Test(
+    "a batch may be in any order, and stands in line in that of its numbers",
+    arguments: StoreFactory.planned)
+  func batch(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let results = try await bench.planned.append(
         [3, 1, 2].map { bench.draft(sequence: $0) }, isAtomic: true)
       let positions = try results.map { result -> Int in
         guard case .accepted(_, .queued, let position) = result else {
@@ -90,9 +93,11 @@ struct GapConformance {
     }
   }
 
-  @Test("a number seen again is a duplicate, and a conflict with other content")
-  func duplicates() async throws {
-    try await Bench.with { bench in
+  @Test(
+    "a number seen again is a duplicate, and a conflict with other content",
+    arguments: StoreFactory.planned)
+  func duplicates(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
       let two = try await bench.accept(bench.draft(key: "k", sequence: 2))
       let same = bench.draft(key: "k", sequence: 2)
       #expect(try await append(same, bench) == .duplicate(id: two, state: .parked))
@@ -112,21 +117,23 @@ struct GapConformance {
       try await bench.record(one, .end(.delivered, reason: ""))
       try await bench.record(two, .end(.delivered, reason: ""))
       try await deleteAll(bench)
-      #expect(try await bench.store.envelope(two) == nil)
+      #expect(try await bench.planned.envelope(two) == nil)
       #expect(try await append(bench.draft(sequence: 1), bench) == .forgotten)
       #expect(try await append(bench.draft(sequence: 2), bench) == .forgotten)
-      #expect(try await bench.store.client("device-1")?.lanes.first?.lastSequence == 2)
+      #expect(try await bench.planned.client("device-1")?.lanes.first?.lastSequence == 2)
     }
   }
 
-  @Test("of many posts of the same numbers at once, each is stored once, and they stand in order")
-  func concurrent() async throws {
-    try await Bench.with { bench in
+  @Test(
+    "of many posts of the same numbers at once, each is stored once, and they stand in order",
+    arguments: StoreFactory.planned)
+  func concurrent(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in (1...60).shuffled() {
           for _ in 0..<3 {
             group.addTask {
-              _ = try await bench.store.append(
+              _ = try await bench.planned.append(
                 [bench.draft(sequence: Int64(number))], isAtomic: false)
             }
           }
@@ -137,11 +144,13 @@ struct GapConformance {
     }
   }
 
-  @Test("an atomic batch with a number that stands for something else stores nothing")
-  func atomic() async throws {
-    try await Bench.with { bench in
+  @Test(
+    "an atomic batch with a number that stands for something else stores nothing",
+    arguments: StoreFactory.planned)
+  func atomic(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
       let one = try await bench.accept(bench.draft(sequence: 1))
-      let results = try await bench.store.append(
+      let results = try await bench.planned.append(
         [
           bench.draft(sequence: 2), bench.draft(sequence: 1),
           bench.draft(fingerprint: 9, sequence: 1), bench.draft(sequence: 9),
@@ -152,40 +161,44 @@ struct GapConformance {
           .leftOut, .duplicate(id: one, state: .queued), .sequenceConflict(id: one), .leftOut,
           .sequenceConflict(id: nil),
         ])
-      #expect(try await bench.store.client("device-1")?.lanes.first?.highestSequence == nil)
-      #expect(try await bench.store.client("device-1")?.lanes.first?.lastSequence == 1)
+      #expect(try await bench.planned.client("device-1")?.lanes.first?.highestSequence == nil)
+      #expect(try await bench.planned.client("device-1")?.lanes.first?.lastSequence == 1)
     }
   }
 
-  @Test("one that was parked by a clock that has been set back since has waited long enough")
-  func skipAfterClockWasSetBack() async throws {
-    try await Bench.with { bench in
+  @Test(
+    "one that was parked by a clock that has been set back since has waited long enough",
+    arguments: StoreFactory.planned)
+  func skipAfterClockWasSetBack(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
       let right = bench.clock.now
       bench.clock.advance(milliseconds: 315_360_000_000)
       try await bench.accept(bench.draft(sequence: 1))
       let three = try await bench.accept(bench.draft(sequence: 3))
       let lane = try await bench.entry(three).lane
       bench.clock.advance(milliseconds: right.milliseconds(since: bench.clock.now))
-      let skip = try await bench.store.skipGaps(
+      let skip = try await bench.planned.skipGaps(
         of: lane, parkedBy: right.adding(milliseconds: -1), now: right)
       #expect(skip.skipped == [SequenceRange(first: 2, last: 2)])
       #expect(try await numbersInLine(bench) == [1, 3])
     }
   }
 
-  @Test("missing numbers are given up only as far as something has waited for them long enough")
-  func skip() async throws {
-    try await Bench.with { bench in
+  @Test(
+    "missing numbers are given up only as far as something has waited for them long enough",
+    arguments: StoreFactory.planned)
+  func skip(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
       try await bench.accept(bench.draft(sequence: 1))
       let three = try await bench.accept(bench.draft(sequence: 3))
       let lane = try await bench.entry(three).lane
       let since = bench.clock.now
       bench.clock.advance(milliseconds: 1000)
       try await bench.accept(bench.draft(sequence: 8))
-      let early = try await bench.store.skipGaps(
+      let early = try await bench.planned.skipGaps(
         of: lane, parkedBy: since.adding(milliseconds: -1), now: bench.clock.now)
       #expect(early == GapSkip(skipped: [], waitingSince: since))
-      let due = try await bench.store.skipGaps(of: lane, parkedBy: since, now: bench.clock.now)
+      let due = try await bench.planned.skipGaps(of: lane, parkedBy: since, now: bench.clock.now)
       #expect(due.skipped == [SequenceRange(first: 2, last: 2)])
       #expect(due.waitingSince == bench.clock.now)
       #expect(try await numbersInLine(bench) == [1, 3])
@@ -196,22 +209,22 @@ struct GapConformance {
           bench.draft(sequence: 5), bench)
       else { throw Unexpected(description: "what is waited for is taken") }
       try await bench.accept(bench.draft(sequence: 4))
-      let rest = try await bench.store.skipGaps(
+      let rest = try await bench.planned.skipGaps(
         of: lane, parkedBy: bench.clock.now, now: bench.clock.now)
       #expect(rest.skipped == [SequenceRange(first: 6, last: 7)] && rest.waitingSince == nil)
       #expect(try await numbersInLine(bench) == [1, 3, 4, 5, 8])
       #expect(try await append(bench.draft(sequence: 7), bench) == .sequencePassed(last: 8))
-      let nothing = try await bench.store.skipGaps(
+      let nothing = try await bench.planned.skipGaps(
         of: lane, parkedBy: bench.clock.now, now: bench.clock.now)
       #expect(nothing == GapSkip(skipped: [], waitingSince: nil))
     }
   }
 
-  @Test("a number behind a gap that was given up is not in it")
-  func behindSkippedGap() async throws {
-    try await Bench.with { bench in
+  @Test("a number behind a gap that was given up is not in it", arguments: StoreFactory.planned)
+  func behindSkippedGap(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
       let three = try await bench.accept(bench.draft(sequence: 3))
-      _ = try await bench.store.skipGaps(
+      _ = try await bench.planned.skipGaps(
         of: bench.entry(three).lane, parkedBy: bench.clock.now, now: bench.clock.now)
       try await bench.record(three, .end(.delivered, reason: ""))
       try await deleteAll(bench)
@@ -221,7 +234,7 @@ struct GapConformance {
   }
 
   private func append(_ draft: EnvelopeDraft, _ bench: Bench) async throws -> AppendResult {
-    try await bench.store.append([draft], isAtomic: false)[0]
+    try await bench.planned.append([draft], isAtomic: false)[0]
   }
 
   private func parked(_ result: AppendResult) throws -> (EnvelopeID, MissingNumbers) {
@@ -241,12 +254,12 @@ func ~= (pattern: MissingNumbers, value: MissingNumbers) -> Bool { pattern == va
 
 /// The sequence numbers of what stands in the line, in its order; parked ones left out.
 func numbersInLine(_ bench: Bench) async throws -> [Int64?] {
-  let page = try await bench.store.line(after: 0, countMax: 10_000)
+  let page = try await bench.planned.line(after: 0, countMax: 10_000)
   let standing = page.entries.filter { $0.standing != .parked }.map(\.serial)
   var numbers: [Int64?] = []
   for serial in standing {
-    let id = try #require(try await bench.store.ids(of: [serial])[serial])
-    numbers.append(try await bench.store.envelope(id)?.draft.sequence)
+    let id = try #require(try await bench.planned.ids(of: [serial])[serial])
+    numbers.append(try await bench.planned.envelope(id)?.draft.sequence)
   }
   return numbers
 }
@@ -254,6 +267,6 @@ func numbersInLine(_ bench: Bench) async throws -> [Int64?] {
 /// Deletes everything that has ended.
 func deleteAll(_ bench: Bench) async throws {
   let later = bench.clock.now.adding(milliseconds: 1)
-  _ = try await bench.store.deleteEnded(
+  _ = try await bench.planned.deleteEnded(
     RetentionCutoffs(delivered: later, failed: later), countMax: 100)
 }

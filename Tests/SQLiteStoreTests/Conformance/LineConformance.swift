@@ -1,4 +1,5 @@
 import RelayCore
+import StoreModel
 import SQLiteStore
 import Testing
 
@@ -22,15 +23,17 @@ struct LineConformance {
     }
   }
 
-  @Test("entries are looked up by their numbers, and those that do not wait are left out")
-  func lookedUp() async throws {
-    try await Bench.with { bench in
+  @Test(
+    "entries are looked up by their numbers, and those that do not wait are left out",
+    arguments: StoreFactory.planned)
+  func lookedUp(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
       try await fill(bench)
-      let line = try await bench.store.line(after: 0, countMax: 1000).entries
+      let line = try await bench.planned.line(after: 0, countMax: 1000).entries
       let wanted = [line[3], line[0], line[90]]
-      let found = try await bench.store.line(at: wanted.map(\.serial) + [9, 9999])
+      let found = try await bench.planned.line(at: wanted.map(\.serial) + [9, 9999])
       #expect(found == wanted)
-      #expect(try await bench.store.line(at: []).isEmpty)
+      #expect(try await bench.planned.line(at: []).isEmpty)
     }
   }
 
@@ -43,11 +46,11 @@ struct LineConformance {
         client: "device-\(number % 7)", lane: "lane-\(number % 2)", sequence: sequence,
         hold: number % 11 == 0)
     }
-    _ = try await bench.store.append(drafts, isAtomic: false)
-    let line = try await bench.store.line(after: 0, countMax: 1000).entries
+    _ = try await bench.planned.append(drafts, isAtomic: false)
+    let line = try await bench.planned.line(after: 0, countMax: 1000).entries
     let queued = line.filter { $0.standing == .queued }
     let transitions = queued.compactMap { change(of: $0, bench) }
-    bench.store.record(transitions)
+    bench.planned.record(transitions)
     await bench.observer.waitUntilRecorded(transitions.count)
   }
 

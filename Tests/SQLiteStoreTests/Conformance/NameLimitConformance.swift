@@ -1,4 +1,5 @@
 import RelayCore
+import StoreModel
 import Testing
 
 /// What every store promises of limits on how many clients and lanes are known.
@@ -24,12 +25,12 @@ struct NameLimitConformance {
 
   @Test(
     "one lane more than a client may have is refused alone, and those that it has go on",
-    arguments: StoreFactory.all)
+    arguments: StoreFactory.planned)
   func lanesOfClient(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       for _ in 0..<2 {
         try await bench.reopen(names: Self.limits(ofClient: 2))
-        let results = try await bench.store.append(
+        let results = try await bench.planned.append(
           [
             bench.draft(lane: "a"), bench.draft(lane: "b"), bench.draft(lane: "c"),
             bench.draft(lane: "a"), bench.draft(client: "other", lane: "c"),
@@ -37,18 +38,18 @@ struct NameLimitConformance {
         let refusal = try #require(limit(results[2]))
         #expect(refusal.limit == .lanes && refusal.isOfClient && refusal.max == 2)
         for index in [0, 1, 3, 4] { #expect(isAccepted(results[index]), "\(results[index])") }
-        let counts = bench.store.statistics().names
+        let counts = bench.planned.statistics().names
         #expect(counts.lanes == 3 && counts.clients == 2)
       }
-      #expect(try await bench.store.client("device-1")?.lanes.map(\.name) == ["a", "b"])
+      #expect(try await bench.planned.client("device-1")?.lanes.map(\.name) == ["a", "b"])
     }
   }
 
-  @Test("limits on all clients and on all lanes hold", arguments: StoreFactory.all)
+  @Test("limits on all clients and on all lanes hold", arguments: StoreFactory.planned)
   func all(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       try await bench.reopen(names: Self.limits(clients: 2, lanes: 3))
-      let results = try await bench.store.append(
+      let results = try await bench.planned.append(
         [("a", "1"), ("b", "1"), ("c", "1"), ("b", "2"), ("a", "2"), ("c", "1")].map {
           bench.draft(client: $0.0, lane: $0.1)
         }, isAtomic: false)
@@ -56,59 +57,60 @@ struct NameLimitConformance {
       #expect(limit(results[4])?.limit == .lanes && limit(results[4])?.isOfClient == false)
       #expect(limit(results[5])?.limit == .clients)
       for index in [0, 1, 3] { #expect(isAccepted(results[index])) }
-      #expect(try await bench.store.client("c") == nil)
+      #expect(try await bench.planned.client("c") == nil)
     }
   }
 
   @Test(
     "an atomic batch counts what it would make known itself, and is refused whole",
-    arguments: StoreFactory.all)
+    arguments: StoreFactory.planned)
   func atomic(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       try await bench.reopen(names: Self.limits(clients: 2, ofClient: 2))
       let tooMany = ["a", "b", "a", "c"].map { bench.draft(lane: $0) }
-      let refused = try await bench.store.append(tooMany, isAtomic: true)
+      let refused = try await bench.planned.append(tooMany, isAtomic: true)
       #expect(refused.prefix(3).allSatisfy { $0 == .leftOut })
       #expect(limit(refused[3])?.isOfClient == true)
-      #expect(bench.store.statistics().names == NameCounts())
+      #expect(bench.planned.statistics().names == NameCounts())
       let clients = ["x", "y", "y", "z"].map { bench.draft(client: $0) }
-      #expect(limit(try await bench.store.append(clients, isAtomic: true)[3])?.limit == .clients)
-      let taken = try await bench.store.append(Array(tooMany.prefix(3)), isAtomic: true)
+      #expect(limit(try await bench.planned.append(clients, isAtomic: true)[3])?.limit == .clients)
+      let taken = try await bench.planned.append(Array(tooMany.prefix(3)), isAtomic: true)
       #expect(taken.allSatisfy(isAccepted))
     }
   }
 
   @Test(
     "a pause of what is not known yet counts, and what is known can be paused at the limit",
-    arguments: StoreFactory.all)
+    arguments: StoreFactory.planned)
   func pauses(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       try await bench.reopen(names: Self.limits(clients: 1, ofClient: 1))
       let known = LaneName(client: "device-1", lane: "a")
-      #expect(try await bench.store.setPaused(true, .lane(known)) { _ in } == nil)
+      #expect(try await bench.planned.setPaused(true, .lane(known)) { _ in } == nil)
       let other = LaneName(client: "device-1", lane: "b")
       for isPaused in [true, false] {
-        let refusal = try await bench.store.setPaused(isPaused, .lane(other)) { _ in
+        let refusal = try await bench.planned.setPaused(isPaused, .lane(other)) { _ in
           Issue.record("it was told as done")
         }
         #expect(refusal?.limit == .lanes)
         #expect(
-          try await bench.store.setPaused(isPaused, .client("device-2")) { _ in }?.limit
+          try await bench.planned.setPaused(isPaused, .client("device-2")) { _ in }?.limit
             == .clients)
       }
-      #expect(try await bench.store.setPaused(true, .client("device-1")) { _ in } == nil)
-      #expect(try await bench.store.pauses().count == 2)
-      #expect(try await bench.store.client("device-1")?.lanes.count == 1)
+      #expect(try await bench.planned.setPaused(true, .client("device-1")) { _ in } == nil)
+      #expect(try await bench.planned.pauses().count == 2)
+      #expect(try await bench.planned.client("device-1")?.lanes.count == 1)
     }
   }
 
   @Test(
-    "a key that was posted before is answered at the limit as ever", arguments: StoreFactory.all)
+    "a key that was posted before is answered at the limit as ever",
+    arguments: StoreFactory.planned)
   func keys(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft(lane: "a", key: "k"))
       try await bench.reopen(names: Self.limits(ofClient: 1))
-      let results = try await bench.store.append(
+      let results = try await bench.planned.append(
         [bench.draft(lane: "b", key: "k"), bench.draft(lane: "b", key: "l")], isAtomic: false)
       #expect(results[0] == .duplicate(id: id, state: .queued))
       #expect(limit(results[1]) != nil)

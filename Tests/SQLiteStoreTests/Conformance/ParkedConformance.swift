@@ -1,5 +1,6 @@
 import Foundation
 import RelayCore
+import StoreModel
 import Synchronization
 import Testing
 
@@ -7,50 +8,55 @@ import Testing
 @Suite("conformance: what is parked", .timeLimit(.minutes(1)))
 struct ParkedConformance {
   @Test(
-    "the number of one that ended while it was parked counts as taken", arguments: StoreFactory.all)
+    "the number of one that ended while it was parked counts as taken",
+    arguments: StoreFactory.planned)
   func ended(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let two = try await bench.accept(bench.draft(sequence: 2))
       let three = try await bench.accept(bench.draft(sequence: 3))
       try await bench.record(two, .end(.cancelled, reason: "x"))
-      let again = try await bench.store.append([bench.draft(sequence: 2)], isAtomic: false)
+      let again = try await bench.planned.append([bench.draft(sequence: 2)], isAtomic: false)
       #expect(again == [.duplicate(id: two, state: .cancelled)])
       try await bench.reopen()
       try await bench.accept(bench.draft(sequence: 1))
       #expect(try await numbersInLine(bench) == [1, 3])
-      #expect(try await bench.store.envelope(two)?.state == .cancelled)
-      #expect(try await bench.store.envelope(three)?.state == .queued)
-      let lane = try #require(try await bench.store.client("device-1")?.lanes.first)
+      #expect(try await bench.planned.envelope(two)?.state == .cancelled)
+      #expect(try await bench.planned.envelope(three)?.state == .queued)
+      let lane = try #require(try await bench.planned.client("device-1")?.lanes.first)
       #expect(lane.ended[.cancelled] == 1 && lane.lastSequence == 3)
     }
   }
 
-  @Test("one that is deleted while its number is ahead of a gap still counts as taken")
-  func deleted() async throws {
-    try await Bench.with { bench in
+  @Test(
+    "one that is deleted while its number is ahead of a gap still counts as taken",
+    arguments: StoreFactory.planned)
+  func deleted(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
       let two = try await bench.accept(bench.draft(key: "k", sequence: 2))
       try await bench.accept(bench.draft(sequence: 3))
       try await bench.record(two, .end(.cancelled, reason: "x"))
       try await deleteAll(bench)
-      #expect(try await bench.store.envelope(two) == nil)
-      let again = try await bench.store.append([bench.draft(sequence: 2)], isAtomic: false)
+      #expect(try await bench.planned.envelope(two) == nil)
+      let again = try await bench.planned.append([bench.draft(sequence: 2)], isAtomic: false)
       #expect(again == [.forgotten])
       try await bench.reopen()
       try await bench.accept(bench.draft(sequence: 1))
       #expect(try await numbersInLine(bench) == [1, 3])
-      let later = try await bench.store.append([bench.draft(sequence: 2)], isAtomic: false)
+      let later = try await bench.planned.append([bench.draft(sequence: 2)], isAtomic: false)
       #expect(later == [.forgotten])
     }
   }
 
-  @Test("one that is requeued is parked again, or takes the place that its number gives it")
-  func requeued() async throws {
-    try await Bench.with { bench in
+  @Test(
+    "one that is requeued is parked again, or takes the place that its number gives it",
+    arguments: StoreFactory.planned)
+  func requeued(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
       let two = try await bench.accept(bench.draft(sequence: 2, hold: true))
       let three = try await bench.accept(bench.draft(sequence: 3))
       for id in [two, three] { try await bench.record(id, .end(.cancelled, reason: "x")) }
       try await requeue(three, bench)
-      #expect(try await bench.store.envelope(three)?.state == .parked)
+      #expect(try await bench.planned.envelope(three)?.state == .parked)
       let told = try #require(bench.observer.state.withLock { $0.recorded.last })
       guard case .requeue(let entry) = told.change, entry.standing == .parked else {
         throw Unexpected(description: "\(told)")
@@ -59,35 +65,38 @@ struct ParkedConformance {
       try await bench.accept(bench.draft(sequence: 1))
       try await requeue(two, bench)
       #expect(try await numbersInLine(bench) == [1, 2, 3])
-      #expect(bench.store.statistics().envelopes[.queued] == 3)
-      #expect(bench.store.statistics().envelopes[.cancelled] == 0)
+      #expect(bench.planned.statistics().envelopes[.queued] == 3)
+      #expect(bench.planned.statistics().envelopes[.cancelled] == 0)
     }
   }
 
-  @Test("a change of one that has moved is moot, and changes nothing", arguments: StoreFactory.all)
+  @Test(
+    "a change of one that has moved is moot, and changes nothing", arguments: StoreFactory.planned)
   func late(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let two = try await bench.accept(bench.draft(sequence: 2))
       let old = try await bench.entry(two)
       try await bench.accept(bench.draft(sequence: 1))
       let count = bench.observer.recordedCount
-      bench.store.record([
+      bench.planned.record([
         Transition(
           serial: old.serial, lane: old.lane, upstream: old.upstream,
           change: .end(.cancelled, reason: "x"), at: bench.clock.now, epoch: 1)
       ])
       await bench.observer.waitUntilRecorded(count + 1)
       #expect(bench.observer.state.withLock { $0.recorded.last?.isMoot } == true)
-      #expect(try await bench.store.envelope(two)?.state == .queued)
-      #expect(bench.store.statistics().envelopes[.cancelled] == 0)
+      #expect(try await bench.planned.envelope(two)?.state == .queued)
+      #expect(bench.planned.statistics().envelopes[.cancelled] == 0)
     }
   }
 
-  @Test("one that is corrected stays parked, and is in line as it was corrected")
-  func edited() async throws {
-    try await Bench.with { bench in
+  @Test(
+    "one that is corrected stays parked, and is in line as it was corrected",
+    arguments: StoreFactory.planned)
+  func edited(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft(sequence: 2))
-      let record = try #require(try await bench.store.envelope(id))
+      let record = try #require(try await bench.planned.envelope(id))
       var content = record.draft.content
       content.target = Array("/other".utf8)
       try await bench.record(
@@ -95,13 +104,13 @@ struct ParkedConformance {
         .edit(
           EnvelopeEdit(
             content: content, tag: nil, entry: record.entry, notBefore: nil, hold: true)))
-      #expect(try await bench.store.envelope(id)?.state == .parked)
+      #expect(try await bench.planned.envelope(id)?.state == .parked)
       try await bench.reopen()
       try await bench.accept(bench.draft(sequence: 1))
-      let moved = try #require(try await bench.store.envelope(id))
+      let moved = try #require(try await bench.planned.envelope(id))
       #expect(moved.state == .held && moved.draft.hold)
       #expect(moved.draft.content.target == Array("/other".utf8))
-      #expect(bench.store.statistics().envelopes[.held] == 1)
+      #expect(bench.planned.statistics().envelopes[.held] == 1)
     }
   }
 
@@ -173,9 +182,9 @@ struct ParkedConformance {
   }
 
   private func requeue(_ id: EnvelopeID, _ bench: Bench) async throws {
-    let record = try #require(try await bench.store.envelope(id))
+    let record = try #require(try await bench.planned.envelope(id))
     let count = bench.observer.recordedCount
-    bench.store.record([
+    bench.planned.record([
       Transition(
         serial: record.entry.serial, lane: record.lane, upstream: record.entry.upstream,
         change: .requeue(record.entry), at: bench.clock.now, epoch: 1)

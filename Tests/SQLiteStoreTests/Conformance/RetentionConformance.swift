@@ -1,4 +1,5 @@
 import RelayCore
+import StoreModel
 import Testing
 
 /// What every store promises of deadlines and of deleting what has ended.
@@ -41,7 +42,7 @@ struct RetentionConformance {
 
   @Test(
     "what ended long ago is deleted in steps with all that belongs to it",
-    arguments: StoreFactory.all)
+    arguments: StoreFactory.planned)
   func deletion(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       var ids: [EnvelopeID] = []
@@ -62,7 +63,7 @@ struct RetentionConformance {
       var deleted = 0
       var steps = 0
       while true {
-        let page = try await bench.store.deleteEnded(cutoffs, countMax: 3)
+        let page = try await bench.planned.deleteEnded(cutoffs, countMax: 3)
         deleted += page.deletedCount
         steps += 1
         if page.isRoundDone { break }
@@ -71,27 +72,27 @@ struct RetentionConformance {
       for _ in 0..<2 {
         let gone = [1, 2, 4, 5]
         for (index, id) in ids.enumerated() {
-          #expect((try await bench.store.envelope(id) == nil) == gone.contains(index))
+          #expect((try await bench.planned.envelope(id) == nil) == gone.contains(index))
           #expect(
-            (try await bench.store.envelope(client: "device-1", key: "k\(index)") == nil)
+            (try await bench.planned.envelope(client: "device-1", key: "k\(index)") == nil)
               == gone.contains(index))
-          if gone.contains(index) { #expect(try await bench.store.response(id) == nil) }
+          if gone.contains(index) { #expect(try await bench.planned.response(id) == nil) }
         }
-        let lane = try #require(try await bench.store.client("device-1")?.lanes.first)
+        let lane = try #require(try await bench.planned.client("device-1")?.lanes.first)
         #expect(lane.ended[.delivered] == 1 && lane.ended[.failed] == 3)
         #expect(lane.lastSequence == 9)
-        #expect(bench.store.statistics().envelopes[.delivered] == 1)
+        #expect(bench.planned.statistics().envelopes[.delivered] == 1)
         try await bench.reopen()
       }
       // A key whose envelope is gone is a new one.
-      let again = try await bench.store.append([bench.draft(key: "k1")], isAtomic: false)
+      let again = try await bench.planned.append([bench.draft(key: "k1")], isAtomic: false)
       guard case .accepted = again[0] else { throw Unexpected(description: "\(again)") }
     }
   }
 
   @Test(
     "a number is never given out twice, though the newest were deleted",
-    arguments: StoreFactory.all)
+    arguments: StoreFactory.planned)
   func serialsAreUnique(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       var last: Serial = 0
@@ -101,12 +102,12 @@ struct RetentionConformance {
         last = id.serial
         try await bench.record(id, .end(.delivered, reason: ""))
         let later = bench.clock.now.adding(milliseconds: 1)
-        _ = try await bench.store.deleteEnded(
+        _ = try await bench.planned.deleteEnded(
           RetentionCutoffs(delivered: later, failed: later), countMax: 10)
-        #expect(try await bench.store.envelope(id) == nil)
-        #expect(bench.store.statistics().contentBytes == 0)
+        #expect(try await bench.planned.envelope(id) == nil)
+        #expect(bench.planned.statistics().contentBytes == 0)
         try await bench.reopen()
-        let page = try await bench.store.line(after: 0, countMax: 1)
+        let page = try await bench.planned.line(after: 0, countMax: 1)
         #expect(page.scannedThrough == last)
       }
     }

@@ -1,4 +1,5 @@
 import RelayCore
+import StoreModel
 import Synchronization
 import Testing
 
@@ -8,7 +9,8 @@ struct TransitionConformance {
   private let answer = UpstreamResponse(
     status: 200, headers: HeaderBlock(), body: Array("thanks".utf8), isTruncated: true)
 
-  @Test("a delivered envelope leaves the line and keeps its answer", arguments: StoreFactory.all)
+  @Test(
+    "a delivered envelope leaves the line and keeps its answer", arguments: StoreFactory.planned)
   func delivered(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
@@ -17,17 +19,17 @@ struct TransitionConformance {
         id, .end(.delivered, reason: ""), attempt: bench.attempt(1, .delivered, status: 200),
         response: answer)
       for _ in 0..<2 {
-        let record = try #require(try await bench.store.envelope(id))
+        let record = try #require(try await bench.planned.envelope(id))
         #expect(record.state == .delivered && record.reason == nil)
         #expect(record.endedAt == bench.clock.now)
         #expect(record.attemptCount == 1 && record.responseStatus == 200)
         #expect(record.attempts == [bench.attempt(1, .delivered, status: 200)])
-        #expect(try await bench.store.response(id) == answer)
-        #expect(try await bench.store.line(after: 0, countMax: 9).entries.isEmpty)
-        #expect(try await bench.store.load([id.serial]).isEmpty)
-        #expect(try await bench.store.client("device-1")?.lanes.first?.ended[.delivered] == 1)
-        #expect(bench.store.statistics().envelopes[.delivered] == 1)
-        #expect(bench.store.statistics().envelopes[.queued] == 0)
+        #expect(try await bench.planned.response(id) == answer)
+        #expect(try await bench.planned.line(after: 0, countMax: 9).entries.isEmpty)
+        #expect(try await bench.planned.load([id.serial]).isEmpty)
+        #expect(try await bench.planned.client("device-1")?.lanes.first?.ended[.delivered] == 1)
+        #expect(bench.planned.statistics().envelopes[.delivered] == 1)
+        #expect(bench.planned.statistics().envelopes[.queued] == 0)
         try await bench.reopen()
       }
     }
@@ -35,7 +37,7 @@ struct TransitionConformance {
 
   @Test(
     "a retried envelope keeps its place, its due time and its history",
-    arguments: StoreFactory.all)
+    arguments: StoreFactory.planned)
   func retried(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
@@ -47,10 +49,10 @@ struct TransitionConformance {
       try await bench.reopen()
       let entry = try await bench.entry(id)
       #expect(entry.dueAt == due && entry.attempts == 2 && entry.standing == .queued)
-      #expect(try await bench.store.line(after: 0, countMax: 9).entries.first == entry)
+      #expect(try await bench.planned.line(after: 0, countMax: 9).entries.first == entry)
       try await bench.record(
         id, .end(.delivered, reason: ""), attempt: bench.attempt(3, .delivered, status: 204))
-      let record = try #require(try await bench.store.envelope(id))
+      let record = try #require(try await bench.planned.envelope(id))
       #expect(record.attemptCount == 3)
       #expect(record.attempts.map(\.number) == [1, 2, 3])
       #expect(record.attempts.map(\.outcome) == [.unreachable, .unreachable, .delivered])
@@ -59,25 +61,25 @@ struct TransitionConformance {
     }
   }
 
-  @Test("what was delivered is not put back in line", arguments: StoreFactory.all)
+  @Test("what was delivered is not put back in line", arguments: StoreFactory.planned)
   func deliveredStays(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
       try await bench.record(
         id, .end(.delivered, reason: ""), attempt: bench.attempt(1, .delivered, status: 200),
         response: answer)
-      let before = try #require(try await bench.store.envelope(id))
-      try await bench.requeue(try #require(try await bench.store.envelope(id)).entry)
+      let before = try #require(try await bench.planned.envelope(id))
+      try await bench.requeue(try #require(try await bench.planned.envelope(id)).entry)
       // Whoever asked for it is told that it came to nothing.
       #expect(bench.observer.state.withLock { $0.recorded.last?.isMoot } == true)
       for _ in 0..<2 {
-        let record = try #require(try await bench.store.envelope(id))
+        let record = try #require(try await bench.planned.envelope(id))
         #expect(record.state == .delivered && record.endedAt == before.endedAt)
         #expect(record.attempts == before.attempts && record.responseStatus == 200)
-        #expect(try await bench.store.response(id) == answer)
-        #expect(try await bench.store.line(after: 0, countMax: 9).entries.isEmpty)
-        #expect(bench.store.statistics().envelopes[.delivered] == 1)
-        #expect(bench.store.statistics().envelopes[.queued] == 0)
+        #expect(try await bench.planned.response(id) == answer)
+        #expect(try await bench.planned.line(after: 0, countMax: 9).entries.isEmpty)
+        #expect(bench.planned.statistics().envelopes[.delivered] == 1)
+        #expect(bench.planned.statistics().envelopes[.queued] == 0)
         try await bench.reopen()
       }
     }
@@ -85,7 +87,7 @@ struct TransitionConformance {
 
   @Test(
     "what is put back in line has no answer until it is answered again",
-    arguments: StoreFactory.all)
+    arguments: StoreFactory.planned)
   func oldAnswer(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
@@ -93,21 +95,21 @@ struct TransitionConformance {
       try await bench.record(
         id, .end(.failed, reason: "422"), attempt: bench.attempt(1, .refused, status: 422),
         response: refusal)
-      #expect(try await bench.store.response(id) == refusal)
-      try await bench.requeue(try #require(try await bench.store.envelope(id)).entry)
+      #expect(try await bench.planned.response(id) == refusal)
+      try await bench.requeue(try #require(try await bench.planned.envelope(id)).entry)
       for _ in 0..<2 {
-        #expect(try await bench.store.response(id) == nil)
-        #expect(try await bench.store.envelope(id)?.responseStatus == nil)
+        #expect(try await bench.planned.response(id) == nil)
+        #expect(try await bench.planned.envelope(id)?.responseStatus == nil)
         #expect(try await bench.entry(id).standing == .queued)
         try await bench.reopen()
       }
       // One that ends without an answer, as by its deadline, does not show the old one.
       try await bench.record(id, .end(.expired, reason: "late"))
-      #expect(try await bench.store.response(id) == nil)
+      #expect(try await bench.planned.response(id) == nil)
     }
   }
 
-  @Test("a blocked envelope heads its lane and tells why", arguments: StoreFactory.all)
+  @Test("a blocked envelope heads its lane and tells why", arguments: StoreFactory.planned)
   func blocked(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft(onFailure: .block))
@@ -116,38 +118,39 @@ struct TransitionConformance {
         attempt: bench.attempt(1, .refused, status: 422),
         response: UpstreamResponse(status: 422, headers: HeaderBlock(), body: []))
       try await bench.reopen()
-      let record = try #require(try await bench.store.envelope(id))
+      let record = try #require(try await bench.planned.envelope(id))
       #expect(record.state == .blocked && record.reason == "422 from the upstream")
       #expect(record.responseStatus == 422)
       #expect(try await bench.entry(id).standing == .blocked)
-      #expect(bench.store.statistics().envelopes[.blocked] == 1)
+      #expect(bench.planned.statistics().envelopes[.blocked] == 1)
       try await bench.record(id, .end(.failed, reason: "discarded"))
-      let ended = try #require(try await bench.store.envelope(id))
+      let ended = try #require(try await bench.planned.envelope(id))
       #expect(ended.state == .failed && ended.reason == "discarded")
       #expect(ended.attemptCount == 1 && ended.attempts.count == 1)
     }
   }
 
-  @Test("each end is counted under its name, for the lane and in all", arguments: StoreFactory.all)
+  @Test(
+    "each end is counted under its name, for the lane and in all", arguments: StoreFactory.planned)
   func ends(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       for end in EnvelopeState.allCases where end.isEnd {
         let id = try await bench.accept(bench.draft())
         try await bench.record(id, .end(end, reason: "so"))
-        #expect(try await bench.store.envelope(id)?.state == end)
-        #expect(try await bench.store.envelope(id)?.reason == "so")
+        #expect(try await bench.planned.envelope(id)?.state == end)
+        #expect(try await bench.planned.envelope(id)?.reason == "so")
       }
-      let lane = try #require(try await bench.store.client("device-1")?.lanes.first)
+      let lane = try #require(try await bench.planned.client("device-1")?.lanes.first)
       for end in EnvelopeState.allCases where end.isEnd {
         #expect(lane.ended[end] == 1)
-        #expect(bench.store.statistics().envelopes[end] == 1)
+        #expect(bench.planned.statistics().envelopes[end] == 1)
       }
     }
   }
 
   @Test(
     "a change of an envelope that has ended is told, and changes nothing",
-    arguments: StoreFactory.all)
+    arguments: StoreFactory.planned)
   func tooLate(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
@@ -157,25 +160,25 @@ struct TransitionConformance {
           serial: id.serial, lane: entry.lane, upstream: entry.upstream, change: change,
           at: bench.clock.now, epoch: 1)
       }
-      bench.store.record([
+      bench.planned.record([
         change(.end(.cancelled, reason: "by the sender")), change(.end(.delivered, reason: "")),
         change(.retry(at: bench.clock.now)),
       ])
       await bench.observer.waitUntilRecorded(3)
-      #expect(try await bench.store.envelope(id)?.state == .cancelled)
-      #expect(bench.store.statistics().envelopes[.cancelled] == 1)
-      #expect(bench.store.statistics().envelopes[.queued] == 0)
+      #expect(try await bench.planned.envelope(id)?.state == .cancelled)
+      #expect(bench.planned.statistics().envelopes[.cancelled] == 1)
+      #expect(bench.planned.statistics().envelopes[.queued] == 0)
     }
   }
 
   @Test(
     "an outcome under another lease's epoch is refused, and the trouble is told",
-    arguments: StoreFactory.all)
+    arguments: StoreFactory.planned)
   func otherEpoch(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
       let entry = try await bench.entry(id)
-      bench.store.record([
+      bench.planned.record([
         Transition(
           serial: id.serial, lane: entry.lane, upstream: entry.upstream,
           change: .end(.delivered, reason: ""), at: bench.clock.now, epoch: 7)
@@ -183,19 +186,19 @@ struct TransitionConformance {
       // What follows is committed later, so by then the other has been seen.
       let other = try await bench.accept(bench.draft(lane: "other"))
       try await bench.record(other, .end(.delivered, reason: ""))
-      #expect(try await bench.store.envelope(id)?.state == .queued)
+      #expect(try await bench.planned.envelope(id)?.state == .queued)
       #expect(bench.observer.recordedCount == 1)
-      #expect(bench.store.statistics().trouble?.contains("epoch 7") == true)
+      #expect(bench.planned.statistics().trouble?.contains("epoch 7") == true)
     }
   }
 
-  @Test("only the latest attempts are kept, and all are counted", arguments: StoreFactory.all)
+  @Test("only the latest attempts are kept, and all are counted", arguments: StoreFactory.planned)
   func attemptsKept(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
       let entry = try await bench.entry(id)
       let total = Int32(StoreLimits.attemptsKeptMax + 20)
-      bench.store.record(
+      bench.planned.record(
         (1...total).map { number in
           Transition(
             serial: id.serial, lane: entry.lane, upstream: entry.upstream,
@@ -206,7 +209,7 @@ struct TransitionConformance {
       try await bench.record(
         id, .end(.delivered, reason: ""),
         attempt: bench.attempt(total + 1, .delivered, status: 200))
-      let record = try #require(try await bench.store.envelope(id))
+      let record = try #require(try await bench.planned.envelope(id))
       #expect(record.attemptCount == total + 1)
       #expect(record.attempts.count == StoreLimits.attemptsKeptMax)
       #expect(record.attempts.last?.number == total + 1)
@@ -214,14 +217,14 @@ struct TransitionConformance {
     }
   }
 
-  @Test("attempts are counted upwards, whichever is told last", arguments: StoreFactory.all)
+  @Test("attempts are counted upwards, whichever is told last", arguments: StoreFactory.planned)
   func attemptsToldLate(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
       let due = bench.clock.now
       try await bench.record(id, .retry(at: due), attempt: bench.attempt(3, .unreachable))
       try await bench.record(id, .retry(at: due), attempt: bench.attempt(2, .unreachable))
-      #expect(try await bench.store.envelope(id)?.attemptCount == 3)
+      #expect(try await bench.planned.envelope(id)?.attemptCount == 3)
     }
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import RelayCore
 import SQLiteStore
+import StoreModel
 import Synchronization
 import Testing
 
@@ -10,17 +11,34 @@ struct StoreFactory: Sendable, CustomTestStringConvertible {
   /// Opens the store that keeps its data under `folder`; again and again the same one.
   let open:
     @Sendable (_ folder: String, _ clock: ManualClock, _ rules: StoreRules) throws
-      -> any EnvelopeStore
+      -> any PlannedStore
 
-  /// Every kind that there is.
-  static let all = [
-    StoreFactory(testDescription: "SQLite") { folder, clock, rules in
-      var options = SQLiteStore.Options(clock: { clock.now })
-      options.rules = rules
-      return try SQLiteStore.open(folder: folder, options: options)
+  /// Every kind of whole store: for what ``Bench/store`` does.
+  static let all = [sqlite]
+  /// Every kind that carries out plans: for what ``Bench/planned`` does.
+  static let planned = [sqlite, model]
+
+  private static let sqlite = StoreFactory(testDescription: "SQLite") { folder, clock, rules in
+    var options = SQLiteStore.Options(clock: { clock.now })
+    options.rules = rules
+    return try SQLiteStore.open(folder: folder, options: options)
+  }
+
+  private static let model = StoreFactory(testDescription: "model") { folder, clock, rules in
+    let disk = disks.withLock { disks in
+      let disk = disks[folder] ?? ModelStore.Disk()
+      disks[folder] = disk
+      return disk
     }
-  ]
+    return ModelStore(
+      on: disk, clock: { clock.now }, startPauses: rules.startPauses, nameLimits: rules.names)
+  }
+
+  /// What the models have instead of folders.
+  private static let disks = Mutex<[String: ModelStore.Disk]>([:])
 }
+
+extension SQLiteStore: PlannedStore {}
 
 /// A clock that stands still until a test moves it.
 final class ManualClock: Sendable {
@@ -42,7 +60,7 @@ final class Bench: Sendable {
   let clock = ManualClock()
   let factory: StoreFactory
   let observer: RecordingObserver
-  private let current: Mutex<any EnvelopeStore>
+  private let current: Mutex<any PlannedStore>
 
   init(_ factory: StoreFactory = StoreFactory.all[0], folder: String? = nil) throws {
     self.factory = factory
@@ -53,7 +71,16 @@ final class Bench: Sendable {
     current = Mutex(store)
   }
 
-  var store: any EnvelopeStore { current.withLock { $0 } }
+  /// The store, whose rules are plans.
+  var planned: any PlannedStore { current.withLock { $0 } }
+
+  /// The same, where it is a whole store.
+  var store: any EnvelopeStore {
+    guard let store = planned as? any EnvelopeStore else {
+      preconditionFailure("\(factory.testDescription) does not do all that a store does")
+    }
+    return store
+  }
 
   /// The same, for what only a store with files on this machine has.
   var embedded: any EmbeddedStore {
@@ -73,7 +100,7 @@ final class Bench: Sendable {
   func reopen(
     _ startPauses: StartPauses = StartPauses(), names: NameLimits = NameLimits()
   ) async throws {
-    await store.close()
+    await planned.close()
     var rules = StoreRules()
     rules.startPauses = startPauses
     rules.names = names
@@ -88,7 +115,7 @@ final class Bench: Sendable {
 
   /// Closes the store and removes its folder.
   func tearDown() async {
-    await store.close()
+    await planned.close()
     try? FileManager.default.removeItem(atPath: folder)
   }
 
@@ -291,7 +318,7 @@ extension Bench {
   /// Appends one envelope that must be accepted.
   @discardableResult
   func accept(_ draft: EnvelopeDraft) async throws -> EnvelopeID {
-    let results = try await store.append([draft], isAtomic: false)
+    let results = try await planned.append([draft], isAtomic: false)
     switch results.first {
     case .accepted(let id, _, _), .parked(let id, _): return id
     default: throw Unexpected(description: "not accepted: \(results)")
@@ -300,8 +327,8 @@ extension Bench {
 
   /// The place in the line of an envelope that waits.
   func entry(_ id: EnvelopeID) async throws -> LineEntry {
-    let serial = try await store.envelope(id)?.entry.serial ?? id.serial
-    let page = try await store.line(after: serial - 1, countMax: 1)
+    let serial = try await planned.envelope(id)?.entry.serial ?? id.serial
+    let page = try await planned.line(after: serial - 1, countMax: 1)
     guard let entry = page.entries.first, entry.serial == serial else {
       throw Unexpected(description: "\(id) does not wait")
     }
@@ -315,7 +342,7 @@ extension Bench {
   ) async throws {
     let entry = try await entry(id)
     let count = observer.recordedCount
-    store.record([
+    planned.record([
       Transition(
         serial: entry.serial, lane: entry.lane, upstream: entry.upstream, change: change,
         at: clock.now, attempt: attempt, response: response, doubt: doubt, epoch: 1)
