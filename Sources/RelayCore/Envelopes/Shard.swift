@@ -1,10 +1,10 @@
 /// Clients are divided into a fixed number of shards, so that several relays can share one
 /// database: each delivers only for the shards whose lease it holds.
 package enum Shard {
-  /// The number of shards.
+  /// The number of shards: enough that some dozens of relays can share them evenly.
   ///
-  /// It must never change: stored data depends on it.
-  package static let count = 64
+  /// Once a store keeps what belongs to a shard, it must not change any more.
+  package static let count = 1024
 
   /// The shard of a client: FNV-1a (64 bit) of its name, modulo ``count``.
   ///

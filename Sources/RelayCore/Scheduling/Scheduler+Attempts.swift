@@ -57,7 +57,9 @@ extension Scheduler {
     else { return }
     let wasGivenUp = learn(from: report, of: flight.upstream, now: now)
     defer { fillSlots(of: flight.upstream, now: now) }
-    guard let head = lanes[flight.lane]?.head, head.serial == report.serial else { return }
+    guard !wasLetGo(report.serial, flight, now: now), let head = lanes[flight.lane]?.head,
+      head.serial == report.serial
+    else { return }
     if flight.stage == .verifying {
       return verificationEnded(
         report, of: head, wasGivenUp: wasGivenUp, policy: policy, now: now)
@@ -75,7 +77,8 @@ extension Scheduler {
         serial: head.serial, lane: head.lane, upstream: head.upstream, change: change,
         at: now.wall, attempt: attempt, response: report.response(keptFor: change),
         doubt: isToBeVerified ? Self.doubtReason(report.sentence) : nil,
-        isAnswered: report.status != nil, acceptedAt: head.acceptedAt, epoch: epoch))
+        isAnswered: report.status != nil, acceptedAt: head.acceptedAt,
+        epoch: epoch(of: head.client)))
   }
 
   /// Acts on an attempt that was called off before it began: it is not recorded, and the envelope
@@ -84,7 +87,9 @@ extension Scheduler {
     guard let flight = endFlight(serial) else { return }
     giveUpProbe(serial, of: flight.upstream, now: now)
     defer { fillSlots(of: flight.upstream, now: now) }
-    guard let head = lanes[flight.lane]?.head, head.serial == serial else { return }
+    guard !wasLetGo(serial, flight, now: now), let head = lanes[flight.lane]?.head,
+      head.serial == serial
+    else { return }
     if flight.stage == .sending, head.isInDoubt {
       takeBackAnnouncement(of: head, now: now)
     } else {
@@ -96,7 +101,7 @@ extension Scheduler {
   package mutating func attemptVanished(_ serial: Serial, now: Now) {
     guard let flight = endFlight(serial) else { return }
     giveUpProbe(serial, of: flight.upstream, now: now)
-    if lanes[flight.lane]?.head?.serial == serial {
+    if !wasLetGo(serial, flight, now: now), lanes[flight.lane]?.head?.serial == serial {
       countOut(of: flight.lane, for: flight.upstream)
       advance(flight.lane, isAnswered: false, now: now)
     }

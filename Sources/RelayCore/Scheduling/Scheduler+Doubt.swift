@@ -15,7 +15,7 @@ extension Scheduler {
       .record(
         Transition(
           serial: head.serial, lane: head.lane, upstream: head.upstream, change: .begin,
-          at: now.wall, epoch: epoch)))
+          at: now.wall, epoch: epoch(of: head.client))))
   }
 
   /// Begins an announced attempt, now that the announcement is durable.
@@ -45,7 +45,8 @@ extension Scheduler {
     record(
       Transition(
         serial: head.serial, lane: head.lane, upstream: head.upstream,
-        change: .retry(at: head.dueAt ?? now.wall), at: now.wall, epoch: epoch))
+        change: .retry(at: head.dueAt ?? now.wall), at: now.wall,
+        epoch: epoch(of: head.client)))
   }
 
   /// Acts on the answer to the question whether the upstream has the head of a lane.
@@ -70,7 +71,7 @@ extension Scheduler {
       Transition(
         serial: head.serial, lane: head.lane, upstream: head.upstream, change: change,
         at: now.wall, response: response, doubt: doubt, isAnswered: report.status != nil,
-        acceptedAt: head.acceptedAt, epoch: epoch))
+        acceptedAt: head.acceptedAt, epoch: epoch(of: head.client)))
   }
 
   /// Blocks a lane whose head is in doubt, where only a person can settle it.
@@ -81,7 +82,8 @@ extension Scheduler {
     record(
       Transition(
         serial: head.serial, lane: head.lane, upstream: head.upstream,
-        change: .block(reason: Self.killedReason), at: now.wall, epoch: epoch))
+        change: .block(reason: Self.killedReason), at: now.wall,
+        epoch: epoch(of: head.client)))
     return true
   }
 

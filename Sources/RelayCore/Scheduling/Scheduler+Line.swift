@@ -9,6 +9,7 @@ extension Scheduler {
   package mutating func accepted(
     _ entry: LineEntry, order: LaneOrder = .strict, now: Now
   ) -> Int {
+    guard decides(for: entry.client) else { return 0 }
     guard entry.standing != .parked else {
       admitParked(entry, order: order)
       return 0
@@ -32,7 +33,7 @@ extension Scheduler {
       entry, during: sweep, hasRoom: hasRoom, windowMin: limits.laneWindowMin)
     if fits == true { windowEntries += 1 }
     clientsWaiting[entry.client, default: 0] += 1
-    waitingFor[entry.upstream, default: 0] += 1
+    countWaiting(1, for: entry.upstream, of: entry.client)
     waitingTotal += 1
     return lanes[entry.lane]?.standingCount ?? 0
   }
@@ -53,7 +54,8 @@ extension Scheduler {
       starve(number)
       return
     }
-    guard !changing.contains(head.serial) else {
+    guard !standsForLetGo(number) else { return }
+    guard changing[head.serial] == nil else {
       // A change of it was on its way to the disk before it became the head.
       lanes[number]?.phase = .recording
       return
@@ -128,8 +130,9 @@ extension Scheduler {
   mutating func countOut(_ count: Int = 1, of number: LaneNumber, for upstream: UpstreamNumber?) {
     lanes[number]?.waiting -= count
     waitingTotal -= count
-    if let upstream { waitingFor[upstream, default: 0] -= count }
-    guard let client = lanes[number]?.client, let left = clientsWaiting[client] else { return }
+    guard let client = lanes[number]?.client else { return }
+    if let upstream { countWaiting(-count, for: upstream, of: client) }
+    guard let left = clientsWaiting[client] else { return }
     clientsWaiting[client] = left > count ? left - count : nil
   }
 

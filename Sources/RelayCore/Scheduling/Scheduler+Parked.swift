@@ -14,7 +14,7 @@ extension Scheduler {
     lanes[entry.lane]?.parked += 1
     lanes[entry.lane]?.waiting += 1
     clientsWaiting[entry.client, default: 0] += 1
-    waitingFor[entry.upstream, default: 0] += 1
+    countWaiting(1, for: entry.upstream, of: entry.client)
     waitingTotal += 1
   }
 
@@ -23,6 +23,7 @@ extension Scheduler {
   ///
   /// - Returns: Its position: the number of envelopes in its lane now, itself included.
   package mutating func placed(_ entry: LineEntry, now: Now) -> Int {
+    guard decides(for: entry.client) else { return 0 }
     let order = lanes[entry.lane]?.order ?? .strict
     countOutParked(of: entry.lane, for: entry.upstream)
     return accepted(entry, order: order, now: now)
@@ -38,7 +39,7 @@ extension Scheduler {
     case .retry, .discard: return .notBlocked
     case .cancel, .edit, .requeue: break
     }
-    changing.insert(entry.serial)
+    changing[entry.serial] = entry.client
     changingParked.insert(entry.serial)
     set(change(for: command), of: entry, now: now)
     return .recording
@@ -47,7 +48,7 @@ extension Scheduler {
   /// Ends a parked envelope whose deadline has passed.
   mutating func expireParked(_ entry: LineEntry, now: Now) {
     guard let parked = lanes[entry.lane]?.parked, parked > 0, entry.expiresAt <= now.wall,
-      changing.insert(entry.serial).inserted
+      noteChanging(entry)
     else { return }
     changingParked.insert(entry.serial)
     set(.end(.expired, reason: Self.expiredParkedReason), of: entry, now: now)
@@ -65,7 +66,7 @@ extension Scheduler {
       countOutParked(of: transition.lane, for: transition.upstream)
       forgetIfEmpty(transition.lane)
     case .edit(let edit):
-      recount(from: transition.upstream, to: edit.entry.upstream)
+      recount(from: transition.upstream, to: edit.entry)
     case .begin, .retry, .block, .release, .requeue: break
     }
   }

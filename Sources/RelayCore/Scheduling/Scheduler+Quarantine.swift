@@ -11,7 +11,9 @@ extension Scheduler {
     guard let flight = endFlight(serial) else { return }
     giveUpProbe(serial, of: flight.upstream, now: now)
     defer { fillSlots(of: flight.upstream, now: now) }
-    guard let head = lanes[flight.lane]?.head, head.serial == serial else { return }
+    guard !wasLetGo(serial, flight, now: now), let head = lanes[flight.lane]?.head,
+      head.serial == serial
+    else { return }
     quarantine(head, reason: reason, now: now)
   }
 
@@ -19,7 +21,7 @@ extension Scheduler {
   mutating func quarantine(_ head: LineEntry, reason: String, now: Now) {
     var transition = Transition(
       serial: head.serial, lane: head.lane, upstream: head.upstream, change: .block(reason: reason),
-      at: now.wall, epoch: epoch)
+      at: now.wall, epoch: epoch(of: head.client))
     transition.isQuarantine = true
     record(transition)
   }

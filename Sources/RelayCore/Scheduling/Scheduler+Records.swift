@@ -10,12 +10,14 @@ extension Scheduler {
     record(
       Transition(
         serial: head.serial, lane: head.lane, upstream: head.upstream,
-        change: .end(state, reason: reason), at: now.wall, epoch: epoch))
+        change: .end(state, reason: reason), at: now.wall, epoch: epoch(of: head.client)))
   }
 
   /// Applies a requested change that is durable now.
   package mutating func recorded(_ transition: Transition, now: Now) {
-    let wasBehind = !changing.isEmpty && changing.remove(transition.serial) != nil
+    guard isCurrent(transition) else { return }
+    let wasBehind =
+      !changing.isEmpty && changing.removeValue(forKey: transition.serial) != nil
     noteWritable(by: transition)
     if case .requeue(let entry) = transition.change {
       let isLatest = latestRequeues.remove(transition.serial) != nil
@@ -59,7 +61,7 @@ extension Scheduler {
       blocked.remove(transition.lane)
       upstreams[head.upstream]?.connectionBackoff.remove(transition.lane)
       lanes[transition.lane]?.window[0] = edit.entry
-      recount(from: head.upstream, to: edit.entry.upstream)
+      recount(from: head.upstream, to: edit.entry)
       settleHead(of: transition.lane, now: now, isNews: true)
     case .requeue:
       break
@@ -98,7 +100,7 @@ extension Scheduler {
       countOut(of: transition.lane, for: transition.upstream)
     case .edit(let edit):
       if let place { lanes[transition.lane]?.window[place] = edit.entry }
-      recount(from: transition.upstream, to: edit.entry.upstream)
+      recount(from: transition.upstream, to: edit.entry)
       if place == nil { leaveToNextSweep(transition.lane) }
     case .release:
       if let place {
@@ -117,9 +119,19 @@ extension Scheduler {
     if let sweep { lanes[lane]?.fullInSweep = sweep.number }
   }
 
-  mutating func recount(from old: UpstreamNumber, to new: UpstreamNumber) {
-    waitingFor[old, default: 0] -= 1
-    waitingFor[new, default: 0] += 1
+  /// Counts an envelope that waits for another upstream now.
+  mutating func recount(from old: UpstreamNumber, to entry: LineEntry) {
+    countWaiting(-1, for: old, of: entry.client)
+    countWaiting(1, for: entry.upstream, of: entry.client)
+  }
+
+  /// Notes that a change of an envelope sets out for the disk.
+  ///
+  /// - Returns: false if another one is on its way.
+  mutating func noteChanging(_ entry: LineEntry) -> Bool {
+    guard changing[entry.serial] == nil else { return false }
+    changing[entry.serial] = entry.client
+    return true
   }
 
   /// Ends a waiting envelope whose deadline has passed, wherever in its lane it stands.
@@ -138,14 +150,13 @@ extension Scheduler {
       end(head, as: .expired, reason: Self.expiredReason(of: head), now: now)
       return
     }
-    guard lanes[entry.lane]?.mayHold(entry.serial) == true, changing.insert(entry.serial).inserted
-    else { return }
+    guard lanes[entry.lane]?.mayHold(entry.serial) == true, noteChanging(entry) else { return }
     actions.append(
       .record(
         Transition(
           serial: entry.serial, lane: entry.lane, upstream: entry.upstream,
           change: .end(.expired, reason: Self.expiredReason(of: entry)), at: now.wall,
-          epoch: epoch)))
+          epoch: epoch(of: entry.client))))
   }
 
   /// The number of changes of envelopes behind a head that are on their way to the disk.

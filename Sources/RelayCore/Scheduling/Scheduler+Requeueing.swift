@@ -48,7 +48,7 @@ extension Scheduler {
     }
     lanes[entry.lane]?.waiting += 1
     clientsWaiting[entry.client, default: 0] += 1
-    waitingFor[entry.upstream, default: 0] += 1
+    countWaiting(1, for: entry.upstream, of: entry.client)
     waitingTotal += 1
   }
 

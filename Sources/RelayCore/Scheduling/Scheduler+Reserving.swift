@@ -9,7 +9,7 @@ extension Scheduler {
   /// - Returns: Whether it may be replaced: false if an attempt is running, a change is on its way
   ///   to the disk, or the envelope no longer waits.
   package mutating func reserve(_ serial: Serial, in number: LaneNumber) -> Bool {
-    guard inFlight[serial] == nil, !changing.contains(serial), let lane = lanes[number]
+    guard inFlight[serial] == nil, changing[serial] == nil, let lane = lanes[number]
     else { return false }
     if lane.head?.serial == serial {
       guard lane.phase != .recording else { return false }
@@ -59,9 +59,10 @@ extension Scheduler {
     let number = entry.lane
     reserved.remove(entry.serial)
     unwritableEnds.remove(entry.serial)
+    guard decides(for: entry.client) else { return nil }
     if lanes[number]?.unwritable == entry.serial { lanes[number]?.unwritable = nil }
     noteTurn(of: number)
-    recount(from: envelope.formerUpstream, to: entry.upstream)
+    recount(from: envelope.formerUpstream, to: entry)
     guard let place = lanes[number]?.place(of: entry.serial), let old = lanes[number]?.window[place]
     else {
       leaveToNextSweep(number)

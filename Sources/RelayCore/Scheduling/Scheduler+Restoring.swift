@@ -2,11 +2,11 @@
 // counted, lane by lane, which takes a fraction of the time.
 
 extension Scheduler {
-  /// Takes up a page of the line at start, before anything is accepted or attempted.
+  /// Takes up a page of the line, before anything of it is accepted or attempted.
   ///
   /// - Parameter latest: The lanes on this page whose order is ``LaneOrder/latest``.
   package mutating func restore(_ page: LinePage, latest: Set<LaneNumber> = []) {
-    for entry in page.entries {
+    for entry in page.entries where decides(for: entry.client) {
       let isLatest = latest.contains(entry.lane)
       if entry.standing == .parked {
         admitParked(entry, order: isLatest ? .latest : .strict)
@@ -43,14 +43,16 @@ extension Scheduler {
   /// A lane whose head is not among `heads` is filled by a walk along the line.
   ///
   /// - Parameters:
-  ///   - rest: Everything behind the pages that were handed over.
+  ///   - rest: Everything behind the pages that were handed over; of one shard, unless the
+  ///     scheduler holds all.
   ///   - heads: The entries that ``headsWanted(of:latest:)`` asked for.
   ///   - latest: The lanes in it whose order is ``LaneOrder/latest``.
   package mutating func restore(
     _ rest: LineSummary, heads: [LineEntry], latest: Set<LaneNumber> = []
   ) {
     let heads = Dictionary(heads.lazy.map { ($0.serial, $0) }) { first, _ in first }
-    for share in rest.shares {
+    let shares = rest.shares
+    for share in shares {
       let order: LaneOrder = latest.contains(share.lane) ? .latest : .strict
       var grownBy = 0
       lanes.change(
@@ -62,7 +64,8 @@ extension Scheduler {
       clientsWaiting[share.client, default: 0] += share.count + share.parked
       waitingTotal += share.count + share.parked
     }
-    for (upstream, count) in rest.waitingFor { waitingFor[upstream, default: 0] += count }
+    guard let client = shares.first?.client else { return }
+    for (upstream, count) in rest.waitingFor { countWaiting(count, for: upstream, of: client) }
   }
 
   /// Starts the lanes, after the last page of the line was handed to ``restore(_:latest:)``, or the
@@ -74,10 +77,17 @@ extension Scheduler {
   /// - Parameter wasClockSetBack: Whether waits may have been stored by a clock that has been set
   ///   back since.
   package mutating func restored(now: Now, wasClockSetBack: Bool = false) {
+    startLanes(now: now, wasClockSetBack: wasClockSetBack) { _ in true }
+  }
+
+  /// Starts those of some lanes that do not run.
+  mutating func startLanes(
+    now: Now, wasClockSetBack: Bool, where isToStart: (ClientNumber) -> Bool
+  ) {
     boundRestoredBackoffs(now: now)
     isClockSuspect = isClockSuspect || wasClockSetBack
     let heads = lanes.compactMap { number, lane -> (LaneNumber, Serial)? in
-      guard lane.isEmptyHanded else { return nil }
+      guard lane.isEmptyHanded, isToStart(lane.client) else { return nil }
       if let head = lane.head { return (number, head.serial) }
       return lane.isWhole ? nil : (number, .max)
     }

@@ -50,12 +50,13 @@ extension Scheduler {
     _ command: SteeringCommand, of entry: LineEntry, now: Now
   ) -> CommandVerdict {
     if case .requeue(let order) = command {
-      guard changing.insert(entry.serial).inserted else { return .busy }
+      guard decides(for: entry.client) else { return .gone }
+      guard noteChanging(entry) else { return .busy }
       if order == .latest { latestRequeues.insert(entry.serial) }
       set(.requeue(entry), of: entry, now: now)
       return .recording
     }
-    guard inFlight[entry.serial] == nil, !changing.contains(entry.serial), !isReserved(entry)
+    guard inFlight[entry.serial] == nil, changing[entry.serial] == nil, !isReserved(entry)
     else { return .busy }
     guard entry.standing != .parked else { return obeyParked(command, of: entry, now: now) }
     guard lanes[entry.lane]?.mayHold(entry.serial) == true else { return .gone }
@@ -99,7 +100,7 @@ extension Scheduler {
     case .retry, .discard: return .notBlocked
     case .cancel, .edit, .requeue: break
     }
-    changing.insert(entry.serial)
+    changing[entry.serial] = entry.client
     set(change(for: command), of: entry, now: now)
     return .recording
   }
@@ -142,6 +143,6 @@ extension Scheduler {
       .record(
         Transition(
           serial: entry.serial, lane: entry.lane, upstream: entry.upstream, change: change,
-          at: now.wall, epoch: epoch)))
+          at: now.wall, epoch: epoch(of: entry.client))))
   }
 }

@@ -11,7 +11,8 @@ extension Scheduler {
   /// quarantined. If not even that can be written, its lane stands until the relay restarts. An
   /// envelope behind a head, or a parked one, waits as before.
   package mutating func unwritten(_ transition: Transition, now: Now) {
-    changing.remove(transition.serial)
+    guard isCurrent(transition) else { return }
+    changing[transition.serial] = nil
     changingParked.remove(transition.serial)
     noteUnwritableEnd(transition)
     if case .requeue = transition.change {

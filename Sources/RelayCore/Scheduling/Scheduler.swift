@@ -69,7 +69,12 @@ package struct Scheduler: Sendable {
   }
 
   let limits: Limits
+  /// The epoch of every shard, where all are held.
   let epoch: Int64
+  /// The shards that are held; nil if all are.
+  var held: HeldShards?
+  /// Attempts that were under way when their lanes were let go, by those lanes.
+  var letGo: [LaneNumber: Serial] = [:]
   var random: SplitMix64
   var lanes = NumberTable<LaneNumber, Lane>()
   /// The upstreams that are configured, or were since the start.
@@ -87,8 +92,8 @@ package struct Scheduler: Sendable {
   var blocked: NumberSet<LaneNumber> = []
   var paused: Set<PauseTarget> = []
   /// Envelopes that were behind a head, parked, or ended when a change of theirs set out for the
-  /// disk.
-  var changing: Set<Serial> = []
+  /// disk, and their clients.
+  var changing: [Serial: ClientNumber] = [:]
   /// The parked ones among ``changing``.
   var changingParked: Set<Serial> = []
   /// Envelopes whose end could not be written, at most ``unwritableEndsMax``.
@@ -119,11 +124,11 @@ package struct Scheduler: Sendable {
   var isClockSuspect = false
   var actions: [Action] = []
 
-  /// Begins with nothing waiting.
+  /// Begins with every shard, and with nothing waiting.
   ///
   /// - Parameters:
   ///   - upstreams: The upstreams that may be contacted; envelopes for others wait.
-  ///   - epoch: The epoch of the leases under which outcomes are written.
+  ///   - epoch: The epoch under which outcomes are written, of whatever shard.
   ///   - seed: The seed for jitter.
   package init(
     upstreams: [UpstreamNumber: UpstreamPolicy], limits: Limits = Limits(), epoch: Int64,

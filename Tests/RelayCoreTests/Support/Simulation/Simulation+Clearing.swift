@@ -9,6 +9,7 @@ extension Simulation {
       Int.random(in: 0..<8, using: &random) == 0
     else { return }
     let client = ClientNumber(rawValue: Int64.random(in: 0..<24, using: &random))
+    guard holds(client) else { return }
     // What was decided before is carried out before.
     carryOutActions()
     let spared = scheduler.reserveAll(of: client)

@@ -15,7 +15,7 @@ extension Simulation {
     if transition.isQuarantine { unwrittenQuarantineCount += 1 }
     scheduler.unwritten(transition, now: clock)
     runs.unwritten(transition, in: &scheduler, now: clock)
-    if scheduler.changing.contains(transition.serial) {
+    if scheduler.changing[transition.serial] != nil {
       violate("a change of \(transition.serial) is said to be on its way, and was lost")
     }
     if scheduler.isInFlight(transition.serial) != inFlight.contains(transition.serial) {

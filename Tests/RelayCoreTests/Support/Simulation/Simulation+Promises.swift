@@ -96,12 +96,13 @@ extension Simulation {
         "lane \(number.rawValue) counts \(lane.waiting), and \(waiting[number] ?? 0) wait in it")
     }
     let counted = scheduler.waitingFor.values.reduce(0, +)
-    if counted != store.line.count {
-      violate("upstreams count \(counted), and \(store.line.count) wait")
+    let held = store.line.count { holds(store[$0].entry.client) }
+    if counted != held {
+      violate("upstreams count \(counted), and \(held) wait")
     }
-    let held = scheduler.lanes.values.reduce(0) { $0 + $1.window.count }
-    if held != scheduler.windowEntries {
-      violate("windows hold \(held) and are said to hold \(scheduler.windowEntries)")
+    let shown = scheduler.lanes.values.reduce(0) { $0 + $1.window.count }
+    if shown != scheduler.windowEntries {
+      violate("windows hold \(shown) and are said to hold \(scheduler.windowEntries)")
     }
   }
 

@@ -185,9 +185,14 @@ extension Simulation {
     backoffs = backoffs.filter { store[$0.value.serial].end == nil }
     reserved = []
     clearing = []
-    scheduler = Self.freshScheduler(seed: random.next(), now: clock)
+    scheduler = Self.freshScheduler(seed: random.next(), isSharded: isSharded, now: clock)
     runs = RunBook()
     scheduler.restorePauses(store.pauses)
+    guard !isSharded else {
+      epochs = [:]
+      takeShards()
+      return takeUpGaps()
+    }
     var after: Serial = 0
     while true {
       let page = store.page(after: after, countMax: 16)
@@ -215,6 +220,7 @@ extension Simulation {
     for index in upstreams.indices { upstreams[index].mood = .healthy }
     for device in devices.indices { devices[device].unanswered = [] }
     configure(Self.policies)
+    takeShards()
     // What follows from it begins now, and not after the next event.
     carryOutActions()
   }

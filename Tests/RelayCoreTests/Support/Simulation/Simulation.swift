@@ -20,6 +20,7 @@ struct Simulation {
     case walkForExpired
     case clockIsSet
     case configurationChanges
+    case shardMoves
     case crash
   }
 
@@ -80,6 +81,11 @@ struct Simulation {
   /// Until when a lane of the order `latest` waits with its attempts at an upstream, and for whom.
   var backoffs: [BackoffName: (serial: Serial, until: WallTime)] = [:]
 
+  /// The epochs of the shards that the relay holds, if it holds them one by one.
+  var epochs: [Int: Int64] = [:]
+  var epochCount: Int64 = 0
+  var shardMoveCount = 0
+
   static let upstreamCount = 3
   static let epoch = WallTime(millisecondsSinceEpoch: 1_700_000_000_000)
 
@@ -88,13 +94,15 @@ struct Simulation {
     random = SplitMix64(seed: seed)
     upstreams = Array(repeating: SimulatedUpstream(), count: Self.upstreamCount)
     devices = (0..<24).map { SimulatedDevice(number: $0) }
-    scheduler = Self.freshScheduler(seed: seed, now: clock)
+    scheduler = Self.freshScheduler(seed: seed, isSharded: seed % 5 >= 3, now: clock)
+    takeShards()
     for device in devices.indices { schedule(.post(device: device), inMs: Int64(device)) }
     for upstream in upstreams.indices { schedule(.moodChanges(upstream: upstream), inMs: 2000) }
     schedule(.walkForExpired, inMs: 1000)
     schedule(.crash, inMs: 30_000)
     schedule(.configurationChanges, inMs: 5000)
     if seed % 2 == 0 { schedule(.clockIsSet, inMs: 10_000) }
+    if isSharded { schedule(.shardMoves, inMs: 3000) }
   }
 
   /// What is configured, unless something is taken out for a while.
@@ -113,10 +121,12 @@ struct Simulation {
   }()
 
   /// Small windows and few slots, so that sweeps and waits for a slot are the rule.
-  static func freshScheduler(seed: UInt64, now: Now) -> Scheduler {
-    Scheduler(
-      upstreams: policies, limits: Scheduler.Limits(windowEntriesMax: 40, laneWindowMin: 2),
-      epoch: 1, seed: seed, now: now)
+  static func freshScheduler(seed: UInt64, isSharded: Bool, now: Now) -> Scheduler {
+    let limits = Scheduler.Limits(windowEntriesMax: 40, laneWindowMin: 2)
+    guard !isSharded else {
+      return Scheduler(shardsOf: policies, limits: limits, seed: seed, now: now)
+    }
+    return Scheduler(upstreams: policies, limits: limits, epoch: 1, seed: seed, now: now)
   }
 
   mutating func schedule(_ event: Event, inMs delay: Int64) {
@@ -151,6 +161,7 @@ struct Simulation {
     switch event {
     case .post(let device): post(device)
     case .commitAppend(let device, let key, let content): append(device, key, content)
+    case .commitRecord(let transition) where isRefused(transition): break
     case .commitRecord(let transition) where isLost(transition): lose(transition)
     case .commitRecord(var transition):
       noteBackoff(by: transition)
@@ -173,6 +184,7 @@ struct Simulation {
     case .walkForExpired: walkForExpired()
     case .clockIsSet: setClock()
     case .configurationChanges: changeConfiguration()
+    case .shardMoves: moveShard()
     case .crash: crash()
     }
   }
@@ -194,6 +206,7 @@ struct Simulation {
     case .attempt(let entry): attempt(entry)
     case .verify(let entry): verify(entry)
     case .record(let transition):
+      checkLease(of: transition.serial, epoch: transition.epoch)
       if transition.change == .begin { checkIsFirst(store[transition.serial].entry) }
       agenda.insert(Scheduled(life: life, event: .commitRecord(transition)), at: commitTime())
     case .reachabilityChanged: break
@@ -204,6 +217,7 @@ struct Simulation {
 
   private mutating func attempt(_ entry: LineEntry) {
     attemptCount += 1
+    checkLease(of: entry.serial)
     checkOrder(of: entry)
     checkNotTaken(entry)
     if !entry.isInDoubt { checkIsFirst(entry) }
@@ -236,7 +250,9 @@ extension Simulation.Event {
   /// Devices, upstreams and plugs go on when the relay is dead; what it had under way does not.
   var outlivesTheRelay: Bool {
     switch self {
-    case .post, .moodChanges, .crash, .walkForExpired, .clockIsSet, .configurationChanges: true
+    case .post, .moodChanges, .crash, .walkForExpired, .clockIsSet, .configurationChanges,
+      .shardMoves:
+      true
     case .commitAppend, .commitRecord, .commitFlow, .commitReplacement, .commitClearing,
       .attemptEnds, .lineRead, .linePage, .wake:
       false
