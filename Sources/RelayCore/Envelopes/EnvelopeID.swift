@@ -1,10 +1,10 @@
 /// The relay's own name for an envelope: a UUIDv7 (RFC 9562 section 5.7).
 ///
 /// The 62 free low bits belong to the store that gives the id out: only it reads them, by
-/// ``EnvelopeStore/serial(in:)``. In ids made by ``init(serial:acceptedAt:random:)`` they begin with
-/// the envelope's 40-bit number, as RFC 9562 section 6.2 allows for a dedicated counter, so a
-/// look-up by id is a look-up by the store's own row number and costs no index at acceptance. The
-/// other 34 free bits are random.
+/// ``EnvelopeStore/serial(in:)``. ``init(serial:acceptedAt:random:)`` begins them with the
+/// envelope's 40-bit number, as RFC 9562 section 6.2 allows for a dedicated counter, so a look-up
+/// by id is a look-up by the store's own row number and costs no index at acceptance. The other 34
+/// free bits are random.
 package struct EnvelopeID: Hashable, Sendable {
   /// The first eight bytes, in network order: 48 bits of time, the version, 12 random bits.
   package let high: UInt64

@@ -70,7 +70,8 @@ package final class Relay: Sendable {
         dispatcher?.attemptsEnded(batch)
       }
       let parts = RelayParts(
-        listeners: configuration.listen, opened: opened, dispatcher: dispatcher, access: access)
+        listeners: configuration.listen, store: store, embedded: opened.embedded,
+        dispatcher: dispatcher, access: access)
       let relay = Relay(
         parts, configuration: configuration, opened: opened, forwarder: forwarder,
         clockWatch: clockWatch)

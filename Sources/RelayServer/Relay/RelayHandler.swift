@@ -84,7 +84,9 @@ package final class RelayHandler: RequestHandler {
   ) async -> HTTPResponse {
     do throws(Problem) {
       let auditor = Auditor(context: try admit(request, to: route, captures, in: context))
-      if route.changesTheStore, let error = context.relay.embedded?.displacement { throw Problem(error) }
+      if route.changesTheStore, let error = context.relay.embedded?.displacement {
+        throw Problem(error)
+      }
       let listing = try auditor.context.takeListing(for: route)
       defer { withExtendedLifetime(listing) {} }
       try await route.terms?.check(request)

@@ -52,6 +52,9 @@ extension SQLiteStore {
     try await read { reader throws(StoreError) in try reader.envelope(client: client, key: key) }
   }
 
+  /// What ``EnvelopeStore`` says of `serial`.
+  package func serial(in id: EnvelopeID) -> Serial { id.serial }
+
   /// What ``EnvelopeStore`` says of `ids`.
   package func ids(of serials: [Serial]) async throws(StoreError) -> [Serial: EnvelopeID] {
     try await read { reader throws(StoreError) in try reader.ids(of: serials) }

@@ -4,8 +4,3 @@ extension EnvelopeID {
   /// The number that this store accepted the envelope under: the order of acceptance.
   var serial: Serial { Serial(low >> 22 & 0xFF_FFFF_FFFF) }
 }
-
-extension SQLiteStore {
-  /// What ``EnvelopeStore`` says of `serial`.
-  package func serial(in id: EnvelopeID) -> Serial { id.serial }
-}

@@ -50,16 +50,16 @@ final class RelayParts: Sendable {
   ///
   /// All of them go by the defaults until the relay takes up its configuration.
   init(
-    listeners: [ListenerConfiguration], opened: OpenedStore, dispatcher: Dispatcher,
-    access: Access
+    listeners: [ListenerConfiguration], store: any EnvelopeStore, embedded: (any EmbeddedStore)?,
+    dispatcher: Dispatcher, access: Access
   ) {
     let nothing = Configuration()
     inForce = Mutex(
       ConfigurationInForce(
         settings: RelaySettings(nothing, numbers: [:]), loadedAt: WallClock.now()))
     self.listeners = listeners
-    store = opened.store
-    embedded = opened.embedded
+    self.store = store
+    self.embedded = embedded
     self.dispatcher = dispatcher
     self.access = access
     meter = dispatcher.meter
