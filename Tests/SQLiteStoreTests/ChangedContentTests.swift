@@ -35,7 +35,7 @@ struct ChangedContentTests {
     arguments: changes)
   func loading(_ change: String) async throws {
     try await Bench.with { bench in
-      try await bench.accept(bench.draft(key: "k"))
+      let id = try await bench.accept(bench.draft(key: "k"))
       try await bench.accept(bench.draft(client: "device-2", lane: "other"))
       #expect(try await load(bench, 1) == nil)
       try await self.change(bench, "UPDATE envelope SET \(change) WHERE serial = 1")
@@ -43,7 +43,8 @@ struct ChangedContentTests {
       #expect(try await load(bench, 2) == nil)
       await bench.store.close()
       let verdict = try StoreCheck.run(folder: bench.folder)
-      #expect(verdict.findings.contains { $0.kind == "content-changed" && $0.count == 1 })
+      let finding = try #require(verdict.findings.first { $0.kind == "content-changed" })
+      #expect(finding.examples == ["\(id)"])
     }
   }
 
@@ -111,7 +112,7 @@ struct ChangedContentTests {
     try await DamageBench.with { bench in
       let bytes = [UInt8](repeating: 7, count: 700_000)
       let file = try await BodyConformance.write([bytes, [1]], to: bench.bench.store)
-      try await bench.bench.accept(bench.bench.draft(body: .file(file)))
+      let id = try await bench.bench.accept(bench.bench.draft(body: .file(file)))
       try await bench.bench.store.checkBody(in: file)
       try Damage.overwrite(file.path, at: 600_001, with: [6])
       let loaded = try await bench.bench.store.load([1])
@@ -120,8 +121,9 @@ struct ChangedContentTests {
       }
       await #expect(throws: StoreError.self) { try await bench.bench.store.checkBody(in: found) }
       await bench.bench.store.close()
-      #expect(
-        try StoreCheck.run(folder: bench.folder).findings.map(\.kind) == ["body-file-changed"])
+      let verdict = try StoreCheck.run(folder: bench.folder).findings
+      #expect(verdict.map(\.kind) == ["body-file-changed"])
+      #expect(verdict.first?.examples == ["\(id)"])
       let (report, findings) = try bench.salvage()
       #expect(report.bodies == 1 && findings.count == 1 && findings[0].table == "body_file")
     }

@@ -30,22 +30,24 @@ enum ContentSums {
     }
   }
 
-  /// Calls `body` with the number of each envelope whose body file has changed bytes.
+  /// Calls `body` with the number and id of each envelope whose body file has changed bytes.
   ///
   /// A missing file, or one of another length, is skipped.
   static func forEachChangedFile(
     on connection: borrowing Connection, in folder: String,
-    _ body: (Serial) throws(StoreError) -> Void
+    _ body: (Serial, EnvelopeID?) throws(StoreError) -> Void
   ) throws(StoreError) {
     let row = try Statement(
-      "SELECT serial, name, bytes, checksum FROM body_file WHERE checksum IS NOT NULL",
-      on: connection)
+      """
+      SELECT f.serial, f.name, f.bytes, f.checksum, e.id FROM body_file AS f \
+      LEFT JOIN envelope AS e ON e.serial = f.serial WHERE f.checksum IS NOT NULL
+      """, on: connection)
     while try row.step() {
       let file = StoredBodyFile(
         path: "\(folder)/bodies/\(row.text(1) ?? "")", byteCount: row.int(2),
         checksum: row.int(3))
       guard DataFolder.size(ofFile: file.path) == file.byteCount else { continue }
-      if try hasChanged(file) { try body(row.int(0)) }
+      if try hasChanged(file) { try body(row.int(0), RowRules.id(row.bytes(4))) }
     }
   }
 

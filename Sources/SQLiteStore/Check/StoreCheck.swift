@@ -199,10 +199,17 @@ package final class StoreCheck {
 
   private func checkContents(_ connection: borrowing Connection) throws(StoreError) {
     var changed: [String] = []
-    try ContentSums.forEachChanged(on: connection) { row in changed.append("\(row.serial)") }
+    try ContentSums.forEachChanged(on: connection) { row in
+      changed.append(Self.name(of: row.id, row.serial))
+    }
     verdict.add(
       "content-changed", "Bytes of them have changed since they were accepted; they are not sent.",
       changed)
+  }
+
+  /// The name by which an operator finds an envelope: its id, or its row's number if that is lost.
+  private static func name(of id: EnvelopeID?, _ serial: Serial) -> String {
+    id.map { "\($0)" } ?? "row \(serial)"
   }
 
   private func checkEvents(_ connection: borrowing Connection) throws(StoreError) {
@@ -306,7 +313,9 @@ package final class StoreCheck {
       again.reset()
     }
     var changed: [String] = []
-    try ContentSums.forEachChangedFile(on: connection, in: folder) { changed.append("\($0)") }
+    try ContentSums.forEachChangedFile(on: connection, in: folder) { serial, id in
+      changed.append(Self.name(of: id, serial))
+    }
     verdict.add(
       "body-file-changed", "Bytes of their bodies have changed; they are not sent.", changed)
     verdict.add(

@@ -72,7 +72,9 @@ extension Salvage {
           reason: "bytes of it have changed since it was accepted; it is kept, and not sent"))
     }
     var serials: [Serial] = []
-    try ContentSums.forEachChangedFile(on: connection, in: newFolder) { serials.append($0) }
+    try ContentSums.forEachChangedFile(on: connection, in: newFolder) { serial, _ in
+      serials.append(serial)
+    }
     for serial in serials {
       try add(
         SalvageFinding(
