@@ -28,6 +28,22 @@ struct ProblemTests {
     #expect(json["lastSequence"] == nil && json["results"] == nil)
   }
 
+  @Test(
+    "tells how many share places in the singular where there is one",
+    arguments: [
+      (1, "1 event stream may be open at once, and it is."),
+      (2, "2 event streams may be open at once, and they are."),
+    ])
+  func share(total: Int, detail: String) throws {
+    var places = SharedPlaces()
+    let limits = PlaceLimits(total: total, perClient: total, perSource: total, reserve: 0)
+    for number in 0..<total { _ = try places.take(.client("\(number)", at: nil), limits) }
+    let refusal = try #require(throws: SharedPlaces.Refusal.self) {
+      _ = try places.take(.client("other", at: nil), limits)
+    }
+    #expect(Problem.shareUsedUp(.eventStreams, refusal).detail == detail)
+  }
+
   @Test("carries the header fields that belong to it")
   func headers() throws {
     #expect(Problem.diskFull().response.headers.first("Retry-After") == "30")

@@ -41,7 +41,8 @@ extension AccessConfiguration: KeyedSection {
       `relay:8080` (that port alone), `*.fleet.example` (all below it), `*` (any: the look at \
       `Host` is off). A proxy or a port that is published under another address needs its own \
       there. Pages of a host that is named in full, at the scheme's own port or at the one that \
-      is named, count as the relay's
+      is named, count as the relay's; a browser that sends a request without a token for any \
+      other page gets 403 `cross-site`
       """)
     Key(
       "tokensMax", \.tokensMax, .integer(0...1_000_000),

@@ -6,15 +6,17 @@ import RelayCore
 package enum SharedKind: Sendable {
   case eventStreams, waits, runs, operations, listings
 
-  /// How many of them there may be, as the end of a sentence.
-  fileprivate var words: String {
-    switch self {
-    case .eventStreams: "event streams may be open"
-    case .waits: "requests may wait for an outcome"
-    case .runs: "runs may be under way"
-    case .operations: "operations may run"
-    case .listings: "listings may be made"
-    }
+  /// The number of them that there may be, as the start of a sentence.
+  fileprivate func words(_ max: Int) -> String {
+    let (noun, rest) =
+      switch self {
+      case .eventStreams: ("event stream", "may be open")
+      case .waits: ("request", "may wait for an outcome")
+      case .runs: ("run", "may be under way")
+      case .operations: ("operation", "may run")
+      case .listings: ("listing", "may be made")
+      }
+    return "\(max) \(noun)\(max == 1 ? "" : "s") \(rest)"
   }
 }
 
@@ -29,15 +31,17 @@ extension Problem {
   package static func shareUsedUp(
     _ kind: SharedKind, _ refusal: SharedPlaces.Refusal
   ) -> Problem {
+    let isOne = refusal.max == 1
+    let them = isOne ? "it" : "them"
     let whose =
       switch refusal.share {
-      case .client: " for one client, and this one has them"
-      case .source: " from one address, and this one has them"
-      case .operator: " for one operator, and this one has them"
-      case .all: " at once, and they are"
+      case .client: " for one client, and this one has \(them)"
+      case .source: " from one address, and this one has \(them)"
+      case .operator: " for one operator, and this one has \(them)"
+      case .all: " at once, and \(isOne ? "it is" : "they are")"
       }
     return Problem(
-      .overloaded, "\(refusal.max) \(kind.words)\(whose).",
+      .overloaded, "\(kind.words(refusal.max))\(whose).",
       fix: "Try again after Retry-After, or let one go. What was accepted is safe."
     ).retry(afterSeconds: RetryHint.overloadSeconds)
   }
