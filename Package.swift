@@ -98,7 +98,8 @@ let package = Package(
       ["RelayCore", "Cryptography", "HTTPServer", "EventLoop", "JSON", "SQLiteStore"]),
     .testTarget(
       name: "WaystationTests",
-      dependencies: ["waystation", "RelayServer", "EventLoop", "RelayCore"], swiftSettings: strict),
+      dependencies: ["waystation", "RelayServer", "EventLoop", "RelayCore", "JSON"],
+      swiftSettings: strict),
     .testTarget(
       name: "EndToEnd",
       dependencies: [

@@ -1,3 +1,5 @@
+import JSON
+import RelayCore
 import Testing
 
 @testable import waystation
@@ -18,6 +20,34 @@ struct HumanTextTests {
       (3 << 50, "3.0 PiB"), (5 << 60, "5120.0 PiB"),
     ] as [(Int64, String)])
   func bytes(number: Int64, text: String) { #expect(HumanText.bytes(number) == text) }
+
+  @Test("one of a kind is told in the singular")
+  func singular() {
+    #expect(HumanText.contents(envelopes: 1, waiting: 1) == "1 envelope, 1 of them waits")
+    #expect(HumanText.contents(envelopes: 1000, waiting: 0) == "1000 envelopes, 0 of them wait")
+    #expect(HumanText.numbered(1, "body in a file", "bodies in files") == "1 body in a file")
+  }
+
+  @Test(
+    "a hint at another command asks the relay that was named",
+    arguments: [
+      ([], ""), (["--server", "https://relay:8443"], " --server https://relay:8443"),
+      (["--server", "unix:/run/my relay.sock"], " --server 'unix:/run/my relay.sock'"),
+      (["--server", "unix:/it's"], #" --server 'unix:/it'\''s'"#),
+    ] as [([String], String)])
+  func hint(arguments: [String], option: String) throws {
+    let order = try OperatorOrder(.status, arguments[...])
+    let context = CommandContext(order: order, terminal: .plain)
+    #expect(context.serverOption == option)
+    let status = try JSONValue.parse(
+      Array(#"{"blockedLaneCount":1,"upstreams":[]}"#.utf8)
+    ).object()
+    let text = StatusText(
+      status: status, server: "a relay", serverOption: option, terminal: .plain,
+      now: WallTime(millisecondsSinceEpoch: 0))
+    #expect(
+      text.lines().contains("      waystation envelopes list --state blocked\(option)"))
+  }
 
   @Test("what an envelope says cannot steer a terminal, and stays readable")
   func safe() {

@@ -68,7 +68,8 @@ struct ClientsCommand {
       let id = SafeText.line(attention.text("id") ?? "?")
       context.say("\(id) needs you: \(SafeText.line(attention.text("reason") ?? "it is blocked"))")
       context.say("  \(SafeText.line(attention.text("fix") ?? ""))")
-      context.say(context.terminal.styled("  waystation envelopes show \(id)", .faint))
+      context.say(
+        context.terminal.styled("  waystation envelopes show \(id)\(context.serverOption)", .faint))
     }
   }
 }

@@ -4,6 +4,8 @@ import RelayCore
 /// The details of one envelope, in lines for people.
 struct EnvelopeDetails {
   let envelope: JSONObject
+  /// The option that has a hint call the same relay; see ``CommandContext/serverOption``.
+  let serverOption: String
   let terminal: Terminal
   let now: WallTime
 
@@ -80,9 +82,9 @@ struct EnvelopeDetails {
   private func next(_ state: String) -> String? {
     let id = SafeText.line(envelope.text("id") ?? "ID")
     return switch state {
-    case "blocked": "waystation envelopes retry|edit|discard \(id)"
-    case "failed", "expired": "waystation envelopes requeue \(id)"
-    case "held": "waystation envelopes retry \(id)"
+    case "blocked": "waystation envelopes retry|edit|discard \(id)\(serverOption)"
+    case "failed", "expired": "waystation envelopes requeue \(id)\(serverOption)"
+    case "held": "waystation envelopes retry \(id)\(serverOption)"
     default: nil
     }
   }

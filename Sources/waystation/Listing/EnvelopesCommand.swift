@@ -66,7 +66,8 @@ struct EnvelopesCommand {
       context.say(envelope.line)
     } else {
       let story = EnvelopeDetails(
-        envelope: envelope, terminal: context.terminal, now: WallClock.now())
+        envelope: envelope, serverOption: context.serverOption, terminal: context.terminal,
+        now: WallClock.now())
       context.say(story.lines().joined(separator: "\n"))
     }
     return .good

@@ -51,8 +51,8 @@ struct StatusCommand {
   private func show(_ status: JSONObject) {
     guard !context.isJSON else { return context.say(status.line) }
     let text = StatusText(
-      status: status, server: relay.server.description, terminal: context.terminal,
-      now: WallClock.now())
+      status: status, server: relay.server.description, serverOption: context.serverOption,
+      terminal: context.terminal, now: WallClock.now())
     context.say(text.lines().joined(separator: "\n"))
   }
 

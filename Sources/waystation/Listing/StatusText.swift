@@ -5,6 +5,8 @@ import RelayCore
 struct StatusText {
   let status: JSONObject
   let server: String
+  /// The option that has a hint call the same relay; see ``CommandContext/serverOption``.
+  let serverOption: String
   let terminal: Terminal
   let now: WallTime
 
@@ -19,7 +21,7 @@ struct StatusText {
   }
 
   func lines() -> [String] {
-    let troubles = Self.troubles(status, now: now)
+    let troubles = Self.troubles(status, now: now, serverOption: serverOption)
     let state = status.text("state") ?? "?"
     let mark = terminal.styled("●", troubles.isEmpty ? .good : .bad)
     let uptime = HumanText.span(milliseconds: status.number("uptimeSeconds") * 1000)
@@ -71,7 +73,9 @@ struct StatusText {
   }
 
   /// The things that need a person, the worst first.
-  static func troubles(_ status: JSONObject, now: WallTime) -> [Trouble] {
+  static func troubles(
+    _ status: JSONObject, now: WallTime, serverOption: String = ""
+  ) -> [Trouble] {
     var troubles: [Trouble] = []
     let store = status.object("store")
     if let words = store?.text("trouble") {
@@ -91,13 +95,13 @@ struct StatusText {
           Trouble(
             sentence: "upstream \(name) is unreachable" + (age.isEmpty ? "" : " for \(age)")
               + (upstream.text("lastError").map { ": \(SafeText.line($0))" } ?? ""),
-            command: "waystation upstreams probe \(name)"))
+            command: "waystation upstreams probe \(name)\(serverOption)"))
       } else if upstream.has("paused"), upstream.number("waiting") > 0 {
         troubles.append(
           Trouble(
             sentence: "upstream \(name) is paused, and "
               + HumanText.counted(upstream.number("waiting"), "envelope waits", "envelopes wait"),
-            command: "waystation upstreams resume \(name)"))
+            command: "waystation upstreams resume \(name)\(serverOption)"))
       }
     }
     let blocked = status.number("blockedLaneCount")
@@ -105,7 +109,7 @@ struct StatusText {
       troubles.append(
         Trouble(
           sentence: HumanText.counted(blocked, "lane is blocked", "lanes are blocked"),
-          command: "waystation envelopes list --state blocked"))
+          command: "waystation envelopes list --state blocked\(serverOption)"))
     }
     return troubles
   }

@@ -6,6 +6,19 @@ struct CommandContext {
   var options: OptionReader { order.options }
   var isJSON: Bool { options.has("--json") }
 
+  /// The `--server` that was given, as a shell reads it, for a hint at another command.
+  ///
+  /// It begins with a blank, and is empty if none was given.
+  var serverOption: String {
+    guard let server = options.text("--server") else { return "" }
+    let isPlain = server.utf8.allSatisfy { TokenText.isPathByte($0) || "/:".utf8.contains($0) }
+    let quoted =
+      "'"
+      + server.split(separator: "'", omittingEmptySubsequences: false)
+      .joined(separator: "'\\''") + "'"
+    return " --server " + SafeText.line(isPlain ? server : quoted)
+  }
+
   /// Writes a line on standard output.
   func say(_ line: String) { StandardStream.output.line(line) }
 

@@ -29,13 +29,15 @@ enum BackupCommand {
   private static func text(
     _ report: StoreBackup.Report, _ verdict: StoreVerdict, _ folder: String, _ target: String
   ) -> String {
-    let size = "\(report.pages) pages, \(report.bodies) bodies in files, \(report.bytes) bytes"
+    let bodies = HumanText.numbered(report.bodies, "body in a file", "bodies in files")
+    let size = "\(report.pages) pages, \(bodies), \(report.bytes) bytes"
     guard verdict.isSound else {
       return "the copy in \(target) is damaged (\(size))\n"
         + "run 'waystation store check --data \(folder)' to see whether the store itself is"
     }
-    return "a sound copy of \(folder) is in \(target): \(verdict.envelopes ?? 0) envelopes, "
-      + "\(verdict.waiting ?? 0) of them wait\n  \(size)\n"
+    return "a sound copy of \(folder) is in \(target): "
+      + HumanText.contents(envelopes: verdict.envelopes ?? 0, waiting: verdict.waiting ?? 0)
+      + "\n  \(size)\n"
       + "to restore it, stop the relay, put the copy in the place of its data folder, and start"
   }
 

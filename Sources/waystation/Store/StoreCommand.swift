@@ -41,8 +41,8 @@ enum StoreCommand {
         + (verdict.isInUse ? ", in use by a relay" : ""))
     if let envelopes = verdict.envelopes {
       lines.append(
-        "  \(envelopes) envelopes, \(verdict.waiting ?? 0) of them wait, "
-          + "\(verdict.bodies ?? 0) bodies in files")
+        "  \(HumanText.contents(envelopes: envelopes, waiting: verdict.waiting ?? 0)), "
+          + HumanText.numbered(verdict.bodies ?? 0, "body in a file", "bodies in files"))
     }
     for finding in verdict.findings {
       lines.append("")
@@ -109,13 +109,17 @@ enum StoreCommand {
 
   private static func text(_ report: SalvageReport, _ target: String) -> String {
     var lines = [
-      "a new store is in \(target): \(report.envelopes) envelopes, \(report.waiting) of them wait, "
-        + "\(report.bodies) bodies in files"
+      "a new store is in \(target): "
+        + HumanText.contents(envelopes: report.envelopes, waiting: report.waiting) + ", "
+        + HumanText.numbered(report.bodies, "body in a file", "bodies in files")
     ]
     let tokens = report.tokens
     if tokens != CarriedTokens() {
       lines.append(
-        "\(tokens.tokens) tokens and \(tokens.revocations) revoked tokens of keys were carried over"
+        HumanText.numbered(tokens.tokens, "token") + " and "
+          + HumanText.numbered(
+            tokens.revocations, "revoked token of a key", "revoked tokens of keys")
+          + " were carried over"
       )
     }
     if tokens.unreadable != 0 {

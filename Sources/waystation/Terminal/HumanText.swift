@@ -63,6 +63,19 @@ enum HumanText {
     return text.prefix(19).split(separator: "T").joined(separator: " ")
   }
 
+  /// A number without separators, as scripts read it, with its noun.
+  static func numbered(
+    _ number: some BinaryInteger, _ one: String, _ many: String? = nil
+  ) -> String {
+    "\(number) " + (number == 1 ? one : many ?? one + "s")
+  }
+
+  /// The contents of a store: its envelopes, and how many of them wait.
+  static func contents(envelopes: some BinaryInteger, waiting: some BinaryInteger) -> String {
+    numbered(envelopes, "envelope") + ", "
+      + numbered(waiting, "of them waits", "of them wait")
+  }
+
   /// A count with its noun.
   static func counted(_ number: Int64, _ one: String, _ many: String? = nil) -> String {
     "\(count(number)) " + (number == 1 ? one : many ?? one + "s")

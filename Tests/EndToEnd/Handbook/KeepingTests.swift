@@ -25,7 +25,7 @@ extension EndToEnd {
       book.upstream.stop()
       let kept = try await book.send("/kept")
       let blocks = try book.blocks("Back up and restore", count: 2)
-      #expect(try await book.stand.run(blocks[0]).contains("1 envelopes, 1 of them wait"))
+      #expect(try await book.stand.run(blocks[0]).contains("1 envelope, 1 of them waits"))
       let later = try await book.send("/later")
       let said = try await book.stand.run(blocks[1])
       #expect(said.contains("1 envelope waits"), "\(said)")
@@ -59,7 +59,7 @@ extension EndToEnd {
       #expect(check.contains("damaged"), "\(check)")
       try book.upstream.start()
       let said = try await book.stand.run(blocks[2])
-      #expect(said.contains("1 envelopes, 1 of them wait"), "\(said)")
+      #expect(said.contains("1 envelope, 1 of them waits"), "\(said)")
       try await book.envelope(id, is: "delivered")
     }
 
