@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import HTTPServer
 
 /// A place that could not be listened on.
 package struct ListenFailure: Error, Sendable, CustomStringConvertible {
@@ -59,5 +60,18 @@ package struct ListenFailure: Error, Sendable, CustomStringConvertible {
       "this machine does not speak that version of IP; give --listen another address"
     default: error.reason
     }
+  }
+}
+
+extension Log {
+  /// Tells of a TLS handshake that failed: now and then, however many fail.
+  ///
+  /// Without it nobody could see why a device's certificate is refused; without the limit whoever
+  /// tries ports could fill the log.
+  func tell(_ failure: FailedHandshake) {
+    repeating(
+      .info, "TLS handshake failed", about: "", .steady,
+      ("listener", .integer(Int64(failure.listener))), ("peer", .text(failure.peer)),
+      ("reason", .text(failure.reason)))
   }
 }

@@ -1,5 +1,6 @@
 import HTTPServer
 import RelayCore
+import Synchronization
 
 /// Writes down what is done to the relay before it is done, and what came of it before that is
 /// answered.
@@ -69,4 +70,44 @@ struct Auditor {
     default: .failed
     }
   }
+}
+
+/// What the audit log keeps of the calls of a route.
+struct AuditedAct: Sendable {
+  /// What is done, as one word.
+  let action: String
+  /// To what it is done: a path below `/v1/`, with the captures of the route's own path in braces.
+  let subject: String
+  /// Whether a request only asks what there would be to do; that is not written down.
+  let isTrial: @Sendable (HTTPRequest) throws(Problem) -> Bool
+
+  init(
+    _ action: String, _ subject: String,
+    isTrial: @escaping @Sendable (HTTPRequest) throws(Problem) -> Bool = { _ in false }
+  ) {
+    self.action = action
+    self.subject = subject
+    self.isTrial = isTrial
+  }
+
+  /// The subject of one call, each name in percent-encoding.
+  func subject(_ captures: PathCaptures) -> String {
+    let segments = subject.split(separator: "/").map { segment in
+      guard segment.first == "{" else { return String(segment) }
+      let name = captures.decoded(String(segment.dropFirst().dropLast())) ?? ""
+      return String(decoding: PercentEncoding.encode(name.utf8), as: UTF8.self)
+    }
+    return segments.joined(separator: "/")
+  }
+}
+
+/// What an endpoint has to say of the act that it carries out, for the audit log.
+final class ActNote: Sendable {
+  private let words = Mutex<String?>(nil)
+
+  /// What was said last; nil for nothing.
+  var text: String? { words.withLock { $0 } }
+
+  /// Says it; never a secret, nor anything of an envelope's content.
+  func say(_ text: String) { words.withLock { $0 = text } }
 }
