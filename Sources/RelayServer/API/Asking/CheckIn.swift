@@ -7,7 +7,7 @@ struct CheckIn {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  /// How many endings one answer tells of at the most.
+  /// The most endings that one answer lists.
   static let endingsMax = 1000
 
   func respond(to request: HTTPRequest) async -> HTTPResponse {

@@ -30,7 +30,7 @@ struct GetClient {
     return view
   }
 
-  /// How a client stands; nil if nothing of its was ever accepted.
+  /// Returns the state of a client; nil if nothing of it was ever accepted.
   func knownView(of name: String) async throws(StoreError) -> ClientView? {
     guard let record = try await context.store.client(name) else { return nil }
     let views = record.lanes.map { ($0, context.relay.dispatcher.laneView($0.number)) }

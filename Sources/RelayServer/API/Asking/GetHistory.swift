@@ -80,7 +80,7 @@ struct GetHistory {
 }
 
 extension HistorySeries.Point {
-  /// What is shown of a step (`HistoryPoint` in `openapi.yaml`); what is not known is left out.
+  /// The view of a step (`HistoryPoint` in `openapi.yaml`); unknown figures are left out.
   fileprivate func writeMembers(to json: inout JSONWriter) {
     json.member("at", at)
     json.member("accepted", accepted)

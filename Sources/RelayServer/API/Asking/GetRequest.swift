@@ -78,7 +78,7 @@ struct GetRequest {
 
 /// A large body, piece by piece.
 private final class BodyPieces: Sendable {
-  /// How much is in memory at a time, in bytes.
+  /// The most bytes of the body that are in memory at a time.
   private static let pieceBytesMax = 65_536
 
   private let file: StoredBodyFile

@@ -16,7 +16,7 @@ struct GetStatus {
     }
   }
 
-  /// How the relay stands.
+  /// Returns the relay's status.
   func view() async throws(StoreError) -> StatusView {
     let relay = context.relay
     let now = relay.now()

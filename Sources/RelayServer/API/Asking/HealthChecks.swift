@@ -8,10 +8,10 @@ struct HealthChecks {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  /// Whether the process answers at all: it does.
+  /// Answers that the process runs.
   func health() -> HTTPResponse { .freshJSON(Array(#"{"status":"ok"}"#.utf8)) }
 
-  /// Whether the relay takes envelopes.
+  /// Answers if the relay takes envelopes.
   func readiness() -> HTTPResponse {
     if context.relay.isDraining {
       return notReady(

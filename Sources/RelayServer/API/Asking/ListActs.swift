@@ -52,7 +52,7 @@ struct ListActs {
 }
 
 extension AuditEntry {
-  /// What is shown of an act (`AuditEntry` in `openapi.yaml`).
+  /// The view of an act (`AuditEntry` in `openapi.yaml`).
   fileprivate func writeMembers(to json: inout JSONWriter) {
     json.member("id", String(number))
     json.member("at", act.at)

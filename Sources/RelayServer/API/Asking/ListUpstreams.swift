@@ -15,7 +15,7 @@ struct ListUpstreams {
     }
   }
 
-  /// How the upstreams are.
+  /// Returns the state of the upstreams.
   func view() async throws(StoreError) -> UpstreamsView {
     let relay = context.relay
     return try await view(of: await relay.dispatcher.snapshot(), relay.now())

@@ -4,9 +4,9 @@ import RelayCore
 /// A listing as JSON, made piece by piece: what is in memory is what goes out next, however long
 /// the list, and however slowly its reader takes it.
 struct ListingPieces: Sendable {
-  /// How many bytes a piece has, about.
+  /// The approximate size of a piece, in bytes.
   static let bytesPerPiece = 65_536
-  /// How many rows the first piece has; a row's path alone may take 8 KiB.
+  /// The number of rows of the first piece; a row's path alone may take 8 KiB.
   private static let firstRows = 16
   /// How many stored envelopes one piece looks at; a page that is not full by then goes on in the
   /// next call.
@@ -17,7 +17,7 @@ struct ListingPieces: Sendable {
   private var filter: EnvelopeFilter
   /// Everything up to this number has been looked at.
   private var place: Serial
-  /// How many more envelopes are wanted.
+  /// The number of envelopes that are still wanted.
   private var left: Int
   private var rowsPerPiece = Self.firstRows
   private var hasBegun = false
@@ -76,7 +76,7 @@ struct ListingPieces: Sendable {
     return text
   }
 
-  /// What stands behind the rows.
+  /// The text behind the rows.
   private func end(hasMore: Bool) -> [UInt8] {
     guard hasMore else { return Array("]}".utf8) }
     var json = JSONWriter(appendingTo: Array(#"],"next":"#.utf8))

@@ -1,14 +1,14 @@
 import Cryptography
 import RelayCore
 
-/// What is to be said about a certificate that could be loaded.
+/// The findings about a certificate that could be loaded.
 struct CertificateFindings {
   /// So long before its end a certificate is spoken of.
   static let soonMs: Int64 = 14 * 86_400_000
 
   /// Why clients will not accept it, or will not be accepted, as sentences.
   private(set) var problems: [String] = []
-  /// What should be looked at some time.
+  /// The warnings, which can wait.
   private(set) var warnings: [String] = []
 
   init(_ context: TLSContext, _ tls: TLSConfiguration, now: WallTime) {
@@ -46,9 +46,9 @@ struct CertificateFindings {
 /// What `waystation check` says about certificates: the listeners' own, and the authorities against
 /// which those of upstreams and of the collector of traces are checked.
 package struct CertificateReport: Sendable {
-  /// What the relay would not start with, or clients would not accept.
+  /// The errors: the relay would not start, or clients would not accept the certificate.
   package private(set) var problems: [ConfigurationProblem] = []
-  /// What should be looked at some time, as sentences.
+  /// The warnings, as sentences; they can wait.
   package private(set) var warnings: [String] = []
 
   /// Reads the certificates, keys and lists that a configuration names.

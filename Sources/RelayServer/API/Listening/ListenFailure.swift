@@ -4,7 +4,7 @@ import HTTPServer
 
 /// A place that could not be listened on.
 package struct ListenFailure: Error, Sendable, CustomStringConvertible {
-  /// What was asked for.
+  /// The address that was asked for.
   package let endpoint: Endpoint
   /// Why the system would not have it.
   package let error: SystemError

@@ -45,7 +45,7 @@ final class ListenerCertificates: Sendable {
     self.credentials = credentials
   }
 
-  /// What secures the connections of a listener; nil where nothing does.
+  /// Returns the TLS credentials of a listener; nil for a listener without TLS.
   func credentials(of number: Int) -> TLSCredentials? { credentials[number] }
 
   /// Why clients do not accept a certificate, or are not accepted, as things stand; as sentences.
@@ -56,7 +56,7 @@ final class ListenerCertificates: Sendable {
     }
   }
 
-  /// Whether there is anything to load again.
+  /// True if there is anything to load again.
   var isEmpty: Bool { credentials.allSatisfy { $0 == nil } }
 
   /// Loads all of them again, for connections that are made from now on.

@@ -3,7 +3,7 @@ import HTTPServer
 import RelayCore
 import Synchronization
 
-/// What faces the senders: the HTTP server, with its event loops and its listeners' certificates.
+/// The HTTP server that senders call, with its event loops and its listeners' certificates.
 ///
 /// There is none until the relay listens.
 final class ServerFront: Sendable {
@@ -29,7 +29,7 @@ final class ServerFront: Sendable {
     }
   }
 
-  /// Where the relay listens, with actual ports, in the order of the configuration.
+  /// The addresses of the listeners, with actual ports, in the order of the configuration.
   var endpoints: [Endpoint] { parts.withLock { $0?.endpoints ?? [] } }
 
   // MARK: - Certificates
@@ -44,7 +44,7 @@ final class ServerFront: Sendable {
     return parts.server.endDistrusted()
   }
 
-  /// What is wrong with the listeners' certificates at a moment, as sentences.
+  /// Returns the faults of the listeners' certificates at a moment, as sentences.
   func certificateProblems(at now: WallTime) -> [String] {
     parts.withLock { $0?.certificates }?.problems(at: now) ?? []
   }
@@ -64,10 +64,10 @@ final class ServerFront: Sendable {
   /// The connections of each listener that ever had one, by the listeners' numbers.
   var connectionFigures: [Int: ListenerFigures] { server?.figures ?? [:] }
 
-  /// How many event loops serve connections.
+  /// The number of event loops that serve connections.
   var loopCount: Int { parts.withLock { $0?.loops.count ?? 0 } }
 
-  /// How long the rounds of all event loops took.
+  /// The durations of the rounds of all event loops.
   var loopLag: Histogram {
     var lag = Histogram(.loopMicroseconds)
     for loop in parts.withLock({ $0?.loops ?? [] }) { lag.merge(loop.lag) }

@@ -2,14 +2,14 @@ import RelayCore
 
 /// The items of a batch on their way: some refused at once, the others as drafts for the store.
 struct Batch {
-  /// What can be handed to the store, in the batch's order.
+  /// The drafts that can be handed to the store, in the batch's order.
   private(set) var drafts: [EnvelopeDraft] = []
   /// For each item its problem, or nil for one that is, or was, a draft.
   private var problems: [Problem?] = []
-  /// What became of the drafts.
+  /// The results of the drafts.
   private var settled: [BatchResults.Item] = []
 
-  /// Whether an item was refused.
+  /// True if an item was refused.
   var hasProblems: Bool { drafts.count < problems.count }
 
   /// Reads the items, and takes room for each.

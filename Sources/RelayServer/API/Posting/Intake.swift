@@ -8,7 +8,7 @@ struct Intake {
   private let context: EndpointContext
   private var files: [(index: Int, writer: any BodyWriter)] = []
 
-  /// How many bytes of a body are handed to its file at a time.
+  /// The number of bytes of a body that are handed to its file at a time.
   private static let pieceBytes = 64 * 1024
 
   init(_ context: EndpointContext) { self.context = context }

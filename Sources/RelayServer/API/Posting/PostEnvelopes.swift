@@ -110,7 +110,7 @@ struct PostEnvelopes {
     return response
   }
 
-  /// Whether the first thing in a text is an opening bracket.
+  /// Returns true if a text begins with an opening bracket, after white space.
   private static func isArray(_ text: [UInt8]) -> Bool {
     for byte in text where byte != 0x20 && byte != 0x0A && byte != 0x0D && byte != 0x09 {
       return byte == UInt8(ascii: "[")
@@ -161,7 +161,7 @@ struct SenderFields {
 }
 
 extension Acceptance {
-  /// How a draft was taken.
+  /// Returns the result of a draft.
   ///
   /// - Throws: `key-conflict`, `sequence-conflict`, `sequence-passed` or `too-many-names`.
   init(
@@ -203,7 +203,7 @@ extension Acceptance {
 }
 
 extension BatchResults.Item {
-  /// What an item of a batch counts as.
+  /// The result under which an item of a batch is counted.
   var counted: PostFigures.Result {
     switch self {
     case .accepted, .parked: .accepted
@@ -215,7 +215,7 @@ extension BatchResults.Item {
 }
 
 extension Acceptance.Result {
-  /// What an envelope that was posted by itself counts as.
+  /// The result under which an envelope that was posted by itself is counted.
   var counted: PostFigures.Result {
     switch self {
     case .accepted: .accepted

@@ -8,9 +8,9 @@ struct QuotaClaim: ~Copyable {
   private let context: EndpointContext
   private let sender: String?
   private var quotas: QuotaKeeper { context.relay.quotas }
-  /// What is claimed for clients that have no quota of their own.
+  /// The claim for clients that have no quota of their own.
   private var shared = WaitingUse()
-  /// What is claimed for clients that have one.
+  /// The claims for clients that have a quota of their own.
   private var claims: [String: Claim] = [:]
   /// Clients whose request was counted, and what came of that.
   private var counted: [String: QuotaRefusal?] = [:]

@@ -1,11 +1,11 @@
 import RelayCore
 
-/// Who may do what: each route has a row, and nothing is decided elsewhere.
+/// The access rules: each route has a row, and nothing is decided elsewhere.
 ///
 /// A device that may use a route has to do with its own client alone: what is another's is unknown
 /// to it (``Caller/mayKnow(of:)``).
 package enum AccessRules {
-  /// What is answered to a caller.
+  /// The decision on a caller.
   package enum Verdict: Equatable, Sendable {
     /// Go on.
     case allowed
@@ -15,19 +15,19 @@ package enum AccessRules {
     case forbidden
   }
 
-  /// Who may use a route.
+  /// The rule of one route.
   package struct Row: Equatable, Sendable {
-    /// Whether anybody may, without a credential.
+    /// True if anybody may use it, without a credential.
     var isForEverybody = false
-    /// Whether a client may, for its own.
+    /// True if a client may use it, for its own envelopes.
     var isForDevices = false
-    /// What an operator has to be allowed.
+    /// The permission that an operator needs.
     var role = OperatorRole.steer
-    /// Whether a credential is needed also where none is otherwise.
+    /// True if it needs a credential even where none is needed otherwise.
     var needsCredential = false
   }
 
-  /// What a caller is answered.
+  /// Returns the decision on a caller.
   ///
   /// - Parameter isOpen: Whether who shows no credential may do what needs none; see
   ///   ``AccessConfiguration/anonymous``.
@@ -42,7 +42,7 @@ package enum AccessRules {
     }
   }
 
-  /// Whether a caller is told why the relay is not ready.
+  /// Returns true if a caller may learn why the relay is not ready.
   package static func seesReasons(_ caller: Caller, isOpen: Bool) -> Bool {
     verdict(on: .watching, for: caller, isOpen: isOpen) == .allowed
   }

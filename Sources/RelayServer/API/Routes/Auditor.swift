@@ -46,7 +46,7 @@ struct Auditor {
     return response
   }
 
-  /// What who shows no credential is called, where none is needed.
+  /// The name of a caller without a credential, where none is needed.
   static let nobody = "anonymous"
 
   private var role: String {
@@ -72,13 +72,13 @@ struct Auditor {
   }
 }
 
-/// What the audit log keeps of the calls of a route.
+/// The audit log's record of the calls of a route.
 struct AuditedAct: Sendable {
-  /// What is done, as one word.
+  /// The action, as one word.
   let action: String
-  /// To what it is done: a path below `/v1/`, with the captures of the route's own path in braces.
+  /// The object: a path below `/v1/`, with the captures of the route's own path in braces.
   let subject: String
-  /// Whether a request only asks what there would be to do; that is not written down.
+  /// True for a request that only asks what there would be to do, which is not written down.
   let isTrial: @Sendable (HTTPRequest) throws(Problem) -> Bool
 
   init(
@@ -101,13 +101,13 @@ struct AuditedAct: Sendable {
   }
 }
 
-/// What an endpoint has to say of the act that it carries out, for the audit log.
+/// An endpoint's note for the audit log on the act that it carries out.
 final class ActNote: Sendable {
   private let words = Mutex<String?>(nil)
 
-  /// What was said last; nil for nothing.
+  /// The last note; nil if there is none.
   var text: String? { words.withLock { $0 } }
 
-  /// Says it; never a secret, nor anything of an envelope's content.
+  /// Sets the note, which never holds a secret or anything of an envelope's content.
   func say(_ text: String) { words.withLock { $0 = text } }
 }

@@ -1,7 +1,7 @@
 import HTTPServer
 import RelayCore
 
-/// What a call that changes something takes beside its path.
+/// The parameters and body that a changing call takes beside its path.
 ///
 /// Whoever gives more than that means something by it, such as to forget one lane only: a call that
 /// did not heed it would do too much.
@@ -13,7 +13,7 @@ struct CallTerms: Sendable {
 
   /// The query's parameters.
   var parameters: [String] = []
-  /// Whether it has a body.
+  /// True if it has a body.
   var hasBody = false
 
   /// Looks whether a request gives anything that the call does not take.
@@ -36,7 +36,7 @@ struct CallTerms: Sendable {
     }
   }
 
-  /// Whether a body says nothing: none, or an empty object, which many libraries send for none.
+  /// Returns true if a body says nothing: none, or an empty object, as many libraries send it.
   ///
   /// A chunked body has no known length, so that it is read as far as it may go.
   private static func isNothing(_ body: RequestBody) async -> Bool {

@@ -22,7 +22,7 @@ struct CommandBody {
     return text
   }
 
-  /// Whether a request's body is of a type that is taken; parameters make no difference.
+  /// Checks that a request's body is of an accepted type; parameters make no difference.
   static func check(
     _ head: RequestHead, isOneOf types: [StaticString]
   ) throws(Problem) {

@@ -25,7 +25,7 @@ extension EndpointContext {
     }
   }
 
-  /// What a sender is told of a quota that it would pass.
+  /// Returns the problem for a quota that a sender would exceed.
   ///
   /// - Parameter number: The client's, where the quota is its own, and it is known.
   func overQuota(

@@ -9,7 +9,7 @@ extension EndpointContext {
     return id
   }
 
-  /// What the store knows of an envelope; another client's is unknown to a client.
+  /// Returns the store's record of an envelope; a client does not find another client's.
   func record(_ id: EnvelopeID) async throws(Problem) -> EnvelopeRecord {
     do throws(StoreError) {
       if let record = try await store.envelope(id), caller.mayKnow(of: record.draft.client) {
@@ -62,7 +62,7 @@ extension EndpointContext {
 }
 
 extension EndpointContext {
-  /// How many seconds the query's `wait` asks to wait; 0 if it is not there.
+  /// Returns the seconds that the query's `wait` asks for; 0 if it is not there.
   func waitSeconds(_ query: ArraySlice<UInt8>?) throws(Problem) -> Int {
     guard query != nil else { return 0 }
     let secondsMax = limits.waitSecondsMax

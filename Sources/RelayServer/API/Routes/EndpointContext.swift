@@ -1,22 +1,22 @@
 import HTTPServer
 import RelayCore
 
-/// What endpoints share, made anew for each request.
+/// The things that endpoints share, made anew for each request.
 ///
 /// A class, and none of it changes: whoever waits for the store keeps a reference of it in each of
 /// its calls, and not a copy.
 final class EndpointContext: Sendable {
   let relay: RelayParts
-  /// What the configuration says of accepting envelopes, as it was when the request came.
+  /// The configured rules of accepting envelopes, as they were when the request came.
   let rules: AcceptanceRules
   let clientNumbers: ClientNumbers
-  /// Who makes the request that is being answered.
+  /// The caller whose request is being answered.
   let caller: Caller
-  /// Where that came from.
+  /// The request's origin.
   let origin: RequestOrigin
-  /// What is to be said of the act that is being carried out; nil if it is not written down.
+  /// The audit log's note of the act that is carried out; nil if the act is not written down.
   let act: ActNote?
-  /// What the access log is told of the request; nil where none is kept.
+  /// The access log's note of the request; nil where no access log is kept.
   let accessNote: AccessNote?
 
   /// That of a relay, before any request.
@@ -66,14 +66,14 @@ final class EndpointContext: Sendable {
     }
   }
 
-  /// How an envelope's answer goes on to its sender.
+  /// Returns an envelope's answer as it goes on to its sender.
   func upstreamAnswer(to record: EnvelopeRecord) -> UpstreamAnswer {
     let name = record.draft.upstream
     let answers = rules.upstream(named: name)?.answers
     return UpstreamAnswer(to: record, answers ?? AnswerRules(upstream: name, url: nil))
   }
 
-  /// What the sender is told of trouble in the store; the log is told the rest.
+  /// Returns the problem for trouble in the store, and writes the rest into the log.
   func problem(_ error: StoreError) -> Problem {
     if error.kind != .closed {
       relay.log.repeating(
@@ -105,7 +105,7 @@ extension HTTPResponse {
 }
 
 extension Problem {
-  /// What is told of a body that could not be read.
+  /// Returns the problem for a body that could not be read.
   ///
   /// The HTTP server answers that by itself, so this one is seen only where it does not; but for
   /// what was cut off for want of memory.

@@ -2,7 +2,7 @@ import EventLoop
 import HTTPServer
 import RelayCore
 
-/// Where every request is asked who makes it, and whether that may be.
+/// Finds out who makes a request, and whether that caller may make it.
 struct Gate: Sendable {
   private let relay: RelayParts
 
@@ -10,7 +10,7 @@ struct Gate: Sendable {
 
   private var access: Access { relay.access }
 
-  /// Who makes a request, if it may be made.
+  /// Returns the caller of a request that may be made.
   ///
   /// A call that everybody may make is not refused for a credential that is not good: a load
   /// balancer that adds one of its own still learns whether the relay is ready.
@@ -73,7 +73,7 @@ struct Gate: Sendable {
     throw .endedCertificate(end)
   }
 
-  /// Whether what a caller has waited for may still be shown to it.
+  /// Checks that a caller may still see the answer that it has waited for.
   func recheck(_ caller: Caller) throws(Problem) {
     guard access.isGood(caller, at: relay.now().wall) else { throw .badCredentials() }
   }

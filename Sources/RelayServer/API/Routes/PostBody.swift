@@ -99,7 +99,7 @@ struct PostBody {
     }
   }
 
-  /// Whether a request says that its body is packed.
+  /// Returns true if a request says that its body is packed.
   ///
   /// - Throws: `unsupported-content-encoding` for a coding that is not known.
   static func isPacked(_ head: RequestHead) throws(Problem) -> Bool {

@@ -6,39 +6,39 @@ import Synchronization
 ///
 /// Made once, when the relay starts.
 final class RelayParts: Sendable {
-  /// What the relay goes by, and how that came to be.
+  /// The configuration in force, and its origin.
   let inForce: Mutex<ConfigurationInForce>
   /// The listeners, which stay what they are until a restart.
   let listeners: [ListenerConfiguration]
-  /// Where envelopes are kept.
+  /// The store, which keeps the envelopes.
   let store: any EnvelopeStore
   /// The same, if it keeps them in files on this machine; else nil.
   let embedded: (any EmbeddedStore)?
-  /// What carries out the scheduler's decisions.
+  /// The dispatcher, which carries out the scheduler's decisions.
   let dispatcher: Dispatcher
-  /// Who may use the relay.
+  /// The access table: it says who may use the relay.
   let access: Access
-  /// How many bytes of requests may be in memory.
+  /// The budget for bytes of requests in memory.
   let memory: MemoryBudget
-  /// What waits of whom, and how much of it may.
+  /// The quotas: what waits of each client, and how much may.
   let quotas: QuotaKeeper
-  /// Whether posts are taken at all just now.
+  /// The gate that says if posts are taken at all just now.
   let admission: AdmissionGate
-  /// Who waits for the outcome of an envelope or a run.
+  /// The places of callers that wait for the outcome of an envelope or a run.
   let waits = PlaceKeeper()
-  /// For whom the store is searched.
+  /// The places of callers for whom the store is searched.
   let listings = PlaceKeeper()
-  /// What is done with many envelopes.
+  /// The operations, each on many envelopes.
   let operations: OperationDesk
-  /// Whose turn it is to read a piece of a listing.
+  /// The turns in which pieces of listings are read.
   let listingTurns = ListingTurns()
   /// Counts for the rates on `/status`.
   let meter: RateMeter
   /// Counts for `/metrics`.
   let metrics: RelayMetrics
-  /// Where the relay logs.
+  /// The relay's log.
   let log: Log
-  /// What faces the senders.
+  /// The server that the senders call.
   let front = ServerFront()
   /// When the relay was started.
   let startedAt: WallTime
@@ -76,10 +76,10 @@ final class RelayParts: Sendable {
 
   // MARK: - The configuration in force
 
-  /// What the relay goes by, for what looks things up.
+  /// The configuration in force, for parts that look things up.
   var settings: RelaySettings { inForce.withLock { $0.settings } }
 
-  /// What the relay goes by.
+  /// The configuration in force.
   var configuration: Configuration { settings.configuration }
 
   /// The number of a configured upstream; nil if no such upstream is configured.
@@ -87,7 +87,7 @@ final class RelayParts: Sendable {
 
   // MARK: - How the relay stands
 
-  /// Whether it is shutting down, and takes nothing new.
+  /// True while it shuts down and takes nothing new.
   var isDraining: Bool { draining.load(ordering: .relaxed) }
 
   /// It takes nothing new from now on.
@@ -98,7 +98,7 @@ final class RelayParts: Sendable {
     MonotonicClock.now().milliseconds(since: startedMonotonic) / 1000
   }
 
-  /// What is wrong with the listeners' certificates just now, as sentences.
+  /// The present faults of the listeners' certificates, as sentences.
   func certificateProblems() -> [String] { front.certificateProblems(at: now().wall) }
 
   // MARK: - Time

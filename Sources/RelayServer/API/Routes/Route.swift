@@ -19,16 +19,16 @@ package final class Route: Sendable {
   let access: AccessRules.Row
   /// The parameters and the body that it takes; nil if the endpoint looks at these by itself.
   let terms: CallTerms?
-  /// What the audit log keeps of it; nil for a call that changes nothing, or only hands over.
+  /// The audit log's record of it; nil for a call that changes nothing, or only hands over.
   let act: AuditedAct?
-  /// Whether it reads through what may be much.
+  /// True if it reads through data that may be large.
   let isListing: Bool
   /// Whether the caller's access is checked once more before the answer is shown, since the call
   /// may have waited for long.
   ///
   /// A relayed request was accepted before it waits, and is answered so whatever happens meanwhile.
   let mayWait: Bool
-  /// What answers it.
+  /// The endpoint that answers it.
   ///
   /// A closure for each, and no function that calls them all: that would need the memory of all
   /// together (24 KiB), for as long as any of them waits.
@@ -51,18 +51,18 @@ package final class Route: Sendable {
     self.endpoint = endpoint
   }
 
-  /// Whether the request itself is the envelope.
+  /// True if the request itself is the envelope.
   var isRelayed: Bool { method == nil }
 
   /// Whether it changes something of the store's that is then told as done; posts are looked at
   /// once they are committed.
   var changesTheStore: Bool { act != nil }
 
-  /// Whether it counts in the quotas of requests: operators' calls and health checks do not.
+  /// True if it counts in the quotas of requests: operators' calls and health checks do not.
   var isCounted: Bool { audience != .operators && !access.isForEverybody }
 }
 
-/// Which listeners have a route.
+/// The listeners that have a route.
 ///
 /// Where a listener is for devices, or for operators, alone, its router knows none of the others'
 /// routes: they are answered like any path that does not exist.
@@ -74,7 +74,7 @@ enum RouteAudience: Sendable {
   /// Asking about envelopes and steering them, and health: on every listener.
   case both
 
-  /// Whether a listener for `audience` has such routes; nil is a listener for everybody.
+  /// Returns true if a listener for `audience` has such routes; nil is a listener for everybody.
   func isServed(to audience: ListenerConfiguration.Audience?) -> Bool {
     switch (self, audience) {
     case (.both, _), (_, nil), (.devices, .devices), (.operators, .operators): true

@@ -2,7 +2,7 @@ import EventLoop
 import HTTPServer
 import RelayCore
 
-/// What callers share, each kind with places of its own.
+/// A kind of thing that callers share; each kind has places of its own.
 package enum SharedKind: Sendable {
   case eventStreams, waits, runs, operations, listings
 
@@ -48,7 +48,7 @@ extension Problem {
 }
 
 extension EndpointContext {
-  /// Who takes a place of what is shared.
+  /// Returns the holder under whom the caller takes a shared place.
   ///
   /// - Parameter isForOperators: Whether what is asked for is for who looks after the relay: where
   ///   no credential tells them from devices, that is all there is to tell them by.
@@ -64,7 +64,7 @@ extension EndpointContext {
     }
   }
 
-  /// How many places there are of something, and how many of them one may have.
+  /// Returns the limits for a total of places: how many of them one holder may have.
   func placeLimits(of total: Int) -> PlaceLimits { limits.shares.limits(of: total) }
 
   /// Takes a place of a kind.

@@ -6,7 +6,7 @@ import RelayCore
 struct CancelClient {
   private let context: EndpointContext
 
-  /// How often what is on its way to the disk is asked for again.
+  /// The number of times that envelopes on their way to the disk are asked for again.
   private static let looksMax = 100
   /// The pause between two of those, in milliseconds.
   private static let pauseMs: Int64 = 10

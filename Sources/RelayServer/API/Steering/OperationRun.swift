@@ -7,7 +7,7 @@ struct OperationRun {
   private var operation: Operation
   private var desk: OperationDesk { context.relay.operations }
 
-  /// What came of one envelope's turn.
+  /// The result of one envelope's turn.
   private let place: SharedPlaces.Place
 
   private typealias Result = (id: EnvelopeID, problem: Problem?)
@@ -96,7 +96,7 @@ struct OperationRun {
 }
 
 extension ProblemKind {
-  /// Whether it says something of the relay, and nothing of the envelope.
+  /// True if it says something of the relay, and nothing of the envelope.
   fileprivate var isTrouble: Bool {
     switch self {
     case .draining, .storeUnavailable, .internalError, .diskFull: true

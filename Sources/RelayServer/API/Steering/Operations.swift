@@ -8,7 +8,7 @@ struct Operations {
   private let context: EndpointContext
   private var desk: OperationDesk { context.relay.operations }
 
-  /// How many envelopes one look returns, and how many it looks at.
+  /// The number of envelopes that one look returns, and the number that it examines.
   private static let pageCount = 1000
   private static let looksMax = 200_000
   /// How long a stop waits for those that have their turn, in milliseconds, and in what steps.
@@ -19,7 +19,7 @@ struct Operations {
 
   // MARK: - Beginning
 
-  /// Whether a request only asks how many there are.
+  /// Returns true if a request only asks for the number of matches.
   ///
   /// - Throws: `unknown-field` or `invalid-field` for another query.
   static func isDryRun(_ request: HTTPRequest) throws(Problem) -> Bool {
@@ -94,10 +94,10 @@ struct Operations {
 
   // MARK: - Counting
 
-  /// What a filter matches just now.
+  /// The present matches of a filter.
   private struct Matches {
     var ids: [EnvelopeID] = []
-    /// Whether there are more than one operation takes.
+    /// True if there are more than one operation takes.
     var hasMore = false
   }
 

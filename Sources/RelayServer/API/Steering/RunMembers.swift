@@ -27,7 +27,7 @@ struct RunMembers {
     }
   }
 
-  /// What is known of a client; nil if nothing of it was ever accepted.
+  /// Returns the record of a client; nil if nothing of it was ever accepted.
   func client(named name: String) async throws(Problem) -> ClientRecord? {
     guard NameSyntax.isName(Array(name.utf8)[...]), context.caller.mayKnow(of: name) else {
       return nil

@@ -1,15 +1,15 @@
 import HTTPServer
 import RelayCore
 
-/// What endpoints that change one envelope share: look at it, decide, have it done, show it.
+/// The common steps of endpoints that change one envelope: look, decide, have it done, show it.
 struct SteeringTurn {
   private let context: EndpointContext
   private var dispatcher: Dispatcher { context.relay.dispatcher }
 
-  /// What is to be done, with an envelope that stands so.
+  /// The command to carry out, and the envelope's present entry in the line.
   typealias Order = (command: SteeringCommand, entry: LineEntry)
 
-  /// How often an envelope is looked at again whose outcome is on its way to the disk.
+  /// The number of further looks at an envelope whose outcome is on its way to the disk.
   private static let looksMax = 100
   /// The pause between two looks, in milliseconds.
   private static let pauseMs: Int64 = 10

@@ -9,7 +9,7 @@ struct Tokens {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  /// How often another id is drawn where one is taken.
+  /// The number of times that another id is drawn if one is taken.
   private static let drawsMax = 3
 
   /// The tokens, without their secrets.
@@ -143,7 +143,7 @@ struct Tokens {
 }
 
 extension TokenRecord {
-  /// What is shown of a token (`Token` in `openapi.yaml`): never its secret, nor a digest of it.
+  /// The view of a token (`Token` in `openapi.yaml`): never its secret, nor a digest of it.
   fileprivate func writeMembers(to json: inout JSONWriter) {
     json.member("id", id)
     switch grant {

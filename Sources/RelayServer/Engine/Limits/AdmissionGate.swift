@@ -6,7 +6,7 @@ import Synchronization
 package final class AdmissionGate: Sendable {
   private struct State {
     var control: AdmissionControl
-    /// How many were refused since the start, by the reason.
+    /// The number of posts that were refused since the start, by the reason.
     var refusals: [AdmissionControl.Refusal: UInt64] = [:]
   }
 
@@ -46,7 +46,7 @@ package final class AdmissionGate: Sendable {
     return found.refusal
   }
 
-  /// How many posts were refused since the start, by the reason.
+  /// The number of posts that were refused since the start, by the reason.
   package var refusals: [AdmissionControl.Refusal: UInt64] { state.withLock { $0.refusals } }
 
   /// A post begins to wait for the store.
@@ -69,7 +69,7 @@ package final class AdmissionGate: Sendable {
 }
 
 extension AdmissionControl.Refusal {
-  /// What it is called in metrics.
+  /// The name in metrics.
   var label: String {
     switch self {
     case .tooMany: "too_many"

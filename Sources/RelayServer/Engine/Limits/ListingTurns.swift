@@ -17,10 +17,10 @@ package final class ListingTurns: Sendable {
 
   private let state: Mutex<State>
 
-  /// So many turns at once.
+  /// Makes turns of which `atOnceMax` can be held at once.
   package init(atOnceMax: Int = ListingTurns.atOnceMax) { state = Mutex(State(free: atOnceMax)) }
 
-  /// How many wait for a turn.
+  /// The number of those that wait for a turn.
   package var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   /// Waits for a turn; it is given back by ``end()``.

@@ -3,7 +3,7 @@ import HTTPServer
 import RelayCore
 import Synchronization
 
-/// How many bytes of requests may be in memory at once.
+/// The budget for bytes of requests that are in memory at once.
 ///
 /// Large requests may not use the last quarter of it: a few that come in slowly shut out each
 /// other, and not the many small ones. Those whose bodies come in more than one piece are known one
@@ -38,7 +38,7 @@ package final class MemoryBudget: Sendable {
     available.add(bytesMax - before, ordering: .relaxed)
   }
 
-  /// What large requests have to leave.
+  /// The number of bytes that large requests have to leave.
   private var bytesForSmallRequests: Int { bytesMax.load(ordering: .relaxed) / 4 }
 
   /// Takes bytes out of the budget.
@@ -128,9 +128,9 @@ package final class MemoryBudget: Sendable {
   /// Puts bytes back that were reserved before.
   package func release(_ bytes: Int) { available.add(bytes, ordering: .relaxed) }
 
-  /// Whether so little is left that large requests are refused.
+  /// True if so little is left that large requests are refused.
   package var isScarce: Bool { bytesLeft <= bytesForSmallRequests }
 
-  /// How many bytes are left.
+  /// The number of bytes that are left.
   package var bytesLeft: Int { available.load(ordering: .relaxed) }
 }

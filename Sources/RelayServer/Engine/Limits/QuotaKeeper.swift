@@ -24,7 +24,7 @@ package final class QuotaKeeper: Sendable {
   /// A keeper that knows of nothing that waits yet.
   package init(_ rules: QuotaRules) { rulesInForce = Mutex(rules) }
 
-  /// What counts for whom.
+  /// The rules: what counts for which client.
   package var rules: QuotaRules { rulesInForce.withLock { $0 } }
 
   /// Goes by other rules from now on; what waits, and how often somebody has asked, is kept.
@@ -32,13 +32,13 @@ package final class QuotaKeeper: Sendable {
 
   // MARK: - What waits
 
-  /// What waits in all.
+  /// The use of all clients together.
   package var total: WaitingUse { book.withLock { $0.total } }
 
-  /// How many clients have something waiting.
+  /// The number of clients that have something waiting.
   package var clientCount: Int { book.withLock { $0.clientCount } }
 
-  /// What waits of a client.
+  /// Returns a client's use.
   package func waiting(of client: ClientNumber) -> WaitingUse {
     book.withLock { $0.waiting(of: client) }
   }
@@ -72,7 +72,7 @@ package final class QuotaKeeper: Sendable {
 
   // MARK: - Claims
 
-  /// Whether a client's own quota counts what waits.
+  /// Returns true if a client's own quota counts what waits.
   package func isLimited(_ name: String) -> Bool { rules.waiting(of: name).isLimited }
 
   /// Begins a client's claim; see ``QuotaBook/begin(_:)``.

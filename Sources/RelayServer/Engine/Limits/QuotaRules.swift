@@ -1,10 +1,10 @@
 import RelayCore
 
-/// What the configuration says of quotas, laid out for looking them up with each request.
+/// The configured quotas, laid out for a quick look with each request.
 package final class QuotaRules: Sendable {
-  /// What may wait of all clients together.
+  /// The limits of what waits of all clients together.
   package let everybody: WaitingQuota
-  /// How many requests may come from all of them together; nil for no limit.
+  /// The limit of requests from all of them together; nil for no limit.
   package let everybodyRate: RateLimit?
   private let client: WaitingQuota
   private let limits: LimitsConfiguration
@@ -27,13 +27,13 @@ package final class QuotaRules: Sendable {
       orPerSecond: limits.clientRequestsPerSecondMax, burst: limits.clientRequestBurst)
   }
 
-  /// What may wait of a client.
+  /// Returns the limits of what waits of a client.
   package func waiting(of name: String) -> WaitingQuota {
     guard !clients.isEmpty, let settings = clients[name]?.quota else { return client }
     return settings.waiting(or: client)
   }
 
-  /// How many requests a client may send; nil for no limit.
+  /// Returns the limit of a client's requests; nil for no limit.
   package func rate(of name: String) -> RateLimit? {
     guard !clients.isEmpty, let settings = clients[name]?.quota else { return clientRate }
     return settings.rate(

@@ -14,9 +14,9 @@ import RelayCore
 /// clients) that hold some of it, and never less than a quarter. Who asks for more than its own
 /// share has nobody cut off for a share's sake, and who is slow itself nobody for slowness.
 struct RequestMemory {
-  /// Who holds memory.
+  /// A holder of memory.
   struct Holder: Hashable, Sendable {
-    /// Where its requests come from; nil for a process of this machine.
+    /// The source of its requests; nil for a process of this machine.
     ///
     /// A proxy is one source, be there ever so many devices behind it: these are told apart by
     /// their clients, where the relay knows them by a credential.
@@ -54,7 +54,7 @@ struct RequestMemory {
   /// How long it is taken for granted that no claim has become slow: looking costs time for each.
   private static let lookPauseMs: Int64 = 100
 
-  /// How many claims there are.
+  /// The number of claims.
   var claimCount: Int { claims.count }
 
   // MARK: What happens
@@ -109,10 +109,10 @@ struct RequestMemory {
 
   // MARK: Who gives way
 
-  /// Who asks for room that is not there.
+  /// A request for room that is not there.
   struct Want {
     var holder: Holder
-    /// How many bytes it wants to hold besides what it has.
+    /// The number of bytes that the holder wants besides those that it has.
     var bytes: Int
     /// Its own claim, if it has one yet.
     var claim: ClaimID?

@@ -5,7 +5,7 @@ import Synchronization
 /// Sees to envelopes past their deadline, and deletes what has been kept long enough: in small
 /// steps, so that nobody feels it, and only when there is something to do.
 final class Janitor: Sendable {
-  /// How many entries are looked at in a step of the search for passed deadlines.
+  /// The number of entries that a step of the search for passed deadlines looks at.
   static let stepCountMax = EndPatience.countMax
   /// How many ended envelopes are looked at in a step of retention: no post is stored while the
   /// writer deletes them.
@@ -19,7 +19,7 @@ final class Janitor: Sendable {
   /// A deadline is looked at again at least this often, in milliseconds: the wall clock may have
   /// been set meanwhile.
   static let deadlineSliceMs: Int64 = 60_000
-  /// How often retention begins a round, in milliseconds.
+  /// The time between two rounds of retention, in milliseconds.
   static let retentionPeriodMs: Int64 = 60_000
 
   private struct State {
@@ -242,14 +242,14 @@ final class Janitor: Sendable {
   }
 }
 
-/// How long a step of the search for passed deadlines waits for its ends to be on disk.
+/// The time for which a step of the search for passed deadlines waits for its ends on disk.
 ///
 /// A few that do not get there hold up nobody else's deadlines; as many as a step may find do: on a
 /// disk that takes nothing, there would be ever more of them in memory.
 package struct EndPatience: Sendable {
-  /// For so long a few are waited for, in milliseconds.
+  /// The longest wait for a few, in milliseconds.
   package static let durationMs: Int64 = 10_000
-  /// So many ends at least are waited for without a limit.
+  /// The number of ends from which on the wait has no limit.
   package static let countMax = 2000
 
   private let until: MonotonicTime
@@ -257,7 +257,7 @@ package struct EndPatience: Sendable {
   /// Begins with a step.
   package init(from now: MonotonicTime) { until = now.adding(milliseconds: Self.durationMs) }
 
-  /// Whether the next step waits on.
+  /// Returns true if the next step waits on.
   ///
   /// - Parameter count: How many ends are on their way to the disk.
   package func waits(for count: Int, at now: MonotonicTime) -> Bool {
