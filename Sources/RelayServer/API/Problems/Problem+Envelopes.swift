@@ -42,7 +42,7 @@ extension Problem {
     var problem = Problem(
       .unknownUpstream, "No upstream named \(name.quoted) is configured.", field: field,
       fix: "Use a configured upstream; GET /status lists them.")
-    if field == nil { problem.status = 404 }
+    if field == nil { problem.status = problem.kind.record.statusInPath ?? problem.status }
     return problem
   }
 

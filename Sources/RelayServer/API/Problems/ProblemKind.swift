@@ -1,6 +1,8 @@
-/// Every type of problem that exists: the catalogue of `openapi.yaml` and `docs/protocol.md`.
+/// Every type of problem that exists.
 ///
-/// The raw value is the last part of the type's URI, `urn:waystation:problem:<name>`.
+/// A kind is a case here and a line of ``record``. The raw value is the last part of the type's
+/// URI, `urn:waystation:problem:<name>`. A test compares the catalogues of `openapi.yaml` and
+/// `docs/protocol.md` with the kinds.
 package enum ProblemKind: String, CaseIterable, Sendable {
   case malformedRequest = "malformed-request"
   case malformedJSON = "malformed-json"
@@ -61,98 +63,88 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   /// The `type`: the same URI for every problem of this kind (RFC 9457 section 3.1.1).
   package var type: String { "urn:waystation:problem:\(rawValue)" }
 
-  /// The status that answers it; only an upstream named in a path has another one, 404.
-  package var status: Int {
-    switch self {
-    case .malformedRequest, .malformedJSON, .badContentEncoding: 400
-    case .unauthenticated: 401
-    case .forbidden, .crossSite: 403
-    case .notFound, .unknownEnvelope, .unknownClient, .unknownToken, .unknownOperation,
-      .noResponseYet:
-      404
-    case .methodNotAllowed: 405
-    case .requestTimeout: 408
-    case .sequencePassed, .parked, .behind, .blocked, .notBlocked, .delivering, .inDoubt,
-      .alreadyEnded, .alreadyDelivered, .notEnded, .tooManyTokens, .countDiffers, .storeInPlace:
-      409
-    case .bodyTooLarge, .batchTooLarge: 413
-    case .uriTooLong: 414
-    case .unsupportedMediaType, .unsupportedContentEncoding: 415
-    case .expectationFailed: 417
-    case .unknownHost: 421
-    case .unknownUpstream, .unknownField, .invalidField, .missingField, .keyConflict,
-      .sequenceConflict, .batchRejected, .unknownCollection, .runTooLarge:
-      422
-    case .clientQueueFull, .queueFull, .tooManyNames, .rateLimited: 429
-    case .headerFieldsTooLarge: 431
-    case .internalError: 500
-    case .notImplemented: 501
-    case .overloaded, .draining, .storeUnavailable: 503
-    case .httpVersionNotSupported: 505
-    case .diskFull: 507
+  /// What belongs to each kind, whoever tells of it.
+  package struct Record: Sendable {
+    /// The status that answers it.
+    package let status: Int
+    /// The status that answers it where a path names what is unknown, if that is another one.
+    package let statusInPath: Int?
+    /// A short summary that is the same for every problem of the kind.
+    package let title: String
+
+    fileprivate init(_ status: Int, inPath statusInPath: Int? = nil, _ title: String) {
+      self.status = status
+      self.statusInPath = statusInPath
+      self.title = title
     }
   }
 
-  /// The `title`: a short summary that is the same for every problem of this kind.
-  package var title: String {
+  /// The kind's record.
+  package var record: Record {
     switch self {
-    case .malformedRequest: "The request is malformed"
-    case .malformedJSON: "The body is not JSON"
-    case .badContentEncoding: "The body cannot be unpacked"
-    case .unauthenticated: "The relay does not know who asks"
-    case .forbidden: "The caller may not do this"
-    case .crossSite: "Another site had a browser send this"
-    case .unknownHost: "The relay is not known by this host"
-    case .notFound: "There is nothing here"
-    case .unknownEnvelope: "Unknown envelope"
-    case .unknownClient: "Unknown client"
-    case .unknownToken: "Unknown token"
-    case .unknownOperation: "Unknown operation"
-    case .noResponseYet: "No answer of the upstream's yet"
-    case .unknownUpstream: "Unknown upstream"
-    case .methodNotAllowed: "The route has no such method"
-    case .requestTimeout: "The request took too long"
-    case .sequencePassed: "The lane is past this number"
-    case .parked: "Numbers before its own are missing"
-    case .behind: "Another envelope stands before it"
-    case .blocked: "The envelope blocks its lane"
-    case .notBlocked: "The envelope does not block its lane"
-    case .delivering: "The envelope is being delivered"
-    case .inDoubt: "The envelope may have arrived"
-    case .alreadyEnded: "The envelope has ended"
-    case .alreadyDelivered: "The envelope was delivered"
-    case .notEnded: "The envelope has not ended"
-    case .tooManyTokens: "Too many tokens are stored"
-    case .countDiffers: "The filter matches another number"
-    case .storeInPlace: "The store is in its place"
-    case .bodyTooLarge: "The body is too large"
-    case .batchTooLarge: "The batch is too large"
-    case .uriTooLong: "The request target is too long"
-    case .unsupportedMediaType: "Unsupported media type"
-    case .unsupportedContentEncoding: "Unsupported content encoding"
-    case .expectationFailed: "The expectation cannot be met"
-    case .unknownField: "Unknown field"
-    case .invalidField: "A field has a value that cannot be used"
-    case .missingField: "A field is missing"
-    case .keyConflict: "The key stands for another envelope"
-    case .sequenceConflict: "The number stands for another envelope"
-    case .batchRejected: "Nothing of the batch was taken"
-    case .unknownCollection: "Unknown collection"
-    case .runTooLarge: "The run is about too many envelopes"
-    case .clientQueueFull: "The client has too much waiting"
-    case .queueFull: "Too much waits"
-    case .tooManyNames: "Too many names are in use"
-    case .rateLimited: "Too many requests"
-    case .headerFieldsTooLarge: "The header fields are too large"
-    case .internalError: "A mistake of the relay's own"
-    case .notImplemented: "Not implemented"
-    case .overloaded: "The relay is overloaded"
-    case .draining: "The relay is shutting down"
-    case .storeUnavailable: "The store is not available"
-    case .httpVersionNotSupported: "The HTTP version is not supported"
-    case .diskFull: "There is no room on disk"
+    case .malformedRequest: Record(400, "The request is malformed")
+    case .malformedJSON: Record(400, "The body is not JSON")
+    case .badContentEncoding: Record(400, "The body cannot be unpacked")
+    case .unauthenticated: Record(401, "The relay does not know who asks")
+    case .forbidden: Record(403, "The caller may not do this")
+    case .crossSite: Record(403, "Another site had a browser send this")
+    case .unknownHost: Record(421, "The relay is not known by this host")
+    case .notFound: Record(404, "There is nothing here")
+    case .unknownEnvelope: Record(404, "Unknown envelope")
+    case .unknownClient: Record(404, "Unknown client")
+    case .unknownToken: Record(404, "Unknown token")
+    case .unknownOperation: Record(404, "Unknown operation")
+    case .noResponseYet: Record(404, "No answer of the upstream's yet")
+    case .unknownUpstream: Record(422, inPath: 404, "Unknown upstream")
+    case .methodNotAllowed: Record(405, "The route has no such method")
+    case .requestTimeout: Record(408, "The request took too long")
+    case .sequencePassed: Record(409, "The lane is past this number")
+    case .parked: Record(409, "Numbers before its own are missing")
+    case .behind: Record(409, "Another envelope stands before it")
+    case .blocked: Record(409, "The envelope blocks its lane")
+    case .notBlocked: Record(409, "The envelope does not block its lane")
+    case .delivering: Record(409, "The envelope is being delivered")
+    case .inDoubt: Record(409, "The envelope may have arrived")
+    case .alreadyEnded: Record(409, "The envelope has ended")
+    case .alreadyDelivered: Record(409, "The envelope was delivered")
+    case .notEnded: Record(409, "The envelope has not ended")
+    case .tooManyTokens: Record(409, "Too many tokens are stored")
+    case .countDiffers: Record(409, "The filter matches another number")
+    case .storeInPlace: Record(409, "The store is in its place")
+    case .bodyTooLarge: Record(413, "The body is too large")
+    case .batchTooLarge: Record(413, "The batch is too large")
+    case .uriTooLong: Record(414, "The request target is too long")
+    case .unsupportedMediaType: Record(415, "Unsupported media type")
+    case .unsupportedContentEncoding: Record(415, "Unsupported content encoding")
+    case .expectationFailed: Record(417, "The expectation cannot be met")
+    case .unknownField: Record(422, "Unknown field")
+    case .invalidField: Record(422, "A field has a value that cannot be used")
+    case .missingField: Record(422, "A field is missing")
+    case .keyConflict: Record(422, "The key stands for another envelope")
+    case .sequenceConflict: Record(422, "The number stands for another envelope")
+    case .batchRejected: Record(422, "Nothing of the batch was taken")
+    case .unknownCollection: Record(422, "Unknown collection")
+    case .runTooLarge: Record(422, "The run is about too many envelopes")
+    case .clientQueueFull: Record(429, "The client has too much waiting")
+    case .queueFull: Record(429, "Too much waits")
+    case .tooManyNames: Record(429, "Too many names are in use")
+    case .rateLimited: Record(429, "Too many requests")
+    case .headerFieldsTooLarge: Record(431, "The header fields are too large")
+    case .internalError: Record(500, "A mistake of the relay's own")
+    case .notImplemented: Record(501, "Not implemented")
+    case .overloaded: Record(503, "The relay is overloaded")
+    case .draining: Record(503, "The relay is shutting down")
+    case .storeUnavailable: Record(503, "The store is not available")
+    case .httpVersionNotSupported: Record(505, "The HTTP version is not supported")
+    case .diskFull: Record(507, "There is no room on disk")
     }
   }
+
+  /// The status that answers it; an upstream that a path names has another one.
+  package var status: Int { record.status }
+
+  /// The `title`: a short summary that is the same for every problem of this kind.
+  package var title: String { record.title }
 
   /// Whether it says that there is no room for an envelope now: the one answer to a batch of which
   /// nothing was taken for that reason alone.
