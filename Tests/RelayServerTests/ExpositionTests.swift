@@ -1,6 +1,7 @@
 import RelayCore
-import RelayServer
 import Testing
+
+@testable import RelayServer
 
 @Suite("The text of metrics")
 struct ExpositionTests {
@@ -12,9 +13,16 @@ struct ExpositionTests {
     return String(decoding: writer.finish(), as: UTF8.self)
   }
 
+  private func family(
+    _ kind: MetricFamily.Kind, _ name: StaticString, _ labels: [StaticString],
+    _ help: StaticString
+  ) -> MetricFamily {
+    MetricFamily(kind, name, labels, help) { _, _ in }
+  }
+
   private func counter(_ writer: inout ExpositionWriter) {
-    writer.begin(.counter, "waystation_things", "Things.")
-    writer.sample(("state", "a"), ("upstream", "b"), value: 3)
+    writer.begin(family(.counter, "waystation_things", ["state", "upstream"], "Things."))
+    writer.sample("a", "b", value: 3)
   }
 
   @Test("a counter's family has the name of its samples in the older format alone")
@@ -39,12 +47,12 @@ struct ExpositionTests {
   @Test("backslashes, line ends and quotes of a label are escaped")
   func escaping() {
     let written = text(.text) { writer in
-      writer.begin(.gauge, "g", "a\\b\nc\"d")
-      writer.sample(("name", "a\\b\nc\"d}é"), value: 1)
+      writer.begin(family(.gauge, "g", ["name"], "a\\b\nc\"d"))
+      writer.sample("a\\b\nc\"d}é", value: 1)
     }
     #expect(written.contains(#"# HELP g a\\b\nc"d"#))
     #expect(written.contains(#"g{name="a\\b\nc\"d}é"} 1"#))
-    let newer = text(.openMetrics) { $0.begin(.gauge, "g", "c\"d") }
+    let newer = text(.openMetrics) { $0.begin(family(.gauge, "g", [], "c\"d")) }
     #expect(newer.contains(#"# HELP g c\"d"#))
   }
 
@@ -53,8 +61,8 @@ struct ExpositionTests {
     var histogram = Histogram(HistogramBuckets(bounds: [250, 1000, 60_000], unitsPerShown: 1000))
     for value: Int64 in [100, 900, 900, 70_000] { histogram.observe(value) }
     let written = text(.openMetrics) { writer in
-      writer.begin(.histogram, "wait_seconds", "Waits.")
-      writer.histogram(("upstream", "u"), value: histogram)
+      writer.begin(family(.histogram, "wait_seconds", ["upstream"], "Waits."))
+      writer.histogram("u", value: histogram)
     }
     #expect(
       written == """
@@ -75,8 +83,8 @@ struct ExpositionTests {
   @Test("an info is a gauge to those who know no infos")
   func infos() {
     let write = { (writer: inout ExpositionWriter) in
-      writer.begin(.info, "build", "Build.")
-      writer.sample(("version", "1"), value: 1)
+      writer.begin(family(.info, "build", ["version"], "Build."))
+      writer.sample("1", value: 1)
     }
     #expect(text(.text, write).contains("# TYPE build_info gauge\nbuild_info{version=\"1\"} 1\n"))
     #expect(
@@ -86,7 +94,7 @@ struct ExpositionTests {
   @Test("numbers are written as both formats read them")
   func numbers() {
     let written = text(.text) { writer in
-      writer.begin(.gauge, "g", "G.")
+      writer.begin(family(.gauge, "g", [], "G."))
       for value in [0.5, .infinity, -.infinity, .nan] { writer.sample(value: value) }
       writer.sample(value: UInt64.max)
     }

@@ -5,124 +5,101 @@ import RelayCore
 /// Follows Prometheus' text format 0.0.4 and OpenMetrics 1.0 where they differ: how the families of
 /// counters are called, whether there are units, and the last line. Numbers are written alike in
 /// both, so that a series stays the same when whoever collects it asks for the other one.
-package struct ExpositionWriter {
-  /// What a family measures.
-  package enum Kind: String {
-    /// Only grows, from 0 at the start of the process.
-    case counter
-    /// Goes up and down.
-    case gauge
-    /// Values in buckets.
-    case histogram
-    /// A text that does not change.
-    case info
-  }
-
-  /// A name and a value that tells a series from others of its family.
-  package typealias Label = (name: StaticString, value: String)
-
+struct ExpositionWriter {
   private let format: ExpositionFormat
   private var bytes: [UInt8] = []
-  private var family: StaticString = ""
-  private var kind = Kind.gauge
+  private var family: MetricFamily?
 
   /// Begins a text.
-  package init(_ format: ExpositionFormat, capacity: Int = 0) {
+  init(_ format: ExpositionFormat, capacity: Int = 0) {
     self.format = format
     bytes.reserveCapacity(capacity)
   }
 
   /// Begins a family; its series follow.
-  ///
-  /// - Parameters:
-  ///   - name: Without what a counter, or an info, has behind it: `_total`, `_info`.
-  ///   - help: One sentence.
-  package mutating func begin(_ kind: Kind, _ name: StaticString, _ help: StaticString) {
-    family = name
-    self.kind = kind
+  mutating func begin(_ family: MetricFamily) {
+    self.family = family
     append("# HELP ")
-    appendFamily()
+    append(name(of: family))
     append(" ")
-    append(escaping: help.description, quotes: format == .openMetrics)
+    append(escaping: family.help.description, quotes: format == .openMetrics)
     append("\n# TYPE ")
-    appendFamily()
-    append(format == .text && kind == .info ? " gauge" : " \(kind.rawValue)")
+    append(name(of: family))
+    append(format == .text && family.kind == .info ? " gauge" : " \(family.kind.rawValue)")
     append("\n")
-    if format == .openMetrics, let unit { append("# UNIT \(name) \(unit)\n") }
+    if format == .openMetrics, let unit = family.unit {
+      append("# UNIT \(family.name) \(unit)\n")
+    }
   }
 
-  /// A series of a counter, a gauge or an info, with its value.
-  package mutating func sample(_ labels: Label..., value: Double) {
-    appendSeries(suffix: suffix, labels)
+  /// A series of a counter, a gauge or an info, by its labels' values, with its own value.
+  mutating func sample(_ labels: String..., value: Double) {
+    appendSeries("", labels)
     append(Self.number(value))
     append("\n")
   }
 
   /// The same with a whole number, which is written without a fraction.
-  package mutating func sample(_ labels: Label..., value: some BinaryInteger) {
-    appendSeries(suffix: suffix, labels)
+  mutating func sample(_ labels: String..., value: some BinaryInteger) {
+    appendSeries("", labels)
     append("\(value)\n")
   }
 
   /// All series of a histogram.
-  package mutating func histogram(_ labels: Label..., value: Histogram) {
+  mutating func histogram(_ labels: String..., value: Histogram) {
     let shown = Double(value.buckets.unitsPerShown)
     let bounds = value.buckets.bounds.map { Self.number(Double($0) / shown) } + ["+Inf"]
     let counts = value.cumulativeCounts
     for (bound, count) in zip(bounds, counts) {
-      let label: Label = ("le", bound)
-      appendSeries(suffix: "_bucket", labels + [label])
+      appendSeries("_bucket", labels, bound: bound)
       append("\(count)\n")
     }
-    appendSeries(suffix: "_sum", labels)
+    appendSeries("_sum", labels)
     append("\(Self.number(Double(value.sum) / shown))\n")
-    appendSeries(suffix: "_count", labels)
+    appendSeries("_count", labels)
     append("\(counts.last ?? 0)\n")
   }
 
   /// Ends the text.
-  package mutating func finish() -> [UInt8] {
+  mutating func finish() -> [UInt8] {
     if format == .openMetrics { append("# EOF\n") }
     return bytes
   }
 
   // MARK: - Parts of lines
 
-  /// What stands behind the family's name in a sample.
-  private var suffix: StaticString {
-    switch kind {
-    case .counter: "_total"
-    case .info: "_info"
-    case .gauge, .histogram: ""
-    }
-  }
-
-  /// The unit that ends the family's name, if one does.
-  private var unit: String? {
-    let name = family.description
-    return ["seconds", "bytes"].first { name.hasSuffix("_\($0)") }
-  }
-
   /// In the older format a counter's family has the name of its samples, and so has an info's.
-  private mutating func appendFamily() {
-    append(family.description)
-    if format == .text { append(suffix.description) }
+  private func name(of family: MetricFamily) -> String {
+    format == .text ? family.sampleName : family.name.description
   }
 
-  private mutating func appendSeries(suffix: StaticString, _ labels: [Label]) {
-    append(family.description)
+  /// - Precondition: A family was begun, and each of its labels has a value.
+  private mutating func appendSeries(
+    _ suffix: StaticString, _ labels: [String], bound: String? = nil
+  ) {
+    guard let family else { preconditionFailure("a series belongs to a family") }
+    precondition(labels.count == family.labels.count, "each label has a value")
+    append(family.sampleName)
     append(suffix.description)
-    if !labels.isEmpty {
-      append("{")
-      for (index, label) in labels.enumerated() {
-        append(index == 0 ? "" : ",")
-        append("\(label.name)=\"")
-        append(escaping: label.value, quotes: true)
-        append("\"")
-      }
-      append("}")
+    var separator = "{"
+    for (name, value) in zip(family.labels, labels) {
+      appendLabel(name, value, behind: separator)
+      separator = ","
     }
-    append(" ")
+    if let bound {
+      appendLabel("le", bound, behind: separator)
+      separator = ","
+    }
+    append(separator == "{" ? " " : "} ")
+  }
+
+  private mutating func appendLabel(
+    _ name: StaticString, _ value: String, behind separator: String
+  ) {
+    append(separator)
+    append("\(name)=\"")
+    append(escaping: value, quotes: true)
+    append("\"")
   }
 
   private mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }

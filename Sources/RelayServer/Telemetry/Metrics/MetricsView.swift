@@ -42,47 +42,10 @@ struct MetricsView {
   /// The text that is answered.
   func text(_ format: ExpositionFormat) -> [UInt8] {
     var writer = ExpositionWriter(format, capacity: Self.bytesOfFew)
-    writeRelay(to: &writer)
-    writePosts(to: &writer)
-    writeDeliveries(to: &writer)
-    writeUpstreams(to: &writer)
-    writeStore(to: &writer)
-    writeCommits(to: &writer)
-    writeConnections(to: &writer)
-    writeRequests(to: &writer)
-    writeSpans(to: &writer)
-    writeProcess(to: &writer)
+    for family in MetricFamily.all where family.isShown(self) {
+      writer.begin(family)
+      family.write(self, &writer)
+    }
     return writer.finish()
-  }
-
-  private func writeRelay(to writer: inout ExpositionWriter) {
-    writer.begin(.info, "waystation_build", "Which release of Waystation this is.")
-    writer.sample(("version", ReleaseVersion.number), value: 1)
-    writer.begin(.gauge, "waystation_draining", "1 while the relay shuts down, else 0.")
-    writer.sample(value: isDraining ? 1 : 0)
-  }
-
-  private func writePosts(to writer: inout ExpositionWriter) {
-    writer.begin(
-      .counter, "waystation_posted_envelopes",
-      "Envelopes that were posted, by what became of them; a post that is refused whole is one.")
-    for result in PostFigures.Result.allCases {
-      writer.sample(("result", result.rawValue), value: posts.results[result] ?? 0)
-    }
-    writer.begin(
-      .counter, "waystation_shed_posts",
-      "Posts that were refused since the relay had too much to do.")
-    for refusal in AdmissionControl.Refusal.allCases {
-      writer.sample(("reason", refusal.label), value: shed[refusal] ?? 0)
-    }
-    writer.begin(
-      .counter, "waystation_quota_refusals", "Requests and envelopes that a quota had no room for.")
-    for limit in QuotaRefusal.limitNames {
-      writer.sample(("limit", limit), value: posts.quotas[limit] ?? 0)
-    }
-    writer.begin(
-      .histogram, "waystation_store_wait_seconds",
-      "How long posts waited until the store had their envelopes on disk.")
-    writer.histogram(value: storeWaits)
   }
 }

@@ -1,0 +1,45 @@
+import RelayCore
+
+extension MetricFamily {
+  /// The relay itself.
+  static let relay: [MetricFamily] = [
+    MetricFamily(.info, "waystation_build", ["version"], "Which release of Waystation this is.") {
+      $1.sample(ReleaseVersion.number, value: 1)
+    },
+    MetricFamily(.gauge, "waystation_draining", "1 while the relay shuts down, else 0.") {
+      $0.isDraining ? 1 : 0
+    },
+  ]
+
+  /// What senders have posted.
+  static let posts: [MetricFamily] = [
+    MetricFamily(
+      .counter, "waystation_posted_envelopes", ["result"],
+      "Envelopes that were posted, by what became of them; a post that is refused whole is one."
+    ) { view, writer in
+      for result in PostFigures.Result.allCases {
+        writer.sample(result.rawValue, value: view.posts.results[result] ?? 0)
+      }
+    },
+    MetricFamily(
+      .counter, "waystation_shed_posts", ["reason"],
+      "Posts that were refused since the relay had too much to do."
+    ) { view, writer in
+      for refusal in AdmissionControl.Refusal.allCases {
+        writer.sample(refusal.label, value: view.shed[refusal] ?? 0)
+      }
+    },
+    MetricFamily(
+      .counter, "waystation_quota_refusals", ["limit"],
+      "Requests and envelopes that a quota had no room for."
+    ) { view, writer in
+      for limit in QuotaRefusal.limitNames {
+        writer.sample(limit, value: view.posts.quotas[limit] ?? 0)
+      }
+    },
+    MetricFamily(
+      .histogram, "waystation_store_wait_seconds", [],
+      "How long posts waited until the store had their envelopes on disk."
+    ) { $1.histogram(value: $0.storeWaits) },
+  ]
+}

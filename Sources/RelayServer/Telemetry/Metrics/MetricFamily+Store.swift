@@ -1,0 +1,68 @@
+import RelayCore
+
+extension MetricFamily {
+  /// What the store holds, and how it is.
+  static let store: [MetricFamily] = [
+    MetricFamily(
+      .gauge, "waystation_stored_envelopes", ["state"], "Envelopes that are kept, by their state."
+    ) { view, writer in
+      for state in EnvelopeState.allCases {
+        writer.sample(state.rawValue, value: view.storedCount(of: state))
+      }
+    },
+    MetricFamily(
+      .gauge, "waystation_waiting_bytes", "Bytes of bodies, headers and targets that wait."
+    ) { $0.waitingBytes },
+    MetricFamily(
+      .gauge, "waystation_store_content_bytes",
+      "Bytes of bodies, headers and targets that are kept, ended envelopes included."
+    ) { $0.statistics.contentBytes },
+    MetricFamily(
+      .gauge, "waystation_store_file_bytes", "Bytes that the store's files take on disk."
+    ) { $0.statistics.fileBytes },
+    MetricFamily(
+      .gauge, "waystation_store_log_bytes",
+      "Bytes of the store's log that are not known to be in the database yet."
+    ) { $0.statistics.logBytes },
+    MetricFamily(
+      .gauge, "waystation_store_room_bytes", "Bytes that new envelopes may still take on disk."
+    ) { min($0.statistics.roomBytes, SequenceSyntax.range.upperBound) },
+    MetricFamily(.gauge, "waystation_known_clients", "Clients that are known.") {
+      $0.statistics.names.clients
+    },
+    MetricFamily(.gauge, "waystation_known_lanes", "Lanes that are known.") {
+      $0.statistics.names.lanes
+    },
+    MetricFamily(.gauge, "waystation_store_trouble", "1 while the store cannot write, else 0.") {
+      $0.statistics.trouble == nil ? 0 : 1
+    },
+    MetricFamily(
+      .gauge, "waystation_store_damaged", "1 where a part of the store cannot be read, else 0."
+    ) { $0.statistics.damage.sentence == nil ? 0 : 1 },
+  ]
+
+  /// How the store's transactions have gone.
+  static let commits: [MetricFamily] = [
+    MetricFamily(
+      .histogram, "waystation_store_commit_duration_seconds", [],
+      "How long the store's transactions took to be made durable."
+    ) { $1.histogram(value: $0.commits.durations) },
+    MetricFamily(
+      .histogram, "waystation_store_commit_changes", [],
+      "How many envelopes and changes of envelopes each of the store's transactions held."
+    ) { $1.histogram(value: $0.commits.changes) },
+  ]
+}
+
+extension MetricsView {
+  /// How many envelopes are in a state; the store counts one that is being attempted as queued.
+  fileprivate func storedCount(of state: EnvelopeState) -> Int64 {
+    let queued = statistics.envelopes[.queued] ?? 0
+    let delivering = min(queued, Int64(inFlightCount))
+    return switch state {
+    case .queued: queued - delivering
+    case .delivering: delivering
+    default: statistics.envelopes[state] ?? 0
+    }
+  }
+}
