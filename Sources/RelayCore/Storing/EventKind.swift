@@ -1,18 +1,14 @@
 /// The kind of an event: its name.
 ///
 /// To add a kind:
-/// 1. Add a case here, with its name as listeners see it, and the state in which it leaves an
-///    envelope (``state``).
+/// 1. Add a case here, with its name as listeners see it, and its ``record``.
 /// 2. Give it a code of its own in `SQLiteStore/Tables/EventCodes.swift`. No code is ever used
 ///    again.
 /// 3. Have the store log it in the transaction that makes it true: in the writer,
 ///    `state.events.append(EventEntry(.kind, …))`, nothing more. An event that belongs to no
 ///    transaction is handed to ``EnvelopeStore/note(_:)``.
-/// 4. Describe it in the table of `docs/protocol.md` and in `openapi.yaml` (`EventName`), where a
-///    test looks for it.
-///
-/// A kind's further data goes into ``EventEntry/numbers`` and is named in
-/// `RelayServer/API/Answers/EventView`.
+/// 4. Describe it in the table of `docs/protocol.md` and in `openapi.yaml` (`EventName`), which a
+///    test compares with the kinds.
 package enum EventKind: String, Sendable, CaseIterable {
   /// An envelope was accepted.
   case accepted
@@ -53,18 +49,35 @@ package enum EventKind: String, Sendable, CaseIterable {
   /// The relay was started; every upstream counts as reachable until it turns out otherwise.
   case started
 
-  /// The envelope's state after the event; nil where the entry says it, or no envelope is meant.
-  package var state: EnvelopeState? {
-    switch self {
-    case .attempted, .released: .queued
-    case .blocked: .blocked
-    case .delivered: .delivered
-    case .failed: .failed
-    case .expired: .expired
-    case .cancelled: .cancelled
-    case .accepted, .edited, .requeued, .placed, .gapSkipped, .coalesced, .paused, .resumed,
-      .unreachable, .reachable, .started:
-      nil
+  /// What is known of each kind.
+  package struct Record: Sendable {
+    /// The envelope's state after the event; nil where the entry says it, or no envelope is meant.
+    package let state: EnvelopeState?
+    /// What listeners call the ``EventEntry/numbers``, in their order.
+    package let numbers: [String]
+
+    fileprivate init(_ state: EnvelopeState? = nil, numbers: [String] = []) {
+      self.state = state
+      self.numbers = numbers
     }
   }
+
+  /// The kind's record.
+  package var record: Record {
+    switch self {
+    case .attempted, .released: Record(.queued)
+    case .blocked: Record(.blocked)
+    case .delivered: Record(.delivered)
+    case .failed: Record(.failed)
+    case .expired: Record(.expired)
+    case .cancelled: Record(.cancelled)
+    case .gapSkipped: Record(numbers: ["first", "last"])
+    case .accepted, .edited, .requeued, .placed, .coalesced, .paused, .resumed, .unreachable,
+      .reachable, .started:
+      Record()
+    }
+  }
+
+  /// The envelope's state after the event; nil where the entry says it, or no envelope is meant.
+  package var state: EnvelopeState? { record.state }
 }

@@ -21,17 +21,10 @@ extension RelayEvent {
     return json.finish()
   }
 
-  /// What each kind calls its own numbers.
+  /// The kind's own numbers, by the names of its record.
   private func writeNumbers(to json: inout JSONWriter) {
-    switch kind {
-    case .gapSkipped:
-      guard numbers.count == 2 else { return }
-      json.member("first", numbers[0])
-      json.member("last", numbers[1])
-    case .accepted, .attempted, .blocked, .delivered, .failed, .expired, .cancelled, .released,
-      .edited, .requeued, .placed, .coalesced, .paused, .resumed, .unreachable, .reachable,
-      .started:
-      break
-    }
+    let names = kind.record.numbers
+    guard names.count == numbers.count else { return }
+    for (name, number) in zip(names, numbers) { json.member(name, number) }
   }
 }

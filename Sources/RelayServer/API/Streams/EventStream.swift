@@ -89,7 +89,7 @@ struct EventStream {
         place = lastSeen.position
         return try await send(text)
       }
-      text.event("forgotten", data: forgotten(lastSeen, span))
+      text.event(StreamedEvent.forgotten.rawValue, data: forgotten(lastSeen, span))
     }
     try await sendSnapshot(span, text)
   }
@@ -102,7 +102,7 @@ struct EventStream {
     var text = text
     place = min(span.end, context.relay.dispatcher.listeners.appliedEnd ?? span.end)
     let data = try await EventSnapshot(context).json(parameters.filter)
-    text.event("snapshot", id: id(place), data: data)
+    text.event(StreamedEvent.snapshot.rawValue, id: id(place), data: data)
     try await send(text)
   }
 
@@ -121,7 +121,8 @@ struct EventStream {
       let span = try await context.store.eventLogSpan()
       var text = EventText()
       text.event(
-        "forgotten", data: forgotten(EventID(origin: origin, position: place), span))
+        StreamedEvent.forgotten.rawValue,
+        data: forgotten(EventID(origin: origin, position: place), span))
       return try await sendSnapshot(span, text)
     }
     place = page.next
@@ -148,7 +149,7 @@ struct EventStream {
     let events = try await progress.look(at: context.relay.now())
     guard !events.isEmpty else { return }
     var text = EventText()
-    for data in events { text.event("progress", data: data) }
+    for data in events { text.event(StreamedEvent.progress.rawValue, data: data) }
     try await send(text)
   }
 
