@@ -6,7 +6,7 @@ struct ImportCommand {
   let relay: RelayClient
 
   /// The members that are posted unchanged.
-  private static let kept = [
+  static let kept = [
     "client", "upstream", "method", "path", "bodyBase64", "body", "lane", "tag", "hold",
     "notBefore", "onFailure", "coalesce", "references",
   ]

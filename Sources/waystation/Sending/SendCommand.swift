@@ -48,6 +48,9 @@ struct SendCommand {
     return .good
   }
 
+  /// The fields of an envelope that have an option of the same name, whose text they are.
+  static let named = ["client", "upstream", "method", "path", "lane", "tag", "key"]
+
   private func envelope() throws(OperatorFailure) -> [UInt8] {
     let body = try context.options.text("--body").map { file throws(OperatorFailure) in
       try InputFile.read(file, "--body")
@@ -55,7 +58,7 @@ struct SendCommand {
     let fields = context.options.texts("--header")
     var json = JSONWriter()
     json.object { json in
-      for name in ["client", "upstream", "method", "path", "lane", "tag", "key"] {
+      for name in Self.named {
         if let value = context.options.text("--\(name)") { json.member(name, value) }
       }
       if !fields.isEmpty { json.member("headers") { HeaderOptions.write(fields, to: &$0) } }

@@ -45,11 +45,13 @@ package struct EnvelopeDecoder: Sendable {
   private func draft(
     of fields: EnvelopeFields, from sender: String?, at start: WallTime
   ) throws(Problem) -> EnvelopeDraft {
-    guard let client = try Caller.client(fields.client, of: sender, field: "/client") else {
+    let terms = fields.terms
+    let references = terms.references ?? false
+    guard let client = try Caller.client(terms.client, of: sender, field: "/client") else {
       throw .missingField(
         "/client", "The envelope has no client.", fix: "Say in client who sends the envelope.")
     }
-    guard let path = try fields.target(references: fields.references) else {
+    guard let path = try fields.target(references: references) else {
       throw .missingField(
         "/path", "The envelope has no path.",
         fix: "Give the path that the request is for, beginning with a slash.")
@@ -62,14 +64,14 @@ package struct EnvelopeDecoder: Sendable {
     }
     let (headers, body) = try fields.content()
     var draft = EnvelopeDraft(
-      client: client, lane: fields.lane, upstream: upstream.name,
+      client: client, lane: terms.lane ?? LaneSyntax.defaultName, upstream: upstream.name,
       content: EnvelopeContent(
         method: fields.method, target: path, headers: headers, body: .inline(body)),
-      key: fields.key, sequence: fields.sequence, tag: fields.tag, hold: fields.hold,
-      notBefore: fields.notBefore,
-      expiresAt: fields.expiresAt ?? start.deadline(afterMs: upstream.deadlineMs),
-      onFailure: fields.onFailure ?? upstream.onFailure, references: fields.references,
-      coalesce: fields.coalesce)
+      key: terms.key, sequence: terms.sequence, tag: terms.tag, hold: terms.hold ?? false,
+      notBefore: terms.notBefore,
+      expiresAt: terms.expiresAt ?? start.deadline(afterMs: upstream.deadlineMs),
+      onFailure: terms.onFailure ?? upstream.onFailure, references: references,
+      coalesce: terms.coalesce)
     if draft.coalesce != nil, draft.sequence != nil { throw .coalesceWithSequence("/coalesce") }
     if draft.references {
       try draft.content.checkReferences(.json, bodyBytesMax: rules.limits.spoolThresholdBytes)
@@ -77,7 +79,7 @@ package struct EnvelopeDecoder: Sendable {
     try rules.holdToLane(&draft, from: start, .json)
     if draft.key != nil || draft.sequence != nil {
       var print = Fingerprint(
-        of: draft, expiresAt: fields.expiresAt, onFailure: fields.onFailure)
+        of: draft, expiresAt: terms.expiresAt, onFailure: terms.onFailure)
       print.update(body)
       draft.fingerprint = print.finish()
     }

@@ -14,8 +14,6 @@ package struct EnvelopePatch: Sendable {
   private var fields: EnvelopeFields
   private var headers: HeaderPatch?
 
-  /// What a sender says once and for all.
-  static let fixedNames: Set<String> = ["client", "lane", "key", "sequence", "coalesce"]
   /// What the relay shows of an envelope, and nobody sets.
   static let shownNames: Set<String> = [
     "id", "state", "position", "reason", "acceptedAt", "nextAttemptAt", "endedAt", "attemptCount",
@@ -46,15 +44,15 @@ package struct EnvelopePatch: Sendable {
 
   private mutating func read(_ member: JSONMember) throws(Problem) {
     let name = member.name.string
-    if Self.fixedNames.contains(name) || Self.shownNames.contains(name) {
+    if EnvelopeField.fixedNames.contains(name) || Self.shownNames.contains(name) {
       throw .invalidField(
         "/\(name)", "\(name) cannot be changed.",
-        fix: Self.fixedNames.contains(name)
+        fix: EnvelopeField.fixedNames.contains(name)
           ? "Leave it out; or cancel this envelope, and post another one." : "Leave it out.")
     }
     if name == "headers" {
       headers = try HeaderPatch(member.value, rules.limits)
-    } else if member.value.isNull, EnvelopeFields.names.contains(name) {
+    } else if member.value.isNull, EnvelopeField.names.contains(name) {
       if name == "path" {
         throw .invalidField("/path", "An envelope has a path.", fix: "Give the new path.")
       }
@@ -98,10 +96,10 @@ package struct EnvelopePatch: Sendable {
       if upstream != entry.upstream { entry.dueAt = record.draft.notBefore }
       entry.upstream = upstream
     }
-    let notBefore = changed("notBefore", record.draft.notBefore, fields.notBefore)
+    let notBefore = changed("notBefore", record.draft.notBefore, fields.terms.notBefore)
     if mentions("notBefore") { entry.dueAt = notBefore }
     entry.standing = try standing(of: record)
-    if let expiresAt = fields.expiresAt {
+    if let expiresAt = fields.terms.expiresAt {
       entry.expiresAt = rules.deadline(expiresAt, of: record)
     } else if cleared.contains("expiresAt") {
       let deadlineMs = try configured(terms, record.draft).deadlineMs
@@ -113,22 +111,26 @@ package struct EnvelopePatch: Sendable {
         notBefore: notBefore, expiresAt: entry.expiresAt,
         field: mentions("notBefore") ? "/notBefore" : "/expiresAt")
     }
-    if let onFailure = fields.onFailure {
+    if let onFailure = fields.terms.onFailure {
       entry.onFailure = onFailure
     } else if cleared.contains("onFailure") {
       entry.onFailure = try configured(terms, record.draft).onFailure
     }
-    let references = mentions("references") ? fields.references : record.draft.references
+    let references =
+      mentions("references") ? fields.terms.references ?? false : record.draft.references
     if references { try rules.checkReferences(inLane: record.draft.lane) }
     return EnvelopeEdit(
       content: try content(of: record.draft, body, references: references),
-      tag: changed("tag", record.draft.tag, fields.tag), entry: entry, notBefore: notBefore,
+      tag: changed("tag", record.draft.tag, fields.terms.tag), entry: entry, notBefore: notBefore,
       references: references,
       hold: entry.standing == .parked || record.state.isEnd ? isHeld(record.draft) : nil)
   }
 
+  /// Whether it says that the envelope is held; null puts the default back.
+  private var givenHold: Bool { fields.terms.hold ?? false }
+
   private func isHeld(_ draft: EnvelopeDraft) -> Bool {
-    mentions("hold") ? fields.hold : draft.hold
+    mentions("hold") ? givenHold : draft.hold
   }
 
   private func mentions(_ name: String) -> Bool { given.contains(name) || cleared.contains(name) }
@@ -164,8 +166,8 @@ package struct EnvelopePatch: Sendable {
       try checkHold(ofEnded: record)
       return record.entry.standing
     }
-    guard record.entry.standing == .blocked else { return fields.hold ? .held : .queued }
-    guard !fields.hold else {
+    guard record.entry.standing == .blocked else { return givenHold ? .held : .queued }
+    guard !givenHold else {
       throw .invalidField(
         "/hold", "The envelope blocks its lane, and waits until it is resolved anyway.",
         fix: "Leave hold out.")
@@ -175,7 +177,7 @@ package struct EnvelopePatch: Sendable {
 
   /// Requeueing holds only what was never attempted: the hold of any other is spent.
   private func checkHold(ofEnded record: EnvelopeRecord) throws(Problem) {
-    guard fields.hold, record.attemptCount > 0 else { return }
+    guard givenHold, record.attemptCount > 0 else { return }
     throw .invalidField(
       "/hold", "The envelope has been attempted, so it is not held once it is requeued.",
       fix: "Leave hold out; to have it wait, set notBefore, or pause its lane.")

@@ -49,11 +49,12 @@ package struct RelayRequestDecoder: Sendable {
     let target = Self.target(rest, query: head.query)
     var fields = RelayedFields(head)
     for field in head.fields { try fields.read(head.name(of: field), head.value(of: field)) }
-    let references = fields.references ?? false
+    let terms = fields.terms
+    let references = terms.references ?? false
     if !references, let refusal = TargetSyntax.refusal(of: target[...]) {
       throw .invalidField("path", "The path for the upstream \(refusal).")
     }
-    guard let client = try Caller.client(fields.client, of: sender, field: "Waystation-Client")
+    guard let client = try Caller.client(terms.client, of: sender, field: "Waystation-Client")
     else {
       throw .missingField(
         "Waystation-Client", "The request has no Waystation-Client field.",
@@ -61,22 +62,22 @@ package struct RelayRequestDecoder: Sendable {
     }
     guard let headers = fields.lines.block else { throw .internalError() }
     var draft = EnvelopeDraft(
-      client: client, lane: fields.lane ?? LaneSyntax.defaultName,
+      client: client, lane: terms.lane ?? LaneSyntax.defaultName,
       upstream: upstream.name,
       content: EnvelopeContent(
         method: method, target: target, headers: headers, body: .inline([])),
-      key: fields.key, sequence: fields.sequence, tag: fields.tag, hold: fields.hold ?? false,
-      notBefore: fields.notBefore,
-      expiresAt: fields.expiresAt ?? start.deadline(afterMs: upstream.deadlineMs),
-      onFailure: fields.onFailure ?? upstream.onFailure, references: references,
-      coalesce: fields.coalesce)
+      key: terms.key, sequence: terms.sequence, tag: terms.tag, hold: terms.hold ?? false,
+      notBefore: terms.notBefore,
+      expiresAt: terms.expiresAt ?? start.deadline(afterMs: upstream.deadlineMs),
+      onFailure: terms.onFailure ?? upstream.onFailure, references: references,
+      coalesce: terms.coalesce)
     if draft.coalesce != nil, draft.sequence != nil {
       throw .coalesceWithSequence("Waystation-Coalesce")
     }
     // The body is looked through once it is there; a bad path need not wait for it.
     if references { try draft.content.checkReferences(.relayed) }
     try rules.holdToLane(&draft, from: start, .relayed)
-    return Decoded(draft: draft, expiresAt: fields.expiresAt, onFailure: fields.onFailure)
+    return Decoded(draft: draft, expiresAt: terms.expiresAt, onFailure: terms.onFailure)
   }
 
   private static func target(_ rest: ArraySlice<UInt8>, query: ArraySlice<UInt8>?) -> [UInt8] {

@@ -1,0 +1,108 @@
+import JSON
+import RelayCore
+
+/// All that there is to know of one field of an envelope, as its sender says it.
+///
+/// Envelopes in JSON, corrections of them and requests on `/v1/relay` are read by these records.
+/// `openapi.yaml` and the table of `docs/protocol.md` are compared with them by a test.
+struct EnvelopeField: Sendable {
+  /// Its name in JSON.
+  let name: StaticString
+  /// The header field that says it on `/v1/relay`; nil where the request itself does.
+  let header: StaticString?
+  /// Whether it is said once and for all: no correction changes it.
+  let isFixed: Bool
+  /// Takes its value in JSON.
+  let read: @Sendable (inout EnvelopeFields, JSONValue) throws(Problem) -> Void
+  /// Takes its header field's value.
+  let readHeader: @Sendable (inout EnvelopeTerms, ArraySlice<UInt8>) throws(Problem) -> Void
+
+  /// A field of the request itself.
+  private init(
+    _ name: StaticString,
+    read: @escaping @Sendable (inout EnvelopeFields, JSONValue) throws(Problem) -> Void
+  ) {
+    self.name = name
+    self.read = read
+    header = nil
+    isFixed = false
+    readHeader = { _, _ in }
+  }
+
+  /// A term.
+  ///
+  /// - Parameter check: What JSON's value has to pass besides.
+  private init<Value>(
+    _ name: StaticString, _ header: StaticString,
+    _ path: any WritableKeyPath<EnvelopeTerms, Value?> & Sendable, _ form: TermForm<Value>,
+    isFixed: Bool = false,
+    check: @escaping @Sendable (Value) throws(Problem) -> Void = { _ in }
+  ) {
+    self.name = name
+    self.header = header
+    self.isFixed = isFixed
+    read = { (fields, json) throws(Problem) in
+      guard let value = form.json(json) else {
+        throw EnvelopeFields.wrong(name.description, json, form.rule)
+      }
+      try check(value)
+      fields.terms[keyPath: path] = value
+    }
+    readHeader = { (terms, text) throws(Problem) in
+      guard terms[keyPath: path] == nil else {
+        throw .invalidField(
+          header.description, "\(header) is given twice.", fix: "Give the field once.")
+      }
+      guard let value = form.text(text) else {
+        let shown = String(decoding: text, as: UTF8.self).quoted
+        throw .invalidField(
+          header.description, "\(header) is \(shown); it has to be \(form.rule).")
+      }
+      terms[keyPath: path] = value
+    }
+  }
+
+  /// The sender's own key, which goes on to the upstream in its header field.
+  static let key = EnvelopeField(
+    "key", "Idempotency-Key", \.key, .name, isFixed: true,
+    check: { (key) throws(Problem) in
+      guard !AccessToken.isHeld(in: Array(key.utf8)[...]) else {
+        throw .invalidField(
+          "/key", "The key holds a token of the relay's, which must not be sent on.",
+          fix: "Choose another key.")
+      }
+    })
+
+  /// Every field that there is.
+  static let all: [EnvelopeField] = [
+    key,
+    EnvelopeField("client", "Waystation-Client", \.client, .name, isFixed: true),
+    EnvelopeField("upstream") { (fields, json) throws(Problem) in try fields.readUpstream(json) },
+    EnvelopeField("method") { (fields, json) throws(Problem) in try fields.readMethod(json) },
+    EnvelopeField("path") { (fields, json) throws(Problem) in fields.path = json },
+    EnvelopeField("headers") { (fields, json) throws(Problem) in try fields.readHeaders(json) },
+    EnvelopeField("body") { (fields, json) throws(Problem) in try fields.readBody(json) },
+    EnvelopeField("bodyBase64") { (fields, json) throws(Problem) in
+      try fields.readBase64(json)
+    },
+    EnvelopeField("lane", "Waystation-Lane", \.lane, .name, isFixed: true),
+    EnvelopeField("sequence", "Waystation-Sequence", \.sequence, .sequence, isFixed: true),
+    EnvelopeField("tag", "Waystation-Tag", \.tag, .name),
+    EnvelopeField("hold", "Waystation-Hold", \.hold, .flag),
+    EnvelopeField("notBefore", "Waystation-Not-Before", \.notBefore, .time),
+    EnvelopeField("expiresAt", "Waystation-Expires-At", \.expiresAt, .time),
+    EnvelopeField("onFailure", "Waystation-On-Failure", \.onFailure, .policy),
+    EnvelopeField("coalesce", "Waystation-Coalesce", \.coalesce, .name, isFixed: true),
+    EnvelopeField("references", "Waystation-References", \.references, .flag),
+  ]
+
+  /// The names of all fields.
+  static let names = all.map(\.name.description)
+  /// The names of those that a sender says once and for all.
+  static let fixedNames = Set(all.filter(\.isFixed).map(\.name.description))
+  /// The fields that the relay alone reads on `/v1/relay`: all that have a header field but the
+  /// key, whose field belongs to the upstream as well.
+  static let relayed = all.filter { $0.header.map { "\($0)".hasPrefix("Waystation-") } ?? false }
+  /// The names of their header fields.
+  static let relayedNames = relayed.compactMap { $0.header?.description }
+}

@@ -1,0 +1,20 @@
+import Testing
+
+@testable import RelayServer
+@testable import waystation
+
+@Suite("The fields of an envelope that the command sends")
+struct SendingFieldTests {
+  @Test("an import keeps every field but those that it writes itself or that are over")
+  func imported() {
+    // The key and the header fields are written anew; a number and a deadline belong to the past.
+    let others: Set = ["key", "headers", "sequence", "expiresAt"]
+    #expect(Set(ImportCommand.kept).isDisjoint(with: others))
+    #expect(Set(ImportCommand.kept).union(others) == Set(EnvelopeField.names))
+  }
+
+  @Test("what an option of `send` is called is a field")
+  func sent() {
+    #expect(Set(SendCommand.named).isSubset(of: EnvelopeField.names))
+  }
+}
