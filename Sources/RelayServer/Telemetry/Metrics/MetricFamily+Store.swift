@@ -18,15 +18,15 @@ extension MetricFamily {
       "Bytes of bodies, headers and targets that are kept, ended envelopes included."
     ) { $0.statistics.contentBytes },
     MetricFamily(
-      .gauge, "waystation_store_file_bytes", "Bytes that the store's files take on disk."
-    ) { $0.statistics.fileBytes },
+      ofFiles: .gauge, "waystation_store_file_bytes", "Bytes that the store's files take on disk."
+    ) { $0.fileBytes },
     MetricFamily(
-      .gauge, "waystation_store_log_bytes",
+      ofFiles: .gauge, "waystation_store_log_bytes",
       "Bytes of the store's log that are not known to be in the database yet."
-    ) { $0.statistics.logBytes },
+    ) { $0.logBytes },
     MetricFamily(
-      .gauge, "waystation_store_room_bytes", "Bytes that new envelopes may still take on disk."
-    ) { min($0.statistics.roomBytes, SequenceSyntax.range.upperBound) },
+      ofFiles: .gauge, "waystation_store_room_bytes", "Bytes that new envelopes may still take on disk."
+    ) { $0.shownRoomBytes },
     MetricFamily(.gauge, "waystation_known_clients", "Clients that are known.") {
       $0.statistics.names.clients
     },
@@ -37,8 +37,8 @@ extension MetricFamily {
       $0.statistics.trouble == nil ? 0 : 1
     },
     MetricFamily(
-      .gauge, "waystation_store_damaged", "1 where a part of the store cannot be read, else 0."
-    ) { $0.statistics.damage.sentence == nil ? 0 : 1 },
+      ofFiles: .gauge, "waystation_store_damaged", "1 where a part of the store cannot be read, else 0."
+    ) { $0.damage.sentence == nil ? 0 : 1 },
   ]
 
   /// How the store's transactions have gone.
@@ -52,6 +52,18 @@ extension MetricFamily {
       "How many envelopes and changes of envelopes each of the store's transactions held."
     ) { $1.histogram(value: $0.commits.changes) },
   ]
+}
+
+extension MetricFamily {
+  /// A family with one series about the store's files, for a store that has any.
+  fileprivate init(
+    ofFiles kind: Kind, _ name: StaticString, _ help: StaticString,
+    value: @escaping @Sendable (StoreFiles) -> Int64
+  ) {
+    self.init(kind, name, [], help, isShown: { $0.files != nil }) { view, writer in
+      if let files = view.files { writer.sample(value: value(files)) }
+    }
+  }
 }
 
 extension MetricsView {
