@@ -25,7 +25,8 @@ extension MetricFamily {
       "Bytes of the store's log that are not known to be in the database yet."
     ) { $0.logBytes },
     MetricFamily(
-      ofFiles: .gauge, "waystation_store_room_bytes", "Bytes that new envelopes may still take on disk."
+      ofFiles: .gauge, "waystation_store_room_bytes",
+      "Bytes that new envelopes may still take on disk."
     ) { $0.shownRoomBytes },
     MetricFamily(.gauge, "waystation_known_clients", "Clients that are known.") {
       $0.statistics.names.clients
@@ -37,7 +38,8 @@ extension MetricFamily {
       $0.statistics.trouble == nil ? 0 : 1
     },
     MetricFamily(
-      ofFiles: .gauge, "waystation_store_damaged", "1 where a part of the store cannot be read, else 0."
+      ofFiles: .gauge, "waystation_store_damaged",
+      "1 where a part of the store cannot be read, else 0."
     ) { $0.damage.sentence == nil ? 0 : 1 },
   ]
 
