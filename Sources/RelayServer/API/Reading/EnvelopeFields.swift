@@ -29,10 +29,10 @@ struct EnvelopeFields {
 
   /// Takes one member.
   mutating func read(_ member: JSONMember) throws(Problem) {
-    for field in EnvelopeField.all where field.name ~= member.name {
-      return try field.read(&self, member.value)
+    guard let field = EnvelopeField.named(member.name) else {
+      throw Self.unknown(member.name.string)
     }
-    throw Self.unknown(member.name.string)
+    try field.read(&self, member.value)
   }
 
   /// The header fields, with the default `Content-Type` where the sender gave none, and the body.
