@@ -66,9 +66,9 @@ package enum WallClock {
   }
 
   /// Notes a time of day that is known to have been reached before this process began.
-  package static func goOn(from known: WallTime) {
+  package static func resume(from known: WallTime) {
     _ = now()
-    state.withLock { $0.settled.goOn(from: known, elapsedMs: elapsedMs()) }
+    state.withLock { $0.settled.resume(from: known, elapsedMs: elapsedMs()) }
   }
 
   /// Reports steps of the clock from now on, to one observer at a time.

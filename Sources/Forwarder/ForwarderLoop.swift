@@ -94,7 +94,7 @@ final class ForwarderLoop {
   /// Ends the connections of replaced upstreams, once nothing is under way on them.
   private func endRetiredConnections() {
     shared.multi.connections.endRetired(
-      except: Set(running.values.compactMap { $0.beginning?.localPort }))
+      except: Set(running.values.compactMap { $0.requestStart?.localPort }))
   }
 
   private func answer(_ question: ProgressQuery) {

@@ -32,8 +32,8 @@ final class Transfer {
   var beginCount = 0
   /// Whether it was begun before it had to go on a new connection.
   private(set) var wasBegunBefore = false
-  /// The last beginning; nil if there was none.
-  var beginning: Beginning?
+  /// The start of the last request; nil if there was none.
+  var requestStart: RequestStart?
   /// The reason that libcurl was told not to write the request; nil if it may.
   var refusal: WritePermit?
   /// The measure of silence; only used if the upstream has an idle timeout.
@@ -74,7 +74,7 @@ final class Transfer {
     startedAt = now
     beginCount = 0
     wasBegunBefore = false
-    beginning = nil
+    requestStart = nil
     refusal = nil
     silence = Silence(from: now.monotonic)
     let method = request.content.method

@@ -82,11 +82,11 @@ package final class HTTPServer: Sendable {
   /// Changes the limits for new connections; existing ones keep theirs.
   ///
   /// The size of read buffers does not change.
-  package func hold(to limits: HTTPLimits) {
+  package func setLimits(_ limits: HTTPLimits) {
     precondition(limits.validate().isEmpty, "limits are checked before they are used")
     var limits = limits
     limits.readBufferBytes = server.limits.readBufferBytes
-    server.hold(to: limits)
+    server.setLimits(limits)
   }
 
   /// The number of open connections.

@@ -50,7 +50,7 @@ final class Handshakes: Sendable {
   init(_ limits: PlaceLimits) { self.limits = Mutex(limits) }
 
   /// Changes the limits.
-  func hold(to limits: PlaceLimits) { self.limits.withLock { $0 = limits } }
+  func setLimits(_ limits: PlaceLimits) { self.limits.withLock { $0 = limits } }
 
   /// Notes that a handshake begins; may cut off the oldest one.
   ///

@@ -41,9 +41,9 @@ final class ServerContext: Sendable {
   var limits: HTTPLimits { limitsInForce.withLock { $0 } }
 
   /// Changes the limits for new connections.
-  func hold(to limits: HTTPLimits) {
+  func setLimits(_ limits: HTTPLimits) {
     limitsInForce.withLock { $0 = limits }
-    handshakes.hold(to: limits.places(of: limits.handshakesMax))
+    handshakes.setLimits(limits.places(of: limits.handshakesMax))
   }
 }
 

@@ -245,7 +245,7 @@ struct BeginningTests {
   /// The attempt began at 0 ms.
   private func silenceMs(begunMs: Int64, endedMs: Int64, idleTimeoutMs: Int? = nil) -> Int64? {
     let start = MonotonicTime(nanoseconds: 0)
-    return Beginning(localPort: 1, at: start.adding(milliseconds: begunMs))
+    return RequestStart(localPort: 1, at: start.adding(milliseconds: begunMs))
       .silenceThatProvesDeathMs(
         attemptBegan: start, idleTimeoutMs: idleTimeoutMs,
         at: start.adding(milliseconds: endedMs))

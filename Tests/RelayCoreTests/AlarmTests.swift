@@ -94,7 +94,7 @@ private struct RetryingDay {
     let end = relay.clock.monotonic.adding(milliseconds: seconds * 1000)
     while let next = armed.min(by: { $0.due < $1.due }), next.due < end {
       armed.removeAll { $0 == next }
-      relay.goOn(to: next.due)
+      relay.advance(to: next.due)
       count()
       if alarm.rang(next) { relay.timePassed() }
       settle()

@@ -58,7 +58,7 @@ struct LaneSurveyTests {
     var survey = LaneSurvey(backlogsMax: 3)
     var coming: Int64 = 1501
     while !survey.isOver {
-      scheduler.goOn(with: &survey, countMax: 100)
+      scheduler.advance(&survey, countMax: 100)
       // Past 2,048 the table makes room, and what it holds moves.
       for _ in 0..<20 where coming <= 2500 {
         accept(coming, client: coming, for: Self.configured, ageMs: 1)
@@ -78,7 +78,7 @@ struct LaneSurveyTests {
     var search = LaneSearch(.waiting, after: LaneNumber(rawValue: 4), countMax: 5)
     var pieceCount = 0
     while !search.isOver {
-      scheduler.goOn(with: &search, countMax: 7)
+      scheduler.advance(&search, countMax: 7)
       pieceCount += 1
     }
     #expect(pieceCount == 6)

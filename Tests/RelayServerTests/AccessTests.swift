@@ -134,11 +134,11 @@ struct AccessTests {
     }
     // The first has another token, the second another role, and the third stays.
     let other = "wso_" + String(repeating: "d", count: 64)
-    access.go(by: try configuration([.read, .steer, .steer], [other] + tokens[1...]))
+    access.update(to: try configuration([.read, .steer, .steer], [other] + tokens[1...]))
     #expect(callers.map { access.isGood($0, at: Fixture.now) } == [false, false, true])
     #expect(counts.map(\.value) == [1, 1, 0])
     // What was so once does not make them known again, but the token itself.
-    access.go(by: try configuration([.read, .read, .steer], tokens))
+    access.update(to: try configuration([.read, .read, .steer], tokens))
     #expect(callers.map { access.isGood($0, at: Fixture.now) } == [false, false, true])
     #expect(watches.count == 3)
   }

@@ -44,7 +44,7 @@ struct LaneSurveyorTests {
     let (loop, scheduler) = (loop, scheduler)
     await Task(executorPreference: loop) {
       _ = await surveyor.survey { survey in
-        scheduler.goOn(with: &survey, countMax: 1)
+        scheduler.advance(&survey, countMax: 1)
         course.look()
         loop.execute { course.noteOther() }
       }
@@ -61,7 +61,7 @@ struct LaneSurveyorTests {
     let surveyor = LaneSurveyor { course.now }
     let (loop, scheduler) = (loop, scheduler)
     let look: @Sendable (inout LaneSurvey) -> Void = { survey in
-      scheduler.goOn(with: &survey, countMax: 1)
+      scheduler.advance(&survey, countMax: 1)
       course.look()
     }
     await Task(executorPreference: loop) {
@@ -89,7 +89,7 @@ struct LaneSurveyorTests {
     let surveyor = LaneSurveyor { course.now }
     for round in 1...3 {
       let survey = await surveyor.survey { survey in
-        scheduler.goOn(with: &survey, countMax: 1000)
+        scheduler.advance(&survey, countMax: 1000)
         course.look()
       }
       #expect(survey.isOver && course.lookCount == 2 * round)

@@ -96,7 +96,7 @@ struct NumberTable<Key: SequentialNumber, Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - countMax: The most slots to visit, free ones included.
   ///   - begin: Called when the walk starts or starts over: what was visited before does not count.
-  func goOn(
+  func advance(
     _ walk: inout Walk, countMax: Int, begin: () -> Void, _ body: (Key, borrowing Value) -> Void
   ) {
     if walk.slot == 0 || walk.moveCount != storage.moveCount {

@@ -68,7 +68,7 @@ package struct Reachability: Sendable {
   ///
   /// A window that was fully open takes the new limit; one that is still ramping up is only capped
   /// by it.
-  package mutating func go(by policy: ReachabilityPolicy, concurrencyMax: Int) {
+  package mutating func update(to policy: ReachabilityPolicy, concurrencyMax: Int) {
     precondition(concurrencyMax >= 1)
     window = window == self.concurrencyMax ? concurrencyMax : min(window, concurrencyMax)
     self.policy = policy

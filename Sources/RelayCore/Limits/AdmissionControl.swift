@@ -96,7 +96,7 @@ package struct AdmissionControl: Sendable {
   package init(_ limits: AdmissionLimits = AdmissionLimits()) { self.limits = limits }
 
   /// Changes the limits.
-  package mutating func hold(to limits: AdmissionLimits) { self.limits = limits }
+  package mutating func setLimits(_ limits: AdmissionLimits) { self.limits = limits }
 
   /// The wait of the oldest post for the store so far, in milliseconds; 0 if none waits.
   package func oldestWaitMs(at now: MonotonicTime) -> Int64 {

@@ -168,14 +168,14 @@ package struct ClientRun: Sendable {
       } else if phase == .ready {
         return awaitTurn(of: head, view.upstream)
       } else {
-        return letGo(head, member: index, now)
+        return release(head, member: index, now)
       }
     }
     return nil
   }
 
   /// Decides about a head that is held or waits for its time.
-  private mutating func letGo(_ head: LineEntry, member index: Int?, _ now: WallTime) -> Order? {
+  private mutating func release(_ head: LineEntry, member index: Int?, _ now: WallTime) -> Order? {
     guard let index else {
       pass(head.lane, over: .behind, now)
       return nil

@@ -58,19 +58,19 @@ package struct LaneSurvey: Sendable {
 
 extension Scheduler {
   /// Continues a survey that is not over: looks at some more lanes, or at some more clients.
-  package func goOn(with survey: inout LaneSurvey, countMax: Int) {
+  package func advance(_ survey: inout LaneSurvey, countMax: Int) {
     if survey.laneWalk.isOver {
-      goOnWithClients(&survey, countMax)
+      advanceThroughClients(&survey, countMax)
     } else {
-      goOnWithLanes(&survey, countMax)
+      advanceThroughLanes(&survey, countMax)
     }
   }
 
-  private func goOnWithLanes(_ survey: inout LaneSurvey, _ countMax: Int) {
+  private func advanceThroughLanes(_ survey: inout LaneSurvey, _ countMax: Int) {
     var walk = survey.laneWalk
     // Most lanes go where the one before goes, so one look-up serves a row of them.
     var row: (upstream: UpstreamNumber, heads: LaneSurvey.Heads)?
-    lanes.goOn(&walk, countMax: countMax) {
+    lanes.advance(&walk, countMax: countMax) {
       survey.forgetLanes()
     } _: { _, lane in
       guard let head = lane.head else { return }
@@ -91,9 +91,9 @@ extension Scheduler {
     survey.laneWalk = walk
   }
 
-  private func goOnWithClients(_ survey: inout LaneSurvey, _ countMax: Int) {
+  private func advanceThroughClients(_ survey: inout LaneSurvey, _ countMax: Int) {
     var walk = survey.clientWalk
-    clientsWaiting.goOn(&walk, countMax: countMax) {
+    clientsWaiting.advance(&walk, countMax: countMax) {
       survey.forgetClients()
     } _: { client, waiting in
       survey.take(client, waiting)

@@ -8,7 +8,7 @@ extension Scheduler {
       guard lanes[lane]?.phase == .ready, let head = lanes[lane]?.head, head.upstream == number
       else { continue }
       guard !isReserved(head) else {
-        holdBack(lane, hasTurn: true)
+        standStill(lane, hasTurn: true)
         continue
       }
       if head.expiresAt <= now.wall {
@@ -139,7 +139,7 @@ extension Scheduler {
       if upstreams[number]?.reachability.answered(now: now) == .becameReachable {
         upstreams[number]?.lastError = nil
         actions.append(.reachabilityChanged(number, isReachable: true, reason: nil))
-        letGoBackoff(of: number, now: now)
+        endBackoff(of: number, now: now)
       }
       return false
     case .failed:
@@ -197,7 +197,7 @@ extension Scheduler {
   }
 
   /// Ends the waits of lanes that failed to connect, since the upstream is back.
-  private mutating func letGoBackoff(of number: UpstreamNumber, now: Now) {
+  private mutating func endBackoff(of number: UpstreamNumber, now: Now) {
     guard let lanes = upstreams[number]?.connectionBackoff else { return }
     upstreams[number]?.connectionBackoff = []
     for lane in lanes.sorted() {

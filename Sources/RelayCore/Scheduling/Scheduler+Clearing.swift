@@ -10,7 +10,7 @@ extension Scheduler {
   /// - Returns: The envelopes that must be left alone.
   package mutating func reserveAll(of client: ClientNumber) -> SparedEnvelopes {
     clearing.insert(client)
-    var spared = SparedEnvelopes(inFlight: Set(letGo.values), changing: Set(changing.keys))
+    var spared = SparedEnvelopes(inFlight: Set(releasedFlights.values), changing: Set(changing.keys))
     for (number, lane) in lanes where lane.client == client {
       guard let head = lane.head else { continue }
       switch lane.phase {
@@ -34,21 +34,21 @@ extension Scheduler {
       countOut(of: item.lane, for: item.upstream)
     }
     for number in touched.sorted() { remove(backlog, from: number, now: now) }
-    letGo(backlog.client, now: now)
+    resumeLanes(of: backlog.client, now: now)
   }
 
   /// Ends the preparation after the store has failed: nothing was cancelled.
   package mutating func clearingFailed(of client: ClientNumber, now: Now) {
     clearing.remove(client)
-    letGo(client, now: now)
+    resumeLanes(of: client, now: now)
   }
 
-  private mutating func letGo(_ client: ClientNumber, now: Now) {
+  private mutating func resumeLanes(of client: ClientNumber, now: Now) {
     if notesTurns {
-      for (number, lane) in lanes where lane.client == client { noteTurn(of: number) }
+      for (number, lane) in lanes where lane.client == client { noteHeadChange(of: number) }
     }
     for number in heldBack.keys.sorted() where lanes[number]?.client == client {
-      goOn(number, now: now)
+      resumeLane(number, now: now)
     }
   }
 

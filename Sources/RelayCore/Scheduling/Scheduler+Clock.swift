@@ -66,7 +66,7 @@ extension Scheduler {
   ///
   /// Only where the wait may have been stored by a clock that has been set back since, nobody knows
   /// how far: at a start, and for entries read from the line later on.
-  mutating func boundWait(of number: LaneNumber, now: Now) {
+  mutating func limitWait(of number: LaneNumber, now: Now) {
     guard isClockSuspect, let head = lanes[number]?.head else { return }
     guard let longestMs = upstreams[head.upstream]?.policy.retry.longestDelayMs else { return }
     forEachWait(of: number) { min($0, now.wall.adding(milliseconds: longestMs)) }

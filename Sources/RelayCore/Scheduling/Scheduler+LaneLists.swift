@@ -38,14 +38,14 @@ extension Scheduler {
   ///
   /// - Parameter countMax: The most lanes to look at, where all lanes are searched. Blocked and
   ///   paused lanes are looked at all at once.
-  package func goOn(with search: inout LaneSearch, countMax: Int) {
+  package func advance(_ search: inout LaneSearch, countMax: Int) {
     switch search.condition {
     case .blocked: for lane in blocked { search.least.take(lane) }
     case .paused:
       for case .lane(let lane) in paused { search.least.take(lane) }
     case .waiting:
       var walk = search.walk
-      lanes.goOn(&walk, countMax: countMax) {
+      lanes.advance(&walk, countMax: countMax) {
         search.least.found = []
       } _: { number, lane in
         if lane.waiting > 0 { search.least.take(number) }

@@ -19,7 +19,7 @@ extension Scheduler {
     guard position == 1 else { return position }
     // Without this, a long wait would collect a timer for each new envelope.
     if case .waiting = lanes[entry.lane]?.phase, lanes[entry.lane]?.dueAt == dueBefore {
-      noteTurn(of: entry.lane)
+      noteHeadChange(of: entry.lane)
       return position
     }
     settleHead(of: entry.lane, now: now, isNews: true)

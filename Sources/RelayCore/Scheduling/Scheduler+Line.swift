@@ -48,7 +48,7 @@ extension Scheduler {
   mutating func settleHead(
     of number: LaneNumber, now: Now, isNews: Bool = false, hasTurn: Bool = false
   ) {
-    noteTurn(of: number)
+    noteHeadChange(of: number)
     putHeadInOrder(of: number)
     guard let head = lanes[number]?.head, let client = lanes[number]?.client else {
       starve(number)
@@ -60,7 +60,7 @@ extension Scheduler {
       lanes[number]?.phase = .recording
       return
     }
-    guard !isReserved(head) else { return holdBack(number, hasTurn: hasTurn) }
+    guard !isReserved(head) else { return standStill(number, hasTurn: hasTurn) }
     guard lanes[number]?.unwritable != head.serial else {
       lanes[number]?.phase = .unwritable
       blocked.insert(number)
@@ -74,7 +74,7 @@ extension Scheduler {
       blocked.insert(number)
     case .queued:
       if blockIfInDoubt(head, now: now) { return }
-      boundWait(of: number, now: now)
+      limitWait(of: number, now: now)
       if let dueAt = lanes[number]?.dueAt, dueAt > now.wall {
         wait(number, until: dueAt, now: now)
       } else if !isConfigured(head.upstream) {

@@ -83,7 +83,7 @@ extension Scheduler {
   /// Rests a lane in which nothing stands: it goes on once something comes, or is forgotten if
   /// nothing is parked in it either.
   mutating func restEmpty(_ number: LaneNumber) {
-    noteTurn(of: number)
+    noteHeadChange(of: number)
     if let order = lanes[number]?.order { starving[order].remove(number) }
     if let parked = lanes[number]?.parked, parked > 0 {
       lanes[number]?.phase = .parked

@@ -30,7 +30,7 @@ extension Scheduler {
   /// Holds back a lane whose head could be attempted if it were not reserved.
   ///
   /// - Parameter hasTurn: Whether there is a slot for it.
-  mutating func holdBack(_ number: LaneNumber, hasTurn: Bool) {
+  mutating func standStill(_ number: LaneNumber, hasTurn: Bool) {
     lanes[number]?.phase = .recording
     heldBack[number] = hasTurn
   }
@@ -38,12 +38,12 @@ extension Scheduler {
   /// Releases a reserved envelope that was not replaced: it is unchanged.
   package mutating func released(_ serial: Serial, in number: LaneNumber, now: Now) {
     reserved.remove(serial)
-    goOn(number, now: now)
+    resumeLane(number, now: now)
   }
 
   /// Lets a lane that was held back continue, with its turn if it had one.
-  mutating func goOn(_ number: LaneNumber, now: Now) {
-    noteTurn(of: number)
+  mutating func resumeLane(_ number: LaneNumber, now: Now) {
+    noteHeadChange(of: number)
     guard let hasTurn = heldBack.removeValue(forKey: number) else { return }
     // An envelope may have been requeued before the head, which is not under way any more.
     putHeadInOrder(of: number)
@@ -61,12 +61,12 @@ extension Scheduler {
     unwritableEnds.remove(entry.serial)
     guard decides(for: entry.client) else { return nil }
     if lanes[number]?.unwritable == entry.serial { lanes[number]?.unwritable = nil }
-    noteTurn(of: number)
+    noteHeadChange(of: number)
     recount(from: envelope.formerUpstream, to: entry)
     guard let place = lanes[number]?.place(of: entry.serial), let old = lanes[number]?.window[place]
     else {
       leaveToNextSweep(number)
-      goOn(number, now: now)
+      resumeLane(number, now: now)
       return nil
     }
     if envelope.keepsBackoff {
@@ -77,7 +77,7 @@ extension Scheduler {
     if place == 0 {
       replacedHead(old, by: entry, now: now)
     } else {
-      goOn(number, now: now)
+      resumeLane(number, now: now)
     }
     return place + 1
   }

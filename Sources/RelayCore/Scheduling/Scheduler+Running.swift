@@ -42,7 +42,7 @@ extension Scheduler {
   /// again.
   ///
   /// Noted only while there are runs, so that it costs nothing otherwise.
-  mutating func noteTurn(of number: LaneNumber) {
+  mutating func noteHeadChange(of number: LaneNumber) {
     if notesTurns { turned.insert(number) }
   }
 

@@ -57,7 +57,7 @@ extension Scheduler {
       changingParked.remove(serial)
       latestRequeues.remove(serial)
     }
-    letGoFlights(of: Set(gone), now: now)
+    releaseFlights(of: Set(gone), now: now)
     for number in gone { forget(number) }
     for (upstream, count) in held?.release(shard) ?? [:] {
       waitingFor[upstream, default: 0] -= count
@@ -73,21 +73,21 @@ extension Scheduler {
   }
 
   /// What was only announced is given up; what is being sent is waited for.
-  private mutating func letGoFlights(of gone: Set<LaneNumber>, now: Now) {
+  private mutating func releaseFlights(of gone: Set<LaneNumber>, now: Now) {
     for (serial, flight) in inFlight.sorted(by: { $0.key < $1.key })
     where gone.contains(flight.lane) {
       if flight.stage == .announced {
         _ = endFlight(serial)
         giveUpProbe(serial, of: flight.upstream, now: now)
       } else {
-        letGo[flight.lane] = serial
+        releasedFlights[flight.lane] = serial
       }
     }
   }
 
   private mutating func forget(_ number: LaneNumber) {
     guard let lane = lanes[number] else { return }
-    noteTurn(of: number)
+    noteHeadChange(of: number)
     windowEntries -= lane.window.count
     waitingTotal -= lane.waiting
     clientsWaiting[lane.client] = nil
@@ -133,8 +133,8 @@ extension Scheduler {
   ///
   /// - Returns: false if the lane is the one that the attempt began in.
   mutating func wasLetGo(_ serial: Serial, _ flight: Flight, now: Now) -> Bool {
-    guard !letGo.isEmpty, letGo[flight.lane] == serial else { return false }
-    letGo[flight.lane] = nil
+    guard !releasedFlights.isEmpty, releasedFlights[flight.lane] == serial else { return false }
+    releasedFlights[flight.lane] = nil
     if lanes[flight.lane]?.phase == .inFlight { settleHead(of: flight.lane, now: now) }
     return true
   }
@@ -143,7 +143,7 @@ extension Scheduler {
   ///
   /// - Returns: Whether it does.
   mutating func standsForLetGo(_ number: LaneNumber) -> Bool {
-    guard !letGo.isEmpty, letGo[number] != nil else { return false }
+    guard !releasedFlights.isEmpty, releasedFlights[number] != nil else { return false }
     lanes[number]?.phase = .inFlight
     return true
   }

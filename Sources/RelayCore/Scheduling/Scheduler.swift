@@ -74,7 +74,7 @@ package struct Scheduler: Sendable {
   /// The shards that are held; nil if all are.
   var held: HeldShards?
   /// Attempts that were under way when their lanes were let go, by those lanes.
-  var letGo: [LaneNumber: Serial] = [:]
+  var releasedFlights: [LaneNumber: Serial] = [:]
   var random: SplitMix64
   var lanes = NumberTable<LaneNumber, Lane>()
   /// The upstreams that are configured, or were since the start.

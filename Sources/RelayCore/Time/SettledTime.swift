@@ -121,7 +121,7 @@ package struct SettledTime: Sendable {
   /// an impossible one.
   ///
   /// Called when the relay begins.
-  package mutating func goOn(from known: WallTime, elapsedMs: Int64) {
+  package mutating func resume(from known: WallTime, elapsedMs: Int64) {
     guard known.isPlausible, let offset = offsetMs,
       !WallTime(millisecondsSinceEpoch: elapsedMs.addingSaturated(offset)).isPlausible
     else { return }

@@ -16,7 +16,7 @@ struct OpenedStore: Sendable {
       options.rules = configuration.storeRules
       options.setsAsideDamaged = configuration.setsAsideDamaged
       let store = try SQLiteStore.open(folder: configuration.data, options: options)
-      return OpenedStore(store: store, embedded: store) { store.go(by: $0.storeRules) }
+      return OpenedStore(store: store, embedded: store) { store.update(to: $0.storeRules) }
     } catch {
       throw RelayStartError(description: error.description)
     }
@@ -32,7 +32,7 @@ struct OpenedStore: Sendable {
   }
 
   /// Has it go by a configuration from the next transaction on.
-  func go(by configuration: Configuration) { hold(configuration) }
+  func update(to configuration: Configuration) { hold(configuration) }
 }
 
 extension Configuration {

@@ -29,7 +29,7 @@ extension Relay {
     } catch let error as Refusal {
       return refuseReload(["\(error.key): \(error.reason)"])
     } catch {
-      opened.go(by: old)
+      opened.update(to: old)
       return refuseReload(["upstreams: the store could not take them up: \(error)"])
     }
     return applied(new.changes(since: old))
@@ -76,7 +76,7 @@ extension Relay {
       }
     }
     // Whether an upstream starts paused is asked when its name becomes known.
-    opened.go(by: new)
+    opened.update(to: new)
     let numbers = try await parts.store.register(upstreams: new.upstreams.map(\.name))
     var targets = fresh.keyed(by: numbers) { $0 }
     for number in numbers.values where targets[number] == nil {
@@ -108,15 +108,15 @@ extension Relay {
   func takeUp(_ new: Configuration, _ prepared: Prepared) {
     parts.dispatcher.history.add(new.upstreams.compactMap { prepared.numbers[$0.name] })
     if let collector = prepared.collector {
-      parts.dispatcher.tracer.go(by: new.tracing, collector)
+      parts.dispatcher.tracer.update(to: new.tracing, collector)
     }
-    parts.quotas.go(by: QuotaRules(new))
-    parts.admission.hold(toDelayMs: new.limits.acceptanceDelayMsMax)
+    parts.quotas.update(to: QuotaRules(new))
+    parts.admission.setLimit(delayMs: new.limits.acceptanceDelayMsMax)
     parts.memory.resize(to: new.limits.memoryInFlightBytesMax)
     janitor.keep(new.retention, eventsForSeconds: new.events.keptSeconds)
-    parts.front.hold(to: new.limits.http)
-    parts.access.go(by: new.access)
-    log.go(by: new.log)
+    parts.front.setLimits(new.limits.http)
+    parts.access.update(to: new.access)
+    log.update(to: new.log)
     let now = parts.now().wall
     parts.inForce.withLock { inForce in
       inForce.settings = RelaySettings(new, numbers: prepared.numbers)

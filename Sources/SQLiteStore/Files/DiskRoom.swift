@@ -21,7 +21,7 @@ final class DiskRoom: Sendable {
   var limits: DiskLimits { inForce.withLock { $0 } }
 
   /// Changes the limits.
-  func hold(to limits: DiskLimits) { inForce.withLock { $0 = limits } }
+  func setLimits(_ limits: DiskLimits) { inForce.withLock { $0 = limits } }
 
   /// The bytes that new envelopes may still take; 0 or less if none.
   ///

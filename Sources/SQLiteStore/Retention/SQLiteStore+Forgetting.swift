@@ -48,7 +48,7 @@ extension SQLiteStore {
     // In most cases there is nothing left to look for.
     if walk.candidates.next(from: walk.candidates.first) == nil {
       switch walk.phase {
-      case .line, .events, .forget: walk.goOn()
+      case .line, .events, .forget: walk.advance()
       case .begin, .gather: break
       }
     }
@@ -63,7 +63,7 @@ extension SQLiteStore {
       numbers.append(number)
       next = walk.candidates.next(from: number + 1)
     }
-    if let next { walk.phase = .forget(from: next) } else { walk.goOn() }
+    if let next { walk.phase = .forget(from: next) } else { walk.advance() }
     let kind = walk.kind
     return try await write("forget names") { [numbers] writer throws(StoreError) in
       try writer.forget(kind, numbers)

@@ -61,7 +61,7 @@ package final class SQLiteStore: EmbeddedStore {
   /// Goes by other rules from the next transaction on.
   ///
   /// Whether somebody starts paused is asked when the name becomes known, and never again.
-  package func go(by rules: StoreRules) { shared.go(by: rules) }
+  package func update(to rules: StoreRules) { shared.update(to: rules) }
 
   init(shared: StoreShared, database: String) {
     self.shared = shared

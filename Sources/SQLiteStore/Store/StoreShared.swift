@@ -56,9 +56,9 @@ final class StoreShared: Sendable {
   }
 
   /// Goes by other rules from now on.
-  func go(by rules: StoreRules) {
+  func update(to rules: StoreRules) {
     self.rules.withLock { $0 = rules }
-    room.hold(to: rules.disk)
+    room.setLimits(rules.disk)
   }
 
   /// How many bytes of events are kept, roughly at the most.

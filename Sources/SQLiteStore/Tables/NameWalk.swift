@@ -54,7 +54,7 @@ struct NameWalk: Sendable {
   var candidates = NumberBits(1...1, areIn: false)
 
   /// Goes on after the present range.
-  mutating func goOn() {
+  mutating func advance() {
     through = candidates.last
     phase = .begin
   }

@@ -31,7 +31,7 @@ struct PageWalk {
   /// Takes a page's cursor of the next page; nil if there is none.
   ///
   /// - Parameter itemCount: The number of items on the page.
-  mutating func goOn(to next: String?, behind itemCount: Int) throws(Fault) {
+  mutating func advance(to next: String?, behind itemCount: Int) throws(Fault) {
     cursor = next
     guard let next else { return }
     guard next.utf8.count <= Self.cursorBytesMax else {

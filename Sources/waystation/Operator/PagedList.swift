@@ -38,7 +38,7 @@ struct PagedList {
       let answer = try relay.object("GET", path + "?" + query.joined(separator: "&"))
       var items = answer.objects(member)
       do throws(PageWalk.Fault) {
-        try walk.goOn(to: try next(answer), behind: items.count)
+        try walk.advance(to: try next(answer), behind: items.count)
       } catch {
         throw OperatorFailure(
           reason: "the list \(path) does not end: \(error.reason). The server that answers is not"

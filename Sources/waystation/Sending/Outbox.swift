@@ -30,7 +30,7 @@ final class Outbox {
   private static let patienceSeconds = 300
   private static let markBytes = 4096
   /// The statuses with which a post is refused as a whole because of something in it.
-  private static let atFault = [400, 413, 422]
+  private static let refusalStatuses = [400, 413, 422]
 
   private let context: CommandContext
   private let relay: RelayClient
@@ -147,7 +147,7 @@ final class Outbox {
       let answer = try batch(body)
       return try settle(items, answer)
     } catch {
-      if let status = error.status, Self.atFault.contains(status) {
+      if let status = error.status, Self.refusalStatuses.contains(status) {
         guard items.count > 1 else {
           refuse(items[0].line, error.reason)
           return ([], nil)

@@ -274,7 +274,7 @@ struct ManualRelay {
   }
 
   /// Both clocks go on to a time, and nobody is told.
-  mutating func goOn(to time: MonotonicTime) {
+  mutating func advance(to time: MonotonicTime) {
     clock.wall = clock.wall.adding(milliseconds: time.milliseconds(since: clock.monotonic))
     clock.monotonic = time
   }

@@ -4,7 +4,7 @@ extension Scheduler {
   /// A whole survey, made in pieces of so many slots.
   func survey(piece countMax: Int = 3, backlogsMax: Int = 20) -> LaneSurvey {
     var survey = LaneSurvey(backlogsMax: backlogsMax)
-    while !survey.isOver { goOn(with: &survey, countMax: countMax) }
+    while !survey.isOver { advance(&survey, countMax: countMax) }
     return survey
   }
 

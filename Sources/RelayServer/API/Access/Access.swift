@@ -153,7 +153,7 @@ package final class Access: Sendable {
   /// Goes by another configuration from now on.
   ///
   /// What was begun with a credential that is good no more ends, as when it is revoked.
-  package func go(by configuration: AccessConfiguration) {
+  package func update(to configuration: AccessConfiguration) {
     let hasTokens = state.withLock { !$0.tokens.isEmpty }
     let table = tableInForce.withLock { table in
       table = AccessTable(

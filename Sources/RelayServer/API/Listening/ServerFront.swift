@@ -54,7 +54,7 @@ final class ServerFront: Sendable {
   private var server: HTTPServer? { parts.withLock { $0?.server } }
 
   /// Holds connections that are made from now on to other limits.
-  func hold(to limits: HTTPLimits) { server?.hold(to: limits) }
+  func setLimits(_ limits: HTTPLimits) { server?.setLimits(limits) }
 
   /// Takes no connection any more, and lets those that are answered finish.
   func drain(until deadline: MonotonicTime) async { _ = await server?.drain(until: deadline) }

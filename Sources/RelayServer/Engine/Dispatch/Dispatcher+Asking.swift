@@ -79,7 +79,7 @@ extension Dispatcher {
   /// What only a look at every lane shows may be older; see ``LaneSurveyor``.
   package func snapshot() async -> DispatcherSnapshot {
     let survey = await surveyor.survey { survey in
-      state.withLock { $0.scheduler.goOn(with: &survey, countMax: Self.lanesPerPiece) }
+      state.withLock { $0.scheduler.advance(&survey, countMax: Self.lanesPerPiece) }
     }
     return state.withLock { state in
       DispatcherSnapshot(

@@ -55,7 +55,7 @@ extension Dispatcher {
   ) async -> [LaneNumber] {
     var search = LaneSearch(condition, after: number, countMax: countMax)
     while true {
-      state.withLock { $0.scheduler.goOn(with: &search, countMax: Self.lanesPerPiece) }
+      state.withLock { $0.scheduler.advance(&search, countMax: Self.lanesPerPiece) }
       if search.isOver { return search.found }
       await Task.yield()
     }

@@ -23,8 +23,8 @@ package final class AdmissionGate: Sendable {
   }
 
   /// Holds to another delay from now on.
-  package func hold(toDelayMs delayMsMax: Int) {
-    state.withLock { $0.control.hold(to: AdmissionLimits(delayMsMax: Int64(delayMsMax))) }
+  package func setLimit(delayMs delayMsMax: Int) {
+    state.withLock { $0.control.setLimits(AdmissionLimits(delayMsMax: Int64(delayMsMax))) }
   }
 
   /// Why a post may not come in just now; nil if it may.

@@ -28,7 +28,7 @@ package final class QuotaKeeper: Sendable {
   package var rules: QuotaRules { rulesInForce.withLock { $0 } }
 
   /// Goes by other rules from now on; what waits, and how often somebody has asked, is kept.
-  package func go(by rules: QuotaRules) { rulesInForce.withLock { $0 = rules } }
+  package func update(to rules: QuotaRules) { rulesInForce.withLock { $0 = rules } }
 
   // MARK: - What waits
 

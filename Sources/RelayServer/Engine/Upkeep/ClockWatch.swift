@@ -60,7 +60,7 @@ final class ClockWatch: Sendable {
   }
 
   private func note(_ latestTime: WallTime, _ now: WallTime) {
-    WallClock.goOn(from: latestTime)
+    WallClock.resume(from: latestTime)
     let behindMs = latestTime.milliseconds(since: now)
     guard behindMs > SettledTime.toleranceMs else { return }
     log.warning(

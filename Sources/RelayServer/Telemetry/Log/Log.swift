@@ -61,7 +61,7 @@ package final class Log: Sendable {
   }
 
   /// Writes other levels, or in another form, from now on.
-  package func go(by configuration: LogConfiguration) {
+  package func update(to configuration: LogConfiguration) {
     leastRank.store(configuration.level.rank, ordering: .relaxed)
     isText.store(Self.isText(configuration.format, on: descriptor), ordering: .relaxed)
     writesAccess.store(configuration.access, ordering: .relaxed)

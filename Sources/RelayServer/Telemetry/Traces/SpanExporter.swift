@@ -70,7 +70,7 @@ final class SpanExporter: Sendable {
   }
 
   /// Exports to this collector from now on, or not at all.
-  func go(by link: Link?, _ limits: SpanQueue.Limits) {
+  func update(to link: Link?, _ limits: SpanQueue.Limits) {
     let old = state.withLock { state -> Link? in
       let old = state.link
       state.link = link

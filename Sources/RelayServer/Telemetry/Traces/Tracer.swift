@@ -66,12 +66,12 @@ package final class Tracer: Sendable {
   }
 
   /// Goes by another configuration from now on.
-  func go(by configuration: TracingConfiguration, _ link: SpanExporter.Link?) {
+  func update(to configuration: TracingConfiguration, _ link: SpanExporter.Link?) {
     state.withLock { state in
       state.share = configuration.sampleRatio
       if link == nil { state = State() }
     }
-    exporter.go(by: link, configuration.queue)
+    exporter.update(to: link, configuration.queue)
     enabled.store(link != nil, ordering: .relaxed)
   }
 

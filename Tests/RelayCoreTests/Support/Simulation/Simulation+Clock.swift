@@ -7,7 +7,7 @@ extension Simulation {
   private static let yearsMs: Int64 = 3650 * dayMs
 
   /// Both clocks go on to a time; what the relay makes of the wall clock, ``SettledTime`` says.
-  mutating func goOn(to time: MonotonicTime) {
+  mutating func advance(to time: MonotonicTime) {
     clock.monotonic = max(time, clock.monotonic)
     let elapsedMs = clock.monotonic.nanoseconds / 1_000_000
     let machine = Self.epoch.adding(milliseconds: elapsedMs + wallOffsetMs)

@@ -145,7 +145,7 @@ struct Simulation {
 
   private mutating func step() -> Bool {
     guard let time = agenda.earliest, let next = agenda.popDue(at: time) else { return false }
-    goOn(to: time)
+    advance(to: time)
     guard next.life == life || next.event.outlivesTheRelay else { return true }
     eventCount += 1
     happen(next.event)

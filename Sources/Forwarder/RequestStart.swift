@@ -1,13 +1,13 @@
 import RelayCore
 
 /// The beginning of a request on a connection.
-package struct Beginning {
+package struct RequestStart {
   /// The connection's local port, as libcurl reports it.
   package let localPort: Int32
   /// The time.
   package let at: MonotonicTime
 
-  /// Describes a beginning; see the properties for what each part means.
+  /// Describes a start; see the properties for what each part means.
   package init(localPort: Int32, at: MonotonicTime) {
     self.localPort = localPort
     self.at = at

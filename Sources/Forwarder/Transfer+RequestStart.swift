@@ -21,7 +21,7 @@ extension Transfer {
       return false
     }
     handle.connections.noteRequest(localPort: localPort, to: target)
-    beginning = Beginning(localPort: localPort, at: MonotonicClock.now())
+    requestStart = RequestStart(localPort: localPort, at: MonotonicClock.now())
     beginCount += 1
     return true
   }
@@ -36,11 +36,11 @@ extension Transfer {
   ///
   /// Called after the handle was removed from the multi handle, and before it is used again.
   func leaveConnectionIfDead(at now: Now) {
-    guard let beginning else { return }
-    let silenceMs = beginning.silenceThatProvesDeathMs(
+    guard let requestStart else { return }
+    let silenceMs = requestStart.silenceThatProvesDeathMs(
       attemptBegan: startedAt.monotonic, idleTimeoutMs: target.idleTimeoutMs, at: now.monotonic)
     guard let silenceMs else { return }
-    handle.connections.end(localPort: beginning.localPort, ifSilentForMs: silenceMs)
+    handle.connections.end(localPort: requestStart.localPort, ifSilentForMs: silenceMs)
   }
 
   /// Whether the attempt ended only because its request must not be written on the connection that
