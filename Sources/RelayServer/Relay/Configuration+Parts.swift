@@ -28,7 +28,7 @@ extension LimitsConfiguration {
     return limits
   }
 
-  /// How many names the store may know.
+  /// The most names that the store may know.
   var names: NameLimits {
     var limits = NameLimits()
     limits.clientsMax = clientsMax
@@ -39,7 +39,7 @@ extension LimitsConfiguration {
 }
 
 extension Configuration {
-  /// Who stands still from the moment when it is first known.
+  /// The clients and upstreams that start paused.
   var startPauses: StartPauses {
     StartPauses(
       upstreams: Set(upstreams.filter(\.startPaused).map(\.name)), clients: clients, lanes: lanes)

@@ -3,7 +3,7 @@ import SQLiteStore
 
 /// The store that a relay runs on: the one place that knows which kinds there are.
 struct OpenedStore: Sendable {
-  /// Where envelopes are kept.
+  /// The store of envelopes.
   let store: any EnvelopeStore
   /// The same, if it keeps them in files on this machine; else nil.
   let embedded: (any EmbeddedStore)?
@@ -36,7 +36,7 @@ struct OpenedStore: Sendable {
 }
 
 extension Configuration {
-  /// What the embedded store goes by.
+  /// The rules of the embedded store.
   fileprivate var storeRules: StoreRules {
     var rules = StoreRules()
     rules.disk = limits.disk
@@ -49,7 +49,7 @@ extension Configuration {
 }
 
 extension LimitsConfiguration {
-  /// How far the embedded store may fill the disk.
+  /// The limits on the disk's use by the embedded store.
   fileprivate var disk: DiskLimits {
     DiskLimits(
       storeBytesMax: storeBytesMax.map(Int64.init), reserveBytes: diskReserveBytes.map(Int64.init),

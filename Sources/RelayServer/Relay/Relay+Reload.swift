@@ -5,7 +5,7 @@ import Synchronization
 
 // Another configuration for a relay that runs: taken up as a whole, or not at all.
 extension Relay {
-  /// What came of the last reload; nil if there was none.
+  /// The result of the last reload; nil if there was none.
   package var lastReload: ConfigurationReload? { parts.inForce.withLock { $0.lastReload } }
 
   /// Takes up another configuration, and says so in the log.
@@ -52,12 +52,12 @@ extension Relay {
 
   private typealias Refusal = ConfigurationProblem
 
-  /// What a configuration needs, so that taking it up cannot fail.
+  /// All that a configuration needs, prepared so that taking it up cannot fail.
   struct Prepared {
     var upstreams: Dispatcher.Upstreams
     /// The store's numbers of the upstreams.
     var numbers: [String: UpstreamNumber]
-    /// Where spans are to go, if that is said anew; nil in it for nowhere.
+    /// The new collector of spans, if it changes; nil inside for none.
     var collector: SpanExporter.Link??
   }
 

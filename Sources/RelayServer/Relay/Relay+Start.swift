@@ -31,7 +31,7 @@ extension Relay {
     return relay
   }
 
-  /// What was configured on purpose may have been forgotten since.
+  /// A reminder, since somebody may have configured it and forgotten it.
   func warnOfOpenness() {
     guard parts.access.isOpen, parts.listeners.contains(where: { !$0.endpoint.isLocal }) else {
       return
@@ -50,7 +50,7 @@ extension Relay {
       ("setAside", .text(parts.embedded?.files().setAside?.folder ?? "")), ("fix", .text(fix)))
   }
 
-  /// What ran when its process ended runs no more.
+  /// Operations that ran when their process ended are marked as interrupted.
   ///
   /// A disk that takes no more must not keep the relay from starting.
   func noteInterrupted() async {

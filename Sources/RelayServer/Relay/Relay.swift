@@ -5,7 +5,7 @@ import RelayCore
 
 /// A running relay: the store, the dispatcher, the forwarder and the HTTP server, put together.
 package final class Relay: Sendable {
-  /// What answers its requests.
+  /// The parts that answer its requests.
   let parts: RelayParts
   private let forwarder: Forwarder
   private let clockWatch: ClockWatch
@@ -29,17 +29,17 @@ package final class Relay: Sendable {
       ages: RetentionAges(file: ClockFile(path: configuration.data + "/retention-clock")))
   }
 
-  /// What it goes by.
+  /// The configuration in force.
   package var configuration: Configuration { parts.configuration }
 
-  /// Where it logs.
+  /// The relay's log.
   package var log: Log { parts.log }
 
   /// Whether it is shutting down, and takes nothing new.
   package var isDraining: Bool { parts.isDraining }
 
-  /// Where it listens, with actual ports, such as `http://127.0.0.1:8080`: one for each listener of
-  /// the configuration, in its order.
+  /// The addresses that it listens on, with actual ports, such as `http://127.0.0.1:8080`: one for
+  /// each listener of the configuration, in its order.
   package var addresses: [String] {
     zip(parts.listeners, parts.front.endpoints).map { $0.shown(bound: $1) }
   }
@@ -215,7 +215,7 @@ package struct RelayStartError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// What has an upstream's name.
+/// A value with an upstream's name.
 protocol NamedUpstream {
   var name: String { get }
 }

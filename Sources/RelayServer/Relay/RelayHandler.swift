@@ -46,10 +46,10 @@ package final class RelayHandler: RequestHandler {
     }
   }
 
-  /// What a request comes to.
+  /// The way that a request is answered.
   private enum Found {
     case route(Route, PathCaptures)
-    /// What needs no more than its head.
+    /// An answer that needs only the request's head.
     case answer(HTTPResponse)
   }
 

@@ -1,6 +1,6 @@
 import RelayCore
 
-/// What the configuration says about accepting envelopes, laid out for looking things up often.
+/// The configuration's rules on accepting envelopes, arranged for fast look-ups.
 package final class AcceptanceRules: Sendable {
   /// One upstream's terms for envelopes that do not bring their own.
   ///
@@ -8,11 +8,11 @@ package final class AcceptanceRules: Sendable {
   package final class Upstream: Sendable {
     /// The upstream's name.
     package let name: String
-    /// How long after acceptance an envelope expires, in milliseconds.
+    /// The time from acceptance until an envelope expires, in milliseconds.
     package let deadlineMs: Int64
-    /// What becomes of a lane whose head is refused.
+    /// The policy for a lane whose head is refused.
     package let onFailure: FailurePolicy
-    /// What its answers may bring to devices.
+    /// The rules on its answers to devices.
     package let answers: AnswerRules
 
     fileprivate init(_ configuration: UpstreamConfiguration) {
@@ -29,7 +29,7 @@ package final class AcceptanceRules: Sendable {
   package let limits: LimitsConfiguration
   /// For envelopes that name no upstream; nil if there are several, and none is called `default`.
   package let defaultUpstream: Upstream?
-  /// What is configured for lanes, by their names.
+  /// The configuration of lanes, by their names.
   package let lanes: LaneRulesTable
   private let upstreams: [Upstream]
 

@@ -3,7 +3,7 @@ import JSON
 import RelayCore
 
 extension AccessConfiguration {
-  /// What a digest has to be, as a part of a sentence.
+  /// The rule on digests, as a part of a sentence.
   static let digestRule = "the 64 hexadecimal digits that `waystation token hash` prints"
 
   /// The bytes of a digest; nil if the text is none.

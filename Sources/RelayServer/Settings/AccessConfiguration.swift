@@ -1,9 +1,9 @@
 import JSON
 import RelayCore
 
-/// Who may use the relay, as far as the configuration says; what stands here are the defaults.
+/// The configuration of access: who may use the relay. The values here are the defaults.
 package struct AccessConfiguration: Equatable, Sendable {
-  /// What becomes of a caller who shows no credential.
+  /// The treatment of a caller without a credential.
   package enum Anonymous: String, CaseIterable, Sendable {
     /// It may do everything but see to tokens.
     case allow
@@ -99,9 +99,9 @@ extension ClientKeyConfiguration {
 
 /// An operator's token that the configuration knows by its digest.
 package struct OperatorConfiguration: Equatable, Sendable {
-  /// What the operator is called in logs.
+  /// The operator's name in logs.
   package var name: String
-  /// What it may do.
+  /// The operator's role.
   package var role: OperatorRole
   /// SHA-256 of the token's text.
   package var tokenDigest: [UInt8]
@@ -116,7 +116,7 @@ package struct OperatorConfiguration: Equatable, Sendable {
 
 /// A key of which clients' tokens are made.
 package struct ClientKeyConfiguration: Equatable, Sendable {
-  /// What the key is called, in tokens as well.
+  /// The key's name, which its tokens have in them.
   package var name: String
   /// One secret, or, while it is being changed, two: in hexadecimal digits.
   package var secrets: [Secret]
@@ -131,8 +131,8 @@ package struct ClientKeyConfiguration: Equatable, Sendable {
 
   /// The most secrets of one key.
   package static let secretsMax = 2
-  /// How many bytes a secret has: as many as the code at least (RFC 2104 section 3), and at most
-  /// as many as the hash works with at a time.
+  /// The allowed length of a secret in bytes: at least that of the code (RFC 2104 section 3), at
+  /// most a block of the hash.
   package static let secretBytes = 32...64
 
   /// The bytes of a secret in digits; nil if it is none.

@@ -1,10 +1,10 @@
 import RelayCore
 
-/// What an upstream's answers may bring to devices.
+/// The rules on an upstream's answers to devices.
 package struct AnswerRules: Sendable, Equatable {
   /// The upstream's name.
   package let upstream: String
-  /// Where it is; nil if it is not configured any more.
+  /// The upstream's URL; nil if it is not configured any more.
   package let url: UpstreamURL?
   /// Which fields pass.
   package let fields: AnswerFields
@@ -16,8 +16,8 @@ package struct AnswerRules: Sendable, Equatable {
     self.fields = fields
   }
 
-  /// Where a device finds what the upstream's `Location` names (RFC 9110 section 10.2.2): on the
-  /// relay's own route to that upstream.
+  /// The place at which a device finds what the upstream's `Location` names (RFC 9110 section
+  /// 10.2.2): on the relay's own route to that upstream.
   ///
   /// As it stands, a relative one would be read against the relay, and could have a device that
   /// follows it call the relay's own API; and an absolute one names a place that the device may not

@@ -1,4 +1,4 @@
-/// What is kept of what people did.
+/// The configuration of the audit log.
 package struct AuditConfiguration: KeyedSection, Sendable {
   package var entriesMax = 100_000
 

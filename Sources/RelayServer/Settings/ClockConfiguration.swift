@@ -1,4 +1,4 @@
-/// What is made of a machine's clock that is set.
+/// The configuration for a machine's clock that is set.
 package struct ClockConfiguration: KeyedSection, Sendable {
   package var settleSeconds = 300
 

@@ -3,8 +3,8 @@ import Cryptography
 extension Configuration {
   /// The files of authorities that cannot be used now, with the keys that name them.
   ///
-  /// Nothing could be sent to a server whose certificate cannot be checked, and it would look as if
-  /// that server were at fault.
+  /// Without usable authorities, nothing could be sent to a server whose certificate has to be
+  /// checked, and that server would seem to be at fault.
   var unusableAuthorities: [ConfigurationProblem] {
     var files = upstreams.map { ("upstreams.\($0.name)", $0.certificateAuthorities) }
     files.append(("tracing", tracing.certificateAuthorities))

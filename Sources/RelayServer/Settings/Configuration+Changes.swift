@@ -1,6 +1,6 @@
 // What has changed from one configuration to the next.
 extension Configuration {
-  /// What a running relay cannot take up, beside what it goes by now.
+  /// The differences from the old configuration that a running relay cannot take up.
   package func obstacles(after old: Configuration) -> [ConfigurationProblem] {
     Self.keys.compactMap { key in
       guard let reason = key.restart, !key.differences(self, old).isEmpty else { return nil }

@@ -3,7 +3,7 @@ import EventLoop
 import JSON
 import RelayCore
 
-/// What was said on the command line, as far as it configures the relay.
+/// The flags of the command line that configure the relay.
 package struct ConfigurationFlags: Equatable, Sendable {
   /// `--listen`, as often as it was given.
   package var listen: [String] = []
@@ -201,7 +201,7 @@ extension Configuration {
   }
 }
 
-/// What variables, or flags, say; each with the name under which problems are told.
+/// Values from variables, or from flags, each with the name for its problems.
 private struct Overrides {
   var listen: (key: String, texts: [String])?
   var data: (key: String, text: String)?
@@ -254,7 +254,7 @@ private struct Overrides {
   }
 }
 
-/// What a variable that turns something on or off may say.
+/// The words of a variable that turns something on or off.
 private enum TruthWord: String, CaseIterable {
   case `true`, `false`
 }

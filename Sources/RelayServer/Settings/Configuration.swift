@@ -128,7 +128,7 @@ extension Configuration: CustomStringConvertible {
   }
 }
 
-/// How long ended envelopes can still be looked up.
+/// The configuration of retention: how long ended envelopes are kept.
 package struct RetentionConfiguration: KeyedSection, Sendable {
   package var deliveredSeconds = 86_400
   package var failedSeconds = 2_592_000
@@ -149,9 +149,9 @@ package struct RetentionConfiguration: KeyedSection, Sendable {
   }
 }
 
-/// What is logged, and in which form.
+/// The configuration of the log.
 package struct LogConfiguration: KeyedSection, Sendable {
-  /// How much is logged; each level includes those after it.
+  /// The level of the log; each includes those after it.
   package enum Level: String, CaseIterable, Sendable {
     case debug, info, warning, error
   }

@@ -3,7 +3,7 @@ package struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringCon
   /// The key's path (`upstreams.default.retry.factor`), variable (`WAYSTATION_LISTEN`) or flag
   /// (`--listen`) that it is about; empty if it is about the file as a whole.
   package let key: String
-  /// What should stand there, and what does, as a part of a sentence.
+  /// The expected and the actual value, as a part of a sentence.
   package let reason: String
 
   /// The key and the reason.

@@ -3,7 +3,7 @@ import RelayCore
 /// One configuration, and what is looked up in it with each request.
 final class RelaySettings: Sendable {
   let configuration: Configuration
-  /// What it says of accepting envelopes.
+  /// Its rules on accepting envelopes.
   let rules: AcceptanceRules
   /// The store's numbers of its upstreams.
   let numbers: [String: UpstreamNumber]
@@ -15,20 +15,20 @@ final class RelaySettings: Sendable {
   }
 }
 
-/// What a relay goes by, since when, and what came of the last attempt to change that.
+/// The configuration in force, the time since when, and the result of the last reload.
 struct ConfigurationInForce: Sendable {
   var settings: RelaySettings
-  /// How often a configuration was taken up, the start included.
+  /// The number of configurations taken up, the start included.
   var generation = 0
-  /// When it was taken up.
+  /// The time when it was taken up.
   var loadedAt: WallTime
-  /// What came of the last reload; nil if there was none.
+  /// The result of the last reload; nil if there was none.
   var lastReload: ConfigurationReload?
 }
 
-/// What came of an attempt to take up another configuration.
+/// The result of a reload.
 package struct ConfigurationReload: Equatable, Sendable {
-  /// What became of it.
+  /// Its result.
   package enum Result: String, Sendable {
     /// It is in force.
     case applied
@@ -38,14 +38,14 @@ package struct ConfigurationReload: Equatable, Sendable {
     case refused
   }
 
-  /// When that was.
+  /// The time of the reload.
   package let at: WallTime
-  /// What became of it.
+  /// Its result.
   package let result: Result
-  /// What is wrong with it, at most ``problemsMax``; empty unless it was refused.
+  /// The problems found, at most ``problemsMax``; empty unless it was refused.
   package let problems: [String]
 
-  /// How many problems are kept.
+  /// The most problems that are kept.
   package static let problemsMax = 20
 }
 

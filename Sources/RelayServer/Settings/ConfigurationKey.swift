@@ -23,7 +23,7 @@ struct ConfigurationKey<Section> {
   let read: (inout Section, inout SectionReader) -> Void
   /// Writes the member, if there is something to say.
   let write: (Section, inout JSONWriter) -> Void
-  /// What differs between two sections: the key itself, or those of its own keys that do.
+  /// The keys that differ between two sections: the key itself, or keys inside its value.
   let differences: (_ new: Section, _ old: Section) -> [String]
   /// The rows of the reference, for a section with its defaults.
   let rows: (Section) -> [KeyRow]

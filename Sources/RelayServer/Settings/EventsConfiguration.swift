@@ -1,4 +1,4 @@
-/// What is kept of events, and who may listen to them.
+/// The configuration of events: how many are kept, and who may listen.
 package struct EventsConfiguration: KeyedSection, Sendable {
   package var keptSeconds = 86_400
   package var keptBytesMax = 64 * 1024 * 1024

@@ -1,8 +1,8 @@
 import JSON
 
-/// How the values of a key stand in the file.
+/// The form of a key's values in the file.
 struct KeyForm<Value> {
-  /// What may stand there, as a part of a sentence: the type, and its bounds.
+  /// The allowed values, as a part of a sentence: the type, and its bounds.
   let expected: String
   /// The value that the file's JSON stands for; nil if it is not what is expected.
   let read: (JSONValue) -> Value?

@@ -1,17 +1,17 @@
 import RelayCore
 
-/// What the reference says of one key: a row of a table.
+/// One key's row in the reference's table.
 package struct KeyRow: Equatable, Sendable {
   /// The key's path, from where the table begins.
   package var path: String
-  /// What may stand there: its type, its bounds.
+  /// The allowed values: the type, and its bounds.
   package let values: String
   /// The default.
   package let `default`: String
-  /// What it means, with its unit where the name does not say it.
+  /// The key's meaning, with its unit if the name does not say it.
   package var meaning: String
 
-  /// What the reference says where a running relay takes up no other value.
+  /// The words of the reference for a key that a reload does not take up.
   static let restart = ". A change takes a restart"
 
   /// A default as the reference shows it; nil for none.

@@ -4,7 +4,7 @@ import RelayCore
 
 /// A host by which the relay is known, as the configuration says it.
 package struct KnownHost: Equatable, Sendable, CustomStringConvertible {
-  /// What a host has to be, as a part of a sentence.
+  /// The rule on hosts, as a part of a sentence.
   static let rule =
     "an array of hosts, as in [\"relay.example.com\", \"relay:8080\", \"*.fleet.example\"],"
 

@@ -1,6 +1,6 @@
 import RelayCore
 
-/// What a sender, and all of them together, may use.
+/// The configuration of limits, for one sender and for all together.
 ///
 /// Past a limit the sender is told so.
 package struct LimitsConfiguration: KeyedSection, Sendable {

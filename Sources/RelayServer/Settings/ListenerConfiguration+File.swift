@@ -2,7 +2,7 @@ import EventLoop
 import JSON
 
 extension SectionReader {
-  /// What stands under `listen`: an address, an object that says more, or an array of such.
+  /// Reads the value of `listen`: an address, an object that says more, or an array of such.
   mutating func readListeners(into listeners: inout [ListenerConfiguration]) {
     guard let value = value("listen") else { return }
     guard let elements = try? value.array() else {
@@ -97,7 +97,7 @@ extension ListenerConfiguration {
   /// A listener on a Unix socket, for the rows of the reference.
   static let undecided = ListenerConfiguration(.unix(path: ""))
 
-  /// What stands for a place to listen, in one text.
+  /// The form of a listener's address as one text.
   static let form =
     "an address and a port, as in 127.0.0.1:8080 or [::1]:8080, a socket's path, as in"
     + " unix:/run/waystation.sock, or a socket of the service manager's, as in systemd:web,"

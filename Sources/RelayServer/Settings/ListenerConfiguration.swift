@@ -2,7 +2,7 @@ import EventLoop
 
 /// One of the places where the relay listens, and for whom.
 package struct ListenerConfiguration: Equatable, Sendable, CustomStringConvertible {
-  /// Whose routes a listener has; the words are those of the file's `for`.
+  /// The audience whose routes a listener has; the words are those of the file's `for`.
   package enum Audience: String, CaseIterable, Sendable {
     /// Those who hand over envelopes, and ask what has become of them.
     case devices
@@ -14,7 +14,7 @@ package struct ListenerConfiguration: Equatable, Sendable, CustomStringConvertib
   package var endpoint: Endpoint
   package var mode: UInt32 = 0o600
   package var audience: Audience?
-  /// How its connections are secured; nil where they are not.
+  /// The TLS settings of its connections; nil without TLS.
   package var tls: TLSConfiguration?
 
   /// A listener for everybody, without TLS.
@@ -83,7 +83,7 @@ extension ListenerConfiguration: KeyedSection {
   }
 }
 
-/// How the connections of a listener are secured.
+/// The TLS settings of a listener's connections.
 package struct TLSConfiguration: Equatable, Sendable {
   /// The oldest version that is spoken; the words are those of the file.
   package enum Version: String, CaseIterable, Sendable {
@@ -94,7 +94,7 @@ package struct TLSConfiguration: Equatable, Sendable {
   package var certificate: String
   package var key: String
   package var minVersion = Version.tls12
-  /// Whose certificates clients show; nil if they are not asked for any.
+  /// The authorities of clients' certificates; nil if clients are not asked for any.
   package var clientCertificates: ClientCertificatesConfiguration?
 
   /// A certificate and its key.
@@ -119,7 +119,7 @@ extension TLSConfiguration: KeyedSection {
   }
 }
 
-/// What is asked of the clients' own certificates.
+/// The configuration of clients' own certificates.
 package struct ClientCertificatesConfiguration: Equatable, Sendable {
   /// Which field of a certificate is the client's name; the words are those of the file.
   package enum NameField: String, CaseIterable, Sendable {

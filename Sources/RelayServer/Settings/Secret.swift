@@ -8,7 +8,7 @@ package struct Secret: Equatable, Sendable, CustomStringConvertible, CustomDebug
   /// Wraps a text.
   package init(_ value: String) { self.value = value }
 
-  /// What is shown in its place.
+  /// The text shown in its place.
   package static let placeholder = "(hidden)"
 
   /// The placeholder.

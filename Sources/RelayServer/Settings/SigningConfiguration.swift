@@ -2,11 +2,11 @@ import Forwarder
 import JSON
 import RelayCore
 
-/// How requests to an upstream are signed (Standard Webhooks).
+/// The configuration of signatures on requests to an upstream (Standard Webhooks).
 package struct SigningConfiguration: KeyedSection, Sendable {
   package var keys: [Secret]
 
-  /// What the forwarder signs with; nil for keys that are none, which no configuration has.
+  /// The forwarder's signing keys; nil for keys that are malformed, which no configuration has.
   package var webhooks: WebhookSigning? {
     let keys = keys.compactMap { WebhookSigning.key($0.value) }
     guard let first = keys.first else { return nil }
@@ -25,7 +25,7 @@ package struct SigningConfiguration: KeyedSection, Sendable {
       })
   }
 
-  /// What a key has to be, as a part of a sentence.
+  /// The rule on keys, as a part of a sentence.
   static let keyRule =
     "\"\(WebhookSigning.keyPrefix)\" and the base64 of \(WebhookSigning.keyBytes.lowerBound) to"
     + " \(WebhookSigning.keyBytes.upperBound) random bytes"

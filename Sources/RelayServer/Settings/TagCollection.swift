@@ -1,7 +1,7 @@
 /// A set of tags under one name, so that a device can have all that belongs to some occasion run
 /// without knowing what that is: before it reads, say, everything that it wrote.
 package struct TagCollection: Equatable, Sendable {
-  /// What a run calls it: 1 to 128 visible ASCII characters.
+  /// Its name in a run: 1 to 128 visible ASCII characters.
   package let name: String
   /// The envelopes' tags that it stands for; at least one, none twice.
   package let tags: [String]

@@ -2,7 +2,8 @@ import Forwarder
 import JSON
 import RelayCore
 
-/// Where spans are exported to, and which; without an endpoint none are.
+/// The configuration of tracing: which spans are exported, and to which endpoint; none without an
+/// endpoint.
 package struct TracingConfiguration: KeyedSection, Sendable {
   package var endpoint: UpstreamURL?
   package var headers: [UpstreamConfiguration.Header] = []
@@ -10,9 +11,9 @@ package struct TracingConfiguration: KeyedSection, Sendable {
   package var serviceName = "waystation"
   package var sampleRatio = 1.0
   package var timeoutMs = 10_000
-  /// How many spans wait, and how they go out.
+  /// The limits of the export queue.
   package var queue = SpanQueue.Limits()
-  /// What variables brought into the URL and the fields.
+  /// The secrets that variables brought into the URL and the fields.
   package var secretVariables: [Secret] = []
 
   /// No tracing.
@@ -27,7 +28,7 @@ package struct TracingConfiguration: KeyedSection, Sendable {
     return try collector(at: url).target()
   }
 
-  /// What stands behind the target's URL in the request line.
+  /// The part of the endpoint that follows the target's URL in the request line.
   var requestTarget: [UInt8] { endpoint.map { Array(Self.split($0).rest.utf8) } ?? [] }
 
   /// The URL's path in two: paths of requests begin with a slash.

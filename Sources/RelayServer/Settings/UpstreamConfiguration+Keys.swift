@@ -60,7 +60,7 @@ extension KeyForm<StatusCodeSet> {
   }
 }
 
-/// How an upstream is asked whether it has an envelope, as a section.
+/// The section on asking an upstream whether it has an envelope.
 struct VerificationSection: KeyedSection {
   var path: VerificationPath?
 

@@ -2,7 +2,7 @@ import Forwarder
 import RelayCore
 
 extension UpstreamConfiguration {
-  /// Where and how the forwarder sends.
+  /// The forwarder's target for this upstream.
   ///
   /// - Throws: If a configured header is one that the relay sets itself.
   func target() throws(UpstreamTargetError) -> UpstreamTarget {

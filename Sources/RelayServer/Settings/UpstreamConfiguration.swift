@@ -3,7 +3,7 @@ import RelayCore
 
 /// One service that envelopes go to, and how it is treated; what stands here are the defaults.
 package struct UpstreamConfiguration: Equatable, Sendable {
-  /// What envelopes call it: letters, digits, `.`, `_` and `-`, at most ``nameBytesMax``.
+  /// Its name in envelopes: letters, digits, `.`, `_` and `-`, at most ``nameBytesMax``.
   package var name: String
   package var url: UpstreamURL
   package var headers: [Header] = []
@@ -19,14 +19,15 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var reuseConnections = true
   package var proxy: ProxyURL?
   package var ambiguous = AmbiguityPolicy.retry
-  /// Where it says whether it has an envelope; set if ``ambiguous`` is `verify`, and only then.
+  /// The path at which it says whether it has an envelope; set if, and only if, ``ambiguous`` is
+  /// `verify`.
   package var verify: VerificationPath?
   package var reachability = ReachabilityPolicy.standard
   package var startPaused = false
   package var certificateAuthorities: String?
   package var passHeaders: [String] = []
   package var signing: SigningConfiguration?
-  /// What variables brought into its fields and its base path.
+  /// The secrets that variables brought into its fields and its base path.
   package var secretVariables: [Secret] = []
 
   /// The longest name of an upstream, in bytes.
@@ -38,7 +39,7 @@ package struct UpstreamConfiguration: Equatable, Sendable {
     self.url = url
   }
 
-  /// What the scheduler goes by.
+  /// The scheduler's policy for this upstream.
   package var policy: UpstreamPolicy {
     UpstreamPolicy(
       concurrencyMax: maxConcurrent, retry: retry, outcomes: outcomes.rules,
@@ -173,7 +174,7 @@ extension UpstreamConfiguration: KeyedSection {
   }
 }
 
-/// What an upstream's status codes mean; those that stand in neither set are refusals.
+/// The meaning of an upstream's status codes; those in neither set are refusals.
 package struct OutcomesConfiguration: Equatable, Sendable {
   package var retry = StatusCodeSet(codes: [408, 425, 429], classes: [5])
   package var deliver = StatusCodeSet(codes: [], classes: [2])

@@ -34,7 +34,8 @@ extension UpstreamConfiguration {
     return tellingWords.contains { name.contains($0) }
   }
 
-  /// What follows the scheme (RFC 9110 section 11.4), or the whole; and of `Basic` the password.
+  /// The part behind the scheme (RFC 9110 section 11.4), or the whole; and, of `Basic`, the
+  /// password.
   private static func parts(ofValue value: String) -> [String] {
     let words = value.split(separator: " ", maxSplits: 1)
     guard words.count == 2 else { return [value] }

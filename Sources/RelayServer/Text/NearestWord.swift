@@ -8,8 +8,8 @@ package enum NearestWord {
     return near.word
   }
 
-  /// How many insertions, deletions, replacements and swaps of neighbours turn one into the other
-  /// (the "optimal string alignment" distance).
+  /// The number of insertions, deletions, replacements and swaps of neighbours that turn one into
+  /// the other (the "optimal string alignment" distance).
   static func distance(_ left: String, _ right: String) -> Int {
     let left = Array(left.utf8.prefix(64))
     let right = Array(right.utf8.prefix(64))

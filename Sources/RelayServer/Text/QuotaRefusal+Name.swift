@@ -7,7 +7,7 @@ extension QuotaRefusal {
     "clientRequestsPerSecond", "requestsPerSecond", "clients", "clientLanes", "lanes",
   ]
 
-  /// What the limit is called in problems and metrics.
+  /// The limit's name in problems and metrics.
   var limitName: String {
     switch (limit, isOfClient) {
     case (.waitingEnvelopes, true): "clientWaitingEnvelopes"

@@ -4,7 +4,7 @@ import RelayCore
 enum NameSyntax {
   /// The most bytes of a name.
   static let bytesMax = 128
-  /// What a name has to be, as a part of a sentence.
+  /// The rule on names, as a part of a sentence.
   static let rule = "1 to \(bytesMax) visible ASCII characters, without blanks"
 
   /// Whether some bytes are a name.
@@ -46,7 +46,7 @@ enum LaneSyntax {
 enum SequenceSyntax {
   /// From 1 to the largest whole number that every JSON reader keeps exact (RFC 8259 section 6).
   static let range: ClosedRange<Int64> = 1...(1 << 53 - 1)
-  /// What a sequence number has to be, as a part of a sentence.
+  /// The rule on sequence numbers, as a part of a sentence.
   static let rule = "a whole number from \(range.lowerBound) to \(range.upperBound)"
 
   /// The number that some decimal digits stand for; nil if they are none, or not in range.

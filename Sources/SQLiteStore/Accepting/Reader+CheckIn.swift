@@ -1,6 +1,6 @@
 import RelayCore
 
-/// How a client stands that checks in.
+/// The state of a client that checks in.
 struct CheckInStanding {
   var client: ClientNumber
   var isRegistered: Bool
@@ -12,7 +12,7 @@ struct CheckInStanding {
 }
 
 extension Reader {
-  /// How a client stands; nil if nothing of it was ever accepted.
+  /// A client's state; nil if nothing from it was ever accepted.
   func checkInStanding(
     of name: String, seenThrough number: EndingNumber
   ) throws(StoreError) -> CheckInStanding? {
@@ -41,7 +41,7 @@ extension Reader {
     return serials
   }
 
-  /// What a client has yet to be told, behind a number.
+  /// The endings behind a number that a client has not been told yet.
   func endings(
     of client: ClientNumber, after number: EndingNumber, countMax: Int
   ) throws(StoreError) -> CheckInPage {

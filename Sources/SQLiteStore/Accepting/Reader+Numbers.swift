@@ -43,7 +43,7 @@ extension Reader {
     return numbers.placedThrough.int(0)
   }
 
-  /// What a lane waits for.
+  /// The numbers that a lane waits for.
   func missing(in lane: LaneNumber) throws(StoreError) -> MissingNumbers {
     guard let placed = try placedThrough(lane) else { return .none }
     return try MissingNumbers(reading: numbers.openGaps, lane: lane.rawValue, behind: placed)
@@ -61,7 +61,7 @@ extension Reader {
     return ranges.reversed()
   }
 
-  /// What of a lane has been parked since this time or longer.
+  /// The envelopes of a lane that have been parked since a time or longer.
   ///
   /// - Returns: The greatest of the numbers, nil if there is none; and when the one that has waited
   ///   longest of those behind it was accepted.

@@ -3,7 +3,7 @@ import Glibc
 import RelayCore
 
 extension SQLiteStore {
-  /// What ``EnvelopeStore`` says of `bodyBytes`.
+  /// See ``EnvelopeStore``.
   package func bodyBytes(
     of file: StoredBodyFile, from offset: Int64, countMax: Int
   ) async throws(StoreError) -> [UInt8] {
@@ -12,7 +12,7 @@ extension SQLiteStore {
     }
   }
 
-  /// What ``EnvelopeStore`` says of `checkBody`.
+  /// See ``EnvelopeStore``.
   ///
   /// In pieces, so that others have their turns in between.
   package func checkBody(in file: StoredBodyFile) async throws(StoreError) {

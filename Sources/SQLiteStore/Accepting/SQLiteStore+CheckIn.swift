@@ -1,7 +1,7 @@
 import RelayCore
 
 extension SQLiteStore {
-  /// What ``EnvelopeStore`` says of `checkIn`.
+  /// See ``EnvelopeStore``.
   package func checkIn(
     _ name: String, seenThrough number: EndingNumber, countMax: Int
   ) async throws(StoreError) -> CheckInPage? {

@@ -63,7 +63,7 @@ extension Writer {
     }
   }
 
-  /// What a lane waits for; nothing, as far as anybody can tell, where the store is damaged.
+  /// The numbers that a lane waits for; none if they cannot be read in a damaged store.
   private func readableMissing(in lane: LaneNumber) throws(StoreError) -> MissingNumbers {
     guard !exceptions.unknownMissing.contains(lane) else { return .none }
     return try part(.missing(lane)) { () throws(StoreError) in try missing(in: lane) }

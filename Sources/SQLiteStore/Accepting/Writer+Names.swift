@@ -12,7 +12,7 @@ extension Writer {
     return number
   }
 
-  /// What is known of a lane; nil if nothing was ever sent to it.
+  /// The facts of a lane; nil if nothing was ever sent to it.
   func knownLane(_ name: LaneName) throws(StoreError) -> KnownLane? {
     if let lane = lanes.value(for: name) { return lane }
     guard let client = try knownClient(name.client) else { return nil }

@@ -13,7 +13,7 @@ extension Writer {
     return gaps.findNumber.int(0)
   }
 
-  /// What a lane has taken under a sequence number.
+  /// The envelope that a lane has taken under a sequence number.
   func holder(ofNumber number: Int64, in lane: LaneNumber) throws(StoreError) -> NumberHolder {
     guard let serial = try serial(ofNumber: number, in: lane) else { return .nobody }
     sql.findIdentity.bind(1, serial)
@@ -57,7 +57,7 @@ extension Writer {
     return gaps.highest.int(0)
   }
 
-  /// What a lane waits for.
+  /// The numbers that a lane waits for.
   func missing(in lane: LaneNumber) throws(StoreError) -> MissingNumbers {
     guard let placed = try placedThrough(lane) else { return .none }
     return try MissingNumbers(reading: gaps.openGaps, lane: lane.rawValue, behind: placed)

@@ -2,7 +2,7 @@ import EventLoop
 import RelayCore
 
 extension Reader {
-  /// What the event log holds.
+  /// The extent of the event log.
   func eventLogSpan() throws(StoreError) -> EventLogSpan {
     let row = events
     guard try row.span.step() else { throw .invalidRow("no event log") }
@@ -41,7 +41,7 @@ extension Reader {
     }
   }
 
-  /// What a walk along the log goes by, and what it has found.
+  /// A walk along the log: its filter, and its findings.
   private struct EventWalk {
     var page: EventPage
     let filter: EventFilter

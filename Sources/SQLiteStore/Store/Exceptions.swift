@@ -1,12 +1,12 @@
 import RelayCore
 
-/// What a transaction leaves out, since it meets damage.
+/// The parts that a transaction leaves out, since they are damaged.
 ///
 /// Once a transaction has met a damaged page, SQLite lets it write nothing more and does not commit
 /// it, not even what came before a savepoint (`SQLITE_CorruptRdOnly` in its source). So it is
 /// rolled back, and made anew without what met the damage.
 struct Exceptions {
-  /// What is being done, so that it is known what met the damage.
+  /// A step of the transaction, which tells what met the damage.
   enum Step {
     /// A change, by its place among the changes.
     case change(Int)
@@ -42,11 +42,11 @@ struct Exceptions {
     let name: String
   }
 
-  /// What is being done.
+  /// The step under way.
   var step: Step?
   /// The request that it is a part of.
   var request: Int?
-  /// What was met last.
+  /// The damage met last.
   private(set) var lastDamage: StoreError?
   private(set) var changes: Set<Int> = []
   private(set) var requests: [Int: StoreError] = [:]
@@ -60,7 +60,7 @@ struct Exceptions {
   private(set) var unnumbered: [LaneNumber: StoreError] = [:]
   private(set) var uncounted: Set<LaneNumber> = []
   private(set) var isListLost = false
-  /// What the store goes on without.
+  /// The parts that the store continues without.
   private(set) var parts: Set<StoreDamage.Part> = []
 
   /// Leaves out what was being done when this happened.

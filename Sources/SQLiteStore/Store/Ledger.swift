@@ -21,7 +21,7 @@ struct Ledger: Equatable {
   /// The number of the last ending that was kept to be told.
   var lastEnding: EndingNumber = 0
 
-  /// How many clients and lanes are known.
+  /// The number of known clients and lanes.
   var names = NameCounts()
   /// The greatest numbers ever given to a client and to a lane: also of such as are forgotten.
   var lastClient: Int64 = 0

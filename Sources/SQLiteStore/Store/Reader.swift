@@ -56,7 +56,7 @@ final class Reader {
   }
 }
 
-/// What readers ask the database, prepared once.
+/// The readers' statements, prepared once.
 final class ReaderStatements {
   let begin: Statement
   let commit: Statement

@@ -1,28 +1,28 @@
 import RelayCore
 
-/// What a transaction did, to be told once it has been committed.
+/// The effects of a transaction, told once it has been committed.
 struct Receipt {
-  /// What became known and stands still.
+  /// The clients and upstreams that became known and start paused.
   var startedPaused: [PauseTarget] = []
-  /// What was accepted, or moved to the end of the line, in order.
+  /// The envelopes accepted, or moved to the end of the line, in order.
   var accepted: [AcceptedEnvelope] = []
-  /// What moved, by the number that it had: its place in ``accepted``.
+  /// The places in ``accepted`` of envelopes that moved, by their former numbers.
   var moved: [Serial: Int] = [:]
   /// Results that say that an envelope is parked, until it is known whether it moved at once.
   var parked: [ParkedResult] = []
-  /// What was put back in line, and is parked.
+  /// The envelopes that were put back in line and are parked.
   var parkedAgain: Set<Serial> = []
-  /// What waited before, and has got a later post's content.
+  /// The waiting envelopes that got a later post's content.
   var coalesced: [CoalescedEnvelope] = []
   /// Whether a post has taken the place of anything, be it of this very transaction.
   private var hasCoalesced = false
   /// Backlogs that were cancelled as a whole.
   var cleared: [ClearedBacklog] = []
-  /// Who waits for which results.
+  /// The posts that wait for their results.
   ///
   /// A position is a place in ``accepted`` until it is known.
   var appends: [(append: PendingAppend, results: [AppendResult])] = []
-  /// What to call for other work that was done.
+  /// The closures to call for other work that was done.
   var completions: [@Sendable (StoreError?) -> Void] = []
   /// Changes that could not be made, since what they concern is damaged, by their place among the
   /// changes.
@@ -79,7 +79,7 @@ struct Receipt {
     }
   }
 
-  /// What the transaction did, to be told.
+  /// The transaction's commit, to be told.
   ///
   /// - Parameter changes: The changes that it was to make.
   func commit(of changes: ArraySlice<Transition>, epoch: Int64) -> Commit {

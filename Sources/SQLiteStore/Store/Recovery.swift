@@ -1,14 +1,15 @@
 import RelayCore
 
-/// What the writer does about writes that fail: how long it waits, and what it tells.
+/// The writer's reaction to failed writes: how long it waits, and what it reports.
 struct Recovery {
-  /// How long to wait before the kept transitions are tried again.
+  /// The wait before the kept transitions are tried again, in milliseconds.
   private(set) var pauseMs: Int64 = 0
   /// Not before this time.
   private(set) var retryAt: MonotonicTime?
-  /// When to look whether the trouble is over, if nobody writes until then; nil if there is none.
+  /// The time to look whether the trouble is over, if nobody writes until then; nil if there is
+  /// none.
   private(set) var lookAt: MonotonicTime?
-  /// What keeps new envelopes out, though others can be written.
+  /// The error that keeps new envelopes out, although other rows can be written.
   private(set) var lackOfRoom: StoreError?
   private var failure: String?
   private var refusal: String?
@@ -47,7 +48,7 @@ struct Recovery {
     retryAt = now
   }
 
-  /// That the store's files are not in their places, if that is what keeps new envelopes out.
+  /// The error that the store's files are not in their places, if that keeps new envelopes out.
   var displacement: StoreError? { lackOfRoom?.kind == .displaced ? lackOfRoom : nil }
 
   /// Whether the last transaction failed.

@@ -2,17 +2,17 @@ import RelayCore
 import Synchronization
 
 extension SQLiteStore {
-  /// What ``EnvelopeStore`` says of `upstreamNames`.
+  /// See ``EnvelopeStore``.
   package func upstreamNames() async throws(StoreError) -> [UpstreamNumber: String] {
     try await read { reader throws(StoreError) in try reader.upstreamNames() }
   }
 
-  /// What ``EnvelopeStore`` says of `pauses`.
+  /// See ``EnvelopeStore``.
   package func pauses() async throws(StoreError) -> Set<PauseTarget> {
     try await read { reader throws(StoreError) in try reader.pauses() }
   }
 
-  /// What ``EnvelopeStore`` says of `line`.
+  /// See ``EnvelopeStore``.
   package func line(
     after serial: Serial, countMax: Int
   ) async throws(StoreError) -> LinePage {
@@ -21,7 +21,7 @@ extension SQLiteStore {
     }
   }
 
-  /// What ``EnvelopeStore`` says of `line`.
+  /// See ``EnvelopeStore``.
   package func line(
     before serial: Serial, countMax: Int
   ) async throws(StoreError) -> LinePage {
@@ -30,42 +30,42 @@ extension SQLiteStore {
     }
   }
 
-  /// What ``EnvelopeStore`` says of `line`.
+  /// See ``EnvelopeStore``.
   package func line(at serials: [Serial]) async throws(StoreError) -> [LineEntry] {
     try await read(on: lineReads) { reader throws(StoreError) in try reader.line(at: serials) }
   }
 
-  /// What ``EnvelopeStore`` says of `load`.
+  /// See ``EnvelopeStore``.
   package func load(_ serials: [Serial]) async throws(StoreError) -> [DeliverableEnvelope] {
     try await read(on: lineReads) { reader throws(StoreError) in try reader.load(serials) }
   }
 
-  /// What ``EnvelopeStore`` says of `envelope`.
+  /// See ``EnvelopeStore``.
   package func envelope(_ id: EnvelopeID) async throws(StoreError) -> EnvelopeRecord? {
     try await read { reader throws(StoreError) in try reader.envelope(id) }
   }
 
-  /// What ``EnvelopeStore`` says of `envelope`.
+  /// See ``EnvelopeStore``.
   package func envelope(
     client: String, key: String
   ) async throws(StoreError) -> EnvelopeID? {
     try await read { reader throws(StoreError) in try reader.envelope(client: client, key: key) }
   }
 
-  /// What ``EnvelopeStore`` says of `serial`.
+  /// See ``EnvelopeStore``.
   package func serial(in id: EnvelopeID) -> Serial { id.serial }
 
-  /// What ``EnvelopeStore`` says of `ids`.
+  /// See ``EnvelopeStore``.
   package func ids(of serials: [Serial]) async throws(StoreError) -> [Serial: EnvelopeID] {
     try await read { reader throws(StoreError) in try reader.ids(of: serials) }
   }
 
-  /// What ``EnvelopeStore`` says of `response`.
+  /// See ``EnvelopeStore``.
   package func response(_ id: EnvelopeID) async throws(StoreError) -> UpstreamResponse? {
     try await read { reader throws(StoreError) in try reader.response(id) }
   }
 
-  /// What ``EnvelopeStore`` says of `answers`.
+  /// See ``EnvelopeStore``.
   package func answers(
     to keys: Set<String>, for serial: Serial
   ) async throws(StoreError) -> [String: ReferencedAnswer] {
@@ -74,7 +74,7 @@ extension SQLiteStore {
     }
   }
 
-  /// What ``EnvelopeStore`` says of `list`.
+  /// See ``EnvelopeStore``.
   package func list(
     _ filter: EnvelopeFilter, after serial: Serial, countMax: Int, looksMax: Int
   ) async throws(StoreError) -> EnvelopePage {
@@ -83,45 +83,45 @@ extension SQLiteStore {
     }
   }
 
-  /// What ``EnvelopeStore`` says of `summaries`.
+  /// See ``EnvelopeStore``.
   package func summaries(
     of ids: [EnvelopeID]
   ) async throws(StoreError) -> [EnvelopeSummary] {
     try await read { reader throws(StoreError) in try reader.summaries(of: ids) }
   }
 
-  /// What ``EnvelopeStore`` says of `fates`.
+  /// See ``EnvelopeStore``.
   package func fates(
     of references: [EnvelopeReference]
   ) async throws(StoreError) -> [EnvelopeFate?] {
     try await read { reader throws(StoreError) in try reader.fates(of: references) }
   }
 
-  /// What ``EnvelopeStore`` says of `client`.
+  /// See ``EnvelopeStore``.
   package func client(_ name: String) async throws(StoreError) -> ClientRecord? {
     try await read { reader throws(StoreError) in try reader.client(name) }
   }
 
-  /// What ``EnvelopeStore`` says of `clientNames`.
+  /// See ``EnvelopeStore``.
   package func clientNames(
     _ numbers: [ClientNumber]
   ) async throws(StoreError) -> [ClientNumber: String] {
     try await read { reader throws(StoreError) in try reader.clientNames(numbers) }
   }
 
-  /// What ``EnvelopeStore`` says of `laneNames`.
+  /// See ``EnvelopeStore``.
   package func laneNames(
     _ numbers: [LaneNumber]
   ) async throws(StoreError) -> [LaneNumber: LaneName] {
     try await read { reader throws(StoreError) in try reader.laneNames(numbers) }
   }
 
-  /// What ``EnvelopeStore`` says of `eventLogSpan`.
+  /// See ``EnvelopeStore``.
   package func eventLogSpan() async throws(StoreError) -> EventLogSpan {
     try await read { reader throws(StoreError) in try reader.eventLogSpan() }
   }
 
-  /// What ``EnvelopeStore`` says of `events`.
+  /// See ``EnvelopeStore``.
   package func events(
     behind position: EventPosition, _ filter: EventFilter, countMax: Int, looksMax: Int
   ) async throws(StoreError) -> EventPage {
@@ -130,10 +130,10 @@ extension SQLiteStore {
     }
   }
 
-  /// What ``EnvelopeStore`` says of `commitFigures`.
+  /// See ``EnvelopeStore``.
   package var commitFigures: CommitFigures { shared.figures.withLock { $0.commits } }
 
-  /// What ``EnvelopeStore`` says of `statistics`.
+  /// See ``EnvelopeStore``.
   package func statistics() -> StoreStatistics {
     let (ledger, trouble) = shared.figures.withLock { ($0.ledger, $0.trouble) }
     // Known at once, also while nobody writes; the writer then says so as well.
@@ -147,7 +147,7 @@ extension SQLiteStore {
     return statistics
   }
 
-  /// What ``EmbeddedStore`` says of `files`.
+  /// See ``EmbeddedStore``.
   package func files() -> StoreFiles {
     let (bodyBytes, logBytes, damage) = shared.figures.withLock {
       ($0.ledger.fileBytes, $0.logBytes, $0.damage)
@@ -165,20 +165,20 @@ extension SQLiteStore {
     return files
   }
 
-  /// What ``EmbeddedStore`` says of `displacement`.
+  /// See ``EmbeddedStore``.
   package var displacement: StoreError? {
     guard let error = shared.places.displacement() else { return nil }
     if lackOfRoom?.kind != .displaced { shared.inbox.update { $0.isRoomInDoubt = true } }
     return error
   }
 
-  /// What ``EmbeddedStore`` says of `lackOfRoom`.
+  /// See ``EmbeddedStore``.
   package var lackOfRoom: StoreError? { shared.figures.withLock { $0.lackOfRoom } }
 
   /// The numbers of all that waits of a client and was accepted up to a number, step by step, so
   /// that others read in between.
   ///
-  /// What was parked may be placed at any moment, behind that number: so the line is read to its
+  /// Parked envelopes may be placed behind that number at any moment, so the line is read to its
   /// end.
   func waiting(
     of client: ClientNumber, through end: Serial
@@ -197,7 +197,7 @@ extension SQLiteStore {
     }
   }
 
-  /// What ``EnvelopeStore`` says of `expiredEntries`.
+  /// See ``EnvelopeStore``.
   package func expiredEntries(
     at now: WallTime, countMax: Int
   ) async throws(StoreError) -> ExpiryPage {

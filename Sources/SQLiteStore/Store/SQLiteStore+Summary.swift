@@ -24,7 +24,7 @@ struct LineStretch: Sendable, Equatable {
 // stretch of its own. How many envelopes wait in a stretch is not known before: most numbers may
 // have ended long ago. So each is left after so many, and what is left of it is cut in two.
 extension SQLiteStore {
-  /// What ``EnvelopeStore`` says of `lineSummary`.
+  /// See ``EnvelopeStore``.
   package func lineSummary(after serial: Serial) async throws(StoreError) -> LineSummary {
     try await lineSummary(after: serial, stepMax: StoreTuning.countedPerStep)
   }
@@ -86,7 +86,7 @@ extension SQLiteStore {
 }
 
 extension Reader {
-  /// What was counted, and what is left.
+  /// The counts so far, and the rest of the line.
   struct CountedStretch: Sendable {
     var summary = LineSummary()
     /// nil once all is counted.

@@ -3,7 +3,7 @@ import RelayCore
 import Synchronization
 
 extension SQLiteStore {
-  /// What ``EnvelopeStore`` says of `start`.
+  /// See ``EnvelopeStore``.
   package func start(observer: any StoreObserver) {
     shared.observer.withLock { current in
       precondition(current == nil, "a store is started once")
@@ -11,7 +11,7 @@ extension SQLiteStore {
     }
   }
 
-  /// What ``EnvelopeStore`` says of `register`.
+  /// See ``EnvelopeStore``.
   package func register(
     upstreams names: [String]
   ) async throws(StoreError) -> [String: UpstreamNumber] {
@@ -22,7 +22,7 @@ extension SQLiteStore {
     }
   }
 
-  /// What ``EnvelopeStore`` says of `append`.
+  /// See ``EnvelopeStore``.
   package func append(
     _ drafts: [EnvelopeDraft], isAtomic: Bool
   ) async throws(StoreError) -> [AppendResult] {
@@ -35,7 +35,7 @@ extension SQLiteStore {
     return try result.get()
   }
 
-  /// What ``EnvelopeStore`` says of `record`.
+  /// See ``EnvelopeStore``.
   package func record(_ transitions: [Transition]) {
     // After close() the store's state stands; these envelopes still wait, and are sent again.
     shared.inbox.update { inbox in
@@ -43,7 +43,7 @@ extension SQLiteStore {
     }
   }
 
-  /// What ``EnvelopeStore`` says of `deleteEnded`.
+  /// See ``EnvelopeStore``.
   package func deleteEnded(
     _ retention: RetentionCutoffs, countMax: Int
   ) async throws(StoreError) -> RetentionPage {
@@ -57,7 +57,7 @@ extension SQLiteStore {
     return step.page
   }
 
-  /// What ``EnvelopeStore`` says of `skipGaps`.
+  /// See ``EnvelopeStore``.
   package func skipGaps(
     of lane: LaneNumber, parkedBy time: WallTime, now: WallTime
   ) async throws(StoreError) -> GapSkip {
@@ -73,14 +73,14 @@ extension SQLiteStore {
     return GapSkip(skipped: skipped, waitingSince: parked.waitingSince)
   }
 
-  /// What ``EnvelopeStore`` says of `placeParked`.
+  /// See ``EnvelopeStore``.
   package func placeParked() async throws(StoreError) {
     try await write("place what was parked") { writer throws(StoreError) in
       try writer.resumeFlow()
     }
   }
 
-  /// What ``EnvelopeStore`` says of `cancelAll`.
+  /// See ``EnvelopeStore``.
   package func cancelAll(
     of client: ClientNumber, through serial: Serial?, reason: String
   ) async throws(StoreError) -> ClearingReport {
@@ -95,7 +95,7 @@ extension SQLiteStore {
     return report
   }
 
-  /// What ``EnvelopeStore`` says of `setPaused`.
+  /// See ``EnvelopeStore``.
   package func setPaused(
     _ isPaused: Bool, _ name: PauseName, effect: @escaping @Sendable (PauseTarget) -> Void
   ) async throws(StoreError) -> QuotaRefusal? {
@@ -107,14 +107,14 @@ extension SQLiteStore {
     return if case .failure(let refusal) = result { refusal } else { nil }
   }
 
-  /// What ``EnvelopeStore`` says of `note`.
+  /// See ``EnvelopeStore``.
   package func note(_ entry: EventEntry) async throws(StoreError) {
     try await write("log an event") { writer throws(StoreError) in
       writer.log(entry)
     }
   }
 
-  /// What ``EnvelopeStore`` says of `forgetEvents`.
+  /// See ``EnvelopeStore``.
   package func forgetEvents(
     before time: WallTime, countMax: Int
   ) async throws(StoreError) -> Bool {
@@ -123,17 +123,17 @@ extension SQLiteStore {
     }
   }
 
-  /// What ``EnvelopeStore`` says of `beginBody`.
+  /// See ``EnvelopeStore``.
   package func beginBody() async throws(StoreError) -> any BodyWriter {
     try await BodyFileWriter.begin(in: shared.bodies)
   }
 
-  /// What ``EnvelopeStore`` says of `leases`.
+  /// See ``EnvelopeStore``.
   package func leases() -> [ShardLease] {
     (0..<Shard.count).map { ShardLease(shard: $0, epoch: Writer.epoch) }
   }
 
-  /// What ``EnvelopeStore`` says of `close`.
+  /// See ``EnvelopeStore``.
   package func close() async {
     await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
       shared.inbox.update { $0.isClosing = true }
@@ -154,7 +154,7 @@ extension SQLiteStore {
     }
   }
 
-  /// How many transactions have been committed since the store was opened.
+  /// The number of transactions committed since the store was opened.
   package var commitCount: Int64 { shared.figures.withLock { $0.commitCount } }
 
   /// Has the writer do something in its next transaction.

@@ -7,13 +7,13 @@ import Synchronization
 ///
 /// `docs/decisions/0002-schema.md` says what lies where, and what that costs.
 package final class SQLiteStore: EmbeddedStore {
-  /// What a store can be opened with beside its folder.
+  /// The options of opening a store, beside its folder.
   package struct Options: Sendable {
     /// The relay's clock.
     package var clock: @Sendable () -> WallTime
     /// The size of a page, for a store that is made anew: a power of two from 512 to 65,536.
     package var pageBytes: Int
-    /// What can be changed while the store is open.
+    /// The rules that can be changed while the store is open.
     package var rules = StoreRules()
     /// Whether a damaged store is moved aside, and a new one begun; else it is refused.
     package var setsAsideDamaged = false
@@ -46,13 +46,13 @@ package final class SQLiteStore: EmbeddedStore {
   /// Whether a rescue is under way.
   let isRescuing = Atomic(false)
 
-  /// Where the search for passed deadlines has come to.
+  /// The progress of the search for passed deadlines.
   struct ExpiryWalk {
     var cursor: Serial = 0
     var nextDeadline: WallTime?
   }
 
-  /// Who waits for the store to be closed.
+  /// The callers that wait for the store to be closed.
   struct Closing: Sendable {
     var isDone = false
     var waiters: [@Sendable () -> Void] = []

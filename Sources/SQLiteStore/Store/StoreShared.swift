@@ -1,25 +1,25 @@
 import RelayCore
 import Synchronization
 
-/// What the store's threads share.
+/// The state that the store's threads share.
 final class StoreShared: Sendable {
-  /// What ``SQLiteStore/statistics()`` and ``SQLiteStore/files()`` tell.
+  /// The figures of ``SQLiteStore/statistics()`` and ``SQLiteStore/files()``.
   struct Figures {
     var ledger = Ledger()
     var trouble: String?
     var lackOfRoom: StoreError?
-    /// What the log holds and the database does not.
+    /// The bytes that are in the log and not yet in the database.
     var logBytes: Int64 = 0
     var commitCount: Int64 = 0
     var commits = CommitFigures()
     var damage = StoreDamage()
   }
 
-  /// What waits for the writer.
+  /// The requests that wait for the writer.
   let inbox = Monitor(WriterInbox())
   /// As of the last commit.
   let figures = Mutex(Figures())
-  /// Who is told of commits; set once.
+  /// The observer of commits; set once.
   let observer = Mutex<(any StoreObserver)?>(nil)
   /// Asks for checkpoints.
   let checkpoints = WorkQueue<Void>()
@@ -28,10 +28,10 @@ final class StoreShared: Sendable {
   /// The bodies that are too large for the database.
   let bodies: BodyFiles
 
-  /// How far new envelopes may fill the disk.
+  /// The limits on the disk's use by new envelopes.
   let room: DiskRoom
 
-  /// Where the files are that the store has open.
+  /// The places of the files that the store has open.
   let places = StorePlaces()
 
   /// The database's file, as often as it was opened beside SQLite.
@@ -43,7 +43,7 @@ final class StoreShared: Sendable {
 
   private let rules: Mutex<StoreRules>
 
-  /// What the start has found.
+  /// The findings of the start.
   let start: StartFindings
 
   init(
@@ -61,13 +61,13 @@ final class StoreShared: Sendable {
     room.setLimits(rules.disk)
   }
 
-  /// How many bytes of events are kept, roughly at the most.
+  /// The rough limit on the bytes of kept events.
   var eventLogBytesMax: Int64 { rules.withLock { $0.eventLogBytesMax } }
 
-  /// How many acts the audit log keeps at the most.
+  /// The most acts that the audit log keeps.
   var auditEntriesMax: Int { rules.withLock { $0.auditEntriesMax } }
 
-  /// How many names may be known.
+  /// The most names that may be known.
   var nameLimits: NameLimits { rules.withLock { $0.names } }
 
   /// Whether one of this name starts paused.

@@ -85,7 +85,7 @@ extension Writer {
     }
   }
 
-  /// Nobody waits any more for what is missing of a lane below a number.
+  /// Gives up the missing numbers of a lane below a number.
   func skipGaps(
     of lane: LaneNumber, below number: Int64
   ) throws(StoreError) -> [SequenceRange] {
@@ -145,7 +145,7 @@ extension Writer {
     receipt.accepted.append(AcceptedEnvelope(entry: entry, id: envelope.id, movedFrom: old))
   }
 
-  /// What ended while it was parked moves as well: it may be requeued.
+  /// An envelope that ended while it was parked moves as well, since it may be requeued.
   private func moveEnded(_ old: Serial, client: Int64) throws(StoreError) {
     let new = state.ledger.lastSerial
     gaps.moveEnded.bind(1, new)

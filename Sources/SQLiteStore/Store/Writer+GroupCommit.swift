@@ -195,10 +195,10 @@ extension Writer {
     release(besides: receipt)
   }
 
-  /// Who is told of commits; nil before the store is started.
+  /// The observer of commits; nil before the store is started.
   var observer: (any StoreObserver)? { shared.observer.withLock { $0 } }
 
-  /// What a programmer is told who has forgotten the observer.
+  /// The message of the trap for a store without an observer.
   static var unstarted: String { "start(observer:) comes before any other call" }
 
   /// Lets go of what was reserved and, in the end, not changed.

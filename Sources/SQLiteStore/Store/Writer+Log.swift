@@ -8,7 +8,7 @@ import Synchronization
 // the log then starts anew at its beginning. It cannot while a reader holds on to what it says; so
 // past some more the writer waits for readers, and past its limit new envelopes are refused.
 extension Writer {
-  /// How many bytes the log holds that are not known to have been copied.
+  /// The bytes of the log that are not known to have been copied.
   var logBytes: Int64 { max(Int64(logPages.pointee), pagesHeld) * pageBytes }
 
   /// Begins a checkpoint if one is wanted, or finishes the one that was begun.

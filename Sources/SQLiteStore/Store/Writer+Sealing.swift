@@ -1,6 +1,6 @@
 import RelayCore
 
-/// What lasting damage keeps the writer from, for as long as the process lives.
+/// The work that lasting damage keeps the writer from, for as long as the process lives.
 struct LastingDamage {
   /// So many numbers are remembered of each kind; what is beyond them is tried each time.
   static let numbersMax = 65_536
@@ -11,7 +11,7 @@ struct LastingDamage {
   var uncounted: Set<LaneNumber> = []
   /// Whether what ends cannot be listed.
   var isListLost = false
-  /// What has ended, was kept long enough, and cannot be deleted.
+  /// The ended envelopes that were kept long enough and cannot be deleted.
   var undeleted: Set<Serial> = []
   /// Numbers between which nothing that has ended can be read.
   private(set) var unreadableEnded: [ClosedRange<Serial>] = []
@@ -23,7 +23,7 @@ struct LastingDamage {
     if exceptions.isListLost { isListLost = true }
   }
 
-  /// Where to look for what has ended, so that no damage is met that is known.
+  /// The place from which to look for ended envelopes, so that known damage is not met again.
   func endedToRead(from serial: Serial) -> Serial {
     var serial = serial
     while let stretch = unreadableEnded.first(where: { $0.contains(serial) }) {

@@ -8,7 +8,7 @@ import Synchronization
 /// Confined to the writer's thread. What it remembers of the database is either in ``state``, which
 /// a rollback puts back, or in ``lanes`` and ``clients``, which a rollback forgets.
 final class Writer {
-  /// What the transaction under way has changed and a rollback must restore.
+  /// The state that the transaction under way has changed and a rollback must restore.
   struct State {
     /// The counts.
     var ledger = Ledger()
@@ -16,7 +16,7 @@ final class Writer {
     var endedLog = EndedLog()
     /// Events that are not yet written, and how large their log is.
     var events = EventLog()
-    /// What was cancelled at a client's own wish, yet to be told.
+    /// The backlogs that clients cancelled, yet to be told.
     var cleared: [ClearedBacklog] = []
     /// Up to where retention has looked in its present round.
     var retentionCursor: Serial = 0
@@ -24,7 +24,7 @@ final class Writer {
     var upstreams: [String: UpstreamNumber] = [:]
     /// Greatest sequence numbers that are yet to be written to their lanes.
     var sequences: [LaneNumber: Int64] = [:]
-    /// What the transaction has paused since it starts so.
+    /// The clients and upstreams that the transaction paused, since they start so.
     var startedPaused: [PauseTarget] = []
     /// Lanes in which something that was parked may be put in line.
     var flowing: Set<LaneNumber> = []
@@ -34,11 +34,12 @@ final class Writer {
     var hasForgottenClients = false
     /// By how much the transaction changes what waits of clients.
     var use: [ClientNumber: WaitingUse] = [:]
-    /// What is known to be damaged.
+    /// The known damage.
     var damage = StoreDamage()
-    /// How many envelopes are set apart, those that have ended included.
+    /// The number of envelopes in quarantine, ended ones included.
     var quarantineRows: Int64 = 0
-    /// What is parked, or ended while it was, and cannot be moved to its place in line.
+    /// The envelopes that are parked, or ended while they were, and cannot be moved to their place
+    /// in line.
     var unmovable: Set<Serial> = []
   }
 
@@ -58,22 +59,22 @@ final class Writer {
   var lanes = GenerationCache<LaneName, KnownLane>(countMax: StoreTuning.namesCachedMax)
   var clients = GenerationCache<String, ClientNumber>(countMax: StoreTuning.namesCachedMax)
   var random = RandomPool()
-  /// What searches will find of the latest envelopes; nil if it is to be read first.
+  /// The search block of the latest envelopes; nil if it is to be read first.
   var searchBlock: OpenSearchBlock?
-  /// How long the last transaction took to be made durable.
+  /// The time that the last commit took, in nanoseconds.
   private var commitNanoseconds: Int64 = 0
-  /// How many parked envelopes the transaction under way may still put in line.
+  /// The number of parked envelopes that the transaction under way may still put in line.
   var movesLeft = 0
   /// Which of the names that may be forgotten have not been used since they were looked for.
   ///
   /// A rollback puts nothing back: what was about to be used is kept until the next round.
   var nameWatch: NameWatch?
-  /// What the transaction under way leaves out.
+  /// The parts that the transaction under way leaves out.
   var exceptions = Exceptions()
   /// A post such as was refused, by which it is tried out whether any other is; nil if none was.
   var rehearsal: EnvelopeDraft?
 
-  /// What lasting damage keeps from being done, so that it is not tried each time.
+  /// The work that lasting damage prevents, so that it is not tried each time.
   var lasting = LastingDamage()
 
   /// Transitions that are yet to be committed, oldest first.
@@ -81,17 +82,17 @@ final class Writer {
   /// Other work that is yet to be done, oldest first.
   var requests: ArraySlice<WriteRequest> = []
   var recovery = Recovery()
-  /// What the observer keeps from being attempted, for the transaction under way.
+  /// The envelopes that the observer keeps from being attempted for the transaction under way.
   var reservations = Reservations()
   /// The size of a page of the database.
   let pageBytes: Int64
-  /// How many pages the log holds, told by SQLite at each commit; 0 once a checkpoint is begun.
+  /// The number of pages in the log, told by SQLite at each commit; 0 once a checkpoint is begun.
   let logPages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
-  /// How many pages of the log are being copied, or could not be.
+  /// The number of the log's pages that are being copied, or could not be.
   var pagesHeld: Int64 = 0
-  /// When to give free pages back to the disk; nil while there is nothing to be given.
+  /// The time to give free pages back to the disk; nil while there are none.
   var giveBackAt: MonotonicTime?
-  /// What is thrown overboard when nothing can be written any more.
+  /// The file that is given up when nothing can be written any more.
   var ballast: Ballast
 
   /// Opens the writer's connection to a prepared file.
@@ -227,7 +228,7 @@ final class Writer {
 }
 
 extension Writer.State {
-  /// What a writer begins with, as a start reads it.
+  /// Reads the state that a writer begins with.
   ///
   /// - Throws: ``StoreError/Kind/corrupt`` where it makes no sense.
   init(reading connection: borrowing Connection) throws(StoreError) {

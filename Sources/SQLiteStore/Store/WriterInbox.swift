@@ -9,7 +9,7 @@ struct PendingAppend: Sendable {
   /// Tells the one who waits.
   let resume: @Sendable (Result<[AppendResult], StoreError>) -> Void
 
-  /// How many bytes it will write, roughly.
+  /// The rough number of bytes that it will write.
   var byteCount: Int {
     drafts.reduce(0) { total, draft in
       guard case .inline(let body) = draft.content.body else { return total }
@@ -27,7 +27,7 @@ struct WriteTask: Sendable {
   let fail: @Sendable (StoreError) -> Void
 }
 
-/// What someone waits for the writer to do.
+/// A request that someone waits for the writer to do.
 enum WriteRequest: Sendable {
   case append(PendingAppend)
   case task(WriteTask)
@@ -41,7 +41,7 @@ enum WriteRequest: Sendable {
   }
 }
 
-/// What has been handed to the writer and not yet taken.
+/// The requests handed to the writer and not yet taken.
 ///
 /// Transitions stand apart, since they are kept when a transaction fails. That changes no order
 /// which matters: they speak of envelopes that have been committed, never of ones that wait here.

@@ -1,6 +1,6 @@
 import RelayCore
 
-/// What the writer says to the database, prepared once.
+/// The writer's statements, prepared once.
 final class WriterStatements {
   let begin: Statement
   let commit: Statement

@@ -23,7 +23,7 @@ package final class Access: Sendable {
 
   private struct State {
     var tokens: [String: TokenRecord] = [:]
-    /// How many of them are revoked ones of keys.
+    /// The number of them that are revoked tokens of keys.
     var revokedCount = 0
     var watches: [Caller.Credential: [UInt64: @Sendable () -> Void]] = [:]
     var lastTicket: UInt64 = 0
@@ -79,7 +79,7 @@ package final class Access: Sendable {
 
   // MARK: - Who is it
 
-  /// Who is meant by a token; nil if it is not, or no longer, good.
+  /// The caller that a token stands for; nil if the token is not valid, or not any more.
   package func caller(by token: AccessToken, at now: WallTime) -> Caller? {
     switch token {
     case .stored(let id, let secret): caller(id, secret, at: now)
@@ -152,7 +152,7 @@ package final class Access: Sendable {
 
   /// Goes by another configuration from now on.
   ///
-  /// What was begun with a credential that is good no more ends, as when it is revoked.
+  /// Whatever was begun with a credential that is no longer valid ends, as at a revocation.
   package func update(to configuration: AccessConfiguration) {
     let hasTokens = state.withLock { !$0.tokens.isEmpty }
     let table = tableInForce.withLock { table in

@@ -1,6 +1,6 @@
 import RelayCore
 
-/// What one configuration says of who may use the relay, laid out for looking it up.
+/// The access rules of one configuration, arranged for look-ups.
 final class AccessTable: Sendable {
   struct Key: Sendable {
     let configuration: ClientKeyConfiguration

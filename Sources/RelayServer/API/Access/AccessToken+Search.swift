@@ -20,7 +20,7 @@ extension AccessToken {
   /// The shortest token: an operator's.
   private static let textBytesMin = prefixBytes + secretDigits
 
-  /// What a value of the scheme `Basic` stands for; nil for any other, and for nonsense.
+  /// The decoded value of the scheme `Basic`; nil for another scheme, and for a malformed value.
   private static func packed(_ value: ArraySlice<UInt8>) -> [UInt8]? {
     guard FieldSyntax.hasPrefix(value, "Basic") else { return nil }
     let text = FieldSyntax.trimmingWhitespace(value.dropFirst("Basic".utf8.count))
@@ -79,7 +79,7 @@ extension AccessToken {
     place < text.count && text[place] == UInt8(ascii: mark)
   }
 
-  /// How many hexadecimal digits stand in a row, up to so many.
+  /// The number of hexadecimal digits in a row, up to a limit.
   private static func digitCount(
     _ text: UnsafeBufferPointer<UInt8>, from start: Int, countMax: Int
   ) -> Int {

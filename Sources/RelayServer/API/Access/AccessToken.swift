@@ -16,7 +16,7 @@ package enum AccessToken: Equatable, Sendable {
   /// An operator's from the configuration.
   case configured(digest: [UInt8])
 
-  /// How many random bytes a secret has.
+  /// The length of a secret in random bytes.
   package static let secretBytes = 32
   private static let idBytes = 8
 
@@ -84,8 +84,8 @@ package enum AccessToken: Equatable, Sendable {
     "wso_" + Hexadecimal.encode(SecureRandom.bytes(secretBytes))
   }
 
-  /// What the configuration has to hold for such a token, in hexadecimal digits; nil for a text
-  /// that is none.
+  /// The digest that the configuration must have for such a token, in hexadecimal digits; nil for a
+  /// text that is no token.
   package static func configuredDigest(of text: String) -> String? {
     guard case .configured(let digest)? = AccessToken(parsing: Array(text.utf8)[...]) else {
       return nil
@@ -123,7 +123,7 @@ package struct DerivedToken: Hashable, Sendable {
     guard self.id == id else { return nil }  // Capital letters would make another one of it.
   }
 
-  /// What the token is called: the part of it that is no secret.
+  /// The name of the token: the part of it that is no secret.
   package var id: String { "\(key).\(Hexadecimal.encode(client.utf8))" }
 
   /// The code that a key makes.

@@ -1,13 +1,13 @@
 import RelayCore
 
-/// Who makes a request.
+/// The caller: the one who makes a request.
 package struct Caller: Equatable, Sendable {
-  /// What it is to the relay.
+  /// The kind of a caller.
   package enum Kind: Equatable, Sendable {
-    /// Nobody in particular: no credential was shown.
+    /// A caller who showed no credential.
     case anonymous
-    /// Nobody in particular, whose request names a host that the relay is not known by, or that a
-    /// browser sends for another site.
+    /// A caller without a credential, whose request names a host that is not the relay's, or was
+    /// sent by a browser for another site.
     case stranger
     /// A client, which has to do with its own alone.
     case device(String)
@@ -27,19 +27,19 @@ package struct Caller: Equatable, Sendable {
     case certificate
   }
 
-  /// What it is.
+  /// The kind of caller.
   package let kind: Kind
   /// By what it was known; nil for nobody in particular.
   package let credential: Credential?
-  /// When the credential ends by itself; nil for never.
+  /// The time when the credential expires; nil for never.
   package let expiresAt: WallTime?
   /// Which of the configurations that were in force one after the other it was known by.
   package private(set) var generation = 0
 
-  /// Nobody in particular.
+  /// A caller without a credential.
   package static let anonymous = Caller(.anonymous, by: nil)
 
-  /// Nobody in particular, from elsewhere.
+  /// A caller without a credential, from another site.
   static let stranger = Caller(.stranger, by: nil)
 
   /// Somebody who was known by a credential.
@@ -68,7 +68,8 @@ package struct Caller: Equatable, Sendable {
     return nil
   }
 
-  /// What the log calls it: a name or an id that is no secret; nil for nobody in particular.
+  /// The caller's name in the log: a name or an id that is no secret; nil for a caller without a
+  /// credential.
   package var publicName: String? {
     switch credential {
     case .stored(let id): id

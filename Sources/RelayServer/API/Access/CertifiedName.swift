@@ -20,7 +20,8 @@ extension PeerCertificate {
     return WallTime(millisecondsSinceEpoch: min(validUntilSeconds, neverSeconds) * 1000)
   }
 
-  /// What stands in a field; nil if there are several such fields, since it could mean either.
+  /// The name in a field of the certificate; nil if there are several such fields, since either
+  /// could be meant.
   fileprivate func name(in field: ClientCertificatesConfiguration.NameField) -> String? {
     func only(_ names: [String]) -> String? { names.count == 1 ? names[0] : nil }
     return switch field {
@@ -33,7 +34,8 @@ extension PeerCertificate {
 }
 
 extension Access {
-  /// Who it is that shows something; nil if what is shown is not good.
+  /// The caller that a certificate stands for; nil if the certificate names nobody who may use the
+  /// relay.
   ///
   /// - Parameter certified: The client whom a certificate names; nil if none does.
   package func caller(

@@ -7,17 +7,17 @@ import RelayCore
 /// upstream, in `Waystation-Authorization`. On `/v1/relay/…` an `Authorization` that holds none of
 /// the relay's own tokens is the upstream's business.
 package struct Credentials: Equatable, Sendable {
-  /// What was shown.
+  /// The credential of a request.
   package enum Shown: Equatable, Sendable {
-    /// Nothing that is for the relay.
+    /// No credential for the relay.
     case nothing
-    /// What can be a token of the relay's.
+    /// A value in the form of the relay's tokens.
     case token(AccessToken)
-    /// What can be none.
+    /// A value that can be no token of the relay.
     case nonsense
   }
 
-  /// What was shown.
+  /// The credential of a request.
   package let shown: Shown
 
   /// Looks through the fields of a request.

@@ -17,7 +17,7 @@ package struct OriginPolicy: Equatable, Sendable {
     case otherSite(String)
   }
 
-  /// What a head says of where it comes from.
+  /// The fields of a head that tell its origin.
   private struct Findings {
     var host: ArraySlice<UInt8>?
     var origins: [ArraySlice<UInt8>] = []

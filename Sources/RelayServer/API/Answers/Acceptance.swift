@@ -1,9 +1,9 @@
 import JSON
 import RelayCore
 
-/// How an envelope was taken, as its sender is told (`Acceptance` in `openapi.yaml`).
+/// The answer to a post that was taken (`Acceptance` in `openapi.yaml`).
 package struct Acceptance: Sendable, Equatable {
-  /// What became of a post that was taken, in the contract's words.
+  /// The result of a post that was taken, in the contract's words.
   package enum Result: String, Sendable {
     /// Stored now.
     case accepted
@@ -13,17 +13,17 @@ package struct Acceptance: Sendable, Equatable {
     case coalesced
   }
 
-  /// What became of the post.
+  /// The result of the post.
   package var result: Result
   /// The relay's name for it; nil for a duplicate of one that is not kept any more.
   package var id: EnvelopeID?
-  /// Who sent it.
+  /// The client that sent it.
   package var client: String
   /// The lane that it stands in.
   package var lane: String
   /// The sender's own name for it.
   package var key: String?
-  /// Where it is; nil if that is not known any more.
+  /// Its state; nil if that is not known any more.
   package var state: EnvelopeState?
   /// Its place in its lane, from 1; nil once it has ended, and for a duplicate.
   package var position: Int?

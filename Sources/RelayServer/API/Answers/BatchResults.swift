@@ -1,9 +1,9 @@
 import JSON
 import RelayCore
 
-/// What became of the items of a batch, in their order (`BatchResult` in `openapi.yaml`).
+/// The results of a batch's items, in their order (`BatchResult` in `openapi.yaml`).
 package struct BatchResults: Sendable, Equatable {
-  /// What became of one item.
+  /// The result of one item.
   package enum Item: Sendable, Equatable {
     /// Stored now.
     case accepted(id: EnvelopeID, state: EnvelopeState)
@@ -32,7 +32,7 @@ package struct BatchResults: Sendable, Equatable {
   /// Results in the batch's order.
   package init(_ items: [Item]) { self.items = items }
 
-  /// How many were not stored.
+  /// The number of items that were not stored.
   package var rejectedCount: Int { problems.count }
 
   /// The object that a batch is answered with.
@@ -63,10 +63,9 @@ package struct BatchResults: Sendable, Equatable {
     }
   }
 
-  /// What is answered if nothing of the batch may be called taken; nil if the results are the
-  /// answer.
+  /// The problem to answer if no item counts as taken; nil if the results are the answer.
   ///
-  /// Where only room was missing, that is the answer: the same batch may do later.
+  /// If only room was missing, the answer says so: the same batch may succeed later.
   ///
   /// - Parameter isStrict: Whether one item that was not taken kept the others out.
   package func problem(isStrict: Bool) -> Problem? {

@@ -1,7 +1,7 @@
 import JSON
 import RelayCore
 
-/// What a device that checks in is told (`CheckInAnswer` in `openapi.yaml`).
+/// The answer to a device that checks in (`CheckInAnswer` in `openapi.yaml`).
 package struct CheckInView: Sendable {
   /// One lane, as the relay has it.
   package struct Lane: Sendable {
@@ -9,13 +9,13 @@ package struct CheckInView: Sendable {
     package var name: String
     /// Up to where the relay has every number; nil if it has none.
     package var lastSequence: Int64?
-    /// What it has not, though it has later ones.
+    /// The numbers that are missing below later ones.
     package var missing: MissingNumbers
-    /// What of the device's numbers it does not take any more.
+    /// The device's numbers that it does not take any more.
     package var skipped: [SequenceRange]
-    /// What of the device's numbers it has not; nil if the device named none.
+    /// The device's numbers that it does not have yet; nil if the device named none.
     package var send: [SequenceRange]?
-    /// How many envelopes wait in it.
+    /// The number of envelopes that wait in it.
     package var waiting: Int
 
     /// Describes a lane.
@@ -32,17 +32,18 @@ package struct CheckInView: Sendable {
     }
   }
 
-  /// How much the device may send now.
+  /// The amount that the device may send now.
   package struct Allowance: Sendable, Equatable {
-    /// How many envelopes.
+    /// The number of envelopes.
     package var envelopes: Int
-    /// How many bytes.
+    /// The number of bytes.
     package var bytes: Int64
-    /// How many envelopes of them in one batch.
+    /// The most envelopes in one batch.
     package var envelopesPerBatch: Int
-    /// How many bytes of them in one batch.
+    /// The most bytes in one batch.
     package var bytesPerBatch: Int
-    /// How long the device should stay away, in seconds; nil if it need not.
+    /// The time that the device should wait before it calls again, in seconds; nil if it need not
+    /// wait.
     package var retryAfterSeconds: Int?
 
     /// Sets all of it.

@@ -1,20 +1,20 @@
 import JSON
 import RelayCore
 
-/// How a client stands, as it is shown (`ClientView` in `openapi.yaml`).
+/// A client's state for people (`ClientView` in `openapi.yaml`).
 package struct ClientView: Sendable {
   /// One lane, as the dispatcher sees it; all that is known of one in which nothing waits is the
   /// store's record.
   package struct Lane: Sendable {
-    /// What the store knows.
+    /// The lane's record in the store.
     package var record: LaneRecord
-    /// What it is doing; nil if nothing waits in it.
+    /// Its phase; nil if nothing waits in it.
     package var phase: RelayCore.Lane.Phase?
-    /// How many envelopes wait in it.
+    /// The number of envelopes that wait in it.
     package var waiting: Int
-    /// How many of them are parked.
+    /// The number of them that are parked.
     package var parked = 0
-    /// How its first envelope stands; nil if it is not known.
+    /// The standing of its first envelope; nil if that is not known.
     package var headStanding: Standing?
     /// Its first envelope; nil if it is not known.
     package var head: EnvelopeID?
@@ -39,12 +39,12 @@ package struct ClientView: Sendable {
   private let client: String
   private let isPaused: Bool
   private let lanes: [Lane]
-  /// What stands until a person settles it; at most ``attentionMax``.
+  /// The envelopes that block their lanes until a person resolves them; at most ``attentionMax``.
   package var needsAttention: [Attention] = []
-  /// How many lanes stand so.
+  /// The number of blocked lanes.
   package var needsAttentionCount = 0
 
-  /// How many envelopes that need a person are shown.
+  /// The most envelopes that need a person and are listed.
   package static let attentionMax = 20
 
   /// Shows a client with its lanes, in the order in which they were first used.
@@ -87,7 +87,7 @@ package struct ClientView: Sendable {
 }
 
 extension ClientView.Lane {
-  /// How many stand in the lane itself.
+  /// The number of envelopes in the lane's line, parked ones left out.
   fileprivate var inLine: Int { waiting - parked }
 
   /// The state of the first envelope; nil if none stands in the lane.
@@ -96,7 +96,7 @@ extension ClientView.Lane {
     return phase == .inFlight ? .delivering : headStanding?.state ?? .queued
   }
 
-  /// What the lane is doing, in the contract's words.
+  /// The lane's state in the contract's words.
   fileprivate var state: String {
     switch phase {
     case nil: "idle"

@@ -1,7 +1,8 @@
 import JSON
 import RelayCore
 
-/// Where an envelope is, as it is shown (`EnvelopeView` and `EnvelopeSummary` in `openapi.yaml`).
+/// An envelope's state and story for its reader (`EnvelopeView` and `EnvelopeSummary` in
+/// `openapi.yaml`).
 ///
 /// Its headers and its body are not: they may hold secrets.
 package struct EnvelopeView: Sendable {
@@ -13,11 +14,11 @@ package struct EnvelopeView: Sendable {
   private let state: EnvelopeState
   private let position: Int?
   private let now: WallTime
-  /// How far the attempt has come that is under way; nil if none is, or it is not known.
+  /// The progress of the attempt under way; nil if there is none, or its progress is not known.
   package var progress: AttemptProgress?
   /// The trace that it belongs to; a list does not tell it.
   package var trace: String?
-  /// What the upstream calls the mistake for which it refused the envelope; nil if it has no name.
+  /// The upstream's id of the error for which it refused the envelope; nil if it gave none.
   package var errorID: String?
 
   /// Shows a record, with its attempts.

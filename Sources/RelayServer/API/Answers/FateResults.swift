@@ -1,7 +1,7 @@
 import JSON
 import RelayCore
 
-/// What has become of the envelopes that were asked about, in their order (`FateResults` in
+/// The states of the envelopes that were asked about, in their order (`FateResults` in
 /// `openapi.yaml`).
 package struct FateResults: Sendable {
   private let references: [EnvelopeReference]

@@ -1,11 +1,11 @@
 import JSON
 import RelayCore
 
-/// What a listener is told that has been away for too long (`ForgottenEvent` in `openapi.yaml`).
+/// The event for a listener that was away for too long (`ForgottenEvent` in `openapi.yaml`).
 struct ForgottenView {
-  /// When it is told.
+  /// The time of the event.
   let at: WallTime
-  /// What it has seen last.
+  /// The last event that the listener has seen.
   let lastSeen: EventID
   /// The place from which on everything is kept.
   let first: EventID

@@ -2,7 +2,7 @@ import JSON
 import RelayCore
 
 extension Operation {
-  /// What is shown of it (`Operation` in `openapi.yaml`).
+  /// Writes the operation's members (`Operation` in `openapi.yaml`).
   func writeMembers(to json: inout JSONWriter) {
     json.member("id", String(number))
     json.member("action", action.rawValue)

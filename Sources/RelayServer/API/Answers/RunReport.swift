@@ -1,7 +1,7 @@
 import JSON
 import RelayCore
 
-/// What came of a run so far (`RunReport` in `openapi.yaml`).
+/// The results of a run so far (`RunReport` in `openapi.yaml`).
 package struct RunReport: Sendable {
   private let client: String
   private let run: ClientRun

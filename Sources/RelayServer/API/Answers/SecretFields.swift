@@ -2,7 +2,7 @@ import RelayCore
 
 /// Which of a request's fields are not shown, since they are, or may hold, somebody's secret.
 enum SecretFields {
-  /// What stands in the place of a secret.
+  /// The text shown in place of a secret.
   static let mask = "***"
 
   /// Any of these within a name makes its value a secret: rather one too many.

@@ -1,7 +1,7 @@
 import JSON
 import RelayCore
 
-/// How the relay is, as operators see it (`Status` in `openapi.yaml`).
+/// The relay's state for operators (`Status` in `openapi.yaml`).
 package struct StatusView: Sendable {
   /// A lane that stands until someone resolves it.
   package struct BlockedLane: Sendable {

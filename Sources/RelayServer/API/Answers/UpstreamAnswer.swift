@@ -3,13 +3,13 @@ import RelayCore
 
 /// The upstream's answer, passed on to the device.
 package struct UpstreamAnswer: Sendable {
-  /// Whose answer it is.
+  /// The envelope that was answered.
   package let id: EnvelopeID
-  /// How the envelope stands.
+  /// The envelope's state.
   package let state: EnvelopeState
-  /// What its upstream's answers may bring.
+  /// The rules on its upstream's answers.
   package let rules: AnswerRules
-  /// What the upstream was asked for.
+  /// The target of the request that was answered.
   package let target: [UInt8]
 
   /// The answer to an envelope.
@@ -59,8 +59,8 @@ package struct UpstreamAnswer: Sendable {
     return response
   }
 
-  /// Where the upstream points: on the relay's route to it, or told, so that nobody who follows it
-  /// by itself goes anywhere else.
+  /// Adds the upstream's `Location`: on the relay's route to that upstream, or in a field of its
+  /// own, so that nobody follows it elsewhere automatically.
   private func addLocation(_ value: ArraySlice<UInt8>, to response: inout HTTPResponse) {
     if let location = rules.location(value, from: target) {
       response.headers.add(name: "Location".utf8, value: location)
@@ -69,8 +69,8 @@ package struct UpstreamAnswer: Sendable {
     }
   }
 
-  /// What an upstream sent must not run in a browser as if it were the relay's own page, nor be
-  /// kept for somebody else, nor be read into another origin's.
+  /// An upstream's content must not run in a browser as the relay's own page, be cached for
+  /// somebody else, or be read by another origin.
   private func addOriginFields(to response: inout HTTPResponse) {
     if !rules.fields.isLetThrough(Array("cache-control".utf8)[...]) {
       response.headers.add("Cache-Control", "no-store")

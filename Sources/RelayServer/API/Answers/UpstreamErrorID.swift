@@ -1,8 +1,8 @@
 import JSON
 import RelayCore
 
-/// What an upstream calls a mistake that it told of in a problem document (RFC 9457), so that a
-/// person, or a program, can look it up.
+/// The id that an upstream gives an error in a problem document (RFC 9457), by which people and
+/// programs can look it up.
 package enum UpstreamErrorID {
   /// The most bytes of one that is shown.
   static let bytesMax = 256

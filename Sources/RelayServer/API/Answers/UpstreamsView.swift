@@ -1,7 +1,7 @@
 import JSON
 import RelayCore
 
-/// How the upstreams are, as operators see it (`Upstreams` in `openapi.yaml`).
+/// The state of the upstreams for operators (`Upstreams` in `openapi.yaml`).
 package struct UpstreamsView: Sendable {
   /// An upstream, by its configuration and by what the dispatcher knows.
   struct Configured: Sendable {

@@ -57,7 +57,7 @@ struct CheckIn {
     }
   }
 
-  /// What of the device's numbers is not taken any more; all that is not, if it named none.
+  /// The device's numbers that are not taken any more; all such numbers if it named none.
   private static func skipped(
     _ numbers: SequenceRange?, _ ranges: [SequenceRange]
   ) -> [SequenceRange] {

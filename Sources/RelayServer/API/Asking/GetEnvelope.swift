@@ -7,7 +7,7 @@ struct GetEnvelope {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  /// Where the envelope is.
+  /// Answers with the envelope's state.
   func respond(to request: HTTPRequest, _ captures: PathCaptures) async -> HTTPResponse {
     do throws(Problem) {
       let waitSeconds = try context.waitSeconds(request.head.query)
@@ -25,7 +25,7 @@ struct GetEnvelope {
     }
   }
 
-  /// Where the envelope is that a client posted under a key of its own.
+  /// Answers with the state of the envelope that a client posted under a key.
   func respondByKey(_ captures: PathCaptures) async -> HTTPResponse {
     do throws(Problem) {
       let client = captures.decoded("client") ?? ""

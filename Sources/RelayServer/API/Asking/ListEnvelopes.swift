@@ -34,7 +34,7 @@ struct ListEnvelopes {
 
   /// A long list: each piece is made when the one before has gone out.
   ///
-  /// Where the store fails by then, the connection is cut: nobody takes a part for the whole.
+  /// If the store fails by then, the connection is cut, so that nobody takes a part for the whole.
   private func stream(_ begin: [UInt8], _ pieces: ListingPieces) -> HTTPResponse {
     var response = HTTPResponse.json([])
     response.body = .stream { writer in

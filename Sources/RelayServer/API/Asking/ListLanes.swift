@@ -50,7 +50,7 @@ struct ListLanes {
     }
   }
 
-  /// What the dispatcher knows leads.
+  /// Lists lanes by what the dispatcher knows.
   private func conditional(
     _ condition: LaneCondition, _ after: LaneNumber?, _ limit: Int
   ) async throws(StoreError) -> Page {
@@ -67,7 +67,7 @@ struct ListLanes {
     return page
   }
 
-  /// What the store knows leads: lanes in which nothing waits are among them.
+  /// Lists lanes by what the store knows, those in which nothing waits included.
   private func named(
     _ client: String?, _ after: LaneNumber?, _ limit: Int
   ) async throws(StoreError) -> Page {

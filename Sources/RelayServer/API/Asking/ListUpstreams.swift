@@ -21,7 +21,7 @@ struct ListUpstreams {
     return try await view(of: await relay.dispatcher.snapshot(), relay.now())
   }
 
-  /// How the upstreams are by a look that has been taken.
+  /// The state of the upstreams by a snapshot.
   func view(
     of snapshot: DispatcherSnapshot, _ now: Now
   ) async throws(StoreError) -> UpstreamsView {

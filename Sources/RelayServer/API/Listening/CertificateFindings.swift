@@ -43,8 +43,8 @@ struct CertificateFindings {
   }
 }
 
-/// What `waystation check` says about certificates: the listeners' own, and the authorities against
-/// which those of upstreams and of the collector of traces are checked.
+/// The findings of `waystation check` about certificates: the listeners' own, and the authorities
+/// for those of upstreams and of the collector of traces.
 package struct CertificateReport: Sendable {
   /// The errors: the relay would not start, or clients would not accept the certificate.
   package private(set) var problems: [ConfigurationProblem] = []

@@ -61,7 +61,8 @@ final class ListenerCertificates: Sendable {
 
   /// Loads all of them again, for connections that are made from now on.
   ///
-  /// What cannot be used, or does not hold now, is not taken: the old one goes on.
+  /// A certificate that cannot be used, or is not valid now, is not taken; the old one stays in
+  /// use.
   func reload() {
     for (listener, credentials) in zip(listeners, credentials) {
       guard let tls = listener.tls, let credentials else { continue }

@@ -6,7 +6,7 @@ import RelayCore
 /// It holds no data, so that everybody may have it who may reach the route: it asks for a token by
 /// itself, and shows what the relay's other routes show to that.
 enum GetPage {
-  /// What the page may do (CSP Level 3).
+  /// The page's content security policy (CSP Level 3).
   ///
   /// It loads its own scripts, styles and pictures, talks to this relay, and does nothing else. No
   /// text can become markup within it, whatever a script does.

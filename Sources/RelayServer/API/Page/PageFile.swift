@@ -6,9 +6,9 @@ import RelayCore
 struct PageFile: Sendable {
   /// Its media type.
   let type: String
-  /// What it holds.
+  /// The file's content.
   let bytes: [UInt8]
-  /// What tells it from any other (RFC 9110 section 8.8.3), quotes included.
+  /// The entity tag (RFC 9110 section 8.8.3), quotes included.
   let entityTag: String
 
   /// The page itself.
@@ -18,7 +18,7 @@ struct PageFile: Sendable {
   static func named(_ name: String) -> PageFile? { name == pageName ? nil : all[name] }
 
   private static let pageName = "page.html"
-  /// How many bytes of a digest tell two versions of a file apart.
+  /// The number of a digest's bytes in an entity tag.
   private static let tagBytes = 12
 
   /// All of them by name, made when the first is asked for: a relay that nobody looks at does not

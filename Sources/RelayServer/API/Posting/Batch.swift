@@ -14,9 +14,9 @@ struct Batch {
 
   /// Reads the items, and takes room for each.
   ///
-  /// Where there is none for one, those behind it in its lane are sent away with it: they would
-  /// stand before it once it comes again. Not so those with a sequence number, which says their
-  /// place.
+  /// If an item finds no room, the items behind it in its lane are refused with it: they would be
+  /// before it once it comes again. Items with a sequence number are not, since the number tells
+  /// their place.
   init(
     _ items: [Range<Int>], of text: [UInt8], from sender: String?, _ decoder: EnvelopeDecoder,
     at start: WallTime, in trace: PostTrace, _ claim: inout QuotaClaim

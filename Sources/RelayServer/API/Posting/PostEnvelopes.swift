@@ -127,7 +127,7 @@ struct PostEnvelopes {
   }
 }
 
-/// What its sender calls an envelope: all of a draft that its answer speaks of.
+/// The sender's names for an envelope: all of a draft that its answer repeats.
 ///
 /// The draft itself is the store's by then.
 struct SenderNames {
@@ -144,7 +144,7 @@ struct SenderNames {
   }
 }
 
-/// What a sender calls the fields that an answer may be about.
+/// The sender's names for the fields that an answer may be about.
 struct SenderFields {
   let client: String
   let lane: String

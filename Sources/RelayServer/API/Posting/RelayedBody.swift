@@ -11,7 +11,7 @@ struct RelayedBody: ~Copyable {
   /// The most bytes of a piece: what a connection reads at a time.
   private static let pieceBytes = HTTPLimits().readBufferBytes
 
-  /// What was read; the writer is there if it stands in a file.
+  /// The whole body; the writer is present if the body is in a file.
   struct Whole {
     var body: EnvelopeBody
     var writer: (any BodyWriter)?

@@ -14,7 +14,7 @@ extension Problem {
     return problem
   }
 
-  /// What was shown is no credential of the relay's, or no longer.
+  /// The credential is none of the relay's, or not any more.
   ///
   /// Which of the two is not told: that would say which ids exist.
   package static func badCredentials() -> Problem {

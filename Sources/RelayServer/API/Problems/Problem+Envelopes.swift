@@ -23,7 +23,7 @@ extension Problem {
     Problem(.invalidField, detail, field: field, fix: fix)
   }
 
-  /// What counts what it sends wants none of it left out.
+  /// A sender that numbers its envelopes wants none of them left out.
   package static func coalesceWithSequence(_ field: String) -> Problem {
     .invalidField(
       field, "An envelope with a sequence number cannot coalesce: its number would be missing.",
@@ -86,7 +86,7 @@ extension Problem {
     return problem
   }
 
-  /// Nothing of a batch was taken.
+  /// No item of a batch was taken.
   package static func batchRejected(
     rejectedCount: Int, count: Int, isStrict: Bool, results: [UInt8]
   ) -> Problem {
@@ -120,7 +120,7 @@ extension Problem {
         + " forgotten after a while.")
   }
 
-  /// Nothing of this client's was ever accepted.
+  /// Nothing from this client was ever accepted.
   package static func unknownClient(_ name: String) -> Problem {
     Problem(.unknownClient, "Nothing is known of a client named \(name.quoted).")
   }

@@ -4,9 +4,9 @@ import RelayCore
 
 /// The quota that a problem names.
 package struct ExceededLimit: Equatable, Sendable {
-  /// What is limited, such as `clientWaitingEnvelopes`.
+  /// The name of the limit, such as `clientWaitingEnvelopes`.
   package var name: String
-  /// How much of it there may be.
+  /// The most that the limit allows.
   package var max: Double
 }
 

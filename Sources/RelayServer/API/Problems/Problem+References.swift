@@ -1,7 +1,7 @@
 import RelayCore
 
 extension Problem {
-  /// How a sender writes the parts of an envelope in which references can stand.
+  /// The sender's names for the parts of an envelope that may have references.
   package enum ReferenceNames {
     /// As members of a JSON object.
     case json

@@ -35,7 +35,7 @@ extension Problem {
       fix: "Correct it with PATCH if need be, and settle it with POST /v1/envelopes/{id}/resolve.")
   }
 
-  /// What was posted is lost, so there is nothing to be corrected, or to be sent.
+  /// The posted content is lost, so nothing can be corrected or sent.
   package static func unreadable(_ state: EnvelopeState) -> Problem {
     ofState(
       state.isEnd ? .alreadyEnded : .blocked, state,

@@ -80,9 +80,9 @@ extension Problem {
       fix: "Try again, with the same key.")
   }
 
-  /// What a sender is told of trouble in the store.
+  /// The problem for a sender when the store is in trouble.
   ///
-  /// What the store said of it is for the log: it names files.
+  /// The store's own words are for the log, since they name files.
   package init(_ error: StoreError) {
     switch error.kind {
     case .diskFull: self = .diskFull()
@@ -93,7 +93,7 @@ extension Problem {
     }
   }
 
-  /// What a sender is told of a mistake that the HTTP server found by itself.
+  /// The problem for a mistake that the HTTP server found.
   package init(_ problem: ProtocolProblem) {
     let detail = problem.detail
     switch problem.kind {

@@ -9,12 +9,12 @@ package struct Problem: Error, Equatable, Sendable {
   package let kind: ProblemKind
   /// The status that answers it.
   package var status: Int
-  /// What happened here, in a sentence.
+  /// A sentence that says what happened here.
   package var detail: String
-  /// What it is about: a JSON pointer (RFC 6901), or the name of a header field or query
-  /// parameter; nil if it is about nothing of that sort.
+  /// The place of the mistake: a JSON pointer (RFC 6901), or the name of a header field or query
+  /// parameter; nil if there is no such place.
   package var field: String?
-  /// What to do about it.
+  /// A sentence that says what to do.
   package var fix: String?
   /// With `key-conflict` and `sequence-conflict`, the envelope that has the key or the number.
   package var id: EnvelopeID?
@@ -34,7 +34,7 @@ package struct Problem: Error, Equatable, Sendable {
   package var retryAfterSeconds: Int?
   /// With `method-not-allowed`, the methods that the route has.
   package var allow: String?
-  /// What to show instead, as `WWW-Authenticate` says it (RFC 6750 section 3).
+  /// The challenge of `WWW-Authenticate` (RFC 6750 section 3); nil if there is none.
   package var challenge: String?
   /// With `unsupported-media-type`, the media types that are taken.
   package var accept: String?

@@ -63,7 +63,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   /// The `type`: the same URI for every problem of this kind (RFC 9457 section 3.1.1).
   package var type: String { "urn:waystation:problem:\(rawValue)" }
 
-  /// What belongs to each kind, whoever tells of it.
+  /// The facts of a kind, the same in each of its problems.
   package struct Record: Sendable {
     /// The status that answers it.
     package let status: Int

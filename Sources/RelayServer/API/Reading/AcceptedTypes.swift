@@ -1,8 +1,8 @@
 import HTTPServer
 import RelayCore
 
-/// What the sender of a request would take as an answer: the media ranges of its `Accept` fields
-/// (RFC 9110 section 12.5.1).
+/// The media types that a request accepts: the media ranges of its `Accept` fields (RFC 9110
+/// section 12.5.1).
 package struct AcceptedTypes: Sendable {
   /// `type/subtype`, either of which may be `*`, and how much it is liked, in thousandths.
   private struct Range {
@@ -28,7 +28,7 @@ package struct AcceptedTypes: Sendable {
         .prefix(Self.rangesMax))
   }
 
-  /// How much a media type is liked, in thousandths, by the range that names it most exactly.
+  /// The quality of a media type in thousandths, by the range that names it most exactly.
   ///
   /// 0 where none names it. Without any range, everything is liked.
   package func quality(_ type: StaticString, _ subtype: StaticString) -> Int {
@@ -46,8 +46,8 @@ package struct AcceptedTypes: Sendable {
     return best.quality
   }
 
-  /// How much a media type is liked, in thousandths, by ranges that name it in full, and either no
-  /// version of it or one that begins so; 0 without any.
+  /// The quality of a media type in thousandths, by ranges that name it in full, with no version or
+  /// with one that begins like this; 0 without any.
   package func quality(
     ofNamed type: StaticString, _ subtype: StaticString, version prefix: StaticString
   ) -> Int {

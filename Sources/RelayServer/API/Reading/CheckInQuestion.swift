@@ -1,15 +1,15 @@
 import JSON
 import RelayCore
 
-/// What a device says when it checks in: the body of `POST /v1/checkin`.
+/// The question of a device that checks in: the body of `POST /v1/checkin`.
 package struct CheckInQuestion: Sendable, Equatable {
-  /// What a device has to send in one of its lanes.
+  /// The items that a device has to send in one of its lanes.
   package struct Lane: Sendable, Equatable {
     /// The lane's name.
     package var name: String
     /// The sequence numbers that the device has; nil if it says nothing of them.
     package var numbers: SequenceRange?
-    /// How many bytes they take; nil if the device does not say.
+    /// Their size in bytes; nil if the device does not say.
     package var bytes: Int64?
 
     /// Describes a lane.
@@ -20,11 +20,11 @@ package struct CheckInQuestion: Sendable, Equatable {
     }
   }
 
-  /// Who checks in.
+  /// The client that checks in.
   package private(set) var client: String
-  /// What it has, lane by lane; empty if it only asks.
+  /// The items that it has to send, by lane; empty if it only asks.
   package private(set) var lanes: [Lane] = []
-  /// What the last answer gave as `since`; 0 for nothing.
+  /// The `since` of the last answer; 0 if there was none.
   package private(set) var since: EndingNumber = 0
 
   /// The most lanes of one question.

@@ -1,7 +1,7 @@
 import JSON
 import RelayCore
 
-/// How a blocked envelope is settled: the body of `POST /v1/envelopes/{id}/resolve`.
+/// The way to settle a blocked envelope: the body of `POST /v1/envelopes/{id}/resolve`.
 package enum Resolution: String, Sendable, CaseIterable {
   /// It is tried again, as it stands now.
   case retry
@@ -26,9 +26,10 @@ package enum Resolution: String, Sendable, CaseIterable {
   }
 }
 
-/// How an envelope is put back in line: the body of `POST /v1/envelopes/{id}/requeue`.
+/// The terms for an envelope that is put back in line: the body of `POST
+/// /v1/envelopes/{id}/requeue`.
 package struct RequeueTerms: Sendable {
-  /// When it ends as `expired`; nil for the upstream's own deadline, from now.
+  /// The time when it expires; nil for the upstream's own deadline, counted from now.
   package private(set) var expiresAt: WallTime?
 
   /// Reads the body; nil stands for none.
@@ -42,7 +43,7 @@ package struct RequeueTerms: Sendable {
   }
 }
 
-/// Where a rescued store goes: the body of `POST /v1/store/rescue`.
+/// The folder for a rescued store: the body of `POST /v1/store/rescue`.
 package struct RescueTerms: Sendable {
   /// The folder's path, from the root.
   package let folder: String

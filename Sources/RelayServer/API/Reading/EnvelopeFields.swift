@@ -1,24 +1,24 @@
 import JSON
 import RelayCore
 
-/// What an envelope in JSON says, member by member.
+/// The members of an envelope in JSON.
 struct EnvelopeFields {
-  /// What stands under `body` or `bodyBase64`.
+  /// The value of `body` or `bodyBase64`.
   enum Body {
     case none
     /// Text, as its UTF-8.
     case text([UInt8])
     /// Any other JSON, as it was written.
     case json([UInt8])
-    /// What base64 stood for.
+    /// Decoded Base64.
     case bytes([UInt8])
   }
 
-  /// What is said beside the request itself.
+  /// The terms beside the request itself.
   var terms = EnvelopeTerms()
   private(set) var upstream: AcceptanceRules.Upstream?
   private(set) var method = "POST"
-  /// What stands under `path`; ``target(references:)`` says whether it can be used.
+  /// The value of `path`; ``target(references:)`` checks it.
   var path: JSONValue?
   private var headers = HeaderLines()
   private var hasContentType = false

@@ -14,7 +14,7 @@ package struct EnvelopePatch: Sendable {
   private var fields: EnvelopeFields
   private var headers: HeaderPatch?
 
-  /// What the relay shows of an envelope, and nobody sets.
+  /// The members that the relay shows and nobody sets.
   static let shownNames: Set<String> = [
     "id", "state", "position", "reason", "acceptedAt", "nextAttemptAt", "endedAt", "attemptCount",
     "attempts", "responseStatus", "bodyBytes", "missing", "moreMissing",
@@ -139,7 +139,7 @@ package struct EnvelopePatch: Sendable {
     mentions(name) ? new : old
   }
 
-  /// Where it goes from now on; nil if that stays, and is not configured any more.
+  /// Its upstream from now on; nil if it keeps one that is not configured any more.
   private func upstream(
     of draft: EnvelopeDraft
   ) throws(Problem) -> AcceptanceRules.Upstream? {

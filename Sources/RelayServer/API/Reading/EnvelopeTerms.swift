@@ -1,6 +1,6 @@
 import RelayCore
 
-/// What a sender says of one envelope beside the request itself; nil is what it did not say.
+/// The terms of one envelope beside the request itself; nil for those that the sender did not name.
 struct EnvelopeTerms: Sendable {
   var client: String?
   var key: String?

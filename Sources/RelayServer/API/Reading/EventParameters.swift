@@ -1,7 +1,7 @@
 import HTTPServer
 import RelayCore
 
-/// What is asked for by `GET /v1/events`: which events, and from where on.
+/// The parameters of `GET /v1/events`: which events, and after which one.
 package struct EventParameters: Sendable {
   /// Which events.
   package private(set) var filter = EventFilter()

@@ -3,9 +3,9 @@ import RelayCore
 /// Builds a block of header fields whose parts have been checked, by appending bytes.
 struct HeaderLines {
   private var bytes: [UInt8] = []
-  /// How many fields there are.
+  /// The number of fields.
   private(set) var count = 0
-  /// How many bytes they have, line ends included.
+  /// Their size in bytes, line ends included.
   var byteCount: Int { bytes.count }
 
   init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }

@@ -1,7 +1,7 @@
 import JSON
 import RelayCore
 
-/// What a patch says of an envelope's `headers`, merged field by field (RFC 7396).
+/// A patch of an envelope's `headers`, merged field by field (RFC 7396).
 ///
 /// A value takes the place of all values of that name, and null takes the field away.
 struct HeaderPatch {

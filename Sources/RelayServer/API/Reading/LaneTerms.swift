@@ -1,7 +1,7 @@
 import RelayCore
 
 extension AcceptanceRules {
-  /// Where an envelope says what its other terms, or its lane's, may leave no meaning to.
+  /// The fields whose meaning depends on an envelope's other terms, or on its lane's.
   enum TermFields {
     /// In an envelope in JSON.
     case json
@@ -69,7 +69,7 @@ extension Problem {
       fix: "Give an earlier notBefore, or a later expiresAt, as far as a ttlSeconds lets it.")
   }
 
-  /// What goes by the order of acceptance has no place where the newest goes first.
+  /// Terms that need the order of acceptance make no sense where the newest goes first.
   fileprivate static func notInLatestLane(_ lane: String, _ what: String, field: String) -> Problem
   {
     .invalidField(

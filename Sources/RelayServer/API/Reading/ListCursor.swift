@@ -1,7 +1,7 @@
 import Cryptography
 import RelayCore
 
-/// Where a list of envelopes goes on: opaque to those who are handed it.
+/// The place where a list of envelopes continues; opaque to its holder.
 ///
 /// It holds the number of the last envelope that was looked at, so it outlives restarts and what
 /// happens to any envelope; and a digest of the filter, since under another filter it would leave
@@ -55,7 +55,7 @@ package struct ListCursor: Equatable, Sendable {
 
   private static let textLength = 22
 
-  /// What is being delivered at the moment plays no part in it.
+  /// Attempts under way play no part in it.
   private static func digest(of filter: EnvelopeFilter) -> UInt64 {
     let states = filter.states.map(\.rawValue).sorted().joined(separator: ",")
     // Names hold no blanks and no line breaks, so each filter has a text of its own.

@@ -1,18 +1,18 @@
 import HTTPServer
 import RelayCore
 
-/// What is asked for by the query of `GET /v1/envelopes`.
+/// The query parameters of `GET /v1/envelopes`.
 package struct ListParameters: Sendable {
   /// Which envelopes are wanted; what is being delivered is not filled in.
   package private(set) var filter = EnvelopeFilter()
-  /// How many at the most.
+  /// The most items on a page.
   package private(set) var limit = Self.limitDefault
   /// The number behind which to go on; 0 for the beginning.
   package private(set) var start: Serial = 0
 
   /// The most envelopes of a page.
   package static let limitMax = 200
-  /// How many envelopes a page has unless a limit is given.
+  /// The number of envelopes on a page unless a limit is given.
   package static let limitDefault = 50
 
   private static let names = ["client", "lane", "state", "upstream", "tag", "limit", "cursor"]
@@ -51,7 +51,7 @@ package struct ListParameters: Sendable {
     if let cursor { start = try Self.start(cursor, filter) }
   }
 
-  /// Where the list goes on behind a page.
+  /// The cursor behind a page.
   package func cursor(behind serial: Serial) -> ListCursor {
     ListCursor(behind: serial, of: filter)
   }

@@ -1,13 +1,13 @@
 import JSON
 import RelayCore
 
-/// What is to be done with many: the body of `POST /v1/operations`.
+/// The terms of an operation on many envelopes: the body of `POST /v1/operations`.
 package struct OperationTerms: Sendable, Equatable {
-  /// What is done with each.
+  /// The action on each envelope.
   package let action: Operation.Action
   /// With which.
   package let filter: Operation.Filter
-  /// How many there are, if whoever asks has counted them.
+  /// The number of envelopes, if the caller has counted them.
   package let expectedCount: Int?
 
   private static let fields = ["client", "lane", "upstream", "tag", "state"]

@@ -3,12 +3,12 @@ import RelayCore
 
 /// The query of a list: some words, each given at most once, and how many are wanted.
 package struct PageParameters: Sendable {
-  /// How many at the most.
+  /// The most items on a page.
   package private(set) var limit: Int
   private var values: [String: String] = [:]
   private let names: [String]
 
-  /// How many a page has unless a limit is given.
+  /// The number of items on a page unless a limit is given.
   package static let limitDefault = 50
   /// The most of a page.
   package static let limitMax = 200

@@ -9,7 +9,7 @@ struct PostTrace {
   /// `traceparent`, and what goes with it; empty if the post names no trace.
   private var fields: [(name: StaticString, value: ArraySlice<UInt8>)] = []
 
-  /// What a request's own fields say; nothing where they are malformed, or hold a credential.
+  /// Reads a request's own fields; those that are malformed, or hold a credential, count as absent.
   init(_ head: RequestHead) {
     let parents = head.values(of: "traceparent")
     guard parents.count == 1, TraceParent.traceID(of: Array(parents[0])) != nil else { return }

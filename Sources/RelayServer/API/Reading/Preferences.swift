@@ -1,11 +1,11 @@
 import RelayCore
 
-/// What a request prefers (RFC 7240), as far as the relay heeds it.
+/// The preferences of a request (RFC 7240) that the relay heeds.
 package struct Preferences: Sendable, Equatable {
   /// Whether a batch is to be taken whole or not at all: `handling=strict` (section 4.4).
   package private(set) var isStrict = false
-  /// How many seconds to wait for the upstream's answer: `wait=N` (section 4.3), not yet held to
-  /// any limit; nil if none was asked for, or it is no number.
+  /// The time to wait for the upstream's answer, in seconds: `wait=N` (section 4.3), not limited
+  /// yet; nil if the request does not ask for it, or N is no number.
   package private(set) var waitSeconds: Int?
 
   private var hasHandling = false

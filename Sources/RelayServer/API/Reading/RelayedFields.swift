@@ -1,13 +1,13 @@
 import HTTPServer
 import RelayCore
 
-/// What the header fields of a relayed request say: to the relay, and to the upstream.
+/// The header fields of a relayed request: those for the relay, and those for the upstream.
 struct RelayedFields {
-  /// What is said to the relay.
+  /// The terms for the relay.
   private(set) var terms = EnvelopeTerms()
-  /// What goes on to the upstream, as it came.
+  /// The fields that go on to the upstream unchanged.
   private(set) var lines: HeaderLines
-  /// What the sender's `Connection` fields name.
+  /// The names in the sender's `Connection` fields.
   private let connectionNames: [ArraySlice<UInt8>]
 
   init(_ head: RequestHead) {

@@ -1,7 +1,7 @@
 import JSON
 import RelayCore
 
-/// What is to be run: the body of `POST /v1/clients/{client}/run`.
+/// The terms of a run: the body of `POST /v1/clients/{client}/run`.
 package struct RunTerms: Sendable {
   /// Which of the client's waiting envelopes.
   package let filter: RunFilter

@@ -1,9 +1,9 @@
 import JSON
 import RelayCore
 
-/// How the value of a term is written, in JSON and in a header field.
+/// The form of a term's value, in JSON and in a header field.
 struct TermForm<Value: Sendable>: Sendable {
-  /// What may stand there, as a part of a sentence.
+  /// The allowed values, as a part of a sentence.
   let rule: String
   /// The value that JSON stands for; nil if it is none.
   let json: @Sendable (JSONValue) -> Value?

@@ -2,13 +2,13 @@ import HTTPServer
 import JSON
 import RelayCore
 
-/// What kind of token is to be made: the body of `POST /v1/tokens`.
+/// The terms of a new token: the body of `POST /v1/tokens`.
 package struct TokenTerms: Sendable, Equatable {
   /// Whom it stands for.
   package let grant: TokenRecord.Grant
-  /// What it is for, in the operator's words.
+  /// The token's purpose in the operator's words.
   package let label: String?
-  /// When it ends by itself.
+  /// The time when it expires.
   package let expiresAt: WallTime?
 
   /// The most bytes of a label.
@@ -78,11 +78,11 @@ package struct TokenTerms: Sendable, Equatable {
   }
 }
 
-/// What is asked for by the query of `GET /v1/tokens`.
+/// The query parameters of `GET /v1/tokens`.
 package struct TokenListParameters: Sendable, Equatable {
   /// Only this client's; nil for all.
   package private(set) var client: String?
-  /// How many at the most.
+  /// The most items on a page.
   package private(set) var limit = 100
   /// The id behind which to go on; empty for the beginning.
   package private(set) var cursor = ""

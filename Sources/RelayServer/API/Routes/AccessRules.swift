@@ -9,7 +9,7 @@ package enum AccessRules {
   package enum Verdict: Equatable, Sendable {
     /// Go on.
     case allowed
-    /// Who is it? (401)
+    /// The caller is unknown (401).
     case unknownCaller
     /// Not this caller (403).
     case forbidden

@@ -18,7 +18,7 @@ struct CallTerms: Sendable {
 
   /// Looks whether a request gives anything that the call does not take.
   ///
-  /// Where it is called: most calls take a body, and then there is nothing to wait for.
+  /// Inlined, since most calls take a body, and then there is nothing to wait for.
   ///
   /// - Throws: `unknown-field` for a parameter, `invalid-field` for a body.
   @inline(__always)

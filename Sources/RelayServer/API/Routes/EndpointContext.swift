@@ -19,7 +19,7 @@ final class EndpointContext: Sendable {
   /// The access log's note of the request; nil where no access log is kept.
   let accessNote: AccessNote?
 
-  /// That of a relay, before any request.
+  /// The context of a relay before any request.
   convenience init(_ relay: RelayParts) {
     self.init(relay, relay.settings.rules, ClientNumbers(), .anonymous, .loopback, nil, nil)
   }

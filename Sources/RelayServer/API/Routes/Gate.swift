@@ -102,7 +102,7 @@ struct Gate: Sendable {
 }
 
 extension Credentials.Shown {
-  /// What may be shown of it; nothing where it has no such part.
+  /// The part that may be shown; empty if there is none.
   fileprivate var publicPart: String {
     switch self {
     case .token(.stored(let id, _)): id

@@ -14,7 +14,7 @@ struct MemoryReservation: ~Copyable {
   /// Since some of the body had to be waited for; by it the bytes are given back.
   private var claim: RequestMemory.ClaimID?
 
-  /// Nothing yet, for a request of some caller's.
+  /// An empty reservation for a caller's request.
   init(_ context: EndpointContext, _ origin: RequestOrigin) {
     self.init(context.relay.memory, origin.peer, client: context.caller.client)
   }

@@ -40,7 +40,7 @@ final class RelayParts: Sendable {
   let log: Log
   /// The server that the senders call.
   let front = ServerFront()
-  /// When the relay was started.
+  /// The time of the relay's start.
   let startedAt: WallTime
   /// The same, by the clock that nobody sets.
   private let startedMonotonic: MonotonicTime
@@ -106,8 +106,8 @@ final class RelayParts: Sendable {
   /// Both clocks, read at one moment.
   func now() -> Now { Clocks.read() }
 
-  /// What deadlines count from that are so long after now: the time of day, or later where the
-  /// machine's clock was set of late.
+  /// The time from which new deadlines count: the time of day, or later if the machine's clock was
+  /// set lately.
   func deadlineStart() -> WallTime { WallClock.deadlineStart() }
 
   /// Waits for a moment, also in a task that is cancelled: a change is seen through though its

@@ -3,7 +3,7 @@ import HTTPServer
 /// One call of the API: its method and path, who may make it, what it takes, how it is counted and
 /// written down, and what answers it.
 ///
-/// What the relay knows of a call is in its record, and nowhere else. ``all`` lists the records.
+/// All facts about a call are in its record, and nowhere else. ``all`` lists the records.
 package final class Route: Sendable {
   /// Answers a call.
   typealias Endpoint =
@@ -64,8 +64,8 @@ package final class Route: Sendable {
 
 /// The listeners that have a route.
 ///
-/// Where a listener is for devices, or for operators, alone, its router knows none of the others'
-/// routes: they are answered like any path that does not exist.
+/// The router of a listener for devices alone, or for operators alone, does not know the others'
+/// routes. They are answered like any path that does not exist.
 enum RouteAudience: Sendable {
   /// Handing over: not on an operators' listener.
   case devices

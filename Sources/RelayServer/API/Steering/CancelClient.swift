@@ -42,8 +42,8 @@ struct CancelClient {
     return number
   }
 
-  /// What is on its way to the disk just then, such as the outcome of an attempt, is asked for once
-  /// more when it is there.
+  /// An envelope with a change on its way to the disk, such as an attempt's outcome, is cancelled
+  /// again once the change is there.
   private func cancelAll(of client: ClientNumber) async throws(Problem) -> Int {
     var count = 0
     var through: Serial?

@@ -77,7 +77,7 @@ struct OperationRun {
     }
   }
 
-  /// What cannot be remembered is known here still; a restart takes it for interrupted.
+  /// An operation that cannot be stored is still known here; a restart takes it for interrupted.
   private func remember() async {
     do throws(StoreError) {
       try await context.store.noteOperation(operation)

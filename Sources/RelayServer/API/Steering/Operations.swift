@@ -11,7 +11,8 @@ struct Operations {
   /// The number of envelopes that one look returns, and the number that it examines.
   private static let pageCount = 1000
   private static let looksMax = 200_000
-  /// How long a stop waits for those that have their turn, in milliseconds, and in what steps.
+  /// The time that a stop waits for operations that have their turn, in milliseconds, and the steps
+  /// of that wait.
   private static let stopPatienceMs: Int64 = 10_000
   private static let stopStepMs: Int64 = 10
 
@@ -203,7 +204,7 @@ struct Operations {
     return operation
   }
 
-  /// What runs is known here better than in the store.
+  /// Running operations are known better here than in the store.
   private func all() async throws(Problem) -> [Operation] {
     do throws(StoreError) {
       return try await context.store.operations().map { desk.operation($0.number) ?? $0 }

@@ -7,7 +7,8 @@ struct RunMembers {
   /// The tags that the filter stands for; nil if it goes by none.
   private let tags: Set<String>?
 
-  /// How many envelopes are read at a time, and how many stored ones are looked at for that.
+  /// The most envelopes that are read at a time, and the most stored ones that are looked at for
+  /// that.
   private static let pageCountMax = 1000
   private static let looksMax = 100_000
 
@@ -39,7 +40,8 @@ struct RunMembers {
     }
   }
 
-  /// What waits now and passes the filter; named ones all, with the reason if they do not wait.
+  /// Reads the envelopes that wait now and pass the filter. Named ones are all read, with the
+  /// reason if they do not wait.
   func read(
     of client: ClientRecord, _ name: String
   ) async throws(RunBook.Failure) -> [RunMember] {
@@ -94,7 +96,7 @@ struct RunMembers {
     return summary.terms.tag.map(tags.contains) ?? false
   }
 
-  /// What the line shows, from its beginning to its end.
+  /// The members found in the line, from its start to its end.
   private func listed(_ client: String) async throws(RunBook.Failure) -> [RunMember] {
     var wanted = EnvelopeFilter(
       client: client, states: Set(EnvelopeState.allCases.filter { !$0.isEnd }))

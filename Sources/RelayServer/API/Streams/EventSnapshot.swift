@@ -1,7 +1,7 @@
 import JSON
 import RelayCore
 
-/// What a listener is told first: how things stand, as far as its filter goes.
+/// The first event of a stream: the present state, as far as the filter goes.
 struct EventSnapshot {
   private let context: EndpointContext
 
@@ -19,7 +19,7 @@ struct EventSnapshot {
     return json.finish()
   }
 
-  /// Nothing stands for an envelope that is not kept any more.
+  /// An envelope that is not kept any more has no part.
   private func part(_ filter: EventFilter) async throws(StoreError) -> (String, [UInt8]?) {
     if let id = filter.envelope {
       guard let record = try await context.store.envelope(id) else { return ("envelope", nil) }

@@ -6,16 +6,17 @@ import RelayCore
 ///
 /// Holds one page at a time, however slow the peer is and however much happens meanwhile.
 struct EventStream {
-  /// How many events are read and sent at a time: some 50 KB.
+  /// The most events that are read and sent at a time: some 50 KB.
   static let pageCountMax = 200
-  /// How many logged events are looked at for a page.
+  /// The most logged events that are looked at for a page.
   static let pageLooksMax = 20_000
   /// The least time between two looks at the log, in milliseconds: where much happens, its commits
   /// are read many at a time.
   static let readPauseMs: Int64 = 20
-  /// How long a peer whose connection broke is to wait before it comes back, in milliseconds.
+  /// The time that a peer waits before it reconnects, in milliseconds.
   static let retryMs: Int64 = 2000
-  /// How long a listener that is sent away may take to read what it is being sent, in milliseconds.
+  /// The time that a listener has to read the last events before its connection ends, in
+  /// milliseconds.
   static let partingMs: Int64 = 1000
 
   private let context: EndpointContext

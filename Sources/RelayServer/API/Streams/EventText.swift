@@ -2,10 +2,10 @@ import JSON
 
 /// Text in the form of server-sent events (WHATWG HTML, section 9.2.5 "Parsing an event stream").
 struct EventText {
-  /// What has been written.
+  /// The bytes written so far.
   private(set) var bytes: [UInt8] = []
 
-  /// Nothing yet.
+  /// Begins empty.
   init() {}
 
   /// Writes an event.

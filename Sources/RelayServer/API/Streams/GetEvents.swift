@@ -22,7 +22,7 @@ struct GetEvents {
     }
   }
 
-  /// How the relay stands, as often as that changes.
+  /// Answers with a stream of the relay's state, sent whenever it changes.
   func respondWithStatus(to request: HTTPRequest) async -> HTTPResponse {
     do throws(Problem) {
       try await CallTerms().check(request)

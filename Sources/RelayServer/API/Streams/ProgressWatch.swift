@@ -6,12 +6,11 @@ import RelayCore
 /// Progress is not logged: it is asked for now and then, while somebody listens and something
 /// waits.
 struct ProgressWatch {
-  /// How often it is asked for, in milliseconds.
+  /// The time between two looks, in milliseconds.
   let periodMs: Int64 = 1000
-  /// How long an attempt has to have gone on to be told of, in milliseconds: of one that is over at
-  /// once there is nothing to tell.
+  /// The age from which an attempt's progress is told, in milliseconds: a short attempt needs none.
   private static let ageMinMs: Int64 = 1000
-  /// How many attempts are told of at a time, at the most.
+  /// The most attempts that are told at a time.
   private static let countMax = 64
 
   private let context: EndpointContext

@@ -2,10 +2,10 @@ import EventLoop
 import HTTPServer
 import RelayCore
 
-/// What `/status` shows, sent anew as often as something has changed, and at most once a second.
+/// The content of `/status`, sent anew whenever something has changed, at most once a second.
 ///
-/// Nothing is queued for the peer: what it is sent is how the relay stands at that moment. While
-/// nothing changes there are only signs of life.
+/// Nothing is queued for the peer: each message is the state at that moment. While nothing changes,
+/// only signs of life are sent.
 struct StatusStream {
   /// The least time between two looks, in milliseconds.
   static let periodMs: Int64 = 1000

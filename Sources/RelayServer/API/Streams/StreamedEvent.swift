@@ -1,9 +1,9 @@
 /// An event that listeners of `/v1/events` are told of although it is in no log: its name.
 package enum StreamedEvent: String, CaseIterable, Sendable {
-  /// How things stand, as far as the filter goes.
+  /// The present state, as far as the filter goes.
   case snapshot
   /// Events between two places are not kept any more.
   case forgotten
-  /// How far an attempt has come that is under way.
+  /// The progress of an attempt under way.
   case progress
 }

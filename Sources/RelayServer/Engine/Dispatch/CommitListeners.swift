@@ -1,6 +1,6 @@
 import RelayCore
 
-/// Who hears of commits, and in which phase.
+/// The listeners to commits, by phase.
 struct CommitListeners: Sendable {
   /// Told before the scheduler: what must be seen before its consequences, such as a line before
   /// that of the attempt which follows, or room that is used before its claim ends.

@@ -1,30 +1,31 @@
 import RelayCore
 
-/// What was accepted a moment ago and is about to be attempted, so that it need not be read back;
-/// and what was read ahead of its turn.
+/// Contents of envelopes that were accepted a moment ago and are about to be attempted, so that
+/// they need not be read back, and contents that were read ahead of their turn.
 ///
 /// Bounded in bytes; what does not fit, or is pushed out, is read from the store when its turn
 /// comes. What comes first is attempted first, so things are pushed out only for what has hardly
 /// anything before it in its lane. What is read ahead pushes nothing out, and has some room to
 /// itself.
 struct ContentCache {
-  /// How many bytes are kept at the most.
+  /// The most bytes that are kept.
   static let bytesMax = 16 * 1024 * 1024
-  /// How many bytes of them what was accepted may take.
+  /// The most of those bytes for accepted contents.
   static let acceptedBytesMax = 12 * 1024 * 1024
   /// Up to this position in its lane an envelope's turn comes so soon that others make room for it.
   static let nearPositionMax = 4
-  /// What an entry costs beside its content, in bytes.
+  /// The cost of an entry beside its content, in bytes.
   private static let overheadBytes = 512
 
-  /// How many numbers of envelopes that have left may stay in the order before it is tidied.
+  /// The most numbers of removed envelopes that stay in the order before it is tidied.
   private static let staleCountMax = 1024
 
-  /// What is being read ahead costs so many bytes until it is known better.
+  /// The assumed size of a content that is being read ahead, in bytes.
   private static let expectedBytes = 2048
 
   private var contents: [Serial: DeliverableEnvelope] = [:]
-  /// What is being read ahead, and was not taken or changed since: by which reading.
+  /// The envelopes being read ahead that were not taken or changed since, each with its reading's
+  /// number.
   ///
   /// One that began before a change may end behind another one that began after it.
   private var expected: [Serial: UInt64] = [:]
@@ -49,10 +50,10 @@ struct ContentCache {
     order.append(envelope.serial)
   }
 
-  /// What is read ahead at one time.
+  /// One reading ahead.
   struct Reading: Sendable {
     fileprivate let number: UInt64
-    /// What is to be read; may be empty.
+    /// The envelopes to read; may be empty.
     fileprivate(set) var serials: [Serial] = []
   }
 
@@ -73,7 +74,7 @@ struct ContentCache {
 
   /// Takes in what was read ahead, but for what was taken or changed since it was expected.
   ///
-  /// What has references is read anew when its turn comes, to be filled.
+  /// An envelope with references is read anew when its turn comes, to be filled.
   mutating func finish(_ reading: Reading, with envelopes: [DeliverableEnvelope]) {
     var isWanted: Set<Serial> = []
     for serial in reading.serials where expected[serial] == reading.number {
@@ -88,7 +89,7 @@ struct ContentCache {
 
   /// Takes an envelope out; nil if it is not here.
   ///
-  /// What is being read ahead of it counts no longer.
+  /// A reading of it that is under way is ignored.
   mutating func take(_ serial: Serial) -> DeliverableEnvelope? {
     expected[serial] = nil
     let envelope = drop(serial)

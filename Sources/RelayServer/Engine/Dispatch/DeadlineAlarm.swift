@@ -35,7 +35,7 @@ final class DeadlineAlarm: Sendable {
     if let earliest { action?(earliest) }
   }
 
-  /// What is known is about to be looked at anew: only what comes in from now on counts.
+  /// Forgets what is known, since the store is about to be looked at anew.
   func reset() { state.withLock { $0.earliest = nil } }
 }
 

@@ -2,24 +2,24 @@ import EventLoop
 import RelayCore
 import Synchronization
 
-/// How dispatching stands, for `/status`.
+/// The dispatcher's state for `/status`.
 package struct DispatcherSnapshot: Sendable {
   /// All configured upstreams.
   package var upstreams: [UpstreamNumber: Scheduler.UpstreamView]
   /// Upstreams that are not configured and that something waits for.
   package var unconfigured: [UpstreamNumber: Scheduler.UnconfiguredView]
-  /// When the oldest of the lanes' heads was accepted; nil if nothing waits.
+  /// The acceptance time of the oldest of the lanes' heads; nil if nothing waits.
   package var oldestWaitingAt: WallTime?
-  /// How many attempts are under way.
+  /// The number of attempts under way.
   package var inFlightCount: Int
   /// Lanes that stand until someone resolves them; at most ``shownMax``.
   package var blockedLanes: [(lane: LaneNumber, head: LineEntry)]
-  /// How many lanes stand in all.
+  /// The number of blocked lanes in all.
   package var blockedLaneCount: Int
   /// The clients with the most waiting envelopes; at most ``shownMax``.
   package var backlogs: [(client: ClientNumber, waiting: Int)]
 
-  /// How many blocked lanes and how many backlogs are shown.
+  /// The most blocked lanes, and the most backlogs, that are shown.
   package static let shownMax = 20
 }
 
@@ -74,9 +74,9 @@ extension Dispatcher {
     }
   }
 
-  /// How dispatching stands.
+  /// The dispatcher's present state.
   ///
-  /// What only a look at every lane shows may be older; see ``LaneSurveyor``.
+  /// Parts that need a look at every lane may be older; see ``LaneSurveyor``.
   package func snapshot() async -> DispatcherSnapshot {
     let survey = await surveyor.survey { survey in
       state.withLock { $0.scheduler.advance(&survey, countMax: Self.lanesPerPiece) }
@@ -93,19 +93,19 @@ extension Dispatcher {
     }
   }
 
-  /// How many lanes are looked at before others may decide: a fraction of a millisecond.
+  /// The number of lanes looked at in one hold of the lock: a fraction of a millisecond.
   static let lanesPerPiece = 4096
 
-  /// How many envelopes wait in all, as of the last event; asked at every request, so that it must
-  /// not wait for whoever decides just now.
+  /// The number of waiting envelopes as of the last event. Every request asks for it, so it must
+  /// not wait for the lock.
   package var waitingCount: Int { waitingCountNow.load(ordering: .relaxed) }
 
-  /// How many envelopes wait for each configured upstream, and in all.
+  /// The number of envelopes that wait for each configured upstream, and in all.
   var waitingByUpstream: (each: [UpstreamNumber: Int], all: Int) {
     state.withLock { ($0.scheduler.waitingByUpstream, $0.scheduler.waitingCount) }
   }
 
-  /// How many envelopes of one client wait.
+  /// The number of one client's waiting envelopes.
   package func waiting(of client: ClientNumber) -> Int {
     state.withLock { $0.scheduler.waiting(of: client) }
   }

@@ -8,11 +8,12 @@ extension Dispatcher {
   /// The upstreams of a configuration, as dispatching goes by them.
   struct Upstreams: Sendable {
     var policies: [UpstreamNumber: UpstreamPolicy]
-    /// Where the forwarder sends: the very targets of before where nothing about them has changed.
+    /// The forwarder's targets; a target about which nothing has changed is the same object as
+    /// before.
     var targets: [UpstreamNumber: UpstreamTarget]
   }
 
-  /// Where the forwarder sends what goes to an upstream.
+  /// The forwarder's target for an upstream.
   func target(of upstream: UpstreamNumber) -> UpstreamTarget? { targets.withLock { $0[upstream] } }
 
   /// Goes by another configuration of the upstreams from now on.

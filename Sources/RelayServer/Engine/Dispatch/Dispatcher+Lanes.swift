@@ -1,9 +1,9 @@
 import RelayCore
 import Synchronization
 
-/// How a lane stands, for lists.
+/// A lane's state for lists.
 package struct LaneFacts: Sendable {
-  /// How many envelopes wait in it.
+  /// The number of envelopes that wait in it.
   package var waiting = 0
   /// Its first envelope; nil if it is not known, or nothing waits.
   package var head: LineEntry?
@@ -13,27 +13,27 @@ package struct LaneFacts: Sendable {
   package var isPaused = false
 }
 
-/// How a client stands, for lists.
+/// A client's state for lists.
 package struct ClientFacts: Sendable {
-  /// How many of its envelopes wait.
+  /// The number of its waiting envelopes.
   package var waiting: Int
-  /// How many of its lanes stand until someone resolves their heads.
+  /// The number of its lanes that are blocked.
   package var blocked: Int
   /// Whether somebody has paused this very client.
   package var isPaused: Bool
-  /// When the oldest of its lanes' heads was accepted; nil if none is known.
+  /// The acceptance time of the oldest of its lanes' heads; nil if none is known.
   package var oldestWaitingAt: WallTime?
 }
 
 // What lists of clients and lanes ask for. Each look holds up whoever decides, and so is at no more
 // than a page's lanes, or a piece of all.
 extension Dispatcher {
-  /// How some lanes stand, in the same order.
+  /// The states of some lanes, in the same order.
   package func facts(of lanes: [LaneNumber]) -> [LaneFacts] {
     state.withLock { state in lanes.map { state.scheduler.facts(of: $0) } }
   }
 
-  /// How some clients stand, in the same order.
+  /// The states of some clients, in the same order.
   package func facts(of clients: [ListedClient]) -> [ClientFacts] {
     state.withLock { state in
       clients.map { client in

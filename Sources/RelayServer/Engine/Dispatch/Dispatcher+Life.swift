@@ -59,7 +59,7 @@ extension Dispatcher {
     _ = cutOff.cancel()
   }
 
-  /// What is being sent is broken off, and reported as an attempt that did not finish.
+  /// Attempts under way are broken off, and reported as not finished.
   private func callOff() {
     let forwarder = apply { state, now in
       state.scheduler.cutOff(now: now)

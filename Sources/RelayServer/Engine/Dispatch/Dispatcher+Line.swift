@@ -10,7 +10,7 @@ enum LineQuestion: Sendable {
 
 // How the line gets into the scheduler's windows.
 extension Dispatcher {
-  /// How many entries of the line are read at a time.
+  /// The most entries of the line that are read at a time.
   static let linePageCountMax = 4096
 
   /// Reads a stretch of the line and hands it over; later, if it cannot be read now.

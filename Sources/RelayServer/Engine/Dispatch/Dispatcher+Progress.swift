@@ -3,7 +3,7 @@ import RelayCore
 import Synchronization
 
 extension Dispatcher {
-  /// How far attempts have come that are under way.
+  /// The progress of attempts under way.
   ///
   /// Costs one short visit to the forwarder's thread, however many are asked for.
   ///
@@ -15,7 +15,7 @@ extension Dispatcher {
     return await forwarder?.progress(of: serials) ?? []
   }
 
-  /// How far the attempt of one envelope has come; nil if none is under way.
+  /// The progress of one envelope's attempt; nil if none is under way.
   package func progress(of serial: Serial) async -> AttemptProgress? {
     guard state.withLock({ $0.scheduler.isInFlight(serial) }) else { return nil }
     return await progress(of: [serial]).first

@@ -7,7 +7,7 @@ struct FilledEnvelopes: Sendable {
   /// Why the others cannot.
   var unsendable: [Serial: String] = [:]
 
-  /// What is to be recorded of those that cannot be sent.
+  /// The reports to record for the envelopes that cannot be sent.
   func reports(at time: WallTime) -> [AttemptReport] {
     unsendable.sorted { $0.key < $1.key }.map { serial, reason in
       AttemptReport(

@@ -2,15 +2,15 @@ import EventLoop
 import RelayCore
 import Synchronization
 
-/// What runs ask for, to be carried out once the lock has been let go.
+/// The work that runs ask for, to be done once the lock is released.
 struct RunWork {
   fileprivate var releases: [RunBook.Release] = []
   fileprivate var settled: [RunBook.Number] = []
 
-  /// Nothing.
+  /// No work.
   init() {}
 
-  /// What there is, handed out once.
+  /// Takes the work that there is.
   init(takenFrom runs: inout RunBook) {
     releases = runs.takeOrders()
     settled = runs.takeSettled()
@@ -63,7 +63,7 @@ extension Dispatcher {
   /// Waits until a run is settled, but no longer than so many milliseconds, nor than the task is
   /// wanted.
   ///
-  /// What it is about is waited for in any case.
+  /// Changes to the run's own envelopes are waited for in any case.
   ///
   /// - Returns: How it stands then; nil if the relay is shutting down.
   func runStand(
@@ -90,9 +90,10 @@ extension Dispatcher {
     state.withLock { $0.runs.leave(number) }
   }
 
-  /// What waits in some lanes of a client, if all that waits of it stands there and is in memory.
+  /// The waiting envelopes in some lanes of a client, if those lanes have all that waits of it, and
+  /// it is all in memory.
   ///
-  /// That saves the walk along a line that may be long with what is others'.
+  /// This saves a walk along a line that may be long with others' envelopes.
   func waitingInMemory(_ lanes: [LaneNumber], of client: ClientNumber) -> [LineEntry]? {
     state.withLock { state in
       var left = state.scheduler.waiting(of: client)

@@ -18,7 +18,7 @@ package enum SteeringResult: Sendable, Equatable {
 
 // How endpoints change what waits.
 extension Dispatcher {
-  /// How long a command waits for the disk, in milliseconds.
+  /// The longest time that a command waits for the disk, in milliseconds.
   static let steeringPatienceMs: Int64 = 10_000
 
   /// Waits until no other command changes an envelope; see ``giveBack(_:)``.

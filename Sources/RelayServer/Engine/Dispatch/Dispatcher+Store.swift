@@ -132,7 +132,7 @@ extension Dispatcher.State {
 }
 
 extension CoalescedEnvelope {
-  /// What an attempt needs of it.
+  /// The parts of it that an attempt needs.
   fileprivate var deliverable: DeliverableEnvelope {
     DeliverableEnvelope(
       serial: entry.serial, id: id, client: draft.client, key: draft.key, content: draft.content,

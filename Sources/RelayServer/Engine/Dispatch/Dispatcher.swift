@@ -34,9 +34,9 @@ package final class Dispatcher: Sendable {
   let metrics: RelayMetrics
   /// Spans for a collector.
   let tracer: Tracer
-  /// What waits of whom, and how much of it may.
+  /// Each client's waiting envelopes, and their limits.
   let quotas: QuotaKeeper
-  /// What is configured for lanes, by their names.
+  /// The configuration of lanes, by their names.
   let lanes: LaneRulesTable
   let waiters = SettlementWaiters()
   /// Those who wait until a change that they asked for is durable.
@@ -44,7 +44,7 @@ package final class Dispatcher: Sendable {
   /// Those who wait until it is known what a run is about, and those who wait until it is settled.
   let runsBegun = SettlementWaiters()
   let runsSettled = SettlementWaiters()
-  /// Whose turn it is to change an envelope.
+  /// The turns to change an envelope.
   let turns = SteeringTurns()
   let targets: Mutex<[UpstreamNumber: UpstreamTarget]> = Mutex([:])
   let deadlines = DeadlineAlarm()
@@ -57,12 +57,12 @@ package final class Dispatcher: Sendable {
   let history: HistoryKeeper
   /// Sees to lanes that wait for sequence numbers.
   let gaps: GapKeeper
-  /// Who hears of what the store has committed.
+  /// The listeners to the store's commits.
   let commitListeners: CommitListeners
   let waitingCountNow = Atomic(0)
   let surveyor: LaneSurveyor
 
-  /// How long to wait before a read that failed is tried again, in milliseconds.
+  /// The wait before a failed read is tried again, in milliseconds.
   static let readRetryDelayMs: Int64 = 1000
 
   /// Makes a dispatcher that knows of no upstream and no envelope yet.
@@ -145,7 +145,7 @@ package final class Dispatcher: Sendable {
 
   // MARK: - Actions
 
-  /// What is to be done once the lock has been let go.
+  /// The work to do once the lock is released.
   private struct Work {
     var attempts: [AttemptRequest] = []
     var loads: [PendingLoad] = []
@@ -154,7 +154,7 @@ package final class Dispatcher: Sendable {
     var records: [Transition] = []
     var lines: [LineQuestion] = []
     var reachability: [(UpstreamNumber, isReachable: Bool, reason: String?)] = []
-    /// Whose reachability is to be logged.
+    /// The upstreams whose reachability is to be logged.
     var notes: [UpstreamNumber] = []
     var alarm: Alarm.Setting?
     var idleWaiters: [CheckedContinuation<Void, Never>] = []
@@ -226,13 +226,13 @@ package final class Dispatcher: Sendable {
     }
   }
 
-  /// What the forwarder is to send for an envelope.
+  /// A content that is to be loaded and sent for an envelope.
   private struct PendingLoad {
     var entry: LineEntry
     var isVerification = false
   }
 
-  /// What the forwarder is told; nil where another configuration has come in between, by which the
+  /// The forwarder's request; nil if another configuration has come in between, by which the
   /// scheduler decides anew.
   private func request(_ envelope: DeliverableEnvelope, _ load: PendingLoad) -> AttemptRequest? {
     let entry = load.entry
@@ -289,7 +289,7 @@ package final class Dispatcher: Sendable {
 
   /// Reads what will be attempted next, while those before it are under way.
   ///
-  /// What cannot be read is met again when its turn comes.
+  /// A content that cannot be read is tried again when its turn comes.
   private func readAhead(_ reading: ContentCache.Reading) {
     Task(executorPreference: loop) { [self] in
       let envelopes = (try? await store.load(reading.serials)) ?? []
@@ -334,7 +334,7 @@ package final class Dispatcher: Sendable {
     }
   }
 
-  /// What is only asked for goes without its content, and so without references.
+  /// A request that only asks about an envelope has no content, and so no references.
   private func filled(
     _ loaded: [DeliverableEnvelope], for pending: [PendingLoad]
   ) async throws(StoreError) -> FilledEnvelopes {

@@ -90,11 +90,11 @@ extension EventListeners: CommitListener {
 
 /// One who listens to events; makes room for the next one when it is let go.
 final class EventListener: Sendable {
-  /// How a wait ended.
+  /// The end of a wait.
   enum News: Sendable {
     /// There are new events.
     case rung
-    /// Nothing happened for as long as was to be waited.
+    /// The time to wait is over, and nothing happened.
     case silence
     /// The listener is sent away, or has gone.
     case over
@@ -140,7 +140,7 @@ final class EventListener: Sendable {
     }
   }
 
-  /// What is rung.
+  /// The thing that wakes a listener.
   fileprivate final class Bell: Sendable {
     private struct State {
       var isRung = false

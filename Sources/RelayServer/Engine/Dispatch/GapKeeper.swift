@@ -136,7 +136,7 @@ final class GapKeeper: Sendable {
     }
   }
 
-  /// What is left to wait is seen to in time, but not at once again.
+  /// The remaining wait ends in time, but not at once again.
   private func note(_ due: GapWatch.Due, since: WallTime, leastMs: Int64) {
     state.withLock { state in
       state.watch.note(

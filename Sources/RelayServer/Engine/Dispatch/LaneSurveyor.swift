@@ -14,7 +14,7 @@ package final class LaneSurveyor: Sendable {
     var waiting: [UnsafeContinuation<LaneSurvey, Never>] = []
   }
 
-  /// How many times as long as a survey took it is given out again.
+  /// The time for which a survey's result is used again, as a multiple of the time that it took.
   static let restFactor: Int64 = 20
 
   private let state = Mutex(State())

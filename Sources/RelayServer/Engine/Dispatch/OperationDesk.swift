@@ -19,7 +19,7 @@ final class OperationDesk: Sendable {
     var version: UInt64 = 0
   }
 
-  /// How many that have ended are kept for those who listen.
+  /// The most ended operations that are kept for listeners.
   private static let endedMax = 16
 
   private let state = Mutex(State())
@@ -37,7 +37,7 @@ final class OperationDesk: Sendable {
     }
   }
 
-  /// Nothing began.
+  /// Gives a place back for an operation that did not begin.
   func giveBack(_ place: SharedPlaces.Place) { state.withLock { $0.places.giveBack(place) } }
 
   /// One has begun, or has come further.
@@ -82,7 +82,7 @@ final class OperationDesk: Sendable {
     state.withLock { $0.entries[number]?.operation }
   }
 
-  /// What is new to somebody who has seen everything up to a version; at first what runs.
+  /// The operations that are new since a version; at first, those that run.
   func news(since version: inout UInt64?) -> [Operation] {
     state.withLock { state in
       let seen = version

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Those who wait for an envelope to end or to block its lane.
 final class SettlementWaiters: Sendable {
-  /// What came of what somebody waits for.
+  /// The result of a wait.
   enum News: Sendable {
     /// It came to be.
     case made
@@ -26,7 +26,7 @@ final class SettlementWaiters: Sendable {
 
   /// Registers for news of an envelope; nil once closed.
   ///
-  /// What happens from now on is not missed, even if ``Waiter/wait(on:forMs:)`` is called later.
+  /// Changes from now on are not missed, even if ``Waiter/wait(on:forMs:)`` is called later.
   func register(_ serial: Serial) -> Waiter? {
     table.withLock { table in
       guard !table.isClosed else { return nil }
@@ -121,7 +121,7 @@ final class SettlementWaiters: Sendable {
       }
     }
 
-    /// What the news is, once it came.
+    /// The result, once it came.
     var news: News { state.withLock { $0.news } }
 
     func finish(isSettled: Bool, _ news: News = .made) {

@@ -19,7 +19,7 @@ final class SteeringTurns: Sendable {
   private struct Table {
     /// The tickets of those who look at an envelope and decide, or whose change is on its way.
     var tickets: [Serial: UInt64] = [:]
-    /// Whose changes are on their way to the disk, and end the turn by themselves.
+    /// The holders whose changes are on their way to the disk, and end the turn by themselves.
     var handedOver: Set<UInt64> = []
     /// The turns that these changes end, by the places that they are about.
     var places: [Serial: Turn] = [:]

@@ -9,7 +9,7 @@ final class ClientNumbers: Sendable {
 
   private struct Known {
     var numbers: [String: ClientNumber] = [:]
-    /// How often clients had been forgotten when the first of these was looked up.
+    /// The count of forgotten clients when the first of these was looked up.
     var forgettingCount: UInt64 = 0
   }
 

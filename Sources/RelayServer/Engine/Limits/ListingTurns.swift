@@ -11,8 +11,8 @@ package final class ListingTurns: Sendable {
     var waiting = Deque<UnsafeContinuation<Void, Never>>()
   }
 
-  /// How many have a turn at once: fewer than the store has readers, so that one is always there
-  /// for those who look up a single envelope.
+  /// The number of turns at once: fewer than the store has readers, so that one is always free to
+  /// look up a single envelope.
   package static let atOnceMax = 1
 
   private let state: Mutex<State>

@@ -12,8 +12,8 @@ import Synchronization
 package final class MemoryBudget: Sendable {
   /// A request that holds no more than this is a small one.
   package static let smallRequestBytesMax = 64 * 1024
-  /// What every post is counted beside its body: its head, what was decoded of it, and what waits
-  /// for the store and the answer.
+  /// The memory counted for each post beside its body, in bytes: its head, its decoded form, and
+  /// its parts that wait for the store and the answer.
   package static let requestBytes = 16 * 1024
 
   private let available: Atomic<Int>

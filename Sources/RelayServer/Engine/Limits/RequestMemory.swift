@@ -1,6 +1,7 @@
 import RelayCore
 
-/// Who holds the memory of requests whose bodies came in more than one piece, and who gives way.
+/// The holders of memory among requests whose bodies came in more than one piece, and the order in
+/// which they give way.
 ///
 /// A pure value: it is told what each of them takes and gives back, and at what time, and says
 /// which of them to cut off where somebody else needs the room. Nobody is cut off before that: who
@@ -51,7 +52,8 @@ struct RequestMemory {
   private(set) var bytesOfClient: [String?: Int] = [:]
   /// Before this, no claim is slow that was not so when it was last looked.
   private var nextLook = MonotonicTime(nanoseconds: 0)
-  /// How long it is taken for granted that no claim has become slow: looking costs time for each.
+  /// The time between two looks for slow claims, in milliseconds: each look takes time for every
+  /// claim.
   private static let lookPauseMs: Int64 = 100
 
   /// The number of claims.
@@ -169,7 +171,7 @@ struct RequestMemory {
     let id: ClaimID
     /// The number of its kind, as the type's comment has them.
     let rank: Int
-    /// How long what it holds would take to come at its pace.
+    /// The time that its bytes would take to come at its pace.
     let seconds: Double
     let bytes: Int
 
@@ -181,7 +183,7 @@ struct RequestMemory {
     }
   }
 
-  /// Who holds more than its share, as seen by one who asks.
+  /// The holders of more than their share, as one claim sees them.
   private struct Shares {
     private let want: Want
     private let bytesOfSource: [PlaceSource?: Int]
@@ -227,7 +229,7 @@ struct RequestMemory {
   }
 }
 
-/// How fast a body comes: what has come in the last five to ten seconds.
+/// The speed at which a body comes, by the bytes of the last five to ten seconds.
 struct ArrivalPace {
   /// Before it has come for so long, nobody says how fast a body comes.
   static let slotMs: Int64 = 5000
@@ -252,7 +254,7 @@ struct ArrivalPace {
     bytesInSlot += bytes
   }
 
-  /// How long so many bytes would take to come; 0 while that cannot be said yet.
+  /// The time that so many bytes would take to come; 0 while that is not known yet.
   func seconds(for bytes: Int, now: MonotonicTime) -> Double {
     let current = slot(at: now)
     guard current > 0 else { return 0 }

@@ -5,11 +5,11 @@ import RelayCore
 /// Those who were sent away together must not come back together, so what is not one client's own
 /// affair is drawn at random.
 package enum RetryHint {
-  /// When to try again if the relay has too much to do just now.
+  /// The wait in seconds if the relay has too much to do just now.
   package static let overloadSeconds = 5
-  /// When to try again if an attempt is under way.
+  /// The wait in seconds if an attempt is under way.
   package static let deliveringSeconds = 1
-  /// When to try again if what is missing has to be made room for, or mended.
+  /// The wait in seconds if room has to be made, or something mended.
   package static let troubleSeconds = 30
   /// The least that is said where it is not known when there is room.
   static let leastSeconds = 5
@@ -19,7 +19,7 @@ package enum RetryHint {
   /// Between so many seconds and three times as many.
   package static func spread(_ seconds: Int) -> Int { Int.random(in: seconds...(3 * seconds)) }
 
-  /// When a post that passed a quota may fit.
+  /// The wait in seconds until a post that exceeded a quota may fit.
   ///
   /// For what waits it is an estimate: at the rate at which envelopes were delivered lately, and if
   /// every client has its share in that, so long until the next one of these leaves.

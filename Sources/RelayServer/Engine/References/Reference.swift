@@ -5,7 +5,7 @@ import RelayCore
 package struct Reference: Hashable, Sendable {
   /// The earlier envelope's key.
   package let key: String
-  /// Where in the answer's JSON the value stands (RFC 6901), as it was written.
+  /// The place of the value in the answer's JSON (RFC 6901), as it was written.
   package let pointer: String
   /// The pointer's tokens.
   let tokens: [String]
@@ -47,7 +47,7 @@ package struct Reference: Hashable, Sendable {
   private static func shown(_ words: String) -> String { "{{\(words)}}".quoted }
 }
 
-/// What is wrong with a reference, and in which part of its envelope.
+/// A mistake in a reference, and the part of the envelope that has it.
 package struct ReferenceFault: Error, Equatable {
   /// A part of an envelope.
   package enum Place: Equatable, Sendable {
@@ -58,7 +58,7 @@ package struct ReferenceFault: Error, Equatable {
 
   /// In which part it stands.
   package var place: Place
-  /// What is wrong, as a sentence without its first letter's case and its full stop.
+  /// The mistake, as a sentence that begins in lower case and has no full stop.
   package let detail: String
 
   init(_ detail: String, in place: Place = .body) {

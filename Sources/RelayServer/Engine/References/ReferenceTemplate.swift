@@ -3,7 +3,7 @@ import RelayCore
 
 /// A text cut into what stays and the references in it.
 struct ReferenceTemplate {
-  /// What a value has to become to stand in a text.
+  /// The encoding of a value for the text around it.
   enum Form {
     /// It stands there as it is.
     case plain
@@ -101,7 +101,7 @@ struct ReferenceTemplate {
     return pieces
   }
 
-  /// Where two braces that stand at an index end; nil if they do not stand there.
+  /// The end of two braces at an index; nil if they are not there.
   private static func end(
     of braces: [UInt8], in text: [UInt8], at index: Int,
     _ decode: ([UInt8], Int) -> (byte: UInt8, next: Int)

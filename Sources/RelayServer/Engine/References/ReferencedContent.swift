@@ -70,7 +70,7 @@ package struct ReferencedContent {
 
   // MARK: - Parts
 
-  /// What is checked is the path with something harmless in each reference's place.
+  /// The path is checked with a harmless text in place of each reference.
   private static func template(
     ofTarget target: [UInt8]
   ) throws(ReferenceFault) -> ReferenceTemplate {
@@ -99,7 +99,8 @@ package struct ReferencedContent {
     return try ReferenceTemplate(bytes, form)
   }
 
-  /// How a value stands in a body of this type; nil for one that is not looked through.
+  /// The encoding of a value in a body of this type; nil for a type that is not searched for
+  /// references.
   private static func form(ofType value: ArraySlice<UInt8>) -> ReferenceTemplate.Form? {
     let type = FieldSyntax.trimmingWhitespace(value.prefix { $0 != UInt8(ascii: ";") })
     for json: StaticString in ["application/json", "application/x-ndjson", "application/jsonl"]

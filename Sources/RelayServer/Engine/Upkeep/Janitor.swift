@@ -7,8 +7,8 @@ import Synchronization
 final class Janitor: Sendable {
   /// The number of entries that a step of the search for passed deadlines looks at.
   static let stepCountMax = EndPatience.countMax
-  /// How many ended envelopes are looked at in a step of retention: no post is stored while the
-  /// writer deletes them.
+  /// The number of ended envelopes in a step of retention: no post is stored while the writer
+  /// deletes them.
   static let retentionStepCountMax = 250
   /// The pause between two steps of a round, in milliseconds.
   static let stepPauseMs: Int64 = 20
@@ -102,8 +102,8 @@ final class Janitor: Sendable {
     _ = earlier?.cancel()
   }
 
-  /// When a deadline is looked at next: not before a round's pause is over, and before long, since
-  /// the kernel may not tell that the wall clock was set.
+  /// The time of the next look at a deadline: not before the pause of a round is over, and before
+  /// long, since the kernel may not report that the wall clock was set.
   static func alarmTime(of deadline: WallTime, now: Now) -> MonotonicTime {
     let soonest = now.monotonic.adding(milliseconds: roundPauseMs)
     let slice = now.monotonic.adding(milliseconds: deadlineSliceMs)
@@ -184,7 +184,7 @@ final class Janitor: Sendable {
     }
   }
 
-  /// What has been kept for how long by now.
+  /// The present ages of what is kept.
   private func presentAges() async -> RetentionClock {
     let keptSecondsMax = state.withLock { state in
       max(

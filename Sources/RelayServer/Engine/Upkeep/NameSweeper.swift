@@ -4,7 +4,7 @@ import Synchronization
 
 /// Forgets clients and lanes that nothing refers to any more, in small steps.
 final class NameSweeper: Sendable {
-  /// How many names are forgotten in a step: no post is stored meanwhile.
+  /// The number of names forgotten in a step: no post is stored meanwhile.
   static let stepCountMax = 250
   /// The pause between two steps, in milliseconds.
   static let stepPauseMs: Int64 = 5

@@ -2,8 +2,8 @@ import EventLoop
 import RelayCore
 import Synchronization
 
-/// How old what is kept has become, whatever the machine's clock was set to meanwhile; remembered
-/// over restarts.
+/// The ages of what is kept, unaffected by steps of the machine's clock, and remembered over
+/// restarts.
 final class RetentionAges: Sendable {
   private let file: ClockFile?
   private let clock: Mutex<RetentionClock>

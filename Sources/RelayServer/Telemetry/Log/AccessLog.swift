@@ -77,7 +77,7 @@ struct AccessLog: ExchangeObserver {
 }
 
 extension Exchange {
-  /// How it ended, if not with a whole answer.
+  /// The reason for its end, if there was no whole answer.
   fileprivate var end: Log.Value? {
     if status == nil { return "the peer left before it was answered" }
     return isWhole ? nil : "the answer was cut off"

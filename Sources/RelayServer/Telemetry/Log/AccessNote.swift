@@ -2,21 +2,21 @@ import HTTPServer
 import RelayCore
 import Synchronization
 
-/// What the access log says of a request besides what stands in it: whose it is, and which
-/// envelopes it brought.
+/// Facts for the access log that are not in the request itself: its caller, and the envelopes that
+/// it brought.
 final class AccessNote: ExchangeNote {
-  /// How many envelopes are named; a larger batch is only counted.
+  /// The most envelopes that are named; a larger batch is only counted.
   static let idsMax = 24
 
-  /// What is known so far.
+  /// The facts so far.
   struct Content: Sendable {
     /// The client that makes the request; nil where it is none, or that is not known.
     var client: String?
-    /// What the caller's credential is called: no secret; nil without one.
+    /// The name of the caller's credential, which is no secret; nil without one.
     var credential: String?
     /// The first of the envelopes that were accepted, or had been accepted before.
     var ids: [EnvelopeID] = []
-    /// How many there are in all.
+    /// The number of them in all.
     var idCount = 0
   }
 

@@ -75,7 +75,7 @@ extension EnvelopeLog: CommitListener {
 }
 
 extension EnvelopeLog.Line {
-  /// What is told of a change that could not be written.
+  /// The line for a change that could not be written.
   fileprivate init(unwritten transition: Transition) {
     let change = transition.isEvent ? EventEntry(transition).kind.rawValue : "attempt"
     self.init(
@@ -84,7 +84,7 @@ extension EnvelopeLog.Line {
       ("change", .text(change)))
   }
 
-  /// What is told of a change; nil for nothing.
+  /// The line for a change; nil for none.
   fileprivate init?(_ transition: Transition) {
     let subject = Subject.serial(transition.serial)
     switch transition.change {
@@ -113,7 +113,7 @@ extension EnvelopeLog.Line {
 }
 
 extension AttemptRecord {
-  /// What the log says of it.
+  /// Its fields in the log.
   fileprivate var told: [Log.Field] {
     var fields: [Log.Field] = [
       ("attempt", .integer(Int64(number))), ("outcome", .text(outcome.rawValue)),

@@ -45,9 +45,10 @@ final class EnvelopeLog: Sendable {
 
   /// The most lines that wait for an id.
   static let waitingMax = 20_000
-  /// How many ids are asked for at a time.
+  /// The most ids that are asked for at a time.
   private static let idsPerLookMax = 1000
-  /// What stands for an id that the store cannot say: it is damaged, or cannot be read just now.
+  /// The text for an id that the store does not know, since it is damaged or cannot be read just
+  /// now.
   private static let unknownID = "unknown"
 
   let log: Log

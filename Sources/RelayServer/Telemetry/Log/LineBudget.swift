@@ -1,10 +1,10 @@
 import RelayCore
 
-/// How many lines of each kind the log may write in a second, and how many it had to leave out.
+/// The budget of log lines for each kind in a second, and the count of lines left out.
 ///
 /// Each kind has room of its own: a storm of one leaves the lines of the others.
 package struct LineBudget: Sendable, Equatable {
-  /// What has room of its own.
+  /// The kinds of lines, each with a budget of its own.
   package enum Kind: Int, CaseIterable, Sendable {
     /// Lines of the levels `debug` and `info`.
     case course
@@ -21,7 +21,7 @@ package struct LineBudget: Sendable, Equatable {
       }
     }
 
-    /// What the log calls it.
+    /// Its name in the log.
     package var label: String {
       switch self {
       case .course: "debug and info"
@@ -39,7 +39,7 @@ package struct LineBudget: Sendable, Equatable {
 
   private var rooms = [Room](repeating: Room(), count: Kind.allCases.count)
 
-  /// Nothing written so far.
+  /// Begins with nothing written.
   package init() {}
 
   /// Whether a kind has used up this second.

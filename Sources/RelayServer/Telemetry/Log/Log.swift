@@ -26,7 +26,7 @@ package final class Log: Sendable {
   /// A name and its value.
   package typealias Field = (name: StaticString, value: Value)
 
-  /// What a line that may repeat is about.
+  /// The subject of a line that may repeat.
   private struct Subject: Hashable {
     var event: String
     var name: String
@@ -39,7 +39,7 @@ package final class Log: Sendable {
     var alarm = Alarm()
   }
 
-  /// How soon it is told what was left out, in milliseconds.
+  /// The delay before lines left out are reported, in milliseconds.
   private static let leftOutDelayMs: Int64 = 1000
 
   /// The ``LogConfiguration/Level/rank`` of the least important level that is written.
@@ -88,27 +88,27 @@ package final class Log: Sendable {
   /// Whether there is to be a line for each request.
   package var isAccessOn: Bool { writesAccess.load(ordering: .relaxed) }
 
-  /// What only matters to someone who looks for a fault.
+  /// Logs an event that matters only to someone who looks for a fault.
   package func debug(_ event: StaticString, _ fields: Field...) {
     write(.debug, event, fields: fields)
   }
 
-  /// What an operator may want to know.
+  /// Logs an event that an operator may want to know.
   package func info(_ event: StaticString, _ fields: Field...) {
     write(.info, event, fields: fields)
   }
 
-  /// What an operator should look at when there is time.
+  /// Logs an event that an operator should look at when there is time.
   package func warning(_ event: StaticString, _ fields: Field...) {
     write(.warning, event, fields: fields)
   }
 
-  /// What an operator should look at now.
+  /// Logs an event that an operator should look at now.
   package func error(_ event: StaticString, _ fields: Field...) {
     write(.error, event, fields: fields)
   }
 
-  /// What may happen again and again: the first time at once, and repeats by their number.
+  /// Logs an event that may repeat: the first at once, and repeats by their number.
   ///
   /// - Parameter subject: What it is about. Of each event, repeats about one are held back.
   package func repeating(
@@ -222,9 +222,9 @@ package final class Log: Sendable {
 
   /// One `write` a line: lines of several threads do not mix (POSIX, for pipes up to PIPE_BUF).
   ///
-  /// What reads the log may have stopped reading: then the line is left out and counted, and nobody
-  /// waits. So is one that is too long for a pipe to take in one piece, which could make one wait
-  /// after all (pipe(7)).
+  /// The log's reader may have stopped reading. Then the line is left out and counted, and nobody
+  /// waits. The same holds for a line that is too long for a pipe to take in one piece, since
+  /// writing it could block (pipe(7)).
   private func put(_ line: LogLine, _ kind: LineBudget.Kind, standingFor count: Int64 = 1) {
     // As other programs of the machine write it: a log is read beside theirs.
     let bytes = line.bytes(at: WallClock.machine(), isText: isText.load(ordering: .relaxed))

@@ -66,7 +66,7 @@ extension LogConfiguration.Level {
     }
   }
 
-  /// Whose room its lines take.
+  /// The budget that its lines use.
   var budget: LineBudget.Kind {
     switch self {
     case .debug, .info: .course

@@ -1,8 +1,8 @@
 import RelayCore
 
-/// How long repeats of a line are held back.
+/// The pauses for which repeats of a line are held back.
 package struct RepeatPace: Sendable, Equatable {
-  /// How long after the first line, in milliseconds.
+  /// The pause after the first line, in milliseconds.
   package var firstMs: Int64
   /// The longest time, in milliseconds: each is twice as long as the one before, up to this.
   package var longestMs: Int64
@@ -26,11 +26,11 @@ package struct RepeatPace: Sendable, Equatable {
 /// the silence, so that the next line is a first one again. At most ``subjectCountMax`` subjects
 /// are known at a time; a line about one more is written as it comes.
 package struct RepeatBook<Subject: Hashable & Sendable, Line: Sendable>: Sendable {
-  /// What was held back about a subject.
+  /// The repeats that were held back about a subject.
   package struct Held: Sendable {
     /// The latest line.
     package let line: Line
-    /// How many there were.
+    /// Their number.
     package let count: Int
     /// Within how many milliseconds: since the subject was last told of.
     package let withinMs: Int64
@@ -54,13 +54,13 @@ package struct RepeatBook<Subject: Hashable & Sendable, Line: Sendable>: Sendabl
   package static var subjectCountMax: Int { 256 }
 
   private var entries: [Subject: Entry] = [:]
-  /// When the first of the pauses ends; never later than that.
+  /// The end of the first pause, or a moment before it.
   private var earliestEnd: MonotonicTime?
 
   /// Knows of nothing.
   package init() {}
 
-  /// How many subjects are known.
+  /// The number of known subjects.
   package var subjectCount: Int { entries.count }
 
   /// Takes in a line; see ``takeDue(at:)`` for what to call before.
@@ -107,7 +107,7 @@ package struct RepeatBook<Subject: Hashable & Sendable, Line: Sendable>: Sendabl
     return all.compactMap { entry in entry.line.map { entry.held($0, at: now) } }
   }
 
-  /// When something that is held back is to be told of; nil if nothing is.
+  /// The time at which held-back repeats are due; nil if there are none.
   package var nextDue: MonotonicTime? {
     entries.values.lazy.filter { $0.line != nil }.map(\.dueAt).min()
   }

@@ -6,7 +6,7 @@ import HTTPServer
 /// A query of an envelope may hold tokens, signatures or a person's data, and so may one that was
 /// sent to the wrong place.
 package enum ShownQuery {
-  /// What stands in place of a value.
+  /// The text in place of a value.
   static let hidden: [UInt8] = Array("(hidden)".utf8)
 
   /// The relay's own parameters; none of them takes a secret.

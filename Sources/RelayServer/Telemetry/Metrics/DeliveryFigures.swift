@@ -1,19 +1,20 @@
 import RelayCore
 
-/// What became of attempts and envelopes, counted for each upstream since the start.
+/// Counts of attempts and envelopes by their results, for each upstream since the start.
 ///
 /// A pure value. It is told of what is on disk, a commit at a time, and holds a fixed number of
 /// series however many envelopes, lanes and clients there are.
 package struct DeliveryFigures: Sendable, Equatable {
-  /// What is counted of one upstream.
+  /// The counts of one upstream.
   package struct Upstream: Sendable, Equatable {
     /// Its label.
     package let name: String
-    /// How many envelopes have ended, by ``EnvelopeState``.
+    /// The number of ended envelopes, by ``EnvelopeState``.
     package fileprivate(set) var ends: [EnvelopeState: UInt64] = [:]
-    /// How long attempts took, in milliseconds; nothing of an outcome that there was none of.
+    /// The durations of attempts in milliseconds, by outcome; outcomes that did not occur are
+    /// absent.
     package fileprivate(set) var attempts: [Outcome: Histogram] = [:]
-    /// How long it took from acceptance to delivery, in milliseconds.
+    /// The times from acceptance to delivery, in milliseconds.
     package fileprivate(set) var deliveries = Histogram(.deliveryMilliseconds)
   }
 

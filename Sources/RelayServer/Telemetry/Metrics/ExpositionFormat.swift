@@ -5,7 +5,7 @@ package enum ExpositionFormat: Sendable {
   /// OpenMetrics 1.0.
   case openMetrics
 
-  /// What it says of itself as a `Content-Type`.
+  /// Its `Content-Type`.
   package var contentType: String {
     switch self {
     case .text: "text/plain; version=0.0.4; charset=utf-8"

@@ -9,21 +9,21 @@ import Synchronization
 final class HistoryKeeper: Sendable {
   /// The least time until a minute is looked at again that was not over yet, in milliseconds.
   private static let restMs: Int64 = 1000
-  /// How long a look waits for a write that is under way, in milliseconds, and in what steps.
+  /// The time that a look waits for a write under way, in milliseconds, and the steps of that wait.
   private static let patienceMs: Int64 = 1000
   private static let stepMs: Int64 = 5
 
-  /// How many wait of each upstream, and of all.
+  /// The number of waiting envelopes for each upstream, and in all.
   typealias Waiting = (each: [UpstreamNumber: Int], all: Int)
 
   private struct State {
     var book = HistoryBook()
     var waiting: (@Sendable () -> Waiting)?
     var alarm: ScheduledTimer?
-    /// What is on its way to the disk.
+    /// The rows on their way to the disk.
     var writing: [HistoryRow] = []
     var isWriting = false
-    /// How many writes have begun.
+    /// The number of writes begun.
     var writeCount = 0
     var isFailing = false
   }
@@ -45,7 +45,8 @@ final class HistoryKeeper: Sendable {
 
   /// A configuration is in force, with these upstreams in its order.
   ///
-  /// How much waits is noted anew, since one that is gone is counted with the others.
+  /// Notes the number of waiting envelopes anew, since a removed upstream is counted with the
+  /// others.
   func add(_ upstreams: [UpstreamNumber]) {
     let now = clock().wall
     state.withLock { state in
@@ -54,10 +55,10 @@ final class HistoryKeeper: Sendable {
     }
   }
 
-  /// What waits was taken up.
+  /// Begins, once the waiting envelopes have been taken up.
   ///
-  /// How much that is, is noted as of now, be it that the minute in which the last process was
-  /// killed is not known. It is written with whatever happens next.
+  /// Their number is noted as of now, although the minute in which the last process was killed is
+  /// not known. It is written with the next event.
   func start(waiting: @escaping @Sendable () -> Waiting) {
     let now = clock().wall
     state.withLock { state in

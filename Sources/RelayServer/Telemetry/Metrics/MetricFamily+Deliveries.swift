@@ -1,7 +1,7 @@
 import RelayCore
 
 extension MetricFamily {
-  /// What became of attempts and envelopes.
+  /// Attempts and envelopes by their results.
   static let deliveries: [MetricFamily] = [
     MetricFamily(
       .counter, "waystation_ended_envelopes", ["upstream", "state"],
@@ -45,7 +45,7 @@ extension MetricFamily {
     },
   ]
 
-  /// How the upstreams are.
+  /// The states of upstreams.
   static let upstreams: [MetricFamily] = [
     MetricFamily(
       .gauge, "waystation_upstream_waiting_envelopes", ["upstream"],

@@ -11,7 +11,7 @@ extension MetricFamily {
     },
   ]
 
-  /// What senders have posted.
+  /// Posts of senders.
   static let posts: [MetricFamily] = [
     MetricFamily(
       .counter, "waystation_posted_envelopes", ["result"],

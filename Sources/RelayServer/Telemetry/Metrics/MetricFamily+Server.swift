@@ -50,7 +50,7 @@ extension MetricFamily {
     },
   ]
 
-  /// What is exported of traces.
+  /// The export of traces.
   static let spans: [MetricFamily] = [
     MetricFamily(
       .counter, "waystation_trace_spans", ["result"], "Spans of traces, by what became of them."

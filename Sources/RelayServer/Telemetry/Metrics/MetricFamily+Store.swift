@@ -1,7 +1,7 @@
 import RelayCore
 
 extension MetricFamily {
-  /// What the store holds, and how it is.
+  /// The store's contents and state.
   static let store: [MetricFamily] = [
     MetricFamily(
       .gauge, "waystation_stored_envelopes", ["state"], "Envelopes that are kept, by their state."
@@ -43,7 +43,7 @@ extension MetricFamily {
     ) { $0.damage.sentence == nil ? 0 : 1 },
   ]
 
-  /// How the store's transactions have gone.
+  /// The store's transactions.
   static let commits: [MetricFamily] = [
     MetricFamily(
       .histogram, "waystation_store_commit_duration_seconds", [],
@@ -69,7 +69,7 @@ extension MetricFamily {
 }
 
 extension MetricsView {
-  /// How many envelopes are in a state; the store counts one that is being attempted as queued.
+  /// The number of envelopes in a state; the store counts one that is being attempted as queued.
   fileprivate func storedCount(of state: EnvelopeState) -> Int64 {
     let queued = statistics.envelopes[.queued] ?? 0
     let delivering = min(queued, Int64(inFlightCount))

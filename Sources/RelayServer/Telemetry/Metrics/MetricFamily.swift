@@ -3,7 +3,7 @@
 /// The text of `/metrics` is made of these records, in the order of ``all``. The table of
 /// `docs/operating.md`, the alert rules and the dashboard are compared with them by a test.
 struct MetricFamily: Sendable {
-  /// What a family measures.
+  /// The kind of a family.
   enum Kind: String {
     /// Only grows, from 0 at the start of the process.
     case counter
@@ -14,7 +14,7 @@ struct MetricFamily: Sendable {
     /// A text that does not change.
     case info
 
-    /// What stands behind the family's name in a sample.
+    /// The suffix of the family's name in a sample.
     var suffix: StaticString {
       switch self {
       case .counter: "_total"
@@ -29,7 +29,7 @@ struct MetricFamily: Sendable {
   ///
   /// Without what a counter, or an info, has behind it: `_total`, `_info`.
   let name: StaticString
-  /// What tells its series apart, in their order.
+  /// The labels of its series, in their order.
   let labels: [StaticString]
   /// One sentence.
   let help: StaticString

@@ -1,6 +1,6 @@
-/// What bounds the size of `/metrics`, and so what a server that collects it has to keep.
+/// The limits on the size of `/metrics`, and so on what a collecting server has to keep.
 package enum MetricsLimits {
-  /// How many upstreams have series of their own: the first of the configuration.
+  /// The most upstreams with series of their own: the first of the configuration.
   ///
   /// All others share those of ``otherUpstream``, as do upstreams that are not configured any more.
   package static let upstreamsMax = 100

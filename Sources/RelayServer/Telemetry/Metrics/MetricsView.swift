@@ -1,7 +1,7 @@
 import HTTPServer
 import RelayCore
 
-/// How the relay stands, as those see it who collect metrics.
+/// The relay's state for those who collect metrics.
 struct MetricsView {
   /// An upstream as the dispatcher has it.
   struct Upstream {
@@ -17,7 +17,7 @@ struct MetricsView {
   var storeWaits: Histogram
   /// Those of the configuration that have a label, in its order.
   var upstreams: [Upstream]
-  /// What waits for others, and since when the oldest of it does.
+  /// The number of envelopes that wait for other upstreams, and the acceptance time of the oldest.
   var others: (waiting: Int, oldestWaitingAt: WallTime?)
   var blockedLaneCount: Int
   var inFlightCount: Int

@@ -1,8 +1,8 @@
 import RelayCore
 
-/// What became of posts, counted since the start.
+/// Counts of posts by their results since the start.
 package struct PostFigures: Sendable, Equatable {
-  /// What became of one envelope of a post, in the words of a batch's results.
+  /// The result of one envelope of a post, in the words of a batch's results.
   package enum Result: String, CaseIterable, Sendable {
     /// It is stored.
     case accepted
@@ -14,12 +14,12 @@ package struct PostFigures: Sendable, Equatable {
     case rejected
   }
 
-  /// How many envelopes were posted, by what became of them.
+  /// The number of posted envelopes, by result.
   package private(set) var results: [Result: UInt64] = [:]
-  /// How many were refused for a quota, by the name of its limit.
+  /// The number refused for a quota, by the name of its limit.
   package private(set) var quotas: [String: UInt64] = [:]
 
-  /// Nothing so far.
+  /// Begins with nothing counted.
   package init() {}
 
   /// Counts envelopes.

@@ -1,7 +1,7 @@
 import Glibc
 import RelayCore
 
-/// What Linux says of this process (proc(5)).
+/// Linux's figures of this process (proc(5)).
 struct ProcessReading: Sendable {
   /// Processor time in user and system mode.
   var cpuSeconds = 0.0
@@ -44,8 +44,8 @@ struct ProcessReading: Sendable {
     startedAtSeconds = Self.bootedAt.map { $0 + Double(fields[19]) / ticksPerSecond }
   }
 
-  /// When the machine was started, in seconds since the Unix epoch; as the kernel rounds it, and so
-  /// always the same unless the clock is set.
+  /// The time of the machine's start in seconds since the Unix epoch, rounded as the kernel does
+  /// it, and so always the same unless the clock is set.
   private static var bootedAt: Double? {
     guard let text = contents(of: "/proc/stat") else { return nil }
     for line in text.split(separator: 0x0A) where line.starts(with: "btime ".utf8) {

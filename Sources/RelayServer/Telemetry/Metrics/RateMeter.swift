@@ -3,7 +3,7 @@ import Synchronization
 
 /// Counts what happens, second by second, for the rates on `/status`.
 package final class RateMeter: Sendable {
-  /// What is counted.
+  /// The kinds of events counted.
   package enum Kind: Int, CaseIterable, Sendable {
     /// Envelopes accepted.
     case accepted
@@ -17,7 +17,7 @@ package final class RateMeter: Sendable {
     case shed
   }
 
-  /// How far back the rates look, in seconds.
+  /// The time over which rates are taken, in seconds.
   package static let windowSeconds = 60
 
   private struct Buckets {

@@ -74,15 +74,15 @@ package final class RelayMetrics: Sendable {
 
   // MARK: - What was counted
 
-  /// What became of attempts and envelopes.
+  /// Attempts and envelopes by their results.
   var deliveries: DeliveryFigures { deliveryFigures.withLock { $0 } }
-  /// What became of posts.
+  /// Counts of posts by their results.
   var posts: PostFigures { postFigures.withLock { $0 } }
   /// The requests.
   var requests: RequestFigures { requestFigures.withLock { $0 } }
-  /// How long posts waited for the store, in microseconds.
+  /// The times that posts waited for the store, in microseconds.
   var waitsForStore: Histogram { storeWaits.withLock { $0 } }
-  /// How many handshakes failed, for each kind of listener.
+  /// The number of failed handshakes, for each kind of listener.
   var failedHandshakes: [UInt64] { handshakeFailures.withLock { $0 } }
 
   /// The connections of each kind of listener.

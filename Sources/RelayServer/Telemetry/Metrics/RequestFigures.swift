@@ -6,11 +6,11 @@ package struct RequestFigures: Sendable, Equatable {
   /// The classes of statuses.
   package static let classes = ["2xx", "3xx", "4xx", "5xx"]
 
-  /// What is counted of one class on one kind of listener.
+  /// The counts of one class on one kind of listener.
   package struct Cell: Sendable, Equatable {
-    /// How many answers there were.
+    /// The number of answers.
     package fileprivate(set) var count: UInt64 = 0
-    /// How long they took, in microseconds; those that the server gave by itself left out.
+    /// Their durations in microseconds; answers that the server gave by itself are left out.
     package fileprivate(set) var durations = Histogram(.requestMicroseconds)
   }
 
@@ -22,7 +22,7 @@ package struct RequestFigures: Sendable, Equatable {
     cells = [Cell](repeating: Cell(), count: kindCount * Self.classes.count)
   }
 
-  /// What was counted of one class.
+  /// The counts of one class.
   package func cell(kind: Int, codeClass: Int) -> Cell {
     cells[kind * Self.classes.count + codeClass]
   }

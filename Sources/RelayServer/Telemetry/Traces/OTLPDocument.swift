@@ -1,13 +1,13 @@
 import JSON
 import RelayCore
 
-/// What goes to a collector and comes back: `ExportTraceServiceRequest` and its response in the
-/// JSON encoding of OTLP 1.x.
+/// The messages to and from a collector: `ExportTraceServiceRequest` and its response in the JSON
+/// encoding of OTLP 1.x.
 ///
-/// That is proto3's JSON but for ids, which are hexadecimal digits, and enumerations, which are
-/// numbers; whole numbers of 64 bits are texts.
+/// The encoding is proto3's JSON with two differences: ids are hexadecimal digits, and enumerations
+/// are numbers. Whole numbers of 64 bits are texts.
 package struct OTLPDocument: Sendable {
-  /// What the relay is called.
+  /// The relay's service name.
   private let serviceName: String
 
   /// Documents of a relay that is called so.
@@ -45,7 +45,7 @@ package struct OTLPDocument: Sendable {
     }
   }
 
-  /// How many spans an answer of 2xx says were not taken; 0 where it does not say.
+  /// The number of spans that an answer of 2xx reports as not taken; 0 if it reports none.
   package static func rejectedCount(in answer: [UInt8]) -> Int {
     guard let count = try? JSONValue.parse(answer)["partialSuccess"]?["rejectedSpans"] else {
       return 0

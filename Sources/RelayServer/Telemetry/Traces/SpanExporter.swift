@@ -48,7 +48,7 @@ final class SpanExporter: Sendable {
     self.log = log
   }
 
-  /// What became of spans so far.
+  /// The counts of spans so far.
   var figures: SpanQueue.Figures { state.withLock { $0.queue.figures } }
 
   // MARK: - The collector
@@ -165,7 +165,7 @@ final class SpanExporter: Sendable {
     link.forwarder.submit([request])
   }
 
-  /// What came of a batch; on the forwarder's thread.
+  /// Takes the result of a batch; called on the forwarder's thread.
   private func delivered(_ ended: AttemptBatch) {
     let now = Now(wall: WallClock.now(), monotonic: MonotonicClock.now())
     for report in ended.reports {
@@ -251,7 +251,7 @@ extension SpanExporter.State {
     return lastWaiter
   }
 
-  /// How many were dropped since that was told last, if it is to be told now.
+  /// The number dropped since the last report, if a report is due now.
   fileprivate mutating func takeDropped(at now: MonotonicTime, everyMs: Int64) -> Int64? {
     guard droppedSinceTold > 0,
       fullToldAt.map({ now.milliseconds(since: $0) >= everyMs }) ?? true
@@ -263,7 +263,7 @@ extension SpanExporter.State {
 }
 
 extension SpanQueue.Outcome {
-  /// What an answer of a collector means (OTLP 1.x, "OTLP/HTTP Response").
+  /// The meaning of a collector's answer (OTLP 1.x, "OTLP/HTTP Response").
   init(_ report: AttemptReport, at now: WallTime) {
     switch report.event {
     case .failed: self = .tryAgain(afterMs: nil)

@@ -13,7 +13,7 @@ struct TracedAttempt: Sendable {
   /// All that is known before it ends.
   let attributes: [TraceSpan.Attribute]
 
-  /// What span names and `http.request.method` may say, so that both stay few.
+  /// The methods named in span names and in `http.request.method`, so that both stay few.
   private static let methods: Set = [
     "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
   ]
@@ -60,7 +60,7 @@ struct TracedAttempt: Sendable {
   }
 }
 
-/// How an attempt ended, as a span says it.
+/// An attempt's end in the words of a span.
 struct AttemptOutcome {
   /// The upstream's status; nil if it did not answer.
   let status: Int?
@@ -86,7 +86,7 @@ struct AttemptOutcome {
   /// Whether it failed.
   var isFailure: Bool { errorType != nil }
 
-  /// What is said of it.
+  /// Its attributes.
   var attributes: [TraceSpan.Attribute] {
     var attributes: [TraceSpan.Attribute] = []
     if let status {

@@ -121,7 +121,7 @@ struct TracedEnvelope: Sendable {
   }
 }
 
-/// What is made of an envelope's id, the same after each restart.
+/// Ids derived from an envelope's id, the same after each restart.
 private struct DerivedNames {
   let trace: TraceID
   let span: SpanID

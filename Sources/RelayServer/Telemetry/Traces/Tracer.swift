@@ -32,9 +32,9 @@ package final class Tracer: Sendable {
     var at: WallTime
   }
 
-  /// How many names of lanes are kept.
+  /// The most lane names that are kept.
   private static let lanesMax = 10_000
-  /// How many ends are looked up at the same time at the most.
+  /// The most ends that are looked up at the same time.
   private static let lookUpsMax = 1000
 
   private let enabled = Atomic(false)
@@ -53,7 +53,7 @@ package final class Tracer: Sendable {
     exporter = SpanExporter(loop: loop, log: log)
   }
 
-  /// What became of spans so far.
+  /// The counts of spans so far.
   package var figures: SpanQueue.Figures { exporter.figures }
 
   private var isOn: Bool { enabled.load(ordering: .relaxed) }
@@ -216,7 +216,7 @@ package final class Tracer: Sendable {
     exporter.countSkipped(max(0, backlog.items.count - Self.lookUpsMax))
   }
 
-  /// What was not attempted just before is not in memory, and its trace stands in the store.
+  /// An envelope that was not attempted just before is not in memory; its trace is in the store.
   private func lookUp(_ ends: [UnknownEnd]) {
     guard !ends.isEmpty else { return }
     let underWay = lookUps.add(ends.count, ordering: .relaxed).newValue
