@@ -124,7 +124,7 @@ struct SettledTimeTests {
     var machine = Machine()
     machine.offMs = -Self.start
     _ = machine.read()
-    machine.settled.goOn(
+    machine.settled.resume(
       from: machine.right.adding(milliseconds: -Self.day), elapsedMs: machine.elapsedMs)
     #expect(machine.errorMs(afterMs: 60_000) == -Self.day)
     // It may be later by nobody knows how much.
@@ -134,7 +134,7 @@ struct SettledTimeTests {
     machine.offMs = 0
     #expect(machine.read().step == .believed(milliseconds: Self.day))
     #expect(machine.errorMs() == 0)
-    machine.settled.goOn(
+    machine.settled.resume(
       from: machine.right.adding(milliseconds: 5000), elapsedMs: machine.elapsedMs)
     #expect(machine.errorMs() == 0)
   }

@@ -1,7 +1,7 @@
 /// A survey of all lanes and all clients, made in pieces.
 ///
 /// There may be a million of each, and a look at all of them would keep the scheduler from
-/// deciding. So ``Scheduler/goOn(with:countMax:)`` looks at some of them at a time. A lane that
+/// deciding. So ``Scheduler/advance(_:countMax:)`` looks at some of them at a time. A lane that
 /// stands still meanwhile counts once; one that moves on counts as it was before or after that.
 package struct LaneSurvey: Sendable {
   /// The lanes whose heads go to one upstream.

@@ -36,7 +36,7 @@ extension Scheduler {
 
   /// The views of all configured upstreams.
   ///
-  /// - Parameter survey: A complete survey of the lanes; see ``goOn(with:countMax:)``.
+  /// - Parameter survey: A complete survey of the lanes; see ``advance(_:countMax:)``.
   package func upstreamViews(_ survey: LaneSurvey) -> [UpstreamNumber: UpstreamView] {
     var views: [UpstreamNumber: UpstreamView] = [:]
     for (number, upstream) in upstreams where upstream.isConfigured {
@@ -61,7 +61,7 @@ extension Scheduler {
 
   /// The views of all unconfigured upstreams that something waits for.
   ///
-  /// - Parameter survey: A complete survey of the lanes; see ``goOn(with:countMax:)``.
+  /// - Parameter survey: A complete survey of the lanes; see ``advance(_:countMax:)``.
   package func unconfiguredViews(_ survey: LaneSurvey) -> [UpstreamNumber: UnconfiguredView] {
     // The lane's phase does not tell: it may also be held, or wait for its time.
     survey.heads.filter { !isConfigured($0.key) }.mapValues { heads in
