@@ -30,8 +30,8 @@ extension Scheduler {
     }
     upstreams[number]?.isConfigured = true
     upstreams[number]?.policy = policy
-    upstreams[number]?.reachability.go(
-      by: policy.reachability, concurrencyMax: policy.concurrencyMax)
+    upstreams[number]?.reachability.update(
+      to: policy.reachability, concurrencyMax: policy.concurrencyMax)
   }
 
   /// Settles a lane again, if its state depends on whether its head's upstream is configured.
