@@ -10,7 +10,8 @@ extension Scheduler {
   /// - Returns: The envelopes that must be left alone.
   package mutating func reserveAll(of client: ClientNumber) -> SparedEnvelopes {
     clearing.insert(client)
-    var spared = SparedEnvelopes(inFlight: Set(releasedFlights.values), changing: Set(changing.keys))
+    var spared = SparedEnvelopes(
+      inFlight: Set(releasedFlights.values), changing: Set(changing.keys))
     for (number, lane) in lanes where lane.client == client {
       guard let head = lane.head else { continue }
       switch lane.phase {
