@@ -1,7 +1,9 @@
 import JSON
 import RelayCore
 
-/// The configuration of access: who may use the relay. The values here are the defaults.
+/// The configuration of access: who may use the relay.
+///
+/// The values here are the defaults.
 package struct AccessConfiguration: Equatable, Sendable {
   /// The treatment of a caller without a credential.
   package enum Anonymous: String, CaseIterable, Sendable {

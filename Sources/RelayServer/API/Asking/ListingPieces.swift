@@ -8,8 +8,9 @@ struct ListingPieces: Sendable {
   static let bytesPerPiece = 65_536
   /// The number of rows of the first piece; a row's path alone may take 8 KiB.
   private static let firstRows = 16
-  /// The most stored envelopes that one piece looks at. A page that is not full by then continues
-  /// in the next call.
+  /// The most stored envelopes that one piece looks at.
+  ///
+  /// A page that is not full by then continues in the next call.
   private static let looksMax = 10_000_000
 
   private let context: EndpointContext

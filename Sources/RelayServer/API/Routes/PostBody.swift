@@ -8,8 +8,10 @@ struct PostBody {
   private let isPacked: Bool
   private let bytesMax: Int
 
-  /// The number of packed bytes that are unpacked at a time. They become at most about a thousand
-  /// times as many (zlib's technical notes) before the memory is counted.
+  /// The number of packed bytes that are unpacked at a time.
+  ///
+  /// They become at most about a thousand times as many (zlib's technical notes) before the memory
+  /// is counted.
   private static let packedPieceBytes = 2048
   /// Each byte is counted twice: once as it came, once in the drafts that are made of it.
   private static let bytesPerByte = 2

@@ -40,8 +40,9 @@ struct RunMembers {
     }
   }
 
-  /// Reads the envelopes that wait now and pass the filter. Named ones are all read, with the
-  /// reason if they do not wait.
+  /// Reads the envelopes that wait now and pass the filter.
+  ///
+  /// Named ones are all read, with the reason if they do not wait.
   func read(
     of client: ClientRecord, _ name: String
   ) async throws(RunBook.Failure) -> [RunMember] {

@@ -96,8 +96,9 @@ extension Dispatcher {
   /// The number of lanes looked at in one hold of the lock: a fraction of a millisecond.
   static let lanesPerPiece = 4096
 
-  /// The number of waiting envelopes as of the last event. Every request asks for it, so it must
-  /// not wait for the lock.
+  /// The number of waiting envelopes as of the last event.
+  ///
+  /// Every request asks for it, so it must not wait for the lock.
   package var waitingCount: Int { waitingCountNow.load(ordering: .relaxed) }
 
   /// The number of envelopes that wait for each configured upstream, and in all.

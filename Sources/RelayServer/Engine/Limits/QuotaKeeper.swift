@@ -66,8 +66,9 @@ package final class QuotaKeeper: Sendable {
     }
   }
 
-  /// The number of times that clients were forgotten. A client's number that was looked up before
-  /// the last of them may stand for nobody any more.
+  /// The number of times that clients were forgotten.
+  ///
+  /// A client's number that was looked up before the last of them may stand for nobody any more.
   package var forgettingCount: UInt64 { forgettings.load(ordering: .acquiring) }
 
   // MARK: - Claims
