@@ -147,6 +147,22 @@ extension EndToEnd {
       #expect(last.suffix(2).map(\.target) == ["/hit/1", "/hit/2"])
     }
 
+    @Test("a body whose file has changed since its acceptance is sent to nobody, without a restart")
+    func changedBody() async throws {
+      try await relay.start()
+      let device = relay.device("hit")
+      let body = "the body that is flipped" + String(repeating: "x", count: 600_000)
+      let posted = try await device.post(["path": "/hit/0", "hold": true, "body": body])
+      let id = try #require(posted.json()["id"] as? String)
+      let name = try FileManager.default.contentsOfDirectory(atPath: data + "/bodies")
+      try flip("the body that is flipped", in: "\(data)/bodies/\(try #require(name.first))")
+      #expect(try await device.request("POST", "/v1/envelopes/\(id)/run").status == 200)
+      let shown = try await device.get("/v1/envelopes/\(id)?wait=20").json()
+      #expect(shown["state"] as? String == "blocked", "\(shown)")
+      #expect((shown["reason"] as? String)?.hasPrefix("quarantined") == true)
+      #expect(upstream.received.isEmpty)
+    }
+
     @Test("a body's file that is missing sets its envelope apart until it is put back")
     func missingBody() async throws {
       let ids = try await accepted(String(repeating: "x", count: 600_000))

@@ -46,6 +46,23 @@ extension EndToEnd {
         body: Device.json(body))
     }
 
+    @Test("a list goes out whole to a peer that has ended its side of the connection")
+    func halfClosed() async throws {
+      let batch = (0..<50).map { ["path": "/\($0)", "hold": true] as [String: any Sendable] }
+      #expect(try await device.post(batch: batch).status == 202)
+      let question = Array("GET /v1/envelopes HTTP/1.1\r\nHost: relay\r\n\r\n".utf8)
+      for _ in 0..<30 {
+        let answer = try await onThread { [relay] in
+          let connection = try Connection(port: relay.port)
+          try connection.write(question)
+          connection.endOutput()
+          return try connection.readResponse(to: "GET")
+        }
+        let envelopes = try #require(try answer.json()["envelopes"] as? [[String: Any]])
+        #expect(envelopes.count == 50)
+      }
+    }
+
     @Test("paging goes on over a restart, without a gap and without a repeat")
     func restart() async throws {
       let results = try #require(

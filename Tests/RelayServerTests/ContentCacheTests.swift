@@ -26,6 +26,18 @@ struct ContentCacheTests {
     return reading
   }
 
+  @Test("a body that lies in a file is not kept, since the file is checked before it is sent")
+  func bodyInFile() {
+    var cache = ContentCache()
+    var large = envelope(1)
+    large.content.body = .file(StoredBodyFile(path: "/b", byteCount: 9000, checksum: 7))
+    cache.insert(large)
+    #expect(cache.take(1) == nil)
+    let reading = expecting([1], &cache)
+    cache.finish(reading, with: [large])
+    #expect(cache.take(1) == nil)
+  }
+
   @Test("what was read ahead is there once, and is not read twice")
   func readAhead() {
     var cache = ContentCache()

@@ -13,7 +13,8 @@ struct ListEnvelopes {
       let parameters = try ListParameters(request.head.query, from: context.caller.client)
       var pieces = ListingPieces(parameters, in: context)
       var begin: [UInt8] = []
-      // Most are over by then, and go out with their length.
+      // Most are over by then, and go out with their length: whole, also to a peer that has ended its
+      // side of the connection, for which this task is cancelled.
       while begin.count < ListingPieces.bytesPerPiece {
         guard let piece = try await next(&pieces) else { return .json(begin) }
         begin += piece
@@ -40,8 +41,10 @@ struct ListEnvelopes {
     response.body = .stream { writer in
       try await writer.write(begin)
       var pieces = pieces
-      while let piece = try await next(&pieces) { try await writer.write(piece) }
-      try Task.checkCancellation()
+      while let piece = try await next(&pieces) {
+        try Task.checkCancellation()
+        try await writer.write(piece)
+      }
     }
     return response
   }

@@ -33,13 +33,12 @@ struct ListingPieces: Sendable {
     left = parameters.limit
   }
 
-  /// The next piece of the text; nil behind the last one, or where nobody wants it any more.
+  /// The next piece of the text; nil behind the last one.
   mutating func next() async throws(StoreError) -> [UInt8]? {
     guard !isOver else { return nil }
     let turns = context.relay.listingTurns
     await turns.begin()
     defer { turns.end() }
-    guard !Task.isCancelled else { return nil }
     // What is being delivered now is shown so, as the filter has it.
     if !hasBegun { filter.inFlight = context.relay.dispatcher.inFlightSerials() }
     let countMax = min(left, rowsPerPiece)

@@ -6,7 +6,8 @@ import RelayCore
 /// Bounded in bytes; what does not fit, or is pushed out, is read from the store when its turn
 /// comes. What comes first is attempted first, so things are pushed out only for what has hardly
 /// anything before it in its lane. What is read ahead pushes nothing out, and has some room to
-/// itself.
+/// itself. An envelope whose body lies in a file is never kept: it is read when its turn comes, so that
+/// the file is checked before any of it is sent.
 struct ContentCache {
   /// The most bytes that are kept.
   static let bytesMax = 16 * 1024 * 1024
@@ -45,6 +46,7 @@ struct ContentCache {
   }
 
   private mutating func put(_ envelope: DeliverableEnvelope) {
+    guard !envelope.hasBodyToCheck else { return }
     bytes += Self.cost(of: envelope.content)
     contents[envelope.serial] = envelope
     order.append(envelope.serial)
@@ -117,5 +119,12 @@ struct ContentCache {
   private static func cost(of content: EnvelopeContent) -> Int {
     let inline = if case .inline(let body) = content.body { body.count } else { 0 }
     return overheadBytes + content.target.count + content.headers.bytes.count + inline
+  }
+}
+
+extension DeliverableEnvelope {
+  /// Whether its body is in a file that is looked at before it is sent.
+  var hasBodyToCheck: Bool {
+    if case .file(let file) = content.body { file.checksum != nil } else { false }
   }
 }

@@ -294,7 +294,7 @@ package final class Dispatcher: Sendable {
     Task(executorPreference: loop) { [self] in
       let envelopes = (try? await store.load(reading.serials)) ?? []
       state.withLock {
-        $0.contents.finish(reading, with: envelopes.filter { !$0.hasBodyToCheck })
+        $0.contents.finish(reading, with: envelopes)
       }
     }
   }
@@ -382,12 +382,5 @@ package final class Dispatcher: Sendable {
         .warning, "upstream is unreachable", about: name, .usual, ("upstream", .text(name)),
         ("reason", .text(change.reason ?? "")))
     }
-  }
-}
-
-extension DeliverableEnvelope {
-  /// Whether its body is in a file that is looked at before it is sent.
-  fileprivate var hasBodyToCheck: Bool {
-    if case .file(let file) = content.body { file.checksum != nil } else { false }
   }
 }
