@@ -37,6 +37,11 @@ func systemLibrary(_ name: String, pkgConfig: String? = nil, apt package: String
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
+/// A store in memory that carries out the same plans; only tests link against it.
+let storeModel: Target = .target(
+  name: "StoreModel", dependencies: ["RelayCore"], path: "Tests/Support/StoreModel",
+  swiftSettings: strict)
+
 let package = Package(
   name: "waystation",
   products: [
@@ -86,12 +91,9 @@ let package = Package(
       name: "DiskShim", path: "Tests/DiskShim",
       cSettings: [.unsafeFlags(["-fno-sanitize=all"])]),
 
-    // A store in memory that carries out the same plans; only tests link against it.
-    .target(
-      name: "StoreModel", dependencies: ["RelayCore"], path: "Tests/Support/StoreModel",
-      swiftSettings: strict),
+    storeModel,
     tests(of: "JSON"),
-    tests(of: "RelayCore"),
+    tests(of: "RelayCore", ["StoreModel"]),
     tests(of: "EventLoop", ["CLinux"]),
     tests(of: "Cryptography", ["COpenSSL"]),
     tests(of: "Compression"),
@@ -137,8 +139,9 @@ if isFuzzed {
       linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]))
 }
 
-// Thousands of simulated years need the optimiser, and nothing but the core (scripts/simulate).
+// Thousands of simulated years need the optimiser, and nothing but the core and the model of a store
+// (scripts/simulate).
 if Context.environment["WAYSTATION_CORE_ALONE"] != nil {
   package.products = []
-  package.targets = [target("RelayCore"), tests(of: "RelayCore")]
+  package.targets = [target("RelayCore"), storeModel, tests(of: "RelayCore", ["StoreModel"])]
 }

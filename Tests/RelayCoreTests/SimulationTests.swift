@@ -1,5 +1,8 @@
 import Foundation
+import RelayCore
 import Testing
+
+@testable import StoreModel
 
 @Suite("Years of outages in seconds")
 struct SimulationTests {
@@ -41,7 +44,8 @@ struct SimulationTests {
     #expect(simulation.isSharded ? simulation.shardMoveCount > 20 : simulation.runCount > 10)
     #expect(simulation.coalescedCount > 30)
     #expect(simulation.unwrittenCount > 10 && simulation.unwrittenQuarantineCount > 0)
-    #expect(simulation.clearedCount > 10)
+    #expect(simulation.clearedCount > 10 && simulation.deleted.count > 100)
+    #expect(simulation.batchCount > 100 && simulation.endedChangeCount > 0)
     #expect(simulation.verificationCount > 0)
     #expect(simulation.clockLeapCount > 3 || simulation.seed % 4 != 0)
   }
@@ -51,7 +55,9 @@ struct SimulationTests {
     let runs = (0..<2).map { _ in
       var simulation = Simulation(seed: 42)
       simulation.run(events: 2000)
-      return [simulation.eventCount, simulation.attemptCount, simulation.store.records.count]
+      return [
+        simulation.eventCount, simulation.attemptCount, Int(simulation.store.given.lastSerial),
+      ]
     }
     #expect(runs[0] == runs[1])
   }

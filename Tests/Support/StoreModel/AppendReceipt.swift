@@ -13,10 +13,14 @@ struct AppendReceipt {
   private var accepted: [AcceptedEnvelope] = []
   private var coalesced: [CoalescedEnvelope] = []
   private var parked: [Parked] = []
-  /// The lanes in which something that was parked may be put in line.
+  /// The lanes in which something that was parked may be put in line, as yet or by the next
+  /// transaction.
   private(set) var flowing: Set<LaneNumber> = []
 
-  init(results: [AppendResult] = []) { self.results = results }
+  init(results: [AppendResult] = [], flowing: Set<LaneNumber> = []) {
+    self.results = results
+    self.flowing = flowing
+  }
 
   mutating func note(_ plan: PostPlan, of draft: EnvelopeDraft) {
     switch plan {
@@ -55,7 +59,16 @@ struct AppendReceipt {
     }
   }
 
-  mutating func note(placed: [AcceptedEnvelope]) { accepted += placed }
+  /// Puts in line what was parked and waits for nothing any more, so many at the most.
+  mutating func flow(in tables: inout ModelTables, countMax: Int) {
+    var left = countMax
+    for lane in flowing.sorted() where left > 0 {
+      let (placed, hasMore) = tables.placeParked(of: lane, countMax: left)
+      accepted += placed
+      left -= placed.count
+      if !hasMore { flowing.remove(lane) }
+    }
+  }
 
   /// Says of what is parked what it waits for, or where it is if it has moved already.
   mutating func nameMissing(_ missing: (LaneNumber) -> MissingNumbers) {

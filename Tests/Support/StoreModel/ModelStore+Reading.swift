@@ -12,36 +12,17 @@ extension ModelStore {
 
   /// See ``EnvelopeStore``.
   package func line(after serial: Serial, countMax: Int) async throws(StoreError) -> LinePage {
-    try look { tables in
-      let entries = Array(tables.line.drop { $0.serial <= serial }.prefix(countMax))
-      let isFull = entries.count == countMax
-      return LinePage(
-        entries: entries,
-        scannedThrough: isFull
-          ? entries.last?.serial ?? serial : max(serial, tables.given.lastSerial),
-        hasMore: isFull)
-    }
+    try look { $0.page(after: serial, countMax: countMax) }
   }
 
   /// See ``EnvelopeStore``.
   package func line(before serial: Serial, countMax: Int) async throws(StoreError) -> LinePage {
-    try look { tables in
-      let entries = Array(
-        tables.line.reversed().drop { $0.serial >= serial }.prefix(countMax))
-      let isFull = entries.count == countMax
-      return LinePage(
-        entries: entries, scannedThrough: isFull ? entries.last?.serial ?? 0 : 0,
-        hasMore: isFull)
-    }
+    try look { $0.page(before: serial, countMax: countMax) }
   }
 
   /// See ``EnvelopeStore``.
   package func line(at serials: [Serial]) async throws(StoreError) -> [LineEntry] {
-    try look { tables in
-      serials.compactMap { serial in
-        tables.envelopes[serial].flatMap { $0.end == nil ? $0.entry : nil }
-      }
-    }
+    try look { tables in serials.compactMap { tables.place(of: $0) } }
   }
 
   /// See ``EnvelopeStore``.

@@ -2,11 +2,10 @@ import RelayCore
 
 extension ModelTables: ChangeFacts {
   func waiting(_ serial: Serial) -> WaitingPlace? {
-    guard let envelope = envelopes[serial], envelope.end == nil else { return nil }
+    guard let entry = place(of: serial), let envelope = envelopes[serial] else { return nil }
     return WaitingPlace(
-      client: envelope.entry.client, standing: envelope.entry.standing,
-      attempts: envelope.attemptCount, isInDoubt: envelope.entry.isInDoubt,
-      bytes: envelope.draft.content.byteCount)
+      client: entry.client, standing: entry.standing, attempts: envelope.attemptCount,
+      isInDoubt: entry.isInDoubt, bytes: envelope.draft.content.byteCount)
   }
 
   func end(of serial: Serial) -> StoredEnd? {
@@ -62,7 +61,7 @@ extension ModelTables {
       }
     }
     if let response = transition.response { envelope.response = response }
-    envelopes[transition.serial] = envelope
+    put(envelope)
     if case .edit(let edit) = transition.change { apply(edit) }
   }
 
@@ -103,24 +102,26 @@ extension ModelTables {
       envelope.entry.dueAt = edit.entry.dueAt
       envelope.entry.isInDoubt = false
     }
-    envelopes[edit.entry.serial] = envelope
+    put(envelope)
   }
 
   /// Replaces the end of an envelope.
   mutating func cancelEnded(_ serial: Serial, _ end: StoredEnd, reason: String, at now: WallTime) {
-    guard let lane = envelopes[serial]?.entry.lane else { return }
-    envelopes[serial]?.end?.state = .cancelled
-    envelopes[serial]?.end?.at = now
-    envelopes[serial]?.end?.reason = reason
+    guard var envelope = envelopes[serial] else { return }
+    let lane = envelope.entry.lane
+    envelope.end?.state = .cancelled
+    envelope.end?.at = now
+    envelope.end?.reason = reason
+    put(envelope)
     lanes[lane]?.ended[end.state, default: 0] -= 1
     lanes[lane]?.ended[.cancelled, default: 0] += 1
   }
 
   /// Deletes an envelope that has ended.
-  mutating func delete(_ serial: Serial) {
-    guard let envelope = envelopes.removeValue(forKey: serial), let end = envelope.end else {
-      return
-    }
+  ///
+  /// - Returns: What it was.
+  mutating func delete(_ serial: Serial) -> Envelope? {
+    guard let envelope = remove(serial), let end = envelope.end else { return nil }
     let (lane, client) = (envelope.entry.lane, envelope.entry.client)
     if let number = envelope.draft.sequence,
       RetentionRules.forgetsNumber(number, placedThrough: lanes[lane]?.placedThrough)
@@ -135,6 +136,7 @@ extension ModelTables {
       lanes[lane]?.names[name] = nil
     }
     lanes[lane]?.ended[end.state, default: 0] -= 1
+    return envelope
   }
 
   /// Gives up what is missing below a number.

@@ -99,7 +99,7 @@ extension ModelTables {
       lanes[entry.lane]?.numbers[numbering.number] = entry.serial
       if let placed = numbering.placedThrough { lanes[entry.lane]?.placedThrough = placed }
     }
-    envelopes[entry.serial] = Envelope(id: plan.id, draft: draft, entry: entry)
+    put(Envelope(id: plan.id, draft: draft, entry: entry))
     if let key = draft.key { keys[entry.client, default: [:]][key] = Key(serial: entry.serial) }
     if let name = draft.coalesce { lanes[entry.lane]?.names[name] = entry.serial }
   }
@@ -122,7 +122,7 @@ extension ModelTables {
         envelope.formerKeys[revision] = nil
       }
     }
-    envelopes[entry.serial] = envelope
+    put(envelope)
     apply(plan.edit)
   }
 
@@ -130,31 +130,37 @@ extension ModelTables {
 
   /// Puts in line what of a lane waits for nothing any more.
   ///
-  /// - Returns: What moved, in order.
-  mutating func placeParked(of number: LaneNumber) -> [AcceptedEnvelope] {
+  /// - Parameter countMax: The most envelopes to move.
+  /// - Returns: What moved, in order, and whether there is more.
+  mutating func placeParked(
+    of number: LaneNumber, countMax: Int
+  ) -> (placed: [AcceptedEnvelope], hasMore: Bool) {
     var placed: [AcceptedEnvelope] = []
-    while let lane = lanes[number], let through = lane.placedThrough {
-      guard through < lane.lastSequence ?? 0 else {
+    var moveCount = 0
+    while let through = lanes[number]?.placedThrough {
+      guard through < lanes[number]?.lastSequence ?? 0 else {
         lanes[number]?.placedThrough = nil
         break
       }
+      guard moveCount < countMax else { return (placed, true) }
       let next = through + 1
-      let gap = lane.gaps.first { $0.range.first <= next && next <= $0.range.last }
-      switch PlacingRules.step(serial: lane.numbers[next], gap: gap) {
-      case .wait: return placed
+      let gap = lanes[number]?.gaps.first { $0.range.first <= next && next <= $0.range.last }
+      switch PlacingRules.step(serial: lanes[number]?.numbers[next], gap: gap) {
+      case .wait: return (placed, false)
       case .pass(let last): lanes[number]?.placedThrough = last
       case .move(let serial):
         if let envelope = move(serial, number: next, of: number) { placed.append(envelope) }
         lanes[number]?.placedThrough = next
+        moveCount += 1
       }
     }
-    return placed
+    return (placed, false)
   }
 
   private mutating func move(
     _ old: Serial, number: Int64, of lane: LaneNumber
   ) -> AcceptedEnvelope? {
-    guard var envelope = envelopes.removeValue(forKey: old) else {
+    guard var envelope = remove(old) else {
       lanes[lane]?.numbers[number] = nil
       return nil
     }
@@ -163,7 +169,7 @@ extension ModelTables {
     envelope.entry.serial = new
     envelope.entry.standing = envelope.draft.hold ? .held : .queued
     envelope.reason = nil
-    envelopes[new] = envelope
+    put(envelope)
     moved[old] = new
     lanes[lane]?.numbers[number] = new
     if let key = envelope.draft.key { keys[envelope.entry.client]?[key]?.serial = new }

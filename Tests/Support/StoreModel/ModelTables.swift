@@ -59,7 +59,12 @@ struct ModelTables {
   /// Upstreams that have been paused since they start so.
   var startedPaused: Set<UpstreamNumber> = []
   var pauses: Set<PauseTarget> = []
-  var envelopes: [Serial: Envelope] = [:]
+  /// Changed by ``put(_:)`` and ``remove(_:)`` alone, which keep the next two tables.
+  private(set) var envelopes: [Serial: Envelope] = [:]
+  /// The waiting envelopes' places, in order.
+  private(set) var line: [LineEntry] = []
+  /// The envelopes that have ended, in order.
+  private(set) var ended: [Serial] = []
   /// The present numbers of envelopes that were parked and have moved.
   var moved: [Serial: Serial] = [:]
   var keys: [ClientNumber: [String: Key]] = [:]
@@ -69,18 +74,65 @@ struct ModelTables {
   /// What was refused last, in words.
   var trouble: String?
 
-  // MARK: - Looking
+  // MARK: - Rows
 
-  /// The waiting envelopes' places, in order.
-  var line: [LineEntry] {
-    envelopes.values.filter { $0.end == nil }.map(\.entry).sorted { $0.serial < $1.serial }
+  /// Writes an envelope's row, and its place: in the line, or among those that have ended.
+  mutating func put(_ envelope: Envelope) {
+    let serial = envelope.entry.serial
+    let isNew = envelopes.updateValue(envelope, forKey: serial) == nil
+    let place = isNew && serial > line.last?.serial ?? 0 ? line.count : linePlace(of: serial)
+    let stands = place < line.count && line[place].serial == serial
+    if envelope.end == nil {
+      if stands { line[place] = envelope.entry } else { line.insert(envelope.entry, at: place) }
+    } else if stands {
+      line.remove(at: place)
+    }
+    let mark = ended.firstPlace { $0 >= serial }
+    let isMarked = mark < ended.count && ended[mark] == serial
+    if envelope.end == nil {
+      if isMarked { ended.remove(at: mark) }
+    } else if !isMarked {
+      ended.insert(serial, at: mark)
+    }
   }
 
-  /// What has ended behind a number, in order.
-  func ended(behind serial: Serial) -> [(serial: Serial, state: EnvelopeState, at: WallTime)] {
-    envelopes.filter { $0.key > serial }.sorted { $0.key < $1.key }.compactMap { serial, envelope in
-      envelope.end.map { (serial, $0.state, $0.at) }
+  /// Removes an envelope's row, and its place.
+  mutating func remove(_ serial: Serial) -> Envelope? {
+    guard let envelope = envelopes.removeValue(forKey: serial) else { return nil }
+    if envelope.end == nil {
+      line.remove(at: linePlace(of: serial))
+    } else {
+      ended.remove(at: ended.firstPlace { $0 >= serial })
     }
+    return envelope
+  }
+
+  private func linePlace(of serial: Serial) -> Int { line.firstPlace { $0.serial >= serial } }
+
+  // MARK: - Looking
+
+  /// The place of an envelope in the line; nil if it does not wait.
+  func place(of serial: Serial) -> LineEntry? {
+    let place = linePlace(of: serial)
+    return place < line.count && line[place].serial == serial ? line[place] : nil
+  }
+
+  /// A stretch of the line, as ``EnvelopeStore`` reads it.
+  func page(after serial: Serial, countMax: Int) -> LinePage {
+    let entries = Array(line[linePlace(of: serial + 1)...].prefix(countMax))
+    let isFull = entries.count == countMax
+    return LinePage(
+      entries: entries,
+      scannedThrough: isFull ? entries.last?.serial ?? serial : max(serial, given.lastSerial),
+      hasMore: isFull)
+  }
+
+  /// A stretch of the line backwards, as ``EnvelopeStore`` reads it.
+  func page(before serial: Serial, countMax: Int) -> LinePage {
+    let entries = Array(line[..<linePlace(of: serial)].suffix(countMax).reversed())
+    let isFull = entries.count == countMax
+    return LinePage(
+      entries: entries, scannedThrough: isFull ? entries.last?.serial ?? 0 : 0, hasMore: isFull)
   }
 
   func serial(of id: EnvelopeID) -> Serial? {
@@ -156,5 +208,18 @@ struct ModelTables {
     statistics.names = given.names
     statistics.trouble = trouble
     return statistics
+  }
+}
+
+extension RandomAccessCollection where Index == Int {
+  /// The place of the first element of which a condition holds that holds of all behind it as well;
+  /// the end if there is none.
+  func firstPlace(where condition: (Element) -> Bool) -> Int {
+    var (low, high) = (startIndex, endIndex)
+    while low < high {
+      let middle = (low + high) / 2
+      if condition(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
   }
 }

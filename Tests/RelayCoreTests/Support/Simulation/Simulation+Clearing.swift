@@ -1,54 +1,59 @@
 import RelayCore
 
+@testable import StoreModel
+
 // Somebody forgets all that waits of a client. Between the question what is to be left alone and
-// the commit, or its failure, anything else may happen.
+// the commit, or its failure, anything else may happen. What has ended is forgotten some time later.
 extension Simulation {
   mutating func beginClearing() {
     // A store has one transaction at a time.
     guard !isFaultFree, reserved.isEmpty, clearing.isEmpty,
-      Int.random(in: 0..<8, using: &random) == 0
+      chance(1, in: 8)
     else { return }
-    let client = ClientNumber(rawValue: Int64.random(in: 0..<24, using: &random))
-    guard holds(client) else { return }
+    guard let client = someClient(), holds(client) else { return }
     // What was decided before is carried out before.
     carryOutActions()
     let spared = scheduler.reserveAll(of: client)
-    for serial in inFlight where store[serial].entry.client == client {
+    for serial in inFlight where store.place(of: serial)?.client == client {
       if !spared.inFlight.contains(serial) { violate("\(serial) is under way and not spared") }
-    }
-    let serials = store.line.filter { serial in
-      store[serial].entry.client == client && !spared.contains(serial)
     }
     clearing.insert(client)
     agenda.insert(
       Scheduled(
         life: life,
         event: .commitClearing(
-          client, serials, isRolledBack: Int.random(in: 0..<4, using: &random) == 0)),
+          client, through: store.given.lastSerial, spared, isRolledBack: chance(1, in: 4))),
       at: commitTime())
   }
 
-  mutating func clear(_ client: ClientNumber, _ serials: [Serial], isRolledBack: Bool) {
+  mutating func clear(
+    _ client: ClientNumber, through serial: Serial, besides spared: SparedEnvelopes,
+    isRolledBack: Bool
+  ) {
     clearing.remove(client)
     guard !isRolledBack else { return scheduler.clearingFailed(of: client, now: clock) }
-    var backlog = ClearedBacklog(client: client)
-    for serial in serials {
-      let entry = store[serial].entry
-      // What was parked may have moved meanwhile, which in a store's one transaction it cannot.
-      guard store[serial].movedTo == nil else { continue }
-      if store[serial].end != nil { violate("\(serial) ended while it was cleared") }
-      var transition = Transition(
-        serial: serial, lane: entry.lane, upstream: entry.upstream,
-        change: .end(.cancelled, reason: "cleared"), at: clock.wall, epoch: 1)
-      noteBackoff(by: transition)
-      store.commit(&transition)
-      backlog.append(
-        ClearedBacklog.Item(
-          serial: serial, lane: entry.lane, upstream: entry.upstream,
-          isParked: entry.standing == .parked))
+    let now = clock.wall
+    transact { (store, commit) throws(StoreError) in
+      let items = store.backlog(of: client, through: serial)
+      _ = try store.cancel(
+        items, of: client, besides: spared, reason: "cleared", at: now, in: &commit)
     }
-    scheduler.cleared(backlog, now: clock)
-    runs.cleared(backlog, in: &scheduler, now: clock)
-    clearedCount += serials.count
+  }
+
+  /// Somebody who has posted.
+  mutating func someClient() -> ClientNumber? {
+    store.clients["\(Int.random(in: devices.indices, using: &random))"]
+  }
+
+  /// Forgets what has ended and was kept long enough.
+  mutating func forgetEnded() {
+    let cutoffs = RetentionCutoffs(
+      delivered: clock.wall.adding(milliseconds: -20_000),
+      failed: clock.wall.adding(milliseconds: -60_000))
+    let page = transact { store, _ in store.deleteEnded(cutoffs, countMax: 200) }?.value
+    for envelope in page?.deleted ?? [] {
+      checkEnd(of: envelope)
+      deleted.insert(envelope.id)
+    }
   }
 }

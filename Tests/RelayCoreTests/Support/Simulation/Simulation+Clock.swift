@@ -1,4 +1,5 @@
 @testable import RelayCore
+@testable import StoreModel
 
 // Somebody, or NTP, sets the machine's clock: by seconds in every other run, and in every fourth by
 // a day, by ten years, to 1970.
@@ -42,7 +43,7 @@ extension Simulation {
   /// A deadline a week away does not come within the hours of a run, wherever the clock has been.
   mutating func checkDeadline(of transition: Transition) {
     guard case .end(.expired, _) = transition.change else { return }
-    let entry = store[transition.serial].entry
+    guard let entry = store.place(of: transition.serial) else { return }
     if entry.expiresAt.milliseconds(since: entry.acceptedAt) > Self.dayMs * 3 {
       violate("\(transition.serial) expired days before its deadline")
     }
@@ -54,7 +55,7 @@ extension Simulation {
     var tooLong: [LaneNumber] = []
     scheduler.lanes.forEachValue { number, lane in
       guard case .waiting(let until) = lane.phase, let head = lane.head, head.attempts > 0,
-        store[head.serial].notBefore == nil,
+        store.envelopes[head.serial]?.draft.notBefore == nil,
         let policy = scheduler.upstreams[head.upstream]?.policy
       else { return }
       if until.milliseconds(since: clock.monotonic) > policy.retry.longestDelayMs {

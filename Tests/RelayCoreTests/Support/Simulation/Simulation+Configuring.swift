@@ -7,8 +7,7 @@ extension Simulation {
     var policies = Self.policies
     var stayMs = Int64.random(in: 2000...20_000, using: &random)
     if scheduler.upstreams.values.allSatisfy(\.isConfigured) {
-      let taken = Int32.random(in: 0..<Int32(Self.upstreamCount), using: &random)
-      policies[UpstreamNumber(rawValue: taken)] = nil
+      if let taken = Self.upstreamNumbers.randomElement(using: &random) { policies[taken] = nil }
       stayMs /= 10
     }
     configure(policies)

@@ -10,7 +10,7 @@ extension Simulation {
   }
 
   /// Nothing of it is on the disk, and the relay is told so.
-  mutating func lose(_ transition: Transition) {
+  mutating func unwritten(_ transition: Transition) {
     unwrittenCount += 1
     if transition.isQuarantine { unwrittenQuarantineCount += 1 }
     scheduler.unwritten(transition, now: clock)

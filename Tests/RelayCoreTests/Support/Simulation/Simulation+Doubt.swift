@@ -1,17 +1,19 @@
 import RelayCore
 
+@testable import StoreModel
+
 // What an upstream has taken and not answered: one of the three is told to sort that out by itself,
 // one is asked, and one must not get it again.
 extension Simulation {
   /// Where it would matter, nothing is sent that the upstream has already, unless somebody wants
   /// it.
   mutating func checkNotTaken(_ entry: LineEntry) {
-    let index = Int(entry.upstream.rawValue)
+    let index = Self.index(entry.upstream)
     guard AmbiguityPolicy.allCases[index] != .retry else { return }
     if upstreams[index].taken.contains(entry.serial) {
       violate("\(entry.serial) was sent again to upstream \(index), which has it")
     }
-    if !store[entry.serial].entry.isInDoubt {
+    if store.place(of: entry.serial)?.isInDoubt != true {
       violate("\(entry.serial) was sent, and a kill now would send it again")
     }
   }
@@ -19,11 +21,12 @@ extension Simulation {
   /// Somebody resolves, corrects or requeues an envelope: to send it once more is what they want,
   /// unless it is one that the upstream is to be asked for first.
   mutating func noteWishToSendAgain(_ transition: Transition) {
-    let record = store[transition.serial]
+    let place = store.place(of: transition.serial)
     switch transition.change {
-    case .release: guard record.entry.standing == .blocked else { return }
-    case .edit: guard record.end == nil else { return }
-    case .requeue: guard record.end != nil, !record.entry.isInDoubt else { return }
+    case .release: guard place?.standing == .blocked else { return }
+    case .edit: guard place != nil else { return }
+    case .requeue:
+      guard let end = store.envelopes[transition.serial]?.end, !end.isInDoubt else { return }
     case .begin, .retry, .block, .end: return
     }
     for index in upstreams.indices { upstreams[index].forget(transition.serial) }

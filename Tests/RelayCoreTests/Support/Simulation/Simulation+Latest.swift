@@ -1,4 +1,5 @@
 @testable import RelayCore
+@testable import StoreModel
 
 /// A lane, and one of the upstreams that its envelopes go to.
 struct BackoffName: Hashable {
@@ -9,13 +10,23 @@ struct BackoffName: Hashable {
 // Lanes in which the newest goes first.
 extension Simulation {
   /// Every fifth lane, those of a client that floods among them.
-  static func order(of lane: LaneNumber) -> LaneOrder {
-    lane.rawValue % 5 == 1 ? .latest : .strict
+  static func order(ofLane name: Int) -> LaneOrder { name % 5 == 1 ? .latest : .strict }
+
+  func order(of lane: LaneNumber) -> LaneOrder {
+    guard let name = store.lanes[lane].flatMap({ Int($0.name.lane) }) else {
+      preconditionFailure("lanes have numbers for names")
+    }
+    return Self.order(ofLane: name)
+  }
+
+  /// The lanes of some entries that are of this order.
+  func latestLanes(of entries: some Sequence<LineEntry>) -> Set<LaneNumber> {
+    Set(Set(entries.map(\.lane)).filter { order(of: $0) == .latest })
   }
 
   /// What a change that is being committed says of how long its lane has to wait.
   mutating func noteBackoff(by transition: Transition) {
-    guard Self.order(of: transition.lane) == .latest, store[transition.serial].end == nil
+    guard order(of: transition.lane) == .latest, store.place(of: transition.serial) != nil
     else { return }
     let name = BackoffName(lane: transition.lane, upstream: transition.upstream)
     switch transition.change {

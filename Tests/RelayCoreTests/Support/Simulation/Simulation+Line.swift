@@ -1,4 +1,5 @@
 @testable import RelayCore
+@testable import StoreModel
 
 // The line is read while the store goes on committing. So a page may be old by the time that it is
 // handed over, and it may show what the scheduler has not been told of yet.

@@ -1,4 +1,5 @@
 @testable import RelayCore
+@testable import StoreModel
 
 // The promises, checked as the run goes on.
 extension Simulation {
@@ -10,15 +11,16 @@ extension Simulation {
   ///
   /// And one envelope is never attempted twice at once.
   mutating func checkOrder(of entry: LineEntry) {
-    let record = store[entry.serial]
     if reserved.contains(entry.serial) { violate("\(entry.serial) was attempted while reserved") }
     if clearing.contains(entry.client) { violate("\(entry.serial) was attempted while cleared") }
-    if record.end != nil { violate("\(entry.serial) was attempted after its end") }
+    guard let place = store.place(of: entry.serial) else {
+      return violate("\(entry.serial) was attempted after its end")
+    }
     if inFlight.contains(entry.serial) { violate("\(entry.serial) was attempted twice at once") }
-    if record.entry.attempts != entry.attempts {
+    if place.attempts != entry.attempts {
       violate("\(entry.serial) forgot its attempts: \(entry.attempts)")
     }
-    if let dueAt = record.entry.dueAt, dueAt > clock.wall, record.entry.attempts == 0,
+    if let dueAt = place.dueAt, dueAt > clock.wall, place.attempts == 0,
       !wasClockSetBack
     {
       violate("\(entry.serial) was attempted before its time")
@@ -43,16 +45,20 @@ extension Simulation {
   /// in between that an attempt is announced and its beginning.
   mutating func checkIsFirst(_ entry: LineEntry) {
     checkNumberIsFirst(entry)
-    let isInLane = { (serial: Serial) in
-      let other = store[serial].entry
-      return other.lane == entry.lane && other.standing != .parked
+    let isInLane = { (other: LineEntry) in
+      other.lane == entry.lane && other.standing != .parked
+    }
+    // An attempt may be decided on before the rest of a commit is told.
+    let isToldLater = { [accepted] (other: LineEntry) in
+      other.serial > entry.serial && accepted.contains(entry.serial)
+        && accepted.contains(other.serial)
     }
     let first =
-      switch Self.order(of: entry.lane) {
+      switch order(of: entry.lane) {
       case .strict: store.line.first(where: isInLane)
-      case .latest: store.line.last(where: isInLane)
+      case .latest: store.line.last { isInLane($0) && !isToldLater($0) }
       }
-    if let first, first != entry.serial {
+    if let first = first?.serial, first != entry.serial {
       violate("\(entry.serial) was attempted while \(first) of its lane still waited")
     }
   }
@@ -83,8 +89,7 @@ extension Simulation {
   mutating func checkCounts() {
     var waiting: [LaneNumber: Int] = [:]
     var parked: [LaneNumber: Int] = [:]
-    for serial in store.line {
-      let entry = store[serial].entry
+    for entry in store.line {
       waiting[entry.lane, default: 0] += 1
       if entry.standing == .parked { parked[entry.lane, default: 0] += 1 }
     }
@@ -96,7 +101,7 @@ extension Simulation {
         "lane \(number.rawValue) counts \(lane.waiting), and \(waiting[number] ?? 0) wait in it")
     }
     let counted = scheduler.waitingFor.values.reduce(0, +)
-    let held = store.line.count { holds(store[$0].entry.client) }
+    let held = store.line.count { holds($0.client) }
     if counted != held {
       violate("upstreams count \(counted), and \(held) wait")
     }
@@ -109,28 +114,15 @@ extension Simulation {
   /// Promises 1, 3, 4 and 5, once the faults have ended and everything has run out.
   mutating func checkEnd() {
     guard violations.isEmpty else { return }
-    if !store.line.isEmpty {
-      let serial = store.line[0]
-      let phase = scheduler.lane(store[serial].entry.lane)?.phase
+    if let first = store.line.first {
+      let phase = scheduler.lane(first.lane)?.phase
       violate(
-        "\(store.line.count) envelopes never ended; \(serial) is \(String(describing: phase))")
+        "\(store.line.count) envelopes never ended; \(first.serial) is \(String(describing: phase))"
+      )
     }
-    for device in devices {
-      for (key, serial) in device.acknowledged
-      where !store[store.present(serial)].keys.contains(key) {
-        violate("key \(key) of device \(device.number) was acknowledged and is not stored")
-      }
-    }
-    for index in store.records.indices {
-      let record = store.records[index]
-      guard let end = record.end, record.movedTo == nil else { continue }
-      if end.reason.isEmpty { violate("\(index + 1) ended without a reason") }
-      let arrived = upstreams[Int(record.entry.upstream.rawValue)].arrivals[Serial(index + 1)] ?? 0
-      if end.state == .delivered && arrived == 0 { violate("\(index + 1) was never delivered") }
-      let latest = upstreams[Int(record.entry.upstream.rawValue)].latest[Serial(index + 1)]
-      if end.state == .delivered && latest != record.content {
-        violate("the latest content of \(index + 1) is not what arrived last")
-      }
+    checkAcknowledged()
+    for serial in store.ended {
+      if let envelope = store.envelopes[serial] { checkEnd(of: envelope) }
     }
     if scheduler.waitingCount != 0 { violate("\(scheduler.waitingCount) are said to wait") }
     if !scheduler.changingParked.isEmpty { violate("changes of parked ones never arrived") }
@@ -145,6 +137,18 @@ extension Simulation {
       || scheduler.upstreams.values.contains(where: { $0.inFlight != 0 })
     {
       violate("upstreams are said to have envelopes waiting with nothing waiting")
+    }
+  }
+  /// What has ended has a reason, and was delivered if it says so.
+  mutating func checkEnd(of envelope: ModelTables.Envelope) {
+    let serial = envelope.entry.serial
+    guard let end = envelope.end else { return violate("\(serial) was deleted before its end") }
+    if end.reason == nil { violate("\(serial) ended without a reason") }
+    guard end.state == .delivered else { return }
+    let upstream = upstreams[Self.index(envelope.entry.upstream)]
+    if upstream.arrivals[serial] ?? 0 == 0 { violate("\(serial) was never delivered") }
+    if upstream.latest[serial] != Self.number(in: envelope.draft.content) {
+      violate("the latest content of \(serial) is not what arrived last")
     }
   }
 }

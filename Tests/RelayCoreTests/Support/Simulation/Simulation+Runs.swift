@@ -1,4 +1,5 @@
 @testable import RelayCore
+@testable import StoreModel
 
 // Devices have what waits of theirs run, now and then; each run comes to its end.
 extension Simulation {
@@ -21,17 +22,17 @@ extension Simulation {
   /// Somebody has a client's envelopes run, all of them or some by name, and does not stay.
   mutating func beginRun() {
     // Runs end with the lease, which is not theirs to know.
-    guard !isFaultFree, !isSharded, chance(2, in: 3) else { return }
-    let client = ClientNumber(rawValue: Int64.random(in: 0..<24, using: &random))
+    guard !isFaultFree, !isSharded, chance(2, in: 3), let client = someClient() else { return }
     let namesEach = chance(1, in: 2)
-    let entries = store.line.map { store[$0].entry }.filter { entry in
+    let entries = store.line.filter { entry in
       entry.client == client && entry.standing != .parked && (!namesEach || chance(1, in: 2))
     }
-    let members = entries.map { entry in
-      RunMember(
-        id: EnvelopeID(serial: entry.serial, acceptedAt: entry.acceptedAt, random: 0),
-        serial: entry.serial, lane: entry.lane, isHeld: entry.standing == .held,
-        notBefore: entry.attempts == 0 ? entry.dueAt : nil)
+    let members = entries.compactMap { entry in
+      store.envelopes[entry.serial].map { envelope in
+        RunMember(
+          id: envelope.id, serial: entry.serial, lane: entry.lane,
+          isHeld: entry.standing == .held, notBefore: entry.attempts == 0 ? entry.dueAt : nil)
+      }
     }
     let filter = namesEach ? RunFilter.ids(Set(members.map(\.id))) : .everything
     // What was decided before is carried out before.
@@ -52,11 +53,13 @@ extension Simulation {
   private mutating func checkVerdicts(of number: RunBook.Number) {
     guard case .begun(let run) = runs.stand(of: number) else { return }
     for (member, verdict) in zip(run.members, run.verdicts) {
-      let isDelivered = store[member.serial].end?.state == .delivered
+      // What is not kept any more, nobody can tell.
+      guard let envelope = store.envelopes[member.serial] else { continue }
+      let isDelivered = envelope.end?.state == .delivered
       if verdict == .delivered, !isDelivered {
         violate("run \(number) says of \(member.serial) that it was delivered")
       }
-      if verdict == .pending, store[member.serial].end != nil {
+      if verdict == .pending, envelope.end != nil {
         violate("run \(number) waits for \(member.serial), which has ended")
       }
     }

@@ -1,4 +1,5 @@
 @testable import RelayCore
+@testable import StoreModel
 
 // In two of five runs the relay shares the clients with others: shards are taken from it and come
 // back, one at a time. Others take what is posted meanwhile, and attempt nothing.
@@ -47,15 +48,14 @@ extension Simulation {
     epochCount += 1
     epochs[shard] = epochCount
     // Where the one that failed has ended, nothing on the disk tells of the wait.
-    backoffs = backoffs.filter { store[$0.value.serial].end == nil }
+    backoffs = backoffs.filter { store.place(of: $0.value.serial) != nil }
     scheduler.take(ShardLease(shard: shard, epoch: epochCount))
-    for device in devices {
-      let client = ClientNumber(rawValue: Int64(device.number))
-      if Self.shard(of: client) == shard { scheduler.note(client, in: shard) }
+    for client in store.clients.values.sorted() where Self.shard(of: client) == shard {
+      scheduler.note(client, in: shard)
     }
-    let entries = store.line.map { store[$0].entry }.filter { Self.shard(of: $0.client) == shard }
+    let entries = store.line.filter { Self.shard(of: $0.client) == shard }
     let read = chance(1, in: 3) ? Int.random(in: 0...entries.count, using: &random) : entries.count
-    let latest = Set(entries.map(\.lane).filter { Self.order(of: $0) == .latest })
+    let latest = latestLanes(of: entries)
     scheduler.restore(
       LinePage(entries: Array(entries.prefix(read)), scannedThrough: 0, hasMore: false),
       latest: latest)
@@ -63,16 +63,21 @@ extension Simulation {
     scheduler.taken(shard, now: clock, wasClockSetBack: latestWall > clock.wall)
   }
 
+  /// Something of a client is in line, which may be new.
+  mutating func noteShard(of client: ClientNumber) {
+    guard isSharded, holds(client) else { return }
+    scheduler.note(client, in: Self.shard(of: client))
+  }
+
   /// Whether the store refuses a change, since its shard has changed hands since it was asked for.
   func isRefused(_ transition: Transition) -> Bool {
-    isSharded
-      && epochs[Self.shard(of: store[transition.serial].entry.client)] != transition.epoch
+    isSharded && epochs[Self.shard(of: client(of: transition.lane))] != transition.epoch
   }
 
   /// A relay begins nothing, and asks for nothing to be written, of a shard that it does not hold.
-  mutating func checkLease(of serial: Serial, epoch: Int64? = nil) {
+  mutating func checkLease(of serial: Serial, in lane: LaneNumber, epoch: Int64? = nil) {
     guard isSharded else { return }
-    guard let held = epochs[Self.shard(of: store[serial].entry.client)] else {
+    guard let held = epochs[Self.shard(of: client(of: lane))] else {
       return violate("\(serial) was acted on though its shard was released")
     }
     if let epoch, epoch != held { violate("\(serial) was to be changed under epoch \(epoch)") }

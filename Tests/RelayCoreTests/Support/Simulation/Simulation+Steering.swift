@@ -1,25 +1,46 @@
-import RelayCore
+@testable import RelayCore
+@testable import StoreModel
 
 // People change what waits, as it stands or as it stood a moment ago.
 extension Simulation {
   /// Somebody looks through what waits, and does something about some of it; once the faults are
   /// over, about all that needs a person.
   mutating func steer() {
-    for serial in store.line {
-      let entry = store[serial].entry
+    for entry in store.line {
       guard needsPerson(entry) || chance(1, in: 60) else { continue }
       guard isFaultFree || chance(1, in: 8) else { continue }
       note(scheduler.obey(command(for: entry), of: entry, now: clock))
     }
     pauseOrResume()
     beginRun()
-    guard !isFaultFree, chance(1, in: 4), let record = store.records.randomElement(using: &random),
-      let end = record.end, end.state != .delivered, record.movedTo == nil
+    steerEnded()
+  }
+
+  /// Somebody does something about an envelope that has ended undelivered.
+  ///
+  /// What has ended, and stays so, is the store's alone.
+  private mutating func steerEnded() {
+    guard !isFaultFree, chance(1, in: 2), let serial = store.ended.randomElement(using: &random),
+      scheduler.changing[serial] == nil,
+      let record = store.envelopes[serial].flatMap({ store.record($0.id) }),
+      record.state != .delivered
     else { return }
-    var entry = record.entry
-    entry.expiresAt = clock.wall.adding(milliseconds: 604_800_000)
-    entry.waitAgain(hold: record.isHeld, notBefore: record.notBefore, at: clock.wall)
-    note(scheduler.obey(.requeue(into: Self.order(of: entry.lane)), of: entry, now: clock))
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0:
+      let edit = edit(of: record.entry)
+      if transact({ store, _ in store.correctEnded(edit) })?.value == true { endedChangeCount += 1 }
+    case 1:
+      let now = clock.wall
+      let isDone = transact { store, _ in
+        store.cancelEnded(serial, reason: "cancelled after its end", at: now)
+      }?.value
+      if isDone == true { endedChangeCount += 1 }
+    default:
+      var entry = record.entry
+      entry.expiresAt = clock.wall.adding(milliseconds: 604_800_000)
+      entry.waitAgain(hold: record.draft.hold, notBefore: record.draft.notBefore, at: clock.wall)
+      note(scheduler.obey(.requeue(into: order(of: entry.lane)), of: entry, now: clock))
+    }
   }
 
   private mutating func note(_ verdict: CommandVerdict) {
@@ -30,29 +51,36 @@ extension Simulation {
   private mutating func pauseOrResume() {
     for target in store.pauses.sorted(by: { "\($0)" < "\($1)" })
     where isFaultFree || chance(1, in: 6) {
-      setPaused(false, target)
+      setPaused(false, name(of: target))
     }
     guard !isFaultFree, chance(1, in: 4) else { return }
-    let number = Int.random(in: 0..<24, using: &random)
+    let number = Int.random(in: devices.indices, using: &random)
     switch Int.random(in: 0..<6, using: &random) {
-    case 0: setPaused(true, .upstream(UpstreamNumber(rawValue: Int32(number % 3))))
-    case 1, 2: setPaused(true, .client(ClientNumber(rawValue: Int64(number))))
-    default: setPaused(true, .lane(LaneNumber(rawValue: Int64(number * 2))))
+    case 0: setPaused(true, .upstream(Self.upstreamName(number % Self.upstreamCount)))
+    case 1, 2: setPaused(true, .client("\(number)"))
+    default: setPaused(true, .lane(LaneName(client: "\(number)", lane: "\(number * 2)")))
     }
   }
 
-  /// Every seventh lane stands from its first envelope on: in the same commit, and told before it.
-  mutating func startPaused(_ lane: LaneNumber) {
-    guard lane.rawValue % 7 == 3, store.startPaused(lane) else { return }
-    scheduler.setPaused(true, .lane(lane), now: clock)
-    runs.lookAtAll(in: &scheduler, now: clock)
-    pauseCount += 1
+  private func name(of target: PauseTarget) -> PauseName {
+    let name: PauseName? =
+      switch target {
+      case .upstream(let number):
+        store.upstreams.first { $0.value == number }.map { .upstream($0.key) }
+      case .client(let number): store.clients.first { $0.value == number }.map { .client($0.key) }
+      case .lane(let number): store.lanes[number].map { .lane($0.name) }
+      }
+    guard let name else { preconditionFailure("what is paused has a name") }
+    return name
   }
 
-  private mutating func setPaused(_ isPaused: Bool, _ target: PauseTarget) {
+  private mutating func setPaused(_ isPaused: Bool, _ name: PauseName) {
     // What was decided before is carried out before.
     carryOutActions()
-    store.setPaused(isPaused, target)
+    let result = transact { (store, commit) throws(StoreError) in
+      try store.setPaused(isPaused, name, Self.rules, in: &commit)
+    }?.value
+    guard case .success(let target) = result else { return violate("\(name) has no room") }
     scheduler.setPaused(isPaused, target, now: clock)
     runs.lookAtAll(in: &scheduler, now: clock)
     pauseCount += 1
@@ -78,11 +106,11 @@ extension Simulation {
 
   private mutating func edit(of entry: LineEntry) -> EnvelopeEdit {
     var edited = entry
-    edited.upstream = UpstreamNumber(
-      rawValue: Int32.random(in: 0..<Int32(Self.upstreamCount), using: &random))
+    edited.upstream = Self.upstreamNumbers.randomElement(using: &random) ?? entry.upstream
     edited.dueAt = chance(1, in: 2) ? nil : clock.wall.adding(milliseconds: 700)
-    let content = EnvelopeContent(
-      method: "POST", target: [0x2F], headers: HeaderBlock(), body: .inline([]))
+    editCount += 1
+    // Above what devices post.
+    let content = Self.content(1 << 32 + editCount)
     return EnvelopeEdit(content: content, tag: nil, entry: edited, notBefore: edited.dueAt)
   }
 

@@ -1,4 +1,5 @@
 @testable import RelayCore
+@testable import StoreModel
 
 /// The scheduler against simulated devices, disk and upstreams, with simulated time and crashes.
 ///
@@ -7,11 +8,12 @@
 struct Simulation {
   enum Event {
     case post(device: Int)
-    case commitAppend(device: Int, key: Int, content: Int)
+    case append(Posts)
+    case commitPosts(Posts, replacing: [Serial: LaneNumber], isRolledBack: Bool)
     case commitRecord(Transition)
     case commitFlow(LaneNumber)
-    case commitReplacement(Replacement, isRolledBack: Bool)
-    case commitClearing(ClientNumber, [Serial], isRolledBack: Bool)
+    case commitClearing(
+      ClientNumber, through: Serial, SparedEnvelopes, isRolledBack: Bool)
     case attemptEnds(AttemptReport)
     case lineRead(question: Int)
     case linePage(LinePage, question: Int)
@@ -35,7 +37,7 @@ struct Simulation {
   var agenda = TimerQueue<Scheduled>()
   var scheduler: Scheduler
   var runs = RunBook()
-  var store = SimulatedStore()
+  var store = ModelTables()
   var upstreams: [SimulatedUpstream]
   var devices: [SimulatedDevice]
   /// Grows with each start of the relay; what an earlier life had under way is lost with it.
@@ -44,10 +46,18 @@ struct Simulation {
   var inFlight: Set<Serial> = []
   /// What the store is about to replace.
   var reserved: Set<Serial> = []
+  /// What the latest commit with news has put in line.
+  var accepted: Set<Serial> = []
   var coalescedCount = 0
   /// Clients whose backlog the store is about to cancel.
   var clearing: Set<ClientNumber> = []
   var clearedCount = 0
+  /// What had ended and was kept long enough.
+  var deleted: Set<EnvelopeID> = []
+  var batchCount = 0
+  var refusedBatchCount = 0
+  var editCount = 0
+  var endedChangeCount = 0
   /// How many changes could not be written, and how many of them were quarantines.
   var unwrittenCount = 0
   var unwrittenQuarantineCount = 0
@@ -86,15 +96,20 @@ struct Simulation {
   var epochCount: Int64 = 0
   var shardMoveCount = 0
 
+  static let devicesMax = 24
   static let upstreamCount = 3
+  /// The numbers that the store gives the upstreams, in their order.
+  static let upstreamNumbers = (1...upstreamCount).map { UpstreamNumber(rawValue: Int32($0)) }
+  static func upstreamName(_ index: Int) -> String { "\(index)" }
   static let epoch = WallTime(millisecondsSinceEpoch: 1_700_000_000_000)
 
   init(seed: UInt64) {
     self.seed = seed
     random = SplitMix64(seed: seed)
     upstreams = Array(repeating: SimulatedUpstream(), count: Self.upstreamCount)
-    devices = (0..<24).map { SimulatedDevice(number: $0) }
+    devices = (0..<Self.devicesMax).map { SimulatedDevice(number: $0) }
     scheduler = Self.freshScheduler(seed: seed, isSharded: seed % 5 >= 3, now: clock)
+    for index in upstreams.indices { _ = store.number(ofUpstream: Self.upstreamName(index)) }
     takeShards()
     for device in devices.indices { schedule(.post(device: device), inMs: Int64(device)) }
     for upstream in upstreams.indices { schedule(.moodChanges(upstream: upstream), inMs: 2000) }
@@ -108,8 +123,8 @@ struct Simulation {
   /// What is configured, unless something is taken out for a while.
   static let policies = {
     var policies: [UpstreamNumber: UpstreamPolicy] = [:]
-    for number in 0..<upstreamCount {
-      policies[UpstreamNumber(rawValue: Int32(number))] = UpstreamPolicy(
+    for (number, upstream) in upstreamNumbers.enumerated() {
+      policies[upstream] = UpstreamPolicy(
         concurrencyMax: 2 + number,
         retry: RetryPolicy(
           firstDelayMs: 100, maxDelayMs: 20_000, factor: 2, retryAfterMaxMs: 60_000),
@@ -160,20 +175,22 @@ struct Simulation {
   private mutating func happen(_ event: Event) {
     switch event {
     case .post(let device): post(device)
-    case .commitAppend(let device, let key, let content): append(device, key, content)
+    case .append(let posts): append(posts)
+    case .commitPosts(let posts, let serials, let isRolledBack):
+      commit(posts, replacing: serials, isRolledBack: isRolledBack)
     case .commitRecord(let transition) where isRefused(transition): break
-    case .commitRecord(let transition) where isLost(transition): lose(transition)
-    case .commitRecord(var transition):
+    case .commitRecord(let transition) where isLost(transition):
+      transact { _, commit in commit.changes.append(.unwritten([transition])) }
+    case .commitRecord(let transition):
       noteBackoff(by: transition)
       noteWishToSendAgain(transition)
       checkDeadline(of: transition)
-      store.commit(&transition)
-      recorded(transition)
+      transact { (store, commit) throws(StoreError) in
+        try store.record([transition], in: &commit)
+      }
     case .commitFlow(let lane): flow(lane)
-    case .commitReplacement(let replacement, let isRolledBack):
-      replace(replacement, isRolledBack: isRolledBack)
-    case .commitClearing(let client, let serials, let isRolledBack):
-      clear(client, serials, isRolledBack: isRolledBack)
+    case .commitClearing(let client, let serial, let spared, let isRolledBack):
+      clear(client, through: serial, besides: spared, isRolledBack: isRolledBack)
     case .attemptEnds(let report):
       inFlight.remove(report.serial)
       scheduler.attemptEnded(report, now: clock)
@@ -206,8 +223,10 @@ struct Simulation {
     case .attempt(let entry): attempt(entry)
     case .verify(let entry): verify(entry)
     case .record(let transition):
-      checkLease(of: transition.serial, epoch: transition.epoch)
-      if transition.change == .begin { checkIsFirst(store[transition.serial].entry) }
+      checkLease(of: transition.serial, in: transition.lane, epoch: transition.epoch)
+      if transition.change == .begin, let entry = store.place(of: transition.serial) {
+        checkIsFirst(entry)
+      }
       agenda.insert(Scheduled(life: life, event: .commitRecord(transition)), at: commitTime())
     case .reachabilityChanged: break
     case .readLine(let after): ask(.after(after))
@@ -217,14 +236,14 @@ struct Simulation {
 
   private mutating func attempt(_ entry: LineEntry) {
     attemptCount += 1
-    checkLease(of: entry.serial)
+    checkLease(of: entry.serial, in: entry.lane)
     checkOrder(of: entry)
     checkNotTaken(entry)
     if !entry.isInDoubt { checkIsFirst(entry) }
     inFlight.insert(entry.serial)
-    let content = store[entry.serial].content
-    let ending = upstreams[Int(entry.upstream.rawValue)].attempt(
-      entry.serial, content: content, random: &random)
+    guard let content = store.envelopes[entry.serial]?.draft.content else { return }
+    let ending = upstreams[Self.index(entry.upstream)].attempt(
+      entry.serial, content: Self.number(in: content), random: &random)
     end(entry, ending)
   }
 
@@ -233,7 +252,7 @@ struct Simulation {
     checkOrder(of: entry)
     checkIsFirst(entry)
     inFlight.insert(entry.serial)
-    end(entry, upstreams[Int(entry.upstream.rawValue)].verify(entry.serial, random: &random))
+    end(entry, upstreams[Self.index(entry.upstream)].verify(entry.serial, random: &random))
   }
 
   private mutating func end(_ entry: LineEntry, _ ending: SimulatedUpstream.Ending) {
@@ -253,7 +272,7 @@ extension Simulation.Event {
     case .post, .moodChanges, .crash, .walkForExpired, .clockIsSet, .configurationChanges,
       .shardMoves:
       true
-    case .commitAppend, .commitRecord, .commitFlow, .commitReplacement, .commitClearing,
+    case .append, .commitPosts, .commitRecord, .commitFlow, .commitClearing,
       .attemptEnds, .lineRead, .linePage, .wake:
       false
     }
