@@ -139,8 +139,8 @@ if isFuzzed {
       linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]))
 }
 
-// Thousands of simulated years need the optimiser, and nothing but the core and the model of a store
-// (scripts/simulate).
+// Thousands of simulated years need the optimiser, and nothing but the core and the model of a
+// store (scripts/simulate).
 if Context.environment["WAYSTATION_CORE_ALONE"] != nil {
   package.products = []
   package.targets = [target("RelayCore"), storeModel, tests(of: "RelayCore", ["StoreModel"])]

@@ -3,7 +3,8 @@ import RelayCore
 @testable import StoreModel
 
 // Somebody forgets all that waits of a client. Between the question what is to be left alone and
-// the commit, or its failure, anything else may happen. What has ended is forgotten some time later.
+// the commit, or its failure, anything else may happen. What has ended is forgotten some time
+// later.
 extension Simulation {
   mutating func beginClearing() {
     // A store has one transaction at a time.

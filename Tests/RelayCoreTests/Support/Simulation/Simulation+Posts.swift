@@ -3,8 +3,8 @@ import Synchronization
 
 @testable import StoreModel
 
-// Devices post, one thing at a time or several together. Between the question which envelopes may be
-// replaced and the commit, or its failure, anything else may happen.
+// Devices post, one thing at a time or several together. Between the question which envelopes may
+// be replaced and the commit, or its failure, anything else may happen.
 extension Simulation {
   /// What a device posts together.
   struct Posts: Sendable {
@@ -160,8 +160,8 @@ extension Simulation {
       for index in upstreams.indices { upstreams[index].forget(plan.edit.entry.serial) }
     }
     if plan.refusal != nil { refusedBatchCount += 1 }
-    let told = transact { store, commit in store.append(plan, Self.rules, in: &commit) }
-    guard let (receipt, positions) = told else { return }
+    let result = transact { store, commit in store.append(plan, Self.rules, in: &commit) }
+    guard let (receipt, positions) = result else { return }
     goOnLater(in: receipt.flowing)
     for (key, result) in zip(posts.keys, receipt.answers(at: positions)) {
       take(result, key, of: posts.device)

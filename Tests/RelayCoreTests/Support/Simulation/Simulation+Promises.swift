@@ -49,9 +49,8 @@ extension Simulation {
       other.lane == entry.lane && other.standing != .parked
     }
     // An attempt may be decided on before the rest of a commit is told.
-    let isToldLater = { [accepted] (other: LineEntry) in
-      other.serial > entry.serial && accepted.contains(entry.serial)
-        && accepted.contains(other.serial)
+    let isToldLater = { [told] (other: LineEntry) in
+      other.serial > entry.serial && told.contains(entry.serial) && told.contains(other.serial)
     }
     let first =
       switch order(of: entry.lane) {

@@ -27,20 +27,27 @@ extension Simulation {
     else { return }
     switch Int.random(in: 0..<4, using: &random) {
     case 0:
+      // If it had arrived as it was, its correction would be lost: nobody is let do that.
+      guard !record.entry.isInDoubt else { return }
       let edit = edit(of: record.entry)
       if transact({ store, _ in store.correctEnded(edit) })?.value == true { endedChangeCount += 1 }
+      if chance(1, in: 2) { requeue(record.id) }
     case 1:
       let now = clock.wall
       let isDone = transact { store, _ in
         store.cancelEnded(serial, reason: "cancelled after its end", at: now)
       }?.value
       if isDone == true { endedChangeCount += 1 }
-    default:
-      var entry = record.entry
-      entry.expiresAt = clock.wall.adding(milliseconds: 604_800_000)
-      entry.waitAgain(hold: record.draft.hold, notBefore: record.draft.notBefore, at: clock.wall)
-      note(scheduler.obey(.requeue(into: order(of: entry.lane)), of: entry, now: clock))
+    default: requeue(record.id)
     }
+  }
+
+  private mutating func requeue(_ id: EnvelopeID) {
+    guard let record = store.record(id) else { return }
+    var entry = record.entry
+    entry.expiresAt = clock.wall.adding(milliseconds: 604_800_000)
+    entry.waitAgain(hold: record.draft.hold, notBefore: record.draft.notBefore, at: clock.wall)
+    note(scheduler.obey(.requeue(into: order(of: entry.lane)), of: entry, now: clock))
   }
 
   private mutating func note(_ verdict: CommandVerdict) {

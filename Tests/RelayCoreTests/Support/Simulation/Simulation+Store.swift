@@ -50,11 +50,12 @@ extension Simulation {
       case .unwritten(let transitions): for transition in transitions { unwritten(transition) }
       case .coalesced(let envelopes):
         coalescedCount += envelopes.count
+        told.formUnion(envelopes.lazy.map(\.entry.serial))
         for envelope in envelopes {
           positions.coalesced.append(scheduler.coalesced(envelope, now: clock))
         }
       case .accepted(let envelopes):
-        accepted = Set(envelopes.map(\.entry.serial))
+        told.formUnion(envelopes.lazy.map(\.entry.serial))
         for envelope in envelopes { positions.accepted.append(take(envelope)) }
       case .cleared(let backlog):
         for item in backlog.items {

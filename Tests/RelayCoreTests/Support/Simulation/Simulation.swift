@@ -46,8 +46,8 @@ struct Simulation {
   var inFlight: Set<Serial> = []
   /// What the store is about to replace.
   var reserved: Set<Serial> = []
-  /// What the latest commit with news has put in line.
-  var accepted: Set<Serial> = []
+  /// What the present event's commit has put in line or replaced.
+  var told: Set<Serial> = []
   var coalescedCount = 0
   /// Clients whose backlog the store is about to cancel.
   var clearing: Set<ClientNumber> = []
@@ -165,6 +165,7 @@ struct Simulation {
     eventCount += 1
     happen(next.event)
     carryOutActions()
+    told = []
     checkNoSlotIsIdle()
     checkRuns()
     checkWaits()
