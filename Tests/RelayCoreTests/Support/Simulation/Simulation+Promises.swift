@@ -48,9 +48,10 @@ extension Simulation {
     let isInLane = { (other: LineEntry) in
       other.lane == entry.lane && other.standing != .parked
     }
-    // An attempt may be decided on before the rest of a commit is told.
-    let isToldLater = { [told] (other: LineEntry) in
-      other.serial > entry.serial && told.contains(entry.serial) && told.contains(other.serial)
+    // An attempt may be decided on before a commit is told, or before its rest is.
+    let isToldLater = { [told, isTold] (other: LineEntry) in
+      other.serial > entry.serial && told.contains(other.serial)
+        && (!isTold || told.contains(entry.serial))
     }
     let first =
       switch order(of: entry.lane) {

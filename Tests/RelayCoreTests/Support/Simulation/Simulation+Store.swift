@@ -43,19 +43,22 @@ extension Simulation {
       pauseCount += 1
     }
     if !commit.startedPaused.isEmpty { runs.lookAtAll(in: &scheduler, now: clock) }
-    if commit.hasAccepted { readLineBeforeTelling() }
+    told.formUnion(commit.placedSerials)
+    if commit.hasAccepted {
+      isTold = false
+      readLineBeforeTelling()
+      isTold = true
+    }
     for change in commit.changes {
       switch change {
       case .changed(let transitions): for transition in transitions { recorded(transition) }
       case .unwritten(let transitions): for transition in transitions { unwritten(transition) }
       case .coalesced(let envelopes):
         coalescedCount += envelopes.count
-        told.formUnion(envelopes.lazy.map(\.entry.serial))
         for envelope in envelopes {
           positions.coalesced.append(scheduler.coalesced(envelope, now: clock))
         }
       case .accepted(let envelopes):
-        told.formUnion(envelopes.lazy.map(\.entry.serial))
         for envelope in envelopes { positions.accepted.append(take(envelope)) }
       case .cleared(let backlog):
         for item in backlog.items {
@@ -112,6 +115,17 @@ extension Simulation {
 }
 
 extension Commit {
+  /// What it has put in line or replaced.
+  fileprivate var placedSerials: [Serial] {
+    changes.flatMap { (change) -> [Serial] in
+      switch change {
+      case .accepted(let envelopes): envelopes.map(\.entry.serial)
+      case .coalesced(let envelopes): envelopes.map(\.entry.serial)
+      case .changed, .unwritten, .cleared: []
+      }
+    }
+  }
+
   /// Whether something is in line that nobody has been told of.
   fileprivate var hasAccepted: Bool {
     changes.contains { if case .accepted = $0 { true } else { false } }

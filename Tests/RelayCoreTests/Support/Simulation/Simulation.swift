@@ -48,6 +48,8 @@ struct Simulation {
   var reserved: Set<Serial> = []
   /// What the present event's commit has put in line or replaced.
   var told: Set<Serial> = []
+  /// Whether the scheduler has been told of that commit, or is being told.
+  var isTold = true
   var coalescedCount = 0
   /// Clients whose backlog the store is about to cancel.
   var clearing: Set<ClientNumber> = []
