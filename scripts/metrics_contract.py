@@ -19,7 +19,7 @@ PAGES = pathlib.Path("docs/alerts.md")
 
 # What a series may be told apart by: never a client or an envelope.
 LABELS = {"upstream", "outcome", "state", "code", "listener", "result", "reason", "limit", "le",
-          "version"}
+          "version", "kind", "severity", "certificate"}
 PARTS_OF_A_PAGE = ("**What it means.**", "**How to see it.**", "**What to do.**")
 SERIES_MAX = 1000
 
@@ -58,12 +58,13 @@ def expressions(panels):
 
 
 def check_formats(text, openmetrics):
-    """Both formats show the same series; returns the names of the samples."""
+    """Both formats show the same series; returns the names of the samples, and the kinds of needs."""
     older, newer = samples(read_text(text)), samples(read_openmetrics(openmetrics))
     expect(set(older) == set(newer),
            f"only one of the formats has {sorted(set(older) ^ set(newer))[:5]}")
     expect(len(older) <= SERIES_MAX, f"{len(older)} series are more than {SERIES_MAX}")
-    return {name for name, _ in older}
+    kinds = {dict(labels)["kind"] for name, labels in older if name == "waystation_needs"}
+    return {name for name, _ in older}, kinds
 
 
 def check_dashboard(known):
@@ -82,8 +83,8 @@ def check_dashboard(known):
     expect(len(ids) == len(set(ids)), f"{DASHBOARD}: two panels have the same id")
 
 
-def check_alerts(known):
-    """Each alert asks only for what there is, is tried, and has its page."""
+def check_alerts(known, kinds):
+    """Each alert asks only for what there is, is tried, and has its page; each kind of need has one."""
     rules, tests, pages = RULES.read_text(), TESTS.read_text(), PAGES.read_text()
     blocks = re.split(r"(?m)^      - alert: ", rules)[1:]
     names = [block.split("\n", 1)[0].strip() for block in blocks]
@@ -95,20 +96,24 @@ def check_alerts(known):
         for metric in sorted(metrics_in(block.split("labels:", 1)[0]) - known):
             failures.append(f"{RULES}: {name} asks for {metric}, which there is not")
         expect(f"alertname: {name}\n" in tests, f"{TESTS}: {name} is not tried")
-        expect(f"runbook: docs/alerts.md#{name.lower()}\n" in block,
+        page = "{{ $labels.kind }}" if "waystation_needs" in block else name.lower()
+        expect(f"runbook: docs/alerts.md#{page}\n" in block,
                f"{RULES}: {name} does not name its page")
+    subjects = [name for name, block in zip(names, blocks) if "waystation_needs" not in block]
+    subjects += sorted(kinds)
+    for name in subjects:
         for part in PARTS_OF_A_PAGE:
             expect(part in sections.get(name, ""), f"{PAGES}: {name} lacks '{part}'")
     for name in sections:
-        expect(name in names, f"{PAGES}: there is no alert {name}")
+        expect(name in subjects, f"{PAGES}: there is no alert and no kind of need {name}")
 
 
 def main():
     """Checks all, and says what is wrong."""
     text, openmetrics = (pathlib.Path(path).read_text() for path in sys.argv[1:3])
-    known = check_formats(text, openmetrics)
+    known, kinds = check_formats(text, openmetrics)
     check_dashboard(known)
-    check_alerts(known)
+    check_alerts(known, kinds)
     for failure in failures:
         print(failure, file=sys.stderr)
     return 1 if failures else 0

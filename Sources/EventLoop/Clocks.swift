@@ -55,6 +55,9 @@ package enum WallClock {
   /// The time that a step ahead has to last before it counts, in milliseconds.
   package static var settleMs: Int64 { state.withLock { $0.settled.settleMs } }
 
+  /// Why the machine's clock is not followed now, in words; nil while it is.
+  package static var doubt: String? { state.withLock { $0.settled.doubt } }
+
   /// The time of day minus the time since the machine was started, in milliseconds.
   package static var offsetMs: Int64 {
     state.withLock { $0.settled.offsetMs } ?? machine().millisecondsSinceEpoch - elapsedMs()

@@ -11,8 +11,8 @@ def tells_what_is_in_force(trial):
     browser.says("#configured", "at the start.")
     needs = browser.text("#needs-heading")
     assert relay.reload(limits={"bodyBytesMax": "much"})["result"] == "refused"
-    browser.says("#needs", "The configuration was refused, and the one before goes on")
-    browser.says("#needs", "What is wrong: limits.bodyBytesMax: expected")
+    browser.says("#needs", "A reload was refused, and the configuration before it goes on")
+    browser.says("#needs", "Why: limits.bodyBytesMax: expected")
     browser.says("#needs", f"waystation check --config {relay.folder}/config.json")
     browser.says("#configured", "another one was refused at")
     trial.sound("a refused configuration")

@@ -32,14 +32,14 @@ IMPORTS = {
 ROOMS = {
     "RelayCore": [
         "Text", "Collections", "Time", "Envelopes", "Delivery", "Limits", "Storing", "Planning",
-        "Observing", "Scheduling"],
+        "Observing", "Needs", "Scheduling"],
     "SQLiteStore": [
         "SQLite", "Files", "Bodies", "Schema", "Pages", "Tables", "Store",
         "Accepting", "Changing", "Listing", "Retention", "Events", "Operators", "Check",
         "Salvage", "Opening"],
     "RelayServer": [
         "Text", "Settings", "Telemetry/Log", "Telemetry/Metrics", "Telemetry/Traces",
-        "Engine/Limits", "Engine/References", "Engine/Dispatch", "Engine/Upkeep",
+        "Engine/Limits", "Engine/References", "Engine/Needs", "Engine/Dispatch", "Engine/Upkeep",
         "API/Problems", "API/Access", "API/Reading", "API/Answers", "API/Page", "API/Listening",
         "API/Routes", "API/Posting", "API/Asking", "API/Steering", "API/Streams", "Relay"],
     "waystation": [

@@ -45,6 +45,16 @@ export function manyControls(filter, words) {
     }, `${kind.words}…`));
 }
 
+/** The control for one action on all that a filter matches. */
+export function controlOfAll(action, filter) {
+  const kind = { action, ...kinds[action] };
+  const words = Object.entries(filter).map(([name, value]) => `${name} ${value}`).join(", ");
+  return h("button", {
+    type: "button", class: kind.isDangerous ? "danger-quiet" : undefined,
+    data: { act: kind.words }, on: { click: () => perform(kind, filter, words) },
+  }, `${kind.words}…`);
+}
+
 async function perform(kind, given, words) {
   const filter = Object.fromEntries(Object.entries(given).filter(([, value]) => value));
   const body = { action: kind.action, filter };

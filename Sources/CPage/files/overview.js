@@ -11,12 +11,12 @@ const newsMax = 100;
 let lastHeard = "";
 
 /** Shows a reading of /status. */
-export function show(status, samples) {
-  whenReleased("overview", () => draw(status, samples));
+export function show(status) {
+  whenReleased("overview", () => draw(status));
 }
 
-function draw(status, samples) {
-  const verdict = assess(status, samples, now());
+function draw(status) {
+  const verdict = assess(status, now());
   $("verdict").dataset.level = verdict.level;
   say($("verdict-text"), `${verdict.sentence}.`);
   say($("verdict-more"), more(status));

@@ -76,7 +76,7 @@ const live = new Live({
     status = fresh;
     $("main").classList.remove("is-empty");
     charts.note(status);
-    overview.show(status, charts.samples);
+    overview.show(status);
     charts.show(status);
     find.offerUpstreams(status.upstreams.map(({ name }) => name));
   },
@@ -255,5 +255,5 @@ route();
 setInterval(() => {
   // Ages go on while nothing changes.
   const isFresh = status && link !== "lost" && link !== "refused";
-  if (isFresh && !document.hidden) overview.show(status, charts.samples);
+  if (isFresh && !document.hidden) overview.show(status);
 }, 1000);

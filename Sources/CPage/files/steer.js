@@ -5,6 +5,7 @@ import { confirm, said, tell } from "./dialogs.js";
 import { h } from "./dom.js";
 import { edit } from "./edit.js";
 import { many } from "./format.js";
+import { controlOfAll } from "./many.js";
 import { Refusal, call, news, path } from "./relay.js";
 
 const envelope = (id, ...rest) => path("v1/envelopes", id, ...rest);
@@ -86,6 +87,7 @@ const acts = {
   findFailed: { words: "Show them", link: () => findLink({ state: "failed" }) },
   findOfUpstream: { words: "Show what waits",
     link: ({ upstream }) => findLink({ upstream, state: "waiting" }) },
+  find: { words: "Show them", link: ({ filter }) => findLink(filter) },
   goTo: { words: ({ words }) => words, link: ({ place }) => `#${place}` },
 
   probe: {
@@ -172,6 +174,7 @@ const words = (part, about) => typeof part === "function" ? part(about) : part;
 
 /** The control for an act about something. */
 export function control({ name, ...about }) {
+  if (name === "onAll") return controlOfAll(about.action, about.filter);
   const act = acts[name];
   const label = words(act.words, about);
   if (act.link) return h("a", { class: "button", href: act.link(about), data: { act: name } },

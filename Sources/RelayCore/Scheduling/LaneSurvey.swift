@@ -14,6 +14,8 @@ package struct LaneSurvey: Sendable {
 
   /// The lanes, by the upstream that their heads go to.
   package private(set) var heads: [UpstreamNumber: Heads] = [:]
+  /// The number of lanes in which envelopes wait for sequence numbers.
+  package private(set) var parkedLaneCount = 0
   /// The clients with the most waiting envelopes, most first.
   package private(set) var backlogs: [(client: ClientNumber, waiting: Int)] = []
   /// Whether all lanes and clients have been looked at.
@@ -32,7 +34,12 @@ package struct LaneSurvey: Sendable {
   /// The time at which the oldest of all heads was accepted; nil if nothing waits.
   package var oldestWaitingAt: WallTime? { heads.values.lazy.map(\.oldestAcceptedAt).min() }
 
-  fileprivate mutating func forgetLanes() { heads = [:] }
+  fileprivate mutating func forgetLanes() {
+    heads = [:]
+    parkedLaneCount = 0
+  }
+
+  fileprivate mutating func addParked(_ count: Int) { parkedLaneCount += count }
 
   fileprivate mutating func forgetClients() { backlogs = [] }
 
@@ -70,9 +77,12 @@ extension Scheduler {
     var walk = survey.laneWalk
     // Most lanes go where the one before goes, so one look-up serves a row of them.
     var row: (upstream: UpstreamNumber, heads: LaneSurvey.Heads)?
+    var parkedCount = 0
     lanes.advance(&walk, countMax: countMax) {
       survey.forgetLanes()
+      parkedCount = 0
     } _: { _, lane in
+      if lane.parked > 0 { parkedCount += 1 }
       guard let head = lane.head else { return }
       if row?.upstream == head.upstream {
         row?.heads.waiting += lane.waiting
@@ -88,6 +98,7 @@ extension Scheduler {
       }
     }
     if let row { survey.add(row.heads, of: row.upstream) }
+    survey.addParked(parkedCount)
     survey.laneWalk = walk
   }
 

@@ -58,6 +58,12 @@ package struct SettledTime: Sendable {
     var sinceMs: Int64
   }
 
+  /// Why the machine's clock is not followed as of the last reading, in words; nil while it is.
+  package var doubt: String? {
+    if isImplausible { return "it shows a time that cannot be, and is not followed" }
+    return ahead == nil ? nil : "it was set ahead, which does not count yet"
+  }
+
   /// Begins without a reading.
   package init(settleMs: Int64 = 300_000) { self.settleMs = settleMs }
 

@@ -149,6 +149,7 @@ extension Relay {
   ) -> ConfigurationReload {
     let reload = ConfigurationReload(at: parts.now().wall, result: result, problems: problems)
     parts.inForce.withLock { $0.lastReload = reload }
+    parts.dispatcher.needs.expire()
     // Whoever is shown `/status` is shown that.
     parts.dispatcher.listeners.ring()
     return reload

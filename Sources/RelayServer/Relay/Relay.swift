@@ -163,6 +163,7 @@ package final class Relay: Sendable {
   /// Reads files: not on a loop that serves.
   package func reloadCertificates() {
     let count = parts.front.reloadCertificates()
+    parts.dispatcher.needs.expire()
     guard count > 0 else { return }
     log.warning(
       "connections end whose clients' certificates are not accepted any more",
@@ -173,6 +174,9 @@ package final class Relay: Sendable {
   func setOff() {
     parts.dispatcher.setOff()
     janitor.start()
+    parts.dispatcher.needs.start { [parts] keeper, memory in
+      await NeedGathering(relay: parts).facts(keeper, &memory)
+    }
   }
 
   // MARK: - End
@@ -187,6 +191,7 @@ package final class Relay: Sendable {
     let graceMs = Int64(graceSeconds) * 1000
     let deadline = MonotonicClock.now().adding(milliseconds: graceMs)
     janitor.stop()
+    dispatcher.needs.stop()
     log.info("draining", ("graceSeconds", .integer(Int64(graceSeconds))))
     dispatcher.tracer.hurry()
     async let attempts: Void = dispatcher.drain(graceMs: graceMs)

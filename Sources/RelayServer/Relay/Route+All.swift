@@ -193,7 +193,7 @@ extension Route {
       HealthChecks(context).health()
     },
     Route(.get, "/readyz", on: .both, for: .everybody) { _, _, context in
-      HealthChecks(context).readiness()
+      await HealthChecks(context).readiness()
     },
   ]
 

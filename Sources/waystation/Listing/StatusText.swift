@@ -72,46 +72,29 @@ struct StatusText {
     return Self.waitingStates.reduce(0) { $0 + (counts?.number($1) ?? 0) }
   }
 
-  /// The things that need a person, the worst first.
+  /// The things that need a person, as the relay lists them.
   static func troubles(
     _ status: JSONObject, now: WallTime, serverOption: String = ""
   ) -> [Trouble] {
-    var troubles: [Trouble] = []
-    let store = status.object("store")
-    if let words = store?.text("trouble") {
-      troubles.append(Trouble(sentence: "the store: \(SafeText.line(words))", command: nil))
-    }
-    if let damage = store?.object("damage") {
-      troubles.append(
+    guard status["needs"] != nil else {
+      // A release before this list says nothing of it, and that must not look like good news.
+      return [
         Trouble(
-          sentence: SafeText.line(damage.text("detail") ?? "the store is damaged"),
-          command: "waystation store check"))
+          sentence: "the relay is older than this command, and does not say what needs you",
+          command: nil)
+      ]
     }
-    for upstream in status.objects("upstreams") where upstream.has("configured") {
-      let name = SafeText.line(upstream.text("name") ?? "?")
-      if !upstream.has("reachable") {
-        let age = SafeText.line(HumanText.age(upstream.text("since"), now: now))
-        troubles.append(
-          Trouble(
-            sentence: "upstream \(name) is unreachable" + (age.isEmpty ? "" : " for \(age)")
-              + (upstream.text("lastError").map { ": \(SafeText.line($0))" } ?? ""),
-            command: "waystation upstreams probe \(name)\(serverOption)"))
-      } else if upstream.has("paused"), upstream.number("waiting") > 0 {
-        troubles.append(
-          Trouble(
-            sentence: "upstream \(name) is paused, and "
-              + HumanText.counted(upstream.number("waiting"), "envelope waits", "envelopes wait"),
-            command: "waystation upstreams resume \(name)\(serverOption)"))
+    return status.objects("needs").map { need in
+      let age = HumanText.age(need.text("since"), now: now)
+      let cause = need.text("cause").map { ": \($0)" } ?? ""
+      let command = need.objects("acts").first.map { act in
+        "waystation " + act.texts("command").joined(separator: " ")
       }
+      return Trouble(
+        sentence: SafeText.line((need.text("title") ?? "?") + cause)
+          + (age.isEmpty ? "" : SafeText.line(", for \(age)")),
+        command: command.map { SafeText.line($0) + serverOption })
     }
-    let blocked = status.number("blockedLaneCount")
-    if blocked > 0 {
-      troubles.append(
-        Trouble(
-          sentence: HumanText.counted(blocked, "lane is blocked", "lanes are blocked"),
-          command: "waystation envelopes list --state blocked\(serverOption)"))
-    }
-    return troubles
   }
 
   private func figures() -> [String] {

@@ -32,6 +32,12 @@ extension JSONObject {
     return array.compactMap { try? $0.object() }
   }
 
+  /// The members of an array that are texts.
+  func texts(_ name: StaticString) -> [String] {
+    guard let array = try? self[name]?.array() else { return [] }
+    return array.compactMap { try? $0.string() }
+  }
+
   /// The object as one line of JSON that is safe on a terminal.
   var line: String { SafeText.json(value.raw) }
 }

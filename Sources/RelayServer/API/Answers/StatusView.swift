@@ -20,6 +20,8 @@ package struct StatusView: Sendable {
     var shed: Double
   }
 
+  /// What needs somebody, the most pressing first.
+  var needs: [Need]
   var isDraining: Bool
   var startedAt: WallTime
   var uptimeSeconds: Int64
@@ -44,6 +46,9 @@ package struct StatusView: Sendable {
       json.member("state", isDraining ? "draining" : "running")
       json.member("startedAt", startedAt)
       json.member("uptimeSeconds", max(0, uptimeSeconds))
+      json.memberArray("needs") { json in
+        for need in needs { NeedView(need: need).write(to: &json) }
+      }
       json.memberObject("configuration") { configuration.writeMembers(to: &$0) }
       json.memberObject("store") { writeStore(to: &$0) }
       upstreams.write(to: &json)

@@ -19,10 +19,12 @@ struct GetMetrics {
   private func view() async -> MetricsView {
     let relay = context.relay
     let metrics = relay.metrics
+    let needs = await relay.dispatcher.needs.needs()
     let snapshot = await relay.dispatcher.snapshot()
     let upstreams = upstreams(snapshot)
     return MetricsView(
-      now: relay.now().wall, isDraining: relay.isDraining, deliveries: metrics.deliveries,
+      now: relay.now().wall, needs: needs, certificateEnds: relay.front.certificateEnds,
+      isDraining: relay.isDraining, deliveries: metrics.deliveries,
       posts: metrics.posts, shed: relay.admission.refusals, storeWaits: metrics.waitsForStore,
       upstreams: upstreams.labelled, others: upstreams.others,
       blockedLaneCount: snapshot.blockedLaneCount, inFlightCount: snapshot.inFlightCount,

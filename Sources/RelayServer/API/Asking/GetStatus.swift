@@ -20,10 +20,11 @@ struct GetStatus {
   func view() async throws(StoreError) -> StatusView {
     let relay = context.relay
     let now = relay.now()
+    let needs = await relay.dispatcher.needs.needs()
     let snapshot = await relay.dispatcher.snapshot()
     let rate = { (kind: RateMeter.Kind) in relay.meter.perSecond(kind, at: now.monotonic) }
     return StatusView(
-      isDraining: relay.isDraining, startedAt: relay.startedAt,
+      needs: needs, isDraining: relay.isDraining, startedAt: relay.startedAt,
       uptimeSeconds: relay.uptimeSeconds,
       configuration: relay.inForce.withLock { $0 },
       statistics: context.store.statistics(), files: relay.embedded?.files(),

@@ -12,7 +12,7 @@ struct HealthChecks {
   func health() -> HTTPResponse { .freshJSON(Array(#"{"status":"ok"}"#.utf8)) }
 
   /// Answers if the relay takes envelopes.
-  func readiness() -> HTTPResponse {
+  func readiness() async -> HTTPResponse {
     if context.relay.isDraining {
       return notReady(
         "draining", "The relay is shutting down.",
@@ -22,9 +22,8 @@ struct HealthChecks {
       return notReady(
         "store-trouble", trouble, retryAfterSeconds: RetryHint.troubleSeconds)
     }
-    let warnings =
-      [context.relay.embedded?.files().damage.sentence].compactMap { $0 }
-      + context.relay.certificateProblems()
+    let warnings = await context.relay.dispatcher.needs.needs(ageMs: NeedsKeeper.strangersMs)
+      .filter { $0.severity == .critical }.map(\.sentence)
     if !warnings.isEmpty { return readyBut(warnings) }
     return .freshJSON(Array(#"{"status":"ready"}"#.utf8))
   }

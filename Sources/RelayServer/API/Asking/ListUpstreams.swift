@@ -30,7 +30,8 @@ struct ListUpstreams {
       unconfigured: try await unconfigured(snapshot.unconfigured))
   }
 
-  private func configured(
+  /// The configured ones.
+  func configured(
     _ snapshot: DispatcherSnapshot, _ now: Now
   ) -> [UpstreamsView.Configured] {
     context.relay.configuration.upstreams.compactMap { upstream in
@@ -45,7 +46,8 @@ struct ListUpstreams {
     }
   }
 
-  private func unconfigured(
+  /// Those that are not configured, and that something waits for.
+  func unconfigured(
     _ views: [UpstreamNumber: Scheduler.UnconfiguredView]
   ) async throws(StoreError) -> [UpstreamsView.Unconfigured] {
     guard !views.isEmpty else { return [] }

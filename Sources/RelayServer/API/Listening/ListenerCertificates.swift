@@ -56,6 +56,22 @@ final class ListenerCertificates: Sendable {
     }
   }
 
+  /// What the certificates and revocation lists are, and when each ends.
+  var ends: [(what: String, endsAt: WallTime)] {
+    zip(listeners, credentials).flatMap { listener, credentials in
+      guard let tls = listener.tls, let context = credentials?.current else {
+        return [(what: String, endsAt: WallTime)]()
+      }
+      let time = { (seconds: Int64) in WallTime(millisecondsSinceEpoch: seconds * 1000) }
+      let certificate = "\(tls.certificate): the certificate of \(context.facts.name)"
+      var ends = [(what: certificate, endsAt: time(context.facts.validUntilSeconds))]
+      if let due = context.revocationsDueSeconds, let lists = tls.clientCertificates?.revocations {
+        ends.append((what: "\(lists): a revocation list", endsAt: time(due)))
+      }
+      return ends
+    }
+  }
+
   /// True if there is anything to load again.
   var isEmpty: Bool { credentials.allSatisfy { $0 == nil } }
 

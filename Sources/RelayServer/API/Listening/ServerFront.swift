@@ -49,6 +49,11 @@ final class ServerFront: Sendable {
     parts.withLock { $0?.certificates }?.problems(at: now) ?? []
   }
 
+  /// What the listeners' certificates and revocation lists are, and when each ends.
+  var certificateEnds: [(what: String, endsAt: WallTime)] {
+    parts.withLock { $0?.certificates }?.ends ?? []
+  }
+
   // MARK: - Connections
 
   private var server: HTTPServer? { parts.withLock { $0?.server } }

@@ -16,6 +16,8 @@ package struct DispatcherSnapshot: Sendable {
   package var blockedLanes: [(lane: LaneNumber, head: LineEntry)]
   /// The number of blocked lanes in all.
   package var blockedLaneCount: Int
+  /// The number of lanes in which envelopes wait for sequence numbers.
+  package var parkedLaneCount: Int
   /// The clients with the most waiting envelopes; at most ``shownMax``.
   package var backlogs: [(client: ClientNumber, waiting: Int)]
 
@@ -89,7 +91,18 @@ extension Dispatcher {
         inFlightCount: state.scheduler.inFlightCount,
         blockedLanes: state.scheduler.blockedLanes(countMax: DispatcherSnapshot.shownMax),
         blockedLaneCount: state.scheduler.blockedLaneCount,
-        backlogs: survey.backlogs)
+        parkedLaneCount: survey.parkedLaneCount, backlogs: survey.backlogs)
+    }
+  }
+
+  /// Lanes that stand until someone resolves them, at most `countMax`, and the number of all.
+  func blockedLanes(
+    countMax: Int
+  ) -> (lanes: [(lane: LaneNumber, head: LineEntry)], count: Int) {
+    state.withLock { state in
+      (
+        state.scheduler.blockedLanes(countMax: countMax), state.scheduler.blockedLaneCount
+      )
     }
   }
 

@@ -53,6 +53,8 @@ package final class Dispatcher: Sendable {
   let listeners = EventListeners()
   /// The latest change of each upstream's reachability that is to be logged.
   let reachabilityNotes = ReachabilityNotes()
+  /// What needs somebody.
+  let needs: NeedsKeeper
   /// Counts for the charts.
   let history: HistoryKeeper
   /// Sees to lanes that wait for sequence numbers.
@@ -82,10 +84,11 @@ package final class Dispatcher: Sendable {
     surveyor = LaneSurveyor(clock: { clock().monotonic })
     tracer = Tracer(store: store, loop: loop, log: log)
     history = HistoryKeeper(store: store, loop: loop, clock: clock, log: log)
+    needs = NeedsKeeper(loop: loop, clock: clock, log: log) { [listeners] in listeners.ring() }
     gaps = GapKeeper(store: store, rules: lanes, loop: loop, clock: clock, log: log)
     commitListeners = CommitListeners(
       beforeScheduling: [quotas, stories, tracer],
-      afterScheduling: [waiters, meter, metrics, history, deadlines, gaps, listeners])
+      afterScheduling: [waiters, meter, metrics, history, deadlines, gaps, needs, listeners])
     state = Mutex(State(scheduler: Scheduler(upstreams: [:], epoch: 1, seed: 0, now: clock())))
   }
 

@@ -9,6 +9,25 @@ extension MetricFamily {
     MetricFamily(.gauge, "waystation_draining", "1 while the relay shuts down, else 0.") {
       $0.isDraining ? 1 : 0
     },
+    MetricFamily(
+      .gauge, "waystation_needs", ["kind", "severity"],
+      "Things that need somebody, as /status lists them."
+    ) { view, writer in
+      for kind in NeedKind.allCases {
+        for severity in NeedSeverity.allCases {
+          let count = view.needs.count { $0.key.kind == kind && $0.severity == severity }
+          writer.sample(kind.rawValue, severity.rawValue, value: count)
+        }
+      }
+    },
+    MetricFamily(
+      .gauge, "waystation_certificate_remaining_seconds", ["certificate"],
+      "Time until a certificate or a revocation list of the relay ends; below 0 once it has."
+    ) { view, writer in
+      for (what, endsAt) in view.certificateEnds {
+        writer.sample(what, value: Double(endsAt.milliseconds(since: view.now)) / 1000)
+      }
+    },
   ]
 
   /// Posts of senders.

@@ -10,6 +10,9 @@ struct MetricsView {
   }
 
   var now: WallTime
+  /// What needs somebody.
+  var needs: [Need]
+  var certificateEnds: [(what: String, endsAt: WallTime)]
   var isDraining: Bool
   var deliveries: DeliveryFigures
   var posts: PostFigures

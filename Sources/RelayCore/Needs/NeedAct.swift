@@ -1,0 +1,29 @@
+/// Something that can be done about a ``Need``.
+package enum NeedAct: Sendable, Hashable {
+  /// Try an upstream now.
+  case probe(upstream: String)
+  /// Stop attempts at an upstream.
+  case pause(upstream: String)
+  /// Let attempts at an upstream go on.
+  case resume(upstream: String)
+  /// See the envelopes of an upstream in one state.
+  case list(upstream: String, EnvelopeState)
+  /// See the envelopes that wait for an upstream.
+  case listWaiting(upstream: String)
+  /// Have the heads of all blocked lanes of an upstream tried again.
+  case retryBlocked(upstream: String)
+  /// End the heads of all blocked lanes of an upstream as dead letters, so that the lanes go on.
+  case discardBlocked(upstream: String)
+  /// Put the dead letters of an upstream in line again.
+  case requeueFailed(upstream: String)
+  /// See one envelope, and what the upstream said of it.
+  case show(EnvelopeID)
+  /// See the lanes that stand for a reason.
+  case listLanes
+  /// Have a configuration file looked at.
+  case checkConfiguration(path: String)
+  /// Have the store looked at, once the relay is stopped.
+  case checkStore
+  /// See which clients have most waiting.
+  case listClients
+}

@@ -1,0 +1,40 @@
+/// From where on something needs somebody.
+package enum NeedLimits {
+  /// The most needs that are listed; of more of one kind the last says how many are left out.
+  package static let listedMax = 100
+  /// The most groups of blocked lanes that are told apart.
+  package static let blockedGroupsMax = 50
+  /// The share of an upstream's answers that fail, in percent: from here on somebody is told.
+  package static let failingPercent = 20
+  /// The least number of failing answers within the window before that counts.
+  package static let failingMin = 5
+  /// The least number of failing answers, and none that got through, that are critical.
+  package static let failingCriticalMin = 20
+  /// The least number of dead letters that nobody has put back in line.
+  package static let deadLettersMin = 5
+  /// The least number of refusals by one quota within a quarter of an hour.
+  package static let quotaRefusalsMin = 100
+  /// The age of a waiting envelope whose upstream answers, in milliseconds.
+  package static let oldMs: Int64 = 15 * 60_000
+  /// The age of a gap, in milliseconds.
+  package static let gapMs: Int64 = 15 * 60_000
+  /// The time before the end of a certificate from which on it is told, in milliseconds.
+  package static let certificateMs: Int64 = 14 * 86_400_000
+  /// The time before the end of a certificate from which on it is critical, in milliseconds.
+  package static let certificateCriticalMs: Int64 = 3 * 86_400_000
+  /// The room for new envelopes, in bytes, below which it is told.
+  package static let roomLowBytes: Int64 = 2 << 30
+  /// The room for new envelopes, in bytes, below which it is critical.
+  package static let roomVeryLowBytes: Int64 = 256 << 20
+  /// The time within which the disk would be full at the present pace, in milliseconds.
+  package static let roomHorizonMs: Int64 = 6 * 3_600_000
+  /// The least number of envelopes by which a backlog has to grow.
+  package static let growthMin = 100
+  /// The percentage of what it was that a backlog has to reach.
+  package static let growthPercent = 110
+  /// The time over which growth is looked at, in milliseconds, and the least of it that counts.
+  package static let growthMs: Int64 = 15 * 60_000
+  package static let growthMinMs: Int64 = 2 * 60_000
+  /// The most characters of an upstream's words.
+  package static let wordsMax = 200
+}

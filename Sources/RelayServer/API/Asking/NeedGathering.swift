@@ -1,0 +1,132 @@
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// Gathers what is known of the relay, for the list of what needs somebody.
+///
+/// What the store cannot be asked just now is left out: the list has to tell of a store in trouble.
+struct NeedGathering: Sendable {
+  let relay: RelayParts
+
+  /// The facts as of now.
+  func facts(
+    _ keeper: NeedsKeeper, _ memory: inout NeedsKeeper.Memory
+  ) async -> NeedFacts {
+    let now = relay.now()
+    let snapshot = await relay.dispatcher.snapshot()
+    var facts = NeedFacts(now: now.wall)
+    addRelay(to: &facts, now)
+    memory.examples.begin()
+    await addUpstreams(to: &facts, snapshot, now, keeper, &memory.examples)
+    await addBlocked(to: &facts, &memory)
+    await addGaps(to: &facts, snapshot)
+    memory.examples.drop()
+    return facts
+  }
+
+  // MARK: - The relay itself
+
+  private func addRelay(to facts: inout NeedFacts, _ now: Now) {
+    facts.storeTrouble = relay.store.statistics().trouble
+    if let files = relay.embedded?.files() {
+      facts.storeDamage = files.damage.sentence
+      facts.roomBytes = files.shownRoomBytes
+    }
+    facts.shedPerSecond = relay.meter.perSecond(.shed, at: now.monotonic)
+    for (name, count) in relay.metrics.posts.quotas { facts.quotaRefusals["\(name)"] = Int(count) }
+    facts.certificateProblems = relay.certificateProblems()
+    facts.certificates = relay.front.certificateEnds.map { what, end in
+      NeedFacts.Certificate(what: what, endsAt: end)
+    }
+    facts.clockDoubt = WallClock.doubt
+    let inForce = relay.inForce.withLock { $0 }
+    facts.configurationPath = inForce.settings.configuration.origin?.path
+    if let reload = inForce.lastReload, reload.result == .refused {
+      facts.refusedReload = (reload.at, reload.problems)
+    }
+  }
+
+  // MARK: - Upstreams
+
+  private func addUpstreams(
+    to facts: inout NeedFacts, _ snapshot: DispatcherSnapshot, _ now: Now, _ keeper: NeedsKeeper,
+    _ examples: inout NeedExamples
+  ) async {
+    let lists = ListUpstreams(EndpointContext(relay))
+    for configured in lists.configured(snapshot, now) {
+      var upstream = NeedFacts.Upstream(name: configured.name)
+      upstream.isReachable = configured.view.isReachable
+      upstream.isPaused = configured.view.isPaused
+      upstream.since = configured.view.since
+      upstream.waiting = configured.view.waiting
+      upstream.oldestWaitingAt = configured.view.oldestWaitingAt
+      upstream.lastError = configured.view.lastError
+      if let number = relay.upstreamNumber(configured.name) {
+        await addOutcomes(to: &upstream, number, now, keeper, &examples)
+      }
+      facts.upstreams.append(upstream)
+    }
+    for unconfigured in (try? await lists.unconfigured(snapshot.unconfigured)) ?? [] {
+      var upstream = NeedFacts.Upstream(name: unconfigured.name)
+      upstream.isConfigured = false
+      upstream.waiting = unconfigured.view.waiting
+      upstream.oldestWaitingAt = unconfigured.view.oldestWaitingAt
+      facts.upstreams.append(upstream)
+    }
+  }
+
+  private func addOutcomes(
+    to upstream: inout NeedFacts.Upstream, _ number: UpstreamNumber, _ now: Now,
+    _ keeper: NeedsKeeper, _ examples: inout NeedExamples
+  ) async {
+    let outcomes = keeper.outcomes(of: number, at: now)
+    upstream.outcomes = outcomes.figures
+    if let failure = outcomes.failure, outcomes.figures.failing >= NeedLimits.failingMin {
+      upstream.failure = await self.failure(failure.sample, since: failure.since, &examples)
+    }
+    if let letters = outcomes.deadLetters, letters.count >= NeedLimits.deadLettersMin {
+      let last = await failure(letters.last, since: letters.since, &examples)
+      upstream.deadLetters = (letters.count, last)
+    }
+    if let expired = outcomes.expired, outcomes.figures.expired > 0 {
+      upstream.expired = await failure(expired, since: expired.at, &examples)
+    }
+  }
+
+  private func failure(
+    _ sample: OutcomeWindow.Sample, since: WallTime, _ examples: inout NeedExamples
+  ) async -> NeedFacts.Failure {
+    NeedFacts.Failure(
+      status: sample.status, reason: sample.reason, since: since,
+      example: await examples.example(sample.serial, from: relay.store)?.example)
+  }
+
+  // MARK: - Lanes
+
+  private func addBlocked(
+    to facts: inout NeedFacts, _ memory: inout NeedsKeeper.Memory
+  ) async {
+    let (lanes, count) = relay.dispatcher.blockedLanes(countMax: BlockedGroups.lanesMax)
+    await memory.blocked.update(lanes, from: relay.store)
+    facts.blockedLaneCount = count
+    for group in memory.blocked.groups.prefix(NeedLimits.blockedGroupsMax) {
+      let example = await memory.examples.example(group.first, from: relay.store)
+      let first = NeedFacts.Failure(
+        status: group.status, reason: group.reason, since: example?.since ?? facts.now,
+        example: example?.example)
+      facts.blocked.append(
+        NeedFacts.BlockedGroup(upstream: group.upstream, count: group.count, first: first))
+    }
+  }
+
+  /// The oldest parked envelope says since when the longest gap waits.
+  private func addGaps(
+    to facts: inout NeedFacts, _ snapshot: DispatcherSnapshot
+  ) async {
+    guard snapshot.parkedLaneCount > 0 else { return }
+    let oldest = try? await relay.store.list(
+      EnvelopeFilter(states: [.parked]), after: Serial(0), countMax: 1, looksMax: 1000)
+    guard let first = oldest?.envelopes.first else { return }
+    facts.gaps = (snapshot.parkedLaneCount, first.id.acceptedAt)
+  }
+}

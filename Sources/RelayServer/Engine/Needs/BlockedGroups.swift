@@ -1,0 +1,54 @@
+import RelayCore
+
+/// The blocked lanes, told apart by upstream, status and reason.
+///
+/// A look costs as many reads as lanes have become blocked since the last one. The first
+/// ``lanesMax`` lanes are told apart, and the others only counted.
+struct BlockedGroups {
+  /// The most lanes that are told apart.
+  static let lanesMax = 10_000
+  /// The most lanes that are read of in one go.
+  private static let readsMax = 500
+
+  /// The reason that the lanes of a group share.
+  private struct Cause: Hashable {
+    var upstream: String
+    var status: Int?
+    var reason: String
+  }
+
+  /// The heads of lanes, by the reason that they stand.
+  private var causes: [Serial: Cause] = [:]
+
+  /// Takes in the lanes that are blocked now, and reads of those that are new.
+  mutating func update(
+    _ lanes: [(lane: LaneNumber, head: LineEntry)], from store: any EnvelopeStore
+  ) async {
+    let now = Set(lanes.lazy.map(\.head.serial))
+    for serial in causes.keys where !now.contains(serial) { causes[serial] = nil }
+    let unknown = now.filter { causes[$0] == nil }.sorted()
+    for start in stride(from: 0, to: unknown.count, by: Self.readsMax) {
+      let part = Array(unknown[start..<min(start + Self.readsMax, unknown.count)])
+      // What cannot be read now is asked for by the next look.
+      guard let ids = try? await store.ids(of: part),
+        let summaries = try? await store.summaries(of: part.compactMap { ids[$0] })
+      else { return }
+      for summary in summaries {
+        causes[summary.fate.serial] = Cause(
+          upstream: summary.terms.upstream, status: summary.fate.responseStatus,
+          reason: summary.fate.reason ?? "the upstream refused it")
+      }
+    }
+  }
+
+  /// The groups, the largest first, each with its first head.
+  var groups: [(upstream: String, status: Int?, reason: String, count: Int, first: Serial)] {
+    var groups: [Cause: (count: Int, first: Serial)] = [:]
+    for (serial, cause) in causes {
+      let known = groups[cause] ?? (0, serial)
+      groups[cause] = (known.count + 1, min(known.first, serial))
+    }
+    return groups.sorted { ($1.value.count, $0.value.first) < ($0.value.count, $1.value.first) }
+      .map { ($0.upstream, $0.status, $0.reason, $1.count, $1.first) }
+  }
+}

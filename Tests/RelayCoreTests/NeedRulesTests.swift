@@ -1,0 +1,202 @@
+import RelayCore
+import Testing
+
+@Suite("What needs somebody")
+struct NeedRulesTests {
+  private static let now = WallTime(millisecondsSinceEpoch: 1_800_000_000_000)
+
+  private func needs(_ change: (inout NeedFacts) -> Void) -> [Need] {
+    var facts = NeedFacts(now: Self.now)
+    change(&facts)
+    var book = NeedBook()
+    _ = book.update(facts)
+    return book.needs
+  }
+
+  private func needsOfOne(_ change: (inout NeedFacts.Upstream) -> Void) -> [Need] {
+    needs { facts in
+      var upstream = NeedFacts.Upstream(name: "billing")
+      change(&upstream)
+      facts.upstreams = [upstream]
+    }
+  }
+
+  private func failure(_ status: Int?, _ reason: String = "the upstream answered 422")
+    -> NeedFacts.Failure
+  {
+    NeedFacts.Failure(status: status, reason: reason, since: Self.now, example: nil)
+  }
+
+  @Test("a relay whose upstreams answer needs nobody")
+  func quiet() {
+    #expect(needs { _ in }.isEmpty)
+    let busy = needsOfOne { upstream in
+      upstream.waiting = 10_000_000
+      upstream.oldestWaitingAt = Self.now.adding(milliseconds: -NeedLimits.oldMs + 1)
+      upstream.outcomes.delivered = 1000
+      upstream.outcomes.refused = 100
+      upstream.failure = failure(422)
+    }
+    #expect(busy.isEmpty)
+  }
+
+  @Test("an upstream that refuses everything is critical, with what it answers")
+  func allRefused() throws {
+    let needs = needsOfOne { upstream in
+      upstream.outcomes.refused = 1860
+      upstream.failure = failure(400, "the upstream answered 400")
+    }
+    let need = try #require(needs.first)
+    #expect(need.key.kind == .upstreamFailing)
+    #expect(need.severity == .critical)
+    #expect(need.title == "nothing gets through to billing: it answers 400")
+    #expect(need.count == 1860)
+    #expect(need.status == 400)
+  }
+
+  @Test("an upstream that fails a fifth of what it gets is a warning")
+  func someRefused() throws {
+    let needs = needsOfOne { upstream in
+      upstream.outcomes.delivered = 80
+      upstream.outcomes.retried = 20
+      upstream.failure = failure(503, "the upstream answered 503")
+    }
+    let need = try #require(needs.first)
+    #expect(need.key.kind == .upstreamFailing)
+    #expect(need.severity == .warning)
+    #expect(need.title == "billing fails 20 % of what it gets: it answers 503")
+  }
+
+  @Test(
+    "a few refusals among others need nobody",
+    arguments: [(0, 4), (96, 20), (1_000_000, 199_999)])
+  func fewRefused(_ delivered: Int, _ refused: Int) {
+    let needs = needsOfOne { upstream in
+      upstream.outcomes.delivered = delivered
+      upstream.outcomes.refused = refused
+      upstream.failure = failure(422)
+    }
+    #expect(needs.isEmpty)
+  }
+
+  @Test("blocked lanes are one need for each reason, and those told of no more are counted")
+  func blocked() {
+    let needs = needs { facts in
+      facts.blocked = [
+        NeedFacts.BlockedGroup(
+          upstream: "billing", count: 123,
+          first: NeedFacts.Failure(
+            status: 422, reason: "the upstream answered 422", since: Self.now,
+            example: Need.Example(
+              id: EnvelopeID(serial: 1, acceptedAt: Self.now, random: 0), words: "unknown account")
+          )),
+        NeedFacts.BlockedGroup(upstream: "api", count: 1, first: failure(409, "it is there")),
+      ]
+      facts.blockedLaneCount = 130
+    }
+    #expect(
+      needs.map(\.title) == [
+        "123 lanes stand: billing answered 422 “unknown account”",
+        "one lane stands: api answered 409", "6 lanes more stand",
+      ])
+    #expect(needs.map(\.count) == [123, 1, 6])
+  }
+
+  @Test("an unreachable upstream needs somebody, and a paused one only if something waits")
+  func reachability() {
+    let away = needsOfOne { upstream in
+      upstream.isReachable = false
+      upstream.lastError = "no connection could be made"
+    }
+    #expect(away.map(\.key.kind) == [.upstreamUnreachable])
+    #expect(away.first?.cause == "no connection could be made")
+    #expect(needsOfOne { $0.isPaused = true }.isEmpty)
+    let paused = needsOfOne { upstream in
+      upstream.isPaused = true
+      upstream.isReachable = false
+      upstream.waiting = 1
+    }
+    #expect(paused.map(\.title) == ["billing is paused, and one envelope waits"])
+  }
+
+  @Test("an upstream that is not configured needs somebody while something waits for it")
+  func unconfigured() {
+    #expect(needsOfOne { $0.isConfigured = false }.isEmpty)
+    let needs = needsOfOne { upstream in
+      upstream.isConfigured = false
+      upstream.waiting = 2
+    }
+    #expect(needs.map(\.title) == ["billing is not configured, and 2 envelopes wait for it"])
+    #expect(needs.first?.severity == .critical)
+  }
+
+  @Test(
+    "a certificate is told of 14 days before its end, and presses in the last three",
+    arguments: [
+      (15, nil, ""), (13, NeedSeverity.warning, "ends in 13 days"),
+      (2, .critical, "ends in 2 days"), (1, .critical, "ends in one day"), (0, nil, ""),
+    ])
+  func certificates(_ days: Int64, _ severity: NeedSeverity?, _ words: String) {
+    let needs = needs { facts in
+      facts.certificates = [
+        NeedFacts.Certificate(
+          what: "the certificate of relay", endsAt: Self.now.adding(milliseconds: days * 86_400_000)
+        )
+      ]
+    }
+    #expect(needs.first?.severity == severity)
+    #expect(needs.isEmpty || needs[0].title == "the certificate of relay \(words)")
+  }
+
+  @Test("a refused reload is told with its first problem, and when it was")
+  func reload() throws {
+    let at = Self.now.adding(milliseconds: -60_000)
+    let needs = needs { facts in
+      facts.refusedReload = (at, ["upstreams.a.url: no URL", "limits: what?"])
+      facts.configurationPath = "/etc/waystation.json"
+    }
+    let need = try #require(needs.first)
+    #expect(need.since == at)
+    #expect(need.cause == "upstreams.a.url: no URL; and 1 more")
+    #expect(need.acts == [.checkConfiguration(path: "/etc/waystation.json")])
+  }
+
+  @Test("the store's trouble, its damage, little room and a doubted clock are told, worst first")
+  func relay() {
+    let needs = needs { facts in
+      facts.clockDoubt = "it was set ahead"
+      facts.roomBytes = NeedLimits.roomLowBytes - 1
+      facts.storeDamage = "3 envelopes are quarantined"
+      facts.storeTrouble = "disk full"
+    }
+    #expect(
+      needs.map(\.key.kind) == [.storeTrouble, .storeDamaged, .roomLow, .clockDoubted])
+    #expect(needs.map(\.severity) == [.critical, .critical, .warning, .warning])
+  }
+
+  @Test("a gap and an old envelope need somebody once they have waited for a quarter of an hour")
+  func waits() {
+    let since = Self.now.adding(milliseconds: -NeedLimits.gapMs)
+    let gaps = needs { $0.gaps = (3, since) }
+    #expect(
+      gaps.map(\.title) == ["3 lanes wait for sequence numbers that do not come"])
+    #expect(needs { $0.gaps = (3, since.adding(milliseconds: 1)) }.isEmpty)
+    let old = needsOfOne { upstream in
+      upstream.waiting = 1
+      upstream.oldestWaitingAt = Self.now.adding(milliseconds: -NeedLimits.oldMs)
+    }
+    #expect(old.map(\.key.kind) == [.oldestWaiting])
+  }
+
+  @Test("no more needs are listed than the limit")
+  func bounded() {
+    let needs = needs { facts in
+      facts.upstreams = (0..<1000).map { number in
+        var upstream = NeedFacts.Upstream(name: "u\(number)")
+        upstream.isReachable = false
+        return upstream
+      }
+    }
+    #expect(needs.count == NeedLimits.listedMax)
+  }
+}
