@@ -109,4 +109,21 @@ struct CommitListenerTests {
       #expect(dispatcher.meter.perSecond(.accepted, at: now.monotonic) > 0)
     }
   }
+
+  @Test("each listener stands in one of the two lists, once, and is asked about each kind")
+  func registered() async throws {
+    try await withDispatcher { dispatcher, _, _ in
+      let lists = dispatcher.commitListeners
+      let registered = (lists.beforeScheduling + lists.afterScheduling).map { "\(type(of: $0))" }
+      var conforming: [String] = []
+      for (path, text) in try Documents.sources() {
+        for match in text.matches(of: #/(\w+): CommitListener \{/#) {
+          conforming.append(String(match.1))
+          let body = text[match.range.upperBound...]
+          #expect(!body.contains("default:"), "\(path) leaves kinds of changes out")
+        }
+      }
+      #expect(!conforming.isEmpty && conforming.sorted() == registered.sorted())
+    }
+  }
 }

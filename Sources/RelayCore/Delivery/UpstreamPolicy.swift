@@ -1,6 +1,6 @@
 /// The scheduler's settings for one upstream.
 package struct UpstreamPolicy: Hashable, Sendable {
-  /// The most attempts in flight at once; at least 1, with which they form a series.
+  /// The most attempts in flight at once; at least 1, and then one follows the other.
   package var concurrencyMax: Int
   /// The waits of an envelope between attempts.
   package var retry: RetryPolicy

@@ -32,8 +32,9 @@ package enum NeedLimits {
   package static let growthMin = 100
   /// The percentage of what it was that a backlog has to reach.
   package static let growthPercent = 110
-  /// The time over which growth is looked at, in milliseconds, and the least of it that counts.
+  /// The time over which growth is looked at, in milliseconds.
   package static let growthMs: Int64 = 15 * 60_000
+  /// The least time over which growth counts, in milliseconds.
   package static let growthMinMs: Int64 = 2 * 60_000
   /// The most characters of an upstream's words.
   package static let wordsMax = 200

@@ -82,7 +82,7 @@ package struct NeedRules: Sendable {
     return [
       need(
         Need.Key(.shedding), .critical, "devices are sent away: more comes in than can be stored",
-        cause: "they keep what they have, and come back", [.listClients])
+        [.listClients])
     ]
   }
 
@@ -172,16 +172,14 @@ package struct NeedRules: Sendable {
       Need.Key(.upstreamUnconfigured, upstream: upstream.name), .critical,
       "\(upstream.name) is not configured, and "
         + Self.envelopes(upstream.waiting, "waits", "wait") + " for it",
-      cause: "configure it again, or edit the envelopes to go elsewhere", count: upstream.waiting,
-      [.listWaiting(upstream: upstream.name)])
+      count: upstream.waiting, [.listWaiting(upstream: upstream.name)])
   }
 
   private func paused(_ upstream: NeedFacts.Upstream) -> Need {
     need(
       Need.Key(.upstreamPaused, upstream: upstream.name), .warning,
       "\(upstream.name) is paused, and " + Self.envelopes(upstream.waiting, "waits", "wait"),
-      cause: "deadlines run on meanwhile", count: upstream.waiting,
-      [.resume(upstream: upstream.name)])
+      count: upstream.waiting, [.resume(upstream: upstream.name)])
   }
 
   private func unreachable(_ upstream: NeedFacts.Upstream) -> Need {

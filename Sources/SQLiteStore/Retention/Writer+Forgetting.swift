@@ -58,7 +58,7 @@ extension Writer {
       client: row.forgettableLane.text(0) ?? "", lane: row.forgettableLane.text(1) ?? "")
     let client = ClientNumber(rawValue: row.forgettableLane.int(2))
     row.forgettableLane.reset()
-    // It must not be forgotten that the lane was resumed.
+    // Without its row, a lane that starts paused, and was resumed, would be paused again.
     guard !shared.startsPaused(.lane(name)) else { return false }
     row.deleteLane.bind(1, lane.rawValue)
     try row.deleteLane.run()

@@ -8,6 +8,15 @@ enum Documents {
     return try String(contentsOfFile: "\(top)/\(path)", encoding: .utf8)
   }
 
+  /// All files of the sources, by their paths.
+  static func sources() throws -> [(path: String, text: String)] {
+    let top = #filePath.components(separatedBy: "/Tests/")[0] + "/Sources"
+    let paths = FileManager.default.enumerator(atPath: top)?.compactMap { $0 as? String } ?? []
+    return try paths.filter { $0.hasSuffix(".swift") }.map { path in
+      (path, try String(contentsOfFile: "\(top)/\(path)", encoding: .utf8))
+    }
+  }
+
   /// The rows of the table with this head in a page, each as the texts of its cells; none if the
   /// page has no such table.
   static func table(_ head: String, in path: String) throws -> [[String]] {

@@ -13,8 +13,8 @@ struct ListEnvelopes {
       let parameters = try ListParameters(request.head.query, from: context.caller.client)
       var pieces = ListingPieces(parameters, in: context)
       var begin: [UInt8] = []
-      // Most are over by then, and go out with their length: whole, also to a peer that has ended its
-      // side of the connection, for which this task is cancelled.
+      // Most are over by then, and go out with their length: whole, also to a peer that has ended
+      // its side of the connection, for which this task is cancelled.
       while begin.count < ListingPieces.bytesPerPiece {
         guard let piece = try await next(&pieces) else { return .json(begin) }
         begin += piece

@@ -58,7 +58,7 @@ extension AcceptanceRules {
 }
 
 extension Problem {
-  /// The one would keep it waiting until the other has ended it.
+  /// The earliest time for an attempt would not come before the deadline.
   fileprivate static func neverDue(
     notBefore: WallTime, expiresAt: WallTime, field: String
   ) -> Problem {

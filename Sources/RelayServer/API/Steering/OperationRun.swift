@@ -7,9 +7,10 @@ struct OperationRun {
   private var operation: Operation
   private var desk: OperationDesk { context.relay.operations }
 
-  /// The result of one envelope's turn.
+  /// Its place among the operations that run at once.
   private let place: SharedPlaces.Place
 
+  /// The result of one envelope's turn.
   private typealias Result = (id: EnvelopeID, problem: Problem?)
 
   init(

@@ -183,7 +183,10 @@ struct Operations {
     }
   }
 
-  /// One that does not run here, be it that the store could not be told of its end.
+  /// The operation as it is shown.
+  ///
+  /// One that the store has as running, and that does not run here, was interrupted: the store may
+  /// not have been told of its end.
   private func ended(_ operation: Operation) async throws(Problem) -> Operation {
     guard operation.state == .running else { return operation }
     var operation = operation

@@ -101,7 +101,9 @@ struct SteeringTurn {
     return turn
   }
 
-  /// Whether the envelope is about to stand in another way; if not, it is as it was asked to be.
+  /// Whether to look at the envelope again, since something is changing it now.
+  ///
+  /// If nothing is, it is already as the caller wants it.
   private func isWorthAnotherLook(
     _ record: EnvelopeRecord, _ verdict: CommandVerdict, isRunning: Bool
   ) async throws(Problem) -> Bool {

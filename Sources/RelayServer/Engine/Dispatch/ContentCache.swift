@@ -6,8 +6,8 @@ import RelayCore
 /// Bounded in bytes; what does not fit, or is pushed out, is read from the store when its turn
 /// comes. What comes first is attempted first, so things are pushed out only for what has hardly
 /// anything before it in its lane. What is read ahead pushes nothing out, and has some room to
-/// itself. An envelope whose body lies in a file is never kept: it is read when its turn comes, so that
-/// the file is checked before any of it is sent.
+/// itself. An envelope whose body lies in a file is never kept: it is read when its turn comes, so
+/// that the file is checked before any of it is sent.
 struct ContentCache {
   /// The most bytes that are kept.
   static let bytesMax = 16 * 1024 * 1024

@@ -3,7 +3,7 @@ import RelayCore
 import Synchronization
 
 /// Sees to lanes that wait for sequence numbers: gives up the missing ones once the lane's
-/// `gapTimeout` has passed, and goes on where an earlier process was cut off.
+/// `gapTimeoutSeconds` have passed, and goes on where an earlier process was cut off.
 final class GapKeeper: Sendable {
   /// The pause before something that failed is tried again, in milliseconds.
   private static let retryDelayMs: Int64 = 1000
