@@ -90,8 +90,8 @@ extension Writer {
     let bytes = draft.content.byteCount
     try insertEnvelope(draft, id: plan.id, entry: entry)
     try insertLine(entry, bytes: bytes, refers: draft.references)
-    if let number = draft.sequence { try insertNumber(number, of: entry.serial, in: entry.lane) }
-    if let key = draft.key { try insertKey(key, of: entry.client, entry.serial) }
+    if let number = draft.sequence { try gaps.insertNumber.run(entry.lane, number, entry.serial) }
+    if let key = draft.key { try sql.insertKey.run(entry.client, key, entry.serial) }
     try indexForCoalescing(draft, entry)
     try noteForSearch(entry.serial, client: entry.client.rawValue, tag: draft.tag)
     state.ledger.lastSerial = entry.serial
@@ -106,36 +106,17 @@ extension Writer {
     state.ledger.latestTime = max(state.ledger.latestTime, time.millisecondsSinceEpoch)
   }
 
-  func insertKey(
-    _ key: String, of client: ClientNumber, _ serial: Serial
-  ) throws(StoreError) {
-    sql.insertKey.bind(1, client.rawValue)
-    sql.insertKey.bind(2, key)
-    sql.insertKey.bind(3, serial)
-    try sql.insertKey.run()
-  }
+
 
   private func insertEnvelope(
     _ draft: EnvelopeDraft, id: EnvelopeID, entry: LineEntry
   ) throws(StoreError) {
     let content = draft.content
-    sql.insertEnvelope.bind(1, entry.serial)
-    sql.insertEnvelope.bind(2, id.bytes)
-    sql.insertEnvelope.bind(3, entry.client.rawValue)
-    sql.insertEnvelope.bind(4, entry.lane.rawValue)
-    sql.insertEnvelope.bind(5, Int64(entry.upstream.rawValue))
-    sql.insertEnvelope.bind(6, draft.key)
-    sql.insertEnvelope.bind(7, draft.fingerprint)
-    sql.insertEnvelope.bind(8, draft.sequence)
-    sql.insertEnvelope.bind(9, draft.tag)
-    sql.insertEnvelope.bind(10, draft.hold ? 1 : 0)
-    sql.insertEnvelope.bind(11, draft.notBefore?.millisecondsSinceEpoch)
-    sql.insertEnvelope.bind(12, draft.expiresAt.millisecondsSinceEpoch)
-    sql.insertEnvelope.bind(13, draft.onFailure.code)
-    sql.insertEnvelope.bind(14, content.method)
-    sql.insertEnvelope.bind(15, content.target)
-    sql.insertEnvelope.bind(16, content.headers.bytes)
-    sql.insertEnvelope.bind(18, draft.references ? 1 : 0)
+    sql.insertEnvelope.set(
+      entry.serial, id, entry.client, entry.lane, entry.upstream, draft.key, draft.fingerprint,
+      draft.sequence, draft.tag, draft.hold, draft.notBefore, draft.expiresAt, draft.onFailure,
+      content.method, content.target, content.headers.bytes)
+    sql.insertEnvelope.bind(18, draft.references)
     sql.insertEnvelope.bind(19, draft.coalesce)
     sql.insertEnvelope.bind(
       20,
@@ -153,28 +134,15 @@ extension Writer {
   }
 
   func insertBodyFile(_ file: StoredBodyFile, serial: Serial) throws(StoreError) {
-    sql.insertBodyFile.bind(1, serial)
-    sql.insertBodyFile.bind(2, BodyFiles.name(of: file))
-    sql.insertBodyFile.bind(3, file.byteCount)
-    sql.insertBodyFile.bind(4, file.checksum)
-    try sql.insertBodyFile.run()
+    try sql.insertBodyFile.run(serial, BodyFiles.name(of: file), file.byteCount, file.checksum)
     state.ledger.fileBytes += file.byteCount
   }
 
   private func insertLine(
     _ entry: LineEntry, bytes: Int64, refers: Bool
   ) throws(StoreError) {
-    sql.insertLine.bind(1, entry.serial)
-    sql.insertLine.bind(2, entry.client.rawValue)
-    sql.insertLine.bind(3, entry.lane.rawValue)
-    sql.insertLine.bind(4, Int64(entry.upstream.rawValue))
-    sql.insertLine.bind(5, entry.acceptedAt.millisecondsSinceEpoch)
-    sql.insertLine.bind(6, entry.expiresAt.millisecondsSinceEpoch)
-    sql.insertLine.bind(7, Int64(entry.standing.rawValue))
-    sql.insertLine.bind(8, entry.onFailure.code)
-    sql.insertLine.bind(9, entry.dueAt?.millisecondsSinceEpoch)
-    sql.insertLine.bind(10, bytes)
-    sql.insertLine.bind(11, refers ? 1 : 0)
-    try sql.insertLine.run()
+    try sql.insertLine.run(
+      entry.serial, entry.client, entry.lane, entry.upstream, entry.acceptedAt, entry.expiresAt,
+      entry.standing, entry.onFailure, entry.dueAt, bytes, refers)
   }
 }

@@ -10,70 +10,132 @@ extension Writer: AppendFacts {
   func post(
     ofKey key: String, of client: ClientNumber
   ) throws(StoreError) -> StoredPost? {
-    sql.findKey.bind(1, client.rawValue)
-    sql.findKey.bind(2, key)
-    guard try sql.findKey.step() else { return nil }
-    let serial = sql.findKey.int(0)
-    let ownFingerprint = sql.findKey.isNull(1) ? nil : sql.findKey.bytes(1)
-    sql.findKey.reset()
-    sql.findIdentity.bind(1, serial)
-    guard try sql.findIdentity.step() else { throw .invalidRow("a key without its envelope") }
-    let id = try EnvelopeID(stored: sql.findIdentity.bytes(0))
-    let fingerprint = ownFingerprint ?? sql.findIdentity.bytes(1)
-    let latestKey = sql.findIdentity.text(2)
-    sql.findIdentity.reset()
-    return StoredPost(
-      id: id, fingerprint: fingerprint, key: latestKey, state: try presentState(of: serial))
+    let found = try sql.findKey.first(client, key) { row in
+      (serial: row.int(0), fingerprint: row.isNull(1) ? nil : row.bytes(1))
+    }
+    guard let found else { return nil }
+    guard var post = try post(found.serial) else { throw .invalidRow("a key without its envelope") }
+    if let fingerprint = found.fingerprint { post.fingerprint = fingerprint }
+    return post
   }
 
-  func presentState(of serial: Serial) throws(StoreError) -> EnvelopeState {
-    sql.findStanding.bind(1, serial)
-    if try sql.findStanding.step() {
-      defer { sql.findStanding.reset() }
-      return try Standing(code: sql.findStanding.int(0)).state
+  /// What an envelope was posted as; nil if it is not kept any longer.
+  func post(_ serial: Serial) throws(StoreError) -> StoredPost? {
+    let row = try sql.findIdentity.first(serial) { row throws(StoreError) in
+      (id: try row.id(0), fingerprint: row.bytes(1), key: row.text(2))
     }
-    sql.findEnd.bind(1, serial)
-    guard try sql.findEnd.step() else { throw .invalidRow("an envelope without a state") }
-    defer { sql.findEnd.reset() }
-    return try EnvelopeState(endCode: sql.findEnd.int(0))
+    guard let row else { return nil }
+    return StoredPost(
+      id: row.id, fingerprint: row.fingerprint, key: row.key, state: try presentState(of: serial))
+  }
+
+  private func presentState(of serial: Serial) throws(StoreError) -> EnvelopeState {
+    let standing = try sql.findStanding.first(serial) { row throws(StoreError) in
+      try row.standing(0)
+    }
+    if let standing { return standing.state }
+    return try sql.findEnd.one(serial, or: "an envelope without a state") {
+      row throws(StoreError) in try row.end(0)
+    }
   }
 
   func laneCount(of client: ClientNumber) throws(StoreError) -> Int64 {
-    sql.names.laneCount.bind(1, client.rawValue)
-    guard try sql.names.laneCount.step() else { throw .invalidRow("a client without a row") }
-    defer { sql.names.laneCount.reset() }
-    return sql.names.laneCount.int(0)
+    try sql.names.laneCount.one(client, or: "a client without a row") { $0.int(0) }
   }
 }
 
 // What `ChangeRules` asks.
 extension Writer: ChangeFacts {
   func waiting(_ serial: Serial) throws(StoreError) -> WaitingPlace? {
-    sql.waiting.bind(1, serial)
-    guard try sql.waiting.step() else { return nil }
-    defer { sql.waiting.reset() }
-    return WaitingPlace(
-      client: ClientNumber(rawValue: sql.waiting.int(2)),
-      standing: try Standing(code: sql.waiting.int(0)), attempts: sql.waiting.int(1),
-      isInDoubt: sql.waiting.int(3) != 0, bytes: sql.waiting.int(4))
+    try sql.waiting.first(serial) { row throws(StoreError) in
+      WaitingPlace(
+        client: row.client(2), standing: try row.standing(0), attempts: row.int(1),
+        isInDoubt: row.bool(3), bytes: row.int(4))
+    }
   }
 
   func end(of serial: Serial) throws(StoreError) -> StoredEnd? {
-    sql.findEnd.bind(1, serial)
-    guard try sql.findEnd.step() else { return nil }
-    defer { sql.findEnd.reset() }
-    return StoredEnd(
-      state: try EnvelopeState(endCode: sql.findEnd.int(0)), attempts: sql.findEnd.int(1),
-      isInDoubt: sql.findEnd.int(3) != 0, ending: sql.findEnd.optionalInt(2))
+    try sql.findEnd.first(serial) { row throws(StoreError) in
+      StoredEnd(
+        state: try row.end(0), attempts: row.int(1), isInDoubt: row.bool(3),
+        ending: row.optionalInt(2))
+    }
   }
 
   func isAheadOfGap(_ serial: Serial) throws(StoreError) -> Bool {
-    gaps.findNumbered.bind(1, serial)
-    guard try gaps.findNumbered.step() else { throw .invalidRow("a place without its envelope") }
-    let lane = LaneNumber(rawValue: gaps.findNumbered.int(0))
-    let number = gaps.findNumbered.optionalInt(1)
-    gaps.findNumbered.reset()
-    guard let number, let placed = try placedThrough(lane) else { return false }
+    let row = try gaps.findNumbered.one(serial, or: "a place without its envelope") {
+      (lane: $0.lane(0), number: $0.optionalInt(1))
+    }
+    guard let number = row.number, let placed = try placedThrough(row.lane) else { return false }
     return number > placed
+  }
+}
+
+extension Writer {
+  /// The client's number; nil if it has sent nothing yet.
+  func knownClient(_ name: String) throws(StoreError) -> ClientNumber? {
+    if let number = clients.value(for: name) { return number }
+    guard let number = try sql.findClient.first(name, read: { $0.client(0) }) else { return nil }
+    clients.insert(number, for: name)
+    return number
+  }
+
+  /// The facts of a lane; nil if nothing was ever sent to it.
+  func knownLane(_ name: LaneName) throws(StoreError) -> KnownLane? {
+    if let lane = lanes.value(for: name) { return lane }
+    guard let client = try knownClient(name.client) else { return nil }
+    let found = try sql.findLane.first(client, name.lane) { row in
+      KnownLane(client: client, number: row.lane(0), lastSequence: row.optionalInt(1))
+    }
+    guard var lane = found else { return nil }
+    // A number that this very transaction has taken is not in the row yet.
+    if let last = state.sequences[lane.number] { lane.lastSequence = last }
+    lanes.insert(lane, for: name)
+    return lane
+  }
+
+  /// The number of a client, which is known from now on.
+  func rememberClient(_ name: String) throws(StoreError) -> ClientNumber {
+    if let known = try knownClient(name) { return known }
+    let number = given.nextClient
+    try makeClient(name, number)
+    return number
+  }
+
+  /// The number of a lane, which is known from now on.
+  func rememberLane(_ name: LaneName) throws(StoreError) -> LaneNumber {
+    if let known = try knownLane(name) { return known.number }
+    let client = try rememberClient(name.client)
+    let number = given.nextLane
+    try makeLane(name, number, of: client)
+    lanes.insert(KnownLane(client: client, number: number, lastSequence: nil), for: name)
+    return number
+  }
+
+  /// Makes a lane known.
+  func makeLane(
+    _ name: LaneName, _ number: LaneNumber, of client: ClientNumber
+  ) throws(StoreError) {
+    try sql.insertLane.run(client, name.lane, number)
+    try changeLaneCount(of: client, by: 1)
+    state.ledger.lastLane = number.rawValue
+    try startPaused(.lane(name), .lane(number))
+  }
+
+  /// Makes a client known.
+  func makeClient(_ name: String, _ number: ClientNumber) throws(StoreError) {
+    try sql.insertClient.run(name, number)
+    state.ledger.lastClient = number.rawValue
+    state.ledger.names.clients += 1
+    clients.insert(number, for: name)
+    try startPaused(.client(name), .client(number))
+  }
+
+  /// The upstream's number, given out now if the name is new.
+  func upstreamNumber(_ name: String) throws(StoreError) -> UpstreamNumber {
+    if let number = state.upstreams[name] { return number }
+    let number = try sql.insertUpstream.one(name, or: "a row without a number") { $0.upstream(0) }
+    state.upstreams[name] = number
+    return number
   }
 }

@@ -40,9 +40,7 @@ final class BodyFileWriter: BodyWriter, @unchecked Sendable {
   // MARK: - On the thread of the files
 
   private func create() throws(StoreError) {
-    let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard number >= 0 else { throw StoreError(errno: errno, operation: "create", subject: path) }
-    file = FileDescriptor(adopting: number)
+    file = try FileDescriptor.open(path, O_WRONLY | O_CREAT | O_EXCL, to: "create")
   }
 
   private func write(_ bytes: [UInt8]) throws(StoreError) {

@@ -21,9 +21,7 @@ final class BodyFiles: Sendable {
   init(folder: String, room: DiskRoom) throws(StoreError) {
     self.folder = folder
     self.room = room
-    let number = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard number >= 0 else { throw StoreError(errno: errno, operation: "open", subject: folder) }
-    kept = FileDescriptor(adopting: number)
+    kept = try FileDescriptor.open(folder, O_RDONLY | O_DIRECTORY)
   }
 
   /// A path at which a body can be read.
@@ -78,34 +76,76 @@ final class BodyFiles: Sendable {
     let connection = try Connection(path: database, access: .readOnly)
     let known = try Statement("SELECT 1 FROM body_file WHERE name = ?", on: connection)
     var unknown: Set<String> = []
-    for name in try fileNames() {
-      known.bind(1, name)
-      if try known.step() {
-        known.reset()
-      } else {
-        unknown.insert(name)
-      }
+    for name in try DataFolder.names(in: folder) ?? [] where try !known.hasRow(name) {
+      unknown.insert(name)
     }
     guard !unknown.isEmpty else { return }
     let row = try Statement("SELECT name FROM body_file NOT INDEXED", on: connection)
     while try row.step() { unknown.remove(row.text(0) ?? "") }
     for name in unknown { unlink("\(folder)/\(name)") }
   }
+}
 
-  private func fileNames() throws(StoreError) -> [String] {
-    guard let directory = opendir(folder) else {
-      throw StoreError(errno: errno, operation: "list", subject: folder)
+extension BodyFiles {
+  /// Gives a body a second name, or copies it to another file system.
+  ///
+  /// A complete body is never written to, so both stores may share it: each deletes only its own
+  /// name.
+  static func carryOver(_ old: String, to new: String) throws(StoreError) {
+    if link(old, new) == 0 { return }
+    guard let from = try ReadOnlyFile.open(old) else {
+      throw StoreError(errno: ENOENT, operation: "read", subject: old)
     }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(
-          to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)
-        ) { String(cString: $0) }
+    let to = try FileDescriptor.open(new, O_WRONLY | O_CREAT | O_EXCL, to: "create")
+    var place: Int64 = 0
+    while place < from.byteCount {
+      let piece = from.read(1 << 20, at: place)
+      guard !piece.isEmpty else {
+        throw StoreError(errno: EIO, operation: "read", subject: old)
       }
-      if name != "." && name != ".." { names.append(name) }
+      guard Glibc.write(to.number, piece, piece.count) == piece.count else {
+        throw StoreError(errno: errno, operation: "write", subject: new)
+      }
+      place += Int64(piece.count)
     }
-    return names
+    try to.sync(new)
+  }
+}
+
+extension StoredBodyFile {
+  /// The ``Checksum`` of the file as it is now.
+  func presentChecksum() throws(StoreError) -> Int64 {
+    var sum = Checksum()
+    for offset in stride(
+      from: 0, to: byteCount, by: Int64.Stride(StoreTuning.bodyBytesCheckedPerStep))
+    {
+      try bytes(from: offset, countMax: StoreTuning.bodyBytesCheckedPerStep).withUnsafeBytes {
+        sum.append($0)
+      }
+    }
+    sum.endField()
+    return sum.value
+  }
+
+  /// A piece of the file, on a thread that may wait for the disk.
+  func bytes(from offset: Int64, countMax: Int) throws(StoreError) -> [UInt8] {
+    let file = try FileDescriptor.open(path, O_RDONLY)
+    let count = Int(max(0, min(Int64(countMax), byteCount - offset)))
+    var bytes = [UInt8](repeating: 0, count: count)
+    var read = 0
+    while read < count {
+      let more = bytes[read...].withUnsafeMutableBytes {
+        pread(file.number, $0.baseAddress, $0.count, off_t(offset) + read)
+      }
+      if more < 0 && errno == EINTR { continue }
+      guard more >= 0 else { throw StoreError(errno: errno, operation: "read", subject: path) }
+      guard more > 0 else {
+        throw StoreError(
+          kind: .corrupt, operation: "read", subject: path,
+          detail: "the body ends after \(offset + Int64(read)) bytes of \(byteCount).")
+      }
+      read += more
+    }
+    return bytes
   }
 }

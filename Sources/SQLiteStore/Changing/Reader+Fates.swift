@@ -12,53 +12,48 @@ struct StoredState {
 }
 
 extension Reader {
-  /// The states of some envelopes, all in one snapshot.
-  func fates(of references: [EnvelopeReference]) throws(StoreError) -> [EnvelopeFate?] {
-    try snapshot { () throws(StoreError) -> [EnvelopeFate?] in
-      var fates: [EnvelopeFate?] = []
-      fates.reserveCapacity(references.count)
-      for reference in references { fates.append(try fate(of: reference)) }
-      return fates
-    }
-  }
-
-  private func fate(of reference: EnvelopeReference) throws(StoreError) -> EnvelopeFate? {
-    switch reference {
-    case .key(let key, let client):
-      guard let id = try envelope(client: client, key: key) else { return nil }
-      return try fate(of: id)
-    case .id(let id):
-      return try fate(of: id)
-    }
-  }
-
-  private func fate(of id: EnvelopeID) throws(StoreError) -> EnvelopeFate? {
-    guard let serial = try serial(of: id) else { return nil }
+  /// The state of an envelope by a reference; nil if there is none.
+  func fate(of reference: EnvelopeReference) throws(StoreError) -> EnvelopeFate? {
+    let id: EnvelopeID? =
+      switch reference {
+      case .key(let key, let client): try envelope(client: client, key: key)
+      case .id(let id): id
+      }
+    guard let id, let serial = try serial(of: id) else { return nil }
     return try stateOf(id, serial)?.fate
   }
 
   /// The state of an existing envelope; read within a snapshot.
   func stateOf(_ id: EnvelopeID, _ serial: Serial) throws(StoreError) -> StoredState? {
-    sql.place.bind(1, serial)
-    if try sql.place.step() {
-      defer { sql.place.reset() }
-      return StoredState(
+    let place = try sql.place.first(serial) { row throws(StoreError) in
+      StoredState(
         fate: EnvelopeFate(
-          id: id, serial: serial, state: try Standing(code: sql.place.int(0)).state,
-          reason: sql.place.text(3), endedAt: nil,
-          attemptCount: Int32(truncatingIfNeeded: sql.place.int(2)),
+          id: id, serial: serial, state: try row.standing(0).state, reason: row.text(3),
+          endedAt: nil, attemptCount: row.int32(2),
           responseStatus: try responseStatus(of: serial)),
-        dueAt: WallTime(sql.place.optionalInt(1)), isInDoubt: sql.place.int(4) != 0)
+        dueAt: row.optionalTime(1), isInDoubt: row.bool(4))
     }
-    sql.end.bind(1, serial)
-    guard try sql.end.step() else { return nil }
-    defer { sql.end.reset() }
-    return StoredState(
-      fate: EnvelopeFate(
-        id: id, serial: serial, state: try EnvelopeState(endCode: sql.end.int(0)),
-        reason: sql.end.text(3), endedAt: WallTime(millisecondsSinceEpoch: sql.end.int(1)),
-        attemptCount: Int32(truncatingIfNeeded: sql.end.int(2)),
-        responseStatus: try responseStatus(of: serial)),
-      hasLastAttempt: !sql.end.isNull(4), lastError: sql.end.text(9))
+    if let place { return place }
+    return try sql.end.first(serial) { row throws(StoreError) in
+      StoredState(
+        fate: EnvelopeFate(
+          id: id, serial: serial, state: try row.end(0), reason: row.text(3),
+          endedAt: row.time(1), attemptCount: row.int32(2),
+          responseStatus: try responseStatus(of: serial)),
+        hasLastAttempt: !row.isNull(4), lastError: row.text(9))
+    }
+  }
+
+  /// The answer to a key, as seen from an envelope that refers to it.
+  func answer(to key: String, for serial: Serial) throws(StoreError) -> ReferencedAnswer {
+    let found = try sql.referenced.first(key, serial) { row throws(StoreError) in
+      (id: try row.id(0), isInSameLane: row.bool(1), serial: row.int(2))
+    }
+    guard let found else { return .unknown }
+    guard found.isInSameLane else { return .elsewhere }
+    guard found.serial < serial else { return .notEarlier }
+    guard let state = try stateOf(found.id, found.serial)?.fate.state else { return .unknown }
+    guard state == .delivered else { return .undelivered(state) }
+    return .delivered(try keptResponse(of: found.serial))
   }
 }

@@ -6,11 +6,10 @@ extension Reader {
     try snapshot { () throws(StoreError) -> LinePage in
       var entries: [LineEntry] = []
       entries.reserveCapacity(min(countMax, 4096))
-      sql.line.bind(1, serial)
-      sql.line.bind(2, Int64(countMax))
+      sql.line.set(serial, countMax)
       var use: [ClientNumber: WaitingUse] = [:]
       while try sql.line.step() {
-        let entry = try lineEntry(sql.line)
+        let entry = try LineEntry(sql.line)
         use[entry.client, default: WaitingUse()] += WaitingUse(count: 1, bytes: sql.line.int(11))
         entries.append(entry)
       }
@@ -25,11 +24,7 @@ extension Reader {
   /// A page of the line backwards, before `serial`.
   func line(before serial: Serial, countMax: Int) throws(StoreError) -> LinePage {
     try snapshot { () throws(StoreError) -> LinePage in
-      var entries: [LineEntry] = []
-      entries.reserveCapacity(min(countMax, 4096))
-      sql.lineBackwards.bind(1, serial)
-      sql.lineBackwards.bind(2, Int64(countMax))
-      while try sql.lineBackwards.step() { entries.append(try lineEntry(sql.lineBackwards)) }
+      let entries = try sql.lineBackwards.rows(serial, countMax, read: LineEntry.init(_:))
       let isFull = entries.count == countMax
       return LinePage(
         entries: entries, scannedThrough: isFull ? entries.last?.serial ?? 0 : 0, hasMore: isFull)
@@ -42,32 +37,15 @@ extension Reader {
       var entries: [LineEntry] = []
       entries.reserveCapacity(serials.count)
       for serial in serials {
-        sql.lineAt.bind(1, serial)
-        guard try sql.lineAt.step() else { continue }
-        defer { sql.lineAt.reset() }
-        entries.append(try lineEntry(sql.lineAt))
+        if let entry = try sql.lineAt.first(serial, read: LineEntry.init(_:)) { entries.append(entry) }
       }
       return entries
     }
   }
 
-  private func lineEntry(_ row: borrowing Statement) throws(StoreError) -> LineEntry {
-    LineEntry(
-      serial: row.int(0), client: ClientNumber(rawValue: row.int(1)),
-      lane: LaneNumber(rawValue: row.int(2)),
-      upstream: UpstreamNumber(rawValue: Int32(truncatingIfNeeded: row.int(3))),
-      acceptedAt: WallTime(millisecondsSinceEpoch: row.int(4)),
-      expiresAt: WallTime(millisecondsSinceEpoch: row.int(5)),
-      standing: try Standing(code: row.int(6)),
-      onFailure: FailurePolicy(code: row.int(7)), dueAt: WallTime(row.optionalInt(9)),
-      attempts: Int32(truncatingIfNeeded: row.int(8)), isInDoubt: row.int(10) != 0)
-  }
-
   /// The greatest number ever given out.
   func lastSerial() throws(StoreError) -> Serial {
-    guard try sql.lastSerial.step() else { throw .invalidRow("no ledger") }
-    defer { sql.lastSerial.reset() }
-    return sql.lastSerial.int(0)
+    try sql.lastSerial.one(or: "no ledger") { $0.int(0) }
   }
 
   /// The content for attempts of these envelopes; those that do not wait are left out.
@@ -76,9 +54,11 @@ extension Reader {
       var result: [DeliverableEnvelope] = []
       result.reserveCapacity(serials.count)
       for serial in serials {
-        sql.load.bind(1, serial)
+        sql.load.set(serial)
         guard try sql.load.step() else {
-          guard try !waits(serial) else { throw .invalidRow("a place without its envelope") }
+          guard try !sql.place.hasRow(serial) else {
+            throw .invalidRow("a place without its envelope")
+          }
           continue
         }
         defer { sql.load.reset() }
@@ -86,11 +66,11 @@ extension Reader {
           sql.load.isNull(6) ? .file(try wholeBodyFile(of: serial)) : .inline(sql.load.bytes(6))
         let content = EnvelopeContent(
           method: sql.load.text(3) ?? "", target: sql.load.bytes(4),
-          headers: try HeaderBlock(trusted: sql.load.bytes(5)), body: body)
+          headers: try sql.load.headers(5), body: body)
         let envelope = DeliverableEnvelope(
-          serial: serial, id: try EnvelopeID(stored: sql.load.bytes(0)),
+          serial: serial, id: try sql.load.id(0),
           client: sql.load.text(1) ?? "", key: sql.load.text(2), content: content,
-          references: sql.load.int(7) != 0, revision: sql.load.int(8))
+          references: sql.load.bool(7), revision: sql.load.int(8))
         guard isAsAccepted(envelope) else { throw .changed("an envelope") }
         result.append(envelope)
       }
@@ -103,16 +83,8 @@ extension Reader {
     guard let checksum = sql.load.optionalInt(12) else { return true }
     return checksum
       == envelope.content.checksum(
-        of: envelope.id, client: ClientNumber(rawValue: sql.load.int(9)),
-        lane: LaneNumber(rawValue: sql.load.int(10)),
-        upstream: UpstreamNumber(rawValue: Int32(truncatingIfNeeded: sql.load.int(11))),
-        key: envelope.key, references: envelope.references)
-  }
-
-  private func waits(_ serial: Serial) throws(StoreError) -> Bool {
-    sql.place.bind(1, serial)
-    defer { sql.place.reset() }
-    return try sql.place.step()
+        of: envelope.id, client: sql.load.client(9), lane: sql.load.lane(10),
+        upstream: sql.load.upstream(11), key: envelope.key, references: envelope.references)
   }
 
   /// The file with the body of an envelope that is to be sent; it must exist.
@@ -129,12 +101,21 @@ extension Reader {
 
   /// The file with an envelope's body.
   func bodyFile(of serial: Serial) throws(StoreError) -> StoredBodyFile {
-    sql.bodyFile.bind(1, serial)
-    guard try sql.bodyFile.step() else { throw .invalidRow("an envelope without a body") }
-    defer { sql.bodyFile.reset() }
-    let name = sql.bodyFile.text(0) ?? ""
-    return StoredBodyFile(
-      path: bodies.readablePath(of: name), byteCount: sql.bodyFile.int(1),
-      checksum: sql.bodyFile.optionalInt(2))
+    try sql.bodyFile.one(serial, or: "an envelope without a body") { row in
+      StoredBodyFile(
+        path: bodies.readablePath(of: row.text(0) ?? ""), byteCount: row.int(1),
+        checksum: row.optionalInt(2))
+    }
+  }
+}
+
+extension LineEntry {
+  /// The place in the present row, in the order of ``ReaderStatements/lineColumns``.
+  fileprivate init(_ row: borrowing Statement) throws(StoreError) {
+    self.init(
+      serial: row.int(0), client: row.client(1), lane: row.lane(2), upstream: row.upstream(3),
+      acceptedAt: row.time(4), expiresAt: row.time(5), standing: try row.standing(6),
+      onFailure: row.failurePolicy(7), dueAt: row.optionalTime(9), attempts: row.int32(8),
+      isInDoubt: row.bool(10))
   }
 }

@@ -26,13 +26,11 @@ extension Writer {
 
   private func setPaused(_ isPaused: Bool, _ target: PauseTarget) throws(StoreError) {
     if isPaused {
-      try run(sql.insertPause, for: target)
+      try sql.insertPause.run(target.kindCode, target.number)
     } else {
-      try run(sql.deletePause, for: target)
+      try sql.deletePause.run(target.kindCode, target.number)
     }
-    if connection.changeCount > 0 {
-      log(EventEntry(isPaused: isPaused, target))
-    }
+    if connection.changeCount > 0 { log(EventEntry(isPaused: isPaused, target)) }
   }
 
   /// Pauses a client or lane that becomes known in this transaction, if it starts paused.
@@ -46,19 +44,12 @@ extension Writer {
   func registerUpstream(_ name: String) throws(StoreError) -> UpstreamNumber {
     let number = try upstreamNumber(name)
     guard shared.startsPaused(.upstream(name)) else { return number }
-    sql.markStartPaused.bind(1, Int64(number.rawValue))
-    try sql.markStartPaused.run()
+    try sql.markStartPaused.run(number)
     if connection.changeCount > 0 { try startPaused(.upstream(name), .upstream(number)) }
     return number
   }
 
-  private func run(
-    _ statement: borrowing Statement, for target: PauseTarget
-  ) throws(StoreError) {
-    statement.bind(1, target.kindCode)
-    statement.bind(2, target.number)
-    try statement.run()
-  }
+
 
   private func target(of name: PauseName) throws(StoreError) -> PauseTarget {
     switch name {

@@ -7,15 +7,9 @@ extension Writer {
   /// The key, the fingerprint of the post and the place in the line stay.
   func apply(_ edit: EnvelopeEdit, into receipt: inout Receipt) throws(StoreError) {
     let serial = edit.entry.serial
-    sql.editLine.bind(1, Int64(edit.entry.upstream.rawValue))
-    sql.editLine.bind(2, edit.entry.expiresAt.millisecondsSinceEpoch)
-    sql.editLine.bind(3, Int64(edit.entry.standing.rawValue))
-    sql.editLine.bind(4, edit.entry.onFailure.code)
-    sql.editLine.bind(5, edit.entry.dueAt?.millisecondsSinceEpoch)
-    sql.editLine.bind(6, edit.content.byteCount)
-    sql.editLine.bind(7, edit.references ? 1 : 0)
-    sql.editLine.bind(8, serial)
-    try sql.editLine.run()
+    try sql.editLine.run(
+      edit.entry.upstream, edit.entry.expiresAt, edit.entry.standing, edit.entry.onFailure,
+      edit.entry.dueAt, edit.content.byteCount, edit.references, serial)
     let bytesBefore = state.ledger.contentBytes
     try replaceContent(edit, into: &receipt.deletedFiles)
     state.use[edit.entry.client, default: WaitingUse()] += WaitingUse(
@@ -40,15 +34,9 @@ extension Writer {
 
   private func writeContent(_ edit: EnvelopeEdit) throws(StoreError) {
     let content = edit.content
-    sql.editEnvelope.bind(1, Int64(edit.entry.upstream.rawValue))
-    sql.editEnvelope.bind(2, edit.tag)
-    sql.editEnvelope.bind(3, edit.hold ? 1 : 0)
-    sql.editEnvelope.bind(4, edit.notBefore?.millisecondsSinceEpoch)
-    sql.editEnvelope.bind(5, edit.entry.expiresAt.millisecondsSinceEpoch)
-    sql.editEnvelope.bind(6, edit.entry.onFailure.code)
-    sql.editEnvelope.bind(7, content.method)
-    sql.editEnvelope.bind(8, content.target)
-    sql.editEnvelope.bind(9, content.headers.bytes)
+    sql.editEnvelope.set(
+      edit.entry.upstream, edit.tag, edit.hold, edit.notBefore, edit.entry.expiresAt,
+      edit.entry.onFailure, content.method, content.target, content.headers.bytes)
     sql.editEnvelope.bind(11, edit.entry.serial)
     sql.editEnvelope.bind(12, edit.references ? 1 : 0)
     sql.editEnvelope.bind(13, try checksum(of: edit))
@@ -64,23 +52,21 @@ extension Writer {
   }
 
   private func checksum(of edit: EnvelopeEdit) throws(StoreError) -> Int64 {
-    sql.findIdentity.bind(1, edit.entry.serial)
-    guard try sql.findIdentity.step() else { throw .invalidRow("a place without its envelope") }
-    defer { sql.findIdentity.reset() }
-    return edit.content.checksum(
-      of: try EnvelopeID(stored: sql.findIdentity.bytes(0)), client: edit.entry.client,
-      lane: edit.entry.lane, upstream: edit.entry.upstream, key: sql.findIdentity.text(2),
-      references: edit.references)
+    try sql.findIdentity.one(edit.entry.serial, or: "a place without its envelope") {
+      row throws(StoreError) in
+      edit.content.checksum(
+        of: try row.id(0), client: edit.entry.client, lane: edit.entry.lane,
+        upstream: edit.entry.upstream, key: row.text(2), references: edit.references)
+    }
   }
 
   /// Subtracts the old content from the counts, and releases its file.
   private func forgetContent(
     of serial: Serial, into deletedFiles: inout [String]
   ) throws(StoreError) {
-    sql.deleted.bind(1, serial)
-    guard try sql.deleted.step() else { throw .invalidRow("a place without its envelope") }
-    state.ledger.contentBytes -= sql.deleted.int(3)
-    sql.deleted.reset()
+    state.ledger.contentBytes -= try sql.deleted.one(serial, or: "a place without its envelope") {
+      $0.int(3)
+    }
     try deleteBodyFile(of: serial, into: &deletedFiles)
   }
 
@@ -92,30 +78,61 @@ extension Writer {
       preconditionFailure("what has ended is put back in line")
     }
     try forgetEnding(end.ending, of: entry.client)
-    try run(sql.requeueAttempt, for: entry.serial)
-    sql.requeueLine.bind(1, entry.serial)
-    sql.requeueLine.bind(2, entry.acceptedAt.millisecondsSinceEpoch)
-    sql.requeueLine.bind(3, entry.expiresAt.millisecondsSinceEpoch)
-    sql.requeueLine.bind(4, plan.attempts)
-    sql.requeueLine.bind(5, Int64(standing.rawValue))
-    sql.requeueLine.bind(6, entry.dueAt?.millisecondsSinceEpoch)
-    sql.requeueLine.bind(7, end.isInDoubt ? 1 : 0)
-    guard try sql.requeueLine.step() else { throw .invalidRow("an end without its envelope") }
-    let use = WaitingUse(count: 1, bytes: sql.requeueLine.int(0))
-    sql.requeueLine.reset()
+    try sql.requeueAttempt.run(entry.serial)
+    let bytes = try sql.requeueLine.first(
+      entry.serial, entry.acceptedAt, entry.expiresAt, plan.attempts, standing, entry.dueAt,
+      end.isInDoubt
+    ) { $0.int(0) }
+    guard let bytes else { throw .invalidRow("an end without its envelope") }
+    let use = WaitingUse(count: 1, bytes: bytes)
     state.use[entry.client, default: WaitingUse()] += use
-    sql.renewDeadline.bind(1, entry.expiresAt.millisecondsSinceEpoch)
-    sql.renewDeadline.bind(2, entry.serial)
-    try sql.renewDeadline.run()
-    try run(sql.deleteEnded, for: entry.serial)
-    try run(sql.deleteResponse, for: entry.serial)
+    try sql.renewDeadline.run(entry.expiresAt, entry.serial)
+    try sql.deleteEnded.run(entry.serial)
+    try sql.deleteResponse.run(entry.serial)
     try releaseFromQuarantine(entry.serial)
     state.ledger.add(-1, endCode: code)
     state.endedLog.append(lane: entry.lane, endCode: code, isDeletion: true)
   }
+}
 
-  func run(_ statement: borrowing Statement, for serial: Serial) throws(StoreError) {
-    statement.bind(1, serial)
-    try statement.run()
+// Operators' changes to envelopes that have ended undelivered, and stay ended.
+extension Writer {
+  /// Replaces an ended envelope's request by the corrected one; the record of the end stays.
+  ///
+  /// - Returns: Whether an envelope of this number has ended undelivered.
+  func correctEnded(
+    _ edit: EnvelopeEdit, into deletedFiles: inout [String]
+  ) throws(StoreError) -> Bool {
+    guard ChangeRules.mayCorrect(try end(of: edit.entry.serial)) else { return false }
+    try replaceContent(edit, into: &deletedFiles)
+    log(EventEntry(editedEnded: edit.entry))
+    return true
+  }
+
+  /// Makes an envelope that failed or expired end as cancelled, now; its attempts and its response
+  /// stay.
+  ///
+  /// A client that checks in is told of this end in place of the old one, or after it.
+  ///
+  /// - Returns: Whether an envelope of this number has ended undelivered.
+  func cancelEnded(_ entry: LineEntry, reason: String) throws(StoreError) -> Bool {
+    let end: StoredEnd
+    switch ChangeRules.cancellation(of: try self.end(of: entry.serial)) {
+    case .refuse: return false
+    case .leave: return true
+    case .replace(let stored): end = stored
+    }
+    guard let oldCode = end.state.endCode, let code = EnvelopeState.cancelled.endCode else {
+      preconditionFailure("an end has a code")
+    }
+    try forgetEnding(end.ending, of: entry.client)
+    try sql.cancelEnded.run(
+      code, clock(), reason, try numberEnding(of: entry.serial, client: entry.client), entry.serial)
+    state.ledger.add(-1, endCode: oldCode)
+    state.ledger.add(1, endCode: code)
+    state.endedLog.append(lane: entry.lane, endCode: oldCode, isDeletion: true)
+    state.endedLog.append(lane: entry.lane, endCode: code, isDeletion: false)
+    log(EventEntry(cancelledEnded: entry, reason: reason))
+    return true
   }
 }

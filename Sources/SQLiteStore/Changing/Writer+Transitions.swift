@@ -19,26 +19,19 @@ extension Writer {
     let serial = transition.serial
     switch plan.line {
     case .begin:
-      try run(sql.beginLine, for: serial)
+      try sql.beginLine.run(serial)
     case .retry(let time, let doubt):
-      sql.retryLine.bind(1, time.millisecondsSinceEpoch)
-      sql.retryLine.bind(2, plan.attempts)
-      sql.retryLine.bind(3, serial)
-      sql.retryLine.bind(4, doubt)
-      try sql.retryLine.run()
+      try sql.retryLine.run(time, plan.attempts, serial, doubt)
       noteTime(transition.at)
     case .block(let reason):
-      sql.blockLine.bind(1, reason)
-      sql.blockLine.bind(2, plan.attempts)
-      sql.blockLine.bind(3, serial)
-      try sql.blockLine.run()
+      try sql.blockLine.run(reason, plan.attempts, serial)
       try quarantine(transition, reason: reason)
     case .end(let state, let reason, let isInDoubt):
       try finish(transition, plan, as: state, reason: reason, isInDoubt: isInDoubt)
     case .release(_, let spendsHold):
       try releaseFromQuarantine(serial)
-      try run(sql.releaseLine, for: serial)
-      if spendsHold { try run(sql.spendHold, for: serial) }
+      try sql.releaseLine.run(serial)
+      if spendsHold { try sql.spendHold.run(serial) }
     case .edit:
       guard case .edit(let edit) = transition.change else { preconditionFailure("no edit") }
       try apply(edit, into: &receipt)
@@ -64,22 +57,12 @@ extension Writer {
     isInDoubt: Bool
   ) throws(StoreError) {
     guard let code = end.endCode else { preconditionFailure("\(end) is no end") }
-    try run(sql.deleteLine, for: transition.serial)
+    try sql.deleteLine.run(transition.serial)
     let attempt = transition.attempt
-    sql.insertEnded.bind(1, transition.serial)
-    sql.insertEnded.bind(2, code)
-    sql.insertEnded.bind(3, transition.at.millisecondsSinceEpoch)
-    sql.insertEnded.bind(4, plan.attempts)
-    sql.insertEnded.bind(5, reason)
-    sql.insertEnded.bind(6, attempt.map { Int64($0.number) })
-    sql.insertEnded.bind(7, attempt?.startedAt.millisecondsSinceEpoch)
-    sql.insertEnded.bind(8, attempt?.durationMs)
-    sql.insertEnded.bind(9, attempt?.outcome.code)
-    sql.insertEnded.bind(10, attempt?.status.map { Int64($0) })
-    sql.insertEnded.bind(11, attempt?.error)
-    sql.insertEnded.bind(12, isInDoubt ? 1 : 0)
-    sql.insertEnded.bind(13, try numberEnding(of: transition.serial, client: plan.client))
-    try sql.insertEnded.run()
+    try sql.insertEnded.run(
+      transition.serial, code, transition.at, plan.attempts, reason, attempt?.number,
+      attempt?.startedAt, attempt?.durationMs, attempt?.outcome, attempt?.status, attempt?.error,
+      isInDoubt, try numberEnding(of: transition.serial, client: plan.client))
     state.ledger.add(1, endCode: code)
     state.endedLog.append(lane: transition.lane, endCode: code, isDeletion: false)
     state.use[plan.client, default: WaitingUse()] += plan.use
@@ -90,25 +73,15 @@ extension Writer {
     _ transition: Transition, _ plan: ChangePlan
   ) throws(StoreError) {
     guard let attempt = transition.attempt else { return }
-    sql.insertAttempt.bind(1, transition.serial)
-    sql.insertAttempt.bind(2, Int64(attempt.number))
-    sql.insertAttempt.bind(3, attempt.startedAt.millisecondsSinceEpoch)
-    sql.insertAttempt.bind(4, attempt.durationMs)
-    sql.insertAttempt.bind(5, attempt.outcome.code)
-    sql.insertAttempt.bind(6, attempt.status.map { Int64($0) })
-    sql.insertAttempt.bind(7, attempt.error)
-    try sql.insertAttempt.run()
+    try sql.insertAttempt.run(
+      transition.serial, attempt.number, attempt.startedAt, attempt.durationMs, attempt.outcome,
+      attempt.status, attempt.error)
     guard let number = plan.attemptsDroppedThrough else { return }
-    sql.trimAttempts.bind(1, transition.serial)
-    sql.trimAttempts.bind(2, number)
-    try sql.trimAttempts.run()
+    try sql.trimAttempts.run(transition.serial, number)
   }
 
   private func keep(_ response: UpstreamResponse, of serial: Serial) throws(StoreError) {
-    sql.insertResponse.bind(1, serial)
-    sql.insertResponse.bind(2, Int64(response.status))
-    sql.insertResponse.bind(3, response.isTruncated ? 1 : 0)
-    sql.insertResponse.bind(4, response.headers.bytes)
+    sql.insertResponse.set(serial, response.status, response.isTruncated, response.headers.bytes)
     try sql.insertResponse.runBorrowing(5, response.body)
   }
 
@@ -121,7 +94,7 @@ extension Writer {
     if state.endedLog.loggedCount + state.endedLog.entryCount > StoreTuning.endedLogEntriesMax {
       return try part(.listing) { () throws(StoreError) in try foldEndedLog() }
     }
-    sql.insertEndedLog.bind(1, state.endedLog.entries)
+    sql.insertEndedLog.set(state.endedLog.entries)
     try part(.listing) { () throws(StoreError) in try sql.insertEndedLog.run() }
     state.endedLog.loggedCount += state.endedLog.entryCount
     state.endedLog.clear()

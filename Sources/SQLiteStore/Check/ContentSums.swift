@@ -71,8 +71,8 @@ enum ContentSums {
     let content = EnvelopeContent(
       method: row.text(6) ?? "", target: row.bytes(7), headers: headers, body: body)
     return content.checksum(
-      of: id, client: ClientNumber(rawValue: row.int(2)), lane: LaneNumber(rawValue: row.int(3)),
-      upstream: UpstreamNumber(rawValue: Int32(truncatingIfNeeded: row.int(4))),
-      key: row.text(5), references: row.int(10) != 0)
+      of: id, client: row.client(2), lane: row.lane(3),
+      upstream: row.upstream(4),
+      key: row.text(5), references: row.bool(10))
   }
 }

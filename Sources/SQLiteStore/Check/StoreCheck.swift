@@ -188,10 +188,8 @@ package final class StoreCheck {
         continue
       }
       guard id.serial != row.int(0) else { continue }
-      moved.bind(1, id.serial)
-      let isThere = try moved.step() && moved.int(0) == row.int(0)
-      moved.reset()
-      if !isThere { lostMoves.append("\(id)") }
+      let place = try moved.first(id.serial) { $0.int(0) }
+      if place != row.int(0) { lostMoves.append("\(id)") }
     }
     verdict.add("invalidRow-envelope", "Their id or their headers make no sense.", faults)
     verdict.add("id-leads-nowhere", "They are not found by their id.", lostMoves)
@@ -275,8 +273,7 @@ package final class StoreCheck {
         continue
       }
       let range = SearchBlock.range(of: blocks.int(0))
-      row.bind(1, range.lowerBound)
-      row.bind(2, range.upperBound)
+      row.set(range.lowerBound, range.upperBound)
       while try row.step() {
         let terms = [SearchTerm(client: row.int(1)), row.text(2).map { SearchTerm(tag: $0) }]
         let isNamed = terms.compactMap { $0 }.allSatisfy {
@@ -307,11 +304,7 @@ package final class StoreCheck {
     }
     // Beside a running relay an envelope may have been delivered and deleted since.
     var texts: [String] = []
-    for body in wrong {
-      again.bind(1, body.serial)
-      if try again.step() { texts.append(body.text) }
-      again.reset()
-    }
+    for body in wrong where try again.hasRow(body.serial) { texts.append(body.text) }
     var changed: [String] = []
     try ContentSums.forEachChangedFile(on: connection, in: folder) { serial, id in
       changed.append(Self.name(of: id, serial))

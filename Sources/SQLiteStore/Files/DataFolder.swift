@@ -63,19 +63,30 @@ struct DataFolder: ~Copyable {
 
   /// Refuses a folder that is not empty.
   static func requireEmpty(_ folder: String) throws(StoreError) {
-    guard let directory = opendir(folder) else {
-      if errno == ENOENT { return }
-      throw StoreError(errno: errno, operation: "list", subject: folder)
-    }
-    defer { closedir(directory) }
-    var count = 0
-    while readdir(directory) != nil { count += 1 }
-    // "." and "..".
-    guard count <= 2 else {
+    guard try (names(in: folder) ?? []).isEmpty else {
       throw StoreError(
         kind: .other, operation: "write to", subject: folder,
         detail: "it is not empty. Name a folder that is not there yet.")
     }
+  }
+
+  /// The names of a folder's entries; nil if there is no such folder.
+  static func names(in folder: String) throws(StoreError) -> [String]? {
+    guard let directory = opendir(folder) else {
+      if errno == ENOENT { return nil }
+      throw StoreError(errno: errno, operation: "list", subject: folder)
+    }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(
+          to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)
+        ) { String(cString: $0) }
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+    return names
   }
 
   private static func inUse(_ folder: String, by owner: String) -> StoreError {
@@ -103,9 +114,8 @@ struct DataFolder: ~Copyable {
   /// one process is refused as well.
   private static func takeLock(_ path: String, folder: String) throws(StoreError) -> FileDescriptor
   {
-    let number = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard number >= 0 else { throw StoreError(errno: errno, operation: "open", subject: path) }
-    let file = FileDescriptor(adopting: number)
+    let file = try FileDescriptor.open(path, O_RDWR | O_CREAT)
+    let number = file.number
     guard flock(number, LOCK_EX | LOCK_NB) == 0 else {
       guard errno == EWOULDBLOCK else {
         throw StoreError(errno: errno, operation: "lock", subject: path)
@@ -128,22 +138,12 @@ struct DataFolder: ~Copyable {
 
   /// Makes a folder's entries durable: without its name a synced file is lost.
   static func sync(folder: String) throws(StoreError) {
-    let number = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard number >= 0 else { throw StoreError(errno: errno, operation: "open", subject: folder) }
-    let file = FileDescriptor(adopting: number)
-    guard fsync(file.number) == 0 else {
-      throw StoreError(errno: errno, operation: "sync", subject: folder)
-    }
+    try FileDescriptor.open(folder, O_RDONLY | O_DIRECTORY).sync(folder)
   }
 
   /// Makes a file's content durable.
   static func sync(file path: String) throws(StoreError) {
-    let number = open(path, O_RDONLY | O_CLOEXEC)
-    guard number >= 0 else { throw StoreError(errno: errno, operation: "open", subject: path) }
-    let file = FileDescriptor(adopting: number)
-    guard fsync(file.number) == 0 else {
-      throw StoreError(errno: errno, operation: "sync", subject: path)
-    }
+    try FileDescriptor.open(path, O_RDONLY).sync(path)
   }
 
   /// The size of a file in bytes; nil if it does not exist.
@@ -160,5 +160,25 @@ struct DataFolder: ~Copyable {
   static func size(ofFile path: String) -> Int64 {
     var status = stat()
     return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+  }
+}
+
+extension FileDescriptor {
+  /// Opens a file.
+  ///
+  /// - Parameter operation: What an error says could not be done.
+  static func open(
+    _ path: String, _ flags: Int32, to operation: String = "open"
+  ) throws(StoreError) -> FileDescriptor {
+    let number = Glibc.open(path, flags | O_CLOEXEC, 0o600)
+    guard number >= 0 else { throw StoreError(errno: errno, operation: operation, subject: path) }
+    return FileDescriptor(adopting: number)
+  }
+
+  /// Makes the content durable; an error names `path`.
+  func sync(_ path: String) throws(StoreError) {
+    guard fsync(number) == 0 else {
+      throw StoreError(errno: errno, operation: "sync", subject: path)
+    }
   }
 }

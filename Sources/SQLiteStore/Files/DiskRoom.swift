@@ -1,6 +1,47 @@
+import EventLoop
 import Glibc
 import RelayCore
 import Synchronization
+
+/// The limits on how far a store may fill the disk.
+package struct DiskLimits: Sendable, Equatable {
+  /// The most bytes that the store may take on disk; nil for no limit but the disk's.
+  ///
+  /// Its log and free pages do not count. Beyond it, appends fail as on a full disk.
+  package var storeBytesMax: Int64?
+  /// The bytes of the disk that new envelopes leave free; nil for the default of
+  /// ``reserve(ofDisk:)``.
+  package var reserveBytes: Int64?
+  /// The largest post that a sender may make, in bytes.
+  package var postBytesMax: Int64
+  /// The most bytes of the log; beyond it, appends fail as on a full disk.
+  package var logBytesMax: Int64
+
+  /// Sets no limits but the disk's and the defaults.
+  package init(
+    storeBytesMax: Int64? = nil, reserveBytes: Int64? = nil, postBytesMax: Int64 = 0,
+    logBytesMax: Int64? = nil
+  ) {
+    self.storeBytesMax = storeBytesMax
+    self.reserveBytes = reserveBytes
+    self.postBytesMax = postBytesMax
+    self.logBytesMax = logBytesMax ?? StoreTuning.logBytesMax
+  }
+
+  /// The bytes of a disk of this size that new envelopes leave for the outcomes of accepted ones.
+  ///
+  /// By default it is half as much again as the largest post, as Postfix does with its messages
+  /// (postconf(5), `queue_minfree`), and no less than the log may need; but never more than a share
+  /// of a small disk.
+  package func reserve(ofDisk bytes: Int64) -> Int64 {
+    if let reserveBytes { return reserveBytes }
+    let wanted = max(StoreTuning.diskBytesReserved, postBytesMax / 2 * 3)
+    return min(wanted, bytes / StoreTuning.diskShareReserved)
+  }
+
+  /// The bytes in the log at which a checkpoint begins.
+  var checkpointBytes: Int64 { min(StoreTuning.checkpointBytes, logBytesMax / 4) }
+}
 
 /// The room that new envelopes may still take on the disk.
 ///
@@ -66,5 +107,48 @@ final class DiskRoom: Sendable {
       kind: .diskFull, operation: "add to", subject: folder,
       detail: "the store has as many bytes as limits.storeBytesMax allows. The relay goes on by "
         + "itself once enough envelopes have been delivered and forgotten.")
+  }
+}
+
+/// A file without content that takes room on the disk, and is deleted once no room is left.
+///
+/// Other programs can use the reserve that new envelopes leave free. They cannot use this part of
+/// it. So when something else has filled the disk to its last byte, outcomes can still be written,
+/// deliveries go on, and delivered envelopes can be deleted.
+struct Ballast: ~Copyable {
+  /// The file's name in the data folder.
+  static let name = "ballast"
+
+  private let path: String
+  private let bytes: Int64
+  /// Whether the file holds its room.
+  private(set) var isHeld = false
+
+  /// Takes no room yet, except what an earlier process has left.
+  ///
+  /// - Parameter room: Says how much to set aside.
+  init(room: DiskRoom) {
+    path = "\(room.folder)/\(Self.name)"
+    bytes = room.ballastBytes
+    isHeld = bytes > 0 && DataFolder.size(ofFile: path) >= bytes
+  }
+
+  /// Takes its room, if that leaves some for new envelopes.
+  mutating func hold(room: DiskRoom) {
+    guard !isHeld, bytes > 0, room.bytesLeft > bytes else { return }
+    let number = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    guard number >= 0 else { return }
+    let file = FileDescriptor(adopting: number)
+    isHeld = posix_fallocate(file.number, 0, off_t(bytes)) == 0
+    if !isHeld { unlink(path) }
+  }
+
+  /// Deletes the file, so that its room is free.
+  ///
+  /// - Returns: Whether it held any.
+  mutating func release() -> Bool {
+    guard isHeld else { return false }
+    isHeld = false
+    return unlink(path) == 0
   }
 }

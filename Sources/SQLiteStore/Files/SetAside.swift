@@ -51,17 +51,17 @@ enum SetAside {
 
   /// The folder that was moved aside last; nil if there is none.
   static func latest(in folder: String) -> String? {
-    guard let directory = opendir(folder) else { return nil }
-    defer { closedir(directory) }
-    var latest: String?
-    while let entry = readdir(directory) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(
-          to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)
-        ) { String(cString: $0) }
-      }
-      if name.hasPrefix(prefix), name > latest ?? "" { latest = name }
-    }
-    return latest.map { "\(folder)/\($0)" }
+    let names = (try? DataFolder.names(in: folder)) ?? []
+    return names.filter { $0.hasPrefix(prefix) }.max().map { "\(folder)/\($0)" }
   }
+}
+
+/// The findings of a start about a store that it opened.
+struct StartFindings: Sendable, Equatable {
+  /// The damaged store that was moved aside in the folder.
+  var setAside: SetAsideStore?
+  /// Whether tokens or revocations may have been lost with a damaged store.
+  var mayLackTokens = false
+  /// A description of harmless findings; nil if there were none.
+  var note: String?
 }

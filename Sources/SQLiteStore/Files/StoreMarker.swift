@@ -31,12 +31,7 @@ enum StoreMarker {
   /// Records durably that tokens were lost on the way into this folder.
   static func writeLackOfTokens(in folder: String) throws(StoreError) {
     let path = lackPath(in: folder)
-    let number = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-    guard number >= 0 else { throw StoreError(errno: errno, operation: "create", subject: path) }
-    let file = FileDescriptor(adopting: number)
-    guard fsync(file.number) == 0 else {
-      throw StoreError(errno: errno, operation: "sync", subject: path)
-    }
+    try FileDescriptor.open(path, O_WRONLY | O_CREAT, to: "create").sync(path)
   }
 
   /// Records durably that a store was begun here; called once its database is on disk.

@@ -61,19 +61,20 @@ struct ListingFilter {
       filter.states.filter { !$0.isEnd } == [.delivering]
       ? (filter.inFlight.min() ?? 0)...(filter.inFlight.max() ?? 0) : 0...Serial.max
     if let name = filter.client {
-      guard let number = try reader.number(reader.sql.findClient, name) else { return nil }
+      guard let number = try reader.sql.findClient.first(name, read: { $0.int(0) }) else { return nil }
       client = number
     }
     if let name = filter.upstream {
-      guard let number = try reader.number(reader.listing.findUpstream, name) else { return nil }
+      guard let number = try reader.listing.findUpstream.first(name, read: { $0.int(0) }) else {
+        return nil
+      }
       upstream = number
     }
     if let client, let name = filter.lane {
-      reader.listing.findLane.bind(1, client)
-      reader.listing.findLane.bind(2, name)
-      guard try reader.listing.findLane.step() else { return nil }
-      lane = reader.listing.findLane.int(0)
-      reader.listing.findLane.reset()
+      guard let number = try reader.listing.findLane.first(client, name, read: { $0.int(0) }) else {
+        return nil
+      }
+      lane = number
     }
   }
 
@@ -101,7 +102,7 @@ struct ListingFilter {
     envelope serial: Serial, _ reader: Reader
   ) throws(StoreError) -> Bool {
     let row = reader.listing
-    row.leading.bind(1, serial)
+    row.leading.set(serial)
     do throws(StoreError) {
       guard try row.leading.step() else { return false }
     } catch {
@@ -126,7 +127,7 @@ struct ListingFilter {
   ) throws(StoreError) -> Bool {
     guard filter.tag == nil, filter.anyOfTags == nil else { return false }
     let place = reader.quarantine
-    place.place.bind(1, serial)
+    place.place.set(serial)
     guard try place.place.step() else { return false }
     defer { place.place.reset() }
     guard client == nil || client == place.place.int(1), lane == nil || lane == place.place.int(3),
@@ -139,10 +140,9 @@ struct ListingFilter {
   private mutating func isNamed(_ number: Int64, _ reader: Reader) throws(StoreError) -> Bool {
     guard let name = filter.lane, lane == nil else { return true }
     if let known = namedLanes[number] { return known }
-    reader.sql.laneName.bind(1, number)
-    guard try reader.sql.laneName.step() else { return false }
-    defer { reader.sql.laneName.reset() }
-    let isNamed = reader.sql.laneName.text(1) == name
+    guard let isNamed = try reader.sql.laneName.first(number, read: { $0.text(1) == name }) else {
+      return false
+    }
     namedLanes[number] = isNamed
     return isNamed
   }

@@ -92,15 +92,14 @@ extension Reader {
     _ terms: [SearchTerm], _ range: ClosedRange<Serial>
   ) throws(StoreError) -> [Serial]? {
     let number = SearchBlock.number(of: range.lowerBound)
-    listing.searchBlock.bind(1, number)
+    let block: [UInt8]?
     do throws(StoreError) {
-      guard try listing.searchBlock.step() else { return nil }
+      block = try listing.searchBlock.first(number) { $0.bytes(0) }
     } catch {
       guard error.kind == .corrupt else { throw error }
       return nil
     }
-    let stored = listing.searchBlock.bytes(0)
-    listing.searchBlock.reset()
+    guard let stored = block else { return nil }
     var places: [UInt16]?
     for term in terms {
       switch SearchBlock.places(of: term, in: stored) {
@@ -221,52 +220,36 @@ extension Reader {
 
   /// The summary of an existing envelope.
   private func summary(of serial: Serial) throws(StoreError) -> EnvelopeSummary {
-    let row = listing
-    row.summary.bind(1, serial)
-    guard try row.summary.step() else { throw .invalidRow("a state without its envelope") }
-    defer { row.summary.reset() }
-    let id = try EnvelopeID(stored: row.summary.bytes(0))
-    guard let state = try stateOf(id, serial) else {
-      throw .invalidRow("an envelope without a state")
+    try listing.summary.one(serial, or: "a state without its envelope") { row throws(StoreError) in
+      let id = try row.id(0)
+      guard let state = try stateOf(id, serial) else {
+        throw .invalidRow("an envelope without a state")
+      }
+      var summary = EnvelopeSummary(
+        id: id, terms: EnvelopeSummary.Terms(row), lane: row.lane(14),
+        bodyBytes: row.isNull(13) ? try bodyFile(of: serial).byteCount : row.int(13),
+        fate: state.fate, dueAt: state.dueAt, lastError: try lastError(of: serial, state))
+      summary.isInDoubt = state.isInDoubt
+      return summary
     }
-    var summary = EnvelopeSummary(
-      id: id, terms: terms(), lane: LaneNumber(rawValue: row.summary.int(14)),
-      bodyBytes: row.summary.isNull(13) ? try bodyFile(of: serial).byteCount : row.summary.int(13),
-      fate: state.fate, dueAt: state.dueAt, lastError: try lastError(of: serial, state))
-    summary.isInDoubt = state.isInDoubt
-    return summary
-  }
-
-  private func terms() -> EnvelopeSummary.Terms {
-    let row = listing
-    return EnvelopeSummary.Terms(
-      client: row.summary.text(1) ?? "", lane: row.summary.text(2) ?? "",
-      upstream: row.summary.text(3) ?? "", method: row.summary.text(11) ?? "",
-      target: row.summary.bytes(12), key: row.summary.text(4),
-      sequence: row.summary.optionalInt(5), tag: row.summary.text(6),
-      hold: row.summary.int(7) != 0, notBefore: WallTime(row.summary.optionalInt(8)),
-      expiresAt: WallTime(millisecondsSinceEpoch: row.summary.int(9)),
-      onFailure: FailurePolicy(code: row.summary.int(10)),
-      references: row.summary.int(15) != 0, coalesce: row.summary.text(16))
   }
 
   private func lastError(
     of serial: Serial, _ state: StoredState
   ) throws(StoreError) -> String? {
     if state.hasLastAttempt { return state.lastError }
-    listing.lastError.bind(1, serial)
-    guard try listing.lastError.step() else { return nil }
-    defer { listing.lastError.reset() }
-    return listing.lastError.text(0)
+    return try listing.lastError.first(serial) { $0.text(0) } ?? nil
   }
+}
 
-  /// The number that a statement finds for a name; nil if there is none.
-  func number(
-    _ statement: borrowing Statement, _ name: String
-  ) throws(StoreError) -> Int64? {
-    statement.bind(1, name)
-    guard try statement.step() else { return nil }
-    defer { statement.reset() }
-    return statement.int(0)
+extension EnvelopeSummary.Terms {
+  /// The terms in the present row of ``ListingStatements/summary``.
+  fileprivate init(_ row: borrowing Statement) {
+    self.init(
+      client: row.text(1) ?? "", lane: row.text(2) ?? "", upstream: row.text(3) ?? "",
+      method: row.text(11) ?? "", target: row.bytes(12), key: row.text(4),
+      sequence: row.optionalInt(5), tag: row.text(6), hold: row.bool(7),
+      notBefore: row.optionalTime(8), expiresAt: row.time(9), onFailure: row.failurePolicy(10),
+      references: row.bool(15), coalesce: row.text(16))
   }
 }

@@ -38,10 +38,7 @@ extension Writer {
     try unlessLeftOut(.searches) { () throws(StoreError) in
       for number in numbers {
         let range = SearchBlock.range(of: number)
-        search.forgetEmptied.bind(1, number)
-        search.forgetEmptied.bind(2, range.lowerBound)
-        search.forgetEmptied.bind(3, range.upperBound)
-        try search.forgetEmptied.run()
+        try search.forgetEmptied.run(number, range.lowerBound, range.upperBound)
       }
     }
   }
@@ -65,8 +62,7 @@ extension Writer {
     guard searchBlock == nil, !state.damage.leftOut.contains(.searches) else { return }
     let number = SearchBlock.number(of: state.ledger.lastSerial)
     var block: SearchBlock? = SearchBlock()
-    search.terms.bind(1, SearchBlock.range(of: number).lowerBound)
-    search.terms.bind(2, state.ledger.lastSerial)
+    search.terms.set(SearchBlock.range(of: number).lowerBound, state.ledger.lastSerial)
     do throws(StoreError) {
       while try search.terms.step() {
         let serial = search.terms.int(0)
@@ -89,20 +85,15 @@ extension Writer {
   }
 
   private func storedSearchBlock(_ number: Int64) throws(StoreError) -> [UInt8]? {
-    search.find.bind(1, number)
-    guard try search.find.step() else { return nil }
-    defer { search.find.reset() }
-    return search.find.bytes(0)
+    try search.find.first(number) { $0.bytes(0) }
   }
 
   /// Writes a block; one that cannot be stored has no row, and is scanned.
   private func write(_ block: SearchBlock?, number: Int64) throws(StoreError) {
     guard let bytes = block?.stored() else {
-      search.forget.bind(1, number)
-      return try search.forget.run()
+      return try search.forget.run(number)
     }
-    search.store.bind(1, number)
-    search.store.bind(2, Int64(bytes.count / SearchBlock.entryBytes))
+    search.store.set(number, Int64(bytes.count / SearchBlock.entryBytes))
     try search.store.runBorrowing(3, bytes)
   }
 }

@@ -180,10 +180,9 @@ struct StartCheck {
   private static func tables(
     _ connection: borrowing Connection
   ) throws(StoreError) -> Set<String> {
-    let row = try Statement("SELECT name FROM sqlite_schema WHERE type = 'table'", on: connection)
-    var names: Set<String> = []
-    while try row.step() { names.insert(row.text(0) ?? "") }
-    return names
+    Set(
+      try Statement("SELECT name FROM sqlite_schema WHERE type = 'table'", on: connection)
+        .rows { $0.text(0) ?? "" })
   }
 }
 

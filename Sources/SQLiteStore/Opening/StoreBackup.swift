@@ -164,10 +164,7 @@ package final class StoreBackup {
   }
 
   private func bodyNames(_ connection: borrowing Connection) throws(StoreError) -> [String] {
-    let statement = try Statement("SELECT name FROM body_file", on: connection)
-    var names: [String] = []
-    while try statement.step() { names.append(statement.text(0) ?? "") }
-    return names
+    try Statement("SELECT name FROM body_file", on: connection).rows { $0.text(0) ?? "" }
   }
 
   /// Copies the bodies that were not copied yet; false if one has vanished.
@@ -201,13 +198,9 @@ package final class StoreBackup {
       throw StoreError(errno: errno, operation: "open", subject: from)
     }
     let old = FileDescriptor(adopting: input)
-    let output = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    guard output >= 0 else { throw StoreError(errno: errno, operation: "create", subject: path) }
-    let new = FileDescriptor(adopting: output)
+    let new = try FileDescriptor.open(path, O_WRONLY | O_CREAT | O_TRUNC, to: "create")
     try copyBytes(from: old.number, to: new.number, path)
-    guard fsync(new.number) == 0 else {
-      throw StoreError(errno: errno, operation: "sync", subject: path)
-    }
+    try new.sync(path)
     return true
   }
 

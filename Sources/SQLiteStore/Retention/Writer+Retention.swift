@@ -39,21 +39,11 @@ extension Writer {
       guard
         RetentionRules.isDue(
           try EnvelopeState(endCode: row.code), endedAt: row.endedAt, retention),
-        try !isReferable(serial)
+        try !sql.isReferable.hasRow(serial)
       else { return false }
       try delete(row, into: &deletedFiles)
       return true
     }
-  }
-
-  /// Whether it has a key, and an envelope with references waits behind it in its lane.
-  ///
-  /// The references themselves are not looked up.
-  private func isReferable(_ serial: Serial) throws(StoreError) -> Bool {
-    sql.isReferable.bind(1, serial)
-    guard try sql.isReferable.step() else { return false }
-    sql.isReferable.reset()
-    return true
   }
 
   private struct EndedRow {
@@ -72,13 +62,10 @@ extension Writer {
     let first = lasting.endedToRead(from: state.retentionCursor + 1)
     guard first <= state.ledger.lastSerial else { return nil }
     return try part(.ended(first)) { () throws(StoreError) -> EndedRow? in
-      sql.nextEnded.bind(1, first)
-      guard try sql.nextEnded.step() else { return nil }
-      defer { sql.nextEnded.reset() }
-      return EndedRow(
-        serial: sql.nextEnded.int(0), code: sql.nextEnded.int(1),
-        endedAt: WallTime(millisecondsSinceEpoch: sql.nextEnded.int(2)),
-        ending: sql.nextEnded.optionalInt(3))
+      try sql.nextEnded.first(first) { row in
+        EndedRow(
+          serial: row.int(0), code: row.int(1), endedAt: row.time(2), ending: row.optionalInt(3))
+      }
     }
   }
 
@@ -86,54 +73,44 @@ extension Writer {
     _ row: EndedRow, into deletedFiles: inout [String]
   ) throws(StoreError) {
     let serial = row.serial
-    sql.deleted.bind(1, serial)
+    sql.deleted.set(serial)
     guard try sql.deleted.step() else { throw .invalidRow("an end without its envelope") }
     let client = sql.deleted.int(0)
-    let lane = LaneNumber(rawValue: sql.deleted.int(1))
+    let lane = sql.deleted.lane(1)
     let key = sql.deleted.text(2)
     state.ledger.contentBytes -= sql.deleted.int(3)
     let number = sql.deleted.optionalInt(4)
-    let id = try EnvelopeID(stored: sql.deleted.bytes(5))
+    let id = try sql.deleted.id(5)
     let coalesceKey = sql.deleted.text(6)
     let revision = sql.deleted.int(7)
     sql.deleted.reset()
     if let number { try forgetNumber(number, of: lane) }
-    if id.serial != serial { try delete(id.serial, with: gaps.deleteMoved) }
+    if id.serial != serial { try gaps.deleteMoved.run(id.serial) }
     try forgetCoalescing(
       of: serial, client: client, lane: lane, name: coalesceKey, revision: revision)
-    if let key {
-      sql.deleteKey.bind(1, client)
-      sql.deleteKey.bind(2, key)
-      try sql.deleteKey.run()
-    }
+    if let key { try sql.deleteKey.run(client, key) }
     try forgetEnding(row.ending, of: ClientNumber(rawValue: client))
     try deleteBodyFile(of: serial, into: &deletedFiles)
-    try delete(serial, with: sql.deleteAttempts)
-    try delete(serial, with: sql.deleteResponse)
-    try delete(serial, with: sql.deleteEnded)
-    try delete(serial, with: sql.deleteEnvelope)
+    try sql.deleteAttempts.run(serial)
+    try sql.deleteResponse.run(serial)
+    try sql.deleteEnded.run(serial)
+    try sql.deleteEnvelope.run(serial)
     try releaseFromQuarantine(serial)
     state.ledger.add(-1, endCode: row.code)
     state.endedLog.append(lane: lane, endCode: row.code, isDeletion: true)
   }
 
-  private func delete(_ serial: Serial, with statement: borrowing Statement) throws(StoreError) {
-    statement.bind(1, serial)
-    try statement.run()
-  }
+
 
   /// Deletes the row of a body file; the file itself is deleted once that is committed.
   func deleteBodyFile(
     of serial: Serial, into deletedFiles: inout [String]
   ) throws(StoreError) {
-    sql.findBodyFile.bind(1, serial)
-    guard try sql.findBodyFile.step() else { return }
-    let name = sql.findBodyFile.text(0) ?? ""
-    let bytes = sql.findBodyFile.int(1)
-    sql.findBodyFile.reset()
-    try delete(serial, with: sql.deleteBodyFile)
-    state.ledger.contentBytes -= bytes
-    state.ledger.fileBytes -= bytes
-    deletedFiles.append(name)
+    let file = try sql.findBodyFile.first(serial) { (name: $0.text(0) ?? "", bytes: $0.int(1)) }
+    guard let file else { return }
+    try sql.deleteBodyFile.run(serial)
+    state.ledger.contentBytes -= file.bytes
+    state.ledger.fileBytes -= file.bytes
+    deletedFiles.append(file.name)
   }
 }

@@ -26,14 +26,9 @@ struct Statement: ~Copyable {
     check(sqlite3_bind_int64(handle, index, value))
   }
 
-  /// Binds an integer, or NULL.
-  func bind(_ index: Int32, _ value: Int64?) {
-    if let value { bind(index, value) } else { check(sqlite3_bind_null(handle, index)) }
-  }
-
-  /// Binds text, or NULL; SQLite keeps a copy.
-  func bind(_ index: Int32, _ value: String?) {
-    guard var value else { return check(sqlite3_bind_null(handle, index)) }
+  /// Binds text; SQLite keeps a copy.
+  func bind(_ index: Int32, _ value: String) {
+    var value = value
     let code = value.withUTF8 { bytes in
       bytes.withMemoryRebound(to: CChar.self) { characters in
         waystation_bind_text_copied(
@@ -68,6 +63,9 @@ struct Statement: ~Copyable {
     case .blob(let bytes): bind(index, bytes)
     }
   }
+
+  /// The number of parameters.
+  var parameterCount: Int32 { sqlite3_bind_parameter_count(handle) }
 
   /// Binds NULL.
   func bindNull(_ index: Int32) { check(sqlite3_bind_null(handle, index)) }
@@ -107,6 +105,10 @@ struct Statement: ~Copyable {
     sqlite3_reset(handle)
     guard code == SQLITE_DONE else { throw failure(code) }
   }
+
+  /// The number of rows that the connection's last finished statement has inserted, changed or
+  /// deleted.
+  var changeCount: Int32 { sqlite3_changes(sqlite3_db_handle(handle)) }
 
   /// Releases the row, so that the read transaction that it holds open can end.
   func reset() { sqlite3_reset(handle) }

@@ -74,20 +74,14 @@ extension Salvage {
     guard let name = bodyNames[serial] else { return known }
     let isTaken = try Statement(
       "SELECT 1 FROM body_file WHERE name = ? AND serial <> ?", on: connection)
-    isTaken.bind(1, name)
-    isTaken.bind(2, serial)
-    guard try !isTaken.step() else { return known }
-    isTaken.reset()
+    guard try !isTaken.hasRow(name, serial) else { return known }
     // The line's count is independent of the row, and so is believed first.
     let lineBytes = try bodyBytes(of: serial)
     if let fault = fault(inBody: name, bytes: lineBytes ?? bytes) { return fault }
     let old = "\(oldFolder)/bodies/\(name)"
     let row = try Statement(
       "INSERT OR REPLACE INTO body_file (serial, name, bytes) VALUES (?, ?, ?)", on: connection)
-    row.bind(1, serial)
-    row.bind(2, name)
-    row.bind(3, DataFolder.size(ofFile: old))
-    try row.run()
+    try row.run(serial, name, DataFolder.size(ofFile: old))
     try noteChecksum(of: serial, StoredBodyFile(path: old, byteCount: DataFolder.size(ofFile: old)))
     try BodyFiles.carryOver(old, to: "\(newFolder)/bodies/\(name)")
     return nil
@@ -116,25 +110,13 @@ extension Salvage {
       SELECT l.bytes - length(e.target) - length(e.headers) FROM line AS l \
       JOIN envelope AS e USING (serial) WHERE l.serial = ?
       """, on: connection)
-    row.bind(1, serial)
-    guard try row.step() else { return nil }
-    return row.int(0) > 0 ? row.int(0) : nil
+    guard let bytes = try row.first(serial, read: { $0.int(0) }), bytes > 0 else { return nil }
+    return bytes
   }
 
   /// Gives up an envelope whose content is not complete.
   private func loseEnvelope(_ serial: Int64, _ reason: String) throws(StoreError) {
-    let row = try Statement(
-      """
-      SELECT e.id, c.name, l.name FROM envelope AS e LEFT JOIN client AS c \
-      ON c.number = e.client LEFT JOIN lane AS l ON l.number = e.lane WHERE e.serial = ?
-      """, on: connection)
-    row.bind(1, serial)
-    guard try row.step() else { return }
-    let id = RowRules.id(row.bytes(0))
-    let finding = SalvageFinding(
-      kind: .envelope, table: "envelope", row: serial, id: id, client: row.text(1),
-      lane: row.text(2), acceptedAt: id?.acceptedAt, reason: reason)
-    row.reset()
+    guard let finding = try finding(.envelope, "envelope", of: serial, reason) else { return }
     try add(finding)
     // Its rows in other tables are deleted with the orphans; it is reported here already.
     for table in ["envelope", "line", "ended", "body_file"] {

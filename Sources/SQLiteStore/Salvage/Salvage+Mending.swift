@@ -42,11 +42,7 @@ extension Salvage {
   /// Makes everything durable, and then gives the database the name by which a relay finds it.
   func settle(part: String, database: String) throws(StoreError) {
     try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
-    guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
-      throw StoreError(
-        kind: .other, operation: "open", subject: part,
-        detail: "the file system has no shared memory for a write-ahead log. Choose a local disk.")
-    }
+    try DatabaseFile.beginLog(connection)
     connection.checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
     try connection.execute("PRAGMA journal_mode = DELETE")
     try DataFolder.sync(file: part)
@@ -138,7 +134,7 @@ extension Salvage {
       try add(
         SalvageFinding(
           kind: .envelope, table: "line", row: line.int(0), client: line.text(1),
-          lane: line.text(2), acceptedAt: WallTime(millisecondsSinceEpoch: line.int(3)),
+          lane: line.text(2), acceptedAt: line.time(3),
           reason: "it waited, and its content is lost"))
     }
     let ended = try Statement(
@@ -147,7 +143,7 @@ extension Salvage {
       AND serial NOT IN (SELECT serial FROM line)
       """, on: connection)
     while try ended.step() {
-      let state = try EnvelopeState(endCode: ended.int(1))
+      let state = try ended.end(1)
       try add(
         SalvageFinding(
           kind: .envelope, table: "ended", row: ended.int(0),
@@ -192,9 +188,71 @@ extension Salvage {
   }
 
   func numbers(_ sql: String) throws(StoreError) -> [Int64] {
-    let row = try Statement(sql, on: connection)
-    var numbers: [Int64] = []
-    while try row.step() { numbers.append(row.int(0)) }
-    return numbers
+    try Statement(sql, on: connection).rows { $0.int(0) }
+  }
+}
+
+// An envelope's client and lane are in three places: its own row, its row in the line, and the row
+// of the lane. The one of the three that contradicts the others is damaged.
+extension Salvage {
+  /// Corrects the rows that contradict the others, so that no envelope becomes another client's.
+  func mendOwners() throws(StoreError) {
+    let both = "line AS s JOIN envelope AS e USING (serial)"
+    try mend(
+      "line", "SELECT client, lane FROM envelope AS e WHERE e.serial = line.serial",
+      """
+      SELECT s.serial FROM \(both) JOIN lane AS l ON l.number = e.lane \
+      WHERE l.client = e.client AND (s.client <> e.client OR s.lane <> e.lane)
+      """)
+    try mend(
+      "envelope", "SELECT client, lane FROM line AS s WHERE s.serial = envelope.serial",
+      """
+      SELECT s.serial FROM \(both) JOIN lane AS l ON l.number = s.lane \
+      WHERE l.client = s.client AND (s.client <> e.client OR s.lane <> e.lane)
+      """)
+    // All envelopes in a lane belong to one client: if the lane's row says otherwise, it is wrong.
+    let ofLanes = """
+      SELECT lane, min(client) AS client FROM envelope GROUP BY lane \
+      HAVING min(client) = max(client)
+      """
+    let wrong = try numbers(
+      """
+      SELECT l.number FROM lane AS l JOIN (\(ofLanes)) AS n ON n.lane = l.number \
+      WHERE n.client <> l.client AND (SELECT count(*) FROM envelope WHERE lane = l.number) > 1
+      """)
+    for number in wrong {
+      try connection.execute(
+        """
+        UPDATE OR IGNORE lane SET client = (SELECT client FROM envelope \
+        WHERE lane = \(number) LIMIT 1) WHERE number = \(number)
+        """)
+      try noteOwner("lane", number)
+    }
+    for table in ["envelope", "line"] {
+      try mend(
+        table, "SELECT client, number FROM lane AS l WHERE l.number = \(table).lane",
+        """
+        SELECT t.serial FROM \(table) AS t JOIN lane AS l ON l.number = t.lane \
+        WHERE l.client <> t.client
+        """)
+    }
+  }
+
+  /// Makes rows of a table take their client and lane from where these are right.
+  private func mend(
+    _ table: String, _ source: String, _ wrong: String
+  ) throws(StoreError) {
+    for serial in try numbers(wrong) {
+      try connection.execute(
+        "UPDATE \(table) SET (client, lane) = (\(source)) WHERE serial = \(serial)")
+      try noteOwner(table, serial)
+    }
+  }
+
+  private func noteOwner(_ table: String, _ row: Int64) throws(StoreError) {
+    try add(
+      SalvageFinding(
+        kind: .row, table: table, row: row,
+        reason: "its client or its lane contradicted other rows; it has what they say"))
   }
 }

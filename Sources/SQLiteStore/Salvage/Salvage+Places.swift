@@ -84,9 +84,7 @@ extension Salvage {
       } else {
         let mended = id.renumbered(serial)
         let update = try Statement("UPDATE envelope SET id = ? WHERE serial = ?", on: connection)
-        update.bind(1, mended.bytes)
-        update.bind(2, serial)
-        try update.run()
+        try update.run(mended.bytes, serial)
         try noteID(mended, serial, "its id was damaged; it has its row's number in it again")
       }
     }

@@ -50,10 +50,8 @@ extension Salvage {
     var ends: [Int64: LoggedEnd] = [:]
     let row = try Statement("SELECT at, entries FROM event_log ORDER BY number", on: connection)
     while try row.step() {
-      var entries = EventEntries(row.bytes(1))
-      while !entries.isAtEnd {
-        guard let entry = try entries.next(), let serial = entry.serial, serials.contains(serial)
-        else { continue }
+      try EventEntries.forEach(in: row.bytes(1)) { entry in
+        guard let serial = entry.serial, serials.contains(serial) else { return }
         let state: EnvelopeState? =
           switch entry.kind {
           case .delivered: .delivered
@@ -75,19 +73,14 @@ extension Salvage {
     let row = try Statement(
       "INSERT INTO ended (serial, state, ended_at, attempts, reason) VALUES (?, ?, ?, ?, ?)",
       on: connection)
-    row.bind(1, serial)
-    row.bind(2, end.state.endCode)
-    row.bind(3, end.at)
-    row.bind(4, end.attempts)
-    row.bind(5, end.reason)
-    try row.run()
+    try row.run(serial, end.state.endCode, end.at, end.attempts, end.reason)
   }
 
   private func restoreInLine(_ serial: Int64) throws(StoreError) {
     let envelope = try Statement("SELECT id FROM envelope WHERE serial = ?", on: connection)
-    envelope.bind(1, serial)
-    guard try envelope.step(), let id = RowRules.id(envelope.bytes(0)) else { return }
-    envelope.reset()
+    guard case let id?? = try envelope.first(serial, read: { RowRules.id($0.bytes(0)) }) else {
+      return
+    }
     let row = try Statement(
       """
       INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing, \
@@ -98,24 +91,28 @@ extension Salvage {
       (SELECT coalesce(max(number), 0) FROM attempt AS a WHERE a.serial = e.serial), 1 \
       FROM envelope AS e LEFT JOIN parked_lane AS p ON p.lane = e.lane WHERE e.serial = ?
       """, on: connection)
-    row.bind(1, id.acceptedAt.millisecondsSinceEpoch)
-    row.bind(2, serial)
-    try row.run()
+    try row.run(id.acceptedAt, serial)
   }
 
   private func noteState(_ serial: Int64, _ reason: String) throws(StoreError) {
+    if let finding = try finding(.state, "line", of: serial, reason) { try add(finding) }
+  }
+
+  /// A finding about an envelope, with what is known of it; nil if there is no row of it.
+  func finding(
+    _ kind: SalvageFinding.Kind, _ table: String, of serial: Int64, _ reason: String
+  ) throws(StoreError) -> SalvageFinding? {
     let row = try Statement(
       """
-      SELECT e.id, c.name, l.name FROM envelope AS e JOIN client AS c ON c.number = e.client \
-      JOIN lane AS l ON l.number = e.lane WHERE e.serial = ?
+      SELECT e.id, c.name, l.name FROM envelope AS e LEFT JOIN client AS c \
+      ON c.number = e.client LEFT JOIN lane AS l ON l.number = e.lane WHERE e.serial = ?
       """, on: connection)
-    row.bind(1, serial)
-    guard try row.step() else { return }
-    let id = RowRules.id(row.bytes(0))
-    try add(
-      SalvageFinding(
-        kind: .state, table: "line", row: serial, id: id, client: row.text(1), lane: row.text(2),
-        acceptedAt: id?.acceptedAt, reason: reason))
+    return try row.first(serial) { row in
+      let id = RowRules.id(row.bytes(0))
+      return SalvageFinding(
+        kind: kind, table: table, row: serial, id: id, client: row.text(1), lane: row.text(2),
+        acceptedAt: id?.acceptedAt, reason: reason)
+    }
   }
 
   // MARK: - Sequence numbers
@@ -155,8 +152,7 @@ extension Salvage {
       SELECT sequence, sequence FROM sequence_index WHERE lane = ?1 AND sequence > ?2 UNION ALL \
       SELECT first, last FROM gap WHERE lane = ?1 AND last > ?2 ORDER BY 1
       """, on: connection)
-    known.bind(1, lane)
-    known.bind(2, placed)
+    known.set(lane, placed)
     var next = placed + 1
     var missing: [(Int64, Int64)] = []
     while try known.step() {
@@ -241,9 +237,7 @@ extension Salvage {
     let row = try Statement("SELECT entries FROM event_log", on: connection)
     var last: (serial: Int64, client: Int64, lane: Int64) = (0, 0, 0)
     while try row.step() {
-      var entries = EventEntries(row.bytes(0))
-      while !entries.isAtEnd {
-        guard let entry = try entries.next() else { continue }
+      try EventEntries.forEach(in: row.bytes(0)) { entry in
         last.serial = max(last.serial, entry.serial ?? 0)
         last.client = max(last.client, entry.client?.rawValue ?? 0)
         last.lane = max(last.lane, entry.lane?.rawValue ?? 0)

@@ -49,8 +49,7 @@ extension Salvage {
       let id = record.values[1].text
     else { return }
     let known = try Statement("SELECT 1 FROM token WHERE id = ?", on: connection)
-    known.bind(1, id)
-    guard try !known.step() else { return }
+    guard try !known.hasRow(id) else { return }
     // The id of a key's token names the client; see `DerivedToken` in `RelayServer`.
     guard id.hasSuffix(".\(Hexadecimal.encode(client.utf8))") else {
       return try loseToken(id, of: client, page: page)
@@ -59,9 +58,6 @@ extension Salvage {
       """
       INSERT INTO token (id, kind, client, digest, created_at) VALUES (?, 3, ?, x'', ?)
       """, on: connection)
-    row.bind(1, id)
-    row.bind(2, client)
-    row.bind(3, WallClock.now().millisecondsSinceEpoch)
-    try row.run()
+    try row.run(id, client, WallClock.now())
   }
 }

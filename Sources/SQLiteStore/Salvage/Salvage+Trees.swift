@@ -50,11 +50,10 @@ extension Salvage {
   }
 
   private func indexRoots() throws(StoreError) -> [String: Int] {
-    let row = try Statement(
-      "SELECT name, rootpage FROM sqlite_schema WHERE type = 'index'", on: connection)
-    var roots: [String: Int] = [:]
-    while try row.step() { roots[row.text(0) ?? ""] = Int(row.int(1)) }
-    return roots
+    let roots = try Statement(
+      "SELECT name, rootpage FROM sqlite_schema WHERE type = 'index'", on: connection
+    ).rows { ($0.text(0) ?? "", Int($0.int(1))) }
+    return Dictionary(roots) { $1 }
   }
 
   /// The first pages of the trees by the old database's own schema, as far as it can be read.

@@ -40,10 +40,14 @@ enum DatabaseFile {
     }
     // Before WAL mode, so that the marks are in the file itself and not in its log.
     try migrate(connection, isNew: isNew, migrations: migrations, look: look)
-    guard isToBeLogged else { return }
+    if isToBeLogged { try beginLog(connection) }
+  }
+
+  /// Puts the database into WAL mode.
+  static func beginLog(_ connection: borrowing Connection) throws(StoreError) {
     guard try connection.text("PRAGMA journal_mode = WAL") == "wal" else {
       throw StoreError(
-        kind: .other, operation: "open", subject: path,
+        kind: .other, operation: "open", subject: connection.path,
         detail: "the file system has no shared memory for a write-ahead log. Choose a local disk.")
     }
   }
@@ -101,9 +105,7 @@ enum DatabaseFile {
   private static func refuseForeign(_ path: String) throws(StoreError) {
     // Made here if it is missing, so that nobody else can read it. SQLite gives its log and its
     // shared memory the same permissions, and takes an empty file as a new database.
-    let number = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0o600)
-    guard number >= 0 else { throw StoreError(errno: errno, operation: "open", subject: path) }
-    let file = FileDescriptor(adopting: number)
+    let file = try FileDescriptor.open(path, O_RDONLY | O_CREAT)
     var header = [UInt8](repeating: 0, count: 100)
     let count = pread(file.number, &header, header.count, 0)
     guard count >= 0 else { throw StoreError(errno: errno, operation: "read", subject: path) }

@@ -101,8 +101,7 @@ extension Ledger {
 
   /// Writes the row.
   func write(to statement: borrowing Statement) throws(StoreError) {
-    statement.bind(1, lastSerial)
-    statement.bind(2, latestTime)
+    statement.set(lastSerial, latestTime)
     for index in 0..<4 { statement.bind(Int32(3 + index), standing[index]) }
     for index in 0..<4 { statement.bind(Int32(7 + index), ended[index]) }
     statement.bind(11, contentBytes)

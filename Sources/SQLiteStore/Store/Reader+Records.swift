@@ -47,122 +47,94 @@ extension Reader {
   private func recordOfDraft(
     _ id: EnvelopeID, _ serial: Serial
   ) throws(StoreError) -> EnvelopeRecord? {
-    sql.envelope.bind(1, serial)
-    guard try sql.envelope.step() else { return nil }
-    defer { sql.envelope.reset() }
-    let body: EnvelopeBody =
-      sql.envelope.isNull(15) ? .file(try bodyFile(of: serial)) : .inline(sql.envelope.bytes(15))
-    let content = EnvelopeContent(
-      method: sql.envelope.text(12) ?? "", target: sql.envelope.bytes(13),
-      headers: try HeaderBlock(trusted: sql.envelope.bytes(14)), body: body)
-    let draft = EnvelopeDraft(
-      client: sql.envelope.text(1) ?? "", lane: sql.envelope.text(2) ?? "",
-      upstream: sql.envelope.text(3) ?? "", content: content, key: sql.envelope.text(4),
-      fingerprint: sql.envelope.bytes(5), sequence: sql.envelope.optionalInt(6),
-      tag: sql.envelope.text(7), hold: sql.envelope.int(8) != 0,
-      notBefore: WallTime(sql.envelope.optionalInt(9)),
-      expiresAt: WallTime(millisecondsSinceEpoch: sql.envelope.int(10)),
-      onFailure: FailurePolicy(code: sql.envelope.int(11)),
-      references: sql.envelope.int(19) != 0, coalesce: sql.envelope.text(20))
-    let entry = LineEntry(
-      serial: serial, client: ClientNumber(rawValue: sql.envelope.int(17)),
-      lane: LaneNumber(rawValue: sql.envelope.int(16)),
-      upstream: UpstreamNumber(rawValue: Int32(truncatingIfNeeded: sql.envelope.int(18))),
-      acceptedAt: id.acceptedAt, expiresAt: draft.expiresAt, onFailure: draft.onFailure)
-    var record = EnvelopeRecord(
-      id: id, draft: draft, state: .queued, reason: nil, entry: entry, endedAt: nil,
-      attemptCount: 0, attempts: [], responseStatus: nil)
-    record.revision = sql.envelope.int(21)
-    record.checksum = sql.envelope.optionalInt(22)
-    return record
+    try sql.envelope.first(serial) { row throws(StoreError) in
+      let body: EnvelopeBody =
+        row.isNull(15) ? .file(try bodyFile(of: serial)) : .inline(row.bytes(15))
+      let content = EnvelopeContent(
+        method: row.text(12) ?? "", target: row.bytes(13), headers: try row.headers(14), body: body)
+      let draft = EnvelopeDraft(
+        client: row.text(1) ?? "", lane: row.text(2) ?? "", upstream: row.text(3) ?? "",
+        content: content, key: row.text(4), fingerprint: row.bytes(5),
+        sequence: row.optionalInt(6), tag: row.text(7), hold: row.bool(8),
+        notBefore: row.optionalTime(9), expiresAt: row.time(10), onFailure: row.failurePolicy(11),
+        references: row.bool(19), coalesce: row.text(20))
+      let entry = LineEntry(
+        serial: serial, client: row.client(17), lane: row.lane(16), upstream: row.upstream(18),
+        acceptedAt: id.acceptedAt, expiresAt: draft.expiresAt, onFailure: draft.onFailure)
+      var record = EnvelopeRecord(
+        id: id, draft: draft, state: .queued, reason: nil, entry: entry, endedAt: nil,
+        attemptCount: 0, attempts: [], responseStatus: nil)
+      record.revision = row.int(21)
+      record.checksum = row.optionalInt(22)
+      return record
+    }
   }
 
+  /// Completes a record by the place of an envelope that waits; false if it does not.
   func readPlace(
     of serial: Serial, into record: inout EnvelopeRecord
   ) throws(StoreError) -> Bool {
-    sql.place.bind(1, serial)
-    guard try sql.place.step() else { return false }
-    defer { sql.place.reset() }
-    record.entry.standing = try Standing(code: sql.place.int(0))
-    record.state = record.entry.standing.state
-    record.entry.dueAt = WallTime(sql.place.optionalInt(1))
-    record.entry.attempts = Int32(truncatingIfNeeded: sql.place.int(2))
-    record.attemptCount = Int32(truncatingIfNeeded: sql.place.int(2))
-    record.reason = sql.place.text(3)
-    record.entry.isInDoubt = sql.place.int(4) != 0
-    return true
+    try sql.place.first(serial) { row throws(StoreError) in
+      record.entry.standing = try row.standing(0)
+      record.state = record.entry.standing.state
+      record.entry.dueAt = row.optionalTime(1)
+      record.entry.attempts = row.int32(2)
+      record.attemptCount = row.int32(2)
+      record.reason = row.text(3)
+      record.entry.isInDoubt = row.bool(4)
+      return true
+    } ?? false
   }
 
+  /// Completes a record by the end of an envelope; false if it has not ended.
   func readEnd(
     of serial: Serial, into record: inout EnvelopeRecord
   ) throws(StoreError) -> Bool {
-    sql.end.bind(1, serial)
-    guard try sql.end.step() else { return false }
-    defer { sql.end.reset() }
-    record.state = try EnvelopeState(endCode: sql.end.int(0))
-    record.endedAt = WallTime(millisecondsSinceEpoch: sql.end.int(1))
-    record.attemptCount = Int32(truncatingIfNeeded: sql.end.int(2))
-    record.entry.attempts = record.attemptCount
-    record.reason = sql.end.text(3)
-    record.entry.isInDoubt = sql.end.int(10) != 0
-    guard let number = sql.end.optionalInt(4) else { return true }
-    record.attempts.append(
-      AttemptRecord(
-        number: Int32(truncatingIfNeeded: number),
-        startedAt: WallTime(millisecondsSinceEpoch: sql.end.int(5)),
-        durationMs: sql.end.int(6), outcome: try Outcome(code: sql.end.int(7)),
-        status: sql.end.optionalInt(8).map { Int($0) }, error: sql.end.text(9)))
-    let excess = record.attempts.count - StoreLimits.attemptsKeptMax
-    if excess > 0 { record.attempts.removeFirst(excess) }
-    return true
+    try sql.end.first(serial) { row throws(StoreError) in
+      record.state = try row.end(0)
+      record.endedAt = row.time(1)
+      record.attemptCount = row.int32(2)
+      record.entry.attempts = record.attemptCount
+      record.reason = row.text(3)
+      record.entry.isInDoubt = row.bool(10)
+      guard !row.isNull(4) else { return true }
+      record.attempts.append(try AttemptRecord(row, from: 4))
+      let excess = record.attempts.count - StoreLimits.attemptsKeptMax
+      if excess > 0 { record.attempts.removeFirst(excess) }
+      return true
+    } ?? false
   }
 
   private func attempts(of serial: Serial) throws(StoreError) -> [AttemptRecord] {
-    var result: [AttemptRecord] = []
-    sql.attempts.bind(1, serial)
-    while try sql.attempts.step() {
-      result.append(
-        AttemptRecord(
-          number: Int32(truncatingIfNeeded: sql.attempts.int(0)),
-          startedAt: WallTime(millisecondsSinceEpoch: sql.attempts.int(1)),
-          durationMs: sql.attempts.int(2), outcome: try Outcome(code: sql.attempts.int(3)),
-          status: sql.attempts.optionalInt(4).map { Int($0) }, error: sql.attempts.text(5)))
-    }
-    return result
+    try sql.attempts.rows(serial) { row throws(StoreError) in try AttemptRecord(row, from: 0) }
   }
 
+  /// The status of the answer that was kept for an envelope.
   func responseStatus(of serial: Serial) throws(StoreError) -> Int? {
-    sql.responseStatus.bind(1, serial)
-    guard try sql.responseStatus.step() else { return nil }
-    defer { sql.responseStatus.reset() }
-    return Int(sql.responseStatus.int(0))
-  }
-
-  /// The answer that was kept for an envelope.
-  func response(_ id: EnvelopeID) throws(StoreError) -> UpstreamResponse? {
-    try snapshot { () throws(StoreError) -> UpstreamResponse? in
-      guard let serial = try serial(of: id) else { return nil }
-      return try keptResponse(of: serial)
-    }
+    try sql.responseStatus.first(serial) { Int($0.int(0)) }
   }
 
   /// The answer that was kept for an envelope of this number.
   func keptResponse(of serial: Serial) throws(StoreError) -> UpstreamResponse? {
-    sql.response.bind(1, serial)
-    guard try sql.response.step() else { return nil }
-    defer { sql.response.reset() }
-    return UpstreamResponse(
-      status: Int(sql.response.int(0)),
-      headers: try HeaderBlock(trusted: sql.response.bytes(2)), body: sql.response.bytes(3),
-      isTruncated: sql.response.int(1) != 0)
+    try sql.response.first(serial) { row throws(StoreError) in
+      UpstreamResponse(
+        status: Int(row.int(0)), headers: try row.headers(2), body: row.bytes(3),
+        isTruncated: row.bool(1))
+    }
   }
 
   /// The id under which a client's key was stored.
   func envelope(client: String, key: String) throws(StoreError) -> EnvelopeID? {
-    sql.findKey.bind(1, key)
-    sql.findKey.bind(2, client)
-    guard try sql.findKey.step() else { return nil }
-    defer { sql.findKey.reset() }
-    return try EnvelopeID(stored: sql.findKey.bytes(0))
+    try sql.findKey.first(key, client) { row throws(StoreError) in try row.id(0) }
+  }
+}
+
+extension AttemptRecord {
+  /// The attempt in six columns of the present row.
+  fileprivate init(_ row: borrowing Statement, from column: Int32) throws(StoreError) {
+    self.init(
+      number: row.int32(column), startedAt: row.time(column + 1), durationMs: row.int(column + 2),
+      outcome: try Outcome(code: row.int(column + 3)),
+      status: row.optionalInt(column + 4).map { Int($0) }, error: row.text(column + 5))
   }
 }

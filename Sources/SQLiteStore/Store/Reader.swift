@@ -85,24 +85,22 @@ final class ReaderStatements {
   let upstreams: Statement
   let pauses: Statement
 
+  private static let lineColumns = """
+    serial, client, lane, upstream, accepted_at, expires_at, standing, on_failure, attempts, \
+    due_at, in_doubt
+    """
+
   init(on connection: borrowing Connection) throws(StoreError) {
     begin = try Statement("BEGIN", on: connection)
     commit = try Statement("COMMIT", on: connection)
     line = try Statement(
-      """
-      SELECT serial, client, lane, upstream, accepted_at, expires_at, standing, on_failure, \
-      attempts, due_at, in_doubt, bytes FROM line WHERE serial > ? ORDER BY serial LIMIT ?
-      """, on: connection)
+      "SELECT \(Self.lineColumns), bytes FROM line WHERE serial > ? ORDER BY serial LIMIT ?",
+      on: connection)
     lineBackwards = try Statement(
-      """
-      SELECT serial, client, lane, upstream, accepted_at, expires_at, standing, on_failure, \
-      attempts, due_at, in_doubt FROM line WHERE serial < ? ORDER BY serial DESC LIMIT ?
-      """, on: connection)
+      "SELECT \(Self.lineColumns) FROM line WHERE serial < ? ORDER BY serial DESC LIMIT ?",
+      on: connection)
     lineAt = try Statement(
-      """
-      SELECT serial, client, lane, upstream, accepted_at, expires_at, standing, on_failure, \
-      attempts, due_at, in_doubt FROM line WHERE serial = ?
-      """, on: connection)
+      "SELECT \(Self.lineColumns) FROM line WHERE serial = ?", on: connection)
     lineCounted = try Statement(
       """
       SELECT serial, lane, upstream, expires_at, standing, bytes, \

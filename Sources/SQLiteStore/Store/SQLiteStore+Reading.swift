@@ -62,7 +62,12 @@ extension SQLiteStore {
 
   /// See ``EnvelopeStore``.
   package func response(_ id: EnvelopeID) async throws(StoreError) -> UpstreamResponse? {
-    try await read { reader throws(StoreError) in try reader.response(id) }
+    try await read { reader throws(StoreError) in
+      try reader.snapshot { () throws(StoreError) -> UpstreamResponse? in
+        guard let serial = try reader.serial(of: id) else { return nil }
+        return try reader.keptResponse(of: serial)
+      }
+    }
   }
 
   /// See ``EnvelopeStore``.
@@ -70,7 +75,40 @@ extension SQLiteStore {
     to keys: Set<String>, for serial: Serial
   ) async throws(StoreError) -> [String: ReferencedAnswer] {
     try await read(on: lineReads) { reader throws(StoreError) in
-      try reader.answers(to: keys, for: serial)
+      try reader.snapshot { () throws(StoreError) -> [String: ReferencedAnswer] in
+        var answers: [String: ReferencedAnswer] = [:]
+        for key in keys { answers[key] = try reader.answer(to: key, for: serial) }
+        return answers
+      }
+    }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func bodyBytes(
+    of file: StoredBodyFile, from offset: Int64, countMax: Int
+  ) async throws(StoreError) -> [UInt8] {
+    try await read { _ throws(StoreError) in
+      try file.bytes(from: offset, countMax: countMax)
+    }
+  }
+
+  /// See ``EnvelopeStore``.
+  ///
+  /// In pieces, so that others have their turns in between.
+  package func checkBody(in file: StoredBodyFile) async throws(StoreError) {
+    guard let checksum = file.checksum else { return }
+    var sum = Checksum()
+    var offset: Int64 = 0
+    while offset < file.byteCount {
+      let from = offset
+      let piece = try await bodyBytes(
+        of: file, from: from, countMax: StoreTuning.bodyBytesCheckedPerStep)
+      piece.withUnsafeBytes { sum.append($0) }
+      offset += Int64(piece.count)
+    }
+    sum.endField()
+    guard sum.value == checksum else {
+      throw .changed("the body in \(file.path)")
     }
   }
 
@@ -94,7 +132,14 @@ extension SQLiteStore {
   package func fates(
     of references: [EnvelopeReference]
   ) async throws(StoreError) -> [EnvelopeFate?] {
-    try await read { reader throws(StoreError) in try reader.fates(of: references) }
+    try await read { reader throws(StoreError) in
+      try reader.snapshot { () throws(StoreError) -> [EnvelopeFate?] in
+        var fates: [EnvelopeFate?] = []
+        fates.reserveCapacity(references.count)
+        for reference in references { fates.append(try reader.fate(of: reference)) }
+        return fates
+      }
+    }
   }
 
   /// See ``EnvelopeStore``.
@@ -174,28 +219,6 @@ extension SQLiteStore {
 
   /// See ``EmbeddedStore``.
   package var lackOfRoom: StoreError? { shared.figures.withLock { $0.lackOfRoom } }
-
-  /// The numbers of all that waits of a client and was accepted up to a number, step by step, so
-  /// that others read in between.
-  ///
-  /// Parked envelopes may be placed behind that number at any moment, so the line is read to its
-  /// end.
-  func waiting(
-    of client: ClientNumber, through end: Serial
-  ) async throws(StoreError) -> [Serial] {
-    var serials: [Serial] = []
-    var after: Serial = 0
-    while true {
-      let from = after
-      let step = try await read { reader throws(StoreError) in
-        try reader.waiting(
-          of: client, through: end, after: from, countMax: StoreTuning.clearingLooksPerStep)
-      }
-      serials += step.serials
-      guard step.hasMore else { return serials }
-      after = step.scannedThrough
-    }
-  }
 
   /// See ``EnvelopeStore``.
   package func expiredEntries(

@@ -97,16 +97,14 @@ extension Reader {
   func count(_ stretch: LineStretch, countMax: Int) throws(StoreError) -> CountedStretch {
     try snapshot { () throws(StoreError) -> CountedStretch in
       var counted = CountedStretch()
-      sql.lineCounted.bind(1, stretch.after)
-      sql.lineCounted.bind(2, stretch.through)
-      sql.lineCounted.bind(3, Int64(countMax))
+      sql.lineCounted.set(stretch.after, stretch.through, countMax)
       var last = stretch.after
       var count = 0
       while try sql.lineCounted.step() {
         let place = try place(sql.lineCounted)
         counted.summary.count(
-          place, of: ClientNumber(rawValue: sql.lineCounted.int(7)),
-          acceptedAt: WallTime(millisecondsSinceEpoch: sql.lineCounted.int(8)))
+          place, of: sql.lineCounted.client(7),
+          acceptedAt: sql.lineCounted.time(8))
         last = place.serial
         count += 1
       }
@@ -128,10 +126,10 @@ extension Reader {
 
   private func place(_ row: borrowing Statement) throws(StoreError) -> LineSummary.Place {
     LineSummary.Place(
-      serial: row.int(0), lane: LaneNumber(rawValue: row.int(1)),
-      upstream: UpstreamNumber(rawValue: Int32(truncatingIfNeeded: row.int(2))),
-      expiresAt: WallTime(millisecondsSinceEpoch: row.int(3)),
-      standing: try Standing(code: row.int(4)), bytes: row.int(5),
-      backoff: WallTime(row.optionalInt(6)))
+      serial: row.int(0), lane: row.lane(1),
+      upstream: row.upstream(2),
+      expiresAt: row.time(3),
+      standing: try row.standing(4), bytes: row.int(5),
+      backoff: row.optionalTime(6))
   }
 }

@@ -47,14 +47,39 @@ extension SQLiteStore {
   package func deleteEnded(
     _ retention: RetentionCutoffs, countMax: Int
   ) async throws(StoreError) -> RetentionPage {
-    let bodies = shared.bodies
-    let step = try await write("delete what ended") { writer throws(StoreError) in
-      var files: [String] = []
-      let page = try writer.deleteEnded(retention, countMax: countMax, into: &files)
-      return (page: page, files: files)
+    try await writeAndDelete("delete what ended") { writer, files throws(StoreError) in
+      try writer.deleteEnded(retention, countMax: countMax, into: &files)
     }
-    bodies.delete(step.files)
-    return step.page
+  }
+
+  /// Implements `EnvelopeStore.correctEnded`.
+  package func correctEnded(_ edit: EnvelopeEdit) async throws(StoreError) -> Bool {
+    try await writeAndDelete("correct what has ended") { writer, files throws(StoreError) in
+      try writer.correctEnded(edit, into: &files)
+    }
+  }
+
+  /// Has the writer do something, and then deletes the body files that nothing refers to any more.
+  private func writeAndDelete<Value: Sendable>(
+    _ operation: String,
+    _ body: @escaping @Sendable (Writer, inout [String]) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    let step = try await write(operation) { writer throws(StoreError) in
+      var files: [String] = []
+      let value = try body(writer, &files)
+      return (value: value, files: files)
+    }
+    shared.bodies.delete(step.files)
+    return step.value
+  }
+
+  /// Implements `EnvelopeStore.cancelEnded`.
+  package func cancelEnded(
+    _ entry: LineEntry, reason: String
+  ) async throws(StoreError) -> Bool {
+    try await write("cancel what has ended") { writer throws(StoreError) in
+      try writer.cancelEnded(entry, reason: reason)
+    }
   }
 
   /// See ``EnvelopeStore``.
@@ -78,21 +103,6 @@ extension SQLiteStore {
     try await write("place what was parked") { writer throws(StoreError) in
       try writer.resumeFlow()
     }
-  }
-
-  /// See ``EnvelopeStore``.
-  package func cancelAll(
-    of client: ClientNumber, through serial: Serial?, reason: String
-  ) async throws(StoreError) -> ClearingReport {
-    let through = serial ?? shared.figures.withLock { $0.ledger.lastSerial }
-    let serials = try await waiting(of: client, through: through)
-    var report = ClearingReport(count: 0, changingCount: 0, scannedThrough: through)
-    guard !serials.isEmpty else { return report }
-    (report.count, report.changingCount) = try await write("cancel what waits of a client") {
-      writer throws(StoreError) in
-      try writer.cancelAll(serials, of: client, reason: reason)
-    }
-    return report
   }
 
   /// See ``EnvelopeStore``.

@@ -8,7 +8,7 @@ extension Writer {
   /// Finds the lanes in which a process that was killed may have left something to be moved.
   func resumeFlow() throws(StoreError) {
     while try gaps.parkedLanes.step() {
-      state.flowing.insert(LaneNumber(rawValue: gaps.parkedLanes.int(0)))
+      state.flowing.insert(gaps.parkedLanes.lane(0))
     }
   }
 
@@ -29,9 +29,7 @@ extension Writer {
     for serial in exceptions.unmovable.subtracting(exceptions.leftUnmarked) {
       try part(.setApart(serial)) { () throws(StoreError) in
         try quarantine(serial, at: clock(), reason: Self.unmovableReason)
-        gaps.noteReason.bind(1, Self.unmovableReason)
-        gaps.noteReason.bind(2, serial)
-        try gaps.noteReason.run()
+        try gaps.noteReason.run(Self.unmovableReason, serial)
       }
     }
   }
@@ -67,7 +65,7 @@ extension Writer {
       case .move(let serial):
         if !state.unmovable.contains(serial) {
           try move(serial, number: number, of: lane, into: &receipt)
-        } else if try waits(serial) {
+        } else if try sql.findStanding.hasRow(serial) {
           // It goes on once somebody has given it up, or its deadline has passed.
           break steps
         }
@@ -78,10 +76,9 @@ extension Writer {
       }
     }
     if placed >= highest {
-      gaps.deleteParkedLane.bind(1, lane.rawValue)
-      try gaps.deleteParkedLane.run()
+      try gaps.deleteParkedLane.run(lane)
     } else if placed > start {
-      try setPlacedThrough(placed, of: lane)
+      try gaps.setPlacedThrough.run(lane, placed)
     }
   }
 
@@ -91,17 +88,12 @@ extension Writer {
   ) throws(StoreError) -> [SequenceRange] {
     guard let placed = try placedThrough(lane) else { return [] }
     var skipped: [SequenceRange] = []
-    gaps.openGaps.bind(1, lane.rawValue)
-    gaps.openGaps.bind(2, placed)
-    gaps.openGaps.bind(3, -1)
+    gaps.openGaps.set(lane, placed, -1)
     while try gaps.openGaps.step(), gaps.openGaps.int(0) < number {
-      skipped.append(SequenceRange(first: gaps.openGaps.int(0), last: gaps.openGaps.int(1)))
+      skipped.append(SequenceRange(gaps.openGaps))
     }
     gaps.openGaps.reset()
-    gaps.skipGaps.bind(1, lane.rawValue)
-    gaps.skipGaps.bind(2, placed)
-    gaps.skipGaps.bind(3, number)
-    try gaps.skipGaps.run()
+    try gaps.skipGaps.run(lane, placed, number)
     for range in skipped {
       log(
         EventEntry(.gapSkipped, lane: lane, numbers: [range.first, range.last]))
@@ -112,11 +104,7 @@ extension Writer {
 
   // MARK: - Moving
 
-  private func waits(_ serial: Serial) throws(StoreError) -> Bool {
-    sql.findStanding.bind(1, serial)
-    defer { sql.findStanding.reset() }
-    return try sql.findStanding.step()
-  }
+
 
   private func move(
     _ old: Serial, number: Int64, of lane: LaneNumber, into receipt: inout Receipt
@@ -125,16 +113,11 @@ extension Writer {
     try releaseFromQuarantine(old)
     guard let envelope = try moveEnvelope(old) else {
       // It ended while it was parked, and is kept no longer.
-      return try forgetPlaced(number, of: lane)
+      return try gaps.deleteNumber.run(lane, number)
     }
     let new = state.ledger.lastSerial
-    gaps.moveNumber.bind(1, new)
-    gaps.moveNumber.bind(2, lane.rawValue)
-    gaps.moveNumber.bind(3, number)
-    try gaps.moveNumber.run()
-    gaps.insertMoved.bind(1, old)
-    gaps.insertMoved.bind(2, new)
-    try gaps.insertMoved.run()
+    try gaps.moveNumber.run(new, lane, number)
+    try gaps.insertMoved.run(old, new)
     guard let entry = try moveLine(old, standing: envelope.standing) else {
       return try moveEnded(old, client: envelope.client)
     }
@@ -148,22 +131,10 @@ extension Writer {
   /// An envelope that ended while it was parked moves as well, since it may be requeued.
   private func moveEnded(_ old: Serial, client: Int64) throws(StoreError) {
     let new = state.ledger.lastSerial
-    gaps.moveEnded.bind(1, new)
-    gaps.moveEnded.bind(2, old)
-    guard try gaps.moveEnded.step() else { throw .invalidRow("an envelope without a state") }
-    let ending = gaps.moveEnded.optionalInt(0)
-    gaps.moveEnded.reset()
-    guard let ending else { return }
-    gaps.moveEnding.bind(1, new)
-    gaps.moveEnding.bind(2, client)
-    gaps.moveEnding.bind(3, ending)
-    try gaps.moveEnding.run()
-  }
-
-  private func forgetPlaced(_ number: Int64, of lane: LaneNumber) throws(StoreError) {
-    gaps.deleteNumber.bind(1, lane.rawValue)
-    gaps.deleteNumber.bind(2, number)
-    try gaps.deleteNumber.run()
+    let ending = try gaps.moveEnded.one(new, old, or: "an envelope without a state") {
+      $0.optionalInt(0)
+    }
+    if let ending { try gaps.moveEnding.run(new, client, ending) }
   }
 
   /// Gives an envelope the next number, with its key and its body; nil if there is none.
@@ -171,50 +142,37 @@ extension Writer {
     _ old: Serial
   ) throws(StoreError) -> (id: EnvelopeID, client: Int64, standing: Standing)? {
     let new = state.ledger.lastSerial + 1
-    gaps.moveEnvelope.bind(1, new)
-    gaps.moveEnvelope.bind(2, old)
+    gaps.moveEnvelope.set(new, old)
     guard try gaps.moveEnvelope.step() else { return nil }
     state.ledger.lastSerial = new
-    let id = try EnvelopeID(stored: gaps.moveEnvelope.bytes(0))
+    let id = try gaps.moveEnvelope.id(0)
     let client = gaps.moveEnvelope.int(1)
     let key = gaps.moveEnvelope.text(2)
-    let standing: Standing = gaps.moveEnvelope.int(3) != 0 ? .held : .queued
-    let hasBodyFile = gaps.moveEnvelope.int(4) != 0
+    let standing: Standing = gaps.moveEnvelope.bool(3) ? .held : .queued
+    let hasBodyFile = gaps.moveEnvelope.bool(4)
     let tag = gaps.moveEnvelope.text(5)
     gaps.moveEnvelope.reset()
     try noteForSearch(new, client: client, tag: tag)
     if let key {
-      gaps.moveKey.bind(1, new)
-      gaps.moveKey.bind(2, client)
-      gaps.moveKey.bind(3, key)
-      try gaps.moveKey.run()
+      try gaps.moveKey.run(new, client, key)
     }
     if hasBodyFile {
-      gaps.moveBodyFile.bind(1, new)
-      gaps.moveBodyFile.bind(2, old)
-      try gaps.moveBodyFile.run()
+      try gaps.moveBodyFile.run(new, old)
     }
     return (id, client, standing)
   }
 
   /// Gives a place in the line the number that was given out last; nil if there is no such place.
   private func moveLine(_ old: Serial, standing: Standing) throws(StoreError) -> LineEntry? {
-    gaps.parked.bind(1, old)
-    guard try gaps.parked.step() else { return nil }
-    let entry = LineEntry(
-      serial: state.ledger.lastSerial, client: ClientNumber(rawValue: gaps.parked.int(0)),
-      lane: LaneNumber(rawValue: gaps.parked.int(1)),
-      upstream: UpstreamNumber(rawValue: Int32(truncatingIfNeeded: gaps.parked.int(2))),
-      acceptedAt: WallTime(millisecondsSinceEpoch: gaps.parked.int(3)),
-      expiresAt: WallTime(millisecondsSinceEpoch: gaps.parked.int(4)), standing: standing,
-      onFailure: FailurePolicy(code: gaps.parked.int(5)),
-      dueAt: WallTime(gaps.parked.optionalInt(6)),
-      attempts: Int32(truncatingIfNeeded: gaps.parked.int(7)))
-    gaps.parked.reset()
-    gaps.moveLine.bind(1, entry.serial)
-    gaps.moveLine.bind(2, Int64(standing.rawValue))
-    gaps.moveLine.bind(3, old)
-    try gaps.moveLine.run()
+    let moved = try gaps.parked.first(old) { row in
+      LineEntry(
+        serial: state.ledger.lastSerial, client: row.client(0), lane: row.lane(1),
+        upstream: row.upstream(2), acceptedAt: row.time(3), expiresAt: row.time(4),
+        standing: standing, onFailure: row.failurePolicy(5), dueAt: row.optionalTime(6),
+        attempts: row.int32(7))
+    }
+    guard let entry = moved else { return nil }
+    try gaps.moveLine.run(entry.serial, standing, old)
     state.ledger.add(-1, standing: .parked)
     state.ledger.add(1, standing: standing)
     return entry

@@ -53,9 +53,7 @@ extension Writer {
   func seal() throws(StoreError) {
     for (lane, sequence) in state.sequences {
       try part(.numbering(lane)) { () throws(StoreError) in
-        sql.updateSequence.bind(1, sequence)
-        sql.updateSequence.bind(2, lane.rawValue)
-        try sql.updateSequence.run()
+        try sql.updateSequence.run(sequence, lane)
       }
     }
     state.sequences.removeAll(keepingCapacity: true)
@@ -117,8 +115,7 @@ extension Writer {
 
   private func isEndedReadable(from serial: Serial) -> Bool {
     do throws(StoreError) {
-      sql.nextEnded.bind(1, serial)
-      if try sql.nextEnded.step() { sql.nextEnded.reset() }
+      _ = try sql.nextEnded.hasRow(serial)
       return true
     } catch {
       return false

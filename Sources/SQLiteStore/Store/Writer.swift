@@ -153,12 +153,10 @@ final class Writer {
   fileprivate static func upstreams(
     on connection: borrowing Connection
   ) throws(StoreError) -> [String: UpstreamNumber] {
-    let statement = try Statement("SELECT number, name FROM upstream", on: connection)
-    var result: [String: UpstreamNumber] = [:]
-    while try statement.step() {
-      result[statement.text(1) ?? ""] = UpstreamNumber(rawValue: Int32(statement.int(0)))
+    let names = try Statement("SELECT number, name FROM upstream", on: connection).rows {
+      ($0.text(1) ?? "", $0.upstream(0))
     }
-    return result
+    return Dictionary(names) { $1 }
   }
 
   /// Begins a transaction.

@@ -19,12 +19,8 @@ struct EndedLog {
 
   /// Lists an ending, or the deletion of an envelope that had ended.
   mutating func append(lane: LaneNumber, endCode: Int64, isDeletion: Bool) {
-    var word = UInt64(lane.rawValue) << 3 | UInt64(endCode - 1) << 1 | (isDeletion ? 1 : 0)
-    while word >= 0x80 {
-      entries.append(UInt8(truncatingIfNeeded: word) | 0x80)
-      word >>= 7
-    }
-    entries.append(UInt8(word))
+    entries.append(
+      leastFirst: UInt64(lane.rawValue) << 3 | UInt64(endCode - 1) << 1 | (isDeletion ? 1 : 0))
     entryCount += 1
   }
 
@@ -48,5 +44,18 @@ struct EndedLog {
       word = 0
       shift = 0
     }
+  }
+}
+
+extension [UInt8] {
+  /// Appends a number, seven bits a byte, the lowest first; the highest bit says that more follow
+  /// (LEB128).
+  mutating func append(leastFirst number: UInt64) {
+    var rest = number
+    while rest >= 0x80 {
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    append(UInt8(rest))
   }
 }

@@ -1,3 +1,4 @@
+import EventLoop
 import RelayCore
 
 /// Events on their way into the log, and the log's size.
@@ -65,14 +66,8 @@ struct EventLog {
     return rows
   }
 
-  /// Appends a number, seven bits a byte, the lowest first; the highest bit says that more follow.
   private mutating func append(number: Int64) {
-    var word = UInt64(bitPattern: number)
-    while word >= 0x80 {
-      entries.append(UInt8(truncatingIfNeeded: word) | 0x80)
-      word >>= 7
-    }
-    entries.append(UInt8(word))
+    entries.append(leastFirst: UInt64(bitPattern: number))
   }
 
   private mutating func append(text: String) {
@@ -119,5 +114,99 @@ struct EventLog {
       if entry.reason != nil { fields.insert(.reason) }
       return fields
     }
+  }
+}
+
+/// Reads the entries of one row of the event log, one after another.
+struct EventEntries {
+  private let bytes: [UInt8]
+  private var place = 0
+  /// The number of entries that have been read.
+  private(set) var count = 0
+
+  /// Reads a row from its beginning.
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Whether all entries have been read.
+  var isAtEnd: Bool { place == bytes.count }
+
+  /// The next entry; nil for one of a kind that this program does not know.
+  ///
+  /// - Precondition: not ``isAtEnd``.
+  mutating func next() throws(StoreError) -> EventEntry? {
+    let code = bytes[place]
+    place += 1
+    count += 1
+    let fields = EventLog.Field(rawValue: UInt16(truncatingIfNeeded: try number()))
+    var entry = EventEntry(EventKind(code: code) ?? .started)
+    if fields.contains(.serial) { entry.serial = try number() }
+    if fields.contains(.lane) { entry.lane = LaneNumber(rawValue: try number()) }
+    if fields.contains(.upstream) {
+      entry.upstream = UpstreamNumber(rawValue: Int32(truncatingIfNeeded: try number()))
+    }
+    if fields.contains(.isQueued) { entry.standing = .queued }
+    if fields.contains(.attempt) { entry.attempt = Int32(truncatingIfNeeded: try number()) }
+    if fields.contains(.status) { entry.status = Int(try number()) }
+    if fields.contains(.reason) { entry.reason = try text() }
+    if fields.contains(.client) { entry.client = ClientNumber(rawValue: try number()) }
+    if fields.contains(.standing) { entry.standing = try Standing(code: try number()) }
+    if fields.contains(.dueAt) { entry.dueAt = WallTime(millisecondsSinceEpoch: try number()) }
+    if fields.contains(.numbers) {
+      for _ in 0..<max(0, try number()) { entry.numbers.append(try number()) }
+    }
+    return EventKind(code: code) == nil ? nil : entry
+  }
+
+  private mutating func number() throws(StoreError) -> Int64 {
+    var word: UInt64 = 0
+    var shift: UInt64 = 0
+    while place < bytes.count, shift < 64 {
+      let byte = bytes[place]
+      place += 1
+      word |= UInt64(byte & 0x7F) << shift
+      if byte < 0x80 { return Int64(bitPattern: word) }
+      shift += 7
+    }
+    throw Self.cutOff
+  }
+
+  private mutating func text() throws(StoreError) -> String {
+    let count = try number()
+    guard count >= 0, count <= Int64(bytes.count - place) else { throw Self.cutOff }
+    let end = place + Int(count)
+    defer { place = end }
+    return String(decoding: bytes[place..<end], as: UTF8.self)
+  }
+
+  /// Calls `body` with each entry of a row that this program knows.
+  static func forEach(
+    in bytes: [UInt8], _ body: (EventEntry) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var entries = EventEntries(bytes)
+    while !entries.isAtEnd {
+      if let entry = try entries.next() { try body(entry) }
+    }
+  }
+
+  private static var cutOff: StoreError { .invalidRow("an event that is cut off") }
+}
+
+/// The readers' queries of the event log, prepared once, and a cache of names.
+final class EventStatements {
+  let span: Statement
+  let rows: Statement
+  /// Never outdated, since a number is never given to a second name.
+  var laneNames = GenerationCache<LaneNumber, LaneName>(
+    countMax: StoreTuning.eventNamesCachedMax)
+
+  init(on connection: borrowing Connection) throws(StoreError) {
+    span = try Statement(
+      """
+      SELECT origin, (SELECT min(number) FROM event_log), \
+      (SELECT coalesce(max(number), 0) FROM event_log) FROM event_origin WHERE number = 1
+      """, on: connection)
+    rows = try Statement(
+      "SELECT number, at, entries FROM event_log WHERE number >= ? ORDER BY number",
+      on: connection)
   }
 }

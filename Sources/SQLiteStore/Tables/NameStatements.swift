@@ -49,12 +49,12 @@ final class NameQueries {
       "SELECT number FROM lane WHERE client = ? ORDER BY number LIMIT ?", on: connection)
     lanes = try Statement(
       """
-      SELECT l.number, c.name, l.name FROM lane AS l CROSS JOIN client AS c ON c.number = l.client \
+      SELECT c.name, l.name, l.number FROM lane AS l CROSS JOIN client AS c ON c.number = l.client \
       WHERE l.number > ? ORDER BY l.number LIMIT ?
       """, on: connection)
     lanesOfName = try Statement(
       """
-      SELECT l.number, c.name, l.name FROM client AS c CROSS JOIN lane AS l ON l.client = c.number \
+      SELECT c.name, l.name, l.number FROM client AS c CROSS JOIN lane AS l ON l.client = c.number \
       WHERE c.name = ? AND l.number > ? ORDER BY l.number LIMIT ?
       """, on: connection)
   }

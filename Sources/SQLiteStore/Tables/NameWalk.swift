@@ -14,10 +14,7 @@ struct NameWatch {
 
   /// Marks the names in an event as used.
   mutating func note(_ entry: EventEntry) {
-    switch kind {
-    case .lanes: if let lane = entry.lane { unused.remove(lane.rawValue) }
-    case .clients: if let client = entry.client { unused.remove(client.rawValue) }
-    }
+    if let name = kind.name(in: entry) { unused.remove(name) }
   }
 }
 
@@ -30,7 +27,17 @@ struct NameWatch {
 /// count, and no index of waiting envelopes by lane is needed.
 struct NameWalk: Sendable {
   /// The kind of names.
-  enum Kind: Sendable { case lanes, clients }
+  enum Kind: Sendable {
+    case lanes, clients
+
+    /// The number of the name that an event is about; nil if it is about none of this kind.
+    func name(in entry: EventEntry) -> Int64? {
+      switch self {
+      case .lanes: entry.lane?.rawValue
+      case .clients: entry.client?.rawValue
+      }
+    }
+  }
 
   /// The next step.
   enum Phase: Sendable {

@@ -97,9 +97,8 @@ enum RowRules {
 extension EventEntries {
   /// Whether a row of the event log can be read to its end.
   static func isWhole(_ bytes: [UInt8]) -> Bool {
-    var entries = EventEntries(bytes)
     do throws(StoreError) {
-      while !entries.isAtEnd { _ = try entries.next() }
+      try forEach(in: bytes) { _ in }
       return true
     } catch {
       return false

@@ -45,7 +45,7 @@ struct TableShape {
   ) throws(StoreError) -> [Column] {
     let row = try Statement(
       "SELECT name, type, \"notnull\", dflt_value, pk FROM pragma_table_info(?)", on: connection)
-    row.bind(1, table)
+    row.set(table)
     var columns: [Column] = []
     while try row.step() {
       let isKey = row.int(4) > 0

@@ -6,6 +6,7 @@ import Synchronization
 ///
 /// It looks anew every ``periodMs``, and when somebody asks. Each change of the list stands in the
 /// log, and wakes those who watch `/status`.
+package final class NeedsKeeper: Sendable {
   /// The time between two looks, in milliseconds.
   static let periodMs: Int64 = 5000
   /// The time for which a look is good for those whom nobody knows, in milliseconds.

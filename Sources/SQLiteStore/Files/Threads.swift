@@ -1,5 +1,6 @@
 import Glibc
 import RelayCore
+import Synchronization
 
 /// A value that threads share and wait for: a mutex and a condition variable.
 ///
@@ -65,5 +66,67 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
         tv_nsec: Int(deadline.nanoseconds % 1_000_000_000))
       if pthread_cond_timedwait(condition, mutex, &time) == ETIMEDOUT { return body(&state) }
     }
+  }
+}
+
+/// A queue of jobs for one or more threads, first in, first out.
+final class WorkQueue<Job: Sendable>: Sendable {
+  private struct State {
+    var jobs: [Job] = []
+    var taken = 0
+    var isClosed = false
+  }
+
+  private let monitor = Monitor(State())
+
+  /// Adds a job.
+  ///
+  /// - Returns: false if the queue has been closed; the job will not be done then.
+  func push(_ job: Job) -> Bool {
+    monitor.update { state in
+      guard !state.isClosed else { return false }
+      state.jobs.append(job)
+      return true
+    }
+  }
+
+  /// Waits for the next job; nil once the queue has been closed and all jobs are done.
+  func next() -> Job? {
+    let job: Job?? = monitor.wait { state in
+      if state.taken < state.jobs.count {
+        let job = state.jobs[state.taken]
+        state.taken += 1
+        if state.taken == state.jobs.count || state.taken > 1024 {
+          state.jobs.removeFirst(state.taken)
+          state.taken = 0
+        }
+        return .some(job)
+      }
+      return state.isClosed ? .some(nil) : nil
+    }
+    return job ?? nil
+  }
+
+  /// Closes the queue; queued jobs are still done.
+  func close() {
+    monitor.updateWakingAll { $0.isClosed = true }
+  }
+}
+
+/// Passes a value that is not `Sendable` to the one thread that uses it from then on.
+// Sound: the maker gives the value up when it puts it in here, and `take()` returns it once. So at
+// every moment one thread has it.
+final class Handover<Value: ~Copyable>: @unchecked Sendable {
+  private var value: Value?
+  private let isTaken = Atomic(false)
+
+  /// Puts the value in; the caller must not use it any more.
+  init(_ value: consuming Value) { self.value = consume value }
+
+  /// Takes the value out, once.
+  func take() -> Value {
+    let wasTaken = isTaken.exchange(true, ordering: .acquiringAndReleasing)
+    guard !wasTaken, let taken = value.take() else { preconditionFailure("handed over once") }
+    return taken
   }
 }

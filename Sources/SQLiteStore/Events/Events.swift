@@ -1,16 +1,103 @@
 import EventLoop
 import RelayCore
 
+extension Writer {
+  /// Reads how large the log is.
+  static func eventLog(on connection: borrowing Connection) throws(StoreError) -> EventLog {
+    var log = EventLog()
+    let last = try Statement(
+      "SELECT number, bytes_through FROM event_log ORDER BY number DESC LIMIT 1", on: connection)
+    guard try last.step() else { return log }
+    log.lastRow = last.int(0)
+    log.bytesThrough = last.int(1)
+    let first = try Statement(
+      "SELECT bytes_through - length(entries) FROM event_log ORDER BY number LIMIT 1",
+      on: connection)
+    guard try first.step() else { return log }
+    log.bytesForgotten = first.int(0) - EventLog.rowOverheadBytes
+    return log
+  }
+
+  /// Logs an event; whom it is about is in use.
+  func log(_ entry: EventEntry) {
+    nameWatch?.note(entry)
+    state.events.append(entry)
+  }
+
+  /// Writes what the transaction logged, and makes room if the log is too large.
+  func sealEventLog() throws(StoreError) {
+    guard !state.events.isEmpty else { return }
+    let rows = state.events.takeRows()
+    try unlessLeftOut(.events) { () throws(StoreError) in try write(rows) }
+    let bytesMax = shared.eventLogBytesMax
+    // Not at every transaction: each time takes one page more to be written.
+    guard state.events.bytes > bytesMax + bytesMax / StoreTuning.eventLogSlackShare else { return }
+    try unlessLeftOut(.eventDeletion) { () throws(StoreError) in
+      _ = try forgetEvents(countMax: StoreTuning.eventRowsForgottenMax) { row in
+        row.bytesThrough <= state.events.bytesThrough - bytesMax
+      }
+    }
+  }
+
+  private func write(_ rows: [[UInt8]]) throws(StoreError) {
+    sql.insertEvents.bind(2, clock().millisecondsSinceEpoch)
+    for row in rows {
+      state.events.lastRow += 1
+      state.events.bytesThrough += Int64(row.count) + EventLog.rowOverheadBytes
+      sql.insertEvents.set(state.events.lastRow)
+      sql.insertEvents.bind(3, state.events.bytesThrough)
+      try sql.insertEvents.runBorrowing(4, row)
+    }
+  }
+
+  /// Forgets events that were logged before a time; see ``EnvelopeStore``.
+  func forgetEvents(before time: WallTime, countMax: Int) throws(StoreError) -> Bool {
+    var isDone = true
+    try unlessLeftOut(.eventDeletion) { () throws(StoreError) in
+      isDone = try forgetEvents(countMax: countMax) { row in row.at < time.millisecondsSinceEpoch }
+    }
+    return isDone
+  }
+
+  /// Forgets rows from the beginning on, as long as they are too old, and never the last one, which
+  /// keeps the count.
+  ///
+  /// - Returns: Whether there are no more that are too old.
+  private func forgetEvents(
+    countMax: Int, isTooOld: ((at: Int64, bytesThrough: Int64)) -> Bool
+  ) throws(StoreError) -> Bool {
+    var last: (number: Int64, bytesThrough: Int64)?
+    var count = 0
+    var isDone = false
+    let bytesMax = state.events.bytesForgotten + StoreTuning.eventBytesForgottenMax
+    sql.oldestEvents.set(state.events.lastRow, countMax)
+    while try sql.oldestEvents.step() {
+      let bytesThrough = sql.oldestEvents.int(2)
+      guard isTooOld((at: sql.oldestEvents.int(1), bytesThrough: bytesThrough)) else {
+        isDone = true
+        break
+      }
+      last = (sql.oldestEvents.int(0), bytesThrough)
+      count += 1
+      if bytesThrough >= bytesMax { break }
+    }
+    sql.oldestEvents.reset()
+    guard let last else { return true }
+    try sql.forgetEvents.run(last.number)
+    state.events.bytesForgotten = last.bytesThrough
+    return isDone || last.number == state.events.lastRow - 1
+  }
+}
+
 extension Reader {
   /// The extent of the event log.
   func eventLogSpan() throws(StoreError) -> EventLogSpan {
-    let row = events
-    guard try row.span.step() else { throw .invalidRow("no event log") }
-    defer { row.span.reset() }
-    return EventLogSpan(
-      origin: UInt32(truncatingIfNeeded: row.span.int(0)),
-      first: EventPosition(row: max(1, row.span.int(1)), index: 0),
-      end: EventPosition(row: row.span.int(2) + 1, index: 0))
+    try events.span.one(or: "no event log") { row in
+      EventLogSpan(
+        origin: UInt32(truncatingIfNeeded: row.int(0)),
+        first: EventPosition(row: max(1, row.int(1)), index: 0),
+        end: EventPosition(row: row.int(2) + 1, index: 0))
+    }
   }
 
   /// The events behind a place that pass a filter; see ``EnvelopeStore``.
@@ -32,7 +119,7 @@ extension Reader {
         },
         upstreams: try upstreamNames(), countMax: countMax, looksMax: looksMax)
       defer { events.rows.reset() }
-      events.rows.bind(1, position.row)
+      events.rows.set(position.row)
       while try events.rows.step() {
         guard try take(into: &walk) else { return walk.page }
       }
@@ -59,7 +146,7 @@ extension Reader {
   /// - Returns: Whether the walk goes on.
   private func take(into walk: inout EventWalk) throws(StoreError) -> Bool {
     let number = events.rows.int(0)
-    let at = WallTime(millisecondsSinceEpoch: events.rows.int(1))
+    let at = events.rows.time(1)
     var entries = EventEntries(events.rows.bytes(2))
     let seen = number == walk.page.next.row ? walk.page.next.index : 0
     while !entries.isAtEnd {

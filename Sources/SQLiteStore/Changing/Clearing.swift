@@ -1,0 +1,131 @@
+import RelayCore
+import Synchronization
+
+// Cancelling everything that waits of a client, in one transaction.
+extension Writer {
+  /// Cancels those of these envelopes that still wait, except those that the observer wants left
+  /// alone.
+  ///
+  /// A reader has looked them up: the thread on which every acceptance waits should not walk along
+  /// the line.
+  func cancelAll(
+    _ serials: [Serial], of client: ClientNumber, reason: String
+  ) throws(StoreError) -> (count: Int, changingCount: Int) {
+    guard let observer else { preconditionFailure(Self.unstarted) }
+    reservations.clients.insert(client)
+    let spared = observer.reserveAll(of: client)
+    var items: [ClearedBacklog.Item] = []
+    for serial in serials {
+      if let item = try waitingItem(serial) { items.append(item) }
+    }
+    let (backlog, changingCount) = ChangeRules.clearing(of: client, items, besides: spared)
+    for item in backlog.items { try cancel(item, reason: reason) }
+    if let place = state.cleared.firstIndex(where: { $0.client == client }) {
+      state.cleared[place].merge(backlog)
+    } else {
+      state.cleared.append(backlog)
+    }
+    return (backlog.items.count, changingCount)
+  }
+
+  private func cancel(
+    _ item: ClearedBacklog.Item, reason: String
+  ) throws(StoreError) {
+    // An end changes nothing that a receipt reports.
+    var receipt = Receipt()
+    _ = try apply(
+      Transition(
+        serial: item.serial, lane: item.lane, upstream: item.upstream,
+        change: .end(.cancelled, reason: reason), at: clock(), epoch: Self.epoch),
+      into: &receipt)
+  }
+
+  /// The place of a waiting envelope, perhaps under another number since the line was read; nil if
+  /// it no longer waits.
+  private func waitingItem(
+    _ serial: Serial
+  ) throws(StoreError) -> ClearedBacklog.Item? {
+    if let item = try place(of: serial) { return item }
+    guard let present = try gaps.findMoved.first(serial, read: { $0.int(0) }) else { return nil }
+    return try place(of: present)
+  }
+
+  private func place(of serial: Serial) throws(StoreError) -> ClearedBacklog.Item? {
+    try sql.lineRouting.first(serial) { row throws(StoreError) in
+      ClearedBacklog.Item(
+        serial: serial, lane: row.lane(0), upstream: row.upstream(1),
+        isParked: try row.standing(2) == .parked)
+    }
+  }
+}
+
+extension Reader {
+  /// A page of the line, of which only one client's envelopes that were accepted up to a number are
+  /// returned, wherever they have moved since.
+  func waiting(
+    of client: ClientNumber, through end: Serial, after serial: Serial, countMax: Int
+  ) throws(StoreError) -> (serials: [Serial], scannedThrough: Serial, hasMore: Bool) {
+    try snapshot {
+      () throws(StoreError) -> (serials: [Serial], scannedThrough: Serial, hasMore: Bool) in
+      var serials: [Serial] = []
+      var last = serial
+      var count = 0
+      sql.lineOfClients.set(serial, countMax)
+      while try sql.lineOfClients.step() {
+        last = sql.lineOfClients.int(0)
+        count += 1
+        guard sql.lineOfClients.client(1) == client else { continue }
+        let accepted = last <= end ? last : try acceptedNumber(of: last)
+        if accepted <= end { serials.append(last) }
+      }
+      return (serials, last, count == countMax)
+    }
+  }
+
+  /// The number under which an envelope was accepted, which is in its id.
+  private func acceptedNumber(of serial: Serial) throws(StoreError) -> Serial {
+    guard let id = try identity(of: serial) else {
+      throw .invalidRow("a place without its envelope")
+    }
+    return id.serial
+  }
+}
+
+extension SQLiteStore {
+  /// See ``EnvelopeStore``.
+  package func cancelAll(
+    of client: ClientNumber, through serial: Serial?, reason: String
+  ) async throws(StoreError) -> ClearingReport {
+    let through = serial ?? shared.figures.withLock { $0.ledger.lastSerial }
+    let serials = try await waiting(of: client, through: through)
+    var report = ClearingReport(count: 0, changingCount: 0, scannedThrough: through)
+    guard !serials.isEmpty else { return report }
+    (report.count, report.changingCount) = try await write("cancel what waits of a client") {
+      writer throws(StoreError) in
+      try writer.cancelAll(serials, of: client, reason: reason)
+    }
+    return report
+  }
+
+  /// The numbers of all that waits of a client and was accepted up to a number, step by step, so
+  /// that others read in between.
+  ///
+  /// Parked envelopes may be placed behind that number at any moment, so the line is read to its
+  /// end.
+  func waiting(
+    of client: ClientNumber, through end: Serial
+  ) async throws(StoreError) -> [Serial] {
+    var serials: [Serial] = []
+    var after: Serial = 0
+    while true {
+      let from = after
+      let step = try await read { reader throws(StoreError) in
+        try reader.waiting(
+          of: client, through: end, after: from, countMax: StoreTuning.clearingLooksPerStep)
+      }
+      serials += step.serials
+      guard step.hasMore else { return serials }
+      after = step.scannedThrough
+    }
+  }
+}

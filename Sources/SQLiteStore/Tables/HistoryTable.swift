@@ -1,0 +1,156 @@
+import RelayCore
+
+/// The history, as the writer keeps it.
+final class HistoryStatements {
+  private let find: Statement
+  private let put: Statement
+  private let upstreams: Statement
+  private let forgetOld: Statement
+  private let forgetFuture: Statement
+
+  init(on connection: borrowing Connection) throws(StoreError) {
+    let columns = HistoryQueries.columns
+    find = try Statement(
+      "SELECT \(columns) FROM history WHERE upstream = ? AND minute = ?", on: connection)
+    put = try Statement(
+      "INSERT OR REPLACE INTO history (\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?)", on: connection)
+    upstreams = try Statement(HistoryQueries.upstreams, on: connection)
+    forgetOld = try Statement(
+      """
+      DELETE FROM history WHERE upstream = ?1 AND minute IN (SELECT minute FROM history \
+      WHERE upstream = ?1 AND minute < ?2 \
+      AND minute < (SELECT max(minute) FROM history WHERE upstream = ?1) ORDER BY minute LIMIT ?3)
+      """, on: connection)
+    forgetFuture = try Statement(
+      "DELETE FROM history WHERE upstream = ? AND minute > ?", on: connection)
+  }
+
+  /// Adds rows to the history, and deletes some old ones.
+  func write(_ rows: [HistoryRow], now: Minute) throws(StoreError) {
+    for row in rows { try write(row) }
+    for upstream in try upstreams.rows(read: { $0.int(0) }) {
+      try forgetOld.run(
+        upstream, now.rawValue - HistoryLimits.minutesKept, StoreTuning.historyRowsForgottenMax)
+      // A clock that is only adjusted leaves no row beyond the next minute.
+      try forgetFuture.run(upstream, now.rawValue + 1)
+    }
+  }
+
+  private func write(_ row: HistoryRow) throws(StoreError) {
+    let (upstream, minute) = (row.place.upstream, row.place.minute.rawValue)
+    var figures = row.figures
+    if let stored = try find.first(upstream, minute, read: HistoryRow.init(_:)) {
+      figures = stored.figures
+      figures.merge(row.figures)
+    }
+    try put.run(
+      upstream, minute, figures.accepted, figures.delivered, figures.failed, figures.waiting,
+      HistoryCode.bytes(of: figures.delays))
+  }
+}
+
+/// The history, as the readers see it.
+final class HistoryQueries {
+  private let upstreams: Statement
+  private let before: Statement
+  private let rows: Statement
+
+  fileprivate static let columns = "upstream, minute, accepted, delivered, failed, waiting, delays"
+  /// The upstreams that have rows; it takes one look-up for each upstream, however many rows there
+  /// are.
+  fileprivate static let upstreams = """
+    WITH RECURSIVE known (number) AS (SELECT min(upstream) FROM history UNION ALL \
+    SELECT (SELECT min(upstream) FROM history WHERE upstream > number) FROM known \
+    WHERE number IS NOT NULL) SELECT number FROM known WHERE number IS NOT NULL
+    """
+
+  init(on connection: borrowing Connection) throws(StoreError) {
+    upstreams = try Statement(Self.upstreams, on: connection)
+    before = try Statement(
+      """
+      SELECT \(Self.columns) FROM history WHERE upstream = ? AND minute < ? \
+      ORDER BY minute DESC LIMIT 1
+      """, on: connection)
+    rows = try Statement(
+      """
+      SELECT \(Self.columns) FROM history WHERE upstream = ? AND minute >= ? AND minute < ? \
+      ORDER BY minute
+      """, on: connection)
+  }
+
+  /// Adds the rows that a series needs to it; read within a snapshot.
+  func read(
+    into series: HistorySeries, of upstream: UpstreamNumber?
+  ) throws(StoreError) -> HistorySeries {
+    var series = series
+    let (begin, end) = (series.begin.rawValue, series.end.rawValue)
+    let numbers =
+      if let upstream { [Int64(upstream.rawValue)] } else { try upstreams.rows { $0.int(0) } }
+    for number in numbers {
+      if let row = try before.first(number, begin, read: HistoryRow.init(_:)) { series.add(row) }
+      rows.set(number, begin, end)
+      while try rows.step() { series.add(HistoryRow(rows)) }
+    }
+    return series
+  }
+}
+
+extension HistoryRow {
+  /// The present row, in the order of ``HistoryQueries/columns``.
+  ///
+  /// Invalid delays are left out: they are no reason to show no chart at all.
+  fileprivate init(_ row: borrowing Statement) {
+    var figures = HistoryFigures()
+    figures.accepted = row.int(2)
+    figures.delivered = row.int(3)
+    figures.failed = row.int(4)
+    figures.waiting = row.int(5)
+    if let delays = HistoryCode.delays(row.bytes(6)) { figures.delays = delays }
+    self.init(HistoryPlace(Minute(rawValue: row.int(1)), row.upstream(0)), figures)
+  }
+}
+
+/// The encoding of delays in a row of the history.
+///
+/// A byte for the buckets, then the sum and the counts, each as a number of seven bits a byte, the
+/// low ones first (LEB128).
+enum HistoryCode {
+  /// The only buckets so far: ``HistogramBuckets/chartMilliseconds``.
+  private static let chartBuckets: UInt8 = 1
+
+  /// The bytes of a histogram; none if it has no values.
+  static func bytes(of delays: Histogram) -> [UInt8] {
+    guard delays.count > 0 else { return [] }
+    var bytes: [UInt8] = [chartBuckets]
+    bytes.append(leastFirst: UInt64(max(0, delays.sum)))
+    for count in delays.counts { bytes.append(leastFirst: count) }
+    return bytes
+  }
+
+  /// The histogram that was encoded; nil if the bytes are not valid.
+  static func delays(_ bytes: [UInt8]) -> Histogram? {
+    guard let buckets = bytes.first else { return Histogram(.chartMilliseconds) }
+    guard buckets == chartBuckets else { return nil }
+    var numbers: [UInt64] = []
+    var number: UInt64 = 0
+    var shift: UInt64 = 0
+    for byte in bytes.dropFirst() {
+      guard shift < 64 else { return nil }
+      number |= UInt64(byte & 0x7F) << shift
+      shift += 7
+      guard byte < 0x80 else { continue }
+      numbers.append(number)
+      (number, shift) = (0, 0)
+    }
+    guard shift == 0, let sum = numbers.first, let sum = Int64(exactly: sum) else { return nil }
+    return Histogram(.chartMilliseconds, counts: Array(numbers.dropFirst()), sum: sum)
+  }
+
+
+
+  /// Whether a row that was found in a damaged store can be one of the history.
+  static func isSensible(_ values: [StoredValue]) -> Bool {
+    guard values.count == 7, let bytes = values[6].blob, delays(bytes) != nil else { return false }
+    return values[..<6].allSatisfy { ($0.integer ?? -1) >= 0 }
+  }
+}

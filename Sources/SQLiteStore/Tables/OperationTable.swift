@@ -1,0 +1,152 @@
+import RelayCore
+
+/// The operations, as the writer keeps them.
+final class OperationStatements {
+  private let insertRow: Statement
+  private let updateRow: Statement
+  private let interruptRows: Statement
+  private let deleteRows: Statement
+  /// The number of the first operation that this process has begun; nil if it has begun none.
+  private var firstOwn: Int64?
+
+  init(on connection: borrowing Connection) throws(StoreError) {
+    insertRow = try Statement(
+      """
+      INSERT INTO operation (number, started_at, who, action, client, lane, upstream, tag, states, \
+      matched, has_more, done, failed, state, refusals) \
+      VALUES ((SELECT coalesce(max(number), 0) + 1 FROM operation), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \
+      0, 0, 0, '') RETURNING number
+      """, on: connection)
+    updateRow = try Statement(
+      """
+      UPDATE operation SET done = ?, failed = ?, state = ?, ended_at = ?, refusals = ? \
+      WHERE number = ?
+      """, on: connection)
+    interruptRows = try Statement(
+      "UPDATE operation SET state = 3, ended_at = ? WHERE state = 0 AND number BETWEEN ? AND ?",
+      on: connection)
+    deleteRows = try Statement("DELETE FROM operation WHERE number <= ?", on: connection)
+  }
+
+  /// Records the beginning of an operation, and deletes the oldest if there are too many.
+  func begin(_ operation: Operation) throws(StoreError) -> Int64 {
+    let filter = operation.filter
+    let number = try insertRow.first(
+      operation.startedAt, operation.who, operation.action.rawValue, filter.client, filter.lane,
+      filter.upstream, filter.tag, filter.stateWords, operation.matched, operation.hasMore
+    ) { $0.int(0) }
+    guard let number else { throw .invalidRow("an operation without a number") }
+    firstOwn = min(firstOwn ?? number, number)
+    try deleteRows.run(number - Int64(OperationLimits.keptMax))
+    return number
+  }
+
+  /// Records the progress of an operation.
+  func note(_ operation: Operation) throws(StoreError) {
+    try updateRow.run(
+      operation.done, operation.failed, operation.state.code, operation.endedAt,
+      OperationCode.text(of: operation.refusals), operation.number)
+  }
+
+  /// Records that an incarnation's running operations were interrupted.
+  func interrupt(of incarnation: Incarnation, at time: WallTime) throws(StoreError) {
+    guard let numbers = numbers(of: incarnation) else { return }
+    try interruptRows.run(time, numbers.lowerBound, numbers.upperBound)
+  }
+
+  /// The numbers of an incarnation's operations; nil if it is none of this store's.
+  ///
+  /// Numbers grow, and one process at a time has the store open. So nothing of this has to be
+  /// stored.
+  private func numbers(of incarnation: Incarnation) -> ClosedRange<Int64>? {
+    let first = firstOwn ?? .max
+    switch incarnation {
+    case .earlier: return 0...(first - 1)
+    case .present: return first...(.max)
+    default: return nil
+    }
+  }
+}
+
+extension Incarnation {
+  /// All processes that had the store open before this one, which can be told from it alone.
+  static let earlier = Incarnation(rawValue: 0)
+  /// The process that has the store open.
+  static let present = Incarnation(rawValue: 1)
+}
+
+/// The operations, as the readers see them.
+final class OperationQueries {
+  private let latest: Statement
+
+  init(on connection: borrowing Connection) throws(StoreError) {
+    latest = try Statement(
+      """
+      SELECT number, started_at, who, action, client, lane, upstream, tag, states, matched, \
+      has_more, done, failed, state, ended_at, refusals FROM operation ORDER BY number DESC LIMIT ?
+      """, on: connection)
+  }
+
+  /// All kept operations, the newest first.
+  func all() throws(StoreError) -> [Operation] {
+    try latest.rows(OperationLimits.keptMax, read: Operation.init(_:))
+  }
+}
+
+extension Operation {
+  /// The operation in the present row.
+  fileprivate init(_ row: borrowing Statement) throws(StoreError) {
+    guard let action = Action(rawValue: row.text(3) ?? ""), let state = State(code: row.int(13))
+    else { throw .invalidRow("an operation that is none") }
+    let filter = Filter(
+      client: row.text(4), lane: row.text(5), upstream: row.text(6), tag: row.text(7),
+      states: OperationCode.states(row.text(8) ?? ""))
+    self.init(
+      Operation(
+        action, filter, matched: Int(row.int(9)), hasMore: row.bool(10), who: row.text(2) ?? "",
+        at: row.time(1)),
+      number: row.int(0), done: Int(row.int(11)), failed: Int(row.int(12)), state: state,
+      endedAt: row.optionalTime(14), refusals: OperationCode.refusals(row.text(15) ?? ""))
+  }
+}
+
+extension Operation.State {
+  /// The code of the state in the database, fixed for good.
+  fileprivate var code: Int64 {
+    switch self {
+    case .running: 0
+    case .done: 1
+    case .stopped: 2
+    case .interrupted: 3
+    }
+  }
+
+  fileprivate init?(code: Int64) {
+    guard let state = Self.allCases.first(where: { $0.code == code }) else { return nil }
+    self = state
+  }
+}
+
+/// The encoding of operations in the database, fixed for good.
+enum OperationCode {
+  /// A line for each refusal: the problem, the number of envelopes, an example.
+  static func text(of refusals: [Operation.Refusal]) -> String {
+    refusals.map { "\($0.problem) \($0.count) \($0.example)" }.joined(separator: "\n")
+  }
+
+  /// The refusals in a text; lines that are not valid are left out.
+  static func refusals(_ text: String) -> [Operation.Refusal] {
+    text.split(separator: "\n").prefix(Operation.refusalsMax).compactMap { line in
+      let words = line.split(separator: " ")
+      guard words.count == 3, let count = Int(words[1]), count >= 0,
+        let example = EnvelopeID(parsing: String(words[2]))
+      else { return nil }
+      return Operation.Refusal(problem: String(words[0]), count: count, example: example)
+    }
+  }
+
+  /// The states of a filter; words that are not valid are left out.
+  static func states(_ text: String) -> Set<EnvelopeState> {
+    Set(text.split(separator: ",").compactMap { EnvelopeState(rawValue: String($0)) })
+  }
+}
