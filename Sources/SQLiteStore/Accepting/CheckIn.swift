@@ -79,7 +79,6 @@ extension Writer {
     try checkIn.forget.run(client, number)
   }
 
-
 }
 
 /// The state of a client that checks in.
@@ -114,7 +113,8 @@ extension Reader {
   func endings(
     of client: ClientNumber, after number: EndingNumber, countMax: Int
   ) throws(StoreError) -> CheckInPage {
-    let page = try checkIn.endings.page(client, number, countMax: countMax, read: ClientEnding.init(_:))
+    let page = try checkIn.endings.page(
+      client, number, countMax: countMax, read: ClientEnding.init(_:))
     return CheckInPage(
       endings: page.rows, toldThrough: page.rows.last?.number ?? number, hasMore: page.hasMore)
   }

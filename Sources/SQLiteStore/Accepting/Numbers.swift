@@ -64,8 +64,6 @@ extension Writer {
     try gaps.endGap.run(rest.last, lane, gap.first)
   }
 
-
-
   /// Forgets the number of an envelope that is deleted for good, unless it has still to say that
   /// it came.
   func forgetNumber(_ number: Int64, of lane: LaneNumber) throws(StoreError) {

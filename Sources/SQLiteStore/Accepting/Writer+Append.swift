@@ -106,8 +106,6 @@ extension Writer {
     state.ledger.latestTime = max(state.ledger.latestTime, time.millisecondsSinceEpoch)
   }
 
-
-
   private func insertEnvelope(
     _ draft: EnvelopeDraft, id: EnvelopeID, entry: LineEntry
   ) throws(StoreError) {

@@ -37,7 +37,8 @@ extension Reader {
       var entries: [LineEntry] = []
       entries.reserveCapacity(serials.count)
       for serial in serials {
-        if let entry = try sql.lineAt.first(serial, read: LineEntry.init(_:)) { entries.append(entry) }
+        let entry = try sql.lineAt.first(serial, read: LineEntry.init(_:))
+        if let entry { entries.append(entry) }
       }
       return entries
     }

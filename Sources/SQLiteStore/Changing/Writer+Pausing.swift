@@ -49,8 +49,6 @@ extension Writer {
     return number
   }
 
-
-
   private func target(of name: PauseName) throws(StoreError) -> PauseTarget {
     switch name {
     case .upstream(let upstream): .upstream(try upstreamNumber(upstream))

@@ -61,20 +61,16 @@ struct ListingFilter {
       filter.states.filter { !$0.isEnd } == [.delivering]
       ? (filter.inFlight.min() ?? 0)...(filter.inFlight.max() ?? 0) : 0...Serial.max
     if let name = filter.client {
-      guard let number = try reader.sql.findClient.first(name, read: { $0.int(0) }) else { return nil }
-      client = number
+      client = try reader.sql.findClient.first(name) { $0.int(0) }
+      guard client != nil else { return nil }
     }
     if let name = filter.upstream {
-      guard let number = try reader.listing.findUpstream.first(name, read: { $0.int(0) }) else {
-        return nil
-      }
-      upstream = number
+      upstream = try reader.listing.findUpstream.first(name) { $0.int(0) }
+      guard upstream != nil else { return nil }
     }
     if let client, let name = filter.lane {
-      guard let number = try reader.listing.findLane.first(client, name, read: { $0.int(0) }) else {
-        return nil
-      }
-      lane = number
+      lane = try reader.listing.findLane.first(client, name) { $0.int(0) }
+      guard lane != nil else { return nil }
     }
   }
 
@@ -126,14 +122,11 @@ struct ListingFilter {
     quarantined serial: Serial, _ reader: Reader
   ) throws(StoreError) -> Bool {
     guard filter.tag == nil, filter.anyOfTags == nil else { return false }
-    let place = reader.quarantine
-    place.place.set(serial)
-    guard try place.place.step() else { return false }
-    defer { place.place.reset() }
-    guard client == nil || client == place.place.int(1), lane == nil || lane == place.place.int(3),
-      upstream == nil || upstream == place.place.int(5)
+    let place = try reader.quarantine.place.first(serial) { ($0.int(1), $0.int(3), $0.int(5)) }
+    guard let place, client == nil || client == place.0, lane == nil || lane == place.1,
+      upstream == nil || upstream == place.2
     else { return false }
-    return try isNamed(place.place.int(3), reader)
+    return try isNamed(place.1, reader)
   }
 
   /// Whether a lane has the requested name; for a known client that was looked up before.

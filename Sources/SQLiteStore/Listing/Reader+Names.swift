@@ -48,7 +48,9 @@ extension Reader {
   /// The names of lanes and of their clients.
   func laneNames(_ numbers: [LaneNumber]) throws(StoreError) -> [LaneNumber: LaneName] {
     var names: [LaneNumber: LaneName] = [:]
-    for number in numbers { names[number] = try sql.laneName.first(number, read: LaneName.init(_:)) }
+    for number in numbers {
+      names[number] = try sql.laneName.first(number, read: LaneName.init(_:))
+    }
     return names
   }
 

@@ -158,7 +158,8 @@ extension Writer {
 
   private func forget(_ client: ClientNumber) throws(StoreError) -> Bool {
     let row = sql.names
-    guard let name = try row.forgettableClient.first(client, read: { $0.text(0) ?? "" }), !shared.startsPaused(.client(name)) else { return false }
+    let found = try row.forgettableClient.first(client) { $0.text(0) ?? "" }
+    guard let name = found, !shared.startsPaused(.client(name)) else { return false }
     try row.deleteCheckIn.run(client)
     try row.deleteClient.run(client)
     state.checkingIn.remove(client)

@@ -100,8 +100,6 @@ extension Writer {
     state.endedLog.append(lane: lane, endCode: row.code, isDeletion: true)
   }
 
-
-
   /// Deletes the row of a body file; the file itself is deleted once that is committed.
   func deleteBodyFile(
     of serial: Serial, into deletedFiles: inout [String]

@@ -159,3 +159,12 @@ struct Statement: ~Copyable {
       code: code, operation: verb.isEmpty ? "run" : verb, handle: sqlite3_db_handle(handle))
   }
 }
+
+/// A statement that can be shared, and kept in a collection.
+final class SharedStatement {
+  let statement: Statement
+
+  init(_ sql: String, on connection: borrowing Connection) throws(StoreError) {
+    statement = try Statement(sql, on: connection)
+  }
+}

@@ -27,7 +27,7 @@ package final class Salvage {
   var bodyNames: [Int64: String] = [:]
   /// Rows whose numbers cannot be right; all others come first.
   var misplaced: [MisplacedRow] = []
-  private var inserts: [String: Boxed] = [:]
+  private var inserts: [String: SharedStatement] = [:]
   private var pagesDone = 0
   private var pagesAll = 0
 
@@ -261,7 +261,7 @@ package final class Salvage {
     _ values: [StoredValue], key: String, _ sql: () -> String
   ) throws(StoreError) {
     let known = inserts[key]
-    let insert = if let known { known } else { Boxed(try Statement(sql(), on: connection)) }
+    let insert = if let known { known } else { try SharedStatement(sql(), on: connection) }
     inserts[key] = insert
     for (place, value) in values.enumerated() { insert.statement.bind(Int32(place + 1), value) }
     try insert.statement.run()
@@ -325,12 +325,6 @@ package final class Salvage {
     report.waiting = waiting
     report.bodies = bodies
   }
-}
-
-/// A statement that can be kept in a dictionary.
-final class Boxed {
-  let statement: Statement
-  init(_ statement: consuming Statement) { self.statement = statement }
 }
 
 extension Optional {

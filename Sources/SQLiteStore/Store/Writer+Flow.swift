@@ -104,8 +104,6 @@ extension Writer {
 
   // MARK: - Moving
 
-
-
   private func move(
     _ old: Serial, number: Int64, of lane: LaneNumber, into receipt: inout Receipt
   ) throws(StoreError) {

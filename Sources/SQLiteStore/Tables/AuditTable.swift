@@ -26,7 +26,9 @@ final class AuditStatements {
   ///
   /// A few more are deleted than added, so that a lower limit is reached in short steps.
   func begin(_ act: AuditAct, entriesMax: Int) throws(StoreError) -> Int64 {
-    let number = try insertRow.first(act.at, act.who, act.role, act.action, act.subject) { $0.int(0) }
+    let number = try insertRow.first(act.at, act.who, act.role, act.action, act.subject) {
+      $0.int(0)
+    }
     guard let number else { throw .invalidRow("an audit entry without a number") }
     let tooOld = number - Int64(entriesMax)
     if tooOld > 0 { try deleteRows.run(tooOld, StoreTuning.auditEntriesForgottenMax) }

@@ -146,8 +146,6 @@ enum HistoryCode {
     return Histogram(.chartMilliseconds, counts: Array(numbers.dropFirst()), sum: sum)
   }
 
-
-
   /// Whether a row that was found in a damaged store can be one of the history.
   static func isSensible(_ values: [StoredValue]) -> Bool {
     guard values.count == 7, let bytes = values[6].blob, delays(bytes) != nil else { return false }

@@ -60,21 +60,12 @@ enum ListingPrefilter: Equatable {
   case upstream(Int64)
 }
 
-/// A prepared walk along one of the narrow tables.
-final class ListingWalk {
-  let statement: Statement
-
-  init(_ sql: String, on connection: borrowing Connection) throws(StoreError) {
-    statement = try Statement(sql, on: connection)
-  }
-}
-
 /// A walk that also needs the envelope of each row, from either side.
 private struct ListingWalkPair {
   /// The narrow table leads, and the envelope of each of its rows is looked up: for few rows.
-  let sparse: ListingWalk
+  let sparse: SharedStatement
   /// The envelopes lead: for many rows, where it takes a fifth of the time of looking each up.
-  let dense: ListingWalk
+  let dense: SharedStatement
 }
 
 /// The walks along one narrow table, one for each kind of sieve.
@@ -82,7 +73,7 @@ private struct ListingWalkPair {
 /// Each takes its beginning and its end, the states as a set of bits, and the sieve's value. No
 /// index helps: acceptance would pay for it.
 final class ListingWalks {
-  private let all: ListingWalk
+  private let all: SharedStatement
   private let ofLane: ListingWalkPair
   private let ofClient: ListingWalkPair
   private let ofTag: ListingWalkPair
@@ -108,19 +99,19 @@ final class ListingWalks {
       let joined = "envelope AS e ON e.serial = t.serial"
       let condition = " AND e.\(column) = ?4"
       return ListingWalkPair(
-        sparse: try ListingWalk(
+        sparse: try SharedStatement(
           read + "\(table) AS t CROSS JOIN \(joined)" + range("t") + states + condition
             + " ORDER BY t.serial", on: connection),
-        dense: try ListingWalk(
+        dense: try SharedStatement(
           read + "envelope AS e CROSS JOIN \(table) AS t ON t.serial = e.serial" + range("e")
             + condition + states + " ORDER BY e.serial", on: connection))
     }
     func own(_ column: String) throws(StoreError) -> ListingWalkPair {
       guard hasTerms else { return try pair(column) }
-      let walk = try ListingWalk(alone(" AND t.\(column) = ?4"), on: connection)
+      let walk = try SharedStatement(alone(" AND t.\(column) = ?4"), on: connection)
       return ListingWalkPair(sparse: walk, dense: walk)
     }
-    all = try ListingWalk(alone(""), on: connection)
+    all = try SharedStatement(alone(""), on: connection)
     ofLane = try own("lane")
     ofClient = try own("client")
     ofUpstream = try own("upstream")
@@ -138,7 +129,7 @@ final class ListingWalks {
   ///   - isDense: Whether a good part of all envelopes is in one of these states.
   func walk(
     behind start: Int64, through end: Int64, states: Int64, _ sieve: ListingPrefilter, isDense: Bool
-  ) -> ListingWalk {
+  ) -> SharedStatement {
     let pair: ListingWalkPair? =
       switch sieve {
       case .none: nil
