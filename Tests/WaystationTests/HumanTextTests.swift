@@ -41,8 +41,10 @@ struct HumanTextTests {
     #expect(context.serverOption == option)
     let status = try JSONValue.parse(
       Array(
-        #"{"needs":[{"title":"one lane stands","acts":[{"command":["lanes","list"]}]}],"upstreams":[]}"#
-          .utf8)
+        """
+        {"needs": [{"title": "one lane stands", "acts": [{"command": ["lanes", "list"]}]}],
+        "upstreams": []}
+        """.utf8)
     ).object()
     let text = StatusText(
       status: status, server: "a relay", serverOption: option, terminal: .plain,
