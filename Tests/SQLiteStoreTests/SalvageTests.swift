@@ -111,6 +111,29 @@ struct SalvageTests {
     }
   }
 
+  @Test(
+    "a revocation whose row has a flipped byte is taken from the index: its token stays revoked",
+    arguments: ["id", "client"])
+  func flippedRevocation(_ column: String) async throws {
+    try await DamageBench.with { bench in
+      try await bench.fill(rounds: 1)
+      let before = try await bench.contents().tokens
+      await bench.bench.store.close()
+      let revoked = before.compactMap { id, grant in
+        if case .revoked(let client) = grant { (id: id, client: client) } else { nil }
+      }
+      let (id, client) = try #require(revoked.min { $0.id < $1.id })
+      // The row has them side by side, with the kind in between; the index the other way round.
+      var bytes = try Data(contentsOf: URL(fileURLWithPath: bench.database))
+      let row = try #require(bytes.range(of: Data(id.utf8) + [3] + Data(client.utf8)))
+      bytes[row.lowerBound + (column == "id" ? id.utf8.count - 1 : id.utf8.count + 1)] ^= 1
+      try bytes.write(to: URL(fileURLWithPath: bench.database))
+      let (_, findings) = try bench.salvage()
+      #expect(try await bench.salvaged().tokens[id] == before[id])
+      #expect(findings.contains { $0.table == "token" })
+    }
+  }
+
   @Test("a move aside that was cut off is finished, and its tokens are carried over then")
   func cutOff() async throws {
     try await DamageBench.with { bench in

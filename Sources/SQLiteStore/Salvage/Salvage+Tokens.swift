@@ -50,8 +50,7 @@ extension Salvage {
     else { return }
     let known = try Statement("SELECT 1 FROM token WHERE id = ?", on: connection)
     guard try !known.hasRow(id) else { return }
-    // The id of a key's token names the client; see `DerivedToken` in `RelayServer`.
-    guard id.hasSuffix(".\(Hexadecimal.encode(client.utf8))") else {
+    guard RowRules.isOfKey(id, madeFor: client) else {
       return try loseToken(id, of: client, page: page)
     }
     let row = try Statement(

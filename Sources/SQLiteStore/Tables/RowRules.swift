@@ -39,7 +39,8 @@ enum RowRules {
       }
     case "token":
       return tokenFault(
-        kind: integer("kind"), hasClient: values.count > 2 && values[2] != .null,
+        kind: integer("kind"), id: shape.place(of: "id").flatMap { values[$0].text },
+        client: shape.place(of: "client").flatMap { values[$0].text },
         digestBytes: blob("digest")?.count ?? 0)
     case "event_log":
       guard let entries = blob("entries"), EventEntries.isWhole(entries) else {
@@ -76,14 +77,24 @@ enum RowRules {
     return nil
   }
 
-  /// The fault of a token: its kind has to fit the presence of a client and of a digest.
+  /// The fault of a token: its kind has to fit the presence of a client and of a digest, and a
+  /// revoked token of a key has to be its client's.
   private static func tokenFault(
-    kind: Int64?, hasClient: Bool, digestBytes: Int
+    kind: Int64?, id: String?, client: String?, digestBytes: Int
   ) -> String? {
-    guard let kind, (0...3).contains(kind), hasClient == (kind == 0 || kind == 3) else {
+    guard let kind, (0...3).contains(kind), (client != nil) == (kind == 0 || kind == 3) else {
       return "what kind of token it is makes no sense"
     }
+    if kind == 3, let id, let client, !isOfKey(id, madeFor: client) {
+      return "its id is not that of its client's token"
+    }
     return digestBytes == (kind == 3 ? 0 : 32) ? nil : "its digest makes no sense"
+  }
+
+  /// Whether an id is that of a token which a key makes for this client: it names the client; see
+  /// `DerivedToken` in `RelayServer`.
+  static func isOfKey(_ id: String, madeFor client: String) -> Bool {
+    id.hasSuffix(".\(Hexadecimal.encode(client.utf8))")
   }
 
   /// The id in a row; nil if the relay cannot have given it out.
