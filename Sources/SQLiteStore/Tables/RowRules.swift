@@ -4,14 +4,12 @@ import RelayCore
 enum RowRules {
   /// The reason that a row cannot be carried over; nil if it can.
   static func fault(in values: [StoredValue], of shape: TableShape) -> String? {
-    func integer(_ column: String) -> Int64? {
-      guard let place = shape.place(of: column), place < values.count else { return nil }
-      return values[place].integer
+    func value(_ column: String) -> StoredValue? {
+      shape.place(of: column).flatMap { $0 < values.count ? values[$0] : nil }
     }
-    func blob(_ column: String) -> [UInt8]? {
-      guard let place = shape.place(of: column), place < values.count else { return nil }
-      return values[place].blob
-    }
+    func integer(_ column: String) -> Int64? { value(column)?.integer }
+    func blob(_ column: String) -> [UInt8]? { value(column)?.blob }
+    func text(_ column: String) -> String? { value(column)?.text }
     switch shape.name {
     case "envelope":
       guard let id = blob("id"), Self.id(id) != nil else { return "its id makes no sense" }
@@ -39,8 +37,7 @@ enum RowRules {
       }
     case "token":
       return tokenFault(
-        kind: integer("kind"), id: shape.place(of: "id").flatMap { values[$0].text },
-        client: shape.place(of: "client").flatMap { values[$0].text },
+        kind: integer("kind"), id: text("id"), client: text("client"),
         digestBytes: blob("digest")?.count ?? 0)
     case "event_log":
       guard let entries = blob("entries"), EventEntries.isWhole(entries) else {
@@ -53,8 +50,7 @@ enum RowRules {
         return "its result makes no sense"
       }
     case "operation":
-      let action = shape.place(of: "action").flatMap { values[$0].text }
-      return operationFault(action: action, state: integer("state"))
+      return operationFault(action: text("action"), state: integer("state"))
     case "history":
       guard HistoryCode.isSensible(values) else { return "its figures make no sense" }
     default: break
