@@ -72,6 +72,7 @@ package struct OutgoingHeaders {
       guard !field.value.isEmpty, !options.contain(name) else { return }
       hasIdempotencyKey = true
       append(field, of: block)
+    case .replay: append(field, of: block)
     case .pass:
       guard !options.contain(name), !target.replaces(name) else { return }
       if request.traceParent != nil, name.equals(Self.traceParentName) { return }
@@ -176,6 +177,8 @@ extension OutgoingHeaders {
     case connection
     case via
     case idempotencyKey
+    /// The relay's own mark, which it has put into the content itself; no sender's content has it.
+    case replay
 
     init(_ name: Span<UInt8>) {
       self =
@@ -186,6 +189,7 @@ extension OutgoingHeaders {
         case 10 where name.equals("connection"): .connection
         case 14 where name.equals("content-length"): .drop
         case 15 where name.equals("idempotency-key"): .idempotencyKey
+        case 17 where name.equals("waystation-replay"): .replay
         default: ConnectionField.isOne(name) || name.begins(with: "waystation-") ? .drop : .pass
         }
     }

@@ -93,7 +93,16 @@ extension AttemptRequest {
   /// message than the envelope.
   var webhookID: String {
     if isVerification { return "verify_\(id)" }
-    let key = idempotencyKey ?? id.description
-    return String(key.map { $0 == "." ? "_" : $0 })
+    return String(messageKey.map { $0 == "." ? "_" : $0 })
+  }
+
+  /// A replay under the key of what was sent before is that message again.
+  private var messageKey: String {
+    if let original = ReplayMark.original(of: content),
+      let key = content.headers.first("Idempotency-Key")
+    {
+      return key.hasPrefix(original) ? key : original
+    }
+    return idempotencyKey ?? id.description
   }
 }

@@ -197,7 +197,7 @@ extension EndToEnd {
         (["filter": ["tag": "t"] as Body], "missing-field"),
         (["action": "delete", "filter": ["tag": "t"] as Body], "invalid-field"),
         (["action": "retry", "filter": ["state": "failed"] as Body], "invalid-field"),
-        (["action": "retry", "filter": ["status": "x"] as Body], "unknown-field"),
+        (["action": "retry", "filter": ["colour": "x"] as Body], "unknown-field"),
         (["action": "retry", "filter": ["tag": ""] as Body], "invalid-field"),
         (
           ["action": "retry", "filter": ["tag": "t"] as Body, "expectedCount": -1],

@@ -17,23 +17,25 @@ struct ListParametersTests {
     for query in [nil, ""] {
       let parameters = try read(query)
       #expect(parameters.limit == 50 && parameters.start == 0)
-      #expect(parameters.filter.states == Set(EnvelopeState.allCases))
-      #expect(parameters.filter.client == nil && parameters.filter.tag == nil)
+      #expect(parameters.filter.selection.states == Set(EnvelopeState.allCases))
+      #expect(parameters.filter.selection.client == nil && parameters.filter.selection.tag == nil)
     }
   }
 
   @Test("filters are read by name, and percent-encoding is undone")
   func filters() throws {
     let parameters = try read("client=truck%2D7&lane=a&upstream=north&tag=t%26&limit=200")
-    #expect(parameters.filter.client == "truck-7" && parameters.filter.lane == "a")
-    #expect(parameters.filter.upstream == "north" && parameters.filter.tag == "t&")
+    #expect(
+      parameters.filter.selection.client == "truck-7" && parameters.filter.selection.lane == "a")
+    #expect(
+      parameters.filter.selection.upstream == "north" && parameters.filter.selection.tag == "t&")
     #expect(parameters.limit == 200)
   }
 
   @Test("states may be repeated, or listed with commas")
   func states() throws {
     for query in ["state=held&state=failed", "state=held,failed", "state=failed%2Cheld,failed"] {
-      #expect(try read(query).filter.states == [.held, .failed])
+      #expect(try read(query).filter.selection.states == [.held, .failed])
     }
   }
 

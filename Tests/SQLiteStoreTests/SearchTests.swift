@@ -49,9 +49,9 @@ struct SearchTests {
     ]
     for filter in filters {
       let expected = all.filter { envelope in
-        (filter.client == nil || filter.client == envelope.terms.client)
-          && (filter.tag == nil || filter.tag == envelope.terms.tag)
-          && filter.states.contains(envelope.fate.state)
+        (filter.selection.client == nil || filter.selection.client == envelope.terms.client)
+          && (filter.selection.tag == nil || filter.selection.tag == envelope.terms.tag)
+          && filter.selection.states.contains(envelope.fate.state)
       }
       let found = try await list(bench, filter, countMax: 20)
       #expect(found.map(\.id) == expected.map(\.id), "\(filter)")

@@ -236,10 +236,7 @@ package struct DeliverableEnvelope: Sendable {
 
   /// The key by which the upstream recognises a repeat, unless the content has a header field for
   /// that.
-  ///
-  /// Content that has replaced other content gets a key of its own, since the former content may
-  /// have arrived unnoticed.
-  package var idempotencyKey: String { revision == 0 ? "\(id)" : "\(id).\(revision)" }
+  package var idempotencyKey: String { id.idempotencyKey(revision: revision) }
 
   /// Puts the parts together.
   package init(
@@ -253,5 +250,15 @@ package struct DeliverableEnvelope: Sendable {
     self.client = client
     self.key = key
     self.content = content
+  }
+}
+
+extension EnvelopeID {
+  /// The key by which an upstream recognises a repeat of content that has replaced other content so
+  /// many times.
+  ///
+  /// Such content has a key of its own, since the former content may have arrived unnoticed.
+  package func idempotencyKey(revision: Int64) -> String {
+    revision == 0 ? description : "\(self).\(revision)"
   }
 }

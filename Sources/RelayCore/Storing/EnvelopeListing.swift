@@ -1,17 +1,9 @@
-/// A selection of envelopes; a part that is nil selects all.
+/// What a store lists: a selection, as it stands at a moment.
 package struct EnvelopeFilter: Sendable {
-  /// The client's name.
-  package var client: String?
-  /// The lane's name, of any client.
-  package var lane: String?
-  /// The upstream's name, whether or not it is configured.
-  package var upstream: String?
-  /// The sender's own label.
-  package var tag: String?
+  /// The selection.
+  package var selection: EnvelopeSelection
   /// Tags of which it has one; nil to select all.
   package var anyOfTags: Set<String>?
-  /// The states of which it has one.
-  package var states: Set<EnvelopeState>
   /// The envelopes that are being attempted: they are stored as ``EnvelopeState/queued``, but count
   /// as ``EnvelopeState/delivering``.
   package var inFlight: Set<Serial>
@@ -21,18 +13,21 @@ package struct EnvelopeFilter: Sendable {
     client: String? = nil, lane: String? = nil, upstream: String? = nil, tag: String? = nil,
     states: Set<EnvelopeState> = Set(EnvelopeState.allCases), inFlight: Set<Serial> = []
   ) {
-    self.client = client
-    self.lane = lane
-    self.upstream = upstream
-    self.tag = tag
-    self.states = states
+    self.init(
+      EnvelopeSelection(client: client, lane: lane, upstream: upstream, tag: tag, states: states),
+      inFlight: inFlight)
+  }
+
+  /// Makes a filter of a selection.
+  package init(_ selection: EnvelopeSelection, inFlight: Set<Serial> = []) {
+    self.selection = selection
     self.inFlight = inFlight
   }
 
   /// Whether a waiting envelope of this standing is in one of the states.
   package func wants(_ standing: Standing, of serial: Serial) -> Bool {
     let isInFlight = standing == .queued && inFlight.contains(serial)
-    return states.contains(isInFlight ? .delivering : standing.state)
+    return selection.states.contains(isInFlight ? .delivering : standing.state)
   }
 }
 

@@ -10,6 +10,8 @@ package struct Operation: Sendable, Equatable {
     case requeue
     /// Cancel envelopes that wait or ended undelivered.
     case cancel
+    /// Send what was delivered once more, as new envelopes in lanes of their own.
+    case replay
 
     /// The states in which an envelope can be acted on.
     package var states: Set<EnvelopeState> {
@@ -17,6 +19,7 @@ package struct Operation: Sendable, Equatable {
       case .retry, .discard: [.blocked]
       case .requeue: [.failed, .expired, .cancelled]
       case .cancel: [.held, .queued, .parked, .delivering, .blocked, .failed, .expired]
+      case .replay: [.delivered]
       }
     }
 
@@ -27,38 +30,8 @@ package struct Operation: Sendable, Equatable {
       case .retry, .discard: [.blocked]
       case .requeue: [.failed, .expired]
       case .cancel: [.held, .queued, .parked, .delivering, .blocked]
+      case .replay: [.delivered]
       }
-    }
-  }
-
-  /// A selection of envelopes; a part that is nil selects all.
-  package struct Filter: Sendable, Equatable {
-    /// The client's name.
-    package var client: String?
-    /// The lane's name, of any client.
-    package var lane: String?
-    /// The upstream's name.
-    package var upstream: String?
-    /// The sender's own label.
-    package var tag: String?
-    /// The states of which it has one.
-    package var states: Set<EnvelopeState>
-
-    /// Puts a filter together.
-    package init(
-      client: String? = nil, lane: String? = nil, upstream: String? = nil, tag: String? = nil,
-      states: Set<EnvelopeState>
-    ) {
-      self.client = client
-      self.lane = lane
-      self.upstream = upstream
-      self.tag = tag
-      self.states = states
-    }
-
-    /// The states in the order of an envelope's life, separated by commas.
-    package var stateWords: String {
-      EnvelopeState.allCases.filter { states.contains($0) }.map(\.rawValue).joined(separator: ",")
     }
   }
 
@@ -101,13 +74,15 @@ package struct Operation: Sendable, Equatable {
   package var who: String
   /// The action.
   package var action: Action
-  /// The filter.
-  package var filter: Filter
+  /// The envelopes that were asked for.
+  package var filter: EnvelopeSelection
   /// The number of envelopes that the filter matched at the beginning: the operation acts on these
   /// and no others.
   package var matched: Int
   /// Whether there were more than one operation takes.
   package var hasMore: Bool
+  /// Whether a replay sends a fresh `Idempotency-Key` instead of the one that was sent before.
+  package var hasFreshKeys = false
   /// The number of envelopes that were acted on.
   package private(set) var done = 0
   /// The number of envelopes that were left unchanged.
@@ -124,7 +99,8 @@ package struct Operation: Sendable, Equatable {
 
   /// Begins an operation.
   package init(
-    _ action: Action, _ filter: Filter, matched: Int, hasMore: Bool, who: String, at time: WallTime
+    _ action: Action, _ filter: EnvelopeSelection, matched: Int, hasMore: Bool, who: String,
+    at time: WallTime
   ) {
     self.action = action
     self.filter = filter

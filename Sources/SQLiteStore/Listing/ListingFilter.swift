@@ -21,6 +21,8 @@ struct LineRow {
 /// A filter with the store's numbers in place of names, for use on narrow rows.
 struct ListingFilter {
   private let filter: EnvelopeFilter
+  /// The selection that the filter makes.
+  let selection: EnvelopeSelection
   private var client: Int64?
   private var lane: Int64?
   private var upstream: Int64?
@@ -38,37 +40,40 @@ struct ListingFilter {
   var sieve: ListingPrefilter {
     if let lane { return .lane(lane) }
     if let client { return .client(client) }
-    if let tag = filter.tag { return .tag(tag) }
+    if let tag = selection.tag { return .tag(tag) }
     return upstream.map { .upstream($0) } ?? .none
   }
 
   /// The terms that a block's index must have.
   var searchTerms: [SearchTerm] {
-    let terms = [client.map { SearchTerm(client: $0) }, filter.tag.map { SearchTerm(tag: $0) }]
+    let terms = [client.map { SearchTerm(client: $0) }, selection.tag.map { SearchTerm(tag: $0) }]
     return terms.compactMap { $0 }
   }
 
   /// Looks the names up; nil if one of them is not known, so that nothing can pass.
   init?(_ filter: EnvelopeFilter, _ reader: Reader) throws(StoreError) {
     self.filter = filter
-    ends = filter.states.compactMap(\.endCode).reduce(0) { $0 | 1 << $1 }
-    let isFlying = filter.states.contains(.delivering) && !filter.inFlight.isEmpty
+    let selection = filter.selection
+    self.selection = selection
+    ends = selection.states.compactMap(\.endCode).reduce(0) { $0 | 1 << $1 }
+    let isFlying = selection.states.contains(.delivering) && !filter.inFlight.isEmpty
     // An envelope that is being delivered is stored as queued.
+    let isEnded = !selection.ended.isEverything
     standings = Standing.allCases.filter {
-      filter.states.contains($0.state) || $0 == .queued && isFlying
+      !isEnded && (selection.states.contains($0.state) || $0 == .queued && isFlying)
     }.reduce(0) { $0 | 1 << Int64($1.rawValue) }
     lineRange =
-      filter.states.filter { !$0.isEnd } == [.delivering]
+      selection.states.filter { !$0.isEnd } == [.delivering]
       ? (filter.inFlight.min() ?? 0)...(filter.inFlight.max() ?? 0) : 0...Serial.max
-    if let name = filter.client {
+    if let name = selection.client {
       client = try reader.sql.findClient.first(name) { $0.int(0) }
       guard client != nil else { return nil }
     }
-    if let name = filter.upstream {
+    if let name = selection.upstream {
       upstream = try reader.listing.findUpstream.first(name) { $0.int(0) }
       guard upstream != nil else { return nil }
     }
-    if let client, let name = filter.lane {
+    if let client, let name = selection.lane {
       lane = try reader.listing.findLane.first(client, name) { $0.int(0) }
       guard lane != nil else { return nil }
     }
@@ -81,15 +86,15 @@ struct ListingFilter {
     else { return false }
     guard filter.wants(try Standing(code: row.standing), of: row.serial) else { return false }
     guard try isNamed(row.lane, reader) else { return false }
-    guard filter.tag != nil || filter.anyOfTags != nil else { return true }
+    guard selection.tag != nil || filter.anyOfTags != nil else { return true }
     return try passes(envelope: row.serial, reader)
   }
 
   /// Whether an envelope that has ended in a requested way passes.
   mutating func passes(ended serial: Serial, _ reader: Reader) throws(StoreError) -> Bool {
     guard
-      client != nil || upstream != nil || filter.lane != nil || filter.tag != nil
-        || filter.anyOfTags != nil
+      client != nil || upstream != nil || selection.lane != nil || selection.tag != nil
+        || filter.anyOfTags != nil || !selection.accepted.isEverything
     else { return true }
     return try passes(envelope: serial, reader)
   }
@@ -109,7 +114,8 @@ struct ListingFilter {
     guard client == nil || client == row.leading.int(0),
       lane == nil || lane == row.leading.int(1),
       upstream == nil || upstream == row.leading.int(2),
-      filter.tag == nil || filter.tag == row.leading.text(3)
+      selection.tag == nil || selection.tag == row.leading.text(3),
+      try isAcceptedInTime(row.leading)
     else { return false }
     if let tags = filter.anyOfTags {
       guard let tag = row.leading.text(3), tags.contains(tag) else { return false }
@@ -117,11 +123,16 @@ struct ListingFilter {
     return try isNamed(row.leading.int(1), reader)
   }
 
+  private func isAcceptedInTime(_ leading: borrowing Statement) throws(StoreError) -> Bool {
+    if selection.accepted.isEverything { return true }
+    return selection.accepted.contains(try leading.id(4).acceptedAt)
+  }
+
   /// Whether an unreadable envelope passes, as far as anything is known of it; its tag is not.
   private mutating func passes(
     quarantined serial: Serial, _ reader: Reader
   ) throws(StoreError) -> Bool {
-    guard filter.tag == nil, filter.anyOfTags == nil else { return false }
+    guard selection.tag == nil, filter.anyOfTags == nil else { return false }
     let place = try reader.quarantine.place.first(serial) { ($0.int(1), $0.int(3), $0.int(5)) }
     guard let place, client == nil || client == place.0, lane == nil || lane == place.1,
       upstream == nil || upstream == place.2
@@ -131,7 +142,7 @@ struct ListingFilter {
 
   /// Whether a lane has the requested name; for a known client that was looked up before.
   private mutating func isNamed(_ number: Int64, _ reader: Reader) throws(StoreError) -> Bool {
-    guard let name = filter.lane, lane == nil else { return true }
+    guard let name = selection.lane, lane == nil else { return true }
     if let known = namedLanes[number] { return known }
     guard let isNamed = try reader.sql.laneName.first(number, read: { $0.text(1) == name }) else {
       return false

@@ -49,6 +49,9 @@ extension Reader {
       filter: filter, page: EnvelopePage(envelopes: [], scannedThrough: serial, hasMore: true),
       looksLeft: looksMax, isDense: try density(filter), countMax: countMax,
       deadline: MonotonicClock.now().adding(milliseconds: StoreTuning.listingMsMax))
+    if let time = filter.selection.accepted.since {
+      course.page.scannedThrough = max(serial, try lastSerial(before: time))
+    }
     let last = try last(filter)
     let terms = filter.searchTerms
     // The first stretch is walked whatever the clock says, so that each call makes progress.
@@ -68,6 +71,35 @@ extension Reader {
     }
     course.page.hasMore = false
     return course.page
+  }
+
+  /// A number up to which everything was accepted before a time: the last one, if it can be told.
+  ///
+  /// Numbers grow with the time of acceptance. What was parked has got a later number since, so its
+  /// own time is earlier than its place says: it is passed over, and proves nothing.
+  private func lastSerial(before time: WallTime) throws(StoreError) -> Serial {
+    var low: Serial = 0
+    var high = max(try listing.line.last() ?? 0, try listing.ended.last() ?? 0) + 1
+    while high - low > 1 {
+      let middle = low + (high - low) / 2
+      let found: [(serial: Serial, id: EnvelopeID)]
+      do throws(StoreError) {
+        found = try listing.idsFrom.rows(middle, high, StoreTuning.listingIDsPerProbe) {
+          row throws(StoreError) in (row.int(0), try row.id(1))
+        }
+      } catch {
+        guard error.kind == .corrupt else { throw error }
+        return low
+      }
+      if let first = found.first(where: { $0.id.serial == $0.serial }),
+        first.id.acceptedAt < time
+      {
+        low = first.serial
+      } else {
+        high = middle
+      }
+    }
+    return low
   }
 
   /// Searches a stretch that may have an index; false if it was left before its end.
@@ -132,9 +164,10 @@ extension Reader {
     let line = listing.line.walk(
       behind: max(start, filter.lineRange.lowerBound - 1),
       through: min(end, filter.lineRange.upperBound), states: filter.standings, sieve,
-      isDense: course.isDense.line)
+      ended: filter.selection.ended, isDense: course.isDense.line)
     let ended = listing.ended.walk(
-      behind: start, through: end, states: filter.ends, sieve, isDense: course.isDense.ended)
+      behind: start, through: end, states: filter.ends, sieve, ended: filter.selection.ended,
+      isDense: course.isDense.ended)
     defer {
       line.statement.reset()
       ended.statement.reset()
@@ -158,7 +191,7 @@ extension Reader {
         passes = try course.filter.passes(ended: serial, self)
         isInEnded = try ended.statement.step()
       }
-      if passes, let summary = try readableSummary(of: serial) {
+      if passes, let summary = try readableSummary(of: serial), filter.selection.passes(summary) {
         course.page.envelopes.append(summary)
       }
       course.page.scannedThrough = serial

@@ -81,6 +81,8 @@ enum StoreTuning {
   /// The share of envelopes in the requested states, as one in so many, from which a listing scans
   /// all envelopes: looking one up takes some five times as long as passing one over.
   static let listingDensePart: Int64 = 5
+  /// The number of envelopes that are read at once to find a time of acceptance.
+  static let listingIDsPerProbe: Int64 = 16
   /// The number of returned envelopes after which a listing checks the clock.
   static let listingLooksPerClock = 256
 

@@ -339,4 +339,18 @@ extension Migration {
       ALTER TABLE envelope ADD COLUMN checksum INTEGER;
       ALTER TABLE body_file ADD COLUMN checksum INTEGER;
       """)
+
+  /// What operations select by beside names and states, and what a replay sends as its keys.
+  static let migration0018 = Migration(
+    version: 18,
+    sql: """
+      ALTER TABLE operation ADD COLUMN accepted_since INTEGER;
+      ALTER TABLE operation ADD COLUMN accepted_until INTEGER;
+      ALTER TABLE operation ADD COLUMN ended_since INTEGER;
+      ALTER TABLE operation ADD COLUMN ended_until INTEGER;
+      ALTER TABLE operation ADD COLUMN status INTEGER;
+      ALTER TABLE operation ADD COLUMN reason TEXT;
+      ALTER TABLE operation ADD COLUMN error_id TEXT;
+      ALTER TABLE operation ADD COLUMN has_fresh_keys INTEGER NOT NULL DEFAULT 0;
+      """)
 }

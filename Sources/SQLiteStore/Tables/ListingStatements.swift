@@ -13,18 +13,20 @@ final class ListingStatements {
   let lastError: Statement
   let counts: Statement
   let searchBlock: Statement
+  let idsFrom: Statement
   let findLane: Statement
   let findUpstream: Statement
 
   init(on connection: borrowing Connection) throws(StoreError) {
     line = try ListingWalks(
       table: "line", columns: ["serial", "client", "lane", "upstream", "standing"],
-      state: "standing", hasTerms: true, on: connection)
+      state: "standing", end: nil, hasTerms: true, on: connection)
     ended = try ListingWalks(
-      table: "ended", columns: ["serial", "state"], state: "state", hasTerms: false, on: connection)
+      table: "ended", columns: ["serial", "state"], state: "state", end: "ended_at",
+      hasTerms: false, on: connection)
     // All of these columns are before the long ones, so that overflow pages are not touched.
     leading = try Statement(
-      "SELECT client, lane, upstream, tag FROM envelope WHERE serial = ?", on: connection)
+      "SELECT client, lane, upstream, tag, id FROM envelope WHERE serial = ?", on: connection)
     // length() of a blob is read off its row's header, without the body.
     summary = try Statement(
       """
@@ -42,6 +44,9 @@ final class ListingStatements {
       "SELECT queued, held, blocked, parked, delivered, failed, expired, cancelled FROM ledger",
       on: connection)
     searchBlock = try Statement(SearchStatements.findSQL, on: connection)
+    idsFrom = try Statement(
+      "SELECT serial, id FROM envelope WHERE serial >= ? AND serial < ? ORDER BY serial LIMIT ?",
+      on: connection)
     findLane = try Statement(
       "SELECT number FROM lane WHERE client = ? AND name = ?", on: connection)
     findUpstream = try Statement("SELECT number FROM upstream WHERE name = ?", on: connection)
@@ -70,27 +75,31 @@ private struct ListingWalkPair {
 
 /// The walks along one narrow table, one for each kind of sieve.
 ///
-/// Each takes its beginning and its end, the states as a set of bits, and the sieve's value. No
-/// index helps: acceptance would pay for it.
+/// Each takes its beginning and its end, the states as a set of bits, the sieve's value, and the
+/// span of the times of the end. No index helps: acceptance would pay for it.
 final class ListingWalks {
   private let all: SharedStatement
   private let ofLane: ListingWalkPair
   private let ofClient: ListingWalkPair
   private let ofTag: ListingWalkPair
   private let ofUpstream: ListingWalkPair
+  private let hasEnd: Bool
   private let firstBehind: Statement
   private let greatest: Statement
 
   /// - Parameters:
   ///   - columns: The columns to read.
   ///   - state: The column with the state.
+  ///   - end: The column with the time of the end; nil if its envelopes have not ended.
   ///   - hasTerms: Whether the table itself has client, lane and upstream.
   init(
-    table: String, columns: [String], state: String, hasTerms: Bool,
+    table: String, columns: [String], state: String, end: String?, hasTerms: Bool,
     on connection: borrowing Connection
   ) throws(StoreError) {
     let read = "SELECT " + columns.map { "t.\($0)" }.joined(separator: ", ") + " FROM "
-    let states = " AND (?3 >> t.\(state)) & 1"
+    let times = end.map { " AND t.\($0) >= ?5 AND t.\($0) < ?6" } ?? ""
+    let states = " AND (?3 >> t.\(state)) & 1" + times
+    hasEnd = end != nil
     func range(_ row: String) -> String { " WHERE \(row).serial > ?1 AND \(row).serial <= ?2" }
     func alone(_ condition: String) -> String {
       read + "\(table) AS t" + range("t") + condition + states + " ORDER BY t.serial"
@@ -126,9 +135,11 @@ final class ListingWalks {
   ///
   /// - Parameters:
   ///   - states: A bit for each code in the state's column.
+  ///   - ended: The times of the end, where the table has them.
   ///   - isDense: Whether a good part of all envelopes is in one of these states.
   func walk(
-    behind start: Int64, through end: Int64, states: Int64, _ sieve: ListingPrefilter, isDense: Bool
+    behind start: Int64, through end: Int64, states: Int64, _ sieve: ListingPrefilter,
+    ended: EnvelopeSelection.TimeSpan, isDense: Bool
   ) -> SharedStatement {
     let pair: ListingWalkPair? =
       switch sieve {
@@ -141,6 +152,10 @@ final class ListingWalks {
     let walk = (isDense ? pair?.dense : pair?.sparse) ?? all
     walk.statement.reset()
     walk.statement.set(start, end, states)
+    if hasEnd {
+      walk.statement.bind(5, ended.since?.millisecondsSinceEpoch ?? .min)
+      walk.statement.bind(6, ended.until?.millisecondsSinceEpoch ?? .max)
+    }
     switch sieve {
     case .none: break
     case .lane(let number), .client(let number), .upstream(let number):

@@ -13,9 +13,10 @@ final class OperationStatements {
     insertRow = try Statement(
       """
       INSERT INTO operation (number, started_at, who, action, client, lane, upstream, tag, states, \
-      matched, has_more, done, failed, state, refusals) \
+      matched, has_more, accepted_since, accepted_until, ended_since, ended_until, status, reason, \
+      error_id, has_fresh_keys, done, failed, state, refusals) \
       VALUES ((SELECT coalesce(max(number), 0) + 1 FROM operation), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \
-      0, 0, 0, '') RETURNING number
+      ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, '') RETURNING number
       """, on: connection)
     updateRow = try Statement(
       """
@@ -31,11 +32,16 @@ final class OperationStatements {
   /// Records the beginning of an operation, and deletes the oldest if there are too many.
   func begin(_ operation: Operation) throws(StoreError) -> Int64 {
     let filter = operation.filter
-    let number = try insertRow.first(
+    insertRow.set(
       operation.startedAt, operation.who, operation.action.rawValue, filter.client, filter.lane,
-      filter.upstream, filter.tag, filter.stateWords, operation.matched, operation.hasMore
-    ) { $0.int(0) }
-    guard let number else { throw .invalidRow("an operation without a number") }
+      filter.upstream, filter.tag, filter.stateWords, operation.matched, operation.hasMore,
+      filter.accepted.since, filter.accepted.until, filter.ended.since, filter.ended.until,
+      filter.status, filter.reason)
+    insertRow.bind(17, filter.errorID)
+    insertRow.bind(18, operation.hasFreshKeys)
+    defer { insertRow.reset() }
+    guard try insertRow.step() else { throw .invalidRow("an operation without a number") }
+    let number = insertRow.int(0)
     firstOwn = min(firstOwn ?? number, number)
     try deleteRows.run(number - Int64(OperationLimits.keptMax))
     return number
@@ -83,7 +89,9 @@ final class OperationQueries {
     latest = try Statement(
       """
       SELECT number, started_at, who, action, client, lane, upstream, tag, states, matched, \
-      has_more, done, failed, state, ended_at, refusals FROM operation ORDER BY number DESC LIMIT ?
+      has_more, done, failed, state, ended_at, refusals, accepted_since, accepted_until, \
+      ended_since, ended_until, status, reason, error_id, has_fresh_keys \
+      FROM operation ORDER BY number DESC LIMIT ?
       """, on: connection)
   }
 
@@ -98,15 +106,28 @@ extension Operation {
   fileprivate init(_ row: borrowing Statement) throws(StoreError) {
     guard let action = Action(rawValue: row.text(3) ?? ""), let state = State(code: row.int(13))
     else { throw .invalidRow("an operation that is none") }
-    let filter = Filter(
-      client: row.text(4), lane: row.text(5), upstream: row.text(6), tag: row.text(7),
-      states: OperationCode.states(row.text(8) ?? ""))
+    var begun = Operation(
+      action, EnvelopeSelection(operation: row), matched: Int(row.int(9)), hasMore: row.bool(10),
+      who: row.text(2) ?? "", at: row.time(1))
+    begun.hasFreshKeys = row.bool(23)
     self.init(
-      Operation(
-        action, filter, matched: Int(row.int(9)), hasMore: row.bool(10), who: row.text(2) ?? "",
-        at: row.time(1)),
+      begun,
       number: row.int(0), done: Int(row.int(11)), failed: Int(row.int(12)), state: state,
       endedAt: row.optionalTime(14), refusals: OperationCode.refusals(row.text(15) ?? ""))
+  }
+}
+
+extension EnvelopeSelection {
+  /// What the operation in the present row selects.
+  fileprivate init(operation row: borrowing Statement) {
+    self.init(
+      client: row.text(4), lane: row.text(5), upstream: row.text(6), tag: row.text(7),
+      states: OperationCode.states(row.text(8) ?? ""))
+    accepted = TimeSpan(since: row.optionalTime(16), until: row.optionalTime(17))
+    ended = TimeSpan(since: row.optionalTime(18), until: row.optionalTime(19))
+    status = row.optionalInt(20).map { Int(truncatingIfNeeded: $0) }
+    reason = row.text(21)
+    errorID = row.text(22)
   }
 }
 

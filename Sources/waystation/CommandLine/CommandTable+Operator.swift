@@ -9,23 +9,13 @@ extension CommandTable {
     .flag("--allow-plain-http", "send the token over a network without TLS"),
   ]
   static let json = OptionRule.flag("--json", "print JSON, one object per line, for programs")
-  private static let states = [
-    "held", "queued", "parked", "delivering", "blocked", "delivered", "failed", "expired",
-    "cancelled",
-  ]
-  private static let filters: [OptionRule] = [
-    .text("--client", "NAME", "only this client's"),
-    .text("--lane", "NAME", "only of lanes of this name"),
-    .choice("--state", states, "only in this state: " + states.joined(separator: ", ")),
-    .text("--upstream", "NAME", "only for this upstream"),
-    .text("--tag", "TAG", "only with this tag"),
-  ]
+  private static let filters = SelectionOptions.rules
   /// The exit codes of every command that calls a relay.
   static let exits =
     "0 done, 1 the relay refused or it did not work, 2 the command line is wrong, 4 no"
     + " relay answered."
   private static let one = Operand(name: "ID")
-  private static let many = Operand(name: "ID", isRepeatable: true)
+  private static let many = Operand(name: "ID", isRequired: false, isRepeatable: true)
 
   static let status = CommandSpec(
     summary: "show the state of a running relay, and what needs a person",
@@ -52,7 +42,7 @@ extension CommandTable {
       ActionSpec(name: "show", summary: "show everything about one", operand: one),
       ActionSpec(
         name: "retry", summary: "try now: end a wait or a hold, or resolve a blocked one",
-        operand: many),
+        operand: many, options: filters),
       ActionSpec(
         name: "edit", summary: "change one that waits, blocks its lane or was not delivered",
         operand: one,
@@ -67,21 +57,32 @@ extension CommandTable {
           .flag("--retry", "then try it, or put it back in line"),
         ]),
       ActionSpec(
-        name: "discard", summary: "give up: cancel it, or discard a blocked one", operand: many),
+        name: "discard", summary: "give up: cancel it, or discard a blocked one", operand: many,
+        options: filters),
       ActionSpec(
         name: "requeue", summary: "put dead letters back in line, in their old places",
-        operand: many),
+        operand: many, options: filters),
+      ActionSpec(
+        name: "replay", summary: "send what was delivered once more, in lanes of its own",
+        options: filters + [
+          .flag("--fresh-keys", "under fresh Idempotency-Keys, so that it is taken for new"),
+          .flag("--yes", "without asking"),
+        ]),
     ],
     options: relay + [json],
     notes: [
       "In place of ids, - reads them from standard input, one per line; the output of list --json"
-        + " works as well."
+        + " works as well.",
+      "In place of ids, options that select have it done to all that match, up to 50,000, as one"
+        + " operation of the relay's; it goes on if this command is ended.",
     ],
-    exits: exits + " With several ids, 1 if any was refused.",
+    exits: exits + " With several, 1 if any was refused.",
     examples: [
       "waystation envelopes list --state blocked",
       "waystation envelopes show 0199a3c2-5e10-7a41-8000-00004a41c0de",
-      "waystation envelopes list --state failed --json --limit 0 | waystation envelopes requeue -",
+      "waystation envelopes requeue --state failed --status 400 --since 1h",
+      "waystation envelopes replay --upstream billing --since 2026-03-01T00:00:00Z --until"
+        + " 2026-03-02T00:00:00Z",
     ])
 
   static let clients = CommandSpec(

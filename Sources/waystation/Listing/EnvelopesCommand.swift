@@ -13,7 +13,8 @@ struct EnvelopesCommand {
     case "list": return try list()
     case "show": return try show()
     case "edit": return try edit()
-    default: return try settleAll()
+    case "replay": return try operate("replay", context.selection())
+    default: return try settle()
     }
   }
 
@@ -22,7 +23,7 @@ struct EnvelopesCommand {
   private func list() throws(OperatorFailure) -> ExitCode {
     let list = PagedList(
       relay: relay, path: "/v1/envelopes",
-      filter: context.filter("client", "lane", "state", "upstream", "tag"), member: "envelopes")
+      filter: [try context.selectionQuery()].filter { !$0.isEmpty }, member: "envelopes")
     let now = WallClock.now()
     var table = TextTable(
       "ID", "STATE", "CLIENT/LANE", "REQUEST", "#ATTEMPTS", "AGE", "NEXT", "WHAT WENT WRONG")
@@ -74,6 +75,35 @@ struct EnvelopesCommand {
   }
 
   // MARK: - Settling
+
+  /// Settles the envelopes that are named, or all that the options select, in one operation.
+  private func settle() throws(OperatorFailure) -> ExitCode {
+    let selection = try context.selection()
+    guard !selection.isEmpty else { return try settleAll() }
+    guard context.options.operands.isEmpty else {
+      throw OperatorFailure(reason: "give ids, or options that select, and not both", code: .usage)
+    }
+    let state = selection.first { $0.name == "state" }?.value
+    switch (context.order.action, state) {
+    case ("retry", nil), ("retry", "blocked"): return try operate("retry", selection)
+    case ("discard", nil), ("discard", "blocked"): return try operate("discard", selection)
+    case ("discard", _): return try operate("cancel", selection)
+    default: return try operate("requeue", selection)
+    }
+  }
+
+  private func operate(
+    _ action: String, _ selection: [(name: String, value: String)]
+  ) throws(OperatorFailure) -> ExitCode {
+    guard !selection.isEmpty else {
+      throw OperatorFailure(
+        reason: "say which: --client, --upstream, --since or another option that selects",
+        code: .usage)
+    }
+    return try OperationStart(
+      context: context, relay: relay, action: action, filter: selection
+    ).run()
+  }
 
   private func settleAll() throws(OperatorFailure) -> ExitCode {
     var code = ExitCode.good

@@ -1,3 +1,4 @@
+import EventLoop
 import JSON
 
 /// A list that the relay returns in pages.
@@ -70,6 +71,21 @@ extension CommandContext {
     } catch {
       throw OperatorFailure(reason: error.reason, code: .usage)
     }
+  }
+
+  /// The names and values of the options that select envelopes, as the relay reads them.
+  func selection() throws(OperatorFailure) -> [(name: String, value: String)] {
+    do throws(UsageError) {
+      return try SelectionOptions.given(options, now: WallClock.now())
+    } catch {
+      throw OperatorFailure(reason: error.reason, code: .usage)
+    }
+  }
+
+  /// The same as a query, without its beginning.
+  func selectionQuery() throws(OperatorFailure) -> String {
+    try selection().map { "\($0.name)=\(TokenText.percentEncoded($0.value))" }
+      .joined(separator: "&")
   }
 
   /// The query parameters for those of the options that were given, under the same names.

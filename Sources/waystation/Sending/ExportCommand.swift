@@ -23,9 +23,10 @@ final class ExportCommand {
   func run() throws(OperatorFailure) -> ExitCode {
     let target = context.options.text("--to")
     if let target { try open(target) }
-    let filter = context.filter("client", "lane", "state", "upstream", "tag")
+    if note.filter == nil { note.filter = try context.selectionQuery() }
     let list = PagedList(
-      relay: relay, path: "/v1/envelopes", filter: filter, member: "envelopes")
+      relay: relay, path: "/v1/envelopes",
+      filter: [note.filter ?? ""].filter { !$0.isEmpty }, member: "envelopes")
     defer { bar.clear() }
     try list.pages(limit: nil, from: note.cursor) { page, cursor throws(OperatorFailure) in
       var bytes: [UInt8] = []
@@ -36,7 +37,7 @@ final class ExportCommand {
       note.lines += Int64(page.count)
       note.bytes += Int64(bytes.count)
       note.cursor = cursor
-      note.mark = ProgressNote.digest(filter.joined(separator: "&").utf8)
+      note.mark = mark
       if let target, cursor != nil { try note.write(target) }
       bar.show(nil, HumanText.counted(note.lines, "envelope"))
     }
@@ -60,14 +61,13 @@ final class ExportCommand {
 
   /// Opens the file to write, at the end of what an earlier run has noted.
   private func open(_ target: String) throws(OperatorFailure) {
-    let filter = context.filter("client", "lane", "state", "upstream", "tag").joined(separator: "&")
     let old = ProgressNote.read(target)
     let isThere = access(target, F_OK) == 0
     if isThere, old == nil {
       throw OperatorFailure(
         reason: "\(target) exists, and is no unfinished export; name another file, or remove it")
     }
-    if let old, old.mark != ProgressNote.digest(filter.utf8) {
+    if let old, old.mark != mark {
       throw OperatorFailure(
         reason: "\(target) was begun with another filter; give the same one, or remove the file and"
           + " \(ProgressNote.path(of: target))")
@@ -82,9 +82,18 @@ final class ExportCommand {
       lseek(number, off_t(old.bytes), SEEK_SET)
       context.note("going on after \(HumanText.counted(old.lines, "envelope"))")
     } else {
-      note.mark = ProgressNote.digest(filter.utf8)
+      note.mark = mark
+      note.filter = try context.selectionQuery()
       try note.write(target)
     }
+  }
+
+  /// What an unfinished export is recognised by: the selection as it was typed.
+  private var mark: String {
+    ProgressNote.digest(
+      SelectionOptions.rules.compactMap { rule in
+        context.options.text(rule.name).map { "\(rule.name)=\($0)" }
+      }.joined(separator: "&").utf8)
   }
 
   private func failure(_ path: String) -> OperatorFailure {

@@ -13,6 +13,8 @@ struct ProgressNote: Equatable {
   var mark = ""
   /// The cursor at which an export goes on; nil for a transfer to the relay.
   var cursor: String?
+  /// The filter of an export, as the relay reads it; nil for a transfer to the relay.
+  var filter: String?
 
   /// The path of the note on a file.
   static func path(of file: String) -> String { file + ".progress" }
@@ -24,7 +26,8 @@ struct ProgressNote: Equatable {
     else { return nil }
     return ProgressNote(
       bytes: object.number("bytes"), lines: object.number("lines"),
-      mark: object.text("mark") ?? "", cursor: object.text("cursor"))
+      mark: object.text("mark") ?? "", cursor: object.text("cursor"),
+      filter: object.text("filter"))
   }
 
   /// Replaces the note on a file by this one.
@@ -35,6 +38,7 @@ struct ProgressNote: Equatable {
       json.member("lines", lines)
       json.member("mark", mark)
       if let cursor { json.member("cursor", cursor) }
+      if let filter { json.member("filter", filter) }
     }
     let path = Self.path(of: file)
     let number = open(path + ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

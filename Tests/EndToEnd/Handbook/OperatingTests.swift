@@ -166,11 +166,17 @@ extension EndToEnd {
         try await book.stand.run("waystation envelopes discard \(id)")
       }
       book.upstream.behave { _ in .answer(200) }
-      let many = try await book.stand.run(book.blocks("Many at once")[0])
+      let blocks = try book.blocks("Many at once", count: 2)
+      let many = try await book.stand.run(blocks[0])
       #expect(many.contains(#""matched":\#(ids.count)"#), "\(many)")
       let said = try await book.stand.run(block)
       #expect(ids.allSatisfy { said.contains($0) }, "\(said)")
       for id in ids { try await book.envelope(id, is: "delivered") }
+      let others = try await book.stand.run(blocks[1])
+      #expect(others == "no envelopes match\n")
+      let replayed = try await book.stand.run(
+        book.blocks("Sending once more what was delivered")[0])
+      #expect(replayed.contains("is done: replay, "), "\(replayed)")
     }
 
     @Test("every block of the handbook that can be run stands where a test runs it")
@@ -181,7 +187,8 @@ extension EndToEnd {
           "Install", "Install", "Size", "Who may use it", "Who may use it", "Renew a certificate",
           "Watch", "The log", "The access log", "Metrics", "Traces",
         ] + Array(repeating: "What to do when", count: 7) + [
-          "Many at once", "Upgrade", "Back up and restore", "Back up and restore", "Clocks",
+          "Many at once", "Many at once", "Sending once more what was delivered", "Upgrade",
+          "Back up and restore", "Back up and restore", "Clocks",
         ] + Array(repeating: "When the store is damaged", count: 4) + ["When the disk is full"])
     }
   }

@@ -22,7 +22,7 @@ extension EndToEnd {
     func bash() async throws {
       #expect(try await offered("ex") == ["export"])
       #expect(try await offered("upstreams", "p") == ["pause", "probe"])
-      #expect(try await offered("envelopes", "list", "--st") == ["--state"])
+      #expect(try await offered("envelopes", "list", "--stat") == ["--state", "--status"])
       #expect(try await offered("envelopes", "list", "--state", "b") == ["blocked"])
       let ofStore = try await offered("store", "check", "--")
       #expect(ofStore.contains("--data") && !ofStore.contains("--config"), "not those of check")

@@ -39,6 +39,51 @@ struct ListingConformance {
     return ids
   }
 
+  @Test(
+    "times of acceptance and of the end, statuses and reasons select, also what was parked",
+    arguments: StoreFactory.all)
+  func outcomes(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let start = bench.clock.now
+      var ids: [EnvelopeID] = []
+      // The first is parked, and gets a place behind the others once its predecessor has come.
+      for number: Int64? in [2, nil, nil, nil, nil, 1] {
+        ids.append(
+          try await bench.accept(bench.draft(lane: number == nil ? "y" : "x", sequence: number)))
+        bench.clock.advance(milliseconds: 60_000)
+      }
+      for (index, status) in [(1, 200), (2, 400), (3, 422)] {
+        try await bench.record(
+          ids[index], .end(status == 200 ? .delivered : .failed, reason: "it answered \(status)"),
+          response: UpstreamResponse(status: status, headers: HeaderBlock(), body: []))
+        bench.clock.advance(milliseconds: 60_000)
+      }
+      func minute(_ count: Int64) -> WallTime { start.adding(milliseconds: count * 60_000) }
+      func found(_ set: (inout EnvelopeSelection) -> Void) async throws -> [Serial] {
+        var selection = EnvelopeSelection()
+        set(&selection)
+        return try await walk(bench, EnvelopeFilter(selection)).serials
+      }
+      #expect(try await found { $0.accepted.since = minute(0) } == [2, 3, 4, 5, 6, 1])
+      #expect(try await found { $0.accepted.since = minute(1) } == [2, 3, 4, 5, 6])
+      #expect(try await found { $0.accepted.since = minute(4) } == [5, 6])
+      #expect(try await found { $0.accepted.since = minute(6) } == [])
+      #expect(try await found { $0.accepted.until = minute(1) } == [1])
+      #expect(
+        try await found { $0.accepted = .init(since: minute(2), until: minute(4)) } == [3, 4])
+      #expect(try await found { $0.ended.since = minute(6) } == [2, 3, 4])
+      #expect(try await found { $0.ended = .init(since: minute(7), until: minute(8)) } == [3])
+      #expect(try await found { $0.status = 422 } == [4])
+      #expect(try await found { $0.reason = "answered 4" } == [3, 4])
+      #expect(try await found { $0.reason = "answered 5" } == [])
+      #expect(
+        try await found {
+          $0.status = 400
+          $0.accepted.until = minute(2)
+        } == [])
+    }
+  }
+
   @Test("everything is listed in order of acceptance, page by page", arguments: StoreFactory.all)
   func everything(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in

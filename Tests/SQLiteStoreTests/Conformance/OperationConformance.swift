@@ -5,9 +5,16 @@ import Testing
 @Suite("conformance: operations", .timeLimit(.minutes(1)))
 struct OperationConformance {
   private func operation(_ bench: Bench, matched: Int = 3) -> Operation {
-    let filter = Operation.Filter(client: "truck-7", tag: "t", states: [.failed, .expired])
-    return Operation(
-      .requeue, filter, matched: matched, hasMore: matched > 9, who: "ops", at: bench.clock.now)
+    var filter = EnvelopeSelection(client: "truck-7", tag: "t", states: [.failed, .expired])
+    filter.accepted.since = bench.clock.now
+    filter.ended.until = bench.clock.now.adding(milliseconds: 9)
+    filter.status = 422
+    filter.reason = "no stock"
+    filter.errorID = "E-17"
+    var operation = Operation(
+      .replay, filter, matched: matched, hasMore: matched > 9, who: "ops", at: bench.clock.now)
+    operation.hasFreshKeys = true
+    return operation
   }
 
   @Test(

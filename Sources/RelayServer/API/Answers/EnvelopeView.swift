@@ -18,6 +18,8 @@ package struct EnvelopeView: Sendable {
   package var progress: AttemptProgress?
   /// The trace that it belongs to; a list does not tell it.
   package var trace: String?
+  /// The id of the envelope that it is a copy of, made by a replay; a list does not tell it.
+  private var replayOf: String?
   /// The upstream's id of the error for which it refused the envelope; nil if it gave none.
   package var errorID: String?
 
@@ -31,6 +33,7 @@ package struct EnvelopeView: Sendable {
       EnvelopeSummary(record), attempts: record.attempts, isInFlight: isInFlight,
       position: position, now: now)
     missing = record.missing
+    replayOf = ReplayMark.original(of: record.draft.content)
   }
 
   /// Shows a summary, as a list has it.
@@ -76,6 +79,7 @@ package struct EnvelopeView: Sendable {
       json.member("hold", terms.hold)
       if let coalesce = terms.coalesce { json.member("coalesce", coalesce) }
       if terms.references { json.member("references", true) }
+      if let replayOf { json.member("replayOf", replayOf) }
       if let trace { json.member("trace", trace) }
       json.member("state", state.rawValue)
       if let position { json.member("position", position) }

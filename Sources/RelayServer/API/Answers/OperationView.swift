@@ -6,13 +6,8 @@ extension Operation {
   func writeMembers(to json: inout JSONWriter) {
     json.member("id", String(number))
     json.member("action", action.rawValue)
-    json.memberObject("filter") { json in
-      if let client = filter.client { json.member("client", client) }
-      if let lane = filter.lane { json.member("lane", lane) }
-      if let upstream = filter.upstream { json.member("upstream", upstream) }
-      if let tag = filter.tag { json.member("tag", tag) }
-      json.member("state", filter.stateWords)
-    }
+    json.memberObject("filter") { filter.writeMembers(to: &$0) }
+    if action == .replay { json.member("idempotencyKeys", hasFreshKeys ? "fresh" : "same") }
     json.member("who", who)
     json.member("startedAt", startedAt)
     json.member("matched", matched)

@@ -77,7 +77,7 @@ struct GetRequest {
 }
 
 /// A large body, piece by piece.
-private final class BodyPieces: Sendable {
+final class BodyPieces: Sendable {
   /// The most bytes of the body that are in memory at a time.
   private static let pieceBytesMax = 65_536
 

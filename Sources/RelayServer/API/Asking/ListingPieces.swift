@@ -42,7 +42,7 @@ struct ListingPieces: Sendable {
     // What is being delivered now is shown so, as the filter has it.
     if !hasBegun { filter.inFlight = context.relay.dispatcher.inFlightSerials() }
     let countMax = min(left, rowsPerPiece)
-    let page = try await context.store.list(
+    let page = try await context.list(
       filter, after: place, countMax: countMax, looksMax: Self.looksMax)
     place = page.scannedThrough
     left -= page.envelopes.count

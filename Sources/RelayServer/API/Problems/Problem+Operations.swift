@@ -18,4 +18,11 @@ extension Problem {
       field: "/expectedCount",
       fix: "Look at what it matches, and ask again with that count.")
   }
+
+  /// It was sent again already, as a copy of another one.
+  package static func isReplay() -> Problem {
+    Problem(
+      .isReplay, "The envelope is a copy that a replay has made, and is not copied once more.",
+      fix: "Replay the original; Waystation-Replay among its header fields names it.")
+  }
 }

@@ -98,7 +98,7 @@ extension Problem {
   package static func alreadyDelivered() -> Problem {
     ofState(
       .alreadyDelivered, .delivered, "The upstream has taken the envelope.",
-      fix: "To send its content once more, post a new envelope.")
+      fix: "To send its content once more, start an operation with the action replay.")
   }
 
   /// It waits already.

@@ -29,6 +29,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case inDoubt = "in-doubt"
   case alreadyEnded = "already-ended"
   case alreadyDelivered = "already-delivered"
+  case isReplay = "is-replay"
   case notEnded = "not-ended"
   case tooManyTokens = "too-many-tokens"
   case countDiffers = "count-differs"
@@ -107,6 +108,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .inDoubt: Record(409, "The envelope may have arrived")
     case .alreadyEnded: Record(409, "The envelope has ended")
     case .alreadyDelivered: Record(409, "The envelope was delivered")
+    case .isReplay: Record(409, "The envelope is itself a replay")
     case .notEnded: Record(409, "The envelope has not ended")
     case .tooManyTokens: Record(409, "Too many tokens are stored")
     case .countDiffers: Record(409, "The filter matches another number")

@@ -57,12 +57,18 @@ package struct ListCursor: Equatable, Sendable {
 
   /// Attempts under way play no part in it.
   private static func digest(of filter: EnvelopeFilter) -> UInt64 {
-    let states = filter.states.map(\.rawValue).sorted().joined(separator: ",")
-    // Names hold no blanks and no line breaks, so each filter has a text of its own.
-    let parts = [
-      "list 1", "client \(filter.client ?? "")", "lane \(filter.lane ?? "")",
-      "upstream \(filter.upstream ?? "")", "tag \(filter.tag ?? "")", "states \(states)",
-    ]
+    let states = filter.selection.states.map(\.rawValue).sorted().joined(separator: ",")
+    // No value holds a line break, so each filter has a text of its own.
+    let named: Set = ["client", "lane", "upstream", "tag"]
+    var parts = ["list 1"]
+    for field in SelectionField.all {
+      let text = field.text(filter.selection)
+      // These have always been there; any other is there where it selects.
+      if let text = text ?? (named.contains(field.name) ? "" : nil) {
+        parts.append("\(field.name) \(text)")
+      }
+    }
+    parts.insert("states \(states)", at: 1 + named.count)
     return number(SHA256.digest(of: Array(parts.joined(separator: "\n").utf8))[0..<8])
   }
 

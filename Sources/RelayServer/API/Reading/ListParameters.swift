@@ -15,7 +15,7 @@ package struct ListParameters: Sendable {
   /// The number of envelopes on a page unless a limit is given.
   package static let limitDefault = 50
 
-  private static let names = ["client", "lane", "state", "upstream", "tag", "limit", "cursor"]
+  private static let names = SelectionField.names + ["state", "limit", "cursor"]
 
   /// Reads a query string.
   ///
@@ -43,11 +43,12 @@ package struct ListParameters: Sendable {
       case "state": try Self.read(value, into: &states)
       case "limit": limit = try Self.limit(value)
       case "cursor": cursor = value
-      default: try readName(name, value)
+      default: try select(name, value)
       }
     }
-    filter.client = try Caller.client(filter.client, of: sender, field: "client")
-    if !states.isEmpty { filter.states = states }
+    filter.selection.client = try Caller.client(
+      filter.selection.client, of: sender, field: "client")
+    if !states.isEmpty { filter.selection.states = states }
     if let cursor { start = try Self.start(cursor, filter) }
   }
 
@@ -56,16 +57,10 @@ package struct ListParameters: Sendable {
     ListCursor(behind: serial, of: filter)
   }
 
-  private mutating func readName(_ name: String, _ value: String) throws(Problem) {
-    guard NameSyntax.isName(Array(value.utf8)[...]) else {
-      throw .invalidField(
-        name, "\(name) is \(value.quoted); it has to be \(NameSyntax.rule).")
-    }
-    switch name {
-    case "client": filter.client = value
-    case "lane": filter.lane = value
-    case "upstream": filter.upstream = value
-    default: filter.tag = value
+  private mutating func select(_ name: String, _ value: String) throws(Problem) {
+    guard let field = SelectionField.named(name) else { preconditionFailure("no such parameter") }
+    guard field.takeText(value, &filter.selection) else {
+      throw .invalidField(name, "\(name) is \(value.quoted); it has to be \(field.rule).")
     }
   }
 

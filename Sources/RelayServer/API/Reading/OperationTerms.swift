@@ -6,24 +6,30 @@ package struct OperationTerms: Sendable, Equatable {
   /// The action on each envelope.
   package let action: Operation.Action
   /// With which.
-  package let filter: Operation.Filter
+  package let filter: EnvelopeSelection
   /// The number of envelopes, if the caller has counted them.
   package let expectedCount: Int?
 
-  private static let fields = ["client", "lane", "upstream", "tag", "state"]
+  /// Whether a replay sends fresh keys.
+  package let hasFreshKeys: Bool
+
+  private static let fields = SelectionField.names + ["state"]
 
   /// Reads the body; nil stands for none.
   ///
+  /// - Parameter isDryRun: Whether they are only to be counted.
   /// - Throws: `malformed-json`, `unknown-field`, `missing-field` or `invalid-field`.
-  package init(_ text: [UInt8]?) throws(Problem) {
+  package init(_ text: [UInt8]?, isDryRun: Bool = false) throws(Problem) {
     var action: Operation.Action?
     var filter: JSONValue?
     var expectedCount: Int?
-    let names = ["action", "filter", "expectedCount"]
+    var hasFreshKeys: Bool?
+    let names = ["action", "filter", "expectedCount", "idempotencyKeys"]
     try CommandTerms.forEach(of: text, names) { member throws(Problem) in
       switch member.name {
       case "action": action = try Self.action(member.value)
       case "filter": filter = member.value
+      case "idempotencyKeys": hasFreshKeys = try Self.isFresh(member.value)
       default: expectedCount = try Self.count(member.value)
       }
     }
@@ -36,6 +42,14 @@ package struct OperationTerms: Sendable, Equatable {
     self.action = action
     self.filter = try Self.filter(filter, for: action)
     self.expectedCount = expectedCount
+    self.hasFreshKeys = hasFreshKeys ?? false
+    if action == .replay {
+      guard isDryRun || expectedCount != nil else { throw Self.notCounted() }
+    } else if hasFreshKeys != nil {
+      throw .invalidField(
+        "/idempotencyKeys", "idempotencyKeys is for a replay, and this is a \(action.rawValue).",
+        fix: "Leave the field out.")
+    }
   }
 
   private static let actions = Operation.Action.allCases.map { "\"\($0.rawValue)\"" }
@@ -46,6 +60,20 @@ package struct OperationTerms: Sendable, Equatable {
       throw EnvelopeFields.wrong("action", value, "one of \(actions)")
     }
     return action
+  }
+
+  private static func isFresh(_ value: JSONValue) throws(Problem) -> Bool {
+    switch try? value.string() {
+    case "same": return false
+    case "fresh": return true
+    default: throw EnvelopeFields.wrong("idempotencyKeys", value, "\"same\" or \"fresh\"")
+    }
+  }
+
+  private static func notCounted() -> Problem {
+    .missingField(
+      "/expectedCount", "A replay sends again what was delivered, so it is counted first.",
+      fix: "Ask with dryRun=true how many the filter matches, and send that as expectedCount.")
   }
 
   private static func count(_ value: JSONValue) throws(Problem) -> Int {
@@ -65,35 +93,28 @@ package struct OperationTerms: Sendable, Equatable {
 
   private static func filter(
     _ value: JSONValue, for action: Operation.Action
-  ) throws(Problem) -> Operation.Filter {
+  ) throws(Problem) -> EnvelopeSelection {
     guard let object = try? value.object() else {
       throw EnvelopeFields.wrong("filter", value, "an object")
     }
-    var filter = Operation.Filter(states: action.usualStates)
+    var filter = EnvelopeSelection(states: action.usualStates)
     var isEmpty = true
     for member in object {
       isEmpty = false
       let name = member.name.string
-      switch name {
-      case "client": filter.client = try Self.name(name, member.value)
-      case "lane": filter.lane = try Self.name(name, member.value)
-      case "upstream": filter.upstream = try Self.name(name, member.value)
-      case "tag": filter.tag = try Self.name(name, member.value)
-      case "state": filter.states = try states(member.value, for: action)
-      default:
+      if name == "state" {
+        filter.states = try states(member.value, for: action)
+      } else if let field = SelectionField.named(name) {
+        guard field.takeJSON(member.value, &filter) else {
+          throw EnvelopeFields.wrong("filter/\(name)", member.value, field.rule)
+        }
+      } else {
         throw .unknownField(
           "/filter/\(name)", name: name, near: NearestWord.find(name, in: fields))
       }
     }
     guard !isEmpty else { throw emptyFilter() }
     return filter
-  }
-
-  private static func name(_ name: String, _ value: JSONValue) throws(Problem) -> String {
-    guard let text = try? value.string(), NameSyntax.isName(Array(text.utf8)[...]) else {
-      throw EnvelopeFields.wrong("filter/\(name)", value, NameSyntax.rule)
-    }
-    return text
   }
 
   private static func states(

@@ -45,9 +45,10 @@ struct RelayedFields {
         return try field.readHeader(&terms, value)
       }
     }
-    // The first two another relay may have added on the way here; the last one has been read.
+    // Another relay may have added these on the way here; the last one has been read.
     let known: [StaticString] = [
-      "Waystation-Attempt", "Waystation-Accepted-At", "Waystation-Authorization",
+      "Waystation-Attempt", "Waystation-Accepted-At", ReplayMark.fieldName,
+      "Waystation-Authorization",
     ]
     guard !known.contains(where: { FieldSyntax.equals(name, $0) }) else { return }
     let text = String(decoding: name, as: UTF8.self)

@@ -51,6 +51,35 @@ extension EndpointContext {
     return await shown(record, progress).json()
   }
 
+  /// A page of the envelopes that pass a filter, with the upstream's own name of its error too.
+  ///
+  /// That name stands in the answer that the upstream gave, which is read for each envelope that
+  /// passes all else. So a page looks at ``errorLooksMax`` of those, and may be short.
+  ///
+  /// - Throws: As the store's own `list`.
+  func list(
+    _ filter: EnvelopeFilter, after serial: Serial, countMax: Int, looksMax: Int
+  ) async throws(StoreError) -> EnvelopePage {
+    guard let wanted = filter.selection.errorID else {
+      return try await store.list(filter, after: serial, countMax: countMax, looksMax: looksMax)
+    }
+    var page = try await store.list(
+      filter, after: serial, countMax: Self.errorLooksMax, looksMax: looksMax)
+    var passed: [EnvelopeSummary] = []
+    for summary in page.envelopes where passed.count < countMax {
+      if await errorID(of: summary.id, summary.fate.state) == wanted { passed.append(summary) }
+    }
+    if passed.count == countMax, let last = passed.last, last.fate.serial < page.scannedThrough {
+      page.scannedThrough = last.fate.serial
+      page.hasMore = true
+    }
+    page.envelopes = passed
+    return page
+  }
+
+  /// The most answers that are read for one page of a list.
+  private static let errorLooksMax = 1000
+
   /// The upstream's id of the error for which it refused an envelope in this state; nil if it was
   /// not refused, the error has no id, or the store cannot be read just now.
   func errorID(of id: EnvelopeID, _ state: EnvelopeState) async -> String? {

@@ -11,7 +11,7 @@ struct OperationRun {
   private let place: SharedPlaces.Place
 
   /// The result of one envelope's turn.
-  private typealias Result = (id: EnvelopeID, problem: Problem?)
+  private typealias Result = Replay.Result
 
   init(
     _ context: EndpointContext, _ operation: Operation, _ ids: [EnvelopeID],
@@ -54,6 +54,7 @@ struct OperationRun {
 
   private func carryOut(_ ids: ArraySlice<EnvelopeID>) async -> [Result] {
     let action = operation.action
+    if action == .replay { return await Replay(context, operation).carryOut(ids) }
     return await withTaskGroup(of: Result.self) { group in
       for id in ids {
         group.addTask { [context] in

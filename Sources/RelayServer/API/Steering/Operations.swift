@@ -38,7 +38,8 @@ struct Operations {
   func start(_ request: HTTPRequest) async -> HTTPResponse {
     await answer { () throws(Problem) in
       let isDryRun = try Self.isDryRun(request)
-      let terms = try OperationTerms(try await CommandBody(context).read(request))
+      let terms = try OperationTerms(
+        try await CommandBody(context).read(request), isDryRun: isDryRun)
       guard !isDryRun else { return Self.json(try await matches(terms.filter)) }
       guard !context.relay.isDraining else { throw .draining() }
       let place = try takePlace()
@@ -70,6 +71,7 @@ struct Operations {
     var operation = Operation(
       terms.action, terms.filter, matched: matches.ids.count, hasMore: matches.hasMore,
       who: context.caller.publicName ?? Auditor.nobody, at: context.relay.now().wall)
+    operation.hasFreshKeys = terms.hasFreshKeys
     do throws(StoreError) {
       operation.number = try await context.store.beginOperation(operation)
     } catch {
@@ -102,10 +104,8 @@ struct Operations {
     var hasMore = false
   }
 
-  private func matches(_ wanted: Operation.Filter) async throws(Problem) -> Matches {
-    let filter = EnvelopeFilter(
-      client: wanted.client, lane: wanted.lane, upstream: wanted.upstream, tag: wanted.tag,
-      states: wanted.states, inFlight: context.relay.dispatcher.inFlightSerials())
+  private func matches(_ wanted: EnvelopeSelection) async throws(Problem) -> Matches {
+    let filter = EnvelopeFilter(wanted, inFlight: context.relay.dispatcher.inFlightSerials())
     var matches = Matches()
     var serial: Serial = 0
     while true {
@@ -127,7 +127,7 @@ struct Operations {
     _ filter: EnvelopeFilter, after serial: Serial
   ) async throws(Problem) -> EnvelopePage {
     do throws(StoreError) {
-      return try await context.store.list(
+      return try await context.list(
         filter, after: serial, countMax: Self.pageCount, looksMax: Self.looksMax)
     } catch {
       throw context.problem(error)
@@ -224,14 +224,5 @@ struct Operations {
     } catch {
       return error.response
     }
-  }
-}
-
-extension Operation.Filter {
-  /// As a query would say it.
-  fileprivate var words: String {
-    let names = [("client", client), ("lane", lane), ("upstream", upstream), ("tag", tag)]
-    let parts = names.compactMap { name, value in value.map { "\(name)=\($0)" } }
-    return (parts + ["state=\(stateWords)"]).joined(separator: "&")
   }
 }

@@ -101,7 +101,7 @@ struct RunMembers {
   private func listed(_ client: String) async throws(RunBook.Failure) -> [RunMember] {
     var wanted = EnvelopeFilter(
       client: client, states: Set(EnvelopeState.allCases.filter { !$0.isEnd }))
-    if case .lane(let lane) = filter { wanted.lane = lane }
+    if case .lane(let lane) = filter { wanted.selection.lane = lane }
     wanted.anyOfTags = tags
     var members: [RunMember] = []
     var after: Serial = 0

@@ -71,6 +71,7 @@ struct SteerEnvelope {
         case .discard: try Self.settlement(.discard, of: record)
         case .requeue: try await requeue(record, until: nil, &claim)
         case .cancel: try Self.cancellation(of: record)
+        case .replay: preconditionFailure("a replay posts anew, and changes nothing")
         }
       }
       return nil

@@ -1,0 +1,135 @@
+import HTTPServer
+import RelayCore
+
+/// Sends envelopes that were delivered once more: as new ones, in lanes of their own.
+///
+/// The copies of a lane stand in one lane, in the order of the originals, so that they keep their
+/// order and hold up nothing else. What was delivered stays as it is.
+struct Replay {
+  private let context: EndpointContext
+  private let operation: Operation
+
+  init(_ context: EndpointContext, _ operation: Operation) {
+    self.context = context
+    self.operation = operation
+  }
+
+  /// The result of one envelope's turn; the problem is nil if it was done.
+  typealias Result = (id: EnvelopeID, problem: Problem?)
+
+  /// Posts the copies of some envelopes in one commit, in their order.
+  func carryOut(_ ids: ArraySlice<EnvelopeID>) async -> [Result] {
+    var results: [Result] = []
+    var drafts: [EnvelopeDraft] = []
+    var ready: [EnvelopeID] = []
+    var intake = Intake(context)
+    do throws(Problem) {
+      var claim = try QuotaClaim(steering: context)
+      defer { claim.giveBack() }
+      for id in ids {
+        do throws(Problem) {
+          drafts.append(try await draft(of: id, &claim, &intake, at: drafts.count))
+          ready.append(id)
+        } catch {
+          results.append((id, error))
+        }
+      }
+      guard !drafts.isEmpty else { return results }
+      let appended = try await intake.append(drafts, isAtomic: false)
+      for (index, result) in appended.enumerated() {
+        results.append((ready[index], Self.problem(result, SenderNames(drafts[index]))))
+      }
+      return results
+    } catch {
+      intake.discard()
+      return ids.map { ($0, error) }
+    }
+  }
+
+  private static func problem(_ result: AppendResult, _ names: SenderNames) -> Problem? {
+    do throws(Problem) {
+      _ = try Acceptance(result, of: names)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// The copy of an envelope; a large body is copied to a file of its own.
+  private func draft(
+    of id: EnvelopeID, _ claim: inout QuotaClaim, _ intake: inout Intake, at index: Int
+  ) async throws(Problem) -> EnvelopeDraft {
+    let record = try await context.record(id)
+    guard !record.isUnreadable else { throw .unreadable(record.state) }
+    let original = record.draft
+    guard ReplayMark.original(of: original.content) == nil else { throw .isReplay() }
+    guard let upstream = context.rules.upstream(named: original.upstream) else {
+      throw .unknownUpstream(original.upstream, field: nil)
+    }
+    try await claim.takeAgain(for: original.client, bytes: original.content.byteCount)
+    let lane = laneName(of: record)
+    let start = context.relay.deadlineStart()
+    let deadline = context.rules.lanes.rules(ofLane: lane).deadline(
+      start.deadline(afterMs: upstream.deadlineMs), countingFrom: start)
+    var content = original.content
+    content.headers = headers(of: record)
+    if case .file(let file) = content.body {
+      content.body = try await copy(file, of: record, &intake, at: index)
+    }
+    return EnvelopeDraft(
+      client: original.client, lane: lane, upstream: original.upstream, content: content,
+      tag: original.tag, expiresAt: deadline, onFailure: original.onFailure,
+      references: original.references)
+  }
+
+  /// The lane of the copies of a lane's envelopes.
+  ///
+  /// A name that would be too long is told by the store's number of the lane.
+  private func laneName(of record: EnvelopeRecord) -> String {
+    let prefix = "replay-\(operation.number)."
+    let name = prefix + record.draft.lane
+    return name.utf8.count <= NameSyntax.bytesMax ? name : "\(prefix)#\(record.lane.rawValue)"
+  }
+
+  /// The fields of the original with the mark, and with the key that was sent before unless a
+  /// fresh one is asked for.
+  private func headers(of record: EnvelopeRecord) -> HeaderBlock {
+    var headers = HeaderBlock()
+    var hasKey = false
+    for field in record.draft.content.headers {
+      if field.isNamed("Idempotency-Key") {
+        if operation.hasFreshKeys || field.value.isEmpty { continue }
+        hasKey = true
+      }
+      headers.append(name: field.name, value: field.value)
+    }
+    if !hasKey, !operation.hasFreshKeys {
+      headers.append(
+        name: "Idempotency-Key", value: record.id.idempotencyKey(revision: record.revision))
+    }
+    headers.append(name: "\(ReplayMark.fieldName)", value: record.id.description)
+    return headers
+  }
+
+  private func copy(
+    _ file: StoredBodyFile, of record: EnvelopeRecord, _ intake: inout Intake, at index: Int
+  ) async throws(Problem) -> EnvelopeBody {
+    do throws(StoreError) {
+      try await context.store.checkBody(in: file)
+      let writer = try await context.store.beginBody()
+      do throws(StoreError) {
+        let pieces = BodyPieces(of: file, in: context.store)
+        while let piece = try await pieces.next() { try await writer.append(piece) }
+        let copy = try await writer.finish()
+        intake.adopt(writer, forDraftAt: index)
+        return .file(copy)
+      } catch {
+        writer.discard()
+        throw error
+      }
+    } catch {
+      guard error.kind == .corrupt else { throw context.problem(error) }
+      throw .unreadable(record.state)
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import EventLoop
+import RelayCore
+
+/// The options by which envelopes are selected, and what the relay calls them.
+enum SelectionOptions {
+  /// A kind of option.
+  private enum Form { case word, state, time }
+
+  private struct Field {
+    /// The name in a query, and in the filter of an operation.
+    let name: String
+    let form: Form
+    let rule: OptionRule
+  }
+
+  private static let states = EnvelopeState.allCases.map(\.rawValue)
+
+  private static let fields: [Field] = [
+    word("client", "--client", "NAME", "only this client's"),
+    word("lane", "--lane", "NAME", "only of lanes of this name"),
+    Field(
+      name: "state", form: .state,
+      rule: .choice("--state", states, "only in this state: " + states.joined(separator: ", "))),
+    word("upstream", "--upstream", "NAME", "only for this upstream"),
+    word("tag", "--tag", "TAG", "only with this tag"),
+    word("status", "--status", "CODE", "only those that the upstream answered so last"),
+    word("reason", "--reason", "TEXT", "only those whose reason has this text in it"),
+    word("errorId", "--error-id", "ID", "only those that the upstream refused with this error"),
+    time("endedSince", "--since", "only what ended then or later: 1h, 7d, or a time (RFC 3339)"),
+    time("endedUntil", "--until", "only what ended before that"),
+    time("acceptedSince", "--accepted-since", "only what was accepted then or later"),
+    time("acceptedUntil", "--accepted-until", "only what was accepted before that"),
+  ]
+
+  private static func word(
+    _ name: String, _ option: String, _ value: String, _ help: String
+  ) -> Field {
+    Field(name: name, form: .word, rule: .text(option, value, help))
+  }
+
+  private static func time(_ name: String, _ option: String, _ help: String) -> Field {
+    Field(name: name, form: .time, rule: .text(option, "TIME", help))
+  }
+
+  /// The options, as the parser and the help know them.
+  static let rules = fields.map(\.rule)
+
+  /// The names and values of those that were given, as the relay reads them.
+  ///
+  /// - Parameter now: The time that a span of time counts back from.
+  static func given(
+    _ options: OptionReader, now: WallTime
+  ) throws(UsageError) -> [(name: String, value: String)] {
+    var given: [(name: String, value: String)] = []
+    for field in fields {
+      let name = field.rule.name
+      if field.form == .time {
+        let time = try options.value(name, expected: TimeText.form) {
+          TimeText.time($0, before: now)
+        }
+        if let time { given.append((field.name, RFC3339.format(time))) }
+      } else if let text = options.text(name) {
+        given.append((field.name, text))
+      }
+    }
+    return given
+  }
+}
+
+/// Times as written on a command line: a time of RFC 3339, or how long ago.
+enum TimeText {
+  /// The form of such a text, as a part of a sentence.
+  static let form = "a time such as 2026-03-01T12:00:00Z, or how long ago, such as 30m, 1h or 7d"
+  /// The longest time ago that is accepted, in days.
+  private static let daysMax: Int64 = 36_500
+
+  /// The time that a text stands for; nil if it is none.
+  static func time(_ text: String, before now: WallTime) -> WallTime? {
+    if let time = RFC3339.parse(Array(text.utf8)) { return time }
+    if text.hasSuffix("d"), let days = Int64(text.dropLast()), (0...daysMax).contains(days) {
+      return now.adding(milliseconds: -days * DurationText.millisecondsMax)
+    }
+    return DurationText.milliseconds(text).map { now.adding(milliseconds: -$0) }
+  }
+}
