@@ -51,7 +51,7 @@ extension EndToEnd {
         upstream, more: ["limits": ["spoolThresholdBytes": 1000] as Body])
       let first = try await delivered(relay, upstream)
       let uncounted = try await begin(relay, Self.all)
-      #expect(uncounted.status == 422 && uncounted.problem == "missing-field", "\(uncounted)")
+      #expect(uncounted.status == 409 && uncounted.problem == "count-differs", "\(uncounted)")
       let counted = try await begin(relay, Self.all, "?dryRun=true")
       #expect(try counted.json()["matched"] as? Int == 10, "\(counted)")
       let begun = try await begin(relay, Self.all.merging(["expectedCount": 10]) { $1 })

@@ -19,6 +19,14 @@ extension Problem {
       fix: "Look at what it matches, and ask again with that count.")
   }
 
+  /// A replay sends again what an upstream has taken, so it says how many that are.
+  package static func notCounted(matched: Int) -> Problem {
+    Problem(
+      .countDiffers,
+      "The filter matches \(matched) envelopes, and a replay has to say so. Nothing was done.",
+      field: "/expectedCount", fix: "Look at what it matches, and send that count as expectedCount.")
+  }
+
   /// It was sent again already, as a copy of another one.
   package static func isReplay() -> Problem {
     Problem(

@@ -17,9 +17,8 @@ package struct OperationTerms: Sendable, Equatable {
 
   /// Reads the body; nil stands for none.
   ///
-  /// - Parameter isDryRun: Whether they are only to be counted.
   /// - Throws: `malformed-json`, `unknown-field`, `missing-field` or `invalid-field`.
-  package init(_ text: [UInt8]?, isDryRun: Bool = false) throws(Problem) {
+  package init(_ text: [UInt8]?) throws(Problem) {
     var action: Operation.Action?
     var filter: JSONValue?
     var expectedCount: Int?
@@ -43,9 +42,7 @@ package struct OperationTerms: Sendable, Equatable {
     self.filter = try Self.filter(filter, for: action)
     self.expectedCount = expectedCount
     self.hasFreshKeys = hasFreshKeys ?? false
-    if action == .replay {
-      guard isDryRun || expectedCount != nil else { throw Self.notCounted() }
-    } else if hasFreshKeys != nil {
+    if action != .replay, hasFreshKeys != nil {
       throw .invalidField(
         "/idempotencyKeys", "idempotencyKeys is for a replay, and this is a \(action.rawValue).",
         fix: "Leave the field out.")
@@ -68,12 +65,6 @@ package struct OperationTerms: Sendable, Equatable {
     case "fresh": return true
     default: throw EnvelopeFields.wrong("idempotencyKeys", value, "\"same\" or \"fresh\"")
     }
-  }
-
-  private static func notCounted() -> Problem {
-    .missingField(
-      "/expectedCount", "A replay sends again what was delivered, so it is counted first.",
-      fix: "Ask with dryRun=true how many the filter matches, and send that as expectedCount.")
   }
 
   private static func count(_ value: JSONValue) throws(Problem) -> Int {

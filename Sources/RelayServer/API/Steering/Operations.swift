@@ -38,16 +38,19 @@ struct Operations {
   func start(_ request: HTTPRequest) async -> HTTPResponse {
     await answer { () throws(Problem) in
       let isDryRun = try Self.isDryRun(request)
-      let terms = try OperationTerms(
-        try await CommandBody(context).read(request), isDryRun: isDryRun)
+      let terms = try OperationTerms(try await CommandBody(context).read(request))
       guard !isDryRun else { return Self.json(try await matches(terms.filter)) }
       guard !context.relay.isDraining else { throw .draining() }
       let place = try takePlace()
       var isBegun = false
       defer { if !isBegun { desk.giveBack(place) } }
       let matches = try await matches(terms.filter)
-      if let expected = terms.expectedCount, expected != matches.ids.count {
-        throw .countDiffers(expected: expected, matched: matches.ids.count)
+      if let expected = terms.expectedCount {
+        guard expected == matches.ids.count else {
+          throw .countDiffers(expected: expected, matched: matches.ids.count)
+        }
+      } else if terms.action == .replay {
+        throw .notCounted(matched: matches.ids.count)
       }
       let operation = try await begin(terms, matches, at: place)
       isBegun = true
