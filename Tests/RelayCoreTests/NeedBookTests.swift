@@ -49,6 +49,27 @@ struct NeedBookTests {
     #expect(book.needs.isEmpty)
   }
 
+  @Test("what lasts is told once more after each day, such as a certificate that ends")
+  func reminders() {
+    var book = NeedBook()
+    let hourMs: Int64 = 3_600_000
+    var told: [Int64] = []
+    for hour in 0..<73 {
+      var facts = facts(afterMs: Int64(hour) * hourMs)
+      facts.certificates = [
+        NeedFacts.Certificate(
+          what: "the certificate of 0.0.0.0:8443",
+          endsAt: Self.start.adding(milliseconds: 13 * 24 * hourMs))
+      ]
+      for change in book.update(facts) {
+        if case .lasted(let need) = change, need.key.kind == .certificateEnding {
+          told.append(Int64(hour))
+        }
+      }
+    }
+    #expect(told == [24, 48, 72])
+  }
+
   @Test("a backlog that grows for minutes is told of, and one that stands still is not")
   func growth() {
     var book = NeedBook()

@@ -31,6 +31,7 @@ struct ConfigurationKeyTests {
         "readTimeoutSeconds": 5
       },
       "audit": {"entriesMax": 6},
+      "notify": {"upstream": "default", "path": "/hooks/relay?token=x"},
       "tracing": {
         "endpoint": "http://collector.example/v1/traces", "headers": {"Authorization": "x"},
         "certificateAuthorities": "/tca.pem", "serviceName": "relay-7", "sampleRatio": 0.25,

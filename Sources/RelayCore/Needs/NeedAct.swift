@@ -10,12 +10,8 @@ package enum NeedAct: Sendable, Hashable {
   case list(upstream: String, EnvelopeState)
   /// See the envelopes that wait for an upstream.
   case listWaiting(upstream: String)
-  /// Have the heads of all blocked lanes of an upstream tried again.
-  case retryBlocked(upstream: String)
-  /// End the heads of all blocked lanes of an upstream as dead letters, so that the lanes go on.
-  case discardBlocked(upstream: String)
-  /// Put the dead letters of an upstream in line again.
-  case requeueFailed(upstream: String)
+  /// Do the same with all envelopes of a selection, in one operation.
+  case operate(Operation.Action, EnvelopeSelection)
   /// See one envelope, and what the upstream said of it.
   case show(EnvelopeID)
   /// See the lanes that stand for a reason.

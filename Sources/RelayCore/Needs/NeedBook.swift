@@ -10,11 +10,18 @@ package struct NeedBook: Sendable {
     case changed(Need)
     /// It is over.
     case ended(Need)
+    /// It has lasted for another day.
+    case lasted(Need)
   }
+
+  /// The time after which what lasts is told once more, in milliseconds.
+  static let reminderMs: Int64 = 24 * 3_600_000
 
   /// What needs somebody, in the order of display.
   package private(set) var needs: [Need] = []
   private var growth = NeedGrowth()
+  /// When each of them was told last.
+  private var toldAt: [Need.Key: WallTime] = [:]
 
   /// Knows nothing yet.
   package init() {}
@@ -33,10 +40,23 @@ package struct NeedBook: Sendable {
     growth.note(facts)
     let keys = Set(needs.map(\.key))
     let ended = before.values.filter { !keys.contains($0.key) }.sorted { $0.title < $1.title }
-    return ended.map(Change.ended)
-      + needs.compactMap { need in
-        guard let known = before[need.key] else { return .began(need) }
-        return known.severity == need.severity ? nil : .changed(need)
+    let changes =
+      ended.map(Change.ended) + needs.compactMap { change($0, before[$0.key], facts.now) }
+    for change in changes {
+      switch change {
+      case .began(let need), .changed(let need), .lasted(let need): toldAt[need.key] = facts.now
+      case .ended(let need): toldAt[need.key] = nil
       }
+    }
+    return changes
+  }
+
+  private func change(_ need: Need, _ known: Need?, _ now: WallTime) -> Change? {
+    guard let known else { return .began(need) }
+    guard known.severity == need.severity else { return .changed(need) }
+    guard let told = toldAt[need.key], now.milliseconds(since: told) >= Self.reminderMs else {
+      return nil
+    }
+    return .lasted(need)
   }
 }

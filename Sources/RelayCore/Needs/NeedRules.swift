@@ -224,8 +224,15 @@ package struct NeedRules: Sendable {
         + (last.answer.map { ": it answered \($0)" } ?? ""), cause: last.cause,
       status: last.status, count: letters.count, example: last.example,
       (last.example.map { [.show($0.id)] } ?? []) + [
-        .list(upstream: upstream.name, .failed), .requeueFailed(upstream: upstream.name),
+        .list(upstream: upstream.name, .failed),
+        .operate(.requeue, Self.deadLetters(of: upstream.name, since: last.since)),
       ])
+  }
+
+  private static func deadLetters(of upstream: String, since: WallTime) -> EnvelopeSelection {
+    var letters = EnvelopeSelection(upstream: upstream, states: [.failed])
+    letters.ended.since = since
+    return letters
   }
 
   private func expired(_ upstream: NeedFacts.Upstream) -> Need? {
@@ -291,9 +298,16 @@ package struct NeedRules: Sendable {
       Self.lanes(group.count, "stands", "stand") + ": " + (answer ?? first.reason),
       cause: answer == nil ? nil : first.cause, status: first.status, count: group.count,
       example: first.example,
-      (first.example.map { [.show($0.id)] } ?? []) + [
-        .retryBlocked(upstream: group.upstream), .discardBlocked(upstream: group.upstream),
-      ])
+      (first.example.map { [.show($0.id)] } ?? [])
+        + [.operate(.retry, Self.heads(of: group)), .operate(.discard, Self.heads(of: group))])
+  }
+
+  /// The reason tells apart those that no answer of a status does.
+  private static func heads(of group: NeedFacts.BlockedGroup) -> EnvelopeSelection {
+    var heads = EnvelopeSelection(upstream: group.upstream, states: [.blocked])
+    heads.status = group.first.status
+    if group.first.status == nil { heads.reason = group.first.reason }
+    return heads
   }
 
   // MARK: - Words

@@ -1,6 +1,6 @@
 /// A selection of envelopes by what they are and by what became of them; a part that is nil selects
 /// all.
-package struct EnvelopeSelection: Sendable, Equatable {
+package struct EnvelopeSelection: Sendable, Hashable {
   /// The client's name.
   package var client: String?
   /// The lane's name, of any client.
@@ -56,7 +56,7 @@ package struct EnvelopeSelection: Sendable, Equatable {
 
 extension EnvelopeSelection {
   /// A span of times; a bound that is nil leaves that side open.
-  package struct TimeSpan: Sendable, Equatable {
+  package struct TimeSpan: Sendable, Hashable {
     /// The first time that belongs to it.
     package var since: WallTime?
     /// The first time after it.

@@ -174,8 +174,11 @@ package final class Relay: Sendable {
   func setOff() {
     parts.dispatcher.setOff()
     janitor.start()
+    let notifier = NeedNotifier(parts)
     parts.dispatcher.needs.start { [parts] keeper, memory in
       await NeedGathering(relay: parts).facts(keeper, &memory)
+    } telling: { needs in
+      await notifier.tell(needs)
     }
   }
 

@@ -30,6 +30,10 @@ extension Configuration {
     notAbove(
       "tracing.batchSpansMax", tracing.queue.batchSpansMax, "tracing.queueSpansMax",
       tracing.queue.spansMax, problems)
+    if let name = notify.upstream, upstream(named: name) == nil {
+      problems.add(
+        "notify.upstream", "no upstream of this name is configured: \(name.quoted)")
+    }
     for (index, listener) in listen.enumerated()
     where !listener.endpoint.takesAnyPort
       && listen[..<index].contains(where: { $0.endpoint == listener.endpoint })

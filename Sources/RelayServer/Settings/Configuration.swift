@@ -17,6 +17,7 @@ package struct Configuration: KeyedSection, Sendable {
   package var retention = RetentionConfiguration()
   package var events = EventsConfiguration()
   package var audit = AuditConfiguration()
+  package var notify = NotifyConfiguration()
   package var clock = ClockConfiguration()
   package var tracing = TracingConfiguration()
   package var log = LogConfiguration()
@@ -107,6 +108,7 @@ extension Configuration {
     Key(section: "retention", \.retention)
     Key(section: "events", \.events)
     Key(section: "audit", \.audit)
+    Key(section: "notify", \.notify)
     Key(
       section: "clock", \.clock, restart: "the clock is taken up once, at the start")
     Key(

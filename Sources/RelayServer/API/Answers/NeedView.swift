@@ -71,9 +71,7 @@ extension NeedAct {
     case .resume(let upstream): steering("resume", upstream)
     case .list(let upstream, let state): listing(upstream, state)
     case .listWaiting(let upstream): listing(upstream, nil)
-    case .retryBlocked(let upstream): operation(.retry, on: .blocked, of: upstream)
-    case .discardBlocked(let upstream): operation(.discard, on: .blocked, of: upstream)
-    case .requeueFailed(let upstream): operation(.requeue, on: .failed, of: upstream)
+    case .operate(let action, let selection): operation(action, selection)
     case .show(let id):
       NeedCall(
         name: "show", call: ("GET", "/v1/envelopes/\(id)"),
@@ -104,19 +102,25 @@ extension NeedAct {
         + (state.map { ["--state", $0.rawValue] } ?? []))
   }
 
-  private func operation(
-    _ action: Operation.Action, on state: EnvelopeState, of upstream: String
-  ) -> NeedCall {
+  private func operation(_ action: Operation.Action, _ selection: EnvelopeSelection) -> NeedCall {
     var body = JSONWriter()
     body.object { json in
       json.member("action", action.rawValue)
-      json.memberObject("filter") { json in
-        json.member("upstream", upstream)
-        json.member("state", state.rawValue)
-      }
+      json.memberObject("filter") { selection.writeMembers(to: &$0) }
     }
     return NeedCall(
       name: "\(action.rawValue)-all", call: ("POST", "/v1/operations"), body: body.finish(),
-      command: ["envelopes", "list", "--upstream", upstream, "--state", state.rawValue])
+      command: ["envelopes", action.rawValue] + selection.commandOptions)
+  }
+}
+
+extension EnvelopeSelection {
+  /// What a need selects by, as the options of the command.
+  fileprivate var commandOptions: [String] {
+    let options = [
+      ("--upstream", upstream), ("--state", stateWords), ("--status", status.map(String.init)),
+      ("--reason", reason), ("--since", ended.since.map { RFC3339.format($0) }),
+    ]
+    return options.flatMap { name, value in value.map { [name, $0] } ?? [] }
   }
 }

@@ -24,7 +24,8 @@ extension Problem {
     Problem(
       .countDiffers,
       "The filter matches \(matched) envelopes, and a replay has to say so. Nothing was done.",
-      field: "/expectedCount", fix: "Look at what it matches, and send that count as expectedCount.")
+      field: "/expectedCount", fix: "Look at what it matches, and send that count as expectedCount."
+    )
   }
 
   /// It was sent again already, as a copy of another one.

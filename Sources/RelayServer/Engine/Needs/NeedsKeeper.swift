@@ -21,11 +21,15 @@ package final class NeedsKeeper: Sendable {
   /// Gathers the facts of one look.
   typealias Gathering = @Sendable (NeedsKeeper, inout Memory) async -> NeedFacts
 
+  /// Tells somebody of the list; called by one at a time.
+  typealias Notifying = @Sendable ([Need]) async -> Void
+
   fileprivate struct State {
     var outcomes = OutcomeWindow()
     var book = NeedBook()
     var memory = Memory()
     var gather: Gathering?
+    var notify: Notifying?
     /// When the last look that is over began.
     var lookedAt: MonotonicTime?
     /// The number of changes that make a look too old, and their number when that one began.
@@ -35,6 +39,9 @@ package final class NeedsKeeper: Sendable {
     var underWay: (beganAt: MonotonicTime, seenCount: Int)?
     var waiting: [UnsafeContinuation<Void, Never>] = []
     var timer: ScheduledTimer?
+    /// Whether a look that is followed by telling is under way, and whether another one is due.
+    var isTelling = false
+    var isToTellAgain = false
   }
 
   private let loop: EventLoop
@@ -59,8 +66,11 @@ package final class NeedsKeeper: Sendable {
   // MARK: - Beginning and ending
 
   /// Begins to look.
-  func start(_ gather: @escaping Gathering) {
-    state.withLock { $0.gather = gather }
+  func start(_ gather: @escaping Gathering, telling notify: @escaping Notifying) {
+    state.withLock { state in
+      state.gather = gather
+      state.notify = notify
+    }
     arm(afterMs: 0)
   }
 
@@ -68,6 +78,7 @@ package final class NeedsKeeper: Sendable {
   func stop() {
     let timer = state.withLock { state in
       state.gather = nil
+      state.notify = nil
       defer { state.timer = nil }
       return state.timer
     }
@@ -77,15 +88,23 @@ package final class NeedsKeeper: Sendable {
   private func arm(afterMs milliseconds: Int64) {
     state.withLock { state in
       guard state.gather != nil else { return }
+      _ = state.timer?.cancel()
       state.timer = loop.schedule(afterMs: milliseconds) { [weak self] in self?.ring() }
     }
   }
 
   private func ring() {
-    Task(executorPreference: loop) { [weak self] in
-      _ = await self?.needs()
-      self?.arm(afterMs: Self.periodMs)
-    }
+    guard state.withLock({ $0.beginTelling() }) else { return }
+    Task(executorPreference: loop) { [weak self] in await self?.lookAndTell() }
+  }
+
+  private func lookAndTell() async {
+    repeat {
+      let list = await needs()
+      let notify = state.withLock { $0.notify }
+      await notify?(list)
+    } while state.withLock({ !$0.endTelling() })
+    arm(afterMs: Self.periodMs)
   }
 
   // MARK: - Asking
@@ -136,7 +155,10 @@ package final class NeedsKeeper: Sendable {
     let facts = await gather(self, &memory)
     let (changes, waiting) = state.withLock { [memory] in $0.end(memory, facts) }
     for change in changes { tell(change) }
-    if !changes.isEmpty { tellChange() }
+    if !changes.isEmpty {
+      tellChange()
+      ring()
+    }
     for continuation in waiting { continuation.resume() }
   }
 
@@ -152,7 +174,7 @@ package final class NeedsKeeper: Sendable {
 
   private func tell(_ change: NeedBook.Change) {
     switch change {
-    case .began(let need), .changed(let need):
+    case .began(let need), .changed(let need), .lasted(let need):
       log.warning(
         "somebody is needed", ("kind", .text(need.key.kind.rawValue)),
         ("severity", .text(need.severity.rawValue)),
@@ -172,6 +194,21 @@ extension NeedsKeeper.State {
     guard gather != nil else { return true }
     guard let lookedAt, seenCount >= change else { return false }
     return lookedAt >= oldest
+  }
+
+  /// Begins to look and tell; false if that is under way, and is then done once more.
+  fileprivate mutating func beginTelling() -> Bool {
+    guard gather != nil else { return false }
+    isToTellAgain = isTelling
+    defer { isTelling = true }
+    return !isTelling
+  }
+
+  /// Ends it; false if it is to be done once more.
+  fileprivate mutating func endTelling() -> Bool {
+    isTelling = isToTellAgain
+    isToTellAgain = false
+    return !isTelling
   }
 
   /// Begins a look; nil if one is under way, or nobody looks.

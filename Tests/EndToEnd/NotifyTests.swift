@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("Being told of what needs somebody", .serialized)
+  struct Notifying {
+    private typealias Body = [String: any Sendable]
+
+    private static let key = "whsec_" + Data(repeating: 5, count: 32).base64EncodedString()
+
+    /// A relay that tells a receiver, which signs what it sends there.
+    private func relay(
+      _ upstream: TestUpstream, telling receiver: TestUpstream, path: String = "/hooks/relay?room=7"
+    ) async throws -> Relay {
+      try await Relay.started(
+        upstream, upstreamMore: ["onFailure": "block"],
+        more: [
+          "upstreams": [
+            "default": ["url": upstream.url, "onFailure": "block"] as Body,
+            "alarm": ["url": receiver.url, "signing": ["keys": [Self.key]] as Body] as Body,
+          ] as Body,
+          "notify": ["upstream": "alarm", "path": path] as Body,
+        ])
+    }
+
+    private func message(_ request: WireRequest) throws -> [String: Any] {
+      try #require(
+        try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any])
+    }
+
+    private func kinds(_ message: [String: Any], _ part: String) -> [String] {
+      (message[part] as? [[String: Any]] ?? []).compactMap { $0["kind"] as? String }
+    }
+
+    /// Waits until a look has found needs of these kinds.
+    private func seen(_ relay: Relay, _ isIt: ([String]) -> Bool) async throws {
+      try await eventually("a list of needs") {
+        let status = try await relay.device().get("/status").json()
+        return isIt(kinds(status, "needs")) ? true : nil
+      }
+    }
+
+    @Test(
+      "each change of the list reaches a receiver, signed and in order, over an outage of its own")
+    func changes() async throws {
+      let upstream = try TestUpstream { _ in .answer(422) }
+      let receiver = try TestUpstream()
+      let relay = try await relay(upstream, telling: receiver)
+      let first = try await receiver.received(count: 1)[0]
+      #expect(first.method == "POST" && first.target == "/hooks/relay?room=7")
+      #expect(first["Waystation-Client"] == "waystation")
+      #expect(first["Content-Type"] == "application/json" && first["webhook-signature"] != nil)
+      let started = try message(first)
+      #expect(started["type"] as? String == "started" && kinds(started, "needs").isEmpty)
+      receiver.stop()
+      let device = relay.device("truck-7")
+      let id = try #require(try await device.post(["path": "/a"]).json()["id"] as? String)
+      // Two changes while nobody is there: it began, and it is over.
+      try await seen(relay) { $0 == ["lanes-blocked"] }
+      try await eventually("the message is stored") {
+        let list = try await relay.device().get("/v1/envelopes?client=waystation&lane=needs").json()
+        return (list["envelopes"] as? [Any])?.count == 2 ? true : nil
+      }
+      upstream.behave { _ in .answer(200) }
+      _ = try await device.request(
+        "POST", "/v1/envelopes/\(id)/resolve", headers: ["Content-Type": "application/json"],
+        body: Device.json(["action": "retry"]))
+      try await seen(relay) { !$0.contains("lanes-blocked") }
+      try receiver.start()
+      _ = try await device.request("POST", "/v1/upstreams/alarm/probe")
+      let told = try await receiver.received(count: 3).dropFirst().map { try message($0) }
+      #expect(kinds(told[0], "began") == ["lanes-blocked"])
+      #expect(told[0]["text"] as? String == "one lane stands: default answered 422")
+      #expect(kinds(told[0], "needs") == ["lanes-blocked"] && kinds(told[0], "ended").isEmpty)
+      #expect(kinds(told[1], "ended") == ["lanes-blocked"] && kinds(told[1], "needs").isEmpty)
+      // What was about the receiver itself was never told.
+      #expect(told.allSatisfy { !"\($0)".contains("upstream-unreachable") })
+    }
+
+    @Test(
+      "after a restart the whole list is told again")
+    func restart() async throws {
+      let upstream = try TestUpstream { _ in .answer(422) }
+      let receiver = try TestUpstream()
+      let relay = try await relay(upstream, telling: receiver)
+      _ = try await receiver.received(count: 1)
+      _ = try await relay.device().post(["path": "/a"])
+      try await seen(relay) { $0 == ["lanes-blocked"] }
+      _ = try await receiver.received(count: 2)
+      try await relay.kill()
+      try await relay.start()
+      // What was on its way at the kill may come twice.
+      let all = try await receiver.received("a second start") { received in
+        received.filter { (try? message($0)["type"] as? String) == "started" }.count == 2
+      }
+      let last = try message(try #require(all.last))
+      #expect(kinds(last, "needs") == ["lanes-blocked"])
+      #expect(last["text"] as? String == "the relay was started; one thing needs you")
+    }
+  }
+}
