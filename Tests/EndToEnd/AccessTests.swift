@@ -130,6 +130,8 @@ extension EndToEnd {
         steering("/v1/clients/CLIENT/lanes/held/pause"),
       "POST /v1/clients/{client}/lanes/{lane}/resume":
         steering("/v1/clients/CLIENT/lanes/held/resume"),
+      "POST /v1/clients/{client}/lanes/{lane}/skip":
+        steering("/v1/clients/CLIENT/lanes/held/skip"),
       "GET /v1/events": .unknown([
         Call(target: "/v1/events?envelope=ID"), Call(target: "/v1/events?client=CLIENT"),
         Call(target: "/v1/events?client=CLIENT&envelope=ID"),

@@ -58,6 +58,7 @@ extension EndToEnd {
       "POST /v1/clients/{client}/resume": steering,
       "POST /v1/clients/{client}/lanes/{lane}/pause": steering,
       "POST /v1/clients/{client}/lanes/{lane}/resume": steering,
+      "POST /v1/clients/{client}/lanes/{lane}/skip": steering,
       "GET /v1/events": looking,
       "GET /v1/tokens": operators,
       "POST /v1/tokens": steering,

@@ -42,6 +42,7 @@ struct AppendPlanTests {
       switch plan {
       case .answer(let result): result
       case .insert(let plan): plan.result(position: 0)
+      case .void: .void
       case .replace(let plan): plan.result
       }
     }

@@ -93,6 +93,9 @@ package struct EnvelopeDraft: Sendable {
   ///
   /// 1 to 128 visible ASCII characters.
   package var coalesce: String?
+  /// Whether it is no envelope at all: its sequence number counts as come, and nothing is stored of
+  /// it beside that.
+  package var isVoid = false
 
   /// Puts a draft together; see the properties for what each part means.
   package init(

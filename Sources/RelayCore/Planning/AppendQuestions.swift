@@ -48,7 +48,7 @@ package struct AppendQuestions: Equatable, Sendable {
     for draft in drafts {
       let lane = LaneName(client: draft.client, lane: draft.lane)
       lanes.insert(lane)
-      upstreams.insert(draft.upstream)
+      if !draft.isVoid { upstreams.insert(draft.upstream) }
       if let key = draft.key { keys.insert(Key(client: draft.client, key: key)) }
       if let number = draft.sequence { numbers[lane, default: []].insert(number) }
       if let name = draft.coalesce { names.insert(Name(lane: lane, name: name)) }

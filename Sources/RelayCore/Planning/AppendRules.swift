@@ -17,6 +17,8 @@ package enum AppendRules {
     switch try verdict(on: draft, facts: facts) {
     case .answer(let result):
       return .answer(result)
+    case .take(let lane?, let gap) where draft.isVoid:
+      return .void(try void(draft, in: lane, gap: gap, facts: facts))
     case .take(nil, _):
       var planned = NewNames()
       if let refusal = try NameRules.refusal(
@@ -24,6 +26,7 @@ package enum AppendRules {
       {
         return .answer(.overQuota(refusal))
       }
+      if draft.isVoid { return .void(try void(draft, in: nil, gap: nil, facts: facts)) }
       return .insert(
         try insertion(of: draft, in: nil, gap: nil, now: now, random: random, facts: facts))
     case .take(let lane?, let gap):
@@ -64,7 +67,7 @@ package enum AppendRules {
       }
       switch result {
       case .keyConflict, .sequenceConflict, .sequencePassed, .overQuota: isRefused = true
-      case .accepted, .parked, .coalesced, .duplicate, .forgotten, .leftOut: break
+      case .accepted, .parked, .coalesced, .duplicate, .void, .forgotten, .leftOut: break
       }
       results.append(result)
     }
@@ -114,6 +117,8 @@ package enum AppendRules {
         return .answer(.forgotten)
       }
       guard gap.isSkipped else { return .take(lane, gap: gap.range) }
+      // What nobody waits for any more counts as come already.
+      if draft.isVoid { return .answer(.forgotten) }
       let missing = try facts.firstMissing(in: lane.number)
       return .answer(.sequencePassed(last: missing.map { $0 - 1 } ?? highest))
     }
@@ -126,16 +131,7 @@ package enum AppendRules {
     random: UInt64, facts: some AppendFacts
   ) throws(StoreError) -> InsertPlan {
     let given = facts.given
-    var isNewClient = false
-    let lane: KnownLane
-    if let known {
-      lane = known
-    } else {
-      let client = try facts.knownClient(draft.client)
-      isNewClient = client == nil
-      lane = KnownLane(
-        client: client ?? given.nextClient, number: given.nextLane, lastSequence: nil)
-    }
+    let (lane, isNewClient) = try place(of: draft, in: known, facts: facts)
     let numbering: NumberPlan? =
       if let number = draft.sequence {
         NumberPlan(
@@ -154,6 +150,31 @@ package enum AppendRules {
     return InsertPlan(
       entry: entry, id: EnvelopeID(serial: entry.serial, acceptedAt: time, random: random),
       isNewClient: isNewClient, isNewLane: known == nil, numbering: numbering)
+  }
+
+  /// The lane of a draft, which may be a new one, and whether its client is new as well.
+  private static func place(
+    of draft: EnvelopeDraft, in known: KnownLane?, facts: some AppendFacts
+  ) throws(StoreError) -> (lane: KnownLane, isNewClient: Bool) {
+    if let known { return (known, false) }
+    let given = facts.given
+    let client = try facts.knownClient(draft.client)
+    let lane = KnownLane(
+      client: client ?? given.nextClient, number: given.nextLane, lastSequence: nil)
+    return (lane, client == nil)
+  }
+
+  private static func void(
+    _ draft: EnvelopeDraft, in known: KnownLane?, gap: SequenceRange?, facts: some AppendFacts
+  ) throws(StoreError) -> VoidPlan {
+    guard let number = draft.sequence else { preconditionFailure("what is void has a number") }
+    let (lane, isNewClient) = try place(of: draft, in: known, facts: facts)
+    var numbering = NumberPlan(
+      taking: number, in: lane, gap: gap,
+      placedThrough: known == nil ? nil : try facts.placedThrough(lane.number))
+    numbering.isVoid = true
+    return VoidPlan(
+      lane: lane, isNewClient: isNewClient, isNewLane: known == nil, numbering: numbering)
   }
 
   /// The time of an acceptance.

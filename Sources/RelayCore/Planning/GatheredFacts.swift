@@ -155,8 +155,26 @@ package struct GatheredFacts: AppendFacts {
     switch plan {
     case .answer: break
     case .insert(let plan): note(plan, of: draft)
+    case .void(let plan): note(plan, of: draft)
     case .replace(let plan): note(plan, of: draft)
     }
+  }
+
+  private mutating func note(_ plan: VoidPlan, of draft: EnvelopeDraft) {
+    let lane = LaneName(client: draft.client, lane: draft.lane)
+    given.note(plan)
+    if plan.isNewClient { clients[draft.client] = plan.lane.client }
+    if plan.isNewLane {
+      lanes[lane] = plan.lane
+      laneCounts[plan.lane.client, default: 0] += 1
+    }
+    note(plan.numbering, in: plan.lane.number, lane)
+  }
+
+  private mutating func note(_ numbering: NumberPlan, in number: LaneNumber, _ lane: LaneName) {
+    lanes[lane]?.lastSequence = numbering.highest
+    gaps[number, default: []].take(numbering)
+    if let through = numbering.placedThrough { placed[number] = through }
   }
 
   private mutating func note(_ plan: InsertPlan, of draft: EnvelopeDraft) {
@@ -173,9 +191,7 @@ package struct GatheredFacts: AppendFacts {
       id: plan.id, fingerprint: draft.fingerprint, key: draft.key, state: entry.standing.state)
     if let key = draft.key { fill(key: key, of: entry.client, post) }
     if let numbering = plan.numbering {
-      lanes[lane]?.lastSequence = numbering.highest
-      gaps[entry.lane, default: []].take(numbering)
-      if let through = numbering.placedThrough { placed[entry.lane] = through }
+      note(numbering, in: entry.lane, lane)
       fill(number: numbering.number, in: entry.lane, .post(post))
     }
     if let name = draft.coalesce {
@@ -218,12 +234,25 @@ extension GivenNumbers {
   package mutating func note(_ plan: InsertPlan) {
     lastSerial = plan.entry.serial
     latestTime = max(latestTime, plan.entry.acceptedAt)
-    if plan.isNewClient {
-      lastClient = plan.entry.client.rawValue
+    note(
+      client: plan.isNewClient ? plan.entry.client : nil,
+      lane: plan.isNewLane ? plan.entry.lane : nil)
+  }
+
+  /// Notes what a void number has been given.
+  package mutating func note(_ plan: VoidPlan) {
+    note(
+      client: plan.isNewClient ? plan.lane.client : nil,
+      lane: plan.isNewLane ? plan.lane.number : nil)
+  }
+
+  private mutating func note(client: ClientNumber?, lane: LaneNumber?) {
+    if let client {
+      lastClient = client.rawValue
       names.clients += 1
     }
-    if plan.isNewLane {
-      lastLane = plan.entry.lane.rawValue
+    if let lane {
+      lastLane = lane.rawValue
       names.lanes += 1
     }
   }
@@ -237,7 +266,11 @@ extension [SequenceGap] {
       remove(at: old)
       place = old
     }
-    let parts = [plan.lowerGap, plan.upperGap].compactMap { $0.map { SequenceGap($0) } }
-    insert(contentsOf: parts, at: place)
+    var parts = [plan.lowerGap, plan.upperGap].compactMap { $0.map { SequenceGap($0) } }
+    if plan.isVoid {
+      let range = SequenceRange(first: plan.number, last: plan.number)
+      parts.append(SequenceGap(range, isSkipped: true))
+    }
+    insert(contentsOf: parts.sorted { $0.range.first < $1.range.first }, at: place)
   }
 }

@@ -4,6 +4,8 @@ package enum PostPlan: Sendable {
   case answer(AppendResult)
   /// A new envelope is written.
   case insert(InsertPlan)
+  /// A sequence number counts as come from now on.
+  case void(VoidPlan)
   /// The content of an envelope that waits is replaced.
   indirect case replace(ReplacePlan)
 }
@@ -33,6 +35,18 @@ package struct InsertPlan: Equatable, Sendable {
   }
 }
 
+/// What a number that is declared void changes.
+package struct VoidPlan: Equatable, Sendable {
+  /// The lane, as it was before.
+  package var lane: KnownLane
+  /// Whether its client becomes known by it.
+  package var isNewClient = false
+  /// Whether its lane becomes known by it.
+  package var isNewLane = false
+  /// What changes in the lane's sequence numbers.
+  package var numbering: NumberPlan
+}
+
 /// What the number of a new envelope changes in its lane.
 package struct NumberPlan: Equatable, Sendable {
   /// The envelope's number.
@@ -51,6 +65,8 @@ package struct NumberPlan: Equatable, Sendable {
   package var placedThrough: Int64?
   /// Whether envelopes that are parked behind it may be put in line.
   package var mayFlow = false
+  /// Whether the number is given up: what is parked behind it passes it by.
+  package var isVoid = false
 }
 
 /// The changes to an envelope that waits when a later post replaces its content.

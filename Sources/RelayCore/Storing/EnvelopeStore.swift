@@ -306,7 +306,10 @@ package enum AppendResult: Sendable, Equatable {
   case keyConflict(id: EnvelopeID?)
   /// Stored, and put in line once the sequence numbers before its own have come.
   case parked(id: EnvelopeID, missing: MissingNumbers)
-  /// The lane took this sequence number before, in an envelope that is not kept any more.
+  /// The sequence number counts as come from now on, and no envelope will have it.
+  case void
+  /// The lane took this sequence number before, in an envelope that is not kept any more; or,
+  /// for a void one, it counts as come already.
   case forgotten
   /// The lane took this sequence number before with other content, in the envelope of this id. A
   /// nil id means earlier in the same atomic batch, of which nothing was stored.

@@ -115,9 +115,13 @@ extension Route {
   private static let lanes =
     pausing("clients/{client}/lanes/{lane}") { await Pausing($0).lane(isPaused: $1, $2) }
     + [
+      Route(
+        .post, "/v1/clients/{client}/lanes/{lane}/skip", on: .operators, for: .steering,
+        takes: .nothing, act: AuditedAct("skip", "clients/{client}/lanes/{lane}")
+      ) { await SkipGap($2).respond($1) },
       Route(.get, "/v1/lanes", on: .operators, for: .watching, isListing: true) {
         await ListLanes($2).respond(to: $0)
-      }
+      },
     ]
 
   private static let upstreams =

@@ -51,6 +51,7 @@ extension Writer {
   func carryOut(_ plan: NumberPlan, in lane: LaneNumber) throws(StoreError) {
     if let closed = plan.closed { try cut(closed, to: plan.lowerGap, in: lane) }
     if let gap = plan.upperGap { try gaps.insertGap.run(lane, gap.first, gap.last) }
+    if plan.isVoid { try gaps.insertVoid.run(lane, plan.number) }
     if let placed = plan.placedThrough { try gaps.setPlacedThrough.run(lane, placed) }
     if plan.mayFlow { state.flowing.insert(lane) }
   }

@@ -24,6 +24,10 @@ extension Writer {
       case .replace(let plan):
         try carryOut(plan, of: draft, into: &receipt)
         results.append(plan.result)
+      case .void(let plan):
+        try carryOut(plan, of: draft)
+        results.append(.void)
+        try flow(behind: plan.lane.number, into: &receipt)
       case .insert(let plan):
         try carryOut(plan, of: draft)
         if let numbering = plan.numbering, numbering.isParked {
@@ -34,12 +38,19 @@ extension Writer {
         }
         results.append(plan.result(position: receipt.accepted.count))
         receipt.accepted.append(AcceptedEnvelope(entry: plan.entry, id: plan.id, draft: draft))
-        if !state.flowing.isEmpty, state.flowing.contains(plan.entry.lane), movesLeft > 0 {
-          try flow(plan.entry.lane, into: &receipt)
-        }
+        try flow(behind: plan.entry.lane, into: &receipt)
       }
     }
     return results
+  }
+
+  /// Goes on in a lane at once, if something may be put in line there.
+  @inline(__always)
+  private func flow(
+    behind lane: LaneNumber, into receipt: inout Receipt
+  ) throws(StoreError) {
+    guard !state.flowing.isEmpty, state.flowing.contains(lane), movesLeft > 0 else { return }
+    try flow(lane, into: &receipt)
   }
 
   /// Says of what was parked in this transaction what it waits for, or, if it has moved to its
@@ -76,11 +87,7 @@ extension Writer {
     if plan.isNewClient { try makeClient(draft.client, entry.client) }
     let name = LaneName(client: draft.client, lane: draft.lane)
     if plan.isNewLane { try makeLane(name, entry.lane, of: entry.client) }
-    if let numbering = plan.numbering {
-      if let error = exceptions.unnumbered[entry.lane] { throw error }
-      state.sequences[entry.lane] = numbering.highest
-      try carryOut(numbering, in: entry.lane)
-    }
+    if let numbering = plan.numbering { try number(numbering, in: entry.lane) }
     if plan.isNewLane || plan.numbering != nil {
       lanes.insert(
         KnownLane(
@@ -99,6 +106,24 @@ extension Writer {
     state.ledger.add(1, standing: entry.standing)
     state.use[entry.client, default: WaitingUse()] += WaitingUse(count: 1, bytes: bytes)
     log(EventEntry(accepted: entry))
+  }
+
+  private func carryOut(_ plan: VoidPlan, of draft: EnvelopeDraft) throws(StoreError) {
+    let name = LaneName(client: draft.client, lane: draft.lane)
+    var lane = plan.lane
+    if plan.isNewClient { try makeClient(draft.client, lane.client) }
+    if plan.isNewLane { try makeLane(name, lane.number, of: lane.client) }
+    try number(plan.numbering, in: lane.number)
+    lane.lastSequence = plan.numbering.highest
+    lanes.insert(lane, for: name)
+    let number = plan.numbering.number
+    log(EventEntry(.gapSkipped, lane: lane.number, numbers: [number, number]))
+  }
+
+  private func number(_ plan: NumberPlan, in lane: LaneNumber) throws(StoreError) {
+    if let error = exceptions.unnumbered[lane] { throw error }
+    state.sequences[lane] = plan.highest
+    try carryOut(plan, in: lane)
   }
 
   /// The clock has shown this time.

@@ -9,6 +9,7 @@ final class GapStatements {
 
   let findGap: Statement
   let insertGap: Statement
+  let insertVoid: Statement
   let endGap: Statement
   let deleteGap: Statement
   let openGaps: Statement
@@ -58,6 +59,7 @@ final class GapStatements {
       ORDER BY first DESC LIMIT 1
       """, on: connection)
     insertGap = try Statement("INSERT INTO gap VALUES (?, ?, ?, 0)", on: connection)
+    insertVoid = try Statement("INSERT INTO gap VALUES (?1, ?2, ?2, 1)", on: connection)
     endGap = try Statement(
       "UPDATE gap SET last = ? WHERE lane = ? AND first = ?", on: connection)
     deleteGap = try Statement("DELETE FROM gap WHERE lane = ? AND first = ?", on: connection)

@@ -117,6 +117,9 @@ extension CommandTable {
         name: "pause", summary: "send nothing from it", operand: Operand(name: "CLIENT/LANE")),
       ActionSpec(
         name: "resume", summary: "send again", operand: Operand(name: "CLIENT/LANE")),
+      ActionSpec(
+        name: "skip", summary: "go on without the sequence numbers that it waits for",
+        operand: Operand(name: "CLIENT/LANE")),
     ],
     options: relay + [json], exits: exits,
     examples: [

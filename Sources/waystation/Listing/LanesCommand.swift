@@ -1,6 +1,6 @@
 import JSON
 
-/// `waystation lanes`: lists, pauses and resumes lanes.
+/// `waystation lanes`: lists, pauses and resumes lanes, and has them go on over a gap.
 struct LanesCommand {
   let context: CommandContext
   let relay: RelayClient
@@ -23,9 +23,23 @@ struct LanesCommand {
       context.say(answer.line)
       return .good
     }
-    let deed = context.order.action == "pause" ? "is paused" : "goes on"
-    context.say("lane \(SafeText.line(word)) \(deed)")
+    context.say("lane \(SafeText.line(word)) \(deed(answer))")
     return .good
+  }
+
+  /// What was done, as the rest of a sentence about the lane.
+  private func deed(_ answer: JSONObject) -> String {
+    switch context.order.action {
+    case "pause": return "is paused"
+    case "resume": return "goes on"
+    default:
+      let skipped = answer.objects("skipped").map { range in
+        let (first, last) = (range.number("first"), range.number("last"))
+        return first == last ? "\(first)" : "\(first) to \(last)"
+      }
+      return skipped.isEmpty
+        ? "waits for no number" : "goes on without \(skipped.joined(separator: ", "))"
+    }
   }
 
   private func list() throws(OperatorFailure) {

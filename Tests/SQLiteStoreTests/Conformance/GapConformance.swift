@@ -41,6 +41,71 @@ struct GapConformance {
     }
   }
 
+  @Test(
+    "a void number counts as come: what is behind it goes on, and nothing of it is stored",
+    arguments: StoreFactory.all)
+  func voids(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      func void(_ number: Int64) async throws -> AppendResult {
+        var draft = bench.draft(sequence: number)
+        draft.isVoid = true
+        return try await bench.planned.append([draft], isAtomic: false)[0]
+      }
+      // The first number of a lane that nobody knows, and one ahead of a gap.
+      #expect(try await void(1) == .void)
+      let four = try await bench.accept(bench.draft(sequence: 4))
+      #expect(try await bench.planned.envelope(four)?.state == .parked)
+      #expect(try await void(6) == .void)
+      #expect(try await void(3) == .void)
+      #expect(try await void(3) == .forgotten)
+      #expect(try await void(4) == .sequenceConflict(id: four))
+      let lane = try #require(try await bench.planned.client("device-1")?.lanes.first)
+      #expect(
+        lane.missing.ranges == [SequenceRange(first: 2, last: 2), SequenceRange(first: 5, last: 5)])
+      try await bench.accept(bench.draft(sequence: 2))
+      #expect(try await numbersInLine(bench) == [2, 4])
+      // Behind the last gap there is nothing but the void number: it is passed at once.
+      try await bench.accept(bench.draft(sequence: 5))
+      let seven = try await bench.accept(bench.draft(sequence: 7))
+      #expect(try await bench.planned.envelope(seven)?.state == .queued)
+      try await bench.reopen()
+      #expect(try await numbersInLine(bench) == [2, 4, 5, 7])
+      #expect(bench.planned.statistics().envelopes[.queued] == 4)
+      let whole = try #require(try await bench.planned.client("device-1")?.lanes.first)
+      #expect(whole.lastSequence == 7 && whole.missing.isEmpty)
+      // An envelope that comes under a void number comes too late.
+      let late = try await bench.planned.append([bench.draft(sequence: 3)], isAtomic: false)
+      #expect(late == [.sequencePassed(last: 7)])
+    }
+  }
+
+  @Test(
+    "in one batch, atomic or not, void numbers and envelopes take their places together",
+    arguments: StoreFactory.all)
+  func voidBatch(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      var first: Int64 = 1
+      for isAtomic in [false, true] {
+        let drafts = (first..<first + 5).map { number in
+          var draft = bench.draft(sequence: number)
+          draft.isVoid = number % 2 == 0
+          return draft
+        }
+        // The later numbers come first, so that all but the last item wait for others.
+        let results = try await bench.planned.append(drafts.reversed(), isAtomic: isAtomic)
+        #expect(results.count { $0 == .void } == (isAtomic ? 3 : 2))
+        first += 5
+      }
+      #expect(try await numbersInLine(bench) == [1, 3, 5, 7, 9])
+      #expect(bench.planned.statistics().envelopes[.parked] == 0)
+      var void = bench.draft(sequence: first)
+      void.isVoid = true
+      let refused = try await bench.planned.append(
+        [bench.draft(sequence: first), void], isAtomic: true)
+      #expect(refused == [.leftOut, .sequenceConflict(id: nil)])
+    }
+  }
+
   @Test("an id finds its envelope wherever that has moved", arguments: StoreFactory.all)
   func found(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in

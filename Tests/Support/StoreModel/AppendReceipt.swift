@@ -25,6 +25,9 @@ struct AppendReceipt {
   mutating func note(_ plan: PostPlan, of draft: EnvelopeDraft) {
     switch plan {
     case .answer(let result): results.append(result)
+    case .void(let plan):
+      if plan.numbering.mayFlow { flowing.insert(plan.lane.number) }
+      results.append(.void)
     case .insert(let plan):
       if let numbering = plan.numbering {
         if numbering.mayFlow { flowing.insert(plan.entry.lane) }

@@ -94,14 +94,30 @@ extension ModelTables {
       lanes[entry.lane] = Lane(name: name, client: entry.client)
     }
     if let numbering = plan.numbering {
-      lanes[entry.lane]?.lastSequence = numbering.highest
-      lanes[entry.lane]?.gaps.take(numbering)
+      note(numbering, in: entry.lane)
       lanes[entry.lane]?.numbers[numbering.number] = entry.serial
-      if let placed = numbering.placedThrough { lanes[entry.lane]?.placedThrough = placed }
     }
     put(Envelope(id: plan.id, draft: draft, entry: entry))
     if let key = draft.key { keys[entry.client, default: [:]][key] = Key(serial: entry.serial) }
     if let name = draft.coalesce { lanes[entry.lane]?.names[name] = entry.serial }
+  }
+
+  /// Writes that a number is void.
+  mutating func carryOut(_ plan: VoidPlan, of draft: EnvelopeDraft) {
+    given.note(plan)
+    if plan.isNewClient { clients[draft.client] = plan.lane.client }
+    if plan.isNewLane {
+      let name = LaneName(client: draft.client, lane: draft.lane)
+      laneNumbers[name] = plan.lane.number
+      lanes[plan.lane.number] = Lane(name: name, client: plan.lane.client)
+    }
+    note(plan.numbering, in: plan.lane.number)
+  }
+
+  private mutating func note(_ numbering: NumberPlan, in lane: LaneNumber) {
+    lanes[lane]?.lastSequence = numbering.highest
+    lanes[lane]?.gaps.take(numbering)
+    if let placed = numbering.placedThrough { lanes[lane]?.placedThrough = placed }
   }
 
   /// Replaces the content of an envelope that waits.

@@ -51,6 +51,7 @@ extension ModelTables {
     for (draft, plan) in zip(batch.drafts, batch.plans) {
       switch plan {
       case .answer: break
+      case .void(let plan): carryOut(plan, of: draft)
       case .replace(let plan): carryOut(plan, of: draft)
       case .insert(let plan):
         carryOut(plan, of: draft)

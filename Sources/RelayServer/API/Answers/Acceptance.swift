@@ -11,11 +11,14 @@ package struct Acceptance: Sendable, Equatable {
     case duplicate
     /// Stored in the place of an earlier post that waits.
     case coalesced
+    /// A number that counts as come from now on, without an envelope.
+    case void
   }
 
   /// The result of the post.
   package var result: Result
-  /// The relay's name for it; nil for a duplicate of one that is not kept any more.
+  /// The relay's name for it; nil for a void number, and for a duplicate of one that is not kept
+  /// any more.
   package var id: EnvelopeID?
   /// The client that sent it.
   package var client: String

@@ -13,6 +13,8 @@ package struct BatchResults: Sendable, Equatable {
     case duplicate(id: EnvelopeID?, state: EnvelopeState?)
     /// Stored in the place of an earlier post that waits.
     case coalesced(id: EnvelopeID, state: EnvelopeState)
+    /// A number that counts as come from now on, without an envelope.
+    case void
     /// Not stored.
     case rejected(Problem)
 
@@ -21,7 +23,7 @@ package struct BatchResults: Sendable, Equatable {
       switch self {
       case .accepted(let id, _), .parked(let id, _), .coalesced(let id, _): id
       case .duplicate(let id, _): id
-      case .rejected: nil
+      case .void, .rejected: nil
       }
     }
   }
@@ -103,6 +105,7 @@ package struct BatchResults: Sendable, Equatable {
         json.member("result", "coalesced")
         json.member("id", id.description)
         json.member("state", state.rawValue)
+      case .void: json.member("result", "void")
       case .rejected(let problem):
         json.member("result", "rejected")
         json.member("problem") { problem.write(to: &$0) }

@@ -50,12 +50,13 @@ struct Batch {
       do throws(Problem) {
         let acceptance = try Acceptance(result, of: SenderNames(draft))
         guard let id = acceptance.id, let state = acceptance.state else {
+          if acceptance.result == .void { return .void }
           return .duplicate(id: acceptance.id, state: acceptance.state)
         }
         switch acceptance.result {
         case .accepted where state == .parked: return .parked(id: id, missing: acceptance.missing)
         case .accepted: return .accepted(id: id, state: state)
-        case .duplicate: return .duplicate(id: id, state: state)
+        case .duplicate, .void: return .duplicate(id: id, state: state)
         case .coalesced: return .coalesced(id: id, state: state)
         }
       } catch {

@@ -96,7 +96,8 @@ extension AppendResult {
   fileprivate var isAccepted: Bool {
     switch self {
     case .accepted, .parked, .coalesced: true
-    case .duplicate, .forgotten, .keyConflict, .sequenceConflict, .sequencePassed, .overQuota,
+    case .duplicate, .void, .forgotten, .keyConflict, .sequenceConflict, .sequencePassed,
+      .overQuota,
       .leftOut:
       false
     }

@@ -180,6 +180,9 @@ extension Acceptance {
       self.init(
         result: .accepted, id: id, client: names.client, lane: names.lane, key: names.key,
         state: .parked, missing: missing)
+    case .void:
+      self.init(
+        result: .void, id: nil, client: names.client, lane: names.lane, key: nil, state: nil)
     case .forgotten:
       self.init(
         result: .duplicate, id: nil, client: names.client, lane: names.lane, key: names.key,
@@ -209,6 +212,7 @@ extension BatchResults.Item {
     case .accepted, .parked: .accepted
     case .duplicate: .duplicate
     case .coalesced: .coalesced
+    case .void: .void
     case .rejected: .rejected
     }
   }
@@ -221,6 +225,7 @@ extension Acceptance.Result {
     case .accepted: .accepted
     case .duplicate: .duplicate
     case .coalesced: .coalesced
+    case .void: .void
     }
   }
 }

@@ -39,7 +39,38 @@ package struct EnvelopeDecoder: Sendable {
     }
     var fields = EnvelopeFields(rules: rules)
     for member in object { try fields.read(member) }
+    if fields.isVoid { return try void(fields, object, from: sender, at: start) }
     return try draft(of: fields, from: sender, at: start)
+  }
+
+  /// A number that counts as come without an envelope.
+  private func void(
+    _ fields: EnvelopeFields, _ object: JSONObject, from sender: String?, at start: WallTime
+  ) throws(Problem) -> EnvelopeDraft {
+    let names = ["void", "client", "lane", "sequence"]
+    for member in object where !names.contains(member.name.string) {
+      let name = member.name.string
+      throw .invalidField(
+        "/\(JSONPointer.escape(name))", "What is void is not sent, and has no \(name.quoted).",
+        fix: "Send client, lane and sequence beside void, and nothing else.")
+    }
+    guard let client = try Caller.client(fields.terms.client, of: sender, field: "/client") else {
+      throw .missingField(
+        "/client", "The void number has no client.", fix: "Say in client whose number it is.")
+    }
+    guard let number = fields.terms.sequence else {
+      throw .missingField(
+        "/sequence", "void is true, and no number is named.",
+        fix: "Say in sequence which number of the lane is not to be waited for.")
+    }
+    var draft = EnvelopeDraft(
+      client: client, lane: fields.terms.lane ?? LaneSyntax.defaultName, upstream: "",
+      content: EnvelopeContent(
+        method: "", target: [], headers: HeaderBlock(), body: .inline([])),
+      sequence: number, expiresAt: .never)
+    draft.isVoid = true
+    try rules.holdToLane(&draft, from: start, .json)
+    return draft
   }
 
   private func draft(

@@ -17,15 +17,15 @@ struct EnvelopeField: Sendable {
   /// Takes its header field's value.
   let readHeader: @Sendable (inout EnvelopeTerms, ArraySlice<UInt8>) throws(Problem) -> Void
 
-  /// A field of the request itself.
+  /// A field of the request itself, or one that no request on `/v1/relay` has.
   private init(
-    _ name: StaticString,
+    _ name: StaticString, isFixed: Bool = false,
     read: @escaping @Sendable (inout EnvelopeFields, JSONValue) throws(Problem) -> Void
   ) {
     self.name = name
     self.read = read
     header = nil
-    isFixed = false
+    self.isFixed = isFixed
     readHeader = { _, _ in }
   }
 
@@ -95,6 +95,12 @@ struct EnvelopeField: Sendable {
     EnvelopeField("onFailure", "Waystation-On-Failure", \.onFailure, .policy),
     EnvelopeField("coalesce", "Waystation-Coalesce", \.coalesce, .name, isFixed: true),
     EnvelopeField("references", "Waystation-References", \.references, .flag),
+    EnvelopeField("void", isFixed: true) { (fields, json) throws(Problem) in
+      guard let isVoid = TermForm<Bool>.flag.json(json) else {
+        throw EnvelopeFields.wrong("void", json, TermForm<Bool>.flag.rule)
+      }
+      fields.isVoid = isVoid
+    },
   ]
 
   /// The names alone, in the same order: a record that is looked at costs four counts of

@@ -16,6 +16,8 @@ struct EnvelopeFields {
 
   /// The terms beside the request itself.
   var terms = EnvelopeTerms()
+  /// Whether only a sequence number is declared void.
+  var isVoid = false
   private(set) var upstream: AcceptanceRules.Upstream?
   private(set) var method = "POST"
   /// The value of `path`; ``target(references:)`` checks it.

@@ -10,6 +10,8 @@ package struct PostFigures: Sendable, Equatable {
     case duplicate
     /// It has taken an earlier one's place.
     case coalesced
+    /// It was a number that counts as come, without an envelope.
+    case void
     /// It was not taken.
     case rejected
   }

@@ -178,6 +178,7 @@ extension Simulation {
     case .duplicate(let id, _):
       checkStored(key, of: index)
       acknowledge(index, key, id)
+    case .void: violate("key \(key) of device \(index) is said to be void")
     case .forgotten:
       checkStored(key, of: index)
       devices[index].unanswered.removeAll { $0 == key }
