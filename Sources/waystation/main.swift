@@ -8,6 +8,11 @@ do throws(UsageError) {
   exit(ExitCode.usage.rawValue)
 }
 
+switch invocation {
+case .serve: break
+default: HangUp.ignoreWhileTerminalLasts()
+}
+
 let code =
   switch invocation {
   case .serve(let source): ServeCommand.run(source)
