@@ -14,6 +14,12 @@ package final class Signals: Sendable {
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
+  /// Lets signals through to this thread again; those that have come meanwhile arrive.
+  package static func unblock(_ signals: [Int32]) {
+    var set = Self.set(signals)
+    pthread_sigmask(SIG_UNBLOCK, &set, nil)
+  }
+
   /// Begins to receive signals that were blocked with ``block(_:)``.
   package init(_ signals: [Int32], on loop: EventLoop) throws(SystemError) {
     var set = Self.set(signals)

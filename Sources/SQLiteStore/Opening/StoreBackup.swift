@@ -32,6 +32,9 @@ package final class StoreBackup {
     case pages(done: Int, of: Int)
   }
 
+  /// Called before each piece is copied; ends the copy by throwing.
+  package typealias Observer = (Progress) throws(StoreError) -> Void
+
   /// The number of pages copied between two reports of progress: 8 MiB of pages of 8 KiB.
   private static let pagesAStep: Int32 = 1024
   /// The most rounds of copying bodies while some vanish before the transaction begins.
@@ -41,13 +44,13 @@ package final class StoreBackup {
   /// The path at which a body of this name can be read.
   private let bodyPath: (String) -> String
   private let target: String
-  private let progress: (Progress) -> Void
+  private let progress: Observer
   private var report = Report()
   private var copied: Set<String> = []
 
   private init(
     source: String, target: String, bodyPath: @escaping (String) -> String,
-    progress: @escaping (Progress) -> Void
+    progress: @escaping Observer
   ) {
     self.source = source
     self.bodyPath = bodyPath
@@ -55,19 +58,32 @@ package final class StoreBackup {
     self.progress = progress
   }
 
-  /// Copies the store in `source` into `target`, which must be absent or empty.
+  /// Copies the store in `source` into `target`, which must be absent, empty, or hold nothing but a
+  /// copy that was cut off.
   ///
   /// Everything is on disk when this returns. The database gets its name last: a copy that was cut
-  /// off has no database, and the relay does not take it for a store.
+  /// off has no database, and the relay does not take it for a store. A copy that fails leaves
+  /// nothing behind.
   ///
-  /// - Throws: ``StoreError`` if there is no store, or no room for a copy.
+  /// - Throws: ``StoreError`` if there is no store, or no room for a copy, and what `progress`
+  ///   throws.
   package static func run(
-    from source: String, to target: String, progress: @escaping (Progress) -> Void = { _ in }
+    from source: String, to target: String, progress: @escaping Observer = { _ in }
   ) throws(StoreError) -> Report {
     let backup = StoreBackup(
       source: source, target: target, bodyPath: { "\(source)/bodies/\($0)" }, progress: progress)
     try backup.copyAll()
     return backup.report
+  }
+
+  /// Removes the files that reading a copy has left beside its database.
+  ///
+  /// - Throws: ``StoreError`` if a relay has begun to use the copy, or it cannot be opened.
+  package static func tidy(_ target: String) throws(StoreError) {
+    let folder = try DataFolder.claim(target)
+    let connection = try Connection(path: folder.database, access: .readWrite)
+    // The last connection to close a database that was read removes them.
+    _ = try connection.number("SELECT count(*) FROM sqlite_schema")
   }
 
   /// Copies what one of the relay's own connections reads, as of one moment, wherever its files
@@ -80,30 +96,29 @@ package final class StoreBackup {
     let backup = StoreBackup(
       source: connection.path, target: target, bodyPath: bodies.readablePath(of:),
       progress: { _ in })
-    try DataFolder.requireEmpty(target)
-    let folder = try DataFolder.claim(target)
-    try connection.execute("BEGIN")
+    let folder = try CopyFolder.claim(target)
     do throws(StoreError) {
+      try connection.execute("BEGIN")
       try backup.copyWhatIsThere(connection, into: folder)
       connection.rollBackIfOpen()
     } catch {
       connection.rollBackIfOpen()
+      folder.discard()
       throw error
     }
     return backup.report
   }
 
   private func copyWhatIsThere(
-    _ connection: borrowing Connection, into folder: borrowing DataFolder
+    _ connection: borrowing Connection, into folder: borrowing CopyFolder
   ) throws(StoreError) {
     let names = try bodyNames(connection)
     _ = try copyMissing(names, into: folder.bodies)
     report.bodies = copied.count
     report.missingBodies = names.count - copied.count
     for name in copied { report.bytes += DataFolder.size(ofFile: "\(folder.bodies)/\(name)") }
-    let part = folder.database + ".part"
-    try copyDatabase(connection, to: part)
-    try finish(part, as: folder.database)
+    try copyDatabase(connection, to: folder.part)
+    try finish(folder)
   }
 
   private func copyAll() throws(StoreError) {
@@ -112,8 +127,18 @@ package final class StoreBackup {
       throw StoreError(
         kind: .other, operation: "back up", subject: source, detail: "there is no store in it.")
     }
-    try DataFolder.requireEmpty(target)
-    let folder = try DataFolder.claim(target)
+    let folder = try CopyFolder.claim(target)
+    do throws(StoreError) {
+      try copy(database, into: folder)
+    } catch {
+      folder.discard()
+      throw error
+    }
+  }
+
+  private func copy(
+    _ database: String, into folder: borrowing CopyFolder
+  ) throws(StoreError) {
     // Without a relay, no other process may begin to write or to sweep during the copy.
     let lock = try lockIfIdle()
     defer { withExtendedLifetime(lock) {} }
@@ -122,12 +147,11 @@ package final class StoreBackup {
       throw StoreError(
         kind: .other, operation: "back up", subject: database, detail: "it is no store of ours.")
     }
-    try copyBodies(connection, into: folder.bodies)
-    let part = folder.database + ".part"
-    try copyDatabase(connection, to: part)
+    let names = try copyBodies(connection, into: folder.bodies)
+    try copyDatabase(connection, to: folder.part)
     try connection.execute("COMMIT")
-    try dropStrangers(known: part, in: folder.bodies)
-    try finish(part, as: folder.database)
+    dropStrangers(known: names, in: folder.bodies)
+    try finish(folder)
   }
 
   private func lockIfIdle() throws(StoreError) -> DataFolder.ReadingLock? {
@@ -143,9 +167,11 @@ package final class StoreBackup {
   // MARK: - Bodies
 
   /// Copies the bodies, and leaves the connection in a transaction whose bodies are all copied.
+  ///
+  /// - Returns: The names of the transaction's bodies.
   private func copyBodies(
     _ connection: borrowing Connection, into folder: String
-  ) throws(StoreError) {
+  ) throws(StoreError) -> Set<String> {
     // Without a transaction: a body that vanishes meanwhile has ended, and is in no later moment.
     _ = try copyMissing(try bodyNames(connection), into: folder)
     for _ in 0..<Self.roundsMax {
@@ -153,7 +179,7 @@ package final class StoreBackup {
       let names = try bodyNames(connection)
       if try copyMissing(names, into: folder) {
         report.bodies = names.count
-        return
+        return Set(names)
       }
       try connection.execute("COMMIT")
     }
@@ -174,7 +200,7 @@ package final class StoreBackup {
       guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "/")) else { continue }
       if try copyFile(bodyPath(name), to: "\(folder)/\(name)") {
         copied.insert(name)
-        progress(.bodies(copied.count))
+        try progress(.bodies(copied.count))
       } else {
         isWhole = false
       }
@@ -183,9 +209,7 @@ package final class StoreBackup {
   }
 
   /// Deletes bodies of envelopes that were deleted while others were copied.
-  private func dropStrangers(known database: String, in folder: String) throws(StoreError) {
-    let connection = try Connection(path: database, access: .readOnly)
-    let known = Set(try bodyNames(connection))
+  private func dropStrangers(known: Set<String>, in folder: String) {
     for name in copied where !known.contains(name) { unlink("\(folder)/\(name)") }
     for name in known { report.bytes += DataFolder.size(ofFile: "\(folder)/\(name)") }
   }
@@ -207,6 +231,7 @@ package final class StoreBackup {
   private func copyBytes(from old: Int32, to new: Int32, _ path: String) throws(StoreError) {
     var piece = [UInt8](repeating: 0, count: 1 << 20)
     while true {
+      try progress(.bodies(copied.count))
       let count = read(old, &piece, piece.count)
       if count == 0 { return }
       if count < 0 {
@@ -243,7 +268,12 @@ package final class StoreBackup {
     var code = sqlite3_backup_step(backup, Self.pagesAStep)
     while code == SQLITE_OK {
       let all = Int(sqlite3_backup_pagecount(backup))
-      progress(.pages(done: all - Int(sqlite3_backup_remaining(backup)), of: all))
+      do throws(StoreError) {
+        try progress(.pages(done: all - Int(sqlite3_backup_remaining(backup)), of: all))
+      } catch {
+        sqlite3_backup_finish(backup)
+        throw error
+      }
       code = sqlite3_backup_step(backup, Self.pagesAStep)
     }
     report.pages = Int(sqlite3_backup_pagecount(backup))
@@ -254,13 +284,13 @@ package final class StoreBackup {
     }
   }
 
-  private func finish(_ part: String, as database: String) throws(StoreError) {
-    try DataFolder.sync(file: part)
-    try DataFolder.sync(folder: target + "/bodies")
-    guard rename(part, database) == 0 else {
-      throw StoreError(errno: errno, operation: "rename", subject: part)
+  private func finish(_ folder: borrowing CopyFolder) throws(StoreError) {
+    try DataFolder.sync(file: folder.part)
+    try DataFolder.sync(folder: folder.bodies)
+    guard rename(folder.part, folder.database) == 0 else {
+      throw StoreError(errno: errno, operation: "rename", subject: folder.part)
     }
-    report.bytes += DataFolder.size(ofFile: database)
+    report.bytes += DataFolder.size(ofFile: folder.database)
     try DataFolder.sync(folder: target)
     StoreMarker.write(in: target)
   }

@@ -3,18 +3,29 @@ import RelayCore
 import SQLiteStore
 
 /// `waystation store backup`: copies a store as it is at one moment, and checks the copy.
+///
+/// SIGINT and SIGTERM end the copying, and then nothing is left of it.
 enum BackupCommand {
   static func run(_ folder: String, to target: String, isJSON: Bool) -> ExitCode {
     let bar = ProgressLine()
+    let stop = PendingStop()
     do throws(StoreError) {
-      let report = try StoreBackup.run(from: folder, to: target) { progress in
+      let report = try StoreBackup.run(from: folder, to: target) {
+        progress throws(StoreError) in
+        if stop.isRequested {
+          throw StoreError(
+            kind: .other, operation: "back up", subject: folder, detail: "it was interrupted.")
+        }
         switch progress {
         case .bodies(let count): bar.show("\(count) bodies")
         case .pages(let done, let all): bar.show("\(done) of \(all) pages")
         }
       }
+      // From here on the copy is complete.
+      stop.release()
       bar.show("checking the copy")
       let verdict = try StoreCheck.run(folder: target)
+      try StoreBackup.tidy(target)
       bar.clear()
       StandardStream.output.line(
         isJSON ? json(report, verdict, target) : text(report, verdict, folder, target))
@@ -22,6 +33,7 @@ enum BackupCommand {
     } catch {
       bar.clear()
       StandardStream.error.line("waystation store backup: \(error)")
+      stop.release()
       return .failed
     }
   }

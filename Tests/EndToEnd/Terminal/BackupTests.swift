@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 extension EndToEnd {
@@ -60,6 +61,94 @@ extension EndToEnd {
       let full = try await Waystation.run(
         "store", "backup", "--data", relay.folder.path + "/data", "--to", folder.path)
       #expect(full.ending == .exit(1) && full.errors.contains("not empty"), "\(full)")
+    }
+
+    /// What a complete copy consists of.
+    private static let whole = ["begun", "bodies", "lock", "waystation.sqlite3"]
+
+    /// The names in a folder, sorted; nil if it is not there.
+    private func names(in folder: String) -> [String]? {
+      try? FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+    }
+
+    /// A relay that has stopped, with one body in a file of its own.
+    private func stopped() async throws -> (relay: Relay, body: String) {
+      let upstream = try TestUpstream()
+      upstream.stop()
+      let relay = try await Relay.started(
+        upstream, more: ["limits": ["spoolThresholdBytes": 2048] as [String: any Sendable]])
+      _ = try await relay.device("c-1").post([
+        "path": "/large", "body": String(repeating: "x", count: 100_000),
+      ])
+      relay.signal(SIGTERM)
+      try await relay.ending()
+      let bodies = relay.folder.path + "/data/bodies"
+      let name = try #require(names(in: bodies)?.first)
+      return (relay, "\(bodies)/\(name)")
+    }
+
+    /// Starts a copy, and sends it a signal while it reads a body.
+    private func interrupted(
+      _ relay: Relay, _ body: String, to copy: String, by signal: Int32
+    ) async throws -> Ending {
+      let kept = relay.folder.path + "/kept"
+      try FileManager.default.moveItem(atPath: body, toPath: kept)
+      try #require(mkfifo(body, 0o600) == 0)
+      let process = try ChildProcess(
+        Waystation.path,
+        ["store", "backup", "--data", relay.folder.path + "/data", "--to", copy])
+      // Open once the command has opened its other end.
+      let end = try await onThread { Glibc.open(body, O_WRONLY | O_CLOEXEC) }
+      try #require(end >= 0)
+      try #require(write(end, "x", 1) == 1)
+      process.signal(signal)
+      close(end)
+      let ending = try await process.ending()
+      try FileManager.default.removeItem(atPath: body)
+      try FileManager.default.moveItem(atPath: kept, toPath: body)
+      return ending
+    }
+
+    @Test("an interrupted copy leaves nothing behind", arguments: [SIGTERM, SIGINT])
+    func interruption(signal: Int32) async throws {
+      let (relay, body) = try await stopped()
+      let copy = relay.folder.path + "/copy"
+      #expect(try await interrupted(relay, body, to: copy, by: signal) == .signal(signal))
+      #expect(names(in: copy) == nil)
+      // A folder that was there stays, and is empty again.
+      try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
+      #expect(try await interrupted(relay, body, to: copy, by: signal) == .signal(signal))
+      #expect(names(in: copy) == [])
+    }
+
+    @Test("a copy takes the place of one that was killed, and holds nothing else")
+    func afterKill() async throws {
+      let (relay, body) = try await stopped()
+      let copy = relay.folder.path + "/copy"
+      #expect(try await interrupted(relay, body, to: copy, by: SIGKILL) == .signal(SIGKILL))
+      #expect(names(in: copy) == ["bodies", "lock", "waystation.sqlite3.part"])
+      try "x".write(toFile: copy + "/bodies/stranger", atomically: true, encoding: .utf8)
+      let data = relay.folder.path + "/data"
+      let made = try await Waystation.run("store", "backup", "--data", data, "--to", copy)
+      #expect(made.ending == .exit(0) && made.output.contains("1 body in a file"), "\(made)")
+      #expect(names(in: copy) == Self.whole)
+      #expect(names(in: copy + "/bodies") == [(body as NSString).lastPathComponent])
+      let again = try await Waystation.run("store", "backup", "--data", data, "--to", copy)
+      #expect(again.ending == .exit(1) && again.errors.contains("not empty"), "\(again)")
+    }
+
+    @Test("a copy for which there is no room leaves nothing behind")
+    func noRoom() async throws {
+      let (relay, _) = try await stopped()
+      let copy = relay.folder.path + "/copy"
+      let shim = try DiskShim(watching: copy)
+      shim.fail(.write, with: ENOSPC, ofPath: "waystation.sqlite3.part")
+      let made = try await Waystation.run(
+        "store", "backup", "--data", relay.folder.path + "/data", "--to", copy,
+        environment: shim.environment(isRecorded: false))
+      #expect(made.ending == .exit(1) && made.errors.contains("full"), "\(made)")
+      #expect(shim.injectedCount > 0)
+      #expect(names(in: copy) == nil)
     }
   }
 }

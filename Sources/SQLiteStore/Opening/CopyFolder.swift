@@ -1,0 +1,71 @@
+import EventLoop
+import Glibc
+import RelayCore
+
+/// The folder that a copy of a store is written to.
+///
+/// The database's file is made first, under another name, and renamed last. So a folder with that
+/// name holds a copy that was cut off, and nothing that anybody needs.
+struct CopyFolder: ~Copyable {
+  private let folder: DataFolder
+  /// Whether the folder was made here.
+  private let isNew: Bool
+
+  /// The database file of a complete copy.
+  var database: String { folder.database }
+  /// The database file until the copy is complete.
+  var part: String { Self.part(in: folder.path) }
+  /// The folder of the bodies that are too large for the database.
+  var bodies: String { folder.bodies }
+
+  /// Creates the folder, or takes an empty one, or the rest of a copy that was cut off, and locks
+  /// it.
+  ///
+  /// - Throws: ``StoreError`` if it holds anything else, or another copy is being written there.
+  static func claim(_ path: String) throws(StoreError) -> CopyFolder {
+    let found = try requireFree(path)
+    let folder = try DataFolder.claim(path)
+    // The other copy may have been completed between the look and the lock.
+    try requireFree(path)
+    for name in try DataFolder.names(in: folder.bodies) ?? [] {
+      unlink("\(folder.bodies)/\(name)")
+    }
+    unlink(part(in: path))
+    let copy = CopyFolder(folder: folder, isNew: found == nil)
+    _ = try FileDescriptor.open(copy.part, O_WRONLY | O_CREAT, to: "create")
+    return copy
+  }
+
+  private init(folder: consuming DataFolder, isNew: Bool) {
+    self.folder = folder
+    self.isNew = isNew
+  }
+
+  private static func part(in path: String) -> String { DataFolder.database(in: path) + ".part" }
+
+  /// Refuses a folder that holds anything but a copy that was cut off.
+  ///
+  /// - Returns: The names of its entries; nil if there is no such folder.
+  @discardableResult
+  private static func requireFree(_ path: String) throws(StoreError) -> [String]? {
+    guard let names = try DataFolder.names(in: path) else { return nil }
+    let rest = Set(names.map { "\(path)/\($0)" }).subtracting([path + "/lock", path + "/bodies"])
+    let bodies = try DataFolder.names(in: path + "/bodies") ?? []
+    // Before that file is made, nothing is copied.
+    let isFree = rest == [part(in: path)] || rest.isEmpty && bodies.isEmpty
+    if !isFree { try DataFolder.requireEmpty(path) }
+    return names
+  }
+
+  /// Removes everything that was written, and the folder if it was made for this copy.
+  ///
+  /// A copy that has its name already stays: it is complete.
+  func discard() {
+    guard access(database, F_OK) != 0 else { return }
+    for name in (try? DataFolder.names(in: bodies)) ?? [] { unlink("\(bodies)/\(name)") }
+    rmdir(bodies)
+    unlink(part)
+    unlink(folder.lockFile)
+    if isNew { rmdir(folder.path) }
+  }
+}
