@@ -201,5 +201,36 @@ extension EndToEnd {
         events.contains { $0.name == "delivered" }
       }
     }
+
+    @Test("what is kept no longer is deleted at once, though a round has just been made")
+    func retention() async throws {
+      let upstream = try TestUpstream()
+      let relay = try await Relay.started(upstream)
+      let device = relay.device()
+      let kept = try #require(try await device.post(["path": "/a"]).json()["id"] as? String)
+      _ = try await device.end(of: kept)
+      let held = try await device.post(["path": "/b", "hold": true])
+      let brief = try #require(try held.json()["id"] as? String)
+      #expect(try await device.request("DELETE", "/v1/envelopes/\(brief)").status == 200)
+      try await relay.kill()
+      func keep(_ seconds: [String: any Sendable]) throws {
+        try relay.configure(
+          upstreams: ["default": Relay.quick(upstream)], more: ["retention": seconds])
+      }
+      try keep(["failedSeconds": 0])
+      try await relay.start()
+      // The round that each start begins with; the next one would come a minute later.
+      try await gone(brief, relay)
+      #expect(try await relay.device().get("/v1/envelopes/\(kept)").status == 200)
+      try keep(["deliveredSeconds": 0])
+      #expect(result(try await reload(relay)) == "applied")
+      try await gone(kept, relay)
+    }
+
+    private func gone(_ id: String, _ relay: Relay) async throws {
+      try await eventually("an end of \(id)") {
+        try await relay.device().get("/v1/envelopes/\(id)").status == 404 ? true : nil
+      }
+    }
   }
 }

@@ -27,6 +27,10 @@ final class Janitor: Sendable {
     var alarm: (timer: ScheduledTimer, deadline: WallTime)?
     var isWalking = false
     var isStopped = false
+    /// The timer of the next round of retention; nil while there is a round.
+    var round: ScheduledTimer?
+    /// Whether another round follows the present one at once.
+    var isRoundDue = false
     var retention: RetentionConfiguration
     var eventsKeptSeconds: Int
   }
@@ -60,12 +64,17 @@ final class Janitor: Sendable {
     names = NameSweeper(store: dispatcher.store, loop: loop, log: log)
   }
 
-  /// Keeps what has ended, and events, for so long from its next round on.
+  /// Keeps what has ended, and events, for so long from now on: the next round begins at once.
   func keep(_ retention: RetentionConfiguration, eventsForSeconds: Int) {
-    state.withLock { state in
+    let round = state.withLock { state in
       state.retention = retention
       state.eventsKeptSeconds = eventsForSeconds
+      state.isRoundDue = state.round == nil
+      defer { state.round = nil }
+      return state.round
     }
+    // A round whose timer has fired already reads these times itself.
+    if let round, round.cancel() { scheduleRetention(afterMs: Self.roundPauseMs) }
   }
 
   /// Begins; goes on by itself until ``stop()``.
@@ -172,16 +181,27 @@ final class Janitor: Sendable {
 
   private func scheduleRetention(afterMs delay: Int64) {
     guard !isStopped else { return }
-    loop.schedule(afterMs: delay) { [weak self] in
+    let timer = loop.schedule(afterMs: delay) { [weak self] in
       guard let self else { return }
+      state.withLock { $0.round = nil }
       Task(executorPreference: loop) {
         await self.deleteEnded()
         await self.forgetEvents()
         // What these have let go of may have been the last that spoke of a name.
         self.names.sweepIfDue()
-        self.scheduleRetention(afterMs: self.retentionPeriodMs)
+        self.scheduleRetention(afterMs: self.pauseAfterRound())
       }
     }
+    state.withLock { $0.round = timer }
+  }
+
+  /// The time until the next round, in milliseconds.
+  private func pauseAfterRound() -> Int64 {
+    let isDue = state.withLock { state in
+      defer { state.isRoundDue = false }
+      return state.isRoundDue
+    }
+    return isDue ? Self.roundPauseMs : retentionPeriodMs
   }
 
   /// The present ages of what is kept.
