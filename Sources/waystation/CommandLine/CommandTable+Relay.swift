@@ -45,7 +45,7 @@ extension CommandTable {
     ],
     examples: [
       "waystation serve --upstream default=https://api.example.com",
-      "waystation serve --config /etc/waystation.json --listen 0.0.0.0:8080",
+      "waystation serve --config /etc/waystation/config.json --listen 0.0.0.0:8080",
     ])
 
   static let sink = CommandSpec(
@@ -81,7 +81,7 @@ extension CommandTable {
         + " everything that is wrong."
     ],
     exits: "0 it is good, 1 it is not.",
-    examples: ["waystation check --config /etc/waystation.json"])
+    examples: ["waystation check --config /etc/waystation/config.json"])
 
   static let health = CommandSpec(
     summary: "ask a running relay whether it is ready",

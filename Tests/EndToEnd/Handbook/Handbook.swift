@@ -20,7 +20,7 @@ final class Handbook: Sendable {
       rm -f "$STAND/ended"
       (
         if [ -f "$STAND/relay.env" ]; then . "$STAND/relay.env"; fi
-        "$STAND/bin/waystation" serve --config "$STAND/etc/waystation.json" \\
+        "$STAND/bin/waystation" serve --config "$STAND/etc/waystation/config.json" \\
           >"$STAND/said" 2>>"$STAND/log" &
         echo $! >"$STAND/pid"
         wait $! || true
@@ -61,7 +61,7 @@ final class Handbook: Sendable {
       "operating": try ShellDocument("docs/operating.md"),
       "configuration": try ShellDocument("docs/configuration.md"),
     ]
-    for folder in ["etc", "var", "backup"] {
+    for folder in ["etc/waystation", "var", "backup"] {
       try FileManager.default.createDirectory(
         atPath: stand.folder.path + "/" + folder, withIntermediateDirectories: true)
     }

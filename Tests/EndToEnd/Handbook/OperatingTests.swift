@@ -37,7 +37,7 @@ extension EndToEnd {
       try await book.stand.run(blocks[0])
       try await book.stand.run(blocks[1])
       let own = book.stand.folder.path
-      let file = own + "/etc/waystation.json"
+      let file = own + "/etc/waystation/config.json"
       let listener = """
         "listen": ["127.0.0.1:\(book.port)", {"address": "127.0.0.1:\(port)", "tls": {
           "certificate": "\(own)/certificate.pem", "key": "\(own)/key.pem",
@@ -91,7 +91,7 @@ extension EndToEnd {
     @Test("an envelope and refused requests are found in the log, once it has them")
     func logging() async throws {
       let book = try await Handbook.installed()
-      let file = book.stand.folder.path + "/etc/waystation.json"
+      let file = book.stand.folder.path + "/etc/waystation/config.json"
       let told = try String(contentsOfFile: file, encoding: .utf8).replacingOccurrences(
         of: #""upstreams""#, with: #""log": {"level": "debug", "access": true}, "upstreams""#)
       try told.write(toFile: file, atomically: true, encoding: .utf8)
