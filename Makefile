@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test test-quick test-asan test-tsan fuzz simulate power-cuts disk-errors damage check format reference bench bench-quick openapi page metrics mutants deploy backlog overload networks soak dockerfile clean
+.PHONY: help run sink stop-sink test test-quick test-asan test-tsan fuzz simulate power-cuts disk-errors damage check format reference bench bench-quick openapi page metrics mutants deploy package package-test backlog overload networks soak dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -83,6 +83,12 @@ mutants: ## Put single mistakes into a copy, one at a time, and see which tests 
 
 deploy: ## Hold the units for systemd and the objects for Kubernetes to what reads them
 	@scripts/check-deploy
+
+package: ## Make the Debian package, the tarball, the list of what is in them and SHA256SUMS in .build/package
+	@scripts/package
+
+package-test: ## Install, upgrade, remove and purge the package in a fresh Debian
+	@scripts/check-package
 
 networks: ## Try the relay over satellite, 3G and broken links, in network namespaces
 	@scripts/networks

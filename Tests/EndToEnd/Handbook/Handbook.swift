@@ -112,7 +112,7 @@ final class Handbook: Sendable {
   /// A machine on which the relay was installed by the handbook, and runs.
   static func installed(upstreamMore: String = "") async throws -> Handbook {
     let book = try Handbook(upstreamMore: upstreamMore)
-    try await book.stand.run(book.blocks("Install", count: 2)[0])
+    try await book.stand.run(book.blocks("The first start", count: 2)[0])
     book.stand.set("WAYSTATION_TOKEN", book.token)
     return book
   }

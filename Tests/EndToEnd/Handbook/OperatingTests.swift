@@ -9,7 +9,7 @@ extension EndToEnd {
     @Test("a relay is installed, looked at, and given tokens")
     func installing() async throws {
       let book = try await Handbook.installed()
-      let status = try await book.stand.run(book.blocks("Install", count: 2)[1])
+      let status = try await book.stand.run(book.blocks("The first start", count: 2)[1])
       try await book.upstream.received(count: 1)
       #expect(book.upstream.received.map(\.target) == ["/hello"])
       #expect(status.contains("1 upstream reachable"), "\(status)")
@@ -184,8 +184,8 @@ extension EndToEnd {
       let headings = try ShellDocument("docs/operating.md").blocks.map(\.heading)
       #expect(
         headings == [
-          "Install", "Install", "Size", "Who may use it", "Who may use it", "Renew a certificate",
-          "Watch", "The log", "The access log", "Metrics", "Traces",
+          "The first start", "The first start", "Size", "Who may use it", "Who may use it",
+          "Renew a certificate", "Watch", "The log", "The access log", "Metrics", "Traces",
         ] + Array(repeating: "What to do when", count: 7) + [
           "Many at once", "Many at once", "Sending once more what was delivered", "Upgrade",
           "Back up and restore", "Back up and restore", "Clocks",
