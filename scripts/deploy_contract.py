@@ -14,11 +14,12 @@ import sys
 import yaml
 
 KUBERNETES = pathlib.Path("deploy/kubernetes/waystation.yaml")
+MONITORING = pathlib.Path("deploy/kubernetes/monitoring.yaml")
 COMPOSE = pathlib.Path("compose.yaml")
 
 # What the Secret that is made by hand holds; values of the right form.
 SECRETS = {
-    "WAYSTATION_OPERATORS": "ops=steer:" + "0f" * 32,
+    "WAYSTATION_OPERATORS": "ops=steer:" + "0f" * 32 + ",prometheus=read:" + "2d" * 32,
     "FLEET_SECRET": "1e" * 32,
     "UPSTREAM_TOKEN": "secret",
 }
@@ -101,6 +102,26 @@ def check_kubernetes(waystation, scratch):
            and secured["capabilities"] == {"drop": ["ALL"]}, "the container may do too much")
 
 
+def check_monitoring():
+    """The ServiceMonitor finds the pod, once, and has a token that the pod is not given."""
+    monitor = yaml.safe_load(MONITORING.read_text(encoding="utf-8"))
+    every = objects()
+    wanted = monitor["spec"]["selector"]["matchLabels"].items()
+    found = [one for (kind, _), one in every.items()
+             if kind == "Service" and wanted <= one["metadata"]["labels"].items()]
+    expect(len(found) == 1, f"the ServiceMonitor selects {len(found)} Services rather than one")
+    endpoint, = monitor["spec"]["endpoints"]
+    for service in found:
+        expect(endpoint["port"] in [port["name"] for port in service["spec"]["ports"]],
+               "the ServiceMonitor asks at a port that the Service does not have")
+        expect(service["spec"]["publishNotReadyAddresses"],
+               "a relay that is not ready is not scraped")
+    token = endpoint["authorization"]["credentials"]["name"]
+    pod = every["StatefulSet", "waystation"]["spec"]["template"]["spec"]
+    given = [source["secretRef"]["name"] for source in pod["containers"][0]["envFrom"]]
+    expect(token not in given, "the relay itself is given the token of its metrics")
+
+
 def check_compose(waystation):
     """The relay takes what compose.yaml gives it."""
     relay = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["services"]["relay"]
@@ -112,6 +133,7 @@ def main():
     """Checks everything, and tells all that is wrong."""
     waystation, scratch = sys.argv[1], pathlib.Path(sys.argv[2])
     check_kubernetes(waystation, scratch)
+    check_monitoring()
     check_compose(waystation)
     for failure in failures:
         print(f"deploy: {failure}", file=sys.stderr)
