@@ -38,7 +38,7 @@ final class Handbook: Sendable {
     }
     case " $* " in
       *' enable --now waystation ' | *' start waystation ') begin ;;
-      *' stop waystation ') end ;;
+      *' stop waystation ' | *' disable --now waystation ') end ;;
       *' restart waystation ') end; begin ;;
       *' reload waystation ') kill -HUP "$(cat "$STAND/pid")" ;;
       *) exit 64 ;;

@@ -35,6 +35,20 @@ extension EndToEnd {
       try await book.envelope(kept, is: "delivered")
     }
 
+    @Test("a store is packed, and goes on where it was on a machine that had none")
+    func moved() async throws {
+      let book = try await Handbook.installed()
+      book.upstream.stop()
+      let id = try await book.send("/kept")
+      let blocks = try book.blocks("Move to another machine", count: 2)
+      try await book.stand.run(blocks[0])
+      try FileManager.default.moveItem(atPath: book.data, toPath: book.data + ".old")
+      let said = try await book.stand.run(blocks[1])
+      #expect(said.contains("1 envelope waits"), "\(said)")
+      try book.upstream.start()
+      try await book.envelope(id, is: "delivered")
+    }
+
     @Test("what a clock has expired is put back in line")
     func expired() async throws {
       let book = try await Handbook.installed(upstreamMore: #", "deadlineSeconds": 1"#)

@@ -124,6 +124,8 @@ extension EndToEnd {
           """)
       let blocks = try book.blocks("What to do when", count: 7)
       #expect(try await book.stand.run(blocks[0]).contains("paused"))
+      let audit = try await book.stand.run(book.blocks("Who did what")[0])
+      #expect(audit.contains(#""action":"pause""#) && audit.contains(#""who":"ops""#), "\(audit)")
       try await probed(book, blocks[1])
       try await settled(book, looking: blocks[2], mending: blocks[3])
       let dead = [
@@ -187,8 +189,9 @@ extension EndToEnd {
           "The first start", "The first start", "Size", "Who may use it", "Who may use it",
           "Renew a certificate", "Watch", "The log", "The access log", "Metrics", "Traces",
         ] + Array(repeating: "What to do when", count: 7) + [
-          "Many at once", "Many at once", "Sending once more what was delivered", "Upgrade",
-          "Back up and restore", "Back up and restore", "Clocks",
+          "Many at once", "Many at once", "Sending once more what was delivered", "Who did what",
+          "Upgrade", "Back up and restore", "Back up and restore", "Move to another machine",
+          "Move to another machine", "Clocks",
         ] + Array(repeating: "When the store is damaged", count: 4) + ["When the disk is full"])
     }
   }
