@@ -63,6 +63,23 @@ extension EndToEnd {
       #expect(full.ending == .exit(1) && full.errors.contains("not empty"), "\(full)")
     }
 
+    @Test(
+      "what is left of a store is not taken for a copy that was cut off", arguments: [true, false])
+    func remains(isBegun: Bool) async throws {
+      let (relay, body) = try await stopped()
+      let data = relay.folder.path + "/data"
+      let remains = relay.folder.path + "/remains"
+      try FileManager.default.copyItem(atPath: data, toPath: remains)
+      let kept = isBegun ? ["begun", "bodies", "lock"] : ["bodies", "lock"]
+      for name in try #require(names(in: remains)) where !kept.contains(name) {
+        try FileManager.default.removeItem(atPath: "\(remains)/\(name)")
+      }
+      let made = try await Waystation.run("store", "backup", "--data", data, "--to", remains)
+      #expect(made.ending == .exit(1) && made.errors.contains("not empty"), "\(made)")
+      #expect(names(in: remains) == kept)
+      #expect(names(in: remains + "/bodies") == [(body as NSString).lastPathComponent])
+    }
+
     /// What a complete copy consists of.
     private static let whole = ["begun", "bodies", "lock", "waystation.sqlite3"]
 
