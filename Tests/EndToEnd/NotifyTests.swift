@@ -52,6 +52,10 @@ extension EndToEnd {
       #expect(first["Content-Type"] == "application/json" && first["webhook-signature"] != nil)
       let started = try message(first)
       #expect(started["type"] as? String == "started" && kinds(started, "needs").isEmpty)
+      try await eventually("the first message is delivered") {
+        let list = try await relay.device().get("/v1/envelopes?client=waystation&state=delivered")
+        return (try list.json()["envelopes"] as? [Any])?.count == 1 ? true : nil
+      }
       receiver.stop()
       let device = relay.device("truck-7")
       let id = try #require(try await device.post(["path": "/a"]).json()["id"] as? String)

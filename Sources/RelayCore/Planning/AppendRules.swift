@@ -108,7 +108,7 @@ package enum AppendRules {
     switch try facts.holder(ofNumber: number, in: lane.number) {
     case .forgotten: return .answer(.forgotten)
     case .post(let post):
-      guard post.fingerprint == draft.fingerprint, post.key == draft.key else {
+      guard !draft.isVoid, post.fingerprint == draft.fingerprint, post.key == draft.key else {
         return .answer(.sequenceConflict(id: post.id))
       }
       return .answer(.duplicate(id: post.id, state: post.state))

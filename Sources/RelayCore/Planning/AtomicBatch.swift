@@ -13,6 +13,7 @@ struct AtomicBatch {
   private struct Said: Equatable {
     let fingerprint: [UInt8]
     let key: String?
+    let isVoid: Bool
   }
 
   private var fingerprints: [KeyName: [UInt8]] = [:]
@@ -32,7 +33,7 @@ struct AtomicBatch {
     guard let sequence = draft.sequence else { return nil }
     let lane = LaneName(client: draft.client, lane: draft.lane)
     let name = NumberName(lane: lane, number: sequence)
-    let said = Said(fingerprint: draft.fingerprint, key: draft.key)
+    let said = Said(fingerprint: draft.fingerprint, key: draft.key, isVoid: draft.isVoid)
     if let first = numbers[name], first != said { return .sequenceConflict(id: nil) }
     numbers[name] = said
     return nil
