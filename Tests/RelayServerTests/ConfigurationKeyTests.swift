@@ -23,6 +23,7 @@ struct ConfigurationKeyTests {
       "upstreams": {
         "default": {
           "url": "http://a.example", "signing": {"keys": ["\(key)"]}, "passHeaders": ["Link"],
+          "takesContentRange": true,
           "outcomes": {"deliver": [409, "2xx"]}
         }
       },

@@ -12,6 +12,8 @@ package final class AcceptanceRules: Sendable {
     package let deadlineMs: Int64
     /// The policy for a lane whose head is refused.
     package let onFailure: FailurePolicy
+    /// Whether it puts parts of a content together.
+    package let takesContentRange: Bool
     /// The rules on its answers to devices.
     package let answers: AnswerRules
 
@@ -19,6 +21,7 @@ package final class AcceptanceRules: Sendable {
       name = configuration.name
       deadlineMs = Int64(configuration.deadlineSeconds) * 1000
       onFailure = configuration.onFailure
+      takesContentRange = configuration.takesContentRange
       answers = AnswerRules(
         upstream: configuration.name, url: configuration.url,
         fields: AnswerFields(passing: configuration.passHeaders))

@@ -26,6 +26,7 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var startPaused = false
   package var certificateAuthorities: String?
   package var passHeaders: [String] = []
+  package var takesContentRange = false
   package var signing: SigningConfiguration?
   /// The secrets that variables brought into its fields and its base path.
   package var secretVariables: [Secret] = []
@@ -159,6 +160,12 @@ extension UpstreamConfiguration: KeyedSection {
           for name in upstream.passHeaders { json.string(name) }
         }
       })
+    Key(
+      "takesContentRange", \.takesContentRange, .flag,
+      """
+      whether it puts together parts that are sent with [`Content-Range`](protocol.md#parts). \
+      Most servers take such a part for the whole, so it is refused unless this is `true`
+      """)
     Key(section: "signing", \.signing, from: SigningConfiguration(keys: []))
     Key(
       "ambiguous", \.ambiguous, .word,

@@ -80,6 +80,10 @@ package struct BatchResults: Sendable, Equatable {
       rejectedCount: own.count, count: items.count, isStrict: isStrict, results: array())
   }
 
+  /// After how many seconds those items may be sent again that were refused for now; nil if none
+  /// was.
+  package var retryAfterSeconds: Int? { problems.compactMap(\.retryAfterSeconds).max() }
+
   private var problems: [Problem] {
     items.compactMap { if case .rejected(let problem) = $0 { problem } else { nil } }
   }

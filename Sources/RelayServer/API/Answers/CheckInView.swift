@@ -42,6 +42,8 @@ package struct CheckInView: Sendable {
     package var envelopesPerBatch: Int
     /// The most bytes in one batch.
     package var bytesPerBatch: Int
+    /// The most bytes of one envelope's body.
+    package var bodyBytesMax: Int
     /// The time that the device should wait before it calls again, in seconds; nil if it need not
     /// wait.
     package var retryAfterSeconds: Int?
@@ -49,12 +51,13 @@ package struct CheckInView: Sendable {
     /// Sets all of it.
     package init(
       envelopes: Int, bytes: Int64, envelopesPerBatch: Int, bytesPerBatch: Int,
-      retryAfterSeconds: Int?
+      bodyBytesMax: Int, retryAfterSeconds: Int?
     ) {
       self.envelopes = envelopes
       self.bytes = bytes
       self.envelopesPerBatch = envelopesPerBatch
       self.bytesPerBatch = bytesPerBatch
+      self.bodyBytesMax = bodyBytesMax
       self.retryAfterSeconds = retryAfterSeconds
     }
   }
@@ -131,5 +134,6 @@ extension CheckInView.Allowance {
     json.member("bytes", bytes)
     json.member("envelopesPerBatch", envelopesPerBatch)
     json.member("bytesPerBatch", bytesPerBatch)
+    json.member("bodyBytesMax", bodyBytesMax)
   }
 }

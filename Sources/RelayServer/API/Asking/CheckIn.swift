@@ -82,6 +82,7 @@ struct CheckIn {
     return CheckInView.Allowance(
       envelopes: max(0, envelopes), bytes: max(0, bytes),
       envelopesPerBatch: limits.batchCountMax, bytesPerBatch: limits.batchBytesMax,
+      bodyBytesMax: limits.bodyBytesMax,
       retryAfterSeconds: retryAfterSeconds(isFull: isFull))
   }
 

@@ -107,6 +107,7 @@ struct PostEnvelopes {
     if let problem = results.problem(isStrict: isStrict) { return problem.response }
     var response = HTTPResponse.json(results.json(), status: 202)
     if isStrict { response.headers.add("Preference-Applied", "handling=strict") }
+    if let seconds = results.retryAfterSeconds { response.headers.add("Retry-After", seconds) }
     return response
   }
 

@@ -30,6 +30,17 @@ extension Problem {
       fix: "Leave one of the two out.")
   }
 
+  /// The request carries a part of a content, which the upstream would take for the whole.
+  package static func partialContent(upstream: String, field: String) -> Problem {
+    Problem(
+      .partialContent,
+      "Content-Range says that this is a part, and \(upstream.quoted) would take it for the whole.",
+      field: field,
+      fix:
+        "Send the whole content in one request, without Content-Range. If the upstream puts parts"
+        + " together, ask the operator to set its takesContentRange.")
+  }
+
   /// A field that has to be there is not.
   package static func missingField(_ field: String, _ detail: String, fix: String) -> Problem {
     Problem(.missingField, detail, field: field, fix: fix)

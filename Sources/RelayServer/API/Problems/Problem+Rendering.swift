@@ -48,6 +48,7 @@ extension Problem {
           json.member("max", limit.max)
         }
       }
+      if let retryAfterSeconds { json.member("retryAfterSeconds", retryAfterSeconds) }
       if let results { json.member("results", raw: results) }
     }
   }

@@ -7,6 +7,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case malformedRequest = "malformed-request"
   case malformedJSON = "malformed-json"
   case badContentEncoding = "bad-content-encoding"
+  case partialContent = "partial-content"
   case unauthenticated
   case forbidden
   case crossSite = "cross-site"
@@ -86,6 +87,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .malformedRequest: Record(400, "The request is malformed")
     case .malformedJSON: Record(400, "The body is not JSON")
     case .badContentEncoding: Record(400, "The body cannot be unpacked")
+    case .partialContent: Record(400, "A part of a content was sent")
     case .unauthenticated: Record(401, "The relay does not know who asks")
     case .forbidden: Record(403, "The caller may not do this")
     case .crossSite: Record(403, "Another site had a browser send this")

@@ -94,6 +94,7 @@ package struct EnvelopeDecoder: Sendable {
         fix: "Say in upstream where it goes; GET /status lists them.")
     }
     let (headers, body) = try fields.content()
+    try upstream.checkPart(headers, field: "/headers/Content-Range")
     var draft = EnvelopeDraft(
       client: client, lane: terms.lane ?? LaneSyntax.defaultName, upstream: upstream.name,
       content: EnvelopeContent(

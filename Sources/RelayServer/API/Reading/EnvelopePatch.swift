@@ -119,8 +119,10 @@ package struct EnvelopePatch: Sendable {
     let references =
       mentions("references") ? fields.terms.references ?? false : record.draft.references
     if references { try rules.checkReferences(inLane: record.draft.lane) }
+    let content = try content(of: record.draft, body, references: references)
+    try terms?.checkPart(content.headers, field: "/headers/Content-Range")
     return EnvelopeEdit(
-      content: try content(of: record.draft, body, references: references),
+      content: content,
       tag: changed("tag", record.draft.tag, fields.terms.tag), entry: entry, notBefore: notBefore,
       references: references,
       hold: entry.standing == .parked || record.state.isEnd ? isHeld(record.draft) : nil)

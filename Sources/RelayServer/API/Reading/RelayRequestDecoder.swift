@@ -61,6 +61,7 @@ package struct RelayRequestDecoder: Sendable {
         fix: "Say in Waystation-Client who sends the envelope.")
     }
     guard let headers = fields.lines.block else { throw .internalError() }
+    try upstream.checkPart(headers, field: "Content-Range")
     var draft = EnvelopeDraft(
       client: client, lane: terms.lane ?? LaneSyntax.defaultName,
       upstream: upstream.name,
