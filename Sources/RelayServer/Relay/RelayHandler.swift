@@ -91,7 +91,11 @@ package final class RelayHandler: RequestHandler {
       defer { withExtendedLifetime(listing) {} }
       try await route.terms?.check(request)
       let response = try await auditor.watch(request, route, captures) { context in
-        await route.endpoint(request, captures, context)
+        do {
+          return try await route.endpoint(request, captures, context)
+        } catch {
+          return (error as? Problem ?? .internalError()).response
+        }
       }
       // What was waited for is shown only to those who may still see it.
       if route.mayWait { try gate.recheck(auditor.context.caller) }

@@ -34,93 +34,93 @@ extension Route {
 
   private static let handingOver = [
     Route(.post, "/v1/envelopes", on: .devices, for: .handingOver, takes: .body) {
-      await PostEnvelopes($2).respond(to: $0)
+      try await PostEnvelopes($2).respond(to: $0)
     },
     // A check-in says what a device has seen, and so is more than a look.
     Route(.post, "/v1/checkin", on: .devices, for: .handingOver, takes: .body) {
-      await CheckIn($2).respond(to: $0)
+      try await CheckIn($2).respond(to: $0)
     },
     Route(nil, "/v1/relay/{upstream}/{path…}", on: .devices, for: .handingOver) {
-      await RelayRequest($2).respond(to: $0, $1)
+      try await RelayRequest($2).respond(to: $0, $1)
     },
     Route(nil, "/v1/relay/{upstream}", on: .devices, for: .handingOver) {
-      await RelayRequest($2).respond(to: $0, $1)
+      try await RelayRequest($2).respond(to: $0, $1)
     },
   ]
 
   private static let envelopes = [
     Route(.get, "/v1/envelopes", on: .both, for: .looking, isListing: true) {
-      await ListEnvelopes($2).respond(to: $0)
+      try await ListEnvelopes($2).respond(to: $0)
     },
     Route(.post, "/v1/envelopes/query", on: .both, for: .looking, takes: .body, isListing: true) {
-      await QueryEnvelopes($2).respond(to: $0)
+      try await QueryEnvelopes($2).respond(to: $0)
     },
     Route(.get, "/v1/envelopes/{id}", on: .both, for: .looking, mayWait: true) {
-      await GetEnvelope($2).respond(to: $0, $1)
+      try await GetEnvelope($2).respond(to: $0, $1)
     },
     Route(.get, "/v1/envelopes/{id}/response", on: .both, for: .looking) {
-      await GetEnvelope($2).respondWithAnswer($1)
+      try await GetEnvelope($2).respondWithAnswer($1)
     },
     Route(.get, "/v1/envelopes/{id}/request", on: .operators, for: .steering) {
-      await GetRequest($2).respond($1)
+      try await GetRequest($2).respond($1)
     },
     Route(.get, "/v1/envelopes/{id}/body", on: .operators, for: .steering) {
-      await GetRequest($2).respondWithBody($1)
+      try await GetRequest($2).respondWithBody($1)
     },
     Route(
       .post, "/v1/envelopes/{id}/run", on: .both, for: .handingOver, takes: .nothing,
       act: AuditedAct("run", "envelopes/{id}")
-    ) { await SteerEnvelope($2).run($1) },
+    ) { try await SteerEnvelope($2).run($1) },
     Route(
       .post, "/v1/envelopes/{id}/resolve", on: .both, for: .handingOver, takes: .body,
       act: AuditedAct("resolve", "envelopes/{id}")
-    ) { await SteerEnvelope($2).resolve($0, $1) },
+    ) { try await SteerEnvelope($2).resolve($0, $1) },
     Route(
       .post, "/v1/envelopes/{id}/requeue", on: .both, for: .handingOver, takes: .body,
       act: AuditedAct("requeue", "envelopes/{id}")
-    ) { await SteerEnvelope($2).requeue($0, $1) },
+    ) { try await SteerEnvelope($2).requeue($0, $1) },
     Route(
       .patch, "/v1/envelopes/{id}", on: .both, for: .handingOver, takes: .body,
       act: AuditedAct("edit", "envelopes/{id}")
-    ) { await PatchEnvelope($2).respond(to: $0, $1) },
+    ) { try await PatchEnvelope($2).respond(to: $0, $1) },
     Route(
       .delete, "/v1/envelopes/{id}", on: .both, for: .handingOver, takes: .nothing,
       act: AuditedAct("cancel", "envelopes/{id}")
-    ) { await SteerEnvelope($2).cancel($1) },
+    ) { try await SteerEnvelope($2).cancel($1) },
   ]
 
   private static let clients =
     [
       Route(.get, "/v1/clients", on: .operators, for: .watching, isListing: true) {
-        await ListClients($2).respond(to: $0)
+        try await ListClients($2).respond(to: $0)
       },
       Route(.get, "/v1/clients/{client}", on: .both, for: .looking) {
-        await GetClient($2).respond($1)
+        try await GetClient($2).respond($1)
       },
       Route(
         .delete, "/v1/clients/{client}/envelopes", on: .both, for: .handingOver, takes: .nothing,
         act: AuditedAct("cancel", "clients/{client}")
-      ) { await CancelClient($2).respond($1) },
+      ) { try await CancelClient($2).respond($1) },
       Route(
         .post, "/v1/clients/{client}/run", on: .both, for: .handingOver,
         takes: CallTerms(parameters: ["wait"], hasBody: true),
         act: AuditedAct("run", "clients/{client}"), mayWait: true
-      ) { await RunClient($2).respond(to: $0, $1) },
+      ) { try await RunClient($2).respond(to: $0, $1) },
       Route(.get, "/v1/clients/{client}/envelopes/{key}", on: .both, for: .looking) {
-        await GetEnvelope($2).respondByKey($1)
+        try await GetEnvelope($2).respondByKey($1)
       },
     ]
-    + pausing("clients/{client}") { await Pausing($0).client(isPaused: $1, $2) }
+    + pausing("clients/{client}") { try await Pausing($0).client(isPaused: $1, $2) }
 
   private static let lanes =
-    pausing("clients/{client}/lanes/{lane}") { await Pausing($0).lane(isPaused: $1, $2) }
+    pausing("clients/{client}/lanes/{lane}") { try await Pausing($0).lane(isPaused: $1, $2) }
     + [
       Route(
         .post, "/v1/clients/{client}/lanes/{lane}/skip", on: .operators, for: .steering,
         takes: .nothing, act: AuditedAct("skip", "clients/{client}/lanes/{lane}")
-      ) { await SkipGap($2).respond($1) },
+      ) { try await SkipGap($2).respond($1) },
       Route(.get, "/v1/lanes", on: .operators, for: .watching, isListing: true) {
-        await ListLanes($2).respond(to: $0)
+        try await ListLanes($2).respond(to: $0)
       },
     ]
 
@@ -132,59 +132,59 @@ extension Route {
       Route(
         .post, "/v1/upstreams/{upstream}/probe", on: .operators, for: .steering, takes: .nothing,
         act: AuditedAct("probe", "upstreams/{upstream}")
-      ) { await Pausing($2).probe($1) },
+      ) { try await Pausing($2).probe($1) },
     ]
-    + pausing("upstreams/{upstream}") { await Pausing($0).upstream(isPaused: $1, $2) }
+    + pausing("upstreams/{upstream}") { try await Pausing($0).upstream(isPaused: $1, $2) }
 
   private static let streams = [
-    Route(.get, "/v1/events", on: .both, for: .looking) { await GetEvents($2).respond(to: $0) },
+    Route(.get, "/v1/events", on: .both, for: .looking) { try await GetEvents($2).respond(to: $0) },
     Route(.get, "/v1/status/events", on: .operators, for: .watching) {
-      await GetEvents($2).respondWithStatus(to: $0)
+      try await GetEvents($2).respondWithStatus(to: $0)
     },
   ]
 
   private static let tokens = [
     Route(.get, "/v1/tokens", on: .operators, for: .seeingTokens, isListing: true) {
-      await Tokens($2).list($0)
+      try await Tokens($2).list($0)
     },
     Route(
       .post, "/v1/tokens", on: .operators, for: .changingTokens, takes: .body,
       act: AuditedAct("create-token", "tokens")
-    ) { await Tokens($2).create($0) },
+    ) { try await Tokens($2).create($0) },
     Route(
       .delete, "/v1/tokens/{id}", on: .operators, for: .changingTokens, takes: .nothing,
       act: AuditedAct("revoke-token", "tokens/{id}")
-    ) { await Tokens($2).revoke($1) },
+    ) { try await Tokens($2).revoke($1) },
   ]
 
   private static let operations = [
     Route(.get, "/v1/operations", on: .operators, for: .watching) {
-      await Operations($2).list($0)
+      try await Operations($2).list($0)
     },
     Route(
       .post, "/v1/operations", on: .operators, for: .steering,
       takes: CallTerms(parameters: ["dryRun"], hasBody: true),
       act: AuditedAct("start-operation", "operations", isTrial: Operations.isDryRun)
-    ) { await Operations($2).start($0) },
+    ) { try await Operations($2).start($0) },
     Route(.get, "/v1/operations/{id}", on: .operators, for: .watching) {
-      await Operations($2).get($1)
+      try await Operations($2).get($1)
     },
     Route(
       .delete, "/v1/operations/{id}", on: .operators, for: .steering, takes: .nothing,
       act: AuditedAct("stop-operation", "operations/{id}")
-    ) { await Operations($2).stop($1) },
+    ) { try await Operations($2).stop($1) },
     // The audit log is in the very store that is being left: the relay's log has who did it.
     Route(.post, "/v1/store/rescue", on: .operators, for: .steering, takes: .body) {
-      await RescueStore($2).respond(to: $0)
+      try await RescueStore($2).respond(to: $0)
     },
   ]
 
   private static let watching = [
     Route(.get, "/v1/history", on: .operators, for: .watching, isListing: true) {
-      await GetHistory($2).respond(to: $0)
+      try await GetHistory($2).respond(to: $0)
     },
     Route(.get, "/v1/audit", on: .operators, for: .watching, isListing: true) {
-      await ListActs($2).respond(to: $0)
+      try await ListActs($2).respond(to: $0)
     },
     status,
     Route(.get, "/status/page/{file}", on: .operators, for: .everybody) { request, captures, _ in
@@ -204,13 +204,14 @@ extension Route {
   /// The two calls that pause and resume one thing.
   private static func pausing(
     _ subject: String,
-    _ endpoint: @escaping @Sendable (EndpointContext, Bool, PathCaptures) async -> HTTPResponse
+    _ endpoint:
+      @escaping @Sendable (EndpointContext, Bool, PathCaptures) async throws -> HTTPResponse
   ) -> [Route] {
     [("pause", true), ("resume", false)].map { action, isPaused in
       Route(
         .post, "/v1/\(subject)/\(action)", on: .operators, for: .steering, takes: .nothing,
         act: AuditedAct(action, subject)
-      ) { _, captures, context in await endpoint(context, isPaused, captures) }
+      ) { _, captures, context in try await endpoint(context, isPaused, captures) }
     }
   }
 }

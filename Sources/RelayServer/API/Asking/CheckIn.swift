@@ -10,15 +10,11 @@ struct CheckIn {
   /// The most endings that one answer lists.
   static let endingsMax = 1000
 
-  func respond(to request: HTTPRequest) async -> HTTPResponse {
-    do throws(Problem) {
-      guard !context.relay.isDraining else { throw .draining() }
-      let question = try CheckInQuestion(
-        try await CommandBody(context).read(request), from: context.caller.client)
-      return .freshJSON(try await answer(to: question).json())
-    } catch {
-      return error.response
-    }
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    guard !context.relay.isDraining else { throw .draining() }
+    let question = try CheckInQuestion(
+      try await CommandBody(context).read(request), from: context.caller.client)
+    return .freshJSON(try await answer(to: question).json())
   }
 
   private func answer(to question: CheckInQuestion) async throws(Problem) -> CheckInView {

@@ -7,16 +7,12 @@ struct GetClient {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  func respond(_ captures: PathCaptures) async -> HTTPResponse {
-    do throws(Problem) {
-      let name = captures.decoded("client") ?? ""
-      guard NameSyntax.isName(Array(name.utf8)[...]), context.caller.mayKnow(of: name) else {
-        throw .unknownClient(name)
-      }
-      return .json(try await view(of: name).json())
-    } catch {
-      return error.response
+  func respond(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    let name = captures.decoded("client") ?? ""
+    guard NameSyntax.isName(Array(name.utf8)[...]), context.caller.mayKnow(of: name) else {
+      throw .unknownClient(name)
     }
+    return .json(try await view(of: name).json())
   }
 
   private func view(of name: String) async throws(Problem) -> ClientView {

@@ -8,33 +8,27 @@ struct GetEnvelope {
   init(_ context: EndpointContext) { self.context = context }
 
   /// Answers with the envelope's state.
-  func respond(to request: HTTPRequest, _ captures: PathCaptures) async -> HTTPResponse {
-    do throws(Problem) {
-      let waitSeconds = try context.waitSeconds(request.head.query)
-      var record = try await record(captures)
-      if waitSeconds > 0, !record.state.isEnd, record.state != .blocked {
-        let place = try context.takeWait()
-        defer { withExtendedLifetime(place) {} }
-        _ = await context.relay.dispatcher.settled(
-          record.id, withinMs: Int64(waitSeconds) * 1000)
-        record = try await context.record(record.id)
-      }
-      return await context.viewWithProgress(of: record)
-    } catch {
-      return error.response
+  func respond(to request: HTTPRequest, _ captures: PathCaptures) async throws(Problem)
+    -> HTTPResponse
+  {
+    let waitSeconds = try context.waitSeconds(request.head.query)
+    var record = try await record(captures)
+    if waitSeconds > 0, !record.state.isEnd, record.state != .blocked {
+      let place = try context.takeWait()
+      defer { withExtendedLifetime(place) {} }
+      _ = await context.relay.dispatcher.settled(
+        record.id, withinMs: Int64(waitSeconds) * 1000)
+      record = try await context.record(record.id)
     }
+    return await context.viewWithProgress(of: record)
   }
 
   /// Answers with the state of the envelope that a client posted under a key.
-  func respondByKey(_ captures: PathCaptures) async -> HTTPResponse {
-    do throws(Problem) {
-      let client = captures.decoded("client") ?? ""
-      let key = captures.decoded("key") ?? ""
-      guard let id = try await id(of: key, of: client) else { throw .unknownKey(key, of: client) }
-      return await context.viewWithProgress(of: try await context.record(id))
-    } catch {
-      return error.response
-    }
+  func respondByKey(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    let client = captures.decoded("client") ?? ""
+    let key = captures.decoded("key") ?? ""
+    guard let id = try await id(of: key, of: client) else { throw .unknownKey(key, of: client) }
+    return await context.viewWithProgress(of: try await context.record(id))
   }
 
   private func id(of key: String, of client: String) async throws(Problem) -> EnvelopeID? {
@@ -49,17 +43,13 @@ struct GetEnvelope {
   }
 
   /// The upstream's answer.
-  func respondWithAnswer(_ captures: PathCaptures) async -> HTTPResponse {
-    do throws(Problem) {
-      let record = try await record(captures)
-      guard let answer = try await answer(record.id) else {
-        let placement = context.relay.dispatcher.placement(of: record.entry.serial, in: record.lane)
-        throw .noResponseYet(placement.isInFlight ? .delivering : record.state)
-      }
-      return context.upstreamAnswer(to: record).response(answer, status: 200)
-    } catch {
-      return error.response
+  func respondWithAnswer(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    let record = try await record(captures)
+    guard let answer = try await answer(record.id) else {
+      let placement = context.relay.dispatcher.placement(of: record.entry.serial, in: record.lane)
+      throw .noResponseYet(placement.isInFlight ? .delivering : record.state)
     }
+    return context.upstreamAnswer(to: record).response(answer, status: 200)
   }
 
   private func record(_ captures: PathCaptures) async throws(Problem) -> EnvelopeRecord {

@@ -8,16 +8,12 @@ struct GetHistory {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  func respond(to request: HTTPRequest) async -> HTTPResponse {
-    do throws(Problem) {
-      let parameters = try PageParameters(
-        request.head.query, ["span", "upstream"], isPaged: false)
-      let span = try Self.span(parameters)
-      let upstream = try await upstream(parameters)
-      return .freshJSON(Self.json(try await series(of: span, upstream)))
-    } catch {
-      return error.response
-    }
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let parameters = try PageParameters(
+      request.head.query, ["span", "upstream"], isPaged: false)
+    let span = try Self.span(parameters)
+    let upstream = try await upstream(parameters)
+    return .freshJSON(Self.json(try await series(of: span, upstream)))
   }
 
   private static func span(_ parameters: PageParameters) throws(Problem) -> HistorySpan {

@@ -10,31 +10,23 @@ struct GetRequest {
   init(_ context: EndpointContext) { self.context = context }
 
   /// The request's fields, without the secrets among them.
-  func respond(_ captures: PathCaptures) async -> HTTPResponse {
-    do throws(Problem) {
-      return .freshJSON(Self.json(try await content(captures).content))
-    } catch {
-      return error.response
-    }
+  func respond(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    return .freshJSON(Self.json(try await content(captures).content))
   }
 
   /// The request's body, as it came.
-  func respondWithBody(_ captures: PathCaptures) async -> HTTPResponse {
-    do throws(Problem) {
-      let (id, content) = try await content(captures)
-      var response = HTTPResponse(status: 200, body: body(of: content))
-      // Whatever a device has sent, it is data to be saved: no browser is to guess what it is, to
-      // show it, or to run it as if it were the relay's own page.
-      response.headers.add("Content-Type", "application/octet-stream")
-      response.headers.add("Content-Disposition", "attachment; filename=\"\(id).bin\"")
-      response.headers.add("Cache-Control", "no-store")
-      response.headers.add("X-Content-Type-Options", "nosniff")
-      response.headers.add("Content-Security-Policy", "sandbox; default-src 'none'")
-      response.headers.add("Cross-Origin-Resource-Policy", "same-origin")
-      return response
-    } catch {
-      return error.response
-    }
+  func respondWithBody(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    let (id, content) = try await content(captures)
+    var response = HTTPResponse(status: 200, body: body(of: content))
+    // Whatever a device has sent, it is data to be saved: no browser is to guess what it is, to
+    // show it, or to run it as if it were the relay's own page.
+    response.headers.add("Content-Type", "application/octet-stream")
+    response.headers.add("Content-Disposition", "attachment; filename=\"\(id).bin\"")
+    response.headers.add("Cache-Control", "no-store")
+    response.headers.add("X-Content-Type-Options", "nosniff")
+    response.headers.add("Content-Security-Policy", "sandbox; default-src 'none'")
+    response.headers.add("Cross-Origin-Resource-Policy", "same-origin")
+    return response
   }
 
   private func content(

@@ -8,15 +8,11 @@ struct ListActs {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  func respond(to request: HTTPRequest) async -> HTTPResponse {
-    do throws(Problem) {
-      let parameters = try PageParameters(request.head.query, ["after", "subject"])
-      let page = try await page(
-        before: try parameters.cursor("after"), try Self.subject(parameters), parameters.limit)
-      return .freshJSON(Self.json(page))
-    } catch {
-      return error.response
-    }
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let parameters = try PageParameters(request.head.query, ["after", "subject"])
+    let page = try await page(
+      before: try parameters.cursor("after"), try Self.subject(parameters), parameters.limit)
+    return .freshJSON(Self.json(page))
   }
 
   private static func subject(_ parameters: PageParameters) throws(Problem) -> String? {

@@ -8,16 +8,12 @@ struct ListClients {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  func respond(to request: HTTPRequest) async -> HTTPResponse {
-    do throws(Problem) {
-      let parameters = try PageParameters(request.head.query, ["search", "after"])
-      let page = try await page(
-        prefix: try parameters.name("search") ?? "", after: try parameters.name("after") ?? "",
-        parameters.limit)
-      return .freshJSON(json(page))
-    } catch {
-      return error.response
-    }
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let parameters = try PageParameters(request.head.query, ["search", "after"])
+    let page = try await page(
+      prefix: try parameters.name("search") ?? "", after: try parameters.name("after") ?? "",
+      parameters.limit)
+    return .freshJSON(json(page))
   }
 
   private func page(

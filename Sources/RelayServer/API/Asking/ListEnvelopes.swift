@@ -8,21 +8,17 @@ struct ListEnvelopes {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  func respond(to request: HTTPRequest) async -> HTTPResponse {
-    do throws(Problem) {
-      let parameters = try ListParameters(request.head.query, from: context.caller.client)
-      var pieces = ListingPieces(parameters, in: context)
-      var begin: [UInt8] = []
-      // Most are over by then, and go out with their length: whole, also to a peer that has ended
-      // its side of the connection, for which this task is cancelled.
-      while begin.count < ListingPieces.bytesPerPiece {
-        guard let piece = try await next(&pieces) else { return .json(begin) }
-        begin += piece
-      }
-      return stream(begin, pieces)
-    } catch {
-      return error.response
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let parameters = try ListParameters(request.head.query, from: context.caller.client)
+    var pieces = ListingPieces(parameters, in: context)
+    var begin: [UInt8] = []
+    // Most are over by then, and go out with their length: whole, also to a peer that has ended
+    // its side of the connection, for which this task is cancelled.
+    while begin.count < ListingPieces.bytesPerPiece {
+      guard let piece = try await next(&pieces) else { return .json(begin) }
+      begin += piece
     }
+    return stream(begin, pieces)
   }
 
   private func next(_ pieces: inout ListingPieces) async throws(Problem) -> [UInt8]? {

@@ -21,16 +21,12 @@ struct ListLanes {
     var next: LaneNumber?
   }
 
-  func respond(to request: HTTPRequest) async -> HTTPResponse {
-    do throws(Problem) {
-      let parameters = try PageParameters(request.head.query, ["client", "state", "after"])
-      let client = try parameters.name("client")
-      let condition = try Self.condition(parameters)
-      let after = try parameters.cursor("after").map { LaneNumber(rawValue: $0) }
-      return try await answer(client, condition, after, parameters.limit)
-    } catch {
-      return error.response
-    }
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let parameters = try PageParameters(request.head.query, ["client", "state", "after"])
+    let client = try parameters.name("client")
+    let condition = try Self.condition(parameters)
+    let after = try parameters.cursor("after").map { LaneNumber(rawValue: $0) }
+    return try await answer(client, condition, after, parameters.limit)
   }
 
   private func answer(

@@ -7,22 +7,18 @@ struct QueryEnvelopes {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  func respond(to request: HTTPRequest) async -> HTTPResponse {
-    do throws(Problem) {
-      let question = try FateQuestion(
-        try await CommandBody(context).read(request), from: context.caller.client)
-      // Asked first: what ends meanwhile is shown as ended.
-      let inFlight = context.relay.dispatcher.inFlightSerials()
-      var fates = try await fates(of: question.references)
-      let own = try await context.ownEnvelopes(among: question.ids)
-      for (index, reference) in question.references.enumerated() {
-        if case .id(let id) = reference, !own.contains(id) { fates[index] = nil }
-      }
-      return .json(
-        FateResults(question.references, fates, inFlight: inFlight).json())
-    } catch {
-      return error.response
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let question = try FateQuestion(
+      try await CommandBody(context).read(request), from: context.caller.client)
+    // Asked first: what ends meanwhile is shown as ended.
+    let inFlight = context.relay.dispatcher.inFlightSerials()
+    var fates = try await fates(of: question.references)
+    let own = try await context.ownEnvelopes(among: question.ids)
+    for (index, reference) in question.references.enumerated() {
+      if case .id(let id) = reference, !own.contains(id) { fates[index] = nil }
     }
+    return .json(
+      FateResults(question.references, fates, inFlight: inFlight).json())
   }
 
   private func fates(

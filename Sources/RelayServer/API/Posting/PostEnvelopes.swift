@@ -12,12 +12,12 @@ struct PostEnvelopes {
     decoder = EnvelopeDecoder(context.rules)
   }
 
-  func respond(to request: HTTPRequest) async -> HTTPResponse {
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     do throws(Problem) {
       return try await accept(request, context.caller.client)
     } catch {
       context.relay.metrics.count(.rejected)
-      return error.response
+      throw error
     }
   }
 

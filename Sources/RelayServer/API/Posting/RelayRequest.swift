@@ -7,7 +7,9 @@ struct RelayRequest {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  func respond(to request: HTTPRequest, _ captures: PathCaptures) async -> HTTPResponse {
+  func respond(to request: HTTPRequest, _ captures: PathCaptures) async throws(Problem)
+    -> HTTPResponse
+  {
     do throws(Problem) {
       let acceptance = try await accept(request, captures)
       context.relay.metrics.count(acceptance.result.counted)
@@ -25,7 +27,7 @@ struct RelayRequest {
       return response
     } catch {
       context.relay.metrics.count(.rejected)
-      return error.response
+      throw error
     }
   }
 

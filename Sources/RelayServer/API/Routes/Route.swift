@@ -5,9 +5,11 @@ import HTTPServer
 ///
 /// All facts about a call are in its record, and nowhere else. ``all`` lists the records.
 package final class Route: Sendable {
-  /// Answers a call.
+  /// Answers a call, or throws the ``Problem`` that is the answer.
+  ///
+  /// It throws nothing else. A closure that is not to repeat the type of its errors cannot say so.
   typealias Endpoint =
-    @Sendable (HTTPRequest, PathCaptures, EndpointContext) async -> HTTPResponse
+    @Sendable (HTTPRequest, PathCaptures, EndpointContext) async throws -> HTTPResponse
 
   /// The method; nil for every method, where the request itself is the envelope.
   package let method: HTTPMethod?

@@ -13,18 +13,14 @@ struct CancelClient {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  func respond(_ captures: PathCaptures) async -> HTTPResponse {
-    do throws(Problem) {
-      guard !context.relay.isDraining else { throw .draining() }
-      let client = try await client(named: captures.decoded("client") ?? "")
-      let count = try await cancelAll(of: client)
-      context.act?.say("\(count) cancelled")
-      var json = JSONWriter()
-      json.object { $0.member("cancelled", count) }
-      return .json(json.finish())
-    } catch {
-      return error.response
-    }
+  func respond(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    guard !context.relay.isDraining else { throw .draining() }
+    let client = try await client(named: captures.decoded("client") ?? "")
+    let count = try await cancelAll(of: client)
+    context.act?.say("\(count) cancelled")
+    var json = JSONWriter()
+    json.object { $0.member("cancelled", count) }
+    return .json(json.finish())
   }
 
   private func client(named name: String) async throws(Problem) -> ClientNumber {

@@ -35,27 +35,25 @@ struct Operations {
   }
 
   /// Counts what a filter matches, and begins unless only that was asked.
-  func start(_ request: HTTPRequest) async -> HTTPResponse {
-    await answer { () throws(Problem) in
-      let isDryRun = try Self.isDryRun(request)
-      let terms = try OperationTerms(try await CommandBody(context).read(request))
-      guard !isDryRun else { return Self.json(try await matches(terms.filter)) }
-      guard !context.relay.isDraining else { throw .draining() }
-      let place = try takePlace()
-      var isBegun = false
-      defer { if !isBegun { desk.giveBack(place) } }
-      let matches = try await matches(terms.filter)
-      if let expected = terms.expectedCount {
-        guard expected == matches.ids.count else {
-          throw .countDiffers(expected: expected, matched: matches.ids.count)
-        }
-      } else if terms.action == .replay {
-        throw .notCounted(matched: matches.ids.count)
+  func start(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let isDryRun = try Self.isDryRun(request)
+    let terms = try OperationTerms(try await CommandBody(context).read(request))
+    guard !isDryRun else { return Self.json(try await matches(terms.filter)) }
+    guard !context.relay.isDraining else { throw .draining() }
+    let place = try takePlace()
+    var isBegun = false
+    defer { if !isBegun { desk.giveBack(place) } }
+    let matches = try await matches(terms.filter)
+    if let expected = terms.expectedCount {
+      guard expected == matches.ids.count else {
+        throw .countDiffers(expected: expected, matched: matches.ids.count)
       }
-      let operation = try await begin(terms, matches, at: place)
-      isBegun = true
-      return Self.begun(operation)
+    } else if terms.action == .replay {
+      throw .notCounted(matched: matches.ids.count)
     }
+    let operation = try await begin(terms, matches, at: place)
+    isBegun = true
+    return Self.begun(operation)
   }
 
   private func takePlace() throws(Problem) -> SharedPlaces.Place {
@@ -149,41 +147,37 @@ struct Operations {
   // MARK: - Looking, stopping
 
   /// All that are remembered, the newest first.
-  func list(_ request: HTTPRequest) async -> HTTPResponse {
-    await answer { () throws(Problem) in
-      _ = try PageParameters(request.head.query, [], isPaged: false)
-      var json = JSONWriter()
-      let operations = try await all()
-      json.object { json in
-        json.memberArray("operations") { json in
-          for operation in operations { json.object { operation.writeMembers(to: &$0) } }
-        }
+  func list(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    _ = try PageParameters(request.head.query, [], isPaged: false)
+    var json = JSONWriter()
+    let operations = try await all()
+    json.object { json in
+      json.memberArray("operations") { json in
+        for operation in operations { json.object { operation.writeMembers(to: &$0) } }
       }
-      return .freshJSON(json.finish())
     }
+    return .freshJSON(json.finish())
   }
 
   /// One of them.
-  func get(_ captures: PathCaptures) async -> HTTPResponse {
-    await answer { () throws(Problem) in .freshJSON(try await operation(captures).json()) }
+  func get(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    .freshJSON(try await operation(captures).json())
   }
 
   /// Has one stopped, and shows how far it came; one that has ended stays as it is.
-  func stop(_ captures: PathCaptures) async -> HTTPResponse {
-    await answer { () throws(Problem) in
-      let operation = try await operation(captures)
-      guard desk.stop(operation.number) else {
-        return .freshJSON(try await ended(try await self.operation(captures)).json())
-      }
-      let relay = context.relay
-      let end = relay.now().monotonic.adding(milliseconds: Self.stopPatienceMs)
-      while desk.operation(operation.number)?.state == .running, relay.now().monotonic < end {
-        await relay.pause(milliseconds: Self.stopStepMs)
-      }
-      let shown = desk.operation(operation.number) ?? operation
-      context.act?.say("\(shown.state.rawValue) after \(shown.done) of \(shown.matched)")
-      return .freshJSON(shown.json())
+  func stop(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    let operation = try await operation(captures)
+    guard desk.stop(operation.number) else {
+      return .freshJSON(try await ended(try await self.operation(captures)).json())
     }
+    let relay = context.relay
+    let end = relay.now().monotonic.adding(milliseconds: Self.stopPatienceMs)
+    while desk.operation(operation.number)?.state == .running, relay.now().monotonic < end {
+      await relay.pause(milliseconds: Self.stopStepMs)
+    }
+    let shown = desk.operation(operation.number) ?? operation
+    context.act?.say("\(shown.state.rawValue) after \(shown.done) of \(shown.matched)")
+    return .freshJSON(shown.json())
   }
 
   /// The operation as it is shown.
@@ -216,16 +210,6 @@ struct Operations {
       return try await context.store.operations().map { desk.operation($0.number) ?? $0 }
     } catch {
       throw context.problem(error)
-    }
-  }
-
-  private func answer(
-    _ body: () async throws(Problem) -> HTTPResponse
-  ) async -> HTTPResponse {
-    do throws(Problem) {
-      return try await body()
-    } catch {
-      return error.response
     }
   }
 }

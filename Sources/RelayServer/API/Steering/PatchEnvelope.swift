@@ -8,20 +8,18 @@ struct PatchEnvelope {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  func respond(to request: HTTPRequest, _ captures: PathCaptures) async -> HTTPResponse {
-    do throws(Problem) {
-      let id = try context.envelopeID(captures)
-      try CommandBody.check(
-        request.head, isOneOf: ["application/merge-patch+json", "application/json"])
-      var memory = MemoryReservation(context, request.origin)
-      defer { memory.giveBack() }
-      let text = try await PostBody(request, context).read(&memory)
-      let patch = try EnvelopePatch(text, context.rules)
-      context.act?.say(patch.changedNames.joined(separator: ", "))
-      return try await apply(patch, to: id)
-    } catch {
-      return error.response
-    }
+  func respond(to request: HTTPRequest, _ captures: PathCaptures) async throws(Problem)
+    -> HTTPResponse
+  {
+    let id = try context.envelopeID(captures)
+    try CommandBody.check(
+      request.head, isOneOf: ["application/merge-patch+json", "application/json"])
+    var memory = MemoryReservation(context, request.origin)
+    defer { memory.giveBack() }
+    let text = try await PostBody(request, context).read(&memory)
+    let patch = try EnvelopePatch(text, context.rules)
+    context.act?.say(patch.changedNames.joined(separator: ", "))
+    return try await apply(patch, to: id)
   }
 
   /// A large body goes into a file of the store's first, which is thrown away unless the envelope

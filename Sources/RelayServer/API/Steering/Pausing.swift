@@ -10,33 +10,25 @@ struct Pausing {
   init(_ context: EndpointContext) { self.context = context }
 
   /// Begins or ends an upstream's pause.
-  func upstream(isPaused: Bool, _ captures: PathCaptures) async -> HTTPResponse {
-    await answer { () throws(Problem) in
-      try await set(isPaused, .upstream(try configuredUpstream(captures).name))
-    }
+  func upstream(isPaused: Bool, _ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    try await set(isPaused, .upstream(try configuredUpstream(captures).name))
   }
 
   /// Begins or ends a client's pause.
-  func client(isPaused: Bool, _ captures: PathCaptures) async -> HTTPResponse {
-    await answer { () throws(Problem) in
-      try await set(isPaused, .client(try name("client", captures)))
-    }
+  func client(isPaused: Bool, _ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    try await set(isPaused, .client(try name("client", captures)))
   }
 
   /// Begins or ends a lane's pause.
-  func lane(isPaused: Bool, _ captures: PathCaptures) async -> HTTPResponse {
-    await answer { () throws(Problem) in
-      let lane = LaneName(client: try name("client", captures), lane: try name("lane", captures))
-      return try await set(isPaused, .lane(lane))
-    }
+  func lane(isPaused: Bool, _ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    let lane = LaneName(client: try name("client", captures), lane: try name("lane", captures))
+    return try await set(isPaused, .lane(lane))
   }
 
   /// Tries an unreachable upstream at once.
-  func probe(_ captures: PathCaptures) async -> HTTPResponse {
-    await answer { () throws(Problem) in
-      let wasUnreachable = context.relay.dispatcher.probe(try configuredUpstream(captures).number)
-      return Self.json { $0.member("reachable", !wasUnreachable) }
-    }
+  func probe(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    let wasUnreachable = context.relay.dispatcher.probe(try configuredUpstream(captures).number)
+    return Self.json { $0.member("reachable", !wasUnreachable) }
   }
 
   private func set(_ isPaused: Bool, _ name: PauseName) async throws(Problem) -> HTTPResponse {
@@ -70,16 +62,6 @@ struct Pausing {
         capture, "A \(capture)'s name is 1 to 128 visible ASCII characters.")
     }
     return name
-  }
-
-  private func answer(
-    _ body: () async throws(Problem) -> HTTPResponse
-  ) async -> HTTPResponse {
-    do throws(Problem) {
-      return try await body()
-    } catch {
-      return error.response
-    }
   }
 
   private static func json(_ members: (inout JSONWriter) -> Void) -> HTTPResponse {

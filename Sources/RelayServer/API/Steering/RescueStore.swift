@@ -8,17 +8,13 @@ struct RescueStore {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  func respond(to request: HTTPRequest) async -> HTTPResponse {
-    do throws(Problem) {
-      let folder = try RescueTerms(try await CommandBody(context).read(request)).folder
-      // A relay whose store is in its place writes nowhere else, whoever asks.
-      guard let store = context.relay.embedded, store.displacement != nil else {
-        throw .storeInPlace()
-      }
-      return .freshJSON(try await rescue(store, to: folder))
-    } catch {
-      return error.response
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let folder = try RescueTerms(try await CommandBody(context).read(request)).folder
+    // A relay whose store is in its place writes nowhere else, whoever asks.
+    guard let store = context.relay.embedded, store.displacement != nil else {
+      throw .storeInPlace()
     }
+    return .freshJSON(try await rescue(store, to: folder))
   }
 
   private func rescue(

@@ -8,25 +8,23 @@ struct RunClient {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  func respond(to request: HTTPRequest, _ captures: PathCaptures) async -> HTTPResponse {
-    do throws(Problem) {
-      guard !context.relay.isDraining else { throw .draining() }
-      let waitSeconds = try context.waitSeconds(request.head.query)
-      let terms = try RunTerms(try await CommandBody(context).read(request))
-      let members = try RunMembers(context, terms.filter)
-      let name = captures.decoded("client") ?? ""
-      guard let client = try await members.client(named: name) else { throw .unknownClient(name) }
-      let wait = waitSeconds > 0 ? try context.takeWait() : nil
-      defer { withExtendedLifetime(wait) {} }
-      let place = try join(terms.filter, of: client.number)
-      defer { dispatcher.leaveRun(place.number) }
-      if place.isNew { await begin(place.number, members, client, name) }
-      let stand = await dispatcher.runStand(place.number, withinMs: Int64(waitSeconds) * 1000)
-      let run = try run(stand)
-      return .freshJSON(RunReport(client: name, run, isJoined: !place.isNew).json())
-    } catch {
-      return error.response
-    }
+  func respond(to request: HTTPRequest, _ captures: PathCaptures) async throws(Problem)
+    -> HTTPResponse
+  {
+    guard !context.relay.isDraining else { throw .draining() }
+    let waitSeconds = try context.waitSeconds(request.head.query)
+    let terms = try RunTerms(try await CommandBody(context).read(request))
+    let members = try RunMembers(context, terms.filter)
+    let name = captures.decoded("client") ?? ""
+    guard let client = try await members.client(named: name) else { throw .unknownClient(name) }
+    let wait = waitSeconds > 0 ? try context.takeWait() : nil
+    defer { withExtendedLifetime(wait) {} }
+    let place = try join(terms.filter, of: client.number)
+    defer { dispatcher.leaveRun(place.number) }
+    if place.isNew { await begin(place.number, members, client, name) }
+    let stand = await dispatcher.runStand(place.number, withinMs: Int64(waitSeconds) * 1000)
+    let run = try run(stand)
+    return .freshJSON(RunReport(client: name, run, isJoined: !place.isNew).json())
   }
 
   private func join(

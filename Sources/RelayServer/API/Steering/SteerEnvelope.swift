@@ -11,16 +11,16 @@ struct SteerEnvelope {
   init(_ context: EndpointContext) { self.context = context }
 
   /// Runs a held one, or cuts a wait short.
-  func run(_ captures: PathCaptures) async -> HTTPResponse {
-    await change(captures, isRunning: true) { record throws(Problem) in
+  func run(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    try await change(captures, isRunning: true) { record throws(Problem) in
       guard !record.state.isEnd else { throw .alreadyEnded(record.state) }
       return (.run, record.entry)
     }
   }
 
   /// Takes one back that waits, or that ended undelivered.
-  func cancel(_ captures: PathCaptures) async -> HTTPResponse {
-    await change(captures) { record throws(Problem) in try Self.cancellation(of: record) }
+  func cancel(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    try await change(captures) { record throws(Problem) in try Self.cancellation(of: record) }
   }
 
   private static func cancellation(
@@ -32,17 +32,15 @@ struct SteerEnvelope {
   }
 
   /// Settles one that blocks its lane.
-  func resolve(_ request: HTTPRequest, _ captures: PathCaptures) async -> HTTPResponse {
-    do throws(Problem) {
-      let id = try context.envelopeID(captures)
-      let text = try await CommandBody(context).read(request)
-      let resolution = try Resolution(text)
-      context.act?.say(resolution.rawValue)
-      return try await SteeringTurn(context).change(id) { record throws(Problem) in
-        try Self.settlement(resolution, of: record)
-      }
-    } catch {
-      return error.response
+  func resolve(_ request: HTTPRequest, _ captures: PathCaptures) async throws(Problem)
+    -> HTTPResponse
+  {
+    let id = try context.envelopeID(captures)
+    let text = try await CommandBody(context).read(request)
+    let resolution = try Resolution(text)
+    context.act?.say(resolution.rawValue)
+    return try await SteeringTurn(context).change(id) { record throws(Problem) in
+      try Self.settlement(resolution, of: record)
     }
   }
 
@@ -81,18 +79,16 @@ struct SteerEnvelope {
   }
 
   /// Puts one that ended undelivered back in line.
-  func requeue(_ request: HTTPRequest, _ captures: PathCaptures) async -> HTTPResponse {
-    do throws(Problem) {
-      let id = try context.envelopeID(captures)
-      let text = try await CommandBody(context).read(request)
-      let expiresAt = try RequeueTerms(text).expiresAt
-      var claim = try QuotaClaim(steering: context)
-      defer { claim.giveBack() }
-      return try await SteeringTurn(context).change(id) { record throws(Problem) in
-        try await requeue(record, until: expiresAt, &claim)
-      }
-    } catch {
-      return error.response
+  func requeue(_ request: HTTPRequest, _ captures: PathCaptures) async throws(Problem)
+    -> HTTPResponse
+  {
+    let id = try context.envelopeID(captures)
+    let text = try await CommandBody(context).read(request)
+    let expiresAt = try RequeueTerms(text).expiresAt
+    var claim = try QuotaClaim(steering: context)
+    defer { claim.giveBack() }
+    return try await SteeringTurn(context).change(id) { record throws(Problem) in
+      try await requeue(record, until: expiresAt, &claim)
     }
   }
 
@@ -139,12 +135,8 @@ struct SteerEnvelope {
   private func change(
     _ captures: PathCaptures, isRunning: Bool = false,
     _ decide: (EnvelopeRecord) async throws(Problem) -> SteeringTurn.Order?
-  ) async -> HTTPResponse {
-    do throws(Problem) {
-      let id = try context.envelopeID(captures)
-      return try await SteeringTurn(context).change(id, isRunning: isRunning, decide)
-    } catch {
-      return error.response
-    }
+  ) async throws(Problem) -> HTTPResponse {
+    let id = try context.envelopeID(captures)
+    return try await SteeringTurn(context).change(id, isRunning: isRunning, decide)
   }
 }

@@ -13,59 +13,53 @@ struct Tokens {
   private static let drawsMax = 3
 
   /// The tokens, without their secrets.
-  func list(_ request: HTTPRequest) async -> HTTPResponse {
-    await answer { () throws(Problem) in
-      let parameters = try TokenListParameters(request.head.query)
-      let page = try await page(parameters)
-      var json = JSONWriter()
-      json.object { json in
-        json.memberArray("tokens") { json in
-          for token in page.tokens { json.object { token.writeMembers(to: &$0) } }
-        }
-        if page.hasMore, let last = page.tokens.last { json.member("next", last.id) }
+  func list(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let parameters = try TokenListParameters(request.head.query)
+    let page = try await page(parameters)
+    var json = JSONWriter()
+    json.object { json in
+      json.memberArray("tokens") { json in
+        for token in page.tokens { json.object { token.writeMembers(to: &$0) } }
       }
-      return .freshJSON(json.finish())
+      if page.hasMore, let last = page.tokens.last { json.member("next", last.id) }
     }
+    return .freshJSON(json.finish())
   }
 
   /// Makes a token, and shows it this once.
-  func create(_ request: HTTPRequest) async -> HTTPResponse {
-    await answer { () throws(Problem) in
-      guard !context.relay.isDraining else { throw .draining() }
-      let now = context.relay.now().wall
-      let terms = try TokenTerms(try await CommandBody(context).read(request))
-      for _ in 0..<Self.drawsMax {
-        try checkRoom()
-        let made = AccessToken.makeStored()
-        let record = TokenRecord(
-          id: made.id, grant: terms.grant, digest: made.digest, label: terms.label,
-          createdAt: now, expiresAt: terms.expiresAt)
-        guard try await insert(record) else { continue }
-        log("a token was made", record.id)
-        context.act?.say("\(record.id) for \(record.grant.words)")
-        return Self.shown(record, made.text)
-      }
-      throw .internalError()
+  func create(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    guard !context.relay.isDraining else { throw .draining() }
+    let now = context.relay.now().wall
+    let terms = try TokenTerms(try await CommandBody(context).read(request))
+    for _ in 0..<Self.drawsMax {
+      try checkRoom()
+      let made = AccessToken.makeStored()
+      let record = TokenRecord(
+        id: made.id, grant: terms.grant, digest: made.digest, label: terms.label,
+        createdAt: now, expiresAt: terms.expiresAt)
+      guard try await insert(record) else { continue }
+      log("a token was made", record.id)
+      context.act?.say("\(record.id) for \(record.grant.words)")
+      return Self.shown(record, made.text)
     }
+    throw .internalError()
   }
 
   /// Revokes a token: a stored one is forgotten, one that a key makes is remembered as revoked for
   /// good.
-  func revoke(_ captures: PathCaptures) async -> HTTPResponse {
-    await answer { () throws(Problem) in
-      guard !context.relay.isDraining else { throw .draining() }
-      let id = captures.decoded("id") ?? ""
-      if let token = DerivedToken(id: id) {
-        try await revoke(token)
-      } else if AccessToken.isStoredID(id) {
-        guard try await delete(id) else { throw .unknownToken(id) }
-        access.deleted(id)
-      } else {
-        throw .unknownToken(id)
-      }
-      log("a token was revoked", id)
-      return HTTPResponse(status: 204)
+  func revoke(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
+    guard !context.relay.isDraining else { throw .draining() }
+    let id = captures.decoded("id") ?? ""
+    if let token = DerivedToken(id: id) {
+      try await revoke(token)
+    } else if AccessToken.isStoredID(id) {
+      guard try await delete(id) else { throw .unknownToken(id) }
+      access.deleted(id)
+    } else {
+      throw .unknownToken(id)
     }
+    log("a token was revoked", id)
+    return HTTPResponse(status: 204)
   }
 
   private func revoke(_ token: DerivedToken) async throws(Problem) {
@@ -128,16 +122,6 @@ struct Tokens {
       return try await context.store.deleteToken(id)
     } catch {
       throw context.problem(error)
-    }
-  }
-
-  private func answer(
-    _ body: () async throws(Problem) -> HTTPResponse
-  ) async -> HTTPResponse {
-    do throws(Problem) {
-      return try await body()
-    } catch {
-      return error.response
     }
   }
 }

@@ -8,31 +8,23 @@ struct GetEvents {
 
   init(_ context: EndpointContext) { self.context = context }
 
-  func respond(to request: HTTPRequest) async -> HTTPResponse {
-    do throws(Problem) {
-      let parameters = try EventParameters(request.head, from: context.caller.client)
-      try await check(parameters.filter)
-      let listener = try admit(isForOperators: false)
-      return Self.response { [context] writer in
-        var stream = EventStream(context, parameters, listener, writer)
-        try await stream.run()
-      }
-    } catch {
-      return error.response
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let parameters = try EventParameters(request.head, from: context.caller.client)
+    try await check(parameters.filter)
+    let listener = try admit(isForOperators: false)
+    return Self.response { [context] writer in
+      var stream = EventStream(context, parameters, listener, writer)
+      try await stream.run()
     }
   }
 
   /// Answers with a stream of the relay's state, sent whenever it changes.
-  func respondWithStatus(to request: HTTPRequest) async -> HTTPResponse {
-    do throws(Problem) {
-      try await CallTerms().check(request)
-      let listener = try admit(isForOperators: true)
-      return Self.response { [context] writer in
-        var stream = StatusStream(context, listener, writer)
-        try await stream.run()
-      }
-    } catch {
-      return error.response
+  func respondWithStatus(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    try await CallTerms().check(request)
+    let listener = try admit(isForOperators: true)
+    return Self.response { [context] writer in
+      var stream = StatusStream(context, listener, writer)
+      try await stream.run()
     }
   }
 
