@@ -36,6 +36,9 @@ static const unsigned char client_js[] = {
 static const unsigned char dialogs_js[] = {
 #embed "files/dialogs.js"
 };
+static const unsigned char differences_js[] = {
+#embed "files/differences.js"
+};
 static const unsigned char dom_js[] = {
 #embed "files/dom.js"
 };
@@ -53,6 +56,9 @@ static const unsigned char live_js[] = {
 };
 static const unsigned char many_js[] = {
 #embed "files/many.js"
+};
+static const unsigned char news_js[] = {
+#embed "files/news.js"
 };
 static const unsigned char overview_js[] = {
 #embed "files/overview.js"
@@ -81,12 +87,14 @@ static const struct page_file files[] = {
   FILE_OF("charts.js", SCRIPT, charts_js),
   FILE_OF("client.js", SCRIPT, client_js),
   FILE_OF("dialogs.js", SCRIPT, dialogs_js),
+  FILE_OF("differences.js", SCRIPT, differences_js),
   FILE_OF("dom.js", SCRIPT, dom_js),
   FILE_OF("edit.js", SCRIPT, edit_js),
   FILE_OF("find.js", SCRIPT, find_js),
   FILE_OF("format.js", SCRIPT, format_js),
   FILE_OF("live.js", SCRIPT, live_js),
   FILE_OF("many.js", SCRIPT, many_js),
+  FILE_OF("news.js", SCRIPT, news_js),
   FILE_OF("overview.js", SCRIPT, overview_js),
   FILE_OF("page.js", SCRIPT, page_js),
   FILE_OF("relay.js", SCRIPT, relay_js),

@@ -15,15 +15,28 @@ WAIT_SECONDS = 20
 
 
 class Upstream(http.server.ThreadingHTTPServer):
-    """Takes whatever it is sent; refuses what comes under /refuse while it `refuses`."""
+    """Takes whatever it is sent; refuses what comes under /refuse while it `refuses`.
+
+    One that is `fleeting` keeps no connection, so that nothing of it is left once it is closed.
+    """
 
     daemon_threads = True
+    request_queue_size = 128
 
-    def __init__(self):
+    def __init__(self, port=0, fleeting=False):
         self.refuses = True
+        self.fleeting = fleeting
         self.paths = []
-        super().__init__(("127.0.0.1", 0), _Answer)
+        super().__init__(("127.0.0.1", port), _Answer)
         threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, *_):
+        """A relay that was stopped has cut its connections."""
+
+    def close(self):
+        """Goes away: nobody listens at its port any more."""
+        self.shutdown()
+        self.server_close()
 
     @property
     def url(self):
@@ -46,6 +59,8 @@ class _Answer(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("X-Api-Token", "not-for-every-eye")
         self.send_header("Content-Length", str(len(data)))
+        if self.server.fleeting:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(data)
 

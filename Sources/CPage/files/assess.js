@@ -42,17 +42,36 @@ function sentence(status, needs, now) {
 
 // What needs a person.
 
+/**
+ * What tells a need from others, for as long as it lasts: its kind and its upstream, and what of its
+ * words stays the same where there can be several.
+ */
+export function needKey({ kind, upstream, status, title, cause }) {
+  return [kind, upstream, subjects[kind]?.({ status, title, cause })].filter(Boolean).join(" ");
+}
+
+const subjects = {
+  // Of those that were answered the words may be of another example by now.
+  "lanes-blocked": ({ status, title, cause }) =>
+    status ? [status, cause].join(" ") : title.replace(/^[^:]*/, ""),
+  "certificate-ending": ({ title }) => title.replace(/ ends [^:]*$/, ""),
+  "certificate-unusable": ({ title }) => title,
+  "quota-refusals": ({ title }) => title,
+};
+
+/** A need's title as a sentence; a name at its beginning stays as it is. */
+export const needTitle = ({ title, upstream }) =>
+  upstream && title.startsWith(upstream) ? title : capital(title);
+
 function item(need) {
-  const { kind, severity, since, title, cause, upstream, example } = need;
+  const { severity, since, title, cause, example } = need;
   const said = example?.words && !title.includes(example.words) ? `It says “${example.words}”` : "";
   const commands = need.acts.filter((act) => !act.path).map(({ command }) =>
     `Run waystation ${command.join(" ")}`);
   const why = cause ? `Why: ${cause.replace(/[.\s]+$/, "")}` : "";
   return {
-    key: [kind, upstream, cause].filter(Boolean).join(" "), level: levels[severity], since,
-    // A name stays as it is.
-    title: upstream && title.startsWith(upstream) ? title : capital(title), text: [why, said, ...commands]
-      .filter(Boolean).map((text) => `${text}.`).join(" "),
+    key: needKey(need), level: levels[severity], since, title: needTitle(need),
+    text: [why, said, ...commands].filter(Boolean).map((text) => `${text}.`).join(" "),
     acts: acts(need),
   };
 }

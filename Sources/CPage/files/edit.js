@@ -3,7 +3,7 @@
 
 import { confirm, tell } from "./dialogs.js";
 import { h } from "./dom.js";
-import { call, news, path } from "./relay.js";
+import { call, deeds, path } from "./relay.js";
 
 const then = {
   resolve: { yes: "Save and try again", done: "Corrected; it is tried again.",
@@ -49,7 +49,7 @@ export async function edit(id, next) {
   });
   if (answer === undefined) return;
   tell(done);
-  news.dispatchEvent(new Event("acted"));
+  deeds.dispatchEvent(new Event("acted"));
 }
 
 /** The merge patch (RFC 7396) of what was changed. */

@@ -1,6 +1,7 @@
-// Keeps what the page shows up to date: it listens to the relay's events, and reads /status again
-// at most once a second while something changes. EventSource cannot send a token, so the events are
-// read by fetch.
+// Keeps what the page shows up to date: the relay sends its status whenever that changes, once a
+// second at the most, and the page reads it now and then besides, since needs and reloads come
+// without a change of what is stored. EventSource cannot send a token, so the events are read by
+// fetch.
 
 import { Refusal, ask, call } from "./relay.js";
 
@@ -11,18 +12,14 @@ const retryFirstMs = 1000;
 const retryMaxMs = 15000;
 /** A stream that has said nothing for so long, heartbeats included, is dead. */
 const silenceMaxMs = 90000;
-/** With more events than this in a second, asking once a second costs everybody less. */
-const eventsPerSecondMax = 300;
+/** After a refusal, such as of one listener too many, it is asked for again so much later. */
 const calmMs = 30000;
-/** After a longer loss nobody reads up on what was missed: /status says how it stands. */
-const resumeMaxMs = 120000;
 
 /** Reads server-sent events (HTML Living Standard, section 9.2.6) out of a stream of text. */
 export class EventReader {
   #rest = "";
   #name = "";
   #data = [];
-  #id;
 
   /** The events that a piece of text completes. */
   push(text) {
@@ -36,7 +33,7 @@ export class EventReader {
   #take(line, events) {
     if (line === "") {
       if (this.#data.length > 0) {
-        events.push({ name: this.#name || "message", data: this.#data.join("\n"), id: this.#id });
+        events.push({ name: this.#name || "message", data: this.#data.join("\n") });
       }
       this.#name = "";
       this.#data = [];
@@ -47,15 +44,14 @@ export class EventReader {
     const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
     if (name === "event") this.#name = value;
     else if (name === "data") this.#data.push(value);
-    else if (name === "id") this.#id = value;
   }
 }
 
 /**
- * The connection to the relay. It calls `onStatus(status)`, `onEvent(name, data)` and
- * `onLink(state, detail)`, where the state is `live`, `polling` (there are no events, or too many
- * of them to be told one by one), `lost` with `since` and `retryAt`, or `refused` with the
- * `refusal`.
+ * The connection to the relay. It calls `onStatus(status)`, `onOperations(list)` with what was done
+ * lately, `onOperation(operation)` with one that has come further, and `onLink(state, detail)`, where
+ * the state is `live`, `polling` (there is no stream), `lost` with `since` and `retryAt`, or
+ * `refused` with the `refusal`.
  */
 export class Live {
   #on;
@@ -71,9 +67,8 @@ export class Live {
   #stream;
   #streamTimer;
   #heardAt = 0;
-  #endedAt = 0;
-  #lastID;
-  #calmUntil = 0;
+  /** How many readings the stream has told. */
+  #toldCount = 0;
   #wasLeft = false;
 
   constructor(on) {
@@ -97,8 +92,6 @@ export class Live {
   start() {
     this.stop();
     this.#isRunning = true;
-    this.#lastID = undefined;
-    this.#calmUntil = 0;
     this.now();
   }
 
@@ -140,9 +133,12 @@ export class Live {
     if (this.#isReading) return this.#readAfter(readPauseMs);
     this.#isReading = true;
     this.#lastReadAt = Date.now();
+    const toldCount = this.#toldCount;
     try {
       const status = await call("GET", "status");
-      if (this.#isRunning) this.#found(status);
+      // What the stream has told meanwhile is newer.
+      if (this.#isRunning && toldCount === this.#toldCount) this.#found(status);
+      else this.#readLater();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       if (this.#isRunning) this.#failed(error);
@@ -152,16 +148,32 @@ export class Live {
   }
 
   #found(status) {
+    // The stream is asked for once it is known that somebody answers, and to whom.
+    if (this.#lostAt || !this.#stream) this.#listen();
+    else if (!this.#heardAt) this.#readOperations();
+    else if (Date.now() - this.#heardAt > silenceMaxMs) this.#stream.abort();
+    this.#show(status);
+  }
+
+  #show(status) {
     const lostAt = this.#lostAt;
     this.#lostAt = undefined;
     this.#retryMs = retryFirstMs;
-    // The events are asked for once it is known that somebody answers, and to whom.
-    if (lostAt || !this.#stream) this.#listen();
-    else if (this.#heardAt && Date.now() - this.#heardAt > silenceMaxMs) this.#stream?.abort();
-    const isCalming = Date.now() < this.#calmUntil;
-    this.#readAfter(document.hidden ? readHiddenMs : isCalming ? readPauseMs : readAnywayMs);
+    this.#readLater();
     this.#on.onLink(this.#heardAt ? "live" : "polling", { lostAt });
     this.#on.onStatus(status);
+  }
+
+  #readLater() { this.#readAfter(document.hidden ? readHiddenMs : readAnywayMs); }
+
+  async #readOperations() {
+    try {
+      const { operations } = await call("GET", "v1/operations");
+      if (this.#isRunning) this.#on.onOperations(operations);
+    } catch (error) {
+      // Whether the relay is there at all is told by the next reading.
+      if (!(error instanceof Refusal)) throw error;
+    }
   }
 
   #failed(refusal) {
@@ -176,7 +188,7 @@ export class Live {
     this.#on.onLink("lost", { since: this.#lostAt, retryAt: this.#readDueAt, refusal });
   }
 
-  // What happens.
+  // What the relay tells by itself.
 
   async #listen() {
     clearTimeout(this.#streamTimer);
@@ -186,13 +198,11 @@ export class Live {
     this.#heardAt = 0;
     let wait = retryFirstMs;
     try {
-      const headers = { Accept: "text/event-stream" };
-      if (this.#lastID && Date.now() - this.#endedAt < resumeMaxMs) {
-        headers["Last-Event-ID"] = this.#lastID;
-      }
-      const response = await ask("GET", "v1/events", { headers, signal: stream.signal });
+      const response = await ask("GET", "v1/status/events",
+        { headers: { Accept: "text/event-stream" }, signal: stream.signal });
       this.#heardAt = Date.now();
-      this.changed();
+      // What began and ended while nobody listened is in the list alone.
+      this.#readOperations();
       await this.#hear(response.body.pipeThrough(new TextDecoderStream()).getReader(), stream);
     } catch (error) {
       // Whether the relay is there at all is told by the next reading.
@@ -201,45 +211,26 @@ export class Live {
     stream.abort();
     if (this.#stream !== stream || !this.#isRunning) return;
     this.#heardAt = 0;
-    this.#endedAt = Date.now();
     this.changed();
     this.#streamTimer = setTimeout(() => {
       if (!this.#lostAt) this.#listen();
-    }, Math.max(wait, this.#calmUntil - Date.now()));
+    }, wait);
   }
 
   async #hear(reader, stream) {
     const events = new EventReader();
-    let second = 0;
-    let countInSecond = 0;
     for (;;) {
       const { value, done } = await reader.read();
       if (done || stream.signal.aborted) return;
       this.#heardAt = Date.now();
-      const now = Math.floor(this.#heardAt / 1000);
-      if (now !== second) [second, countInSecond] = [now, 0];
-      for (const event of events.push(value)) {
-        if (event.id) this.#lastID = event.id;
-        this.#tell(event);
-        countInSecond += 1;
-      }
-      if (countInSecond > eventsPerSecondMax) {
-        this.#calmUntil = Date.now() + calmMs;
-        this.#lastID = undefined;
-        return;
-      }
+      for (const event of events.push(value)) this.#tell(event);
     }
   }
 
   #tell({ name, data }) {
-    if (name !== "progress") this.changed();
-    if (name === "snapshot" || name === "forgotten") return;
-    let value;
-    try {
-      value = JSON.parse(data);
-    } catch {
-      return;
-    }
-    this.#on.onEvent(name, value);
+    if (name === "operation") this.#on.onOperation(JSON.parse(data));
+    if (name !== "status") return;
+    this.#toldCount += 1;
+    this.#show(JSON.parse(data));
   }
 }

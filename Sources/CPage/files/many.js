@@ -5,7 +5,7 @@
 import { confirm, tell } from "./dialogs.js";
 import { h } from "./dom.js";
 import { count, many, waitingStates } from "./format.js";
-import { call, news, path, query } from "./relay.js";
+import { call, deeds, path, query } from "./relay.js";
 
 const lookEveryMs = 300;
 
@@ -75,7 +75,7 @@ async function perform(kind, given, words) {
   });
   if (!operation) return;
   tell(summary(operation));
-  news.dispatchEvent(new Event("acted"));
+  deeds.dispatchEvent(new Event("acted"));
   if (operation.problems) await showRefused(operation);
 }
 

@@ -1,13 +1,12 @@
-// The top of the page: the verdict, what needs somebody, the upstreams, and what happened lately.
+// The top of the page: the verdict, what needs somebody, and the upstreams.
 
 import { assess } from "./assess.js";
 import { hear } from "./dialogs.js";
-import { $, h, keep, replace, say, time, whenReleased } from "./dom.js";
+import { $, h, keep, say, whenReleased } from "./dom.js";
 import { bytes, clock, count, many, rate, stretch } from "./format.js";
 import { now } from "./relay.js";
-import { clientLink, control, storyLink } from "./steer.js";
+import { clientLink, control } from "./steer.js";
 
-const newsMax = 100;
 let lastHeard = "";
 
 /** Shows a reading of /status. */
@@ -153,53 +152,4 @@ function showBacklogs(backlogs) {
       h("a", { class: "chip", href: clientLink(client), data: { act: client } },
         h("span", { class: "wrap" }, client), " ", h("b", null, count(waiting)))),
   });
-}
-
-// The news: what is out of the ordinary.
-
-const newsWords = {
-  blocked: ({ client, lane }) => `Lane ${lane} of ${client} is blocked`,
-  failed: ({ client }) => `An envelope of ${client} failed`,
-  expired: ({ client }) => `An envelope of ${client} expired`,
-  cancelled: ({ client }) => `An envelope of ${client} was cancelled`,
-  requeued: ({ client }) => `An envelope of ${client} was requeued`,
-  edited: ({ client }) => `An envelope of ${client} was corrected`,
-  released: ({ client }) => `An envelope of ${client} is to be tried now`,
-  gapSkipped: ({ client, lane, first, last }) =>
-    `Lane ${lane} of ${client} goes on without ${first === last ? first : `${first} to ${last}`}`,
-  paused: (event) => `${named(event)} was paused`,
-  resumed: (event) => `${named(event)} was resumed`,
-  unreachable: ({ upstream }) => `${upstream} cannot be reached`,
-  reachable: ({ upstream }) => `${upstream} can be reached again`,
-  started: () => "The relay was started",
-};
-const badNews = new Set(["blocked", "failed", "expired", "unreachable"]);
-
-function named({ client, lane, upstream }) {
-  if (lane) return `Lane ${lane} of ${client}`;
-  return client ? `Client ${client}` : `Upstream ${upstream}`;
-}
-
-const recent = [];
-let newsTimer;
-
-/** Notes an event of the relay's; those of every day are passed over. */
-export function noteEvent(name, event) {
-  const words = newsWords[name]?.(event);
-  if (!words) return;
-  recent.unshift({ name, words, event });
-  recent.length = Math.min(recent.length, newsMax);
-  newsTimer ??= setTimeout(showNews, 250);
-}
-
-function showNews() {
-  newsTimer = undefined;
-  const number = recent.length === newsMax ? `The last ${newsMax}` : many(recent.length, "thing");
-  say($("news-note"), `${number} out of the ordinary since you opened this page.`);
-  replace($("news-list"),
-    recent.map(({ name, words, event }) => h("li", { class: badNews.has(name) ? "bad" : "good" },
-    time(event.at, clock(event.at, now())),
-    h("p", null,
-      event.id ? h("a", { href: storyLink(event.id) }, words) : words,
-      event.reason && h("span", { class: "soft wrap" }, ` ${event.reason}`)))));
 }

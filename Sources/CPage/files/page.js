@@ -7,8 +7,9 @@ import { $, h, isSelected, replace, say, whenReleased } from "./dom.js";
 import * as find from "./find.js";
 import { brief, clock } from "./format.js";
 import { Live } from "./live.js";
+import * as news from "./news.js";
 import * as overview from "./overview.js";
-import { Refusal, news, token } from "./relay.js";
+import { Refusal, deeds, token } from "./relay.js";
 import { readEnvelope, storyView } from "./story.js";
 
 const panelPauseMs = 1000;
@@ -79,14 +80,14 @@ const live = new Live({
     overview.show(status);
     charts.show(status);
     find.offerUpstreams(status.upstreams.map(({ name }) => name));
+    news.noteStatus(status);
+    panelChanged();
   },
-  onEvent(name, event) {
-    overview.noteEvent(name, event);
-    if (panel && panel.name === (panel.kind === "client" ? event.client : event.id)) panelChanged();
-  },
+  onOperations: news.noteOperations,
+  onOperation: news.noteOperation,
 });
 
-news.addEventListener("acted", () => {
+deeds.addEventListener("acted", () => {
   live.changed();
   find.refresh();
   panelChanged();

@@ -7,7 +7,7 @@ const callTimeoutMs = 30000;
 const base = new URL(".", location.href);
 
 /** Told of `acted` whenever the page has changed something. */
-export const news = new EventTarget();
+export const deeds = new EventTarget();
 
 /** The operator's token: in this tab alone, and gone with it. */
 export const token = {

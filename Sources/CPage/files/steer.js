@@ -6,7 +6,7 @@ import { h } from "./dom.js";
 import { edit } from "./edit.js";
 import { many } from "./format.js";
 import { controlOfAll } from "./many.js";
-import { Refusal, call, news, path } from "./relay.js";
+import { Refusal, call, deeds, path } from "./relay.js";
 
 const envelope = (id, ...rest) => path("v1/envelopes", id, ...rest);
 /** The way to one envelope's story. */
@@ -206,6 +206,6 @@ async function perform(act, about, button) {
 
 function finish(act, about, answer) {
   tell(act.done(about, answer));
-  news.dispatchEvent(new Event("acted"));
+  deeds.dispatchEvent(new Event("acted"));
 }
 
