@@ -60,8 +60,12 @@ class Browser:
 
     def one(self, selector):
         """The first element that a selector finds, once it is there to be seen."""
-        return wait_for(f"there is {selector}", lambda: next(
-            (found for found in self.all(selector) if found.is_displayed()), None))
+        def shown():
+            try:
+                return next((found for found in self.all(selector) if found.is_displayed()), None)
+            except StaleElementReferenceException:
+                return None  # it was made anew
+        return wait_for(f"there is {selector}", shown)
 
     def text(self, selector):
         """What an element says; empty where it is not there."""

@@ -4,6 +4,7 @@ from importlib.resources import files
 
 from .browser import DESKTOP, PHONE
 from .configured import tells_what_is_in_force
+from .edits import edits_and_settles, edits_what_is_there
 from .foreign import websites_can_do_nothing
 from .news import differences_are_news, is_told_at_any_rate, many_are_one_line
 from .stand import wait_for
@@ -188,27 +189,6 @@ def tells_a_story(trial):
     trial.picture("story")
     browser.key("ESCAPE")
     assert not browser.run("return document.getElementById('panel').open")
-
-
-def edits_and_settles(trial):
-    """a blocked lane goes on once its envelope is corrected, and the page shows it by itself"""
-    browser, relay = trial.browser, trial.relay
-    browser.go(f"/envelope/{trial.blocked}")
-    browser.press("Edit and try again", "#panel")
-    browser.fill("#ask [name=path]", "/visits/north")
-    browser.fill("#ask [name=headers]", "X-Note: corrected")
-    browser.fill("#ask [name=body]", '{"minutes":')
-    browser.press("Save and try again", "#ask")
-    browser.says("#ask-error", "is no JSON")
-    trial.sound("a correction")
-    trial.picture("edit")
-    browser.fill("#ask [name=body]", '{"minutes": 20}')
-    browser.press("Save and try again", "#ask")
-    wait_for("the lane goes on", lambda: relay.state(trial.blocked) == "delivered")
-    browser.says("#needs", "One lane stands: default answered 422")
-    browser.key("ESCAPE")
-    wait_for("what stood behind it is sent", lambda: "/visits/2" in trial.upstream.paths)
-    assert "/visits/north" in trial.upstream.paths
 
 
 def discards(trial):
@@ -398,7 +378,7 @@ def says_nothing_wrong(trial):
 ALL = [
     asks_for_a_token, tells_as_it_happens, hostile_names_are_names,
     tells_what_is_in_force, who_reads_cannot_steer, finds,
-    tells_a_story, edits_and_settles, discards, settles_many, pauses_and_probes, works_by_keyboard,
+    tells_a_story, edits_and_settles, edits_what_is_there, discards, settles_many, pauses_and_probes, works_by_keyboard,
     says_what_it_misses, is_dark_where_asked, fits_a_phone, lets_go, draws_history,
     websites_can_do_nothing, differences_are_news, many_are_one_line, is_told_at_any_rate,
     says_nothing_wrong,

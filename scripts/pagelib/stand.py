@@ -27,6 +27,7 @@ class Upstream(http.server.ThreadingHTTPServer):
         self.refuses = True
         self.fleeting = fleeting
         self.paths = []
+        self.bodies = {}  # by path, with the fields of the request
         super().__init__(("127.0.0.1", port), _Answer)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -47,8 +48,9 @@ class _Answer(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def _answer(self):
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.server.paths.append(self.path)
+        self.server.bodies[self.path] = (body, dict(self.headers))
         if self.path.startswith("/refuse") and self.server.refuses:
             status, kind = 422, "application/problem+json"
             body = {"type": "about:blank", "title": "No such depot", "errorId": "DEPOT-17"}
