@@ -66,6 +66,11 @@ struct CurlEasy: ~Copyable {
   /// libcurl's message on the last transfer's end; empty if there is none.
   var error: String { String(cString: errorText) }
 
+  /// The kernel's `errno` of the last connect that failed; 0 if there is none.
+  var osError: Int32 {
+    Int32(truncatingIfNeeded: waystation_curl_long_info(pointer, CURLINFO_OS_ERRNO))
+  }
+
   /// Sets the URL of requests.
   ///
   /// It is parsed here once: a CURLOPT_URL would be parsed for each transfer.

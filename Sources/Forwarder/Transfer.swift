@@ -177,7 +177,8 @@ final class Transfer {
       return refusal.event(target: target, bytesMax: limits.errorDetailBytesMax)
     }
     let detail = TransferFailure.detail(
-      code, words: handle.error, target: target, bytesMax: limits.errorDetailBytesMax)
+      code, words: handle.error, osError: handle.osError, target: target,
+      bytesMax: limits.errorDetailBytesMax)
     return .failed(TransferFailure.kind(of: code), detail: target.credentials.masked(detail))
   }
 

@@ -1,4 +1,5 @@
 import CCurl
+import EventLoop
 import RelayCore
 
 /// libcurl's result codes in the relay's words.
@@ -25,28 +26,62 @@ enum TransferFailure {
     }
   }
 
+  /// Whether it is the upstream's certificate that did not hold.
+  private static func isCertificate(_ code: CURLcode) -> Bool {
+    [
+      CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
+      CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+    ].contains(code)
+  }
+
   /// A sentence on what happened.
   ///
   /// Host and port are all that it says about the request: no query, no header, no credential.
-  /// libcurl's own words follow; they name hosts, ports and times.
+  /// libcurl's own words follow, as far as they say more; they name hosts, ports and times.
+  ///
+  /// - Parameter osError: The last `errno` of connecting; 0 if there is none.
   static func detail(
-    _ code: CURLcode, words: String, target: UpstreamTarget, bytesMax: Int
+    _ code: CURLcode, words: String, osError: Int32 = 0, target: UpstreamTarget, bytesMax: Int
   ) -> String {
     let authority = target.url.authority
     let sentence =
       switch kind(of: code) {
       case .nameResolution: "the name of \(authority) could not be resolved"
       case .connect: "no connection to \(authority) could be made"
+      case .tls where isCertificate(code): "the certificate of \(authority) is not trusted"
       case .tls: "the connection to \(authority) could not be secured"
       case .timeout: "\(authority) took too long"
       case .cut: "\(authority) ended the connection in the middle"
       case .malformedResponse: "\(authority) sent what is no HTTP answer"
       case .local, .brokenOff: "the request to \(authority) could not be made"
       }
-    let addition = words.isEmpty ? String(cString: curl_easy_strerror(code)) : words
-    let text = "\(sentence): \(addition)"
+    let words = words.isEmpty ? String(cString: curl_easy_strerror(code)) : words
+    let addition = addition(code, words, osError: osError, isDirect: target.proxy == nil)
+    let text = addition.isEmpty ? sentence : "\(sentence): \(addition)"
     // The words may quote a peer.
     let visible = text.utf8.lazy.map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") }
     return String(decoding: visible.prefix(bytesMax), as: UTF8.self)
+  }
+
+  /// What libcurl's words add to the sentence; empty if they only say it again.
+  ///
+  /// - Parameter isDirect: Whether no proxy stands between, of which the words would speak.
+  private static func addition(
+    _ code: CURLcode, _ words: String, osError: Int32, isDirect: Bool
+  ) -> String {
+    if isCertificate(code) {
+      for prefix in ["SSL certificate problem: ", "SSL: "] where words.hasPrefix(prefix) {
+        return String(words.dropFirst(prefix.count))
+      }
+      return words
+    }
+    if code == CURLE_COULDNT_RESOLVE_HOST, words.hasPrefix("Could not resolve host: ") { return "" }
+    // Such as "Failed to connect to 192.0.2.1 port 80 after 3 ms: Couldn't connect to server".
+    guard code == CURLE_COULDNT_CONNECT, isDirect, words.hasPrefix("Failed to connect to ") else {
+      return words
+    }
+    guard osError != 0 else { return "" }
+    let reason = SystemError(code: osError, operation: "connect").reason
+    return reason.prefix(1).lowercased() + reason.dropFirst()
   }
 }

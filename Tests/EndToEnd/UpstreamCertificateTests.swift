@@ -30,7 +30,7 @@ extension EndToEnd {
         ids.append(try #require(posted.json()["id"] as? String))
         let view = try await Self.view(of: ids[ids.count - 1], device) { view in
           (view["attempts"] as? [[String: Any]])?.contains {
-            ($0["error"] as? String)?.contains("could not be secured") == true
+            ($0["error"] as? String)?.contains("is not trusted") == true
           } == true
         }
         #expect(Self.isWaiting(view), "\(view)")
