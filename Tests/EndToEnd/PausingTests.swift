@@ -47,6 +47,18 @@ extension EndToEnd {
       #expect(try await device.end(of: paused)["state"] as? String == "delivered")
     }
 
+    @Test("a client or a lane may be paused ahead, and the answer says that none was known")
+    func ahead() async throws {
+      let client = "/v1/clients/newcomer"
+      let lane = "\(client)/lanes/telemetri"
+      #expect(try await ask("\(lane)/pause") as NSDictionary == ["paused": true, "known": false])
+      #expect(try await ask("\(lane)/pause") as NSDictionary == ["paused": true, "known": true])
+      let resumed = try await ask("\(client)/resume")
+      #expect(resumed as NSDictionary == ["paused": false, "known": true])
+      #expect(try await ask("/v1/clients/other/pause")["known"] as? Bool == false)
+      #expect(try await ask("/v1/upstreams/default/pause") as NSDictionary == ["paused": true])
+    }
+
     @Test("a paused client's lanes all stand still, and go on in order when it is resumed")
     func client() async throws {
       let client = "/v1/clients/\(device.name)"

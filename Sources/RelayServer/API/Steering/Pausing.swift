@@ -11,18 +11,19 @@ struct Pausing {
 
   /// Begins or ends an upstream's pause.
   func upstream(isPaused: Bool, _ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
-    try await set(isPaused, .upstream(try configuredUpstream(captures).name))
+    try await set(isPaused, .upstream(try configuredUpstream(captures).name), isKnown: nil)
   }
 
   /// Begins or ends a client's pause.
   func client(isPaused: Bool, _ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
-    try await set(isPaused, .client(try name("client", captures)))
+    let client = try name("client", captures)
+    return try await set(isPaused, .client(client), isKnown: try await isKnown(client))
   }
 
   /// Begins or ends a lane's pause.
   func lane(isPaused: Bool, _ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
     let lane = LaneName(client: try name("client", captures), lane: try name("lane", captures))
-    return try await set(isPaused, .lane(lane))
+    return try await set(isPaused, .lane(lane), isKnown: try await isKnown(lane))
   }
 
   /// Tries an unreachable upstream at once.
@@ -31,7 +32,34 @@ struct Pausing {
     return Self.json { $0.member("reachable", !wasUnreachable) }
   }
 
-  private func set(_ isPaused: Bool, _ name: PauseName) async throws(Problem) -> HTTPResponse {
+  /// Whether anything of a client was ever accepted, paused or resumed.
+  private func isKnown(_ client: String) async throws(Problem) -> Bool {
+    do throws(StoreError) {
+      return try await context.store.client(client) != nil
+    } catch {
+      throw context.problem(error)
+    }
+  }
+
+  private func isKnown(_ lane: LaneName) async throws(Problem) -> Bool {
+    var last: LaneNumber?
+    do throws(StoreError) {
+      while true {
+        let page = try await context.store.lanes(
+          of: lane.client, after: last, countMax: StoreLimits.lanesShownMax)
+        if page.lanes.contains(where: { $0.name == lane }) { return true }
+        guard page.hasMore, let number = page.lanes.last?.number else { return false }
+        last = number
+      }
+    } catch {
+      throw context.problem(error)
+    }
+  }
+
+  /// - Parameter isKnown: Whether the name was known before; nil if it is configured.
+  private func set(
+    _ isPaused: Bool, _ name: PauseName, isKnown: Bool?
+  ) async throws(Problem) -> HTTPResponse {
     let refusal: QuotaRefusal?
     do throws(StoreError) {
       refusal = try await context.relay.dispatcher.setPaused(isPaused, name)
@@ -42,7 +70,10 @@ struct Pausing {
       context.relay.metrics.count(refusal)
       throw .tooManyNames(refusal, client: name.ownerName, field: nil)
     }
-    return Self.json { $0.member("paused", isPaused) }
+    return Self.json { json in
+      json.member("paused", isPaused)
+      if let isKnown { json.member("known", isKnown) }
+    }
   }
 
   private func configuredUpstream(
