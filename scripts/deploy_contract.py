@@ -24,6 +24,10 @@ SECRETS = {
     "UPSTREAM_TOKEN": "secret",
 }
 
+# The one of them that the relay takes as a variable, and where the others are mounted as files.
+VARIABLE = "WAYSTATION_OPERATORS"
+MOUNTED = "/run/secrets/waystation"
+
 failures = []
 
 
@@ -54,15 +58,20 @@ def check_kubernetes(waystation, scratch):
     every = objects()
     text = every["ConfigMap", "waystation"]["data"]["config.json"]
     config = json.loads(text)
-    named = set(re.findall(r"\$\{([A-Z0-9_]+)\}", text))
-    expect(named | {"WAYSTATION_OPERATORS"} == set(SECRETS),
-           "the configuration's variables are not those of the Secret that its comment makes")
+    named = set(re.findall(r"\$\{file:" + MOUNTED + r"/([A-Z0-9_]+)\}", text))
+    expect(named | {VARIABLE} == set(SECRETS),
+           "the configuration's files are not those of the Secret that its comment makes")
+    secrets = scratch / "secrets"
+    secrets.mkdir()
+    for name in named:
+        (secrets / name).write_text(SECRETS[name], encoding="utf-8")
     path = scratch / "config.json"
-    path.write_text(text, encoding="utf-8")
-    check(waystation, ["--config", str(path)], SECRETS, "the ConfigMap")
-    left_out = {name: value for name, value in SECRETS.items() if name != "UPSTREAM_TOKEN"}
+    path.write_text(text.replace(MOUNTED, str(secrets)), encoding="utf-8")
+    variables = {VARIABLE: SECRETS[VARIABLE]}
+    check(waystation, ["--config", str(path)], variables, "the ConfigMap")
+    (secrets / "UPSTREAM_TOKEN").unlink()
     broken = subprocess.run([waystation, "check", "--config", str(path)], check=False,
-                            env={"PATH": os.environ["PATH"], **left_out}, capture_output=True,
+                            env={"PATH": os.environ["PATH"], **variables}, capture_output=True,
                             text=True, timeout=60)
     expect(broken.returncode == 1 and "UPSTREAM_TOKEN" in broken.stderr,
            "a Secret that lacks a value is not told by the value's name")
@@ -90,6 +99,12 @@ def check_kubernetes(waystation, scratch):
     mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
     claims = [claim["metadata"]["name"] for claim in stateful["volumeClaimTemplates"]]
     expect(mounts.get(config["data"]) in claims, "the store is on no volume of its own")
+    expect(mounts.get(MOUNTED) in
+           [volume["name"] for volume in pod["volumes"]
+            if volume.get("secret", {}).get("secretName") == "waystation"],
+           "the Secret is not mounted where the configuration looks for it")
+    expect([entry["name"] for entry in container["env"]] == [VARIABLE],
+           "the container is given other variables")
     flag = container["args"].index("--config")
     expect(str(pathlib.PurePosixPath(container["args"][flag + 1]).parent) in mounts,
            "the configuration is not mounted where it is looked for")

@@ -262,10 +262,6 @@ struct ConfigurationRefusalTests {
       ["upstreams.a.headers.X: \"${\" is not closed by \"}\" (write \"$${\" for the text \"${\")"]
     ),
     (
-      upstream(#""headers": {"X": "${1}"}"#),
-      ["upstreams.a.headers.X: expected the name of an environment variable in \"${…}\""]
-    ),
-    (
       upstream(#""proxy": "socks://u:s3cret@x""#),
       [
         "upstreams.a.proxy: expected the URL of an HTTP proxy, as in"

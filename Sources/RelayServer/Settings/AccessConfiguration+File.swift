@@ -104,14 +104,20 @@ extension SectionReader {
     }
     let values = (try? value.array()).map(Array.init) ?? [value]
     var secrets: [Secret] = []
+    var isMissingOne = false
     for value in values {
-      guard let text = expanded(value, at: path) else { return [] }
+      guard let text = expanded(value, at: path) else {
+        // The other one may be missing, too.
+        isMissingOne = true
+        continue
+      }
       guard ClientKeyConfiguration.secret(text) != nil else {
         problems.add(path, expected: rule, found: "something else")
         return []
       }
       secrets.append(Secret(text))
     }
+    guard !isMissingOne else { return [] }
     guard (1...ClientKeyConfiguration.secretsMax).contains(secrets.count) else {
       problems.add(path, expected: rule, found: "\(secrets.count) secrets")
       return []

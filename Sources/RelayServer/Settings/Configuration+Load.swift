@@ -42,12 +42,15 @@ extension Configuration {
   ///
   /// Reads nothing itself, so that a bad configuration cannot touch anything.
   ///
-  /// - Parameter file: The file's path, for messages, and what it holds.
+  /// - Parameters:
+  ///   - file: The file's path, for messages, and what it holds.
+  ///   - readSecret: Reads the files that the configuration names as `${file:PATH}`.
   /// - Returns: The configuration, or everything that is wrong with it.
   package static func load(
     file: (path: String, bytes: [UInt8])? = nil,
     environment: [String: String] = [:],
-    flags: ConfigurationFlags = ConfigurationFlags()
+    flags: ConfigurationFlags = ConfigurationFlags(),
+    readSecret: @escaping SecretFile.Reader = SecretFile.unread
   ) -> Result<Configuration, ConfigurationErrors> {
     var configuration = Configuration()
     let problems = ProblemCollector()
@@ -56,7 +59,8 @@ extension Configuration {
       configuration.data = String(folder)
     }
     if let file {
-      configuration.apply(file: file, environment: environment, problems: problems)
+      let secrets = SecretSources(environment: environment, readFile: readSecret)
+      configuration.apply(file: file, secrets: secrets, problems: problems)
       configuration.origin = ConfigurationOrigin(
         path: file.path, sha256: Hexadecimal.encode(SHA256.digest(of: file.bytes)))
     }
@@ -84,14 +88,13 @@ extension Configuration {
   }
 
   private mutating func apply(
-    file: (path: String, bytes: [UInt8]), environment: [String: String],
-    problems: ProblemCollector
+    file: (path: String, bytes: [UInt8]), secrets: SecretSources, problems: ProblemCollector
   ) {
     do throws(JSONError) {
       let value = try JSONValue.parse(file.bytes)
       guard
         var section = SectionReader(
-          value, path: "", problems: problems, environment: environment)
+          value, path: "", problems: problems, secrets: secrets)
       else { return }
       section.read(into: &self)
       section.finish()

@@ -8,8 +8,8 @@ struct SectionReader {
   /// The keys on the way here, joined by dots; empty for the file itself.
   let path: String
   let problems: ProblemCollector
-  /// The variables that texts may name.
-  let environment: [String: String]
+  /// The variables and files that texts may name.
+  let secrets: SecretSources
   private let members: [(name: String, value: JSONValue)]
   /// The members by their names: a section may have a hundred thousand of them.
   private let values: [String: JSONValue]
@@ -17,11 +17,11 @@ struct SectionReader {
 
   /// The section that `value` holds; nil, with a problem noted, if it is no object.
   init?(
-    _ value: JSONValue, path: String, problems: ProblemCollector, environment: [String: String]
+    _ value: JSONValue, path: String, problems: ProblemCollector, secrets: SecretSources
   ) {
     self.path = path
     self.problems = problems
-    self.environment = environment
+    self.secrets = secrets
     guard let object = try? value.object() else {
       problems.add(path, expected: "an object", found: value.shown)
       return nil
@@ -33,7 +33,7 @@ struct SectionReader {
 
   /// A section within this one.
   func inner(_ value: JSONValue, path: String) -> SectionReader? {
-    SectionReader(value, path: path, problems: problems, environment: environment)
+    SectionReader(value, path: path, problems: problems, secrets: secrets)
   }
 
   /// All members, for sections whose keys are names that the user chose.

@@ -45,9 +45,14 @@ extension SectionReader {
       return []
     }
     var keys: [Secret] = []
+    var isMissingOne = false
     for (index, value) in values.enumerated() {
       let path = "\(path)[\(index)]"
-      guard let text = expanded(value, at: path) else { return [] }
+      guard let text = expanded(value, at: path) else {
+        // The other one may be missing, too.
+        isMissingOne = true
+        continue
+      }
       guard WebhookSigning.key(text) != nil else {
         // Not shown: it may be a key with a slip of the pen in it.
         problems.add(path, expected: SigningConfiguration.keyRule, found: "something else")
@@ -55,6 +60,7 @@ extension SectionReader {
       }
       keys.append(Secret(text))
     }
+    guard !isMissingOne else { return [] }
     guard Set(keys.map(\.value)).count == keys.count else {
       problems.add(path, "the same key stands there twice")
       return []

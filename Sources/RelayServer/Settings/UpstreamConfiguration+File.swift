@@ -27,13 +27,14 @@ extension SectionReader {
     return upstreams
   }
 
-  /// A string with variables put in; nil, with a problem noted, if it is none or one is missing.
+  /// A string with variables and files put in; nil, with a problem noted for each that is missing,
+  /// or if it is no string.
   func expanded(_ value: JSONValue, at path: String) -> String? {
     var values: [String] = []
     return expanded(value, at: path, values: &values)
   }
 
-  /// The same; `values` takes those of the variables that were put in.
+  /// The same; `values` takes what was put in.
   private func expanded(
     _ value: JSONValue, at path: String, values: inout [String]
   ) -> String? {
@@ -43,16 +44,16 @@ extension SectionReader {
       return nil
     }
     do throws(VariableExpansion.Failure) {
-      return try VariableExpansion.expand(text, environment: environment, values: &values)
+      return try VariableExpansion.expand(text, from: secrets, values: &values)
     } catch {
-      problems.add(path, error.reason)
+      for reason in error.reasons { problems.add(path, reason) }
       return nil
     }
   }
 
   /// Reads a URL; nil, with a problem noted, if there is none, or it is not usable.
   ///
-  /// - Parameter secrets: Takes what variables brought into its path.
+  /// - Parameter secrets: Takes what variables and files brought into its path.
   mutating func readURL(_ key: String, secrets: inout [Secret]) -> UpstreamURL? {
     let path = path(of: key)
     guard let value = value(key) else {
@@ -68,7 +69,7 @@ extension SectionReader {
       secrets += values.map(Secret.init)
       return url
     } catch {
-      // The text as it was written, so that no variable's value is shown.
+      // The text as it was written, so that no secret is shown.
       problems.add(
         path, expected: error.expected, found: error.mayShow ? value.shown : "another one")
       return nil
@@ -91,7 +92,7 @@ extension SectionReader {
 
   /// Header fields that are set on every request.
   ///
-  /// - Parameter secrets: Takes the values of the variables that were put in.
+  /// - Parameter secrets: Takes the values of the variables and files that were put in.
   mutating func readHeaders(
     secrets: inout [Secret]
   ) -> [UpstreamConfiguration.Header] {

@@ -34,7 +34,8 @@ extension CommandTable {
         + " WAYSTATION_ANONYMOUS (allow), WAYSTATION_HOSTS, WAYSTATION_OPERATORS"
         + " (NAME=ROLE:DIGEST), WAYSTATION_TRACING_ENDPOINT, WAYSTATION_LOG_LEVEL,"
         + " WAYSTATION_LOG_FORMAT and WAYSTATION_LOG_ACCESS (true or false); lists are separated"
-        + " by commas. In the file, ${NAME} stands for the environment variable NAME.",
+        + " by commas. In the file, ${NAME} stands for the environment variable NAME,"
+        + " and ${file:PATH} for what the file PATH holds.",
       "The first lines on standard output are the addresses, as in \"listening on"
         + " http://127.0.0.1:8080\". The log goes to standard error.",
       "SIGTERM or SIGINT (Ctrl-C) stops it: nothing more is accepted, attempts in flight may"
@@ -74,14 +75,23 @@ extension CommandTable {
   static let check = CommandSpec(
     summary: "check a configuration, without starting anything",
     about: "Check a configuration, without starting or touching anything.",
-    options: configuration,
+    options: configuration + [
+      .file(
+        "--environment-file",
+        "take variables from this file, too, as systemd's EnvironmentFile= does; may be given more"
+          + " than once", isRepeatable: true)
+    ],
     notes: [
-      "It uses the same options and environment as 'waystation serve', reads the certificates and"
-        + " keys that the configuration names, and prints a short summary without secrets, or"
-        + " everything that is wrong."
+      "It uses the same options and environment as 'waystation serve', reads the certificates,"
+        + " keys and secrets that the configuration names, and prints a short summary without"
+        + " secrets, or everything that is wrong, with each variable and each file that is missing."
     ],
     exits: "0 it is good, 1 it is not.",
-    examples: ["waystation check --config /etc/waystation/config.json"])
+    examples: [
+      "waystation check --config /etc/waystation/config.json",
+      "sudo waystation check --config /etc/waystation/config.json --environment-file"
+        + " /etc/waystation/secrets.env",
+    ])
 
   static let health = CommandSpec(
     summary: "ask a running relay whether it is ready",

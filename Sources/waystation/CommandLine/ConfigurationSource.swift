@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import RelayServer
 
 /// The source of a configuration, as the command line names it.
@@ -7,6 +8,8 @@ struct ConfigurationSource: Equatable {
   var configPath: String?
   /// The options, which override variables and the file.
   var flags = ConfigurationFlags()
+  /// The files of variables to read as systemd would, for `check`; later ones take precedence.
+  var environmentFiles: [String] = []
 
   /// The longest configuration file, in bytes.
   static let fileBytesMax = 16 << 20
@@ -18,7 +21,7 @@ struct ConfigurationSource: Equatable {
 
   /// Loads the configuration that file, variables and options make together.
   ///
-  /// Opens no other file.
+  /// Opens no other files than those that the configuration names as `${file:PATH}`.
   func load(environment: [String: String]) throws(Failure) -> Configuration {
     var file: (path: String, bytes: [UInt8])?
     if let path = Configuration.filePath(flag: configPath, environment: environment) {
@@ -28,9 +31,58 @@ struct ConfigurationSource: Equatable {
         throw Failure(problems: ["\(path) cannot be read: \(error.reason)"])
       }
     }
-    switch Configuration.load(file: file, environment: environment, flags: flags) {
+    switch Configuration.load(
+      file: file, environment: environment, flags: flags, readSecret: Self.readSecret)
+    {
     case .success(let configuration): return configuration
     case .failure(let errors): throw Failure(problems: errors.problems.map(\.description))
+    }
+  }
+
+  private static func readSecret(_ path: String) throws(SecretFile.Fault) -> [UInt8] {
+    do throws(SystemError) {
+      return try FileContents.readRegular(path, bytesMax: SecretFile.bytesMax)
+    } catch {
+      switch error.code {
+      case EFBIG: throw .tooLarge
+      case EINVAL: throw SecretFile.Fault("is no regular file; name a file that holds the secret")
+      case EACCES:
+        throw SecretFile.Fault("cannot be read: \(error.reason); let the relay's user read it")
+      default:
+        throw SecretFile.Fault(
+          "cannot be read: \(error.reason); put the secret there, or correct the path")
+      }
+    }
+  }
+
+  /// The process's variables, with those of ``environmentFiles`` over them.
+  ///
+  /// - Parameter warn: Called with a sentence about each line that systemd leaves out.
+  func variables(
+    over process: [String: String], warn: (String) -> Void
+  ) throws(Failure) -> [String: String] {
+    var variables = process
+    for path in environmentFiles {
+      let file = try Self.environmentFile(path)
+      variables.merge(file.variables) { _, new in new }
+      for line in file.ignoredLines {
+        warn("\(path): line \(line) assigns nothing to a variable; systemd leaves it out")
+      }
+    }
+    return variables
+  }
+
+  private static func environmentFile(_ path: String) throws(Failure) -> EnvironmentFile {
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try FileContents.read(path, bytesMax: EnvironmentFile.bytesMax)
+    } catch {
+      throw Failure(problems: ["--environment-file: \(path) cannot be read: \(error.reason)"])
+    }
+    do throws(EnvironmentFile.Fault) {
+      return try EnvironmentFile(bytes)
+    } catch {
+      throw Failure(problems: ["--environment-file: \(path) \(error.reason)"])
     }
   }
 }

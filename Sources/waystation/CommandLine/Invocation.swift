@@ -76,6 +76,7 @@ extension ConfigurationSource {
     flags.logFormat = options.text("--log-format")
     flags.logsAccess = options.has("--log-access")
     flags.setsAsideDamaged = options.has("--set-aside-damaged")
+    environmentFiles = options.texts("--environment-file")
   }
 }
 

@@ -45,8 +45,10 @@ struct OptionRule: Equatable {
     OptionRule(name: name, value: .text(word), isRepeatable: isRepeatable, help: help)
   }
 
-  static func file(_ name: String, _ help: String) -> OptionRule {
-    OptionRule(name: name, value: .file, isRepeatable: false, help: help)
+  static func file(
+    _ name: String, _ help: String, isRepeatable: Bool = false
+  ) -> OptionRule {
+    OptionRule(name: name, value: .file, isRepeatable: isRepeatable, help: help)
   }
 
   static func folder(_ name: String, _ help: String) -> OptionRule {

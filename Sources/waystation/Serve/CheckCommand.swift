@@ -6,19 +6,24 @@ import RelayServer
 enum CheckCommand {
   static func run(_ source: ConfigurationSource) -> ExitCode {
     do throws(ConfigurationSource.Failure) {
-      let configuration = try source.load(environment: Environment.variables())
+      let variables = try source.variables(over: Environment.variables(), warn: warn)
+      let configuration = try source.load(environment: variables)
       let certificates = CertificateReport(of: configuration, now: WallClock.now())
       guard certificates.problems.isEmpty else {
         throw ConfigurationSource.Failure(problems: certificates.problems.map(\.description))
       }
       StandardStream.output.line("the configuration is good")
       StandardStream.output.line(summary(of: configuration))
-      for warning in certificates.warnings { StandardStream.error.line("warning: \(warning)") }
+      for warning in certificates.warnings { warn("\(warning)") }
       return .good
     } catch {
       error.report()
       return .failed
     }
+  }
+
+  private static func warn(_ sentence: String) {
+    StandardStream.error.line("warning: \(sentence)")
   }
 
   /// A few lines on what the relay would do, without any header field of an upstream.
