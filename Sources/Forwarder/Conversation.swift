@@ -30,10 +30,12 @@ package final class Conversation {
     }
   }
 
-  /// A response's status, and how long to stay away.
+  /// A response's status and fields, and how long to stay away.
   package struct Answer: Equatable, Sendable {
     /// The status.
     package let status: Int
+    /// The fields, without those of the connection.
+    package let fields: HeaderBlock
     /// The seconds of `Retry-After`; nil if there is none.
     package let retryAfterSeconds: Int?
   }
@@ -48,10 +50,13 @@ package final class Conversation {
 
   /// The longest time for making a connection.
   private static let connectTimeoutMs = 10_000
+  /// The longest header of a response, in bytes.
+  private static let headBytesMax = 1 << 20
 
   private let easy: CurlEasy
   private let server: Server
   private var receive: (Int, UnsafeBufferPointer<UInt8>) -> Bool = { _, _ in true }
+  private var head = ResponseHead(bytesMax: headBytesMax)
   private var isStopped = false
   private var mustConnectAnew = false
   private var permit = WritePermit.granted
@@ -97,6 +102,20 @@ package final class Conversation {
       let mayBegin = conversation.mayBegin(localPort: localPort)
       return Int32(mayBegin ? waystation_curl_request_ok : waystation_curl_request_abort)
     }
+    connectResponse(context)
+  }
+
+  private func connectResponse(_ context: UnsafeMutableRawPointer) {
+    easy.set(CURLOPT_HEADERDATA, pointer: context)
+    _ = waystation_curl_set_data_callback(easy.pointer, CURLOPT_HEADERFUNCTION) {
+      bytes, size, count, context in
+      guard let bytes, let context else { return 0 }
+      // Sound: libcurl calls this within `send`, which holds the object.
+      let conversation = Unmanaged<Conversation>.fromOpaque(context).takeUnretainedValue()
+      let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+      line.withMemoryRebound(to: UInt8.self) { conversation.takeHeader($0.span) }
+      return size * count
+    }
     easy.set(CURLOPT_WRITEDATA, pointer: context)
     _ = waystation_curl_set_data_callback(easy.pointer, CURLOPT_WRITEFUNCTION) {
       bytes, size, count, context in
@@ -114,6 +133,11 @@ package final class Conversation {
     guard permit == .granted else { return false }
     easy.connections.noteRequest(localPort: localPort)
     return true
+  }
+
+  /// Takes a line of the response's header; what cannot be read is left out.
+  private func takeHeader(_ line: Span<UInt8>) {
+    _ = head.receive(line)
   }
 
   private func take(_ bytes: UnsafeMutablePointer<CChar>, _ count: Int) -> Bool {
@@ -139,6 +163,7 @@ package final class Conversation {
   ) throws(Failure) -> Answer {
     self.receive = receive
     isStopped = false
+    head = ResponseHead(bytesMax: Self.headBytesMax)
     defer { self.receive = { _, _ in true } }
     let origin =
       switch server {
@@ -156,7 +181,9 @@ package final class Conversation {
     let status = waystation_curl_long_info(easy.pointer, CURLINFO_RESPONSE_CODE)
     guard code == CURLE_OK || isStopped else { throw failure(code) }
     let pause = waystation_curl_offset_info(easy.pointer, CURLINFO_RETRY_AFTER)
-    return Answer(status: Int(status), retryAfterSeconds: pause > 0 ? Int(pause) : nil)
+    return Answer(
+      status: Int(status), fields: head.isComplete ? head.headers() : HeaderBlock(),
+      retryAfterSeconds: pause > 0 ? Int(pause) : nil)
   }
 
   /// Makes the request on a kept connection, or on a new one if the kept one is not usable any

@@ -15,6 +15,8 @@ enum OperatorCommand {
       case .lanes: return try LanesCommand(context: context, relay: relay).run()
       case .upstreams: return try UpstreamsCommand(context: context, relay: relay).run()
       case .events: return try EventsCommand(context: context, relay: relay).run()
+      case .operations: return try OperationsCommand(context: context, relay: relay).run()
+      case .audit: return try AuditCommand(context: context, relay: relay).run()
       case .send: return try SendCommand(context: context, relay: relay).run()
       case .export: return try ExportCommand(context: context, relay: relay).run()
       default: return try ImportCommand(context: context, relay: relay).run()

@@ -102,6 +102,28 @@ struct InvocationTests {
         "--listen takes an address and a port, such as 127.0.0.1:9090 or [::1]:9090,"
           + " not 'localhost'"
       ),
+      (["send"], "give --path for one envelope, or --file for many"),
+      (["send", "--file", "f", "--tag", "t"], "--tag is for one envelope, and --file posts many"),
+      (
+        ["send", "--path", "/", "--body", "f", "--body-text", "t"],
+        "--body and --body-text both say the body; give one"
+      ),
+      (
+        ["send", "--path", "/", "--sequence", "0"],
+        "--sequence takes a whole number from 1 on, not '0'"
+      ),
+      (
+        ["send", "--path", "/", "--not-before", "soon"],
+        "--not-before takes a time such as 2026-03-01T12:00:00Z, or how far from now, such as 30m,"
+          + " 1h or 7d, not 'soon'"
+      ),
+      (
+        ["send", "--path", "/", "--on-failure", "stop"],
+        "--on-failure takes skip, block, not 'stop'"
+      ),
+      (["operations"], "say what to do: list, show, follow, cancel"),
+      (["operations", "show"], "ID is missing"),
+      (["audit", "--who", "x"], "there is no option '--who'"),
       (["help", "serve", "sink"], "help takes one command at a time"),
       (["help", "serv"], "there is no command 'serv'; did you mean 'serve'?"),
     ])

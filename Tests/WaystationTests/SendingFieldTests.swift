@@ -13,8 +13,9 @@ struct SendingFieldTests {
     #expect(Set(ImportCommand.kept).union(others) == Set(EnvelopeField.names))
   }
 
-  @Test("what an option of `send` is called is a field")
+  @Test("`send` has an option for each field, and each has its own name")
   func sent() {
-    #expect(Set(SendCommand.named).isSubset(of: EnvelopeField.names))
+    #expect(Set(SendOptions.fields.map(\.name)) == Set(EnvelopeField.names))
+    #expect(Set(SendOptions.rules.map(\.name)).count == SendOptions.fields.count)
   }
 }

@@ -14,6 +14,7 @@ extension CommandTable {
   static let exits =
     "0 done, 1 the relay refused or it did not work, 2 the command line is wrong, 4 no"
     + " relay answered."
+  private static let yes = OptionRule.flag("--yes", "without asking")
   private static let one = Operand(name: "ID")
   private static let many = Operand(name: "ID", isRequired: false, isRepeatable: true)
 
@@ -39,7 +40,9 @@ extension CommandTable {
       ActionSpec(
         name: "list", summary: "list those that match, in order of acceptance",
         options: filters + [.text("--limit", "COUNT", "at most this many (100); 0 for all")]),
-      ActionSpec(name: "show", summary: "show everything about one", operand: one),
+      ActionSpec(
+        name: "show", summary: "show everything about one, with what the upstream answered",
+        operand: one),
       ActionSpec(
         name: "retry", summary: "try now: end a wait or a hold, or resolve a blocked one",
         operand: many, options: filters),
@@ -66,7 +69,7 @@ extension CommandTable {
         name: "replay", summary: "send what was delivered once more, in lanes of its own",
         options: filters + [
           .flag("--fresh-keys", "under fresh Idempotency-Keys, so that it is taken for new"),
-          .flag("--yes", "without asking"),
+          yes,
         ]),
     ],
     options: relay + [json],
@@ -86,8 +89,8 @@ extension CommandTable {
     ])
 
   static let clients = CommandSpec(
-    summary: "list clients, or show, pause and resume one",
-    about: "List clients, or show, pause and resume one.",
+    summary: "list clients, or show, pause, resume and forget one",
+    about: "List clients, or show, pause and resume one, or forget all of it that waits.",
     actions: [
       ActionSpec(
         name: "list", summary: "list all, or those with a prefix",
@@ -98,6 +101,9 @@ extension CommandTable {
       ActionSpec(name: "show", summary: "show one, with its lanes", operand: Operand(name: "NAME")),
       ActionSpec(name: "pause", summary: "send nothing from it", operand: Operand(name: "NAME")),
       ActionSpec(name: "resume", summary: "send again", operand: Operand(name: "NAME")),
+      ActionSpec(
+        name: "forget", summary: "cancel all of its envelopes that wait, in every lane",
+        operand: Operand(name: "NAME"), options: [yes]),
     ],
     options: relay + [json], exits: exits,
     examples: ["waystation clients list --search truck-", "waystation clients show truck-7"])
@@ -157,6 +163,37 @@ extension CommandTable {
       "waystation events --follow", "waystation events --follow --client truck-7 --json",
     ])
 
+  static let operations = CommandSpec(
+    summary: "list, show, follow and cancel operations on many envelopes",
+    about: "List what was done with many envelopes at once, and show, follow or cancel one.",
+    actions: [
+      ActionSpec(name: "list", summary: "list the last 100, the newest first"),
+      ActionSpec(name: "show", summary: "show how far one has come", operand: one),
+      ActionSpec(
+        name: "follow", summary: "wait until one has ended, and show how", operand: one),
+      ActionSpec(
+        name: "cancel", summary: "stop one; what it has done stays done", operand: one),
+    ],
+    options: relay + [json],
+    exits: exits + " Of follow: 1 if it did not end well, or left some as they were.",
+    examples: ["waystation operations list", "waystation operations follow 12"])
+
+  static let audit = CommandSpec(
+    summary: "show who steered the relay, how and when",
+    about: "Show what operators did, the newest first.",
+    options: relay + [
+      json,
+      .text("--subject", "SUBJECT", "only what was done to this, as in upstreams/default"),
+      .text("--limit", "COUNT", "at most this many (100); 0 for all"),
+    ],
+    notes: [
+      "A subject is envelopes/ID, clients/NAME, clients/NAME/lanes/NAME, upstreams/NAME,"
+        + " tokens/ID or operations/ID, with names in percent-encoding, or tokens and operations"
+        + " for new ones."
+    ],
+    exits: exits,
+    examples: ["waystation audit", "waystation audit --subject clients/truck-7 --json"])
+
   static let send = CommandSpec(
     summary: "post an envelope, or a file of them",
     about: "Post one envelope from options and standard input, or many from an NDJSON file.",
@@ -164,16 +201,7 @@ extension CommandTable {
       json,
       .file("--file", "post each line of this NDJSON file; - for standard input"),
       .text("--batch", "COUNT", "lines in one post, 1 to 1000 (500)"),
-      .text("--client", "NAME", "the client; with --file, for lines that name none"),
-      .text("--upstream", "NAME", "where it goes"),
-      .text("--method", "METHOD", "the request's method (POST)"),
-      .text("--path", "PATH", "the request's path and query"),
-      .text("--header", "'NAME: VALUE'", "a header field", isRepeatable: true),
-      .file("--body", "the body, from this file; - for standard input"),
-      .text("--lane", "NAME", "the lane"), .text("--tag", "TAG", "the tag"),
-      .text("--key", "KEY", "the sender's own key: posting it again stores nothing twice"),
-      .flag("--hold", "make it wait until someone runs it"),
-    ],
+    ] + SendOptions.rules,
     notes: [
       "A line without a key gets one made from its number and content, so sending the same file"
         + " again stores nothing twice. FILE.progress notes which lines have been acknowledged; a"
@@ -182,7 +210,8 @@ extension CommandTable {
     ],
     exits: exits + " With --file, 1 if any line was refused; each is named.",
     examples: [
-      "waystation send --client truck-7 --path /readings --body reading.json",
+      "waystation send --client truck-7 --path /readings --body-json reading.json",
+      "waystation send --client truck-7 --path /boot --not-before 10m --expires-at 1h",
       "waystation send --file readings.ndjson",
     ])
 

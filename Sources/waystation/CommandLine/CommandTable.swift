@@ -14,6 +14,8 @@ enum CommandTable {
     case .lanes: lanes
     case .upstreams: upstreams
     case .events: events
+    case .operations: operations
+    case .audit: audit
     case .send: send
     case .export: export
     case .importing: importing

@@ -2,7 +2,8 @@
 struct OperatorOrder: Equatable {
   /// The commands whose command lines are parsed by the table alone.
   static let commands: [Command] = [
-    .status, .envelopes, .clients, .lanes, .upstreams, .events, .send, .export, .importing,
+    .status, .envelopes, .clients, .lanes, .upstreams, .events, .operations, .audit, .send, .export,
+    .importing,
   ]
 
   let command: Command
@@ -64,9 +65,7 @@ struct OperatorOrder: Equatable {
     for header in options.texts("--header") where !header.contains(":") {
       throw UsageError("--header takes 'NAME: VALUE', not '\(header)'", to: command)
     }
-    if command == .send, !options.has("--file"), options.text("--path") == nil {
-      throw UsageError("give --path for one envelope, or --file for many", to: command)
-    }
+    if command == .send { try SendOptions.check(options) }
     if action == "edit", options.has("--patch"), options.has("--body") || options.has("--header") {
       throw UsageError("--patch says it all; give it alone", to: command)
     }

@@ -67,19 +67,30 @@ enum SelectionOptions {
   }
 }
 
-/// Times as written on a command line: a time of RFC 3339, or how long ago.
+/// Times as written on a command line: a time of RFC 3339, or a span of time from now.
 enum TimeText {
   /// The form of such a text, as a part of a sentence.
   static let form = "a time such as 2026-03-01T12:00:00Z, or how long ago, such as 30m, 1h or 7d"
-  /// The longest time ago that is accepted, in days.
+  /// The same for a time to come.
+  static let formAhead =
+    "a time such as 2026-03-01T12:00:00Z, or how far from now, such as 30m, 1h or 7d"
+  /// The longest span of time that is accepted, in days.
   private static let daysMax: Int64 = 36_500
 
-  /// The time that a text stands for; nil if it is none.
+  /// The time that a text stands for, in which a span of time counts back; nil if it is none.
   static func time(_ text: String, before now: WallTime) -> WallTime? {
-    if let time = RFC3339.parse(Array(text.utf8)) { return time }
+    RFC3339.parse(Array(text.utf8)) ?? span(text).map { now.adding(milliseconds: -$0) }
+  }
+
+  /// The time that a text stands for, in which a span of time counts on; nil if it is none.
+  static func time(_ text: String, after now: WallTime) -> WallTime? {
+    RFC3339.parse(Array(text.utf8)) ?? span(text).map { now.adding(milliseconds: $0) }
+  }
+
+  private static func span(_ text: String) -> Int64? {
     if text.hasSuffix("d"), let days = Int64(text.dropLast()), (0...daysMax).contains(days) {
-      return now.adding(milliseconds: -days * DurationText.millisecondsMax)
+      return days * DurationText.millisecondsMax
     }
-    return DurationText.milliseconds(text).map { now.adding(milliseconds: -$0) }
+    return DurationText.milliseconds(text)
   }
 }

@@ -111,7 +111,9 @@ enum HelpText {
 
       Ask and steer a running relay:
 
-      \(list([.status, .envelopes, .clients, .lanes, .upstreams, .events, .token]))
+      \(list([
+        .status, .envelopes, .clients, .lanes, .upstreams, .events, .operations, .audit, .token,
+      ]))
 
       Envelopes from and to files:
 

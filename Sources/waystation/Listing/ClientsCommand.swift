@@ -2,7 +2,7 @@ import EventLoop
 import JSON
 import RelayCore
 
-/// `waystation clients`: lists, shows, pauses and resumes clients.
+/// `waystation clients`: lists, shows, pauses, resumes and forgets clients.
 struct ClientsCommand {
   let context: CommandContext
   let relay: RelayClient
@@ -13,6 +13,7 @@ struct ClientsCommand {
     switch context.order.action {
     case "list": try list()
     case "show": show(try relay.object("GET", path))
+    case "forget": return try forget(name, path)
     default:
       let answer = try relay.object("POST", "\(path)/\(context.order.action)")
       guard !context.isJSON else {
@@ -49,6 +50,24 @@ struct ClientsCommand {
       if table.isEmpty { context.say("no clients") } else { context.say(table) }
     }
     context.noteMore(isMore)
+  }
+
+  private func forget(_ name: String, _ path: String) throws(OperatorFailure) -> ExitCode {
+    let shown = SafeText.line(name)
+    let waiting = try relay.object("GET", path).number("waiting")
+    let count = HumanText.numbered(waiting, "envelope")
+    guard try context.mayDo("cancel all of client \(shown) that waits (\(count))") else {
+      context.note("nothing was done")
+      return .failed
+    }
+    let answer = try relay.object("DELETE", "\(path)/envelopes")
+    if context.isJSON {
+      context.say(answer.line)
+    } else {
+      context.say(
+        "client \(shown): \(HumanText.numbered(answer.number("cancelled"), "envelope")) cancelled")
+    }
+    return .good
   }
 
   private func show(_ client: JSONObject) {

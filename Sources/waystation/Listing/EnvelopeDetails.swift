@@ -4,6 +4,8 @@ import RelayCore
 /// The details of one envelope, in lines for people.
 struct EnvelopeDetails {
   let envelope: JSONObject
+  /// The upstream's answer; nil if none is kept.
+  let answer: EnvelopeAnswer?
   /// The option that has a hint call the same relay; see ``CommandContext/serverOption``.
   let serverOption: String
   let terminal: Terminal
@@ -23,6 +25,7 @@ struct EnvelopeDetails {
           + String(repeating: " ", count: max(1, 13 - label.count)) + SafeText.line(text))
     }
     lines += attempts()
+    if let answer { lines += answer.lines(on: terminal) }
     if let command = next(state) {
       lines += ["", "next: " + command]
     }
@@ -56,7 +59,6 @@ struct EnvelopeDetails {
       ("expires", envelope.text("endedAt") == nil ? moment("expiresAt") : ""),
       ("on failure", envelope.text("onFailure") ?? ""),
       ("body", HumanText.bytes(envelope.number("bodyBytes"))),
-      ("answer", envelope.optionalNumber("responseStatus").map { "\($0)" } ?? ""),
       ("error id", envelope.text("errorId") ?? ""),
     ]
   }

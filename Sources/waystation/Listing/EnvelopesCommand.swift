@@ -63,15 +63,41 @@ struct EnvelopesCommand {
   private func show() throws(OperatorFailure) -> ExitCode {
     let id = try ids()[0]
     let envelope = try relay.object("GET", "/v1/envelopes/\(id)")
-    if context.isJSON {
-      context.say(envelope.line)
-    } else {
-      let story = EnvelopeDetails(
-        envelope: envelope, serverOption: context.serverOption, terminal: context.terminal,
-        now: WallClock.now())
-      context.say(story.lines().joined(separator: "\n"))
+    let answer = try answer(to: envelope, id)
+    guard !context.isJSON else {
+      context.say(Self.line(envelope, answer))
+      return .good
     }
+    let story = EnvelopeDetails(
+      envelope: envelope, answer: answer, serverOption: context.serverOption,
+      terminal: context.terminal, now: WallClock.now())
+    context.say(story.lines().joined(separator: "\n"))
     return .good
+  }
+
+  /// The upstream's answer to an envelope; nil if none is kept.
+  private func answer(
+    to envelope: JSONObject, _ id: String
+  ) throws(OperatorFailure) -> EnvelopeAnswer? {
+    guard envelope.optionalNumber("responseStatus") != nil else { return nil }
+    do throws(OperatorFailure) {
+      return EnvelopeAnswer(try relay.response("GET", "/v1/envelopes/\(id)/response"))
+    } catch {
+      // It may have been put back in line, or forgotten, since.
+      guard error.status == 404 else { throw error }
+      return nil
+    }
+  }
+
+  /// The envelope with the answer as a member of it, as one line of JSON.
+  private static func line(_ envelope: JSONObject, _ answer: EnvelopeAnswer?) -> String {
+    guard let answer else { return envelope.line }
+    var json = JSONWriter()
+    json.object { json in
+      for member in envelope { json.member(member.name.string, raw: member.value.raw) }
+      json.member("response") { answer.write(to: &$0) }
+    }
+    return SafeText.json(json.finish())
   }
 
   // MARK: - Settling

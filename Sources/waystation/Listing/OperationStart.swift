@@ -1,5 +1,4 @@
 import EventLoop
-import Glibc
 import JSON
 import RelayCore
 
@@ -11,9 +10,6 @@ struct OperationStart {
   let action: String
   /// The filter, as the relay reads it.
   let filter: [(name: String, value: String)]
-
-  /// The pause between two looks at its progress, in milliseconds.
-  private static let lookMs: UInt32 = 200
 
   /// Counts, asks where that is due, begins, and stays until it has ended.
   func run() throws(OperatorFailure) -> ExitCode {
@@ -31,7 +27,8 @@ struct OperationStart {
     }
     let begun = try relay.object("POST", "/v1/operations", body: body(count))
     guard let id = begun.text("id") else { throw .notARelay }
-    return tell(try follow(id, what))
+    let progress = OperationProgress(context: context, relay: relay)
+    return progress.tell(try progress.follow(id))
   }
 
   private func body(_ count: Int64?) -> [UInt8] {
@@ -56,46 +53,7 @@ struct OperationStart {
 
   /// Whether it may begin: what the upstream has taken is sent again only where somebody says so.
   private func mayBegin(_ what: String) throws(OperatorFailure) -> Bool {
-    guard action == "replay", !context.options.has("--yes") else { return true }
-    guard isatty(0) == 1, !context.isJSON else {
-      throw OperatorFailure(
-        reason: "this would \(what) that the upstream has taken; give --yes to have it done",
-        code: .usage)
-    }
-    StandardStream.error.write(Array("\(what) that the upstream has taken? [y/N] ".utf8))
-    return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
-  }
-
-  private func follow(_ id: String, _ what: String) throws(OperatorFailure) -> JSONObject {
-    let bar = ProgressBar()
-    defer { bar.clear() }
-    while true {
-      let operation = try relay.object("GET", "/v1/operations/\(id)")
-      guard operation.text("state") == "running" else { return operation }
-      let count = operation.number("done") + operation.number("failed")
-      bar.show(
-        Double(count) / Double(max(1, operation.number("matched"))), "operation \(id): \(what)")
-      usleep(Self.lookMs * 1000)
-    }
-  }
-
-  private func tell(_ operation: JSONObject) -> ExitCode {
-    let failed = operation.number("failed")
-    let state = operation.text("state") ?? "?"
-    if context.isJSON {
-      context.say(operation.line)
-    } else {
-      let id = operation.text("id") ?? "?"
-      var line = "operation \(SafeText.line(id)) is \(SafeText.line(state)): \(action), "
-      line += "\(operation.number("done")) of \(operation.number("matched")) done"
-      if failed > 0 { line += ", \(failed) left as they were" }
-      context.say(line)
-      for problem in operation.objects("problems") {
-        context.say(
-          "  \(problem.number("count")) × \(SafeText.line(problem.text("title") ?? "?")), such as "
-            + SafeText.line(problem.text("example") ?? "?"))
-      }
-    }
-    return state == "done" && failed == 0 ? .good : .failed
+    guard action == "replay" else { return true }
+    return try context.mayDo("\(what) that the upstream has taken")
   }
 }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// What a command was told, and where it writes.
 struct CommandContext {
   let order: OperatorOrder
@@ -33,6 +35,20 @@ struct CommandContext {
   }
 
   func tell(_ failure: OperatorFailure) { note(failure.reason) }
+
+  /// Whether a person agrees to something that cannot be taken back, or `--yes` was given.
+  ///
+  /// - Parameter deed: The act in words, as in `replay 3 envelopes`.
+  /// - Throws: ``OperatorFailure`` where nobody can be asked.
+  func mayDo(_ deed: String) throws(OperatorFailure) -> Bool {
+    guard !options.has("--yes") else { return true }
+    guard isatty(0) == 1, !isJSON else {
+      throw OperatorFailure(
+        reason: "this would \(deed); give --yes to have it done", code: .usage)
+    }
+    StandardStream.error.write(Array("\(deed)? [y/N] ".utf8))
+    return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
+  }
 
   /// A name as a segment of a path.
   static func segment(_ name: String) -> String { TokenText.percentEncoded(name) }

@@ -47,12 +47,27 @@ final class RelayClient {
     }
   }
 
+  /// A whole response.
+  struct Response {
+    let status: Int
+    let fields: HeaderBlock
+    let body: [UInt8]
+  }
+
   /// Makes a call, and returns the body of a 2xx response.
   @discardableResult
   func call(
     _ method: String, _ target: String, body: [UInt8]? = nil, type: String = "application/json",
     timeoutMs: Int = RelayClient.timeoutMs
   ) throws(OperatorFailure) -> [UInt8] {
+    try response(method, target, body: body, type: type, timeoutMs: timeoutMs).body
+  }
+
+  /// Makes a call, and returns a 2xx response.
+  func response(
+    _ method: String, _ target: String, body: [UInt8]? = nil, type: String = "application/json",
+    timeoutMs: Int = RelayClient.timeoutMs
+  ) throws(OperatorFailure) -> Response {
     var bytes: [UInt8] = []
     var isTooLong = false
     let answer = try send(
@@ -67,7 +82,7 @@ final class RelayClient {
     guard (200...299).contains(answer.status) else {
       throw .answered(answer.status, bytes, retryAfter: answer.retryAfterSeconds)
     }
-    return bytes
+    return Response(status: answer.status, fields: answer.fields, body: bytes)
   }
 
   /// Makes a call, and returns the JSON object of a 2xx response.

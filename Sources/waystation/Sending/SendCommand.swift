@@ -1,3 +1,4 @@
+import EventLoop
 import JSON
 import RelayCore
 
@@ -48,25 +49,52 @@ struct SendCommand {
     return .good
   }
 
-  /// The fields of an envelope that have an option of the same name, whose text they are.
-  static let named = ["client", "upstream", "method", "path", "lane", "tag", "key"]
-
   private func envelope() throws(OperatorFailure) -> [UInt8] {
-    let body = try context.options.text("--body").map { file throws(OperatorFailure) in
-      try InputFile.read(file, "--body")
+    var members: [(name: String, value: [UInt8])] = []
+    for field in SendOptions.fields where context.options.has(field.rule.name) {
+      members.append((field.name, try value(of: field)))
     }
-    let fields = context.options.texts("--header")
     var json = JSONWriter()
-    json.object { json in
-      for name in Self.named {
-        if let value = context.options.text("--\(name)") { json.member(name, value) }
-      }
-      if !fields.isEmpty { json.member("headers") { HeaderOptions.write(fields, to: &$0) } }
-      if context.options.has("--hold") { json.member("hold", true) }
-      if let body {
-        json.member("bodyBase64", String(decoding: Base64.encode(body), as: UTF8.self))
+    json.object { json in for (name, value) in members { json.member(name, raw: value) } }
+    return json.finish()
+  }
+
+  /// The JSON that a field's option stands for.
+  private func value(of field: SendOptions.Field) throws(OperatorFailure) -> [UInt8] {
+    let option = field.rule.name
+    let text = context.options.text(option) ?? ""
+    var json = JSONWriter()
+    switch field.form {
+    case .text, .words: json.string(text)
+    case .flag: json.bool(true)
+    case .headers: HeaderOptions.write(context.options.texts(option), to: &json)
+    case .bytes: json.string(utf8: Base64.encode(try InputFile.read(text, option)))
+    case .json: return try Self.document(text, option)
+    case .number, .time:
+      do throws(UsageError) {
+        if field.form == .number {
+          json.integer(try SendOptions.sequence(context.options) ?? 0)
+        } else if let time = try SendOptions.time(field, context.options, now: WallClock.now()) {
+          json.string(RFC3339.format(time))
+        }
+      } catch {
+        throw OperatorFailure(reason: error.reason, code: .usage)
       }
     }
     return json.finish()
+  }
+
+  /// The bytes of a file that holds one JSON value, without white space around it.
+  private static func document(
+    _ path: String, _ option: String
+  ) throws(OperatorFailure) -> [UInt8] {
+    let bytes = try InputFile.read(path, option)
+    do throws(JSONError) {
+      return Array(try JSONValue.parse(bytes).raw)
+    } catch {
+      throw OperatorFailure(
+        reason: "\(option): \(path) is no JSON: \(SafeText.line("\(error)")); --body sends a file"
+          + " as it is", code: .usage)
+    }
   }
 }

@@ -10,7 +10,7 @@ extension EndToEnd {
       (["envelopes", "list", "--limit", "0"], "envelopes"),
       (["lanes", "list", "--limit", "0"], "lanes"),
       (["clients", "list", "--limit", "0"], "clients"),
-      (["token", "list"], "tokens"),
+      (["token", "list"], "tokens"), (["audit", "--limit", "0"], "entries"),
     ]
 
     /// The cursor that a page was asked for with; 0 for none.

@@ -9,7 +9,9 @@ extension EndToEnd {
       ["status"], ["envelopes", "list"], ["envelopes", "show", "x"], ["envelopes", "retry", "x"],
       ["clients", "list"], ["clients", "show", "x"], ["clients", "pause", "x"], ["lanes", "list"],
       ["lanes", "pause", "a/b"], ["upstreams", "list"], ["upstreams", "probe", "x"],
-      ["token", "list"], ["send", "--path", "/x", "--client", "c"],
+      ["operations", "list"], ["operations", "show", "x"], ["operations", "cancel", "x"],
+      ["audit"], ["clients", "forget", "x", "--yes"], ["token", "list"],
+      ["send", "--path", "/x", "--client", "c"],
     ]
 
     private static let texts = [
@@ -19,17 +21,18 @@ extension EndToEnd {
       "upstream", "lastError", "name", "since", "version", "oldestWaitingAt", "startedAt",
       "outcome",
       "error", "detail", "title", "fix", "field", "type", "trouble", "role", "label", "createdAt",
-      "createdBy", "result", "head", "envelope",
+      "createdBy", "result", "head", "envelope", "who", "action", "subject", "at", "example",
+      "idempotencyKeys",
     ]
     private static let numbers = [
       "uptimeSeconds", "blockedLaneCount", "queued", "delivering", "held", "parked", "blocked",
       "delivered", "failed", "waiting", "inFlight", "concurrencyNow", "attemptCount", "number",
       "durationMs", "status", "position", "sequence", "bodyBytes", "responseStatus", "fileBytes",
-      "logBytes", "roomBytes", "acceptedPerSecond",
+      "logBytes", "roomBytes", "acceptedPerSecond", "matched", "done", "cancelled", "count",
     ]
     private static let lists = [
       "upstreams", "blockedLanes", "backlogs", "envelopes", "clients", "lanes", "attempts",
-      "needsAttention", "tokens",
+      "needsAttention", "tokens", "operations", "entries", "problems",
     ]
 
     /// An answer to any question, in which every text and every number is the given one.
@@ -38,7 +41,9 @@ extension EndToEnd {
       for name in texts { flat[name] = text }
       for name in numbers { flat[name] = number }
       var whole = flat
+      flat["filter"] = [text: text]
       for name in lists { whole[name] = [flat] }
+      whole["filter"] = [text: text]
       whole["rates"] = flat
       var store = flat
       store["envelopes"] = flat

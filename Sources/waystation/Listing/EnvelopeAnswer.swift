@@ -1,0 +1,110 @@
+import JSON
+import RelayCore
+
+/// The upstream's answer to an envelope, as `GET /v1/envelopes/{id}/response` brings it.
+struct EnvelopeAnswer {
+  /// The most of a body that is shown to people, in bytes.
+  static let shownBytesMax = 8192
+  /// The fields of such a response that are the relay's own.
+  private static let ownNames: Set = [
+    "cache-control", "x-content-type-options", "content-security-policy",
+    "cross-origin-resource-policy", "content-length", "date", "server",
+  ]
+
+  /// The upstream's status, as text.
+  let status: String
+  /// The upstream's header fields, in their order.
+  let fields: [(name: String, value: String)]
+  let body: [UInt8]
+  /// Whether the relay has kept only the beginning of the body.
+  let isTruncated: Bool
+
+  /// Takes the relay's response apart; nil if it is none of an upstream's answer.
+  init?(_ response: RelayClient.Response) {
+    var status: String?
+    var isTruncated = false
+    var fields: [(name: String, value: String)] = []
+    for field in response.fields {
+      let name = String(decoding: field.name, as: UTF8.self)
+      let value = String(decoding: field.value, as: UTF8.self)
+      switch name.lowercased() {
+      case "waystation-upstream-status": status = value
+      case "waystation-response-truncated": isTruncated = true
+      case "waystation-upstream-location": fields.append(("Location", value))
+      case let other where other.hasPrefix("waystation-") || Self.ownNames.contains(other): break
+      default: fields.append((name, value))
+      }
+    }
+    guard let status else { return nil }
+    self.status = status
+    self.fields = fields
+    self.isTruncated = isTruncated
+    body = response.body
+  }
+
+  /// The body as text; nil if it is none, or is encoded.
+  private var text: String? {
+    guard let text = String(validating: body, as: UTF8.self) else { return nil }
+    let isText = text.unicodeScalars.allSatisfy { scalar in
+      scalar.properties.generalCategory != .control || "\t\r\n".unicodeScalars.contains(scalar)
+    }
+    return isText ? text : nil
+  }
+
+  /// The answer in lines for people.
+  func lines(on terminal: Terminal) -> [String] {
+    var lines = ["", terminal.styled("the upstream answered \(SafeText.line(status))", .bold)]
+    for field in fields {
+      lines.append(
+        "  " + terminal.styled(SafeText.line(field.name) + ":", .faint) + " "
+          + SafeText.line(field.value))
+    }
+    let size = HumanText.bytes(Int64(body.count)) + (isTruncated ? ", cut off by the relay" : "")
+    guard !body.isEmpty else { return lines + ["  (no body)"] }
+    guard let text else { return lines + ["  (a body of \(size), which is no text)"] }
+    lines.append("")
+    // The beginning of a long text may end within a character, which is then left out.
+    let isLong = body.count > Self.shownBytesMax
+    let shown = isLong ? String(decoding: body.prefix(Self.shownBytesMax), as: UTF8.self) : text
+    // By scalars: CR LF is one character.
+    var rows = shown.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+    if rows.last?.isEmpty == true { rows.removeLast() }
+    for row in rows {
+      lines.append("  " + SafeText.line(String(row.last == "\r" ? row.dropLast() : row)))
+    }
+    if isLong || isTruncated {
+      lines.append("  (\(isLong ? "the beginning of " : "")a body of \(size))")
+    }
+    return lines
+  }
+
+  /// Writes the answer as an object: `status`, `headers` (as in an envelope), `body` if it is text
+  /// or else `bodyBase64`, and `truncated` if so.
+  func write(to json: inout JSONWriter) {
+    var names: [String] = []
+    var values: [String: [String]] = [:]
+    for field in fields {
+      if values[field.name] == nil { names.append(field.name) }
+      values[field.name, default: []].append(field.value)
+    }
+    json.object { json in
+      if let number = Int(status) { json.member("status", number) }
+      json.memberObject("headers") { json in
+        for name in names {
+          let all = values[name] ?? []
+          if all.count == 1 {
+            json.member(name, all[0])
+          } else {
+            json.memberArray(name) { json in for value in all { json.string(value) } }
+          }
+        }
+      }
+      if let text {
+        json.member("body", text)
+      } else {
+        json.member("bodyBase64", String(decoding: Base64.encode(body), as: UTF8.self))
+      }
+      if isTruncated { json.member("truncated", true) }
+    }
+  }
+}
