@@ -226,9 +226,17 @@ package final class Conversation {
       return Failure(reason: refusal.words, mayPass: refusal == .peerEnded)
     }
     let kind = TransferFailure.kind(of: code)
-    let words = easy.error.isEmpty ? String(cString: curl_easy_strerror(code)) : easy.error
+    let words = words(for: code)
     let visible = words.utf8.map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") }
     let mayPass = kind == .connect || kind == .timeout || kind == .cut || kind == .nameResolution
     return Failure(reason: String(decoding: visible, as: UTF8.self), mayPass: mayPass)
+  }
+
+  /// The reason, for a sentence that names the server.
+  private func words(for code: CURLcode) -> String {
+    let words = easy.error.isEmpty ? String(cString: curl_easy_strerror(code)) : easy.error
+    let addition = TransferFailure.addition(code, words, osError: easy.osError, isDirect: true)
+    guard addition.isEmpty else { return addition }
+    return code == CURLE_COULDNT_RESOLVE_HOST ? "its name could not be resolved" : words
   }
 }

@@ -66,7 +66,7 @@ enum TransferFailure {
   /// What libcurl's words add to the sentence; empty if they only say it again.
   ///
   /// - Parameter isDirect: Whether no proxy stands between, of which the words would speak.
-  private static func addition(
+  static func addition(
     _ code: CURLcode, _ words: String, osError: Int32, isDirect: Bool
   ) -> String {
     if isCertificate(code) {

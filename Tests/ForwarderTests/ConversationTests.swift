@@ -35,6 +35,13 @@ struct ConversationTests {
     }
   }
 
+  @Test("a server that cannot be reached is told by the one reason, and nothing twice")
+  func unreachable() async throws {
+    #expect(await ask("http://127.0.0.1:\(try freePort())") == ["connection refused"])
+    let host = String(repeating: "a", count: 64) + ".invalid"
+    #expect(await ask("http://\(host)") == ["its name could not be resolved"])
+  }
+
   @Test("each request gets its own answer, whatever came behind the one before")
   func stray() async throws {
     let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -34,7 +34,8 @@ struct StatusText {
       lines.append("  " + terminal.styled("!", .bad) + " " + trouble.sentence)
       if let command = trouble.command { lines.append("      " + terminal.styled(command, .faint)) }
     }
-    lines += [""] + UpstreamTable.lines(status.objects("upstreams"), terminal, now)
+    let told = Set(status.objects("needs").compactMap { $0.text("cause") })
+    lines += [""] + UpstreamTable.lines(status.objects("upstreams"), terminal, now, told: told)
     lines += [""] + figures()
     lines += blocked() + backlogs()
     return lines

@@ -3,21 +3,23 @@ import RelayCore
 
 /// A table of upstreams.
 enum UpstreamTable {
+  /// - Parameter told: Errors that are told elsewhere, and not once more here.
   static func lines(
-    _ upstreams: [JSONObject], _ terminal: Terminal, _ now: WallTime
+    _ upstreams: [JSONObject], _ terminal: Terminal, _ now: WallTime, told: Set<String> = []
   ) -> [String] {
     var table = TextTable(
       "UPSTREAM", "STATE", "FOR", "#WAITING", "OLDEST", "#IN FLIGHT", "LAST ERROR")
     for upstream in upstreams {
       let (state, style) = state(upstream, now)
-      let error = upstream.has("reachable") && upstream.number("waiting") == 0
+      let isPast = upstream.has("reachable") && upstream.number("waiting") == 0
+      let error = isPast ? nil : upstream.text("lastError")
       table.add(
         .init(upstream.text("name"), .bold), .init(state, style),
         .init(HumanText.age(upstream.text("since"), now: now)),
         .init(HumanText.count(upstream.number("waiting"))),
         .init(HumanText.age(upstream.text("oldestWaitingAt"), now: now)),
         .init("\(upstream.number("inFlight"))/\(upstream.number("concurrencyNow"))"),
-        .init(error ? nil : upstream.text("lastError")))
+        .init(error.flatMap { told.contains($0) ? nil : $0 }))
     }
     return table.isEmpty ? ["no upstreams"] : table.lines(on: terminal)
   }
