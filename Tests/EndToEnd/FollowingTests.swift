@@ -68,6 +68,54 @@ extension EndToEnd {
           ])
     }
 
+    @Test("each line names client, lane and upstream, and says nothing twice")
+    func places() async throws {
+      let upstream = try TestUpstream { request in
+        request.target == "/good" ? .answer(200) : .answer(422)
+      }
+      let closed = try TestUpstream()
+      closed.stop()
+      let relay = try Relay(
+        upstreams: ["default": Relay.quick(upstream), "closed": Relay.quick(closed)],
+        more: ["log": ["level": "debug"]])
+      try await relay.start()
+      let device = relay.device()
+      let failed = try await post(["path": "/bad", "lane": "a"], by: device)
+      let blocked = try await post(["path": "/bad", "lane": "b", "onFailure": "block"], by: device)
+      for path in ["/1", "/2"] {
+        _ = try await post(
+          ["path": path, "lane": "c", "hold": true, "coalesce": "x"], by: device)
+      }
+      let soon = ISO8601DateFormatter().string(from: Date(timeIntervalSinceNow: 2))
+      let expired = try await post(
+        ["path": "/bad", "lane": "d", "upstream": "closed", "expiresAt": soon], by: device)
+      for id in [failed, expired] {
+        _ = try await story(id, relay, upTo: "envelope ended undelivered")
+      }
+      _ = try await story(blocked, relay, upTo: "lane is blocked")
+      let lines = try relay.log.split(separator: "\n").filter { $0.hasPrefix("{") }.map {
+        try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+      }
+      let lanes = [failed: "a", blocked: "b", expired: "d"]
+      for line in lines {
+        guard let id = line["envelope"] as? String else { continue }
+        #expect(line["client"] as? String == "device-1", "\(line)")
+        #expect(line["lane"] as? String == lanes[id] ?? "c", "\(line)")
+        #expect(line["upstream"] as? String == (id == expired ? "closed" : "default"), "\(line)")
+        let error = line["error"] as? String
+        let reason = line["reason"] as? String ?? ""
+        #expect(error.map { !reason.contains($0) } ?? true, "\(line)")
+      }
+      for event in ["envelope got a later post's content", "envelope is attempted"] {
+        #expect(lines.contains { $0["event"] as? String == event })
+      }
+      let tried = lines.first { $0["event"] as? String == "envelope is to be tried again" }
+      #expect(
+        tried?["error"] as? String
+          == "no connection to 127.0.0.1:\(closed.port) could be made: Connection refused")
+      #expect(!relay.log.contains(#"":"""#), "what there is not is left out")
+    }
+
     /// Posts an envelope, and returns its id.
     private func post(
       _ envelope: [String: any Sendable], by device: Device

@@ -172,18 +172,24 @@ package final class NeedsKeeper: Sendable {
     }
   }
 
+  /// What the log says of a need, without what there is not.
+  private static func fields(of need: Need, isOver: Bool = false) -> [Log.Field] {
+    var fields: [Log.Field] = [("kind", .text(need.key.kind.rawValue))]
+    if !isOver { fields.append(("severity", .text(need.severity.rawValue))) }
+    if let upstream = need.key.upstream { fields.append(("upstream", .text(upstream))) }
+    fields.append(("what", .text(need.title)))
+    if !isOver, let cause = need.cause, cause != need.title {
+      fields.append(("cause", .text(cause)))
+    }
+    return fields
+  }
+
   private func tell(_ change: NeedBook.Change) {
     switch change {
     case .began(let need), .changed(let need), .lasted(let need):
-      log.warning(
-        "somebody is needed", ("kind", .text(need.key.kind.rawValue)),
-        ("severity", .text(need.severity.rawValue)),
-        ("upstream", .text(need.key.upstream ?? "")), ("what", .text(need.title)),
-        ("cause", .text(need.cause ?? "")))
+      log.write(.warning, "somebody is needed", fields: Self.fields(of: need))
     case .ended(let need):
-      log.info(
-        "somebody is needed no more", ("kind", .text(need.key.kind.rawValue)),
-        ("upstream", .text(need.key.upstream ?? "")), ("what", .text(need.title)))
+      log.write(.info, "somebody is needed no more", fields: Self.fields(of: need, isOver: true))
     }
   }
 }

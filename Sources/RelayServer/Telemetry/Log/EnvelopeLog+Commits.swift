@@ -27,10 +27,13 @@ extension EnvelopeLog: CommitListener {
           return EnvelopeLog.Line(.id(envelope.id), .debug, "envelope stands in line")
         }
         return EnvelopeLog.Line(
-          .id(envelope.id), .debug, "envelope was accepted", ("client", .text(draft.client)),
-          ("lane", .text(draft.lane)), ("upstream", .text(draft.upstream)),
+          .id(envelope.id), at: Self.place(of: draft), .debug, "envelope was accepted",
           ("state", .text(envelope.entry.standing.state.rawValue)))
       })
+  }
+
+  private static func place(of draft: EnvelopeDraft) -> Line.Place {
+    Line.Place(client: draft.client, lane: draft.lane, upstream: draft.upstream)
   }
 
   /// Envelopes that wait have got later posts' content.
@@ -39,8 +42,8 @@ extension EnvelopeLog: CommitListener {
     tell(
       envelopes.map { envelope in
         EnvelopeLog.Line(
-          .id(envelope.id), .debug, "envelope got a later post's content",
-          ("revision", .integer(envelope.revision)))
+          .id(envelope.id), at: Self.place(of: envelope.draft), .debug,
+          "envelope got a later post's content", ("revision", .integer(envelope.revision)))
       })
   }
 
@@ -87,16 +90,19 @@ extension EnvelopeLog.Line {
   /// The line for a change; nil for none.
   fileprivate init?(_ transition: Transition) {
     let subject = Subject.serial(transition.serial)
+    var reason: String?
     switch transition.change {
-    case .end(.failed, let reason), .end(.expired, let reason):
-      self.init(subject, .warning, "envelope ended undelivered", ("reason", .text(reason)))
-    case .block(let reason):
-      self.init(subject, .warning, "lane is blocked", ("reason", .text(reason)))
+    case .end(.failed, let why), .end(.expired, let why):
+      reason = why
+      self.init(subject, .warning, "envelope ended undelivered", ("reason", .text(why)))
+    case .block(let why):
+      reason = why
+      self.init(subject, .warning, "lane is blocked", ("reason", .text(why)))
     case .end(.delivered, _): self.init(subject, .debug, "envelope was delivered")
-    case .end(let state, let reason):
+    case .end(let state, let why):
+      reason = why
       self.init(
-        subject, .debug, "envelope ended", ("state", .text(state.rawValue)),
-        ("reason", .text(reason)))
+        subject, .debug, "envelope ended", ("state", .text(state.rawValue)), ("reason", .text(why)))
     case .retry(let time):
       self.init(
         subject, .debug, "envelope is to be tried again", ("at", .text(RFC3339.format(time))))
@@ -108,19 +114,21 @@ extension EnvelopeLog.Line {
     if case .end(let state, _) = transition.change, state == .failed || state == .expired {
       fields.insert(("state", .text(state.rawValue)), at: 0)
     }
-    if let attempt = transition.attempt { fields += attempt.told }
+    if let attempt = transition.attempt { fields += attempt.told(besides: reason) }
   }
 }
 
 extension AttemptRecord {
   /// Its fields in the log.
-  fileprivate var told: [Log.Field] {
+  ///
+  /// - Parameter reason: The line's reason, which may say already what went wrong.
+  fileprivate func told(besides reason: String?) -> [Log.Field] {
     var fields: [Log.Field] = [
       ("attempt", .integer(Int64(number))), ("outcome", .text(outcome.rawValue)),
       ("durationMs", .integer(durationMs)),
     ]
     if let status { fields.append(("status", .integer(Int64(status)))) }
-    if let error { fields.append(("error", .text(error))) }
+    if let error, reason?.contains(error) != true { fields.append(("error", .text(error))) }
     return fields
   }
 }

@@ -2,12 +2,13 @@ import EventLoop
 import RelayCore
 import Synchronization
 
-/// Puts lines about envelopes into the log, each with its envelope's id, in the order in which they
-/// were handed over.
+/// Puts lines about envelopes into the log, each with its envelope's id, client, lane and upstream,
+/// in the order in which they were handed over.
 ///
 /// Much of what happens to an envelope is known by the store's number of it, which means nothing to
-/// anybody else. Where the id has to be looked up, that line and all after it wait for it, nobody
-/// else does, and no more than ``waitingMax`` of them: the others are counted as left out.
+/// anybody else. Where the id or the names have to be looked up, that line and all after it wait
+/// for them, nobody else does, and no more than ``waitingMax`` of them: the others are counted as
+/// left out.
 final class EnvelopeLog: Sendable {
   /// A line on its way into the log.
   struct Line: Sendable {
@@ -17,16 +18,31 @@ final class EnvelopeLog: Sendable {
       case serial(Serial)
     }
 
+    /// The names that go with an envelope.
+    struct Place: Sendable {
+      var client: String
+      var lane: String
+      var upstream: String
+
+      /// Its fields in the log.
+      var fields: [Log.Field] {
+        [("client", .text(client)), ("lane", .text(lane)), ("upstream", .text(upstream))]
+      }
+    }
+
     var subject: Subject
+    /// nil where it has to be looked up.
+    var place: Place?
     var level: LogConfiguration.Level
     var event: StaticString
     var fields: [Log.Field]
 
     init(
-      _ subject: Subject, _ level: LogConfiguration.Level, _ event: StaticString,
-      _ fields: Log.Field...
+      _ subject: Subject, at place: Place? = nil, _ level: LogConfiguration.Level,
+      _ event: StaticString, _ fields: Log.Field...
     ) {
       self.subject = subject
+      self.place = place
       self.level = level
       self.event = event
       self.fields = fields
@@ -34,6 +50,16 @@ final class EnvelopeLog: Sendable {
 
     var serial: Serial? {
       if case .serial(let serial) = subject { serial } else { nil }
+    }
+
+    /// Whether it can be written without a look into the store.
+    var isWhole: Bool { serial == nil && place != nil }
+
+    fileprivate func id(by ids: [Serial: EnvelopeID]) -> EnvelopeID? {
+      switch subject {
+      case .id(let known): known
+      case .serial(let serial): ids[serial]
+      }
     }
   }
 
@@ -70,9 +96,9 @@ final class EnvelopeLog: Sendable {
     var lines = lines.filter { log.isOn($0.level) }
     guard !lines.isEmpty else { return }
     let begins = state.withLock { state in
-      guard state.isLookingUp || lines.contains(where: { $0.serial != nil }) else {
+      guard state.isLookingUp || !lines.allSatisfy(\.isWhole) else {
         // Under the lock, so that no other line comes in between.
-        for line in lines { write(line, ids: [:]) }
+        for line in lines { write(line, line.id(by: [:]), line.place) }
         return false
       }
       let room = max(0, Self.waitingMax - state.waiting.count)
@@ -125,16 +151,33 @@ final class EnvelopeLog: Sendable {
       return hasRoom
     }
     let serials = Set(shown.compactMap(\.serial))
-    let ids = serials.isEmpty ? [:] : try? await store.ids(of: Array(serials))
-    for line in shown { write(line, ids: ids ?? [:]) }
+    let found = serials.isEmpty ? [:] : try? await store.ids(of: Array(serials))
+    let ids = found ?? [:]
+    let places = await places(of: Set(shown.compactMap { $0.place == nil ? $0.id(by: ids) : nil }))
+    for line in shown {
+      let id = line.id(by: ids)
+      write(line, id, line.place ?? id.flatMap { places[$0] })
+    }
   }
 
-  private func write(_ line: Line, ids: [Serial: EnvelopeID]) {
-    let id: String
-    switch line.subject {
-    case .id(let known): id = known.description
-    case .serial(let serial): id = ids[serial]?.description ?? Self.unknownID
+  /// The names that go with envelopes; without those that the store does not know, as above.
+  private func places(of ids: Set<EnvelopeID>) async -> [EnvelopeID: Line.Place] {
+    guard !ids.isEmpty, let summaries = try? await store.summaries(of: Array(ids)) else {
+      return [:]
     }
-    log.write(line.level, line.event, fields: [("envelope", .text(id))] + line.fields)
+    return Dictionary(
+      summaries.map { summary in
+        let terms = summary.terms
+        return (
+          summary.id,
+          Line.Place(client: terms.client, lane: terms.lane, upstream: terms.upstream)
+        )
+      }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private func write(_ line: Line, _ id: EnvelopeID?, _ place: Line.Place?) {
+    let envelope: Log.Field = ("envelope", .text(id?.description ?? Self.unknownID))
+    log.write(
+      line.level, line.event, fields: [envelope] + (place?.fields ?? []) + line.fields)
   }
 }
