@@ -124,6 +124,11 @@ struct InvocationTests {
       (["operations"], "say what to do: list, show, follow, cancel"),
       (["operations", "show"], "ID is missing"),
       (["audit", "--who", "x"], "there is no option '--who'"),
+      (["complete"], "'complete' is for the scripts that 'waystation completions' prints"),
+      (
+        ["complete", "x", ""], "'complete' is for the scripts that 'waystation completions' prints"
+      ),
+      (["help", "complete"], "there is no command 'complete'"),
       (["help", "serve", "sink"], "help takes one command at a time"),
       (["help", "serv"], "there is no command 'serv'; did you mean 'serve'?"),
     ])

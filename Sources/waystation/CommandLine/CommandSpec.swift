@@ -29,6 +29,8 @@ struct Operand: Equatable {
   var isRepeatable = false
   /// The words that it may be, if there are only a few.
   var words: [String] = []
+  /// The names that it may be, if it is one that the relay knows.
+  var names: NameKind?
 
   var usage: String {
     let many = isRepeatable ? "\(name)…" : name

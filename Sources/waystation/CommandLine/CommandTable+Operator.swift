@@ -16,6 +16,9 @@ extension CommandTable {
     + " relay answered."
   private static let yes = OptionRule.flag("--yes", "without asking")
   private static let one = Operand(name: "ID")
+  private static let client = Operand(name: "NAME", names: .clients)
+  private static let lane = Operand(name: "CLIENT/LANE", names: .lanes)
+  private static let upstream = Operand(name: "NAME", names: .upstreams)
   private static let many = Operand(name: "ID", isRequired: false, isRepeatable: true)
 
   static let status = CommandSpec(
@@ -98,12 +101,12 @@ extension CommandTable {
           .text("--search", "PREFIX", "only names that begin with this"),
           .text("--limit", "COUNT", "at most this many (100); 0 for all"),
         ]),
-      ActionSpec(name: "show", summary: "show one, with its lanes", operand: Operand(name: "NAME")),
-      ActionSpec(name: "pause", summary: "send nothing from it", operand: Operand(name: "NAME")),
-      ActionSpec(name: "resume", summary: "send again", operand: Operand(name: "NAME")),
+      ActionSpec(name: "show", summary: "show one, with its lanes", operand: client),
+      ActionSpec(name: "pause", summary: "send nothing from it", operand: client),
+      ActionSpec(name: "resume", summary: "send again", operand: client),
       ActionSpec(
         name: "forget", summary: "cancel all of its envelopes that wait, in every lane",
-        operand: Operand(name: "NAME"), options: [yes]),
+        operand: client, options: [yes]),
     ],
     options: relay + [json], exits: exits,
     examples: ["waystation clients list --search truck-", "waystation clients show truck-7"])
@@ -115,17 +118,17 @@ extension CommandTable {
       ActionSpec(
         name: "list", summary: "list those that match",
         options: [
-          .text("--client", "NAME", "only this client's"),
+          .name("--client", .clients, "only this client's"),
           .choice("--state", ["blocked", "paused", "waiting"], "only lanes in this state"),
           .text("--limit", "COUNT", "at most this many (100); 0 for all"),
         ]),
       ActionSpec(
-        name: "pause", summary: "send nothing from it", operand: Operand(name: "CLIENT/LANE")),
+        name: "pause", summary: "send nothing from it", operand: lane),
       ActionSpec(
-        name: "resume", summary: "send again", operand: Operand(name: "CLIENT/LANE")),
+        name: "resume", summary: "send again", operand: lane),
       ActionSpec(
         name: "skip", summary: "go on without the sequence numbers that it waits for",
-        operand: Operand(name: "CLIENT/LANE")),
+        operand: lane),
     ],
     options: relay + [json], exits: exits,
     examples: [
@@ -138,10 +141,10 @@ extension CommandTable {
     about: "List, pause, resume and probe upstreams.",
     actions: [
       ActionSpec(name: "list", summary: "list all"),
-      ActionSpec(name: "pause", summary: "send nothing there", operand: Operand(name: "NAME")),
-      ActionSpec(name: "resume", summary: "send there again", operand: Operand(name: "NAME")),
+      ActionSpec(name: "pause", summary: "send nothing there", operand: upstream),
+      ActionSpec(name: "resume", summary: "send there again", operand: upstream),
       ActionSpec(
-        name: "probe", summary: "check at once whether it is back", operand: Operand(name: "NAME")),
+        name: "probe", summary: "check at once whether it is back", operand: upstream),
     ],
     options: relay + [json], exits: exits,
     examples: ["waystation upstreams list", "waystation upstreams pause billing"])
@@ -154,9 +157,9 @@ extension CommandTable {
       .flag("--follow", "go on for ever, also across restarts of the relay; otherwise for --for"),
       .text("--for", "TIME", "how long to listen without --follow (10s)"),
       .text("--after", "EVENT", "begin after this event"),
-      .text("--client", "NAME", "only about this client"),
-      .text("--lane", "NAME", "only about lanes of this name"),
-      .text("--upstream", "NAME", "only about this upstream"),
+      .name("--client", .clients, "only about this client"),
+      .name("--lane", .laneNames, "only about lanes of this name"),
+      .name("--upstream", .upstreams, "only about this upstream"),
       .text("--envelope", "ID", "only about this envelope"),
     ], exits: exits,
     examples: [

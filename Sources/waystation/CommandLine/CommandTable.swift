@@ -30,7 +30,11 @@ enum CommandTable {
     summary: "print the command line completions for a shell",
     about: "Print a script that lets a shell complete command lines of waystation.",
     operand: Operand(name: "SHELL", words: ["bash", "zsh", "fish"]),
-    notes: ["Load it at the start of each shell, or put it where the shell looks for it."],
+    notes: [
+      "Load it at the start of each shell, or put it where the shell looks for it.",
+      "Names of upstreams, clients and lanes are completed by asking the relay that the command"
+        + " line or WAYSTATION_SERVER names, for one second at most.",
+    ],
     examples: [
       "waystation completions bash > /etc/bash_completion.d/waystation",
       "waystation completions zsh > /usr/local/share/zsh/site-functions/_waystation",

@@ -14,6 +14,7 @@ enum Invocation: Equatable {
   /// A command that calls a running relay, other than `health` and `token`.
   case operate(OperatorOrder)
   case completions(Shell)
+  case complete(CompleteOrder)
   case man
   /// nil for the list of commands.
   case help(Command?)
@@ -25,6 +26,7 @@ enum Invocation: Equatable {
     switch word {
     case "--help", "-h": return .help(nil)
     case "--version": return .version
+    case CompleteOrder.word: return .complete(try CompleteOrder(rest))
     default: break
     }
     guard !word.hasPrefix("-") else {

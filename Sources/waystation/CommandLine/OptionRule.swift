@@ -6,6 +6,8 @@ struct OptionRule: Equatable {
     case none
     /// A text, with its name in the help.
     case text(String)
+    /// A name that the relay knows.
+    case name(NameKind)
     case file
     case folder
     /// One of these words.
@@ -28,6 +30,7 @@ struct OptionRule: Equatable {
     switch value {
     case .none: name
     case .text(let word): "\(name) \(word)"
+    case .name: "\(name) NAME"
     case .file: "\(name) FILE"
     case .folder: "\(name) DIR"
     case .choice(let words):
@@ -43,6 +46,10 @@ struct OptionRule: Equatable {
     _ name: String, _ word: String, _ help: String, isRepeatable: Bool = false
   ) -> OptionRule {
     OptionRule(name: name, value: .text(word), isRepeatable: isRepeatable, help: help)
+  }
+
+  static func name(_ name: String, _ kind: NameKind, _ help: String) -> OptionRule {
+    OptionRule(name: name, value: .name(kind), isRepeatable: false, help: help)
   }
 
   static func file(

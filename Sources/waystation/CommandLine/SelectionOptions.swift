@@ -16,12 +16,12 @@ enum SelectionOptions {
   private static let states = EnvelopeState.allCases.map(\.rawValue)
 
   private static let fields: [Field] = [
-    word("client", "--client", "NAME", "only this client's"),
-    word("lane", "--lane", "NAME", "only of lanes of this name"),
+    name("client", "--client", .clients, "only this client's"),
+    name("lane", "--lane", .laneNames, "only of lanes of this name"),
     Field(
       name: "state", form: .state,
       rule: .choice("--state", states, "only in this state: " + states.joined(separator: ", "))),
-    word("upstream", "--upstream", "NAME", "only for this upstream"),
+    name("upstream", "--upstream", .upstreams, "only for this upstream"),
     word("tag", "--tag", "TAG", "only with this tag"),
     word("status", "--status", "CODE", "only those that the upstream answered so last"),
     word("reason", "--reason", "TEXT", "only those whose reason has this text in it"),
@@ -36,6 +36,12 @@ enum SelectionOptions {
     _ name: String, _ option: String, _ value: String, _ help: String
   ) -> Field {
     Field(name: name, form: .word, rule: .text(option, value, help))
+  }
+
+  private static func name(
+    _ name: String, _ option: String, _ kind: NameKind, _ help: String
+  ) -> Field {
+    Field(name: name, form: .word, rule: .name(option, kind, help))
   }
 
   private static func time(_ name: String, _ option: String, _ help: String) -> Field {

@@ -22,8 +22,8 @@ enum SendOptions {
   static let sequences: ClosedRange<Int> = 1...9_007_199_254_740_991
 
   static let fields: [Field] = [
-    text("client", "NAME", "the client; with --file, for lines that name none"),
-    text("upstream", "NAME", "where it goes"),
+    name("client", .clients, "the client; with --file, for lines that name none"),
+    name("upstream", .upstreams, "where it goes"),
     text("method", "METHOD", "the request's method (POST)"),
     text("path", "PATH", "the request's path and query"),
     Field(
@@ -39,7 +39,7 @@ enum SendOptions {
     Field(
       name: "body", form: .words,
       rule: .text("--body-text", "TEXT", "the body, as this text, with its Content-Type")),
-    text("lane", "NAME", "the lane"),
+    name("lane", .laneNames, "the lane"),
     Field(
       name: "sequence", form: .number,
       rule: .text("--sequence", "NUMBER", "the sender's own number within the lane, from 1")),
@@ -65,6 +65,10 @@ enum SendOptions {
 
   private static func text(_ name: String, _ value: String, _ help: String) -> Field {
     Field(name: name, form: .text, rule: .text("--\(name)", value, help))
+  }
+
+  private static func name(_ name: String, _ kind: NameKind, _ help: String) -> Field {
+    Field(name: name, form: .text, rule: .name("--\(name)", kind, help))
   }
 
   private static func time(_ name: String, _ option: String, _ help: String) -> Field {

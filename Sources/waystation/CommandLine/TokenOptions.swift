@@ -42,12 +42,12 @@ struct TokenOptions: Equatable {
     switch action {
     case .create:
       return relay + [
-        .text("--client", "NAME", "whose it is"),
+        .name("--client", .clients, "whose it is"),
         .choice("--role", ["read", "steer"], "an operator's, who may read, or also steer"),
         .text("--label", "TEXT", "what the token is for"),
         .text("--expires-at", "TIME", "when it expires, as in 2027-01-01T00:00:00Z"),
       ]
-    case .list: return relay + [.text("--client", "NAME", "only this client's")]
+    case .list: return relay + [.name("--client", .clients, "only this client's")]
     case .revoke: return relay + [.text("--id", "ID", "which one, in place of ID")]
     case .derive:
       return [

@@ -25,6 +25,8 @@ enum CompletionScript {
     let operands: [String]
     /// Whether it takes a file as operand.
     var takesFile = false
+    /// The names that its operand may be, for which the relay is asked.
+    var names: NameKind?
   }
 
   private static var cases: [Case] {
@@ -33,12 +35,12 @@ enum CompletionScript {
       let own = Case(
         words: [command.rawValue], rules: spec.actions.isEmpty ? spec.options : [],
         operands: spec.actions.isEmpty ? spec.operand?.words ?? [] : spec.actions.map(\.name),
-        takesFile: spec.operand?.name == "FILE")
+        takesFile: spec.operand?.name == "FILE", names: spec.operand?.names)
       return [own]
         + spec.actions.map { action in
           Case(
             words: [command.rawValue, action.name], rules: rules(command, action),
-            operands: action.operand?.words ?? [])
+            operands: action.operand?.words ?? [], names: action.operand?.names)
         }
     }
   }
@@ -47,32 +49,35 @@ enum CompletionScript {
 
   private static var bash: String {
     let commands = Command.allCases.map(\.rawValue).joined(separator: " ")
-    var lines = [
-      "# Completes command lines of waystation in bash.",
-      "_waystation_files() {",
-      "  compopt -o filenames 2>/dev/null",
-      "  mapfile -t COMPREPLY < <(compgen \"$1\" -- \"${COMP_WORDS[COMP_CWORD]}\")",
-      "}",
-      "_waystation() {",
-      "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} what words=''",
-      "  COMPREPLY=()",
-      "  if ((COMP_CWORD == 1)); then",
-      "    mapfile -t COMPREPLY < <(compgen -W '\(commands)' -- \"$cur\")",
-      "    return",
-      "  fi",
-      "  what=${COMP_WORDS[1]}",
-      "  case \"$what\" in",
-      "    \(withActions.joined(separator: " | ")))",
-      "      if ((COMP_CWORD > 2)); then what+=\" ${COMP_WORDS[2]}\"; fi ;;",
-      "  esac",
-      "  case \"$what:$prev\" in",
-    ]
+    var lines =
+      [
+        "# Completes command lines of waystation in bash.",
+        "_waystation_files() {",
+        "  compopt -o filenames 2>/dev/null",
+        "  mapfile -t COMPREPLY < <(compgen \"$1\" -- \"${COMP_WORDS[COMP_CWORD]}\")",
+        "}",
+      ] + bashNames + [
+        "_waystation() {",
+        "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} what words=''",
+        "  COMPREPLY=()",
+        "  if ((COMP_CWORD == 1)); then",
+        "    mapfile -t COMPREPLY < <(compgen -W '\(commands)' -- \"$cur\")",
+        "    return",
+        "  fi",
+        "  what=${COMP_WORDS[1]}",
+        "  case \"$what\" in",
+        "    \(withActions.joined(separator: " | ")))",
+        "      if ((COMP_CWORD > 2)); then what+=\" ${COMP_WORDS[2]}\"; fi ;;",
+        "  esac",
+        "  case \"$what:$prev\" in",
+      ]
     for one in cases {
       for rule in one.rules where rule.value != .none {
         let deed: String
         switch rule.value {
         case .file: deed = "_waystation_files -f"
         case .folder: deed = "_waystation_files -d"
+        case .name(let kind): deed = "_waystation_names \(kind.rawValue)"
         case .choice(let words):
           deed =
             "mapfile -t COMPREPLY < <(compgen -W '\(words.joined(separator: " "))' -- \"$cur\")"
@@ -84,9 +89,12 @@ enum CompletionScript {
     lines += ["  esac", "  case \"$what\" in"]
     for one in cases {
       let words = one.operands + one.rules.map(\.name) + ["--help"]
-      let files = "if [[ $cur != -* ]]; then _waystation_files -f; return; fi; "
+      let operand =
+        one.takesFile
+        ? "_waystation_files -f" : one.names.map { "_waystation_names \($0.rawValue)" }
+      let deed = operand.map { "if [[ $cur != -* ]]; then \($0); return; fi; " } ?? ""
       lines.append(
-        "    '\(one.words.joined(separator: " "))') " + (one.takesFile ? files : "")
+        "    '\(one.words.joined(separator: " "))') " + deed
           + "words='\(words.joined(separator: " "))' ;;")
     }
     lines += [
@@ -95,6 +103,28 @@ enum CompletionScript {
     ]
     return lines.joined(separator: "\n")
   }
+
+  /// The function that asks the relay for names.
+  ///
+  /// Names come from strangers: each is quoted, and none goes through `compgen -W`, which would
+  /// carry out what it finds in them. bash puts a completion in place of what stands behind the
+  /// last `:`, `=` or `@`, so what is before that is cut off.
+  private static let bashNames = [
+    "_waystation_names() {",
+    "  local line=${COMP_LINE:0:COMP_POINT} full cut name quoted",
+    "  local -a typed",
+    "  full=${line##*[[:space:]]}",
+    "  read -ra typed <<<\"$line\"",
+    "  cut=${full%\"${full##*[:=@]}\"}",
+    "  while IFS= read -r name; do",
+    "    [[ $name == \"$full\"* ]] || continue",
+    "    printf -v quoted '%q' \"${name#\"$cut\"}\"",
+    "    COMPREPLY+=(\"$quoted\")",
+    "    if [[ $name == */ ]]; then compopt -o nospace 2>/dev/null; fi",
+    "  done < <(\"${COMP_WORDS[0]/#\\~/$HOME}\" \(CompleteOrder.word) \"$1\" \"$full\" \\",
+    "    \"${typed[@]}\" 2>/dev/null)",
+    "}",
+  ]
 
   private static var withActions: [String] {
     Command.allCases.filter { !$0.spec.actions.isEmpty }.map(\.rawValue)
@@ -120,6 +150,7 @@ enum CompletionScript {
       switch rule.value {
       case .none: ""
       case .text(let word): ":\(zshText(word)): "
+      case .name(let kind): ":name:_waystation_names \(kind.rawValue)"
       case .file: ":file:_files"
       case .folder: ":folder:_files -/"
       case .choice(let words): ":word:(\(words.joined(separator: " ")))"
@@ -132,16 +163,30 @@ enum CompletionScript {
     let words =
       one.operands.isEmpty ? [] : ["'1:word:(\(one.operands.joined(separator: " ")))'"]
     let file = one.takesFile ? ["'1:file:_files'"] : []
-    let specs = one.rules.map(zshSpec) + ["'--help[print the help]'"] + words + file
+    let names = one.names.map { ["'1:name:_waystation_names \($0.rawValue)'"] } ?? []
+    let specs = one.rules.map(zshSpec) + ["'--help[print the help]'"] + words + file + names
     return "    '\(name)')\n      _arguments \(specs.joined(separator: " \\\n        ")) ;;"
   }
+
+  /// The function that asks the relay for names; `compadd` quotes them.
+  private static let zshNames = [
+    "_waystation_names() {",
+    // `_arguments` puts arguments for `compadd` before the kind.
+    "  local kind=${@[-1]}",
+    "  local -a names",
+    "  names=(${(f)\"$(\"${waystation_line[1]/#\\~/$HOME}\" \(CompleteOrder.word) $kind \\",
+    "    \"${(Q)PREFIX}\" \"${(@)waystation_line}\" 2>/dev/null)\"})",
+    "  compadd \"${@[1,-2]}\" -S '' -- ${(M)names:#*/}",
+    "  compadd \"${@[1,-2]}\" -- ${names:#*/}",
+    "}",
+  ]
 
   private static var zsh: String {
     let commands = Command.allCases.map { "    '\($0.rawValue):\(zshText($0.spec.summary))'" }
     return
-      ([
-        "#compdef waystation", "# Completes command lines of waystation in zsh.",
-        "_waystation() {", "  local -a commands", "  commands=(",
+      (["#compdef waystation", "# Completes command lines of waystation in zsh."] + zshNames + [
+        "_waystation() {", "  local -a commands waystation_line",
+        "  waystation_line=(\"${(@)words[1,CURRENT]}\")", "  commands=(",
       ] + commands + [
         "  )", "  if ((CURRENT == 2)); then",
         "    _describe 'command' commands", "    return", "  fi",
@@ -167,6 +212,7 @@ enum CompletionScript {
       switch rule.value {
       case .none: ""
       case .text: " -x"
+      case .name(let kind): " -x -a '(__waystation_names \(kind.rawValue))'"
       case .file: " -r -F"
       case .folder: " -x -a '(__fish_complete_directories)'"
       case .choice(let words): " -x -a '\(words.joined(separator: " "))'"
@@ -186,6 +232,11 @@ enum CompletionScript {
       "  set -l words (commandline -opc)",
       "  test (count $words) -eq 2; and test \"$words[2]\" = \"$argv[1]\"",
       "end",
+      "function __waystation_names",
+      "  set -l words (commandline -opc)",
+      "  set -l current (commandline -ct | string replace -r '^--[a-z-]+=' '')",
+      "  $words[1] \(CompleteOrder.word) $argv[1] \"$current\" $words 2>/dev/null",
+      "end",
       "complete -c waystation -f",
     ]
     for command in Command.allCases {
@@ -202,6 +253,9 @@ enum CompletionScript {
       let seen = "complete -c waystation -n '__waystation_at \(one.words.joined(separator: " "))'"
       lines += one.rules.map { seen + fishSpec($0) }
       if one.takesFile { lines.append(seen + " -F") }
+      if let names = one.names {
+        lines.append(seen + " -a '(__waystation_names \(names.rawValue))'")
+      }
       if !one.operands.isEmpty, withActions.allSatisfy({ [$0] != one.words }) {
         lines.append(seen + " -a '\(one.operands.joined(separator: " "))'")
       }

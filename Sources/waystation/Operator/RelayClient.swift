@@ -16,11 +16,13 @@ final class RelayClient {
   private let conversation: Conversation
   private let fields: [String]
 
+  /// - Parameter home: The folder that a leading `~` stands for in the names of files, where no
+  ///   shell has put it in; nil if one has.
   init(
-    _ options: OptionReader, _ environment: [String: String]
+    _ options: OptionReader, _ environment: [String: String], home: String? = nil
   ) throws(OperatorFailure) {
     server = try Self.server(options, environment)
-    let token = try Self.token(options, environment)
+    let token = try Self.token(options, environment, home: home)
     if token != nil, !options.has("--allow-plain-http"), case .url(let url) = server,
       url.scheme == .http, !Self.isLoopback(url.host)
     {
@@ -31,7 +33,7 @@ final class RelayClient {
     var fields = ["Accept: application/json", "User-Agent: waystation/\(ReleaseVersion.number)"]
     if let token { fields.append("Authorization: Bearer \(token)") }
     self.fields = fields
-    let authorities = options.text("--ca")
+    let authorities = options.text("--ca").map { Self.path($0, home: home) }
     if let authorities {
       do throws(SystemError) {
         _ = try FileContents.read(authorities, bytesMax: 16 << 20)
@@ -131,11 +133,16 @@ final class RelayClient {
     }
   }
 
+  private static func path(_ written: String, home: String?) -> String {
+    guard let home, written.hasPrefix("~/") else { return written }
+    return home + written.dropFirst()
+  }
+
   private static func token(
-    _ options: OptionReader, _ environment: [String: String]
+    _ options: OptionReader, _ environment: [String: String], home: String?
   ) throws(OperatorFailure) -> String? {
     var text = environment["WAYSTATION_TOKEN"] ?? ""
-    if let file = options.text("--token-file") {
+    if let file = options.text("--token-file").map({ path($0, home: home) }) {
       do throws(SystemError) {
         text = String(decoding: try FileContents.read(file, bytesMax: 65536), as: UTF8.self)
       } catch {
