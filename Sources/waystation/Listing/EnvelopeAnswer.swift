@@ -42,13 +42,28 @@ struct EnvelopeAnswer {
     body = response.body
   }
 
+  /// The bytes up to a length, without a character at its end that the cut has broken.
+  private static func cut(_ bytes: [UInt8], to count: Int) -> ArraySlice<UInt8> {
+    var end = min(count, bytes.count)
+    // In UTF-8 (RFC 3629 section 3) all bytes of a character but the first are of this form, and
+    // there are at most three of them.
+    while end < bytes.count, end > count - 3, bytes[end] & 0xC0 == 0x80 { end -= 1 }
+    return bytes[..<end]
+  }
+
   /// The body as text; nil if it is none, or is encoded.
   private var text: String? {
-    guard let text = String(validating: body, as: UTF8.self) else { return nil }
+    let whole = String(validating: body, as: UTF8.self)
+    guard let text = whole ?? (isTruncated ? brokenText : nil) else { return nil }
     let isText = text.unicodeScalars.allSatisfy { scalar in
       scalar.properties.generalCategory != .control || "\t\r\n".unicodeScalars.contains(scalar)
     }
     return isText ? text : nil
+  }
+
+  /// The body without the last character, of which the relay has kept a part.
+  private var brokenText: String? {
+    (1...3).lazy.compactMap { String(validating: body.dropLast($0), as: UTF8.self) }.first
   }
 
   /// The answer in lines for people.
@@ -63,14 +78,16 @@ struct EnvelopeAnswer {
     guard !body.isEmpty else { return lines + ["  (no body)"] }
     guard let text else { return lines + ["  (a body of \(size), which is no text)"] }
     lines.append("")
-    // The beginning of a long text may end within a character, which is then left out.
     let isLong = body.count > Self.shownBytesMax
-    let shown = isLong ? String(decoding: body.prefix(Self.shownBytesMax), as: UTF8.self) : text
+    let shown =
+      isLong ? String(decoding: Self.cut(body, to: Self.shownBytesMax), as: UTF8.self) : text
     // By scalars: CR LF is one character.
     var rows = shown.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
     if rows.last?.isEmpty == true { rows.removeLast() }
     for row in rows {
-      lines.append("  " + SafeText.line(String(row.last == "\r" ? row.dropLast() : row)))
+      let row = row.last == "\r" ? row.dropLast() : row
+      let cells = row.split(separator: "\t", omittingEmptySubsequences: false)
+      lines.append("  " + cells.map { SafeText.line(String($0)) }.joined(separator: "    "))
     }
     if isLong || isTruncated {
       lines.append("  (\(isLong ? "the beginning of " : "")a body of \(size))")

@@ -104,8 +104,11 @@ extension EndToEnd {
         case "/text":
           let more = WireField(name: "X-Reason", value: "too \u{1B}[31mwarm")
           return .answer(422, fields: [plain, more], body: Array("no\r\nnot \u{1B}[31mred".utf8))
-        case "/lines": return .answer(422, fields: [plain], body: Array("one\r\ntwo\n".utf8))
+        case "/lines": return .answer(422, fields: [plain], body: Array("one\r\n\ttwo\n".utf8))
         case "/bytes": return .answer(200, body: [0x00, 0xFF, 0x1F])
+        case "/umlauts":
+          // The relay keeps the first byte of the last character that it keeps.
+          return .answer(422, body: Array(("a" + String(repeating: "ä", count: 9000)).utf8))
         case "/long": return .answer(200, body: [UInt8](repeating: 0x61, count: 20_000))
         default: return .answer(200)
         }
@@ -122,7 +125,7 @@ extension EndToEnd {
       let lines = try await show("/lines")
       #expect(lines.contains("\nthe upstream answered 422\n"), "\(lines)")
       #expect(lines.contains("\n  Content-Type: text/plain\n"))
-      #expect(lines.contains("\n\n  one\n  two\n\nnext: "), "\(lines)")
+      #expect(lines.contains("\n\n  one\n      two\n\nnext: "), "\(lines)")
       #expect(!lines.contains("nosniff"), "the relay's own fields are left out")
       let text = try await show("/text")
       #expect(!text.contains("\u{1B}") && text.contains("which is no text"), "\(text)")
@@ -132,9 +135,11 @@ extension EndToEnd {
       #expect(long.contains("(the beginning of a body of 9.8 KiB, cut off by the relay)"))
       #expect(long.contains(String(repeating: "a", count: 8192) + "\n"))
       #expect(try await show("/none").contains("(no body)"))
+      let umlauts = try await show("/umlauts")
+      #expect(umlauts.contains("  a" + String(repeating: "ä", count: 4095) + "\n"), "\(umlauts)")
       let one = try #require(OperatorCommands.json(try await show("/lines", "--json")))
       let answer = try #require(one["response"] as? [String: Any])
-      #expect(answer["status"] as? Int == 422 && answer["body"] as? String == "one\r\ntwo\n")
+      #expect(answer["status"] as? Int == 422 && answer["body"] as? String == "one\r\n\ttwo\n")
       #expect((answer["headers"] as? [String: String])?["Content-Type"] == "text/plain")
       let other = try #require(OperatorCommands.json(try await show("/bytes", "--json")))
       #expect((other["response"] as? [String: Any])?["bodyBase64"] as? String == "AP8f")
