@@ -112,7 +112,7 @@ extension EndToEnd {
       let tried = lines.first { $0["event"] as? String == "envelope is to be tried again" }
       #expect(
         tried?["error"] as? String
-          == "no connection to 127.0.0.1:\(closed.port) could be made: Connection refused")
+          == "no connection to 127.0.0.1:\(closed.port) could be made: connection refused")
       #expect(!relay.log.contains(#"":"""#), "what there is not is left out")
     }
 

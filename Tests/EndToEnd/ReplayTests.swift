@@ -21,6 +21,10 @@ extension EndToEnd {
       #expect(
         try await device.post(["path": "/9", "lane": "l1", "body": whole, "key": "k9"]).status
           == 202)
+      try await eventually("all are delivered") {
+        let list = try await device.get("/v1/envelopes?state=delivered").json()
+        return (list["envelopes"] as? [Any])?.count == 10 ? true : nil
+      }
       return try await upstream.received(count: 10)
     }
 
@@ -79,6 +83,10 @@ extension EndToEnd {
       let copy = try await relay.device().get("/v1/envelopes/\(listed[0]["id"] ?? "")").json()
       #expect(copy["replayOf"] is String, "\(copy)")
       // What is a copy already is left alone.
+      try await eventually("all copies are delivered") {
+        let counted = try await begin(relay, Self.all, "?dryRun=true").json()
+        return counted["matched"] as? Int == 20 ? true : nil
+      }
       let second = try await begin(relay, Self.all.merging(["expectedCount": 20]) { $1 })
       let end = try await ended(relay, second)
       #expect(end["done"] as? Int == 10 && end["failed"] as? Int == 10, "\(end)")

@@ -61,6 +61,28 @@ extension EndToEnd {
           == "duplicate")
     }
 
+    @Test("the command declares a number void, alone and in a file")
+    func command() async throws {
+      let upstream = try TestUpstream()
+      let relay = try await Relay.started(upstream)
+      let words = ["send", "--client", "truck-7", "--sequence", "1", "--void"]
+      for said in ["is void", "had come, or was given up, before"] {
+        let process = try ChildProcess(Waystation.path, words, environment: relay.address)
+        #expect(try await process.ending() == .exit(0), "\(process.errors)")
+        #expect(process.output == "number 1 of lane default \(said)\n")
+      }
+      let folder = try TemporaryFolder()
+      let file = folder.path + "/lines"
+      try #"""
+      {"client": "truck-7", "sequence": 2, "void": true}
+      {"client": "truck-7", "sequence": 3, "path": "/3"}
+
+      """#.write(toFile: file, atomically: true, encoding: .utf8)
+      let sent = try await relay.command("send", "--file", file)
+      #expect(sent.ending == .exit(0), "\(sent)")
+      #expect(try await numbers(upstream, 1) == ["/3"])
+    }
+
     @Test("what is void has nothing but its number, and no correction makes anything void")
     func wrong() async throws {
       let relay = try await Relay.started(try TestUpstream())

@@ -58,6 +58,9 @@ enum SendOptions {
     Field(
       name: "references", form: .flag,
       rule: .flag("--references", "fill in {{response:KEY#/pointer}} from earlier answers")),
+    Field(
+      name: "void", form: .flag,
+      rule: .flag("--void", "post no envelope: the lane is not to wait for --sequence")),
   ]
 
   /// The options, as the parser and the help know them.
@@ -82,7 +85,7 @@ enum SendOptions {
       if let other = given.first(where: { $0 != "--client" }) {
         throw UsageError("\(other) is for one envelope, and --file posts many", to: .send)
       }
-    } else if options.text("--path") == nil {
+    } else if options.text("--path") == nil, !options.has("--void") {
       throw UsageError("give --path for one envelope, or --file for many", to: .send)
     }
     let bodies = given.filter { $0.hasPrefix("--body") }

@@ -189,7 +189,7 @@ final class Outbox {
     var again: [Item] = []
     for (item, result) in zip(items, try Self.inOrder(results, count: items.count)) {
       switch result.text("result") {
-      case "accepted", "coalesced": counts.accepted += 1
+      case "accepted", "coalesced", "void": counts.accepted += 1
       case "duplicate": counts.duplicates += 1
       default:
         let problem = result.object("problem")

@@ -29,7 +29,7 @@ struct SendCommand {
     var json = JSONWriter()
     json.object { json in
       for member in object { json.member(member.name.string, raw: member.value.raw) }
-      if object["key"] == nil {
+      if object["key"] == nil, !object.has("void") {
         json.member("key", "line-\(number)-\(ProgressNote.digest(line))")
       }
       if object["client"] == nil, let client { json.member("client", client) }
@@ -41,6 +41,10 @@ struct SendCommand {
     let answer = try relay.object("POST", "/v1/envelopes", body: try envelope())
     if context.isJSON {
       context.say(answer.line)
+    } else if context.options.has("--void") {
+      let result = answer.text("result") == "void" ? "is void" : "had come, or was given up, before"
+      let lane = SafeText.line(answer.text("lane") ?? "?")
+      context.say("number \(context.options.text("--sequence") ?? "?") of lane \(lane) \(result)")
     } else {
       let result = answer.text("result") == "duplicate" ? "was there already" : "is on disk"
       let id = SafeText.line(answer.text("id") ?? "?")

@@ -91,7 +91,8 @@ struct PowerCutFacts {
       return
     }
     guard let object = json as? [String: Any] else { return }
-    if let isPaused = object["paused"] as? Bool, object.count == 1 {
+    if let isPaused = object["paused"] as? Bool, Set(object.keys).isSubset(of: ["paused", "known"])
+    {
       if isPaused { pauseCount += 1 } else { resumeCount += 1 }
     }
     if object["cancelled"] is Int, object.count == 1 { isCleared = true }
