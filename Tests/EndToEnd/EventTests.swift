@@ -174,7 +174,11 @@ extension EndToEnd {
       try await listeners[2].first("cancelled")
       try await listeners[3].first("cancelled")
       try await listeners[4].first("accepted")
-      func names(_ index: Int) -> [String] { listeners[index].changes.map(\.name).sorted() }
+      // What was accepted a moment before the snapshot may be told once more behind it.
+      func names(_ index: Int) -> [String] {
+        listeners[index].changes.filter { $0.name != "accepted" || !$0.data.contains(held) }
+          .map(\.name).sorted()
+      }
       #expect(names(0) == ["accepted", "cancelled", "delivered", "paused"])
       #expect(names(1) == ["accepted", "delivered"])
       #expect(names(2) == ["cancelled"])

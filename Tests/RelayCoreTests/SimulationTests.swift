@@ -40,7 +40,7 @@ struct SimulationTests {
     #expect(simulation.commandCount > 100 && simulation.pauseCount > 10)
     #expect(simulation.configurationCount > 10)
     #expect(simulation.parkedCount > 50 && simulation.placedCount > 20)
-    #expect(simulation.skipCount > 0)
+    #expect(simulation.skipCount > 0 && simulation.voidCount > 5)
     #expect(simulation.isSharded ? simulation.shardMoveCount > 20 : simulation.runCount > 10)
     #expect(simulation.coalescedCount > 30)
     #expect(simulation.unwrittenCount > 10 && simulation.unwrittenQuarantineCount > 0)

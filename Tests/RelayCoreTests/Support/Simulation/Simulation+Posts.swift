@@ -47,6 +47,7 @@ extension Simulation {
   /// The key of a post: one that was not answered, now and then.
   private mutating func key(of index: Int) -> Int {
     if let unanswered = devices[index].unanswered.randomElement(using: &random), chance(1, in: 3) {
+      declareVoid(unanswered, of: index)
       return unanswered
     }
     let key = devices[index].nextKey
@@ -54,6 +55,12 @@ extension Simulation {
     devices[index].unanswered.append(key)
     number(key, of: index)
     return key
+  }
+
+  /// Some numbers are given up by their device, which may not know that they have come.
+  private mutating func declareVoid(_ key: Int, of index: Int) {
+    guard devices[index].numbers[key] != nil, chance(1, in: 6) else { return }
+    devices[index].voided.insert(key)
   }
 
   private static func content(of key: Int, _ device: Int) -> Int { device * 1_000_003 + key }
@@ -79,13 +86,18 @@ extension Simulation {
     let isShortLived = content % 11 == 0
     let number = devices[index].numbers[key]
     let hasName = index % 3 == 1 && content % 4 != 0 && number == nil
-    return EnvelopeDraft(
+    var draft = EnvelopeDraft(
       client: "\(index)", lane: "\(lane)", upstream: Self.upstreamName(lane % Self.upstreamCount),
       content: Self.content(content), key: "\(key)", fingerprint: Self.bytes(of: content),
       sequence: number, hold: content % 41 == 0,
       notBefore: content % 29 == 0 ? clock.wall.adding(milliseconds: 1500) : nil,
       expiresAt: clock.wall.adding(milliseconds: isShortLived ? 5_000 : 604_800_000),
       onFailure: index % 8 == 7 ? .block : .skip, coalesce: hasName ? "\(content % 2)" : nil)
+    if devices[index].voided.contains(key) {
+      draft.isVoid = true
+      draft.key = nil
+    }
+    return draft
   }
 
   // MARK: - The transaction
@@ -178,14 +190,20 @@ extension Simulation {
     case .duplicate(let id, _):
       checkStored(key, of: index)
       acknowledge(index, key, id)
-    case .void: violate("key \(key) of device \(index) is said to be void")
+    case .void:
+      voidCount += 1
+      devices[index].unanswered.removeAll { $0 == key }
     case .forgotten:
-      checkStored(key, of: index)
+      if !devices[index].voided.contains(key) { checkStored(key, of: index) }
       devices[index].unanswered.removeAll { $0 == key }
     // The lane is past its number, and says so.
     case .sequencePassed: devices[index].unanswered.removeAll { $0 == key }
     // It is posted again.
     case .leftOut: break
+    case .sequenceConflict where devices[index].voided.contains(key):
+      // It had come before its device gave it up.
+      checkStored(key, of: index)
+      devices[index].unanswered.removeAll { $0 == key }
     case .keyConflict, .sequenceConflict, .overQuota:
       violate("key \(key) of device \(index) was refused: \(result)")
     }

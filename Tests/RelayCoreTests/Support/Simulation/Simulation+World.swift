@@ -8,6 +8,8 @@ struct SimulatedDevice {
   var nextKey = 1
   /// Keys that were posted and not answered yet.
   var unanswered: [Int] = []
+  /// The keys whose numbers the device has declared void.
+  var voided: Set<Int> = []
   /// The keys that a store has taken, whether or not it said so.
   var stored: Set<Int> = []
   /// What was acknowledged: key to the envelope's id.

@@ -78,6 +78,7 @@ struct Simulation {
   var parkedCount = 0
   var placedCount = 0
   var skipCount = 0
+  var voidCount = 0
   var runCount = 0
   /// Which lanes wait for sequence numbers.
   var watch = GapWatch()
