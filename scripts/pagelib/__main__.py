@@ -10,6 +10,7 @@ from pathlib import Path
 from . import checks
 from .browser import Browser
 from .stand import Relay, Upstream, free_port
+from .trial import Trial
 
 
 def stand(binary, folder):
@@ -34,7 +35,7 @@ def main():
         upstream, relay = stand(sys.argv[1], folder)
         browser = Browser()
         try:
-            trial = checks.Trial(relay, upstream, browser, pictures)
+            trial = Trial(relay, upstream, browser, pictures)
             for check in checks.ALL:
                 start = time.monotonic()
                 try:

@@ -43,6 +43,7 @@ class Browser:
 
     def size(self, width, height):
         """The size of the page itself, as a device of that size has it."""
+        self.width = width
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
 
@@ -139,6 +140,7 @@ class Browser:
         if not full:
             self.driver.save_screenshot(str(path))
             return
+        self.run("scrollTo({top: 0, behavior: 'instant'})")
         size = self.driver.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
         data = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
             "captureBeyondViewport": True, "format": "png",

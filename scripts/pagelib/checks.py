@@ -1,12 +1,12 @@
 """What the page has to do, check after check: each goes on where the one before has ended."""
 
-from importlib.resources import files
-
 from .browser import DESKTOP, PHONE
 from .configured import tells_what_is_in_force
 from .edits import edits_and_settles, edits_what_is_there
 from .foreign import websites_can_do_nothing
 from .news import differences_are_news, is_told_at_any_rate, many_are_one_line
+from .polish import (
+    begins_with_a_line, figures_agree, has_no_words_for_good, pauses_ahead, writes_figures_once)
 from .stand import wait_for
 
 HOSTILE_CLIENT = "<img/src=x/onerror=hurt()>"
@@ -26,44 +26,6 @@ window.fetch = (where, options) => {
     from: new Date(from).toISOString(), points}), {headers: {'Content-Type': 'application/json'}}));
 };
 """
-
-
-class Trial:
-    """The relay, its upstream and the browser, and what the checks remember."""
-
-    def __init__(self, relay, upstream, browser, pictures):
-        self.relay, self.upstream, self.browser, self.pictures = relay, upstream, browser, pictures
-        self.url = f"http://127.0.0.1:{relay.port}/status"
-        self.axe = files("axe_core_python").joinpath("axe.min.js").read_text()
-        self.blocked = ""
-        self.console = []
-
-    def picture(self, name, full=False):
-        if self.pictures:
-            self.browser.picture(self.pictures / f"{name}.png", full)
-
-    def afresh(self):
-        """Back to a page that is as if it had just been opened, with what it knows of its token."""
-        self.browser.size(*DESKTOP)
-        self.browser.scheme("light")
-        self.browser.open("about:blank")
-        self.browser.open(self.url)
-
-    def sign_in(self, role):
-        self.browser.fill("#sign-in-token", self.relay.tokens[role])
-        self.browser.press("Use it", "#sign-in")
-
-    def sound(self, what):
-        """Nothing that keeps somebody from using the page as it stands."""
-        found = self.browser.axe(self.axe)
-        assert not found, f"{what}: " + "\n".join(found)
-
-    def narrow(self, what):
-        """Nothing that has to be scrolled sideways."""
-        wide = self.browser.run(
-            "const w = innerWidth; return [document.scrollingElement.scrollWidth, ...[...document"
-            ".querySelectorAll('dialog[open]')].map((d) => d.scrollWidth)].filter((x) => x > w)")
-        assert not wide, f"{what} is {wide} wide on {PHONE[0]}"
 
 
 def asks_for_a_token(trial):
@@ -114,7 +76,7 @@ def tells_as_it_happens(trial):
     order = browser.run("return [...document.querySelectorAll('main > section')].map((s) => s.id)")
     assert order.index("needs") < order.index("upstreams") < order.index("charts"), order
     assert browser.run("return document.querySelectorAll('#charts path.line').length") >= 5
-    browser.says("#charts-note", "Kept by the relay, one figure each 60 seconds.")
+    browser.says("#charts-note", "Kept by the relay, one figure each 60 seconds; the last one is")
     trial.sound("the overview")
     trial.picture("light", full=True)
 
@@ -359,6 +321,7 @@ def draws_history(trial):
         assert "From acceptance to delivery" in label and "half of them: now 40 ms" in label, label
         browser.press("As a table", "#charts")
         browser.says("#charts tbody", "10/s")
+        figures_agree(trial)
         trial.sound("the history")
         trial.picture("history", full=True)
         browser.press("Since opened", "#charts")
@@ -378,8 +341,10 @@ def says_nothing_wrong(trial):
 ALL = [
     asks_for_a_token, tells_as_it_happens, hostile_names_are_names,
     tells_what_is_in_force, who_reads_cannot_steer, finds,
-    tells_a_story, edits_and_settles, edits_what_is_there, discards, settles_many, pauses_and_probes, works_by_keyboard,
+    tells_a_story, edits_and_settles, edits_what_is_there,
+    discards, settles_many, pauses_and_probes, works_by_keyboard,
     says_what_it_misses, is_dark_where_asked, fits_a_phone, lets_go, draws_history,
     websites_can_do_nothing, differences_are_news, many_are_one_line, is_told_at_any_rate,
+    writes_figures_once, has_no_words_for_good, pauses_ahead, begins_with_a_line,
     says_nothing_wrong,
 ]

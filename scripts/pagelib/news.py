@@ -1,13 +1,12 @@
 """What the page tells of what has happened, at any rate of events."""
 
 import threading
-from pathlib import Path
 
 from .stand import Relay, Upstream, free_port
 
 BATCH = 400
 
-# Two readings of /status and what is news between them, for pairs that nobody can bring about at will.
+# Two readings of /status each, for pairs that nobody can bring about at will.
 DIFFERENCES = """
 const done = arguments[arguments.length - 1];
 const status = (more) => ({startedAt: 't0', state: 'running', configuration: {}, needs: [],
@@ -27,9 +26,11 @@ const pairs = {
     status({startedAt: 't1', upstreams: [up({since: 't1'})]})],
   pause: [status({upstreams: [up()]}), status({upstreams: [up({paused: true})]})],
   change: [status({upstreams: [up()]}), status({upstreams: [up({name: 'other'})]})],
+  sick: [status({}), status({upstreams: [up({reachable: false, since: 't1', paused: true})]})],
   more: [status({needs: [need()]}),
     status({needs: [need({title: '3 lanes stand: default answered 422'})]})],
-  other: [status({needs: [need()]}), status({needs: [need(), need({status: 409, title: 'one lane stands'})]})],
+  other: [status({needs: [need()]}),
+    status({needs: [need(), need({status: 409, title: 'one lane stands'})]})],
   worse: [status({needs: [need()]}), status({needs: [need({severity: 'critical'})]})],
   over: [status({needs: [need()]}), status({})],
   reload: [status({}), status({configuration: {lastReload: {at: 't1', result: 'refused',
@@ -48,6 +49,7 @@ EXPECTED = {
     "restart": ["The relay was started"],
     "pause": ["Upstream billing was paused"],
     "change": ["Upstream other was added", "Upstream billing was removed"],
+    "sick": ["Upstream billing was added", "billing cannot be reached", "Upstream billing was paused"],
     "more": [],
     "other": ["One lane stands"],
     "worse": ["2 lanes stand: default answered 422"],
@@ -83,7 +85,7 @@ class Crowd:
 def is_told_at_any_rate(trial):
     """an upstream that dies and comes back is news while hundreds of things happen every second"""
     browser = trial.browser
-    folder = Path(trial.relay.folder).parent / "crowd"
+    folder = trial.relay.folder / "crowd"
     port = free_port()
     upstream, flaky = Upstream(), Upstream(port, fleeting=True)
     quick = {"retry": {"firstDelayMs": 50, "maxDelayMs": 200},

@@ -54,6 +54,8 @@ class _Answer(http.server.BaseHTTPRequestHandler):
         if self.path.startswith("/refuse") and self.server.refuses:
             status, kind = 422, "application/problem+json"
             body = {"type": "about:blank", "title": "No such depot", "errorId": "DEPOT-17"}
+        elif self.path == "/gone":
+            status, kind, body = 410, "application/json", {}
         else:
             status, kind, body = 200, "application/json", {"stored": True, "number": 17}
         data = json.dumps(body).encode()

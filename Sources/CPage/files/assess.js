@@ -43,8 +43,8 @@ function sentence(status, needs, now) {
 // What needs a person.
 
 /**
- * What tells a need from others, for as long as it lasts: its kind and its upstream, and what of its
- * words stays the same where there can be several.
+ * What tells a need from others, for as long as it lasts: its kind and its upstream, and what of
+ * its words stays the same where there can be several.
  */
 export function needKey({ kind, upstream, status, title, cause }) {
   return [kind, upstream, subjects[kind]?.({ status, title, cause })].filter(Boolean).join(" ");

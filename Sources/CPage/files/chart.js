@@ -4,13 +4,29 @@ import { h, replace, say, svg } from "./dom.js";
 import { clock } from "./format.js";
 
 const height = 150;
-const edge = { top: 8, right: 8, bottom: 20, left: 44 };
+const edge = { top: 8, right: 8, bottom: 20 };
+const leftMin = 44;
+/** The width of one of an axis's letters, at the most. */
+const letterWidth = 7.5;
 
 /** The first round number that is not below: 1, 2 or 5 times a power of ten. */
 export function niceCeiling(number) {
   if (!(number > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(number));
   return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= number * 0.999);
+}
+
+const durations = [
+  1, 2, 4, 10, 20, 40, 100, 200, 400,
+  ...[1, 2, 4, 10, 20, 30, 60, 120, 240, 600, 1200, 1800].map((seconds) => seconds * 1000),
+  ...[1, 2, 4, 6, 12, 24, 48].map((hours) => hours * 3600000),
+];
+
+/** The same for milliseconds: its half, too, is a round number of some unit. */
+export function durationCeiling(milliseconds) {
+  const day = 86400000;
+  return durations.find((duration) => duration >= milliseconds * 0.999)
+    ?? niceCeiling(milliseconds / day / 2) * 2 * day;
 }
 
 /** Times for the axis: at most `countMax`, at round distances. */
@@ -48,6 +64,8 @@ function line(points, x, y) {
 export class Chart {
   #format;
   #axis;
+  #ceiling;
+  #left = leftMin;
   #data;
   #legend = h("ul", { class: "legend" });
   #picture = svg("svg", { role: "img", height });
@@ -55,9 +73,10 @@ export class Chart {
   #table = h("table");
   #details;
 
-  constructor(title, { format, axis }) {
+  constructor(title, { format, axis, ceiling = niceCeiling }) {
     this.#format = format;
     this.#axis = axis;
+    this.#ceiling = ceiling;
     this.#details = h("details", { on: { toggle: () => this.#fillTable() } },
       h("summary", null, "As a table", h("span", { class: "heard" }, `: ${title}`)),
       h("div", { class: "scroll", tabindex: "0", role: "region",
@@ -82,18 +101,20 @@ export class Chart {
     if (!this.#data || width < 60) return;
     const { series, from, to, now } = this.#data;
     const values = series.flatMap(({ points }) => points.map(([, value]) => value ?? 0));
-    const top = niceCeiling(Math.max(0, ...values));
-    const inner = { width: width - edge.left - edge.right,
-      height: height - edge.top - edge.bottom };
-    const x = (at) => edge.left + (at - from) / Math.max(1, to - from) * inner.width;
+    const top = this.#ceiling(Math.max(0, ...values));
+    const ticks = [0, top / 2, top].map((value) => [value, this.#axis(value)]);
+    const letters = Math.max(...ticks.map(([, text]) => text.length));
+    const left = Math.max(leftMin, Math.ceil(letters * letterWidth) + 8);
+    this.#left = left;
+    const inner = { width: width - left - edge.right, height: height - edge.top - edge.bottom };
+    const x = (at) => left + (at - from) / Math.max(1, to - from) * inner.width;
     const y = (value) => edge.top + inner.height * (1 - value / top);
     this.#picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
     replace(this.#picture,
-      [0, top / 2, top].map((value) => [
-        svg("line", { class: "grid", x1: edge.left, x2: width - edge.right, y1: y(value),
+      ticks.map(([value, text]) => [
+        svg("line", { class: "grid", x1: left, x2: width - edge.right, y1: y(value),
           y2: y(value) }),
-        svg("text", { class: "tick", x: edge.left - 6, y: y(value) + 4, "text-anchor": "end" },
-          this.#axis(value)),
+        svg("text", { class: "tick", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, text),
       ]),
       timeTicks(from, to, Math.max(2, Math.floor(inner.width / 80))).map((at) =>
         svg("text", { class: "tick", x: Math.min(x(at), width - 18), y: height - 4,
@@ -145,11 +166,11 @@ export class Chart {
       return say(this.#reading, "");
     }
     const box = this.#picture.getBoundingClientRect();
-    const inner = box.width - edge.left - edge.right;
-    const wanted = from + (event.clientX - box.left - edge.left) / inner * (to - from);
+    const inner = box.width - this.#left - edge.right;
+    const wanted = from + (event.clientX - box.left - this.#left) / inner * (to - from);
     const index = points.reduce((best, [at], index) =>
       Math.abs(at - wanted) < Math.abs(points[best][0] - wanted) ? index : best, 0);
-    const place = edge.left + (points[index][0] - from) / Math.max(1, to - from) * inner;
+    const place = this.#left + (points[index][0] - from) / Math.max(1, to - from) * inner;
     cross.setAttribute("x1", place);
     cross.setAttribute("x2", place);
     const values = series.map(({ name, points }) => {
@@ -163,7 +184,7 @@ export class Chart {
     if (!this.#details.open || !this.#data) return;
     const { series, now } = this.#data;
     const points = series[0]?.points ?? [];
-    const step = Math.max(1, Math.ceil(points.length / 60));
+    const step = Math.max(1, Math.ceil((points.length - 1) / 60));
     const rows = points.map((_, index) => index)
       .filter((index) => (points.length - 1 - index) % step === 0).reverse();
     replace(this.#table,

@@ -2,9 +2,9 @@
 // from what this page has seen since it was opened.
 
 import { waitingCount } from "./assess.js";
-import { Chart } from "./chart.js";
+import { Chart, durationCeiling } from "./chart.js";
 import { $, h, replace, say } from "./dom.js";
-import { brief, clock, count, many, rate, short, stretch, took } from "./format.js";
+import { brief, clock, count, many, rate, short, stretch, took, tookBriefly } from "./format.js";
 import { Refusal, call, now, query } from "./relay.js";
 
 const samplesMax = 3600;
@@ -30,8 +30,10 @@ export function note(status) {
 
 const flow = new Chart("Envelopes a second", { format: rate, axis: short });
 const waiting = new Chart("Waiting", { format: count, axis: short });
-const oldest = new Chart("Age of the oldest waiting", { format: stretch, axis: brief });
-const delay = new Chart("From acceptance to delivery", { format: took, axis: took });
+const oldest = new Chart("Age of the oldest waiting",
+  { format: stretch, axis: brief, ceiling: durationCeiling });
+const delay = new Chart("From acceptance to delivery",
+  { format: took, axis: tookBriefly, ceiling: durationCeiling });
 
 /** Whether the relay keeps a history; unknown until it was asked. */
 let isKept;
@@ -62,7 +64,10 @@ function drawSeen() {
 
 function drawHistory() {
   const points = history.points.map((point) => ({ ...point, at: Date.parse(point.at) }));
-  const perSecond = (name) => points.map((point) => [point.at, point[name] / history.stepSeconds]);
+  // The figure that stands in the sentence on top: what is kept ends with the last whole step.
+  const last = upstream === "" ? samples.slice(-1) : [];
+  const perSecond = (name) => [
+    ...points.map((point) => [point.at, point[name] / history.stepSeconds]), ...of(last, name)];
   const to = now();
   const frame = { from: Math.min(Date.parse(history.from), to - 60000), to, now: to };
   flow.draw({ ...frame, series: [
@@ -71,13 +76,15 @@ function drawHistory() {
     { name: "failed", line: "failed", points: perSecond("failed") },
   ] });
   waiting.draw({ ...frame,
-    series: [{ name: "waiting", line: "waiting", points: of(points, "waiting") }] });
+    series: [{ name: "waiting", line: "waiting",
+      points: [...of(points, "waiting"), ...of(last, "waiting")] }] });
   delay.draw({ ...frame, series: [
     { name: "half of them", line: "delivered", points: of(points, "p50Ms") },
     { name: "99 of 100", line: "failed", points: of(points, "p99Ms") },
   ] });
   say($("charts-note"),
-    `Kept by the relay, one figure each ${many(history.stepSeconds, "second")}.`);
+    `Kept by the relay, one figure each ${many(history.stepSeconds, "second")}`
+      + (last.length > 0 ? "; the last one is of the minute until now." : "."));
 }
 
 async function readHistory() {

@@ -1,8 +1,9 @@
 // What is news from one reading of /status to the next. Pure: it touches nothing. Two states are
-// compared, and no events are counted, so it holds however much happens, and over a lost connection.
+// compared, and no events are counted, so it holds however much happens, and over a lost
+// connection.
 
 import { needKey, needTitle } from "./assess.js";
-import { many } from "./format.js";
+import { count, many } from "./format.js";
 
 /** What is told of upstreams and reloads themselves is not told again as a need. */
 const toldOtherwise = new Set(["upstream-unreachable", "upstream-paused", "configuration-refused"]);
@@ -43,12 +44,12 @@ function* ofUpstreams(before, after) {
   const old = new Map(configured(before).map((upstream) => [upstream.name, upstream]));
   for (const upstream of configured(after)) {
     const { name, paused } = upstream;
-    const known = old.get(name);
+    const isNew = !old.has(name);
+    if (isNew) yield { words: `Upstream ${name} was added`, isBad: false };
+    // What is new counts as reachable, and goes on, until it turns out otherwise.
+    const known = isNew ? { reachable: true, paused: false, since: reachableSince(upstream) }
+      : old.get(name);
     old.delete(name);
-    if (!known) {
-      yield { words: `Upstream ${name} was added`, isBad: false };
-      continue;
-    }
     const flip = reach(known, upstream, isRestarted(before, after));
     if (flip) yield { ...flip, at: upstream.since };
     if (paused !== known.paused) {
@@ -57,6 +58,8 @@ function* ofUpstreams(before, after) {
   }
   for (const name of old.keys()) yield { words: `Upstream ${name} was removed`, isBad: false };
 }
+
+const reachableSince = ({ reachable, since }) => reachable ? since : undefined;
 
 /** What has become of an upstream's reachability; `since` tells of what came and went meanwhile. */
 function reach(known, { name, reachable, since, lastError }, isRestarted) {
@@ -89,12 +92,12 @@ const actWords = {
   retry: "Trying again", discard: "Discarding", requeue: "Requeueing", cancel: "Cancelling",
 };
 
-/** An operation as one piece of news: what is done to how many, how far it has come, and for whom. */
+/** An operation as one piece of news: what is done to how many, how it stands, and who began it. */
 export function ofOperation(operation) {
   const { action, filter, who, matched, done, state, startedAt, endedAt } = operation;
   const deed = actWords[action] ?? action.charAt(0).toUpperCase() + action.slice(1);
   const whole = `${deed} ${many(matched, "envelope")}`;
-  const far = done === matched ? "all of them" : `${many(done, "envelope")} of ${matched}`;
+  const far = done === matched ? "all of them" : `${many(done, "envelope")} of ${count(matched)}`;
   const came = {
     running: "under way", done: `done, ${far}`, stopped: `stopped, ${far}`,
     interrupted: `interrupted, ${far}`,

@@ -1,5 +1,5 @@
-// Corrects an envelope, and sends it on: PATCH, then resolve or requeue. The form has the request as
-// it is stored, and only what somebody has changed of it is sent.
+// Corrects an envelope, and sends it on: PATCH, then resolve or requeue. The form has the request
+// as it is stored, and only what somebody has changed of it is sent.
 
 import { confirm, tell } from "./dialogs.js";
 import { h } from "./dom.js";
@@ -52,8 +52,10 @@ async function storedText({ id, bodyBytes }) {
   try {
     const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
       .decode(await answer.arrayBuffer());
-    const hasOneLineEnd = !/\r(?!\n)/.test(text) && !(/\r\n/.test(text) && /[^\r]\n|^\n/.test(text));
-    return hasOneLineEnd && !/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/.test(text) ? text : undefined;
+    // A text area would make one kind of line end of several.
+    const isMixed = /\r(?!\n)/.test(text) || (/\r\n/.test(text) && /(?<!\r)\n/.test(text));
+    const isBinary = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/.test(text);
+    return isMixed || isBinary ? undefined : text;
   } catch (error) {
     if (error instanceof TypeError) return undefined;
     throw error;
@@ -119,7 +121,8 @@ function headerPatch(before, after) {
     old.delete(key);
     if (JSON.stringify(known?.values) === JSON.stringify(values)) continue;
     if (values.some((value) => value === mask || value.includes("\ufffd"))) {
-      throw new Error(`Not every value of ${name} is shown: write all of them anew, or leave them.`);
+      throw new Error(`Not every value of ${name} is shown: write all of them anew, or leave`
+        + " them.");
     }
     patch[name] = values.length === 1 ? values[0] : values;
   }

@@ -1,7 +1,7 @@
 // Finds envelopes by client, id, lane, tag, state and upstream, a page at a time, and hands what a
 // filter matches to acts on many.
 
-import { clientLink, findLink, storyLink } from "./steer.js";
+import { clientLink, control, findLink, storyLink } from "./steer.js";
 import { $, h, replace, say, time } from "./dom.js";
 import { brief, clock, count, many, stateWords, waitingStates } from "./format.js";
 import { manyControls } from "./many.js";
@@ -71,7 +71,7 @@ export async function show(parts) {
   const filter = { ...parts, state: groupStates[parts.state] ?? parts.state };
   shown = { parts, filter, envelopes: [], next: undefined };
   replace($("found-rows"));
-  replace($("found-acts"), manyControls(filter, describe(parts)));
+  delete $("found-acts").dataset.kind;
   say($("found-note"), "Looking…");
   $("found-heading").focus({ preventScroll: true });
   $("found-heading").scrollIntoView({ block: "nearest" });
@@ -129,9 +129,21 @@ function showRows() {
   const words = envelopes.length === 0
     ? `Nothing is kept that is ${describe(parts)}. `
     : `${number}, oldest first: ${describe(parts)}. `;
+  // A lane can be paused before anything of it has come.
+  const isLane = envelopes.length === 0 && parts.client && parts.lane
+    && control({ name: "pauseLane", client: parts.client, lane: parts.lane });
   replace($("found-note"), words, isClient);
+  offerActs(isLane ? "lane" : "many",
+    () => isLane || manyControls(shown.filter, describe(parts)));
   $("found-more").hidden = !next;
-  $("found-acts").hidden = envelopes.length === 0;
+  $("found-acts").hidden = envelopes.length === 0 && !isLane;
+}
+
+/** Offers acts of another kind; those that are there keep their focus. */
+function offerActs(kind, make) {
+  if ($("found-acts").dataset.kind === kind) return;
+  $("found-acts").dataset.kind = kind;
+  replace($("found-acts"), make());
 }
 
 const levels = { blocked: "act", failed: "act", expired: "act", delivered: "ok",
@@ -143,7 +155,8 @@ export const badge = (state) => h("span", { class: `badge ${levels[state] ?? "pl
 
 function row(envelope) {
   const { id, client, lane, method, path, state, acceptedAt, attemptCount, tag } = envelope;
-  const word = envelope.reason ?? envelope.lastError ?? "";
+  // Of what was delivered there is nothing to say.
+  const word = state === "delivered" ? "" : envelope.reason ?? envelope.lastError ?? "";
   return h("tr", null,
     h("td", null, badge(state)),
     h("td", { class: "wrap" }, h("a", { href: storyLink(id) }, h("b", null, method), " ", path),

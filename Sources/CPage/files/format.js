@@ -10,10 +10,11 @@ export const count = (number) => whole.format(number);
 export const many = (number, word, words = `${word}s`) =>
   `${count(number)} ${number === 1 ? word : words}`;
 
-/** Something a second, no finer than a person reads it. */
+/** Something a second, no finer than a person reads it; what is not nothing is never told as 0. */
 export function rate(number) {
-  if (number >= 10) return `${whole.format(number)}/s`;
-  return `${Number(number.toFixed(number >= 1 ? 1 : 2))}/s`;
+  if (number > 0 && number < 0.005) return "under 0.01/s";
+  const digits = number >= 10 ? 0 : number >= 1 ? 1 : 2;
+  return `${whole.format(Number(number.toFixed(digits)))}/s`;
 }
 
 /** A number for an axis: "1.2k", "3M". */
@@ -60,6 +61,10 @@ export function took(milliseconds) {
   if (milliseconds < 60000) return `${fine.format(milliseconds / 1000)} s`;
   return stretch(milliseconds);
 }
+
+/** The same for an axis: in few letters. */
+export const tookBriefly = (milliseconds) =>
+  milliseconds < 60000 ? took(milliseconds) : brief(milliseconds);
 
 const two = (number) => String(number).padStart(2, "0");
 

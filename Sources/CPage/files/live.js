@@ -49,8 +49,8 @@ export class EventReader {
 
 /**
  * The connection to the relay. It calls `onStatus(status)`, `onOperations(list)` with what was done
- * lately, `onOperation(operation)` with one that has come further, and `onLink(state, detail)`, where
- * the state is `live`, `polling` (there is no stream), `lost` with `since` and `retryAt`, or
+ * lately, `onOperation(operation)` with one that has come further, and `onLink(state, detail)`,
+ * where the state is `live`, `polling` (there is no stream), `lost` with `since` and `retryAt`, or
  * `refused` with the `refusal`.
  */
 export class Live {

@@ -4,9 +4,11 @@ import { assess } from "./assess.js";
 import { hear } from "./dialogs.js";
 import { $, h, keep, say, whenReleased } from "./dom.js";
 import { bytes, clock, count, many, rate, stretch } from "./format.js";
-import { now } from "./relay.js";
+import { base, now, token } from "./relay.js";
 import { clientLink, control } from "./steer.js";
 
+/** With more of them, what says it at one look stands before their list. */
+const upstreamsBeforeCharts = 6;
 let lastHeard = "";
 
 /** Shows a reading of /status. */
@@ -26,6 +28,8 @@ function draw(status) {
   keep($("upstreams-list"), status.upstreams, {
     key: ({ name }) => name, stamp: upstreamStamp, make: upstreamCard, update: updateCard,
   });
+  placeCharts(status.upstreams.length);
+  showFirst(status);
   showBacklogs(status.backlogs);
   replaceAbout(status);
   // Figures change all the time; only what is another matter is told.
@@ -91,7 +95,29 @@ function itemCard({ level, since, acts = [] }) {
     acts.length > 0 && h("div", { class: "acts" }, acts.map(control)));
 }
 
+/** A line that hands over an envelope, for as long as there is none of any kind. */
+function showFirst({ store, upstreams }) {
+  $("first").hidden = Object.values(store.envelopes).some((count) => count > 0);
+  if ($("first").hidden) return;
+  const hasDefault = upstreams.some(({ name }) => name === "default");
+  const envelope = {
+    ...!token.get() && { client: "first-device" }, path: "/hello",
+    ...!hasDefault && { upstream: upstreams[0]?.name }, body: { hello: "world" },
+  };
+  say($("first-line"), [
+    `curl -i ${new URL("v1/envelopes", base)}`, "-H 'Content-Type: application/json'",
+    token.get() && "-H 'Authorization: Bearer TOKEN-OF-A-DEVICE'",
+    `-d '${JSON.stringify(envelope)}'`,
+  ].filter(Boolean).join(" \\\n  "));
+}
+
 // The upstreams.
+
+function placeCharts(count) {
+  const [first, second] = count > upstreamsBeforeCharts
+    ? [$("charts"), $("upstreams")] : [$("upstreams"), $("charts")];
+  if (first.nextElementSibling !== second) second.before(first);
+}
 
 /** What decides of an upstream which facts and controls its card has. */
 function upstreamStamp(upstream) {

@@ -4,7 +4,7 @@ const tokenKey = "waystation.token";
 const callTimeoutMs = 30000;
 
 /** What this page stands beside: a proxy may have put the relay below a path of its own. */
-const base = new URL(".", location.href);
+export const base = new URL(".", location.href);
 
 /** Told of `acted` whenever the page has changed something. */
 export const deeds = new EventTarget();

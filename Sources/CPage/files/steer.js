@@ -16,19 +16,23 @@ export const clientLink = (name) => `#/client/${encodeURIComponent(name)}`;
 /** The way to what a filter finds. */
 export const findLink = (parts) => `#/find?${new URLSearchParams(parts)}`;
 
-/** How many wait in a lane: what an act on its head is about. */
-async function laneCount({ client, lane }) {
+/** The most lanes that the relay shows of a client. */
+const lanesShownMax = 1000;
+
+/** How many wait in a lane, and whether the relay may know it. */
+async function laneState({ client, lane }) {
   try {
-    const view = await call("GET", path("v1/clients", client));
-    return view.lanes.find(({ name }) => name === lane)?.waiting ?? 0;
+    const { lanes } = await call("GET", path("v1/clients", client));
+    const found = lanes.find(({ name }) => name === lane);
+    return { waiting: found?.waiting ?? 0, isKnown: found || lanes.length >= lanesShownMax };
   } catch (error) {
-    if (error instanceof Refusal && !error.isLost) return 0;
+    if (error instanceof Refusal && !error.isLost) return { waiting: 0, isKnown: false };
     throw error;
   }
 }
 
 async function behind(about) {
-  const others = (await laneCount(about)) - 1;
+  const others = (await laneState(about)).waiting - 1;
   if (others <= 0) return "Nothing waits behind it.";
   const number = many(others, "envelope waits", "envelopes wait");
   return `${number} behind it in lane ${about.lane} of ${about.client}.`;
@@ -38,7 +42,12 @@ async function behind(about) {
 async function waitingThere({ upstream, client, lane }) {
   let waiting = 0;
   if (lane !== undefined) {
-    waiting = await laneCount({ client, lane });
+    const found = await laneState({ client, lane });
+    if (!found.isKnown) {
+      return `The relay knows no lane ${lane} of ${client} so far. If the name is right, it stands`
+        + " from its first envelope on.";
+    }
+    waiting = found.waiting;
   } else if (client !== undefined) {
     waiting = (await call("GET", path("v1/clients", client))).waiting;
   } else {
@@ -60,7 +69,8 @@ function pausing(what, where) {
         "What is being delivered is finished, and nothing more begins, until somebody resumes."
           + " Devices go on handing over, and deadlines run on.", await waitingThere(about)],
       run: (about) => call("POST", path(where(about), "pause")),
-      done: (about) => `Paused: ${title(about)}.`,
+      done: (about, { known }) => `Paused: ${title(about)}`
+        + (known === false ? ", of which nothing has come so far." : "."),
     },
     resume: {
       words: "Resume", title: (about) => `Resume ${title(about)}?`, yes: "Resume",
