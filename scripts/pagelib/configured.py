@@ -1,6 +1,6 @@
 """What the page has to show of the configuration."""
 
-from .browser import DESKTOP, PHONE
+from .states import look
 
 
 def tells_what_is_in_force(trial):
@@ -15,15 +15,7 @@ def tells_what_is_in_force(trial):
     browser.says("#needs", "Why: limits.bodyBytesMax: expected")
     browser.says("#needs", f"waystation check --config {relay.folder}/config.json")
     browser.says("#configured", "another one was refused at")
-    trial.sound("a refused configuration")
-    trial.picture("refused-light", full=True)
-    browser.scheme("dark")
-    trial.picture("refused-dark", full=True)
-    browser.scheme("light")
-    browser.size(*PHONE)
-    trial.narrow("a refused configuration")
-    trial.picture("refused-phone", full=True)
-    browser.size(*DESKTOP)
+    look(trial, "refused")
     assert relay.reload(log={"level": "debug"})["result"] == "applied"
     browser.says("#configured", "1 reload changed something since the start.")
     assert relay.reload()["result"] == "applied"

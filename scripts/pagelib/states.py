@@ -1,0 +1,120 @@
+"""How the page looks in states that somebody on call meets: in light, in dark, and on a phone."""
+
+import subprocess
+
+from .browser import DESKTOP, PHONE
+from .stand import Relay, Upstream
+
+LANES = 123
+
+
+def look(trial, name):
+    """Looks at the page as it stands, in light, in dark and on a phone."""
+    browser = trial.browser
+    for scheme in ("light", "dark"):
+        browser.scheme(scheme)
+        trial.sound(f"{name}, {scheme}")
+        trial.picture(f"{name}-{scheme}", full=True)
+    browser.scheme("light")
+    browser.size(*PHONE)
+    trial.narrow(name)
+    trial.sound(f"{name} on a phone")
+    trial.picture(f"{name}-phone", full=True)
+    browser.size(*DESKTOP)
+
+
+class Stand:
+    """A relay of its own, opened in the browser of the trial."""
+
+    def __init__(self, trial, name, settings=None, **upstream):
+        self.trial, self.upstream = trial, Upstream()
+        folder = trial.relay.folder / name
+        self.relay = Relay(trial.relay.binary, folder,
+                           {"default": {"url": self.upstream.url, **upstream}}, access=False)
+        self.relay.config.update(settings(self.relay) if settings else {})
+        self.relay.configure()
+
+    def __enter__(self):
+        self.relay.start()
+        self.trial.browser.open(f"http://127.0.0.1:{self.relay.port}/status")
+        self.trial.browser.says("#link-text", "Live")
+        return self.relay
+
+    def __exit__(self, *_):
+        self.relay.stop()
+        self.upstream.close()
+        self.trial.afresh()
+
+
+def shows_all_refused(trial):
+    """where everything is refused it says so first, with the upstream's words, and shows one"""
+    browser = trial.browser
+    with Stand(trial, "refusing") as relay:
+        relay.call("POST", "/v1/envelopes", [
+            {"client": f"d-{number}", "path": "/refuse"} for number in range(25)])
+        browser.says("#needs", "Nothing gets through to default: it answers 422 “No such depot”")
+        browser.says("#needs", "25 envelopes for default became dead letters")
+        level = browser.run("return document.getElementById('verdict').dataset.level")
+        assert level == "act", level
+        look(trial, "all-refused")
+
+
+def shows_blocked_lanes(trial):
+    """lanes that stand for one reason are one line however many, and those of another reason one more"""
+    browser = trial.browser
+    with Stand(trial, "blocking", onFailure="block") as relay:
+        relay.call("POST", "/v1/envelopes", [
+            {"client": f"d-{number}", "path": "/refuse"} for number in range(LANES)])
+        browser.says("#needs", f"{LANES} lanes stand: default answered 422 “No such depot”")
+        relay.post(client="other", path="/gone")
+        browser.says("#needs", "One lane stands: default answered 410")
+        # Drawn once more, and still one line each.
+        relay.post(client="later", path="/later", hold=True)
+        browser.says("#verdict-text", f"{LANES + 2} envelopes waiting")
+        lines = [line.text for line in browser.all("#needs-list > li") if "stand" in line.text]
+        assert len(lines) == 2, lines
+        look(trial, "blocked")
+
+
+def shows_certificate(trial):
+    """a certificate that ends in three days needs somebody"""
+    browser = trial.browser
+
+    def listeners(relay):
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "4", "-subj",
+             "/CN=relay", "-keyout", relay.folder / "key.pem", "-out", relay.folder / "cert.pem"],
+            check=True, capture_output=True)
+        secured = {"certificate": str(relay.folder / "cert.pem"), "key": str(relay.folder / "key.pem")}
+        return {"listen": [{"address": f"127.0.0.1:{relay.port}"},
+                           {"address": "127.0.0.1:0", "tls": secured}]}
+
+    with Stand(trial, "certified", listeners):
+        browser.says("#needs", "ends in 3 days")
+        look(trial, "certificate")
+
+
+def shows_untrusted(trial):
+    """an upstream whose certificate is not trusted is told as that"""
+    browser = trial.browser
+    with Stand(trial, "untrusted") as relay:
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj",
+             "/CN=relay", "-keyout", relay.folder / "key.pem", "-out", relay.folder / "cert.pem"],
+            check=True, capture_output=True)
+        server = subprocess.Popen(
+            ["openssl", "s_server", "-accept", "127.0.0.1:0", "-www", "-key",
+             str(relay.folder / "key.pem"), "-cert", str(relay.folder / "cert.pem")],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            port = next(line for line in server.stdout if line.startswith("ACCEPT")).split(":")[-1]
+            upstream = {"url": f"https://127.0.0.1:{port.strip()}"}
+            assert relay.reload(upstreams={**relay.config["upstreams"], "billing": upstream})[
+                "result"] == "applied"
+            for number in range(4):
+                relay.post(client=f"u-{number}", upstream="billing", path="/a")
+            browser.says("#needs", f"Why: the certificate of 127.0.0.1:{port.strip()} is not trusted:")
+            browser.says("#upstreams", "is not trusted: self-signed certificate")
+            trial.picture("untrusted", full=True)
+        finally:
+            server.kill()
