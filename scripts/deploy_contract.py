@@ -133,7 +133,13 @@ def check_monitoring():
                "a relay that is not ready is not scraped")
     token = endpoint["authorization"]["credentials"]["name"]
     pod = every["StatefulSet", "waystation"]["spec"]["template"]["spec"]
-    given = [source["secretRef"]["name"] for source in pod["containers"][0]["envFrom"]]
+    given = [volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume]
+    for container in pod["containers"]:
+        given += [source["secretRef"]["name"] for source in container.get("envFrom", [])
+                  if "secretRef" in source]
+        given += [entry["valueFrom"]["secretKeyRef"]["name"] for entry in container.get("env", [])
+                  if "secretKeyRef" in entry.get("valueFrom", {})]
+    expect(given, "the pod is given no Secret, so this check looks in the wrong places")
     expect(token not in given, "the relay itself is given the token of its metrics")
 
 
