@@ -69,6 +69,9 @@ static const unsigned char page_js[] = {
 static const unsigned char relay_js[] = {
 #embed "files/relay.js"
 };
+static const unsigned char selection_js[] = {
+#embed "files/selection.js"
+};
 static const unsigned char steer_js[] = {
 #embed "files/steer.js"
 };
@@ -98,6 +101,7 @@ static const struct page_file files[] = {
   FILE_OF("overview.js", SCRIPT, overview_js),
   FILE_OF("page.js", SCRIPT, page_js),
   FILE_OF("relay.js", SCRIPT, relay_js),
+  FILE_OF("selection.js", SCRIPT, selection_js),
   FILE_OF("steer.js", SCRIPT, steer_js),
   FILE_OF("story.js", SCRIPT, story_js),
 };

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPServer
+import RelayCore
 import Testing
 
 @testable import RelayServer
@@ -34,6 +35,41 @@ struct RouteTests {
       for segment in subject.split(separator: "/") where segment.hasPrefix("{") {
         #expect(route.pattern.contains(segment), "\(route.pattern)")
       }
+    }
+  }
+
+  @Test("the protocol's table says of every route who may use it, as its record does")
+  func callers() throws {
+    let served = Route.all.map { route in
+      let path = route.pattern.replacingOccurrences(of: "…", with: "")
+      return Self.line(
+        route.method.map { "\($0) \(path)" } ?? path, Self.words(of: route.access))
+    }
+    let rows = try Documents.table("route | a client", in: "docs/protocol.md")
+    let written = rows.flatMap { row in
+      Documents.quoted(in: row[0]).map { Self.line($0, Array(row[1...])) }
+    }
+    for line in Set(served).subtracting(written).sorted() {
+      Issue.record("docs/protocol.md lacks: \(line)")
+    }
+    for line in Set(written).subtracting(served).sorted() {
+      Issue.record("docs/protocol.md has: \(line)")
+    }
+    #expect(written.count == Set(written).count, "no route stands twice")
+  }
+
+  private static func line(_ route: String, _ cells: [String]) -> String {
+    "\(route) | \(cells.joined(separator: " | "))"
+  }
+
+  /// A record's callers in the words of the table: a client, an operator who may look, one who may
+  /// steer.
+  private static func words(of access: AccessRules.Row) -> [String] {
+    let yes = access.needsCredential ? "yes, by a credential" : "yes"
+    switch access {
+    case .everybody: return [yes, yes, yes]
+    default:
+      return [access.isForDevices ? "its own" : "", access.role == .read ? yes : "", yes]
     }
   }
 

@@ -8,7 +8,9 @@ from .news import differences_are_news, is_told_at_any_rate, many_are_one_line
 from .polish import (
     begins_with_a_line, figures_agree, has_no_words_for_good, pauses_ahead, writes_figures_once)
 from .stand import wait_for
-from .states import shows_all_refused, shows_blocked_lanes, shows_certificate, shows_untrusted
+from .states import (
+    folds_a_long_list, replays, shows_all_refused, shows_blocked_lanes, shows_certificate,
+    shows_untrusted)
 
 HOSTILE_CLIENT = "<img/src=x/onerror=hurt()>"
 HOSTILE_LANE = "<b>bold</b>"
@@ -347,5 +349,6 @@ ALL = [
     says_what_it_misses, is_dark_where_asked, fits_a_phone, lets_go, draws_history,
     websites_can_do_nothing, differences_are_news, many_are_one_line, is_told_at_any_rate,
     writes_figures_once, has_no_words_for_good, pauses_ahead, begins_with_a_line, shows_all_refused,
-    shows_blocked_lanes, shows_certificate, shows_untrusted, says_nothing_wrong,
+    shows_blocked_lanes, shows_certificate, shows_untrusted, folds_a_long_list, replays,
+    says_nothing_wrong,
 ]

@@ -76,6 +76,57 @@ def shows_blocked_lanes(trial):
         look(trial, "blocked")
 
 
+def folds_a_long_list(trial):
+    """of many things that need somebody the first ten are listed, and all where somebody asks"""
+    browser = trial.browser
+    names = [f"site-{number:02}" for number in range(14)]
+    with Stand(trial, "many-needs") as relay:
+        upstreams = {name: {"url": relay.config["upstreams"]["default"]["url"]} for name in names}
+        relay.reload(upstreams={**relay.config["upstreams"], **upstreams})
+        for name in names:
+            relay.call("POST", f"/v1/upstreams/{name}/pause")
+            relay.post(client="d-1", lane=name, upstream=name, path="/waits")
+        browser.says("#needs-heading", "Needs you (14)")
+        browser.says("#needs-fold", "Show all 14")
+        assert len(browser.all("#needs-list > li")) == 10
+        look(trial, "folded")
+        browser.press("Show all 14", "#needs")
+        browser.says("#needs-fold", "Show the first 10")
+        assert len(browser.all("#needs-list > li")) == 14
+        browser.press("Show the first 10", "#needs")
+        browser.says("#needs-fold", "Show all 14")
+
+
+def replays(trial):
+    """what was delivered goes out once more, counted first, with what the relay does beside it"""
+    browser = trial.browser
+    with Stand(trial, "replaying") as relay:
+        relay.call("POST", "/v1/envelopes", [
+            {"client": f"d-{number % 7}", "path": f"/day/{number}"} for number in range(30)])
+        browser.says("#verdict-text", "nothing waits")
+        browser.go("/find?state=delivered&endedSince=2026-01-02T03:04:05.678Z&status=200")
+        browser.says("#found-note", "answered 200, ended from")
+        # What was asked for by time and status stands in the form, and is asked for again unchanged.
+        browser.press("Find", "#find")
+        browser.says("#found-note", "30 envelopes")
+        assert "endedSince=2026-01-02T03%3A04%3A05.678Z" in browser.run("return location.hash")
+        look(trial, "by-time")
+        browser.press("Replay all…", "#found")
+        browser.press("Count them", "#ask")
+        browser.says("#ask-text", "under the same Idempotency-Key")
+        look(trial, "replay-asked")
+        # Each copy waits, so that the replay is seen under way.
+        relay.call("POST", "/v1/upstreams/default/pause")
+        browser.press("Replay 30 envelopes", "#ask")
+        browser.says("#said", "Done: 30 envelopes.")
+        browser.go("")
+        browser.says("#needs", "default is paused, and 30 envelopes wait")
+        browser.says("#news", "Replaying 30 envelopes: done, all of them")
+        look(trial, "replay")
+        relay.call("POST", "/v1/upstreams/default/resume")
+        browser.says("#verdict-text", "nothing waits")
+
+
 def shows_certificate(trial):
     """a certificate that ends in three days needs somebody"""
     browser = trial.browser

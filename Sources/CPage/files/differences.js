@@ -90,11 +90,16 @@ function* ofNeeds(before, after) {
 
 const actWords = {
   retry: "Trying again", discard: "Discarding", requeue: "Requeueing", cancel: "Cancelling",
+  replay: "Replaying",
 };
 
-/** An operation as one piece of news: what is done to how many, how it stands, and who began it. */
-export function ofOperation(operation) {
-  const { action, filter, who, matched, done, state, startedAt, endedAt } = operation;
+/**
+ * An operation as one piece of news: what is done to how many, how it stands, and who began it.
+ *
+ * `about` says in words which envelopes it is for.
+ */
+export function ofOperation(operation, about) {
+  const { action, who, matched, done, state, startedAt, endedAt } = operation;
   const deed = actWords[action] ?? action.charAt(0).toUpperCase() + action.slice(1);
   const whole = `${deed} ${many(matched, "envelope")}`;
   const far = done === matched ? "all of them" : `${many(done, "envelope")} of ${count(matched)}`;
@@ -102,7 +107,6 @@ export function ofOperation(operation) {
     running: "under way", done: `done, ${far}`, stopped: `stopped, ${far}`,
     interrupted: `interrupted, ${far}`,
   };
-  const about = Object.entries(filter).map(([name, value]) => `${name} ${value}`).join(", ");
   return {
     words: `${whole}: ${came[state] ?? state}`, isBad: state !== "running" && done < matched,
     at: endedAt ?? startedAt, detail: `by ${who}: ${about}`,

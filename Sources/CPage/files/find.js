@@ -1,21 +1,15 @@
-// Finds envelopes by client, id, lane, tag, state and upstream, a page at a time, and hands what a
-// filter matches to acts on many.
+// Finds envelopes by whose they are, by time and by what came of them, a page at a time, and hands
+// what a filter matches to acts on many.
 
 import { clientLink, control, findLink, storyLink } from "./steer.js";
 import { $, h, replace, say, time } from "./dom.js";
-import { brief, clock, count, many, stateWords, waitingStates } from "./format.js";
+import { brief, clock, count, many, stateWords } from "./format.js";
 import { manyControls } from "./many.js";
 import { Refusal, call, now, query } from "./relay.js";
+import { describe, endings, groupStates, groups, names, times } from "./selection.js";
 
 const pageCount = 50;
-const fields = ["client", "lane", "tag", "state", "upstream"];
 const idSyntax = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-const groups = [
-  ["", "Any state"], ["waiting", "All that waits"], ["ended", "All that ended badly"],
-  ...Object.entries(stateWords),
-];
-const groupStates = { waiting: waitingStates.join(","), ended: "failed,expired,cancelled" };
 
 let shown;
 let searching;
@@ -30,12 +24,31 @@ export function begin(go) {
     event.preventDefault();
     const client = form.elements.client.value.trim();
     if (idSyntax.test(client)) return go(storyLink(client));
-    const parts = Object.fromEntries(fields
-      .map((name) => [name, form.elements[name].value.trim()]).filter(([, value]) => value));
+    const parts = Object.fromEntries([...names, ...endings]
+      .map((name) => [name, asked(form.elements[name])]).filter(([, value]) => value));
     go(findLink(parts));
   });
   form.addEventListener("reset", () => setTimeout(() => go("#find")));
   $("found-more").addEventListener("click", () => more());
+}
+
+/** What a field asks for; a time as it stood in the address, unless somebody has changed it. */
+function asked(field) {
+  const value = field.value.trim();
+  if (!times.includes(field.name) || value === "") return value;
+  return value === field.dataset.shown ? field.dataset.time : new Date(value).toISOString();
+}
+
+/** Sets a field to what is asked for; times are those of this place, to the second. */
+function put(field, part = "") {
+  const at = times.includes(field.name) ? Date.parse(part) : NaN;
+  if (Number.isNaN(at)) {
+    field.value = times.includes(field.name) ? "" : part;
+    return;
+  }
+  const here = at - new Date(at).getTimezoneOffset() * 60000;
+  field.value = new Date(here).toISOString().slice(0, 19);
+  Object.assign(field.dataset, { shown: field.value, time: part });
 }
 
 /** Names the upstreams that can be asked for. */
@@ -64,10 +77,11 @@ export async function show(parts) {
   shown = undefined;
   $("found").hidden = !parts;
   if (!parts) return;
-  for (const name of fields) {
+  for (const name of [...names, ...endings]) {
     if (name === "upstream") offer(parts[name] ?? "");
-    else form.elements[name].value = parts[name] ?? "";
+    else put(form.elements[name], parts[name]);
   }
+  if (endings.some((name) => parts[name])) $("find-details").open = true;
   const filter = { ...parts, state: groupStates[parts.state] ?? parts.state };
   shown = { parts, filter, envelopes: [], next: undefined };
   replace($("found-rows"));
@@ -104,16 +118,6 @@ async function read(page, isAnew) {
     if (error instanceof Refusal) say($("found-note"), error.message);
     else if (error?.name !== "AbortError") throw error;
   }
-}
-
-/** A search in words. */
-export function describe({ client, lane, tag, state, upstream }) {
-  const parts = [
-    state && (groups.find(([value]) => value === state)?.[1] ?? state).toLowerCase(),
-    client && `of client ${client}`, lane && `in lane ${lane}`,
-    tag && `with tag ${tag}`, upstream && `for upstream ${upstream}`,
-  ].filter(Boolean);
-  return parts.length === 0 ? "everything that is kept" : parts.join(", ");
 }
 
 function showRows() {

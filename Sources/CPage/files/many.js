@@ -6,6 +6,7 @@ import { confirm, tell } from "./dialogs.js";
 import { h } from "./dom.js";
 import { count, many, waitingStates } from "./format.js";
 import { call, deeds, path, query } from "./relay.js";
+import { describe } from "./selection.js";
 
 const lookEveryMs = 300;
 
@@ -30,6 +31,12 @@ const kinds = {
     verb: "Cancel", isDangerous: true,
     text: "They end as cancelled and are never sent, unless somebody requeues them.",
   },
+  replay: {
+    words: "Replay all", states: ["delivered"], verb: "Replay", isDangerous: false,
+    text: "A copy of each goes out again, in lanes of its own and in the same order, under the same"
+      + " Idempotency-Key: an upstream that has it after all takes nothing twice. What was"
+      + " delivered stays as it is.",
+  },
 };
 
 /** The controls for what a filter matches, as far as its states allow any. */
@@ -38,25 +45,23 @@ export function manyControls(filter, words) {
   return Object.entries(kinds)
     .filter(([, { states: own }]) =>
       states.length > 0 && states.every((state) => own.includes(state)))
-    .map(([action, kind]) => h("button", {
-      type: "button", class: kind.isDangerous ? "danger-quiet" : undefined,
-      data: { act: kind.words },
-      on: { click: () => perform({ action, ...kind }, filter, words) },
-    }, `${kind.words}…`));
+    .map(([action, kind]) => manyControl({ action, ...kind }, filter, words));
 }
+
+const manyControl = (kind, filter, words) => h("button", {
+  type: "button", class: kind.isDangerous ? "danger-quiet" : undefined,
+  data: { act: kind.words }, on: { click: () => perform(kind, filter, words) },
+}, `${kind.words}…`);
 
 /** The control for one action on all that a filter matches. */
 export function controlOfAll(action, filter) {
   const kind = { action, ...kinds[action] };
-  const words = Object.entries(filter).map(([name, value]) => `${name} ${value}`).join(", ");
-  return h("button", {
-    type: "button", class: kind.isDangerous ? "danger-quiet" : undefined,
-    data: { act: kind.words }, on: { click: () => perform(kind, filter, words) },
-  }, `${kind.words}…`);
+  return manyControl(kind, filter, describe(filter));
 }
 
 async function perform(kind, given, words) {
   const filter = Object.fromEntries(Object.entries(given).filter(([, value]) => value));
+  if (filter.status) filter.status = Number(filter.status);
   const body = { action: kind.action, filter };
   // Counting is a question of its own: nothing is done before its answer is seen.
   const counted = await confirm({

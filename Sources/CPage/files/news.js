@@ -4,6 +4,7 @@ import { differences, ofOperation } from "./differences.js";
 import { $, h, replace, say, time } from "./dom.js";
 import { clock, many } from "./format.js";
 import { now } from "./relay.js";
+import { describe } from "./selection.js";
 import { storyLink } from "./steer.js";
 
 const linesMax = 100;
@@ -33,7 +34,7 @@ export function noteOperation(operation) {
   const line = lines.find(({ operation }) => operation === id);
   if (line?.state === state) return;
   lines = lines.filter((other) => other !== line);
-  add([{ ...ofOperation(operation), operation: id, state }]);
+  add([{ ...ofOperation(operation, describe(operation.filter)), operation: id, state }]);
 }
 
 function add(news) {

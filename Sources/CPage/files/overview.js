@@ -9,6 +9,9 @@ import { clientLink, control } from "./steer.js";
 
 /** With more of them, what says it at one look stands before their list. */
 const upstreamsBeforeCharts = 6;
+/** The most things that are listed before somebody asks for all. */
+const needsBeforeFold = 10;
+let isUnfolded = false;
 let lastHeard = "";
 
 /** Shows a reading of /status. */
@@ -22,7 +25,8 @@ function draw(status) {
   say($("verdict-text"), `${verdict.sentence}.`);
   say($("verdict-more"), more(status));
   document.title = `${verdict.needs.length > 0 ? `(${verdict.needs.length}) ` : ""}Waystation`;
-  showItems("needs", verdict.needs);
+  showItems("needs", isUnfolded ? verdict.needs : verdict.needs.slice(0, needsBeforeFold));
+  showFold(verdict.needs.length);
   showItems("notes", verdict.notes);
   say($("needs-heading"), `Needs you (${count(verdict.needs.length)})`);
   keep($("upstreams-list"), status.upstreams, {
@@ -77,6 +81,22 @@ function showItems(name, items) {
     make: itemCard, update: updateItem,
   });
   if (hadFocus && items.length === 0) $("verdict").focus();
+}
+
+/** A list that fills the page hides what is below it; the most pressing come first. */
+function showFold(number) {
+  $("needs-fold").hidden = number <= needsBeforeFold;
+  say($("needs-fold"), isUnfolded ? `Show the first ${needsBeforeFold}`
+    : `Show all ${count(number)}`);
+  $("needs-fold").setAttribute("aria-expanded", String(isUnfolded));
+}
+
+/** Begins with `again`, which shows the last reading once more. */
+export function begin(again) {
+  $("needs-fold").addEventListener("click", () => {
+    isUnfolded = !isUnfolded;
+    again();
+  });
 }
 
 /** Figures in what is said change all the time. */

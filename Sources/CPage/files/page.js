@@ -243,6 +243,7 @@ find.begin((hash) => {
   }
   location.hash = hash;
 });
+overview.begin(() => overview.show(status));
 addEventListener("hashchange", route);
 // Going somewhere from within a dialog leaves the dialog.
 document.addEventListener("click", (event) => {

@@ -41,7 +41,9 @@ struct EnvelopesCommand {
           .init("\(envelope.number("attemptCount"))"),
           .init(HumanText.age(envelope.text("acceptedAt"), now: now)),
           .init(HumanText.wait(envelope.text("nextAttemptAt"), now: now)),
-          .init(envelope.text("reason") ?? envelope.text("lastError")))
+          // Of what was delivered nothing went wrong.
+          .init(
+            state == "delivered" ? nil : envelope.text("reason") ?? envelope.text("lastError")))
       }
     }
     if !context.isJSON {

@@ -23,9 +23,11 @@ enum Documents {
     let lines = try text(path).components(separatedBy: "\n")
     guard let start = lines.firstIndex(where: { $0.hasPrefix("| \(head) |") }) else { return [] }
     return lines[(start + 2)...].prefix { $0.hasPrefix("|") }.map { row in
-      // An empty cell has one blank between its bars.
-      row.replacingOccurrences(of: "| |", with: "|  |").dropFirst().dropLast()
-        .components(separatedBy: " | ").map { $0.trimmingCharacters(in: .whitespaces) }
+      // An empty cell has one blank between its bars, so cells are parted by the bars alone.
+      row.dropFirst().dropLast().replacingOccurrences(of: "\\|", with: "\u{1}")
+        .components(separatedBy: "|").map {
+          $0.trimmingCharacters(in: .whitespaces).replacingOccurrences(of: "\u{1}", with: "\\|")
+        }
     }
   }
 

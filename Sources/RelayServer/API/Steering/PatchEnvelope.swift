@@ -33,7 +33,7 @@ struct PatchEnvelope {
     defer { if !isHandedOver { intake.discard() } }
     var claim = try QuotaClaim(steering: context)
     defer { claim.giveBack() }
-    return try await SteeringTurn(context).change(
+    return try await EnvelopeChange(context).change(
       id,
       { record throws(Problem) in
         guard record.state != .delivered else { throw .alreadyEnded(record.state) }

@@ -89,8 +89,7 @@ struct Pausing {
   private func name(_ capture: String, _ captures: PathCaptures) throws(Problem) -> String {
     let name = captures.decoded(capture) ?? ""
     guard NameSyntax.isName(Array(name.utf8)[...]) else {
-      throw .invalidField(
-        capture, "A \(capture)'s name is 1 to 128 visible ASCII characters.")
+      throw .invalidField(capture, "A \(capture)'s name is \(NameSyntax.rule).")
     }
     return name
   }

@@ -25,7 +25,7 @@ struct SteerEnvelope {
 
   private static func cancellation(
     of record: EnvelopeRecord
-  ) throws(Problem) -> SteeringTurn.Order? {
+  ) throws(Problem) -> EnvelopeChange.Order? {
     if record.state == .cancelled { return nil }
     guard record.state != .delivered else { throw .alreadyEnded(record.state) }
     return (.cancel(reason: cancelledReason), record.entry)
@@ -39,14 +39,14 @@ struct SteerEnvelope {
     let text = try await CommandBody(context).read(request)
     let resolution = try Resolution(text)
     context.act?.say(resolution.rawValue)
-    return try await SteeringTurn(context).change(id) { record throws(Problem) in
+    return try await EnvelopeChange(context).change(id) { record throws(Problem) in
       try Self.settlement(resolution, of: record)
     }
   }
 
   private static func settlement(
     _ resolution: Resolution, of record: EnvelopeRecord
-  ) throws(Problem) -> SteeringTurn.Order {
+  ) throws(Problem) -> EnvelopeChange.Order {
     guard record.state == .blocked else { throw .notBlocked(record.state) }
     switch resolution {
     case .retry: return (.retry, record.entry)
@@ -63,7 +63,7 @@ struct SteerEnvelope {
     do throws(Problem) {
       var claim = try QuotaClaim(steering: context)
       defer { claim.giveBack() }
-      _ = try await SteeringTurn(context).perform(id) { record throws(Problem) in
+      _ = try await EnvelopeChange(context).perform(id) { record throws(Problem) in
         switch action {
         case .retry: try Self.settlement(.retry, of: record)
         case .discard: try Self.settlement(.discard, of: record)
@@ -87,14 +87,14 @@ struct SteerEnvelope {
     let expiresAt = try RequeueTerms(text).expiresAt
     var claim = try QuotaClaim(steering: context)
     defer { claim.giveBack() }
-    return try await SteeringTurn(context).change(id) { record throws(Problem) in
+    return try await EnvelopeChange(context).change(id) { record throws(Problem) in
       try await requeue(record, until: expiresAt, &claim)
     }
   }
 
   private func requeue(
     _ record: EnvelopeRecord, until expiresAt: WallTime?, _ claim: inout QuotaClaim
-  ) async throws(Problem) -> SteeringTurn.Order {
+  ) async throws(Problem) -> EnvelopeChange.Order {
     guard record.state != .delivered else { throw .alreadyDelivered() }
     if record.isUnreadable, record.state.isEnd { throw .unreadable(record.state) }
     guard record.state.isEnd else {
@@ -134,9 +134,9 @@ struct SteerEnvelope {
 
   private func change(
     _ captures: PathCaptures, isRunning: Bool = false,
-    _ decide: (EnvelopeRecord) async throws(Problem) -> SteeringTurn.Order?
+    _ decide: (EnvelopeRecord) async throws(Problem) -> EnvelopeChange.Order?
   ) async throws(Problem) -> HTTPResponse {
     let id = try context.envelopeID(captures)
-    return try await SteeringTurn(context).change(id, isRunning: isRunning, decide)
+    return try await EnvelopeChange(context).change(id, isRunning: isRunning, decide)
   }
 }

@@ -2,7 +2,7 @@ import HTTPServer
 import RelayCore
 
 /// The common steps of endpoints that change one envelope: look, decide, have it done, show it.
-struct SteeringTurn {
+struct EnvelopeChange {
   private let context: EndpointContext
   private var dispatcher: Dispatcher { context.relay.dispatcher }
 
