@@ -207,4 +207,25 @@ struct SchedulerOrderTests {
     relay.scheduler.stop()
     #expect(relay.scheduler.nextWake == nil)
   }
+
+  @Test("what is requeued before a blocked head goes behind one that was requeued before it")
+  func requeuedBeforeBlocked() {
+    var relay = ManualRelay()
+    let ended = [relay.makeEntry(lane: 1), relay.makeEntry(lane: 1)]
+    let head = relay.makeEntry(lane: 1, onFailure: .block)
+    relay.accept(head)
+    // While the head is under way it stays the head.
+    relay.obey(.requeue(into: .strict), of: ended[0])
+    relay.commit()
+    relay.answer(head.serial, status: 422)
+    relay.commit()
+    #expect(relay.phase(of: 1) == .blocked)
+    relay.obey(.requeue(into: .strict), of: ended[1])
+    relay.commit()
+    #expect(relay.attempted == [head.serial])
+    relay.obey(.discard(reason: "so"), of: head)
+    relay.commit()
+    relay.deliverAll()
+    #expect(relay.attempted == [head.serial, ended[0].serial, ended[1].serial])
+  }
 }

@@ -94,14 +94,19 @@ extension Lane {
   }
 
   /// Inserts an envelope into the window at the place that its number gives it, but not before a
-  /// head that stays.
+  /// head that stays, nor before one that has stayed while others that belong before it came.
   mutating func insert(_ entry: LineEntry) {
     let rank = order.rank(of: entry.serial)
-    if let head, headStays || order.rank(of: head.serial) < rank {
+    if let head, headStays || isHeadOutOfOrder || order.rank(of: head.serial) < rank {
       window.insert(entry, at: firstPlace(notBefore: rank, from: 1))
     } else {
       window.prepend(entry)
     }
+  }
+
+  /// Whether others in the window belong before the head.
+  private var isHeadOutOfOrder: Bool {
+    window.count > 1 && order.rank(of: window[1].serial) < order.rank(of: window[0].serial)
   }
 
   /// The effect of ``yieldHead()`` on a head.
@@ -123,7 +128,7 @@ extension Lane {
       _ = window.popFirst()
       return .leftToWalk
     }
-    guard window.count > 1, order.rank(of: window[1].serial) < rank else { return .stays }
+    guard isHeadOutOfOrder else { return .stays }
     _ = window.popFirst()
     window.insert(head, at: firstPlace(notBefore: rank, from: 0))
     return .stoodBack

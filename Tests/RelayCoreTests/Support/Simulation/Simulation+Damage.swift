@@ -18,7 +18,10 @@ extension Simulation {
     if scheduler.changing[transition.serial] != nil {
       violate("a change of \(transition.serial) is said to be on its way, and was lost")
     }
-    if scheduler.isInFlight(transition.serial) != inFlight.contains(transition.serial) {
+    // A head whose correction is lost may be attempted at once, as it was.
+    if transition.change == .begin,
+      scheduler.isInFlight(transition.serial) != inFlight.contains(transition.serial)
+    {
       violate("\(transition.serial) keeps a slot for an attempt that was never begun")
     }
   }
