@@ -1,24 +1,16 @@
+import RelayCore
+
 /// Makes texts of strangers safe for a terminal.
 ///
 /// Names, paths and reasons come from devices and upstreams. A control character among them could
 /// move the cursor, change what is on the screen, or write into the terminal's input; direction
 /// marks could make one name look like another.
 enum SafeText {
-  /// Whether a character could do more than be displayed.
-  static func isHostile(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0..<0x20, 0x7F...0x9F: true
-    case 0x61C, 0x200B...0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF: true
-    case 0xFFF9...0xFFFB, 0xE0000...0xE0FFF: true
-    default: false
-    }
-  }
-
   /// The text in one line, with hostile characters escaped, as in `\u{1b}`.
   static func line(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: isHostile) else { return text }
+    guard text.unicodeScalars.contains(where: \.isHostile) else { return text }
     return text.unicodeScalars.reduce(into: "") { safe, scalar in
-      if isHostile(scalar) {
+      if scalar.isHostile {
         safe += "\\u{\(String(scalar.value, radix: 16))}"
       } else {
         safe.unicodeScalars.append(scalar)
@@ -31,9 +23,9 @@ enum SafeText {
   /// Strict JSON has such characters only within strings, except for white space between tokens.
   static func json(_ bytes: some Sequence<UInt8>) -> String {
     let text = String(decoding: Array(bytes), as: UTF8.self)
-    guard text.unicodeScalars.contains(where: isHostile) else { return text }
+    guard text.unicodeScalars.contains(where: \.isHostile) else { return text }
     return text.unicodeScalars.reduce(into: "") { safe, scalar in
-      guard isHostile(scalar) else { return safe.unicodeScalars.append(scalar) }
+      guard scalar.isHostile else { return safe.unicodeScalars.append(scalar) }
       guard scalar.value >= 0x20 else { return safe += " " }
       for unit in String(scalar).utf16 {
         let digits = String(unit, radix: 16)

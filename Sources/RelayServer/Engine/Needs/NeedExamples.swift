@@ -61,10 +61,11 @@ enum UpstreamWords {
     return shortened(String(decoding: answer.body, as: UTF8.self))
   }
 
-  /// The first line that says anything, without control characters.
+  /// The first line that says anything, without characters that do more than be displayed: it is
+  /// shown among other words, on the page, in a terminal and in messages.
   private static func shortened(_ text: String) -> String? {
     let line = text.split(whereSeparator: \.isNewline).first ?? ""
-    let shown = line.unicodeScalars.filter { !($0.value < 0x20 || $0.value == 0x7F) }
+    let shown = line.unicodeScalars.filter { !$0.isHostile }
     let words = String(String.UnicodeScalarView(shown)).prefix(NeedLimits.wordsMax)
     return words.allSatisfy(\.isWhitespace) ? nil : String(words)
   }
