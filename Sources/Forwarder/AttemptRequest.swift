@@ -26,6 +26,10 @@ package struct AttemptRequest: Sendable {
   package var isVerification = false
   /// The `traceparent` that replaces the sender's; nil for the sender's own.
   package var traceParent: String?
+  /// The number of envelopes in the request, which is then no single one's; nil for one.
+  package var batchCount: Int?
+  /// The most bytes of the response's body that are kept, if more than of the upstream's others.
+  package var responseBodyBytesMax = 0
   /// Whether it carries no envelope but something of the relay itself, so that no fields about
   /// envelopes are sent.
   package var isOwn = false

@@ -118,6 +118,11 @@ package struct OutgoingHeaders {
     if let value = request.traceParent, !request.target.fixesTraceParent {
       append("traceparent: ", value)
     }
+    if let count = request.batchCount {
+      append("Idempotency-Key: ", request.idempotencyKey ?? request.id.description)
+      append("Waystation-Batch: ", String(count))
+      return
+    }
     if !request.isVerification {
       if !hasIdempotencyKey {
         append("Idempotency-Key: ", request.idempotencyKey ?? request.id.description)

@@ -79,7 +79,8 @@ final class Transfer {
     silence = Silence(from: now.monotonic)
     let method = request.content.method
     collector = ResponseCollector(
-      bodyBytesMax: target.responseBodyBytesMax, limits: limits, hasNoBody: method == "HEAD")
+      bodyBytesMax: max(target.responseBodyBytesMax, request.responseBodyBytesMax), limits: limits,
+      hasNoBody: method == "HEAD")
     handle.clearError()
     setTarget(request.content.target)
     handle.setHeaders(headerList.set(headers))

@@ -22,6 +22,8 @@ package final class UpstreamTarget: Sendable {
   package let idleTimeoutMs: Int?
   /// The path for asking the upstream whether it has an envelope; nil if it is never asked.
   package let verification: VerificationPath?
+  /// The form in which envelopes go together; nil if each goes in a request of its own.
+  package let batch: BatchForm?
   /// Whether a request may be sent again within one attempt after its kept connection ended without
   /// a response.
   package let mayRepeat: Bool
@@ -63,7 +65,8 @@ package final class UpstreamTarget: Sendable {
   package init(
     name: String, url: UpstreamURL, headers: HeaderBlock = HeaderBlock(),
     connectTimeoutMs: Int = 10_000, attemptTimeoutMs: Int? = 120_000,
-    idleTimeoutMs: Int? = nil, verification: VerificationPath? = nil, mayRepeat: Bool = true,
+    idleTimeoutMs: Int? = nil, verification: VerificationPath? = nil, batch: BatchForm? = nil,
+    mayRepeat: Bool = true,
     reusesConnections: Bool = true, responseBodyBytesMax: Int = 64 * 1024, maxConcurrent: Int = 64,
     proxy: String? = nil,
     certificates: CertificateAuthorities = .system, viaPseudonym: String = "waystation",
@@ -87,6 +90,7 @@ package final class UpstreamTarget: Sendable {
     self.attemptTimeoutMs = attemptTimeoutMs
     self.idleTimeoutMs = idleTimeoutMs
     self.verification = verification
+    self.batch = batch
     self.mayRepeat = mayRepeat
     self.reusesConnections = reusesConnections
     self.responseBodyBytesMax = responseBodyBytesMax

@@ -47,6 +47,7 @@ struct SimulationTests {
     #expect(simulation.clearedCount > 10 && simulation.deleted.count > 100)
     #expect(simulation.batchCount > 100 && simulation.endedChangeCount > 0)
     #expect(simulation.verificationCount > 0)
+    #expect(simulation.batchedCount > 100 && simulation.halvedCount > 0)
     #expect(simulation.clockLeapCount > 3 || simulation.seed % 4 != 0)
   }
 

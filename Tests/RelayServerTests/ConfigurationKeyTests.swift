@@ -24,6 +24,10 @@ struct ConfigurationKeyTests {
         "default": {
           "url": "http://a.example", "signing": {"keys": ["\(key)"]}, "passHeaders": ["Link"],
           "takesContentRange": true,
+          "batch": {
+            "format": "json", "path": "/ingest?v=2", "from": ["/readings"], "itemsMax": 16,
+            "bytesMax": 65540, "lingerMs": 17
+          },
           "outcomes": {"deliver": [409, "2xx"]}
         }
       },

@@ -39,7 +39,8 @@ ROOMS = {
         "Salvage", "Opening"],
     "RelayServer": [
         "Text", "Settings", "Telemetry/Log", "Telemetry/Metrics", "Telemetry/Traces",
-        "Engine/Limits", "Engine/References", "Engine/Needs", "Engine/Dispatch", "Engine/Upkeep",
+        "Engine/Limits", "Engine/References", "Engine/Needs",
+        "Engine/Batches", "Engine/Dispatch", "Engine/Upkeep",
         "API/Problems", "API/Access", "API/Reading", "API/Answers", "API/Page", "API/Listening",
         "API/Routes", "API/Posting", "API/Asking", "API/Steering", "API/Streams", "Relay"],
     "waystation": [

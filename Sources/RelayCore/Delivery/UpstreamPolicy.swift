@@ -10,12 +10,14 @@ package struct UpstreamPolicy: Hashable, Sendable {
   package var reachability: ReachabilityPolicy
   /// The handling of an envelope that it may have taken without saying so.
   package var ambiguity: AmbiguityPolicy
+  /// The rules by which its envelopes go together; nil if each goes in a request of its own.
+  package var batch: BatchPolicy?
 
   /// Sets all of it; what is left out has its default.
   package init(
     concurrencyMax: Int = 64, retry: RetryPolicy = .standard,
     outcomes: OutcomeRules = .standard, reachability: ReachabilityPolicy = .standard,
-    ambiguity: AmbiguityPolicy = .retry
+    ambiguity: AmbiguityPolicy = .retry, batch: BatchPolicy? = nil
   ) {
     precondition(concurrencyMax >= 1)
     self.concurrencyMax = concurrencyMax
@@ -23,5 +25,6 @@ package struct UpstreamPolicy: Hashable, Sendable {
     self.outcomes = outcomes
     self.reachability = reachability
     self.ambiguity = ambiguity
+    self.batch = batch
   }
 }

@@ -2,21 +2,47 @@
 
 extension Scheduler {
   /// Gives free slots of an upstream to the lanes whose turn it is.
+  ///
+  /// Where envelopes go together, that waits until ``takeActions()``: then all that comes at one
+  /// moment is known.
   mutating func fillSlots(of number: UpstreamNumber, now: Now) {
-    guard !isStopped else { return }
-    while hasFreeSlot(number, now: now), let lane = upstreams[number]?.ready.popFirst() {
+    guard !isStopped, let policy = upstreams[number]?.policy else { return }
+    guard policy.batch == nil else {
+      unfilled[number] = now
+      return
+    }
+    while hasFreeSlot(number, now: now), let head = popReady(of: number, now: now) {
+      begin(head, now: now)
+    }
+  }
+
+  /// Fills the slots of upstreams whose envelopes go together.
+  mutating func fillDeferred() {
+    while let (number, now) = unfilled.min(by: { $0.key < $1.key }) {
+      unfilled[number] = nil
+      guard !isStopped, let policy = upstreams[number]?.policy.batch else { continue }
+      endLinger(of: number, now: now)
+      while hasFreeSlot(number, now: now), !lingers(number, policy, now: now),
+        let head = popReady(of: number, now: now)
+      {
+        beginBatch(with: head, policy, now: now)
+      }
+    }
+  }
+
+  /// The head of the lane whose turn it is, taken from the queue; nil if none can begin.
+  mutating func popReady(of number: UpstreamNumber, now: Now) -> LineEntry? {
+    while let lane = upstreams[number]?.ready.popFirst() {
       guard lanes[lane]?.phase == .ready, let head = lanes[lane]?.head, head.upstream == number
       else { continue }
       guard !isReserved(head) else {
         standStill(lane, hasTurn: true)
         continue
       }
-      if head.expiresAt <= now.wall {
-        end(head, as: .expired, reason: Self.expiredReason(of: head), now: now)
-      } else {
-        begin(head, now: now)
-      }
+      guard head.expiresAt <= now.wall else { return head }
+      end(head, as: .expired, reason: Self.expiredReason(of: head), now: now)
     }
+    return nil
   }
 
   private func hasFreeSlot(_ number: UpstreamNumber, now: Now) -> Bool {
@@ -32,17 +58,13 @@ extension Scheduler {
     return "\(expiredReason), as far as is known: it may have arrived"
   }
 
-  private mutating func begin(_ head: LineEntry, now: Now) {
+  mutating func begin(_ head: LineEntry, now: Now) {
     let ambiguity = upstreams[head.upstream]?.policy.ambiguity ?? .retry
     let stage: Flight.Stage =
       ambiguity.announcesAttempts ? (head.isInDoubt ? .verifying : .announced) : .sending
     lanes[head.lane]?.phase = .inFlight
     inFlight[head.serial] = Flight(lane: head.lane, upstream: head.upstream, stage: stage)
-    upstreams[head.upstream]?.inFlight += 1
-    if upstreams[head.upstream]?.reachability.isReachable == false {
-      upstreams[head.upstream]?.probe = head.serial
-    }
-    upstreams[head.upstream]?.reachability.attemptBegan()
+    noteBegun(head.serial, at: head.upstream)
     switch stage {
     case .announced: announce(head, now: now)
     case .sending: actions.append(.attempt(head))
@@ -50,16 +72,31 @@ extension Scheduler {
     }
   }
 
+  /// Notes that a request takes a slot; it is named by its first envelope.
+  mutating func noteBegun(_ serial: Serial, at number: UpstreamNumber) {
+    upstreams[number]?.inFlight += 1
+    upstreams[number]?.linger = .none
+    if upstreams[number]?.reachability.isReachable == false { upstreams[number]?.probe = serial }
+    upstreams[number]?.reachability.attemptBegan()
+  }
+
   /// Acts on the end of an attempt.
   package mutating func attemptEnded(_ report: AttemptReport, now: Now) {
-    guard let flight = endFlight(report.serial),
-      let policy = upstreams[flight.upstream]?.policy
-    else { return }
-    let wasGivenUp = learn(from: report, of: flight.upstream, now: now)
-    defer { fillSlots(of: flight.upstream, now: now) }
-    guard !wasLetGo(report.serial, flight, now: now), let head = lanes[flight.lane]?.head,
-      head.serial == report.serial
-    else { return }
+    guard let number = inFlight[report.serial]?.upstream else { return }
+    let wasGivenUp = learn(from: report, of: number, now: now)
+    let member = batches.member(report.serial)
+    guard let flight = endFlight(report.serial), let policy = upstreams[number]?.policy else {
+      return
+    }
+    defer { fillSlots(of: number, now: now) }
+    guard !wasLetGo(report.serial, flight, now: now) else { return }
+    guard let head = lanes[flight.lane]?.head, head.serial == report.serial else {
+      if let member, lanes[flight.lane] != nil {
+        recordMember(
+          member, report, outcome: policy.outcomes.outcome(of: report.event), now: now)
+      }
+      return
+    }
     if flight.stage == .verifying {
       return verificationEnded(
         report, of: head, wasGivenUp: wasGivenUp, policy: policy, now: now)
@@ -67,23 +104,37 @@ extension Scheduler {
     let outcome = report.isInDoubt ? .ambiguous : policy.outcomes.outcome(of: report.event)
     let change = change(
       for: head, after: report, outcome: outcome, wasGivenUp: wasGivenUp, policy: policy, now: now)
-    let attempt = AttemptRecord(
-      number: head.attempts + 1, startedAt: report.startedAt, durationMs: report.durationMs,
-      outcome: outcome, status: report.status,
-      error: outcome == .delivered ? nil : report.sentence)
     let isToBeVerified = outcome == .ambiguous && policy.ambiguity == .verify
     record(
-      Transition(
-        serial: head.serial, lane: head.lane, upstream: head.upstream, change: change,
-        at: now.wall, attempt: attempt, response: report.response(keptFor: change),
-        doubt: isToBeVerified ? Self.doubtReason(report.sentence) : nil,
-        isAnswered: report.status != nil, acceptedAt: head.acceptedAt,
-        epoch: epoch(of: head.client)))
+      transition(
+        of: head, report, change: change, outcome: outcome,
+        doubt: isToBeVerified ? Self.doubtReason(report.sentence) : nil, now: now))
+  }
+
+  /// The change that an attempt's end makes to its envelope.
+  func transition(
+    of entry: LineEntry, _ report: AttemptReport, change: Transition.Change, outcome: Outcome,
+    doubt: String?, now: Now
+  ) -> Transition {
+    let attempt = AttemptRecord(
+      number: entry.attempts + 1, startedAt: report.startedAt, durationMs: report.durationMs,
+      outcome: outcome, status: report.status,
+      error: outcome == .delivered ? nil : report.sentence)
+    return Transition(
+      serial: entry.serial, lane: entry.lane, upstream: entry.upstream, change: change,
+      at: now.wall, attempt: attempt, response: report.response(keptFor: change), doubt: doubt,
+      isAnswered: report.status != nil, acceptedAt: entry.acceptedAt,
+      epoch: epoch(of: entry.client))
   }
 
   /// Acts on an attempt that was called off before it began: it is not recorded, and the envelope
   /// is unchanged.
   package mutating func attemptWithdrawn(_ serial: Serial, now: Now) {
+    withdraw(serial, hasTurn: false, now: now)
+  }
+
+  /// - Parameter hasTurn: Whether its lane is the next to get a slot.
+  mutating func withdraw(_ serial: Serial, hasTurn: Bool, now: Now) {
     guard let flight = endFlight(serial) else { return }
     giveUpProbe(serial, of: flight.upstream, now: now)
     defer { fillSlots(of: flight.upstream, now: now) }
@@ -93,7 +144,7 @@ extension Scheduler {
     if flight.stage == .sending, head.isInDoubt {
       takeBackAnnouncement(of: head, now: now)
     } else {
-      settleHead(of: flight.lane, now: now)
+      settleHead(of: flight.lane, now: now, hasTurn: hasTurn)
     }
   }
 
@@ -101,16 +152,25 @@ extension Scheduler {
   package mutating func attemptVanished(_ serial: Serial, now: Now) {
     guard let flight = endFlight(serial) else { return }
     giveUpProbe(serial, of: flight.upstream, now: now)
-    if !wasLetGo(serial, flight, now: now), lanes[flight.lane]?.head?.serial == serial {
-      countOut(of: flight.lane, for: flight.upstream)
-      advance(flight.lane, isAnswered: false, now: now)
-    }
+    if !wasLetGo(serial, flight, now: now) { vanish(serial, from: flight, now: now) }
     fillSlots(of: flight.upstream, now: now)
   }
 
+  private mutating func vanish(_ serial: Serial, from flight: Flight, now: Now) {
+    if lanes[flight.lane]?.head?.serial == serial {
+      countOut(of: flight.lane, for: flight.upstream)
+      advance(flight.lane, isAnswered: false, now: now)
+    } else if let place = lanes[flight.lane]?.place(of: serial) {
+      lanes[flight.lane]?.window.remove(at: place)
+      windowEntries -= 1
+      countOut(of: flight.lane, for: flight.upstream)
+    }
+  }
+
+  /// Ends an attempt, and frees its slot unless others of the same request are under way.
   mutating func endFlight(_ serial: Serial) -> Flight? {
     guard let flight = inFlight.removeValue(forKey: serial) else { return nil }
-    upstreams[flight.upstream]?.inFlight -= 1
+    if !flight.isBatched || batches.end(serial) { upstreams[flight.upstream]?.inFlight -= 1 }
     return flight
   }
 
@@ -125,12 +185,16 @@ extension Scheduler {
   ///
   /// - Returns: Whether the envelope needs no backoff of its own, since its upstream is unreachable
   ///   and all its lanes wait for a probe.
-  private mutating func learn(
+  mutating func learn(
     from report: AttemptReport, of number: UpstreamNumber, now: Now
   ) -> Bool {
     if report.saysNothingOfUpstream {
       giveUpProbe(report.serial, of: number, now: now)
       return false
+    }
+    // One request shows one thing, however many envelopes it carries.
+    guard batches.learnsFirst(from: report.serial) else {
+      return report.status == nil && upstreams[number]?.reachability.isReachable == false
     }
     let wasProbe = upstreams[number]?.probe == report.serial
     if wasProbe { upstreams[number]?.probe = nil }

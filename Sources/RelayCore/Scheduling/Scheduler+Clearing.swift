@@ -11,13 +11,15 @@ extension Scheduler {
   package mutating func reserveAll(of client: ClientNumber) -> SparedEnvelopes {
     clearing.insert(client)
     var spared = SparedEnvelopes(
-      inFlight: Set(releasedFlights.values), changing: Set(changing.keys))
+      inFlight: Set(releasedFlights.values.joined()), changing: Set(changing.keys))
+    for (serial, flight) in inFlight where flight.stage != .announced {
+      if lanes[flight.lane]?.client == client { spared.inFlight.insert(serial) }
+    }
     for (number, lane) in lanes where lane.client == client {
       guard let head = lane.head else { continue }
       switch lane.phase {
       case .inFlight where inFlight[head.serial]?.stage == .announced:
         spared.changing.insert(head.serial)
-      case .inFlight: spared.inFlight.insert(head.serial)
       case .recording where heldBack[number] == nil: spared.changing.insert(head.serial)
       default: break
       }
@@ -31,6 +33,7 @@ extension Scheduler {
     var touched: Set<LaneNumber> = []
     for item in backlog.items where lanes[item.lane] != nil {
       touched.insert(item.lane)
+      batches.forget(item.serial)
       if item.isParked { lanes[item.lane]?.parked -= 1 }
       countOut(of: item.lane, for: item.upstream)
     }

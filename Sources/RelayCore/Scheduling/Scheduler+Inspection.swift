@@ -34,6 +34,26 @@ extension Scheduler {
     return window[1].serial
   }
 
+  /// The envelopes of the same lanes behind some that go together, as many of each as go now, if
+  /// they are in memory.
+  package func next(behind members: [LineEntry]) -> [Serial] {
+    var next: [Serial] = []
+    var index = 0
+    while index < members.count {
+      let lane = members[index].lane
+      var count = 0
+      while index < members.count, members[index].lane == lane {
+        index += 1
+        count += 1
+      }
+      guard let window = lanes[lane]?.window else { continue }
+      for place in min(count, window.count)..<min(2 * count, window.count) {
+        next.append(window[place].serial)
+      }
+    }
+    return next
+  }
+
   /// The views of all configured upstreams.
   ///
   /// - Parameter survey: A complete survey of the lanes; see ``advance(_:countMax:)``.

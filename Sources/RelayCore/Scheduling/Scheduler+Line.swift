@@ -55,6 +55,11 @@ extension Scheduler {
       return
     }
     guard !standsForLetGo(number) else { return }
+    guard !batches.isUnderWay(head.serial) else {
+      // Those before it in its batch have left the lane.
+      lanes[number]?.phase = .inFlight
+      return
+    }
     guard changing[head.serial] == nil else {
       // A change of it was on its way to the disk before it became the head.
       lanes[number]?.phase = .recording
@@ -116,6 +121,7 @@ extension Scheduler {
   mutating func advance(_ number: LaneNumber, isAnswered: Bool, now: Now) {
     guard let head = lanes[number]?.window.popFirst() else { return }
     windowEntries -= 1
+    batches.forget(head.serial)
     // The window may have been cut short in front of it. Then a page that is on its way shows it as
     // one that the lane has not seen.
     if lanes[number]?.hasSeen(head.serial) == false { sweep?.ended.insert(head.serial) }

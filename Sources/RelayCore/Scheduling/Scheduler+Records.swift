@@ -58,6 +58,7 @@ extension Scheduler {
       lanes[transition.lane]?.forgetFailures(at: head.upstream)
       settleHead(of: transition.lane, now: now, isNews: true)
     case .edit(let edit):
+      batches.forget(transition.serial)
       blocked.remove(transition.lane)
       upstreams[head.upstream]?.connectionBackoff.remove(transition.lane)
       lanes[transition.lane]?.window[0] = edit.entry
@@ -68,9 +69,9 @@ extension Scheduler {
     }
   }
 
-  private mutating func countAttempt(of transition: Transition) {
+  private mutating func countAttempt(of transition: Transition, at place: Int = 0) {
     guard let attempt = transition.attempt else { return }
-    lanes[transition.lane]?.window[0].attempts = attempt.number
+    lanes[transition.lane]?.window[place].attempts = attempt.number
   }
 
   private mutating func noteBackoff(
@@ -91,6 +92,7 @@ extension Scheduler {
     if transition.isMoot, place == nil { return }
     switch transition.change {
     case .end:
+      batches.forget(transition.serial)
       if let place {
         lanes[transition.lane]?.window.remove(at: place)
         windowEntries -= 1
@@ -99,6 +101,7 @@ extension Scheduler {
       }
       countOut(of: transition.lane, for: transition.upstream)
     case .edit(let edit):
+      batches.forget(transition.serial)
       if let place { lanes[transition.lane]?.window[place] = edit.entry }
       recount(from: transition.upstream, to: edit.entry)
       if place == nil { leaveToNextSweep(transition.lane) }
@@ -108,7 +111,17 @@ extension Scheduler {
       } else {
         leaveToNextSweep(transition.lane)
       }
-    case .begin, .retry, .block, .requeue:
+    case .block, .retry:
+      // It went in one request with its lane's head.
+      if let place {
+        countAttempt(of: transition, at: place)
+        if case .block = transition.change {
+          lanes[transition.lane]?.window[place].standing = .blocked
+        }
+      } else {
+        leaveToNextSweep(transition.lane)
+      }
+    case .begin, .requeue:
       break
     }
   }

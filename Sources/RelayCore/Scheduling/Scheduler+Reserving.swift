@@ -59,6 +59,7 @@ extension Scheduler {
     let number = entry.lane
     reserved.remove(entry.serial)
     unwritableEnds.remove(entry.serial)
+    batches.forget(entry.serial)
     guard decides(for: entry.client) else { return nil }
     if lanes[number]?.unwritable == entry.serial { lanes[number]?.unwritable = nil }
     noteHeadChange(of: number)

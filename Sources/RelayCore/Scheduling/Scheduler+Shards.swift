@@ -80,7 +80,7 @@ extension Scheduler {
         _ = endFlight(serial)
         giveUpProbe(serial, of: flight.upstream, now: now)
       } else {
-        releasedFlights[flight.lane] = serial
+        releasedFlights[flight.lane, default: []].insert(serial)
       }
     }
   }
@@ -133,7 +133,10 @@ extension Scheduler {
   ///
   /// - Returns: false if the lane is the one that the attempt began in.
   mutating func wasLetGo(_ serial: Serial, _ flight: Flight, now: Now) -> Bool {
-    guard !releasedFlights.isEmpty, releasedFlights[flight.lane] == serial else { return false }
+    guard !releasedFlights.isEmpty, releasedFlights[flight.lane]?.remove(serial) != nil else {
+      return false
+    }
+    guard releasedFlights[flight.lane]?.isEmpty == true else { return true }
     releasedFlights[flight.lane] = nil
     if lanes[flight.lane]?.phase == .inFlight { settleHead(of: flight.lane, now: now) }
     return true

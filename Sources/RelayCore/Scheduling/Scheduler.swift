@@ -9,6 +9,9 @@ package struct Scheduler: Sendable {
   package enum Action: Sendable, Equatable {
     /// Attempt this envelope.
     case attempt(LineEntry)
+    /// Attempt these envelopes in one request, as far as they can go together; see
+    /// ``Scheduler/leftOut(alone:left:now:)`` and ``Scheduler/batchEnded(_:isOneAnswer:now:)``.
+    case attemptTogether([LineEntry])
     /// Ask the upstream whether it has this envelope; its answer is reported like that of an
     /// attempt.
     case verify(LineEntry)
@@ -56,6 +59,8 @@ package struct Scheduler: Sendable {
     var lane: LaneNumber
     var upstream: UpstreamNumber
     var stage: Stage
+    /// Whether others go in the same request, which has one slot for all.
+    var isBatched = false
 
     /// The stage of an attempt.
     enum Stage: Sendable {
@@ -74,7 +79,7 @@ package struct Scheduler: Sendable {
   /// The shards that are held; nil if all are.
   var held: HeldShards?
   /// Attempts that were under way when their lanes were let go, by those lanes.
-  var releasedFlights: [LaneNumber: Serial] = [:]
+  var releasedFlights: [LaneNumber: Set<Serial>] = [:]
   var random: SplitMix64
   var lanes = NumberTable<LaneNumber, Lane>()
   /// The upstreams that are configured, or were since the start.
@@ -85,6 +90,11 @@ package struct Scheduler: Sendable {
   var timers = TimerQueue<LaneTimer>()
   var clientsWaiting = NumberTable<ClientNumber, Int>()
   var inFlight = NumberTable<Serial, Flight>()
+  /// Requests with several envelopes.
+  var batches = BatchBook()
+  /// Upstreams whose envelopes go together, and whose slots are filled once all that happens at
+  /// this moment is known.
+  var unfilled: [UpstreamNumber: Now] = [:]
   var windowEntries = 0
   var waitingTotal = 0
   /// Lanes that stand still for want of envelopes in memory.
@@ -144,6 +154,7 @@ package struct Scheduler: Sendable {
 
   /// The actions to carry out, in order; each is handed out once.
   package mutating func takeActions() -> [Action] {
+    fillDeferred()
     var taken: [Action] = []
     swap(&taken, &actions)
     return taken
@@ -154,10 +165,11 @@ package struct Scheduler: Sendable {
     guard !isStopped else { return nil }
     var earliest = timers.earliest
     upstreams.forEachValue { number, upstream in
-      guard upstream.ready.count > 0, let probe = upstream.reachability.nextProbeAt,
+      guard upstream.ready.count > 0,
+        let time = upstream.reachability.nextProbeAt ?? upstream.linger.end,
         !paused.contains(.upstream(number))
       else { return }
-      earliest = earliest.map { min($0, probe) } ?? probe
+      earliest = earliest.map { min($0, time) } ?? time
     }
     return earliest
   }
@@ -219,6 +231,21 @@ struct UpstreamLine: Sendable {
   /// back.
   var connectionBackoff: NumberSet<LaneNumber> = []
   var lastError: String?
+  /// The wait of a batch that is not full.
+  var linger = Linger.none
+
+  /// A wait for more envelopes.
+  enum Linger: Sendable {
+    case none
+    case until(MonotonicTime)
+    /// What waits goes as soon as there is a slot.
+    case over
+
+    /// Its end, if it is under way.
+    var end: MonotonicTime? { if case .until(let time) = self { time } else { nil } }
+    /// Whether it is under way.
+    var isUnderWay: Bool { end != nil }
+  }
 
   func hasFreeSlot(now: MonotonicTime) -> Bool {
     isConfigured && reachability.freeSlots(inFlight: inFlight, now: now) > 0

@@ -49,6 +49,7 @@ extension UpstreamConfiguration {
     checkTimeouts(path, problems)
     checkAmbiguity(path, problems)
     checkSigning(path, problems)
+    checkBatch(path, problems)
     notAbove(
       "\(path).retry.firstDelayMs", retry.firstDelayMs, "\(path).retry.maxDelayMs",
       retry.maxDelayMs, problems)
@@ -80,6 +81,12 @@ extension UpstreamConfiguration {
         "\(path).idleTimeoutMs", idleTimeoutMs, "\(path).attemptTimeoutMs", attemptTimeoutMs,
         problems)
     }
+  }
+
+  /// What may have arrived is asked for one by one, and recorded before each attempt.
+  private func checkBatch(_ path: String, _ problems: ProblemCollector) {
+    guard batch.format != nil, ambiguous != .retry else { return }
+    problems.add("\(path).batch", "envelopes go together only with \"ambiguous\": \"retry\"")
   }
 
   private func checkAmbiguity(_ path: String, _ problems: ProblemCollector) {

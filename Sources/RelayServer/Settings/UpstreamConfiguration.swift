@@ -22,6 +22,7 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   /// The path at which it says whether it has an envelope; set if, and only if, ``ambiguous`` is
   /// `verify`.
   package var verify: VerificationPath?
+  package var batch = BatchConfiguration()
   package var reachability = ReachabilityPolicy.standard
   package var startPaused = false
   package var certificateAuthorities: String?
@@ -44,7 +45,7 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var policy: UpstreamPolicy {
     UpstreamPolicy(
       concurrencyMax: maxConcurrent, retry: retry, outcomes: outcomes.rules,
-      reachability: reachability, ambiguity: ambiguous)
+      reachability: reachability, ambiguity: ambiguous, batch: batch.policy)
   }
 
   /// A header field that is set on every request.
@@ -171,6 +172,7 @@ extension UpstreamConfiguration: KeyedSection {
       "ambiguous", \.ambiguous, .word,
       "what is done about an envelope that may have arrived; see below")
     Key(section: "verify", \.verification, isWritten: { $0.verify != nil })
+    Key(section: "batch", \.batch, isWritten: { $0.batch.format != nil })
   }
 
   /// The names of the upstreams that differ, as keys.

@@ -11,7 +11,9 @@ struct ManualRelay {
   var line: [LineEntry] = []
   /// Attempts in the order in which they began, and those that have not ended.
   private(set) var attempted: [Serial] = []
-  private(set) var inFlight: [LineEntry] = []
+  var inFlight: [LineEntry] = []
+  /// Those that went together, in the order in which they began.
+  private(set) var together: [[Serial]] = []
   /// Those that the upstream was asked for, in order.
   private(set) var verified: [Serial] = []
   /// Changes that were asked for and are not committed.
@@ -334,6 +336,10 @@ struct ManualRelay {
       case .attempt(let entry):
         attempted.append(entry.serial)
         inFlight.append(entry)
+      case .attemptTogether(let entries):
+        together.append(entries.map(\.serial))
+        attempted += entries.map(\.serial)
+        inFlight += entries
       case .verify(let entry):
         verified.append(entry.serial)
         inFlight.append(entry)
@@ -372,11 +378,6 @@ struct ManualRelay {
     case .edit(let edit): line[place] = edit.entry
     case .requeue: break
     }
-  }
-
-  var waiting: Int? { scheduler.upstreamViews()[Self.upstream]?.waiting }
-  func phase(of lane: Int64) -> Lane.Phase? {
-    scheduler.lane(LaneNumber(rawValue: lane))?.phase
   }
 }
 

@@ -14,3 +14,12 @@ extension Scheduler {
   /// All others that something waits for, by what all lanes show now.
   func unconfiguredViews() -> [UpstreamNumber: UnconfiguredView] { unconfiguredViews(survey()) }
 }
+
+extension ManualRelay {
+  /// How many wait for the upstream; nil if it is not configured.
+  var waiting: Int? { scheduler.upstreamViews()[Self.upstream]?.waiting }
+
+  func phase(of lane: Int64) -> Lane.Phase? {
+    scheduler.lane(LaneNumber(rawValue: lane))?.phase
+  }
+}

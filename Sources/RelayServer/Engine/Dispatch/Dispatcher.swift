@@ -47,6 +47,8 @@ package final class Dispatcher: Sendable {
   /// The turns to change an envelope.
   let turns = SteeringTurns()
   let targets: Mutex<[UpstreamNumber: UpstreamTarget]> = Mutex([:])
+  /// The requests under way that carry several envelopes.
+  let batchesInFlight = BatchesInFlight()
   let deadlines = DeadlineAlarm()
   private let alarmTimer = AlarmTimer()
   /// Those who listen to events.
@@ -119,12 +121,17 @@ package final class Dispatcher: Sendable {
   }
 
   /// Attempts ended, or were called off.
-  func attemptsEnded(_ batch: AttemptBatch) {
+  func attemptsEnded(_ requests: AttemptBatch) {
+    let ended = parted(requests)
+    let batch = ended.batch
     meter.count(.attempts, batch.reports.count, at: clock().monotonic)
     if log.isOn(.debug) { tell(calledOff: batch.calledOff) }
     tracer.ended(batch)
     apply { state, now in
-      for report in batch.reports { state.scheduler.attemptEnded(report, now: now) }
+      for report in ended.single { state.scheduler.attemptEnded(report, now: now) }
+      for (reports, isOneAnswer) in ended.together {
+        state.scheduler.batchEnded(reports, isOneAnswer: isOneAnswer, now: now)
+      }
       for serial in batch.withdrawn { state.scheduler.attemptWithdrawn(serial, now: now) }
     }
   }
@@ -152,6 +159,8 @@ package final class Dispatcher: Sendable {
   private struct Work {
     var attempts: [AttemptRequest] = []
     var loads: [PendingLoad] = []
+    /// Those that go together.
+    var batches: [PendingBatch] = []
     /// Those whose turn comes next in lanes that are being attempted.
     var readAhead: ContentCache.Reading
     var records: [Transition] = []
@@ -182,6 +191,13 @@ package final class Dispatcher: Sendable {
         if let next = state.scheduler.next(behindHeadOf: entry.lane) {
           state.contents.expect(next, in: &work.readAhead)
         }
+      case .attemptTogether(let entries):
+        var batch = PendingBatch(entries: entries)
+        for entry in entries { batch.contents[entry.serial] = state.contents.take(entry.serial) }
+        for serial in state.scheduler.next(behind: entries) {
+          state.contents.expect(serial, in: &work.readAhead)
+        }
+        work.batches.append(batch)
       case .verify(let entry): work.loads.append(PendingLoad(entry: entry, isVerification: true))
       case .record(let transition): work.records.append(transition)
       case .readLine(let serial): work.lines.append(.after(serial))
@@ -202,6 +218,7 @@ package final class Dispatcher: Sendable {
   private func carryOut(_ work: Work) {
     if !work.records.isEmpty { store.record(work.records) }
     if !work.attempts.isEmpty { submit(work.attempts, to: work.forwarder) }
+    for batch in work.batches { begin(batch) }
     if !work.loads.isEmpty { load(work.loads) }
     if !work.readAhead.serials.isEmpty { readAhead(work.readAhead) }
     for question in work.lines { readLine(question) }
@@ -214,14 +231,14 @@ package final class Dispatcher: Sendable {
     carryOut(work.runs)
   }
 
-  private func submit(_ requests: [AttemptRequest], to forwarder: Forwarder?) {
+  func submit(_ requests: [AttemptRequest], to forwarder: Forwarder?) {
     tell(attempts: requests)
     guard let forwarder, forwarder.submit(requests) else {
       return withdraw(requests.map(\.serial))
     }
   }
 
-  private func withdraw(_ serials: [Serial]) {
+  func withdraw(_ serials: [Serial]) {
     tell(calledOff: serials)
     tracer.withdrawn(serials)
     apply { state, now in
@@ -229,15 +246,9 @@ package final class Dispatcher: Sendable {
     }
   }
 
-  /// A content that is to be loaded and sent for an envelope.
-  private struct PendingLoad {
-    var entry: LineEntry
-    var isVerification = false
-  }
-
   /// The forwarder's request; nil if another configuration has come in between, by which the
   /// scheduler decides anew.
-  private func request(_ envelope: DeliverableEnvelope, _ load: PendingLoad) -> AttemptRequest? {
+  func request(_ envelope: DeliverableEnvelope, _ load: PendingLoad) -> AttemptRequest? {
     let entry = load.entry
     guard let target = targets.withLock({ $0[entry.upstream] }) else { return nil }
     var request = AttemptRequest(
@@ -249,128 +260,6 @@ package final class Dispatcher: Sendable {
     }
     tracer.begin(&request, of: envelope, in: entry.lane)
     return request
-  }
-
-  /// Reads what is to be attempted and is not at hand.
-  private func load(_ pending: [PendingLoad]) {
-    let serials = pending.map(\.entry.serial)
-    Task(executorPreference: loop) { [self] in
-      do throws(StoreError) {
-        let loaded = try await store.load(serials)
-        let large = Set(loaded.lazy.filter(\.hasBodyToCheck).map(\.serial))
-        let rest = pending.filter { !large.contains($0.entry.serial) }
-        // It takes as long as their bodies are: nobody else waits for that.
-        for load in pending where large.contains(load.entry.serial) { loadLarge(load) }
-        attempt(
-          rest, with: try await filled(loaded.filter { !large.contains($0.serial) }, for: rest))
-      } catch {
-        await readFailed(pending, error)
-      }
-    }
-  }
-
-  private func loadLarge(_ load: PendingLoad) {
-    Task(executorPreference: loop) { [self] in
-      do throws(StoreError) {
-        attempt([load], with: try await filled(try await checked(load), for: [load]))
-      } catch {
-        await readFailed([load], error)
-      }
-    }
-  }
-
-  /// Loads an envelope, and looks at its body where that is in a file.
-  private func checked(_ load: PendingLoad) async throws(StoreError) -> [DeliverableEnvelope] {
-    let loaded = try await store.load([load.entry.serial])
-    for envelope in loaded {
-      // What is only asked for is asked for without its body.
-      guard !load.isVerification, case .file(let file) = envelope.content.body else { continue }
-      try await store.checkBody(in: file)
-    }
-    return loaded
-  }
-
-  /// Reads what will be attempted next, while those before it are under way.
-  ///
-  /// A content that cannot be read is tried again when its turn comes.
-  private func readAhead(_ reading: ContentCache.Reading) {
-    Task(executorPreference: loop) { [self] in
-      let envelopes = (try? await store.load(reading.serials)) ?? []
-      state.withLock {
-        $0.contents.finish(reading, with: envelopes)
-      }
-    }
-  }
-
-  /// Only those that cannot be read themselves are set apart, or wait; the others go on.
-  private func readFailed(_ pending: [PendingLoad], _ error: StoreError) async {
-    guard error.kind == .corrupt || pending.count > 1 else {
-      log.repeating(
-        .error, "envelopes could not be read", about: "\(error.kind)", .usual,
-        ("error", .text(error.description)))
-      let serials = pending.map(\.entry.serial)
-      loop.schedule(afterMs: Self.readRetryDelayMs) { self.withdraw(serials) }
-      return
-    }
-    for load in pending {
-      do throws(StoreError) {
-        attempt([load], with: try await filled(try await checked(load), for: [load]))
-      } catch {
-        if error.kind == .corrupt {
-          quarantine(load.entry, error)
-        } else {
-          await readFailed([load], error)
-        }
-      }
-    }
-  }
-
-  private func quarantine(_ entry: LineEntry, _ error: StoreError) {
-    stories.tell(
-      EnvelopeLog.Line(
-        .serial(entry.serial), .error,
-        "an envelope cannot be read and is quarantined; its lane stands",
-        ("error", .text(error.description))))
-    let reason = "quarantined: it cannot be read from the store"
-    apply { state, now in
-      state.scheduler.attemptUnreadable(entry.serial, reason: reason, now: now)
-    }
-  }
-
-  /// A request that only asks about an envelope has no content, and so no references.
-  private func filled(
-    _ loaded: [DeliverableEnvelope], for pending: [PendingLoad]
-  ) async throws(StoreError) -> FilledEnvelopes {
-    let verified = Set(pending.lazy.filter(\.isVerification).map(\.entry.serial))
-    guard !verified.isEmpty else { return try await filled(loaded) }
-    var result = try await filled(loaded.filter { !verified.contains($0.serial) })
-    result.ready += loaded.filter { verified.contains($0.serial) }
-    return result
-  }
-
-  private func attempt(_ pending: [PendingLoad], with filled: FilledEnvelopes) {
-    var contents = Dictionary(uniqueKeysWithValues: filled.ready.map { ($0.serial, $0) })
-    var requests: [AttemptRequest] = []
-    var vanished: [Serial] = []
-    var overtaken: [Serial] = []
-    for load in pending where filled.unsendable[load.entry.serial] == nil {
-      guard let content = contents.removeValue(forKey: load.entry.serial) else {
-        vanished.append(load.entry.serial)
-        continue
-      }
-      if let request = request(content, load) {
-        requests.append(request)
-      } else {
-        overtaken.append(load.entry.serial)
-      }
-    }
-    let forwarder = apply { state, now in
-      for serial in overtaken { state.scheduler.attemptWithdrawn(serial, now: now) }
-      for serial in vanished { state.scheduler.attemptVanished(serial, now: now) }
-      for report in filled.reports(at: now.wall) { state.scheduler.attemptEnded(report, now: now) }
-      return state.forwarder
-    }
-    if !requests.isEmpty { submit(requests, to: forwarder) }
   }
 
   private func logReachability(

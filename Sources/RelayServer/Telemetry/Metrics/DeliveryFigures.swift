@@ -16,6 +16,10 @@ package struct DeliveryFigures: Sendable, Equatable {
     package fileprivate(set) var attempts: [Outcome: Histogram] = [:]
     /// The times from acceptance to delivery, in milliseconds.
     package fileprivate(set) var deliveries = Histogram(.deliveryMilliseconds)
+    /// The number of requests in which envelopes went together.
+    package fileprivate(set) var batchRequests: UInt64 = 0
+    /// The number of envelopes in them.
+    package fileprivate(set) var batchedEnvelopes: UInt64 = 0
   }
 
   /// Those that have a label, in the order of the configuration, and last what has none.
@@ -66,6 +70,13 @@ package struct DeliveryFigures: Sendable, Equatable {
     for item in backlog.items {
       upstreams[place(of: item.upstream)].ends[.cancelled, default: 0] &+= 1
     }
+  }
+
+  /// A request with several envelopes was begun.
+  package mutating func countBatch(of envelopes: Int, to upstream: UpstreamNumber) {
+    let place = place(of: upstream)
+    upstreams[place].batchRequests &+= 1
+    upstreams[place].batchedEnvelopes &+= UInt64(envelopes)
   }
 
   private func place(of upstream: UpstreamNumber) -> Int {

@@ -33,6 +33,21 @@ extension MetricFamily {
       }
     },
     MetricFamily(
+      .counter, "waystation_batch_requests", ["upstream"],
+      "Requests in which envelopes went together."
+    ) { view, writer in
+      for upstream in view.deliveries.upstreams {
+        writer.sample(upstream.name, value: upstream.batchRequests)
+      }
+    },
+    MetricFamily(
+      .counter, "waystation_batched_envelopes", ["upstream"], "Envelopes in such requests."
+    ) { view, writer in
+      for upstream in view.deliveries.upstreams {
+        writer.sample(upstream.name, value: upstream.batchedEnvelopes)
+      }
+    },
+    MetricFamily(
       .histogram, "waystation_attempt_duration_seconds", ["upstream", "outcome"],
       "How long attempts took; an outcome is shown once there was one."
     ) { view, writer in

@@ -51,6 +51,11 @@ package final class RelayMetrics: Sendable {
     }
   }
 
+  /// A request with several envelopes was begun.
+  func countBatch(of envelopes: Int, to upstream: UpstreamNumber) {
+    deliveryFigures.withLock { $0.countBatch(of: envelopes, to: upstream) }
+  }
+
   /// A quota had no room.
   func count(_ refusal: QuotaRefusal) { postFigures.withLock { $0.count(refusal) } }
 

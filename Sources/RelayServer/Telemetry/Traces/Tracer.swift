@@ -56,7 +56,8 @@ package final class Tracer: Sendable {
   /// The counts of spans so far.
   package var figures: SpanQueue.Figures { exporter.figures }
 
-  private var isOn: Bool { enabled.load(ordering: .relaxed) }
+  /// Whether spans are sent.
+  var isOn: Bool { enabled.load(ordering: .relaxed) }
 
   // MARK: - Configuration
 

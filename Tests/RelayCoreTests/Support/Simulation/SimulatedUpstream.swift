@@ -30,7 +30,7 @@ struct SimulatedUpstream {
   /// Somebody has it sent once more, whatever became of it before.
   mutating func forget(_ serial: Serial) { taken.remove(serial) }
 
-  private mutating func take(_ serial: Serial, _ content: Int, isPoison: Bool = false) {
+  mutating func take(_ serial: Serial, _ content: Int, isPoison: Bool = false) {
     arrivals[serial, default: 0] += 1
     latest[serial] = content
     if !isPoison { taken.insert(serial) }
@@ -77,7 +77,7 @@ struct SimulatedUpstream {
     }
   }
 
-  private static func answer(_ status: Int, _ random: inout SplitMix64) -> AttemptEvent {
+  static func answer(_ status: Int, _ random: inout SplitMix64) -> AttemptEvent {
     var headers = HeaderBlock()
     if status >= 429, Bool.random(using: &random) {
       headers.append(name: "Retry-After", value: String(Int.random(in: 0...30, using: &random)))

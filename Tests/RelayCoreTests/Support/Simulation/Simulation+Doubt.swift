@@ -2,14 +2,14 @@ import RelayCore
 
 @testable import StoreModel
 
-// What an upstream has taken and not answered: one of the three is told to sort that out by itself,
+// What an upstream has taken and not answered: one kind is told to sort that out by itself,
 // one is asked, and one must not get it again.
 extension Simulation {
   /// Where it would matter, nothing is sent that the upstream has already, unless somebody wants
   /// it.
   mutating func checkNotTaken(_ entry: LineEntry) {
     let index = Self.index(entry.upstream)
-    guard AmbiguityPolicy.allCases[index] != .retry else { return }
+    guard Self.ambiguity(ofUpstream: index) != .retry else { return }
     if upstreams[index].taken.contains(entry.serial) {
       violate("\(entry.serial) was sent again to upstream \(index), which has it")
     }

@@ -48,10 +48,9 @@ extension Simulation {
     let isInLane = { (other: LineEntry) in
       other.lane == entry.lane && other.standing != .parked
     }
-    // An attempt may be decided on before a commit is told, or before its rest is.
-    let isToldLater = { [told, isTold] (other: LineEntry) in
+    // An attempt may be decided on before a commit is told, or in the middle of it.
+    let isToldLater = { [told] (other: LineEntry) in
       other.serial > entry.serial && told.contains(other.serial)
-        && (!isTold || told.contains(entry.serial))
     }
     let first =
       switch order(of: entry.lane) {
@@ -74,6 +73,7 @@ extension Simulation {
     for (number, line) in scheduler.upstreams
     where line.hasFreeSlot(now: clock.monotonic) && line.reachability.isReachable
       && !store.pauses.contains(.upstream(number))
+      && !line.linger.isUnderWay
     {
       if let idle = ready[number] { violate("lane \(idle.rawValue) waits though a slot is free") }
     }
@@ -124,6 +124,7 @@ extension Simulation {
     for serial in store.ended {
       if let envelope = store.envelopes[serial] { checkEnd(of: envelope) }
     }
+    if scheduler.batches.isInUse { violate("batches are remembered with nothing waiting") }
     if scheduler.waitingCount != 0 { violate("\(scheduler.waitingCount) are said to wait") }
     if !scheduler.changingParked.isEmpty { violate("changes of parked ones never arrived") }
     if scheduler.changingCount != 0 { violate("ends are said to be on their way to the disk") }

@@ -15,6 +15,7 @@ struct Simulation {
     case commitClearing(
       ClientNumber, through: Serial, SparedEnvelopes, isRolledBack: Bool)
     case attemptEnds(AttemptReport)
+    case batchEnds([AttemptReport], isOneAnswer: Bool)
     case lineRead(question: Int)
     case linePage(LinePage, question: Int)
     case wake(Alarm.Setting)
@@ -71,6 +72,9 @@ struct Simulation {
   var violations: [String] = []
   var attemptCount = 0
   var verificationCount = 0
+  /// How many envelopes went together with others, and how many requests went again in halves.
+  var batchedCount = 0
+  var halvedCount = 0
   var crashCount = 0
   var commandCount = 0
   var pauseCount = 0
@@ -100,7 +104,7 @@ struct Simulation {
   var shardMoveCount = 0
 
   static let devicesMax = 24
-  static let upstreamCount = 3
+  static let upstreamCount = 4
   /// The numbers that the store gives the upstreams, in their order.
   static let upstreamNumbers = (1...upstreamCount).map { UpstreamNumber(rawValue: Int32($0)) }
   static func upstreamName(_ index: Int) -> String { "\(index)" }
@@ -133,10 +137,15 @@ struct Simulation {
           firstDelayMs: 100, maxDelayMs: 20_000, factor: 2, retryAfterMaxMs: 60_000),
         reachability: ReachabilityPolicy(
           failuresBeforeUnreachable: 3, firstProbeDelayMs: 200, maxProbeDelayMs: 10_000),
-        ambiguity: AmbiguityPolicy.allCases[number])
+        ambiguity: ambiguity(ofUpstream: number),
+        batch: number == upstreamCount - 1 ? batchPolicy : nil)
     }
     return policies
   }()
+
+  static func ambiguity(ofUpstream index: Int) -> AmbiguityPolicy {
+    AmbiguityPolicy.allCases[index % AmbiguityPolicy.allCases.count]
+  }
 
   /// Small windows and few slots, so that sweeps and waits for a slot are the rule.
   static func freshScheduler(seed: UInt64, isSharded: Bool, now: Now) -> Scheduler {
@@ -198,6 +207,7 @@ struct Simulation {
     case .attemptEnds(let report):
       inFlight.remove(report.serial)
       scheduler.attemptEnded(report, now: clock)
+    case .batchEnds(let reports, let isOneAnswer): batchEnds(reports, isOneAnswer: isOneAnswer)
     case .lineRead(let question): readLine(question)
     case .linePage(let page, let question): handOver(page, question)
     case .wake(let setting): if alarm.rang(setting) { scheduler.timePassed(now: clock) }
@@ -225,6 +235,7 @@ struct Simulation {
   private mutating func carryOut(_ action: Scheduler.Action) {
     switch action {
     case .attempt(let entry): attempt(entry)
+    case .attemptTogether(let entries): attemptTogether(entries)
     case .verify(let entry): verify(entry)
     case .record(let transition):
       checkLease(of: transition.serial, in: transition.lane, epoch: transition.epoch)
@@ -277,7 +288,7 @@ extension Simulation.Event {
       .shardMoves:
       true
     case .append, .commitPosts, .commitRecord, .commitFlow, .commitClearing,
-      .attemptEnds, .lineRead, .linePage, .wake:
+      .attemptEnds, .batchEnds, .lineRead, .linePage, .wake:
       false
     }
   }

@@ -1,0 +1,28 @@
+/// The form of a request in which envelopes for one upstream go together.
+package struct BatchForm: Hashable, Sendable {
+  /// How the envelopes' bodies stand in the request's body.
+  package enum Format: String, CaseIterable, Sendable {
+    /// One a line (`application/x-ndjson`).
+    case ndjson
+    /// As an array (`application/json`).
+    case json
+  }
+
+  /// How the bodies stand in it.
+  package var format: Format
+  /// The path and query of the request, behind the upstream's base URL.
+  package var path: String
+  /// The paths of envelopes that may go together; nil for every path.
+  package var from: [String]?
+  /// The most bytes of the request's body.
+  package var bytesMax: Int
+
+  /// Sets all of it.
+  package init(format: Format, path: String, from: [String]?, bytesMax: Int) {
+    precondition(bytesMax >= 1)
+    self.format = format
+    self.path = path
+    self.from = from
+    self.bytesMax = bytesMax
+  }
+}

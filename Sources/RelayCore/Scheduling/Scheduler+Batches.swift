@@ -1,0 +1,154 @@
+// Envelopes that go together in one request: which ones, and what follows from its end.
+//
+// A lane's envelopes go in their order. Several of one lane may be in one batch, and a lane is in
+// one batch at a time. What such a request comes to is decided for each envelope by itself.
+extension Scheduler {
+  /// The most lanes that are passed over in search of those that go together.
+  private static let passedLanesMax = 256
+  /// The most shares that a batch is parted into, so that one deep lane leaves room for others.
+  private static let sharesMax = 4
+
+  /// Gives a slot to the lane whose turn it is, and to what goes together with its head.
+  mutating func beginBatch(with head: LineEntry, _ policy: BatchPolicy, now: Now) {
+    let number = head.upstream
+    guard !batches.alone.contains(head.serial) else { return begin(head, now: now) }
+    let portion = batches.portions[head.serial]
+    // A probe risks no more than one.
+    let isProbe = upstreams[number]?.reachability.isReachable == false
+    let most = isProbe ? 1 : min(policy.itemsMax, portion?.count ?? .max)
+    let others = min(upstreams[number]?.ready.count ?? 0, Self.sharesMax - 1)
+    let share = max(1, most / (1 + others))
+    var members = stretch(of: head, countMax: min(share, most), portion, now: now)
+    var passed: [LaneNumber] = []
+    while members.count < most, passed.count < Self.passedLanesMax,
+      let next = popReady(of: number, now: now)
+    {
+      guard batches.portions[next.serial] == portion, !batches.alone.contains(next.serial) else {
+        passed.append(next.lane)
+        continue
+      }
+      members += stretch(
+        of: next, countMax: min(share, most - members.count), portion, now: now)
+    }
+    for lane in passed.reversed() {
+      guard let client = lanes[lane]?.client else { continue }
+      upstreams[number]?.ready.prepend(lane, of: client)
+    }
+    begin(members, now: now)
+  }
+
+  /// A lane's head with those behind it that can be sent along.
+  private func stretch(
+    of head: LineEntry, countMax: Int, _ portion: BatchPortion?, now: Now
+  ) -> [LineEntry] {
+    var members = [head]
+    guard countMax > 1, let lane = lanes[head.lane], lane.order == .strict else { return members }
+    for index in 1..<max(lane.window.count, 1) where members.count < countMax {
+      let entry = lane.window[index]
+      guard entry.upstream == head.upstream, entry.standing == .queued, !entry.isInDoubt,
+        entry.dueAt.map({ $0 <= now.wall }) ?? true, entry.expiresAt > now.wall,
+        changing[entry.serial] == nil, !isReserved(entry),
+        batches.portions[entry.serial] == portion, !batches.alone.contains(entry.serial)
+      else { break }
+      members.append(entry)
+    }
+    return members
+  }
+
+  private mutating func begin(_ members: [LineEntry], now: Now) {
+    let first = members[0]
+    for member in members {
+      lanes[member.lane]?.phase = .inFlight
+      inFlight[member.serial] = Flight(
+        lane: member.lane, upstream: member.upstream, stage: .sending, isBatched: true)
+    }
+    batches.begin(members)
+    noteBegun(first.serial, at: first.upstream)
+    actions.append(.attemptTogether(members))
+  }
+
+  // MARK: - Waiting for more
+
+  /// Whether a batch that is not full is to wait for more, while the upstream has others to work
+  /// on.
+  mutating func lingers(_ number: UpstreamNumber, _ policy: BatchPolicy, now: Now) -> Bool {
+    guard policy.lingerMs > 0, let upstream = upstreams[number], upstream.inFlight > 0,
+      upstream.ready.count > 0, upstream.reachability.isReachable
+    else { return false }
+    let waiting = (waitingFor[number] ?? 0) - inFlight.count
+    guard waiting < policy.itemsMax else { return false }
+    switch upstream.linger {
+    case .over: return false
+    case .until: return true
+    case .none:
+      upstreams[number]?.linger = .until(now.monotonic.adding(milliseconds: policy.lingerMs))
+      return true
+    }
+  }
+
+  /// Ends a wait for more whose time has come, whether or not there is a slot.
+  mutating func endLinger(of number: UpstreamNumber, now: Now) {
+    guard let end = upstreams[number]?.linger.end, end <= now.monotonic else { return }
+    upstreams[number]?.linger = .over
+  }
+
+  // MARK: - The end
+
+  /// Acts on the end of a request that carried several envelopes.
+  ///
+  /// - Parameters:
+  ///   - reports: One for each of its members, in the order in which they were sent.
+  ///   - isOneAnswer: Whether the answer was for the request as a whole. If it refuses several,
+  ///     nothing is known of any of them: they go again in two halves.
+  package mutating func batchEnded(_ reports: [AttemptReport], isOneAnswer: Bool, now: Now) {
+    guard let first = reports.first, let number = inFlight[first.serial]?.upstream,
+      let policy = upstreams[number]?.policy
+    else { return }
+    guard isOneAnswer, reports.count > 1, Self.isRefused(first.event, policy.outcomes) else {
+      for report in reports { attemptEnded(report, now: now) }
+      return
+    }
+    _ = learn(from: first, of: number, now: now)
+    let serials = reports.map(\.serial)
+    batches.halve(serials)
+    // Backwards, so that they stand in their order again.
+    for serial in serials.reversed() { withdraw(serial, hasTurn: true, now: now) }
+    fillSlots(of: number, now: now)
+  }
+
+  /// 413 says that the request was too large (RFC 9110 section 15.5.14), whatever a status means
+  /// for one envelope.
+  private static func isRefused(_ event: AttemptEvent, _ rules: OutcomeRules) -> Bool {
+    if case .answered(let response) = event, response.status == 413 { return true }
+    return rules.outcome(of: event) == .refused
+  }
+
+  /// Takes envelopes out of a batch before it is sent, since they need a request of their own, or
+  /// did not fit.
+  ///
+  /// - Parameters:
+  ///   - alone: Those that never go with others.
+  ///   - left: Those that go the next time.
+  package mutating func leftOut(alone: [Serial], left: [Serial], now: Now) {
+    batches.alone.formUnion(alone)
+    for serial in (alone + left).sorted(by: >) { withdraw(serial, hasTurn: true, now: now) }
+  }
+
+  /// A member behind its lane's head ended: its change is made durable, and its lane stands as it
+  /// stood.
+  mutating func recordMember(
+    _ entry: LineEntry, _ report: AttemptReport, outcome: Outcome, now: Now
+  ) {
+    guard noteChanging(entry) else { return }
+    let change: Transition.Change =
+      switch outcome {
+      case .delivered: .end(.delivered, reason: report.sentence)
+      case .refused where entry.onFailure == .skip: .end(.failed, reason: report.sentence)
+      case .refused: .block(reason: report.sentence)
+      case .unreachable, .ambiguous: .retry(at: now.wall)
+      }
+    actions.append(
+      .record(transition(of: entry, report, change: change, outcome: outcome, doubt: nil, now: now))
+    )
+  }
+}

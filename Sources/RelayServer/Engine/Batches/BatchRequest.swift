@@ -1,0 +1,148 @@
+import Cryptography
+import JSON
+import RelayCore
+
+/// One request made of several envelopes, and what is to become of those that are not in it.
+///
+/// A pure value: it is given the envelopes and the form, and says the rest. Within a lane it takes
+/// a beginning of what it is given, so that nothing overtakes what stands before it.
+struct BatchRequest {
+  /// The envelopes in it, in the order of their bodies.
+  private(set) var members: [DeliverableEnvelope] = []
+  /// The request's body.
+  private(set) var body: [UInt8] = []
+  /// Envelopes that need a request of their own.
+  private(set) var alone: [Serial] = []
+  /// Envelopes that go another time, since the request is full or has other fields.
+  private(set) var left: [Serial] = []
+  /// Envelopes that do not wait any more.
+  private(set) var vanished: [Serial] = []
+
+  private let form: BatchForm
+  private var fields = HeaderBlock()
+  private var isFull = false
+  /// Lanes of which nothing more goes into it.
+  private var closed: Set<LaneNumber> = []
+
+  /// Puts a request together.
+  ///
+  /// - Parameter contents: Those of the envelopes that still wait.
+  init(
+    of entries: [LineEntry], _ contents: [Serial: DeliverableEnvelope], as form: BatchForm
+  ) {
+    self.form = form
+    for entry in entries {
+      guard let envelope = contents[entry.serial] else {
+        vanished.append(entry.serial)
+        continue
+      }
+      add(envelope, in: entry.lane)
+    }
+    if form.format == .json, !members.isEmpty { body.append(UInt8(ascii: "]")) }
+  }
+
+  private mutating func add(_ envelope: DeliverableEnvelope, in lane: LaneNumber) {
+    guard !isFull, !closed.contains(lane) else { return left.append(envelope.serial) }
+    guard let item = BatchItem(envelope, form), item.body.count + 2 <= form.bytesMax else {
+      closed.insert(lane)
+      return alone.append(envelope.serial)
+    }
+    if members.isEmpty { fields = item.fields }
+    guard item.fields == fields else {
+      closed.insert(lane)
+      return left.append(envelope.serial)
+    }
+    // The separator, and the bracket that ends an array.
+    guard body.count + item.body.count + 2 <= form.bytesMax else {
+      isFull = true
+      return left.append(envelope.serial)
+    }
+    append(item)
+    members.append(envelope)
+  }
+
+  private mutating func append(_ item: BatchItem) {
+    switch form.format {
+    case .ndjson:
+      body.append(contentsOf: item.body)
+      body.append(UInt8(ascii: "\n"))
+    case .json:
+      body.append(UInt8(ascii: members.isEmpty ? "[" : ","))
+      body.append(contentsOf: item.body)
+    }
+  }
+
+  /// The request itself.
+  var content: EnvelopeContent {
+    var headers = fields
+    let type = form.format == .ndjson ? "application/x-ndjson" : "application/json"
+    headers.append(name: "Content-Type", value: type)
+    return EnvelopeContent(
+      method: "POST", target: Array(form.path.utf8), headers: headers, body: .inline(body))
+  }
+
+  /// The name by which the upstream recognises a repeat: the same for the same envelopes in the
+  /// same order, and for no others.
+  var idempotencyKey: String {
+    var digest = SHA256()
+    for member in members { digest.update("\(member.idempotencyKey)\n".utf8) }
+    let digits = digest.finish().prefix(Self.keyBytes).flatMap { byte in
+      [byte >> 4, byte & 15].map { UInt8(ascii: "0") + $0 + ($0 > 9 ? 39 : 0) }
+    }
+    return "batch-" + String(decoding: digits, as: UTF8.self)
+  }
+
+  /// The bytes of a digest that a key is made of: enough that no two batches ever share them.
+  private static let keyBytes = 16
+}
+
+/// What goes into a batch of one envelope.
+private struct BatchItem {
+  /// The fields that the batch has to have as well.
+  var fields = HeaderBlock()
+  /// The body: one JSON value, on one line.
+  var body: [UInt8]
+
+  /// nil if the envelope needs a request of its own.
+  init?(_ envelope: DeliverableEnvelope, _ form: BatchForm) {
+    let content = envelope.content
+    guard !envelope.references, content.method == "POST", form.takes(path: content.target),
+      case .inline(let bytes) = content.body, let value = try? JSONValue.parse(bytes)
+    else { return nil }
+    var isJSON = false
+    for field in content.headers {
+      if field.isNamed("Content-Type") {
+        isJSON = Self.isJSON(field.value)
+      } else if field.isNamed("Content-Encoding") || field.isNamed("Content-Range") {
+        return nil
+      } else if !Self.ownFields.contains(where: { field.isNamed($0) }) {
+        fields.append(name: field.name, value: field.value)
+      }
+    }
+    guard isJSON else { return nil }
+    body = Array(value.raw)
+    // White space: within a text no line break stands as such (RFC 8259 section 7).
+    for index in body.indices where body[index] == 0x0A || body[index] == 0x0D {
+      body[index] = 0x20
+    }
+  }
+
+  /// Fields that are one envelope's own, and say nothing of its body.
+  private static let ownFields: [StaticString] = ["Idempotency-Key", "traceparent", "tracestate"]
+
+  private static func isJSON(_ value: some Collection<UInt8>) -> Bool {
+    let type = value.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
+    let name = String(decoding: type, as: UTF8.self).lowercased()
+    return name == "application/json" || name.hasSuffix("+json")
+  }
+}
+
+extension BatchForm {
+  /// Whether an envelope with this path goes together with others; one with a query does not, since
+  /// the query would be lost.
+  fileprivate func takes(path target: [UInt8]) -> Bool {
+    guard !target.contains(UInt8(ascii: "?")) else { return false }
+    guard let from else { return true }
+    return from.contains { $0.utf8.elementsEqual(target) }
+  }
+}

@@ -1,0 +1,169 @@
+import Forwarder
+import RelayCore
+import Synchronization
+
+/// Envelopes that are to go together, with those contents that are at hand.
+struct PendingBatch: Sendable {
+  var entries: [LineEntry]
+  var contents: [Serial: DeliverableEnvelope] = [:]
+
+  /// The envelopes that have to be read.
+  var missing: [Serial] { entries.map(\.serial).filter { contents[$0] == nil } }
+}
+
+/// The requests under way that carry several envelopes, by the envelope that each is known by to
+/// the forwarder.
+final class BatchesInFlight: Sendable {
+  private let members = Mutex<[Serial: [Serial]]>([:])
+
+  func add(_ serials: [Serial]) {
+    members.withLock { $0[serials[0]] = serials }
+  }
+
+  /// The envelopes of a request that has ended; nil for one that is a single envelope's.
+  func take(_ serial: Serial) -> [Serial]? {
+    members.withLock { $0.isEmpty ? nil : $0.removeValue(forKey: serial) }
+  }
+}
+
+// Requests that carry several envelopes.
+extension Dispatcher {
+  /// Sends envelopes together, after those that are not at hand were read.
+  func begin(_ batch: PendingBatch) {
+    let missing = batch.missing
+    guard !missing.isEmpty else { return submit(batch) }
+    Task(executorPreference: loop) { [self] in
+      do throws(StoreError) {
+        var batch = batch
+        for envelope in try await store.load(missing) {
+          batch.contents[envelope.serial] = envelope
+        }
+        submit(batch)
+      } catch {
+        // Each is read by itself then, and told of by itself.
+        let serials = batch.entries.map(\.serial)
+        apply { state, now in state.scheduler.leftOut(alone: serials, left: [], now: now) }
+      }
+    }
+  }
+
+  private func submit(_ batch: PendingBatch) {
+    guard let upstream = batch.entries.first?.upstream,
+      let target = targets.withLock({ $0[upstream] }), let form = target.batch
+    else {
+      // Another configuration has come in between, by which the scheduler decides anew.
+      return withdraw(batch.entries.map(\.serial))
+    }
+    let request = BatchRequest(of: batch.entries, batch.contents, as: form)
+    leaveOut(request, of: batch)
+    guard let first = request.members.first,
+      let entry = batch.entries.first(where: { $0.serial == first.serial })
+    else { return }
+    begin(request, as: entry, of: batch, to: target)
+  }
+
+  private func begin(
+    _ request: BatchRequest, as entry: LineEntry, of batch: PendingBatch, to target: UpstreamTarget
+  ) {
+    let serials = request.members.map(\.serial)
+    trace(request, of: batch, to: target)
+    var attempt = AttemptRequest(
+      request.members[0], attempt: entry.attempts + 1, acceptedAt: entry.acceptedAt, target: target)
+    attempt.content = request.content
+    attempt.idempotencyKey = request.idempotencyKey
+    attempt.batchCount = serials.count
+    attempt.responseBodyBytesMax = BatchAnswer.bytesMax
+    batchesInFlight.add(serials)
+    metrics.countBatch(of: serials.count, to: entry.upstream)
+    guard let forwarder = state.withLock({ $0.forwarder }), forwarder.submit([attempt]) else {
+      return withdraw(batchesInFlight.take(serials[0]) ?? [])
+    }
+  }
+
+  /// Hands back what does not go along, with its contents.
+  private func leaveOut(_ request: BatchRequest, of batch: PendingBatch) {
+    let others = request.alone + request.left
+    guard !others.isEmpty || !request.vanished.isEmpty else { return }
+    apply { state, now in
+      for serial in others {
+        if let content = batch.contents[serial] { state.contents.insert(content) }
+      }
+      for serial in request.vanished.reversed() {
+        state.scheduler.attemptVanished(serial, now: now)
+      }
+      state.scheduler.leftOut(alone: request.alone, left: request.left, now: now)
+    }
+  }
+
+  /// Each member has an attempt of its own in its trace; the request itself belongs to none.
+  private func trace(_ request: BatchRequest, of batch: PendingBatch, to target: UpstreamTarget) {
+    guard tracer.isOn || log.isOn(.debug) else { return }
+    let entries = Dictionary(uniqueKeysWithValues: batch.entries.map { ($0.serial, $0) })
+    var attempts: [AttemptRequest] = []
+    for member in request.members {
+      guard let entry = entries[member.serial] else { continue }
+      var attempt = AttemptRequest(
+        member, attempt: entry.attempts + 1, acceptedAt: entry.acceptedAt, target: target)
+      tracer.begin(&attempt, of: member, in: entry.lane)
+      attempts.append(attempt)
+    }
+    tell(attempts: attempts)
+  }
+
+  // MARK: - The end
+
+  /// The ends of requests, one for each envelope in them.
+  struct EndedAttempts {
+    /// All of it, as if each envelope had had a request of its own.
+    var batch = AttemptBatch()
+    /// Those that went alone.
+    var single: [AttemptReport] = []
+    /// Those that went together.
+    var together: [(reports: [AttemptReport], isOneAnswer: Bool)] = []
+  }
+
+  /// Says of each envelope what the ends of requests mean for it.
+  func parted(_ batch: AttemptBatch) -> EndedAttempts {
+    var ended = EndedAttempts()
+    for report in batch.reports {
+      guard let members = batchesInFlight.take(report.serial) else {
+        ended.single.append(report)
+        continue
+      }
+      let (reports, isOneAnswer) = reports(of: members, report)
+      ended.together.append((reports, isOneAnswer))
+    }
+    ended.batch.reports = ended.single + ended.together.flatMap(\.reports)
+    for serial in batch.withdrawn {
+      ended.batch.withdrawn += batchesInFlight.take(serial) ?? [serial]
+    }
+    return ended
+  }
+
+  private func reports(
+    of members: [Serial], _ report: AttemptReport
+  ) -> ([AttemptReport], isOneAnswer: Bool) {
+    func each(_ event: AttemptEvent) -> [AttemptReport] {
+      members.map { serial in
+        var report = report
+        report.serial = serial
+        report.event = event
+        return report
+      }
+    }
+    guard case .answered(let response) = report.event else { return (each(report.event), true) }
+    let bodyBytesMax =
+      state.withLock { $0.scheduler.flight(of: members[0])?.upstream }.flatMap { upstream in
+        targets.withLock { $0[upstream]?.responseBodyBytesMax }
+      } ?? 0
+    switch BatchAnswer(response, count: members.count, bodyBytesMax: bodyBytesMax) {
+    case .whole(let shared): return (each(.answered(shared)), true)
+    case .unreadable(let reason):
+      return (each(.failed(.malformedResponse, detail: "the upstream \(reason)")), true)
+    case .each(let responses):
+      var reports = each(report.event)
+      for index in reports.indices { reports[index].event = .answered(responses[index]) }
+      return (reports, false)
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import Testing
+
+@testable import RelayCore
+
+@Suite("Scheduler: envelopes that go together")
+struct SchedulerBatchTests {
+  private static func relay(
+    itemsMax: Int = 8, lingerMs: Int64 = 0, concurrency: Int = 4
+  ) -> ManualRelay {
+    var policy = UpstreamPolicy.manual.concurrency(concurrency)
+    policy.batch = BatchPolicy(itemsMax: itemsMax, lingerMs: lingerMs)
+    return ManualRelay(policy: policy)
+  }
+
+  /// Has envelopes accepted in one commit.
+  private static func accept(_ lanes: [Int64], _ relay: inout ManualRelay) -> [Serial] {
+    relay.scheduler.setPaused(true, .upstream(ManualRelay.upstream), now: relay.clock)
+    let serials = lanes.map { relay.accept(lane: $0) }
+    relay.scheduler.setPaused(false, .upstream(ManualRelay.upstream), now: relay.clock)
+    relay.take()
+    return serials
+  }
+
+  @Test("several of one lane and of several lanes go in one request, each lane in its order")
+  func together() {
+    var relay = Self.relay()
+    let serials = Self.accept([1, 2, 1, 2, 3], &relay)
+    #expect(relay.together == [[serials[0], serials[2], serials[1], serials[3], serials[4]]])
+    relay.answer(relay.together[0], statuses: [200])
+    relay.commit()
+    #expect(relay.line.isEmpty && relay.scheduler.waitingCount == 0)
+    #expect(!relay.scheduler.batches.isInUse)
+  }
+
+  @Test("a lane is in one request at a time, and a request takes one slot")
+  func oneAtATime() {
+    var relay = Self.relay(itemsMax: 2, concurrency: 4)
+    let serials = Self.accept([1, 1, 1, 1], &relay)
+    #expect(relay.together == [Array(serials[..<2])])
+    #expect(relay.scheduler.upstreamViews()[ManualRelay.upstream]?.inFlight == 1)
+    relay.answer(relay.together[0], statuses: [200])
+    #expect(relay.together.count == 1, "its outcome is not on disk yet")
+    relay.commit()
+    #expect(relay.together.last == Array(serials[2...]))
+  }
+
+  @Test("one deep lane leaves room for others")
+  func shares() {
+    var relay = Self.relay(itemsMax: 8, concurrency: 1)
+    let serials = Self.accept([1, 1, 1, 1, 1, 1, 1, 1, 2, 3, 4], &relay)
+    #expect(relay.together == [[serials[0], serials[1]] + serials[8...]])
+  }
+
+  @Test("each settles by its own status, and a refused one blocks its own lane alone")
+  func each() throws {
+    var relay = Self.relay()
+    let entries = [
+      relay.makeEntry(lane: 1, onFailure: .block), relay.makeEntry(lane: 1),
+      relay.makeEntry(lane: 2),
+    ]
+    relay.scheduler.setPaused(true, .upstream(ManualRelay.upstream), now: relay.clock)
+    for entry in entries { relay.accept(entry) }
+    relay.scheduler.setPaused(false, .upstream(ManualRelay.upstream), now: relay.clock)
+    relay.take()
+    let batch = try #require(relay.together.first)
+    relay.answer(batch, statuses: [422, 200, 503])
+    relay.commit()
+    #expect(relay.phase(of: 1) == .blocked)
+    #expect(relay.line.map(\.serial) == [entries[0].serial, entries[2].serial])
+    #expect(relay.line.allSatisfy { $0.attempts == 1 })
+  }
+
+  @Test("one that is to be tried again behind its lane's head has its attempt counted")
+  func retriedBehind() throws {
+    var relay = Self.relay()
+    let serials = Self.accept([1, 1, 1], &relay)
+    relay.answer(relay.together[0], statuses: [503, 503, 200])
+    relay.commit()
+    #expect(relay.line.map(\.serial) == Array(serials[..<2]))
+    relay.pass(ms: 2000)
+    #expect(relay.together.last == Array(serials[..<2]))
+    #expect(relay.inFlight.map(\.attempts) == [1, 1])
+  }
+
+  @Test("a refusal of all halves the request until the one that spoils it goes alone")
+  func halves() {
+    var relay = Self.relay()
+    let serials = Self.accept([1, 2, 3, 4, 5, 6, 7, 8], &relay)
+    let poison = serials[5]
+    var requests = 0
+    while let batch = relay.together.dropFirst(requests).first {
+      requests += 1
+      let isSpoilt = batch.contains(poison)
+      relay.answer(batch, statuses: [isSpoilt ? 400 : 200])
+      relay.commit()
+    }
+    #expect(relay.together.last?.count ?? 0 < 8 && relay.together.contains([poison]))
+    #expect(relay.line.isEmpty && requests <= 7, "\(requests)")
+    #expect(!relay.scheduler.batches.isInUse)
+  }
+
+  @Test("413 halves the request even where it says to try again")
+  func tooLarge() {
+    var policy = UpstreamPolicy.manual
+    policy.batch = BatchPolicy(itemsMax: 4)
+    policy.outcomes.retry = StatusSet(codes: [413])
+    var relay = ManualRelay(policy: policy)
+    let serials = Self.accept([1, 2, 3, 4], &relay)
+    relay.answer(relay.together[0], statuses: [413])
+    #expect(relay.together.dropFirst() == [Array(serials[..<2]), Array(serials[2...])])
+  }
+
+  @Test("what needs a request of its own goes next, and nothing of its lane overtakes it")
+  func alone() {
+    var relay = Self.relay(concurrency: 1)
+    let serials = Self.accept([1, 1, 1, 2], &relay)
+    relay.leaveOut(alone: [serials[1]], left: [serials[2]])
+    relay.answer([serials[0], serials[3]], statuses: [200])
+    relay.commit()
+    #expect(relay.inFlight.map(\.serial) == [serials[1]] && relay.together.count == 1)
+    relay.answer(serials[1])
+    relay.commit()
+    #expect(relay.together.last == [serials[2]])
+  }
+
+  @Test("a failure of the request is one failure of the upstream, and one attempt of each")
+  func failure() {
+    var relay = Self.relay()
+    let serials = Self.accept([1, 2, 3, 4], &relay)
+    for serial in serials { relay.fail(serial) }
+    #expect(relay.scheduler.upstreamViews()[ManualRelay.upstream]?.isReachable == true)
+    relay.commit()
+    #expect(relay.line.allSatisfy { $0.attempts == 1 })
+  }
+
+  @Test(
+    "while one is under way a request that is not full waits for more, and no longer than asked")
+  func lingers() {
+    var relay = Self.relay(itemsMax: 3, lingerMs: 100)
+    relay.accept(lane: 1)
+    #expect(relay.together.count == 1, "an idle upstream gets it at once")
+    relay.accept(lane: 2)
+    #expect(relay.together.count == 1)
+    relay.pass(ms: 99)
+    #expect(relay.together.count == 1)
+    relay.pass(ms: 1)
+    #expect(relay.together.count == 2)
+    relay.accept(lane: 3)
+    relay.accept(lane: 4)
+    relay.accept(lane: 5)
+    #expect(relay.together.last?.count == 3, "a full one does not wait")
+  }
+
+  @Test("a probe of an unreachable upstream is one envelope")
+  func probe() throws {
+    var relay = Self.relay()
+    let serials = Self.accept([1, 2, 3, 4], &relay)
+    relay.answer(serials, statuses: [503])
+    relay.commit()
+    // Each fails by itself to connect, until the upstream is given up.
+    for _ in 0..<3 {
+      relay.pass(ms: 10_000)
+      for entry in relay.inFlight { relay.fail(entry.serial) }
+      relay.commit()
+    }
+    #expect(relay.scheduler.upstreamViews()[ManualRelay.upstream]?.isReachable == false)
+    let before = relay.together.count
+    relay.pass(ms: 10_000)
+    #expect(relay.together.dropFirst(before).map(\.count) == [1])
+  }
+
+  @Test("what goes along cannot be changed, replaced or cancelled with the rest meanwhile")
+  func protected() {
+    var relay = Self.relay()
+    let serials = Self.accept([1, 1], &relay)
+    let verdict = relay.obey(.cancel(reason: ""), of: relay.line[1])
+    #expect(verdict == .busy)
+    let isReserved = relay.reserve(serials[1])
+    #expect(!isReserved)
+    let spared = relay.scheduler.reserveAll(of: ClientNumber(rawValue: 1))
+    #expect(spared.inFlight == Set(serials))
+  }
+}
