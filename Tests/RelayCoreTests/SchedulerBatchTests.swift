@@ -123,6 +123,20 @@ struct SchedulerBatchTests {
     #expect(relay.together.last == [serials[2]])
   }
 
+  @Test("a lane whose head went alone is looked at one by one until one goes along again")
+  func short() {
+    var relay = Self.relay(itemsMax: 4, concurrency: 1)
+    let serials = Self.accept([1, 1, 1, 1], &relay)
+    relay.scheduler.leftOut(
+      alone: [], left: Array(serials[1...]), sent: serials[0], now: relay.clock)
+    relay.answer(serials[0])
+    relay.commit()
+    #expect(relay.together.dropFirst() == [[serials[1]]])
+    relay.answer([serials[1]], statuses: [200])
+    relay.commit()
+    #expect(relay.together.last == Array(serials[2...]))
+  }
+
   @Test("a failure of the request is one failure of the upstream, and one attempt of each")
   func failure() {
     var relay = Self.relay()

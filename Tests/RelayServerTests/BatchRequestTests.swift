@@ -147,6 +147,13 @@ struct BatchRequestTests {
     #expect(request.vanished == [1, 2] && request.members.isEmpty && request.body.isEmpty)
   }
 
+  @Test("what cannot be read goes alone, and nothing of its lane overtakes it")
+  func unreadable() {
+    let entries = [Serial(1), 2].map { Self.entry(Given(serial: $0)) }
+    let request = BatchRequest(of: entries, [:], unreadable: [1], as: Self.form())
+    #expect(request.alone == [1] && request.vanished == [2] && request.members.isEmpty)
+  }
+
   @Test("a request has one key as long as it has the same envelopes in the same order")
   func key() {
     let one = Self.request([Given(serial: 1), Given(serial: 2)])

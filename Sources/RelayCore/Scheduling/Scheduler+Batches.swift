@@ -42,7 +42,8 @@ extension Scheduler {
     of head: LineEntry, countMax: Int, _ portion: BatchPortion?, now: Now
   ) -> [LineEntry] {
     var members = [head]
-    guard countMax > 1, let lane = lanes[head.lane], lane.order == .strict else { return members }
+    guard countMax > 1, let lane = lanes[head.lane], lane.order == .strict, !lane.goesOneByOne
+    else { return members }
     for index in 1..<max(lane.window.count, 1) where members.count < countMax {
       let entry = lane.window[index]
       guard entry.upstream == head.upstream, entry.standing == .queued, !entry.isInDoubt,
@@ -104,6 +105,9 @@ extension Scheduler {
     guard let first = reports.first, let number = inFlight[first.serial]?.upstream,
       let policy = upstreams[number]?.policy
     else { return }
+    for report in reports {
+      if let lane = inFlight[report.serial]?.lane { lanes[lane]?.goesOneByOne = false }
+    }
     guard isOneAnswer, reports.count > 1, Self.isRefused(first.event, policy.outcomes) else {
       for report in reports { attemptEnded(report, now: now) }
       return
@@ -129,8 +133,15 @@ extension Scheduler {
   /// - Parameters:
   ///   - alone: Those that never go with others.
   ///   - left: Those that go the next time.
-  package mutating func leftOut(alone: [Serial], left: [Serial], now: Now) {
+  ///   - sent: One that needs a request of its own and has this one's place; its end is reported
+  ///     like that of any attempt.
+  package mutating func leftOut(
+    alone: [Serial], left: [Serial], sent: Serial? = nil, now: Now
+  ) {
     batches.alone.formUnion(alone)
+    for serial in alone + (sent.map { [$0] } ?? []) {
+      if let lane = inFlight[serial]?.lane { lanes[lane]?.goesOneByOne = true }
+    }
     for serial in (alone + left).sorted(by: >) { withdraw(serial, hasTurn: true, now: now) }
   }
 

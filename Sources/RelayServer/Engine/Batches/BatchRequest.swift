@@ -26,12 +26,20 @@ struct BatchRequest {
 
   /// Puts a request together.
   ///
-  /// - Parameter contents: Those of the envelopes that still wait.
+  /// - Parameters:
+  ///   - contents: Those of the envelopes that still wait.
+  ///   - unreadable: Envelopes that could not be read.
   init(
-    of entries: [LineEntry], _ contents: [Serial: DeliverableEnvelope], as form: BatchForm
+    of entries: [LineEntry], _ contents: [Serial: DeliverableEnvelope],
+    unreadable: Set<Serial> = [], as form: BatchForm
   ) {
     self.form = form
     for entry in entries {
+      guard !unreadable.contains(entry.serial) else {
+        closed.insert(entry.lane)
+        alone.append(entry.serial)
+        continue
+      }
       guard let envelope = contents[entry.serial] else {
         vanished.append(entry.serial)
         continue

@@ -30,36 +30,61 @@ final class BatchesInFlight: Sendable {
 extension Dispatcher {
   /// Sends envelopes together, after those that are not at hand were read.
   func begin(_ batch: PendingBatch) {
-    let missing = batch.missing
-    guard !missing.isEmpty else { return submit(batch) }
+    guard !batch.missing.isEmpty else { return submit(batch, unreadable: []) }
     Task(executorPreference: loop) { [self] in
-      do throws(StoreError) {
-        var batch = batch
-        for envelope in try await store.load(missing) {
-          batch.contents[envelope.serial] = envelope
-        }
-        submit(batch)
-      } catch {
-        // Each is read by itself then, and told of by itself.
-        let serials = batch.entries.map(\.serial)
-        apply { state, now in state.scheduler.leftOut(alone: serials, left: [], now: now) }
-      }
+      var batch = batch
+      let unreadable = await read(&batch)
+      submit(batch, unreadable: unreadable)
     }
   }
 
-  private func submit(_ batch: PendingBatch) {
+  /// Reads what is not at hand.
+  ///
+  /// - Returns: Those that cannot be read. They go by themselves, and are told of by themselves.
+  private func read(_ batch: inout PendingBatch) async -> Set<Serial> {
+    let missing = batch.missing
+    do throws(StoreError) {
+      for envelope in try await store.load(missing) { batch.contents[envelope.serial] = envelope }
+      return []
+    } catch {
+      // One that cannot be read must not keep the others from going together.
+      var unreadable: Set<Serial> = []
+      for serial in missing {
+        do throws(StoreError) {
+          for envelope in try await store.load([serial]) { batch.contents[serial] = envelope }
+        } catch {
+          unreadable.insert(serial)
+        }
+      }
+      return unreadable
+    }
+  }
+
+  private func submit(_ batch: PendingBatch, unreadable: Set<Serial>) {
     guard let upstream = batch.entries.first?.upstream,
       let target = targets.withLock({ $0[upstream] }), let form = target.batch
     else {
       // Another configuration has come in between, by which the scheduler decides anew.
       return withdraw(batch.entries.map(\.serial))
     }
-    let request = BatchRequest(of: batch.entries, batch.contents, as: form)
+    let request = BatchRequest(of: batch.entries, batch.contents, unreadable: unreadable, as: form)
+    guard let first = request.members.first else { return sendAlone(request, of: batch) }
     leaveOut(request, of: batch)
-    guard let first = request.members.first,
-      let entry = batch.entries.first(where: { $0.serial == first.serial })
-    else { return }
+    guard let entry = batch.entries.first(where: { $0.serial == first.serial }) else { return }
     begin(request, as: entry, of: batch, to: target)
+  }
+
+  /// Where nothing goes together, the first that goes alone has the request's place.
+  private func sendAlone(_ request: BatchRequest, of batch: PendingBatch) {
+    let first = request.alone.first
+    leaveOut(request, of: batch, butFor: first)
+    guard let entry = batch.entries.first(where: { $0.serial == first }) else { return }
+    let pending = PendingLoad(entry: entry)
+    guard let envelope = batch.contents[entry.serial], !envelope.references,
+      !envelope.hasBodyToCheck
+    else { return load([pending]) }
+    guard let attempt = self.request(envelope, pending) else { return withdraw([entry.serial]) }
+    submit([attempt], to: state.withLock { $0.forwarder })
   }
 
   private func begin(
@@ -81,9 +106,14 @@ extension Dispatcher {
   }
 
   /// Hands back what does not go along, with its contents.
-  private func leaveOut(_ request: BatchRequest, of batch: PendingBatch) {
-    let others = request.alone + request.left
-    guard !others.isEmpty || !request.vanished.isEmpty else { return }
+  ///
+  /// - Parameter sent: One that is sent by itself in the request's place.
+  private func leaveOut(
+    _ request: BatchRequest, of batch: PendingBatch, butFor sent: Serial? = nil
+  ) {
+    let alone = request.alone.filter { $0 != sent }
+    let others = alone + request.left
+    guard !others.isEmpty || !request.vanished.isEmpty || sent != nil else { return }
     apply { state, now in
       for serial in others {
         if let content = batch.contents[serial] { state.contents.insert(content) }
@@ -91,7 +121,7 @@ extension Dispatcher {
       for serial in request.vanished.reversed() {
         state.scheduler.attemptVanished(serial, now: now)
       }
-      state.scheduler.leftOut(alone: request.alone, left: request.left, now: now)
+      state.scheduler.leftOut(alone: alone, left: request.left, sent: sent, now: now)
     }
   }
 

@@ -22,9 +22,15 @@ extension Simulation {
         members.append(entry)
       }
     }
-    scheduler.leftOut(alone: alone, left: left, now: clock)
-    guard !members.isEmpty else { return }
-    send(members)
+    guard members.isEmpty, let lone = entries.first(where: { $0.serial == alone.first }) else {
+      scheduler.leftOut(alone: alone, left: left, now: clock)
+      if !members.isEmpty { send(members) }
+      return
+    }
+    // The first of those that go alone has the request's place.
+    scheduler.leftOut(
+      alone: Array(alone.dropFirst()), left: left, sent: lone.serial, now: clock)
+    attempt(lone)
   }
 
   private mutating func send(_ members: [LineEntry]) {

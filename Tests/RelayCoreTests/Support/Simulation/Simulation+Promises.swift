@@ -124,7 +124,9 @@ extension Simulation {
     for serial in store.ended {
       if let envelope = store.envelopes[serial] { checkEnd(of: envelope) }
     }
-    if scheduler.batches.isInUse { violate("batches are remembered with nothing waiting") }
+    if scheduler.batches.isInUse {
+      violate("batches are remembered with nothing waiting: \(scheduler.batches)")
+    }
     if scheduler.waitingCount != 0 { violate("\(scheduler.waitingCount) are said to wait") }
     if !scheduler.changingParked.isEmpty { violate("changes of parked ones never arrived") }
     if scheduler.changingCount != 0 { violate("ends are said to be on their way to the disk") }

@@ -249,7 +249,7 @@ struct Simulation {
     }
   }
 
-  private mutating func attempt(_ entry: LineEntry) {
+  mutating func attempt(_ entry: LineEntry) {
     attemptCount += 1
     checkLease(of: entry.serial, in: entry.lane)
     checkOrder(of: entry)
