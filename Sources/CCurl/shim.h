@@ -57,6 +57,17 @@ static inline CURLcode waystation_curl_restrict_protocols(CURL *handle) {
 #endif
 }
 
+/* Only what the handle's CURLOPT_CAINFO names vouches for a peer: libcurl would also believe the folder
+   that it was built with (CURLOPT_CAPATH), which on Debian holds the system's authorities. Since 7.87
+   it would go on believing what a file held a day ago. */
+static inline CURLcode waystation_curl_trust_nothing_else(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_CA_CACHE_TIMEOUT, 0L);
+  if (code != CURLE_OK) return code;
+#endif
+  return curl_easy_setopt(handle, CURLOPT_CAPATH, NULL);
+}
+
 /* Without this, giving up on a transfer waits for its name look-up to end, and with it every other
    transfer of the multi handle waits (curl issues 2975 and 4852). The abandoned look-up's thread
    cleans up after itself. libcurl older than 7.87 has no such option, and waits. */

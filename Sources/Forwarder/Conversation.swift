@@ -91,7 +91,7 @@ package final class Conversation {
     // Empty strings keep the environment's proxies out (CURLOPT_PROXY(3)).
     easy.set(CURLOPT_PROXY, "")
     easy.set(CURLOPT_NOPROXY, "")
-    if case .file(let path) = certificates { easy.set(CURLOPT_CAINFO, path) }
+    easy.trust(certificates)
     if case .unix(let path) = server { easy.set(CURLOPT_UNIX_SOCKET_PATH, path) }
     let context = Unmanaged.passUnretained(self).toOpaque()
     easy.set(CURLOPT_PREREQDATA, pointer: context)

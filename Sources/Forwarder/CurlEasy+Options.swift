@@ -32,12 +32,20 @@ extension CurlEasy {
     set(CURLOPT_SSL_VERIFYPEER, 1)
     set(CURLOPT_SSL_VERIFYHOST, 2)
     set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-    if case .file(let path) = target.certificates { set(CURLOPT_CAINFO, path) }
+    trust(target.certificates)
     // HTTP/2 if ALPN selects it; HTTP/1.1 in plain text.
     let version = target.mayUseHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
     set(CURLOPT_HTTP_VERSION, Int(version))
     // The first connection to an upstream may carry all requests: wait for what it speaks.
     set(CURLOPT_PIPEWAIT, target.mayUseHTTP2 ? 1 : 0)
+  }
+
+  /// Sets the authorities that a server's certificate has to come from.
+  func trust(_ certificates: UpstreamTarget.CertificateAuthorities) {
+    guard case .file(let path) = certificates else { return }
+    set(CURLOPT_CAINFO, path)
+    let code = waystation_curl_trust_nothing_else(pointer)
+    precondition(code == CURLE_OK, "libcurl would trust others: \(code.rawValue)")
   }
 
   private func configureConnections(_ target: UpstreamTarget, _ limits: ForwarderLimits) {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 extension EndToEnd {
@@ -40,6 +41,47 @@ extension EndToEnd {
       for id in ids { #expect(try await device.end(of: id)["state"] as? String == "delivered") }
       try await server.stop()
     }
+
+    @Test(
+      "authorities of one's own are the only ones, and those that the file holds now",
+      .enabled(if: Self.canMount, "a folder of authorities of one's own takes root and unshare"))
+    func onlyOnes() async throws {
+      let authority = try await CertificateAuthority()
+      let system = try await CertificateAuthority(name: "one of the system's")
+      let trusted = try TemporaryFolder()
+      try FileManager.default.copyItem(
+        atPath: system.certificate, toPath: trusted.path + "/system.pem")
+      try #require(
+        try await ChildProcess("openssl", ["rehash", trusted.path]).ending() == .exit(0))
+      let port = try TestUpstream.freePort()
+      var upstream: [String: any Sendable] = [
+        "url": "https://127.0.0.1:\(port)", "certificateAuthorities": authority.certificate,
+        "reachability": ["firstProbeDelayMs": 50, "maxProbeDelayMs": 100],
+      ]
+      upstream["retry"] = ["firstDelayMs": 20, "maxDelayMs": 100]
+      let relay = try Relay(
+        upstreams: ["default": upstream],
+        wrapper: [
+          "unshare", "--mount", "--propagation", "private", "sh", "-c",
+          "mount --bind \"$0\" /etc/ssl/certs && exec \"$@\"", trusted.path,
+        ])
+      let server = try await SecureUpstream(
+        port: port, try await system.sign("server", subject: "/CN=server"))
+      try await relay.start()
+      let device = relay.device()
+      let posted = try await device.post(["path": "/", "method": "GET"])
+      let id = try #require(posted.json()["id"] as? String)
+      let view = try await Self.view(of: id, device) { view in
+        (view["attempts"] as? [[String: Any]])?.isEmpty == false
+      }
+      #expect(Self.isWaiting(view), "\(view)")
+      try String(contentsOfFile: system.certificate, encoding: .utf8)
+        .write(toFile: authority.certificate, atomically: true, encoding: .utf8)
+      #expect(try await device.end(of: id)["state"] as? String == "delivered")
+      try await server.stop()
+    }
+
+    private static let canMount = geteuid() == 0 && ChildProcess.program("unshare") != nil
 
     /// Whether the envelope has not ended: it may be under way, as the upstream is tried again at
     /// its own pace.
