@@ -33,6 +33,13 @@ static inline CURLcode waystation_curl_set_pointer(CURL *handle, CURLoption opti
   return curl_easy_setopt(handle, option, value);
 }
 
+/* CURLOPT_SSLCERT_BLOB and CURLOPT_SSLKEY_BLOB, which libcurl copies. */
+static inline CURLcode waystation_curl_set_blob(CURL *handle, CURLoption option, const void *bytes,
+                                                size_t count) {
+  struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+  return curl_easy_setopt(handle, option, &blob);
+}
+
 static inline CURLcode waystation_curl_set_headers(CURL *handle, struct curl_slist *first) {
   return curl_easy_setopt(handle, CURLOPT_HTTPHEADER, first);
 }

@@ -69,7 +69,8 @@ package final class TLSContext: @unchecked Sendable {
       nil)
   }
 
-  private static func use(
+  /// Sets the certificate that is shown, and its chain.
+  static func use(
     _ certificates: [Certificate], of file: PEMFile, in pointer: OpaquePointer
   ) throws(TLSLoadError) {
     OpenSSLErrors.clear()
@@ -83,7 +84,8 @@ package final class TLSContext: @unchecked Sendable {
     }
   }
 
-  private static func use(
+  /// Sets the key of the certificate that was set before.
+  static func use(
     _ file: PEMFile, with chain: PEMFile, in pointer: OpaquePointer
   ) throws(TLSLoadError) {
     let key = try file.privateKey()

@@ -1,4 +1,5 @@
 import CCurl
+import Cryptography
 import RelayCore
 
 extension CurlEasy {
@@ -31,7 +32,13 @@ extension CurlEasy {
   private func configureTLS(_ target: UpstreamTarget) {
     set(CURLOPT_SSL_VERIFYPEER, 1)
     set(CURLOPT_SSL_VERIFYHOST, 2)
-    set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+    let oldest =
+      target.oldestVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
+    set(CURLOPT_SSLVERSION, Int(oldest))
+    if let identity = target.identity {
+      set(CURLOPT_SSLCERT_BLOB, blob: identity.certificate)
+      set(CURLOPT_SSLKEY_BLOB, blob: identity.key)
+    }
     trust(target.certificates)
     // HTTP/2 if ALPN selects it; HTTP/1.1 in plain text.
     let version = target.mayUseHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1

@@ -114,6 +114,14 @@ struct CurlEasy: ~Copyable {
     check(waystation_curl_set_pointer(pointer, option, value), option)
   }
 
+  /// Sets an option that takes bytes, which libcurl copies.
+  func set(_ option: CURLoption, blob value: [UInt8]) {
+    value.withUnsafeBytes { bytes in
+      check(
+        waystation_curl_set_blob(pointer, option, bytes.baseAddress, bytes.count), option)
+    }
+  }
+
   /// Sets the list of header lines, which must not change during the transfer.
   func setHeaders(_ first: UnsafeMutablePointer<curl_slist>?) {
     check(waystation_curl_set_headers(pointer, first), CURLOPT_HTTPHEADER)

@@ -34,6 +34,22 @@ enum TransferFailure {
     ].contains(code)
   }
 
+  /// Whether the server has ended the handshake since it was shown no certificate (RFC 8446 section
+  /// 6.2; under TLS 1.2 it sends `handshake_failure`, which has other reasons too).
+  ///
+  /// Under TLS 1.3 that comes after the request was written, and so as a failure in reading.
+  private static func asksForIdentity(_ words: String) -> Bool {
+    words.contains("alert certificate required")
+  }
+
+  /// Whether the server has ended the handshake over the certificate that it was shown.
+  private static func refusesIdentity(_ words: String) -> Bool {
+    [
+      "bad certificate", "unknown ca", "certificate unknown", "certificate expired",
+      "certificate revoked", "unsupported certificate", "access denied",
+    ].contains { words.contains("alert \($0)") }
+  }
+
   /// A sentence on what happened.
   ///
   /// Host and port are all that it says about the request: no query, no header, no credential.
@@ -46,6 +62,8 @@ enum TransferFailure {
     let authority = target.url.authority
     let sentence =
       switch kind(of: code) {
+      case _ where asksForIdentity(words): "\(authority) asks for a client certificate"
+      case _ where refusesIdentity(words): "\(authority) does not accept the client certificate"
       case .nameResolution: "the name of \(authority) could not be resolved"
       case .connect: "no connection to \(authority) could be made"
       case .tls where isCertificate(code): "the certificate of \(authority) is not trusted"

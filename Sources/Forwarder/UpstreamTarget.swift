@@ -1,3 +1,4 @@
+import Cryptography
 import RelayCore
 import Synchronization
 
@@ -40,6 +41,10 @@ package final class UpstreamTarget: Sendable {
   package let proxy: String?
   /// The trusted certificates.
   package let certificates: CertificateAuthorities
+  /// The oldest version of TLS that is spoken.
+  package let oldestVersion: TLSSettings.Version
+  /// The certificate that is shown to a server that asks for one; nil for none.
+  package let identity: ClientIdentity?
   /// The name by which this relay appears in `Via` (RFC 9110 section 7.6.3).
   package let viaPseudonym: String
   /// The signing of requests; nil if they are not signed.
@@ -69,7 +74,9 @@ package final class UpstreamTarget: Sendable {
     mayRepeat: Bool = true,
     reusesConnections: Bool = true, responseBodyBytesMax: Int = 64 * 1024, maxConcurrent: Int = 64,
     proxy: String? = nil,
-    certificates: CertificateAuthorities = .system, viaPseudonym: String = "waystation",
+    certificates: CertificateAuthorities = .system,
+    oldestVersion: TLSSettings.Version = .tls12, identity: ClientIdentity? = nil,
+    viaPseudonym: String = "waystation",
     signing: WebhookSigning? = nil, credentials: CredentialMask = CredentialMask()
   ) throws(UpstreamTargetError) {
     precondition(
@@ -97,6 +104,8 @@ package final class UpstreamTarget: Sendable {
     self.maxConcurrent = maxConcurrent
     self.proxy = proxy
     self.certificates = certificates
+    self.oldestVersion = oldestVersion
+    self.identity = identity
     self.viaPseudonym = viaPseudonym
     self.signing = signing
     self.credentials = credentials

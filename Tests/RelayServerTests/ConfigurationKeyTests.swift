@@ -22,12 +22,13 @@ struct ConfigurationKeyTests {
       },
       "upstreams": {
         "default": {
-          "url": "http://a.example", "signing": {"keys": ["\(key)"]}, "passHeaders": ["Link"],
+          "url": "https://a.example", "signing": {"keys": ["\(key)"]}, "passHeaders": ["Link"],
           "takesContentRange": true,
           "batch": {
             "format": "json", "path": "/ingest?v=2", "from": ["/readings"], "itemsMax": 16,
             "bytesMax": 65540, "lingerMs": 17
           },
+          "clientCertificate": "/relay.pem", "clientKey": "/relay.key", "minTLSVersion": "1.3",
           "outcomes": {"deliver": [409, "2xx"]}
         }
       },

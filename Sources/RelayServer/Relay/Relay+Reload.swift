@@ -1,3 +1,4 @@
+import Cryptography
 import EventLoop
 import Forwarder
 import RelayCore
@@ -19,11 +20,20 @@ extension Relay {
     let old = configuration
     var same = new
     same.origin = old.origin
-    guard same != old else { return unchanged(new) }
+    let files: [String: UpstreamFiles]
+    do throws(Refusal) {
+      files = try new.upstreamFiles()
+    } catch {
+      return refuseReload([error.description])
+    }
+    let renewed = renewed(files)
+    guard same != old || !renewed.isEmpty else { return unchanged(new) }
+    let outdated = renewed.compactMap { files[$0]?.problem(of: $0, now: parts.now().wall) }
+    guard outdated.isEmpty else { return refuseReload(outdated.map(\.description)) }
     let obstacles = new.obstacles(after: old)
     guard obstacles.isEmpty else { return refuseReload(obstacles.map(\.description)) }
     do {
-      let prepared = try await prepare(new, after: old)
+      let prepared = try await prepare(new, files, after: old)
       parts.dispatcher.configure(prepared.upstreams)
       takeUp(new, prepared)
     } catch let error as Refusal {
@@ -32,7 +42,9 @@ extension Relay {
       opened.update(to: old)
       return refuseReload(["upstreams: the store could not take them up: \(error)"])
     }
-    return applied(new.changes(since: old))
+    let changes = new.changes(since: old)
+    let more = renewed.map { "upstreams.\($0)" }.filter { !changes.contains($0) }
+    return applied(changes + more)
   }
 
   /// Goes on as before, and says why in the log.
@@ -63,18 +75,18 @@ extension Relay {
 
   /// Prepares a configuration.
   ///
-  /// - Parameter old: What the relay goes by now; nil at the start.
-  func prepare(_ new: Configuration, after old: Configuration?) async throws -> Prepared {
+  /// - Parameters:
+  ///   - files: What the files hold that its upstreams name.
+  ///   - old: What the relay goes by now; nil at the start.
+  func prepare(
+    _ new: Configuration, _ files: [String: UpstreamFiles], after old: Configuration?
+  ) async throws -> Prepared {
     if let unusable = new.unusableAuthorities.first { throw unusable }
     let collector = try prepare(new.tracing, after: old?.tracing)
-    var fresh: [UpstreamTarget] = []
-    for upstream in new.upstreams where old?.upstream(named: upstream.name) != upstream {
-      do throws(UpstreamTargetError) {
-        fresh.append(try upstream.target())
-      } catch {
-        throw Refusal(key: "upstreams.\(upstream.name).headers", reason: error.description)
-      }
-    }
+    let renewed = Set(renewed(files))
+    let fresh = try new.upstreams.filter { upstream in
+      old?.upstream(named: upstream.name) != upstream || renewed.contains(upstream.name)
+    }.map { try target(of: $0, files[$0.name]) }
     // Whether an upstream starts paused is asked when its name becomes known.
     opened.update(to: new)
     let numbers = try await parts.store.register(upstreams: new.upstreams.map(\.name))
@@ -87,6 +99,40 @@ extension Relay {
     return Prepared(
       upstreams: Dispatcher.Upstreams(policies: policies, targets: targets), numbers: numbers,
       collector: collector)
+  }
+
+  private func target(
+    of upstream: UpstreamConfiguration, _ files: UpstreamFiles?
+  ) throws -> UpstreamTarget {
+    let files = try files ?? UpstreamFiles(of: upstream)
+    if let identity = files.identity { tell(identity, of: upstream.name) }
+    do throws(UpstreamTargetError) {
+      return try upstream.target(files)
+    } catch {
+      throw Refusal(key: "upstreams.\(upstream.name).headers", reason: error.description)
+    }
+  }
+
+  private func tell(_ identity: ClientIdentity, of upstream: String) {
+    let until = WallTime(millisecondsSinceEpoch: identity.facts.validUntilSeconds * 1000)
+    log.info(
+      "client certificate loaded", ("upstream", .text(upstream)),
+      ("name", .text(identity.facts.name)), ("validUntil", .text(RFC3339.format(until))))
+    let findings = CertificateFindings(identity, now: parts.now().wall)
+    for sentence in findings.problems + findings.warnings {
+      log.warning(
+        "certificate needs attention", ("upstream", .text(upstream)), ("reason", .text(sentence)))
+    }
+  }
+
+  /// The names of the configured upstreams whose files hold something else than what is in use.
+  private func renewed(_ files: [String: UpstreamFiles]) -> [String] {
+    files.keys.sorted().filter { name in
+      guard let number = parts.upstreamNumber(name),
+        let target = parts.dispatcher.target(of: number)
+      else { return false }
+      return target.identity != files[name]?.identity
+    }
   }
 
   private func prepare(
@@ -153,5 +199,16 @@ extension Relay {
     // Whoever is shown `/status` is shown that.
     parts.dispatcher.listeners.ring()
     return reload
+  }
+}
+
+extension UpstreamFiles {
+  /// The reason that the files of an upstream are not taken in place of those in use: the
+  /// certificate's time has passed, or has not come; nil if there is none.
+  fileprivate func problem(of upstream: String, now: WallTime) -> ConfigurationProblem? {
+    guard let identity, let reason = CertificateFindings(identity, now: now).problems.first else {
+      return nil
+    }
+    return ConfigurationProblem(key: "upstreams.\(upstream).clientCertificate", reason: reason)
   }
 }

@@ -75,7 +75,8 @@ package final class Relay: Sendable {
       let relay = Relay(
         parts, configuration: configuration, opened: opened, forwarder: forwarder,
         clockWatch: clockWatch)
-      let prepared = try await relay.prepare(configuration, after: nil)
+      let prepared = try await relay.prepare(
+        configuration, try configuration.upstreamFiles(), after: nil)
       relay.takeUp(configuration, prepared)
       forwarder.configure(targets: Array(prepared.upstreams.targets.values), retired: [])
       try await relay.takeUpLine(prepared.upstreams, latestTime: latestTime)

@@ -50,6 +50,7 @@ extension UpstreamConfiguration {
     checkAmbiguity(path, problems)
     checkSigning(path, problems)
     checkBatch(path, problems)
+    checkIdentity(path, problems)
     notAbove(
       "\(path).retry.firstDelayMs", retry.firstDelayMs, "\(path).retry.maxDelayMs",
       retry.maxDelayMs, problems)
@@ -107,6 +108,24 @@ extension UpstreamConfiguration {
     guard let signing, !signing.keys.isEmpty else { return }
     for header in headers where header.name.lowercased().hasPrefix("webhook-") {
       problems.add("\(path).headers.\(header.name)", "the relay sets this field, since it signs")
+    }
+  }
+}
+
+extension UpstreamConfiguration {
+  private func checkIdentity(_ path: String, _ problems: ProblemCollector) {
+    switch (clientCertificate, clientKey) {
+    case (nil, nil): return
+    case (_, nil):
+      problems.add("\(path).clientCertificate", "goes with \"clientKey\", the file of its key")
+    case (nil, _):
+      problems.add(
+        "\(path).clientKey", "goes with \"clientCertificate\", the file of its certificate")
+    default: break
+    }
+    if url.scheme == .http {
+      problems.add(
+        "\(path).clientCertificate", "needs a url with https: nothing is shown without TLS")
     }
   }
 }

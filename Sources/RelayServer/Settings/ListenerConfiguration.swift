@@ -1,3 +1,4 @@
+import Cryptography
 import EventLoop
 
 /// One of the places where the relay listens, and for whom.
@@ -89,6 +90,9 @@ package struct TLSConfiguration: Equatable, Sendable {
   package enum Version: String, CaseIterable, Sendable {
     case tls12 = "1.2"
     case tls13 = "1.3"
+
+    /// The same, for what secures connections.
+    var version: TLSSettings.Version { self == .tls13 ? .tls13 : .tls12 }
   }
 
   package var certificate: String

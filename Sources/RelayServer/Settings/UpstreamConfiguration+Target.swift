@@ -1,11 +1,15 @@
+import Cryptography
 import Forwarder
 import RelayCore
 
 extension UpstreamConfiguration {
   /// The forwarder's target for this upstream.
   ///
+  /// - Parameter files: What the files that it names hold.
   /// - Throws: If a configured header is one that the relay sets itself.
-  func target() throws(UpstreamTargetError) -> UpstreamTarget {
+  func target(
+    _ files: UpstreamFiles = UpstreamFiles()
+  ) throws(UpstreamTargetError) -> UpstreamTarget {
     var fields = RelayCore.HeaderBlock()
     for header in headers { fields.append(name: header.name, value: header.value.value) }
     return try UpstreamTarget(
@@ -16,6 +20,7 @@ extension UpstreamConfiguration {
       responseBodyBytesMax: responseBodyBytesMax, maxConcurrent: maxConcurrent,
       proxy: proxy?.url.value,
       certificates: certificateAuthorities.map { .file(path: $0) } ?? .system,
+      oldestVersion: minTLSVersion.version, identity: files.identity,
       signing: signing?.webhooks, credentials: CredentialMask(credentials))
   }
 }

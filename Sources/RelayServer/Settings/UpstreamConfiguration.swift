@@ -26,6 +26,10 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var reachability = ReachabilityPolicy.standard
   package var startPaused = false
   package var certificateAuthorities: String?
+  /// The file of the certificate that the upstream is shown; set if, and only if, ``clientKey`` is.
+  package var clientCertificate: String?
+  package var clientKey: String?
+  package var minTLSVersion = TLSConfiguration.Version.tls12
   package var passHeaders: [String] = []
   package var takesContentRange = false
   package var signing: SigningConfiguration?
@@ -149,6 +153,17 @@ extension UpstreamConfiguration: KeyedSection {
       a PEM file with the authorities that may have signed the upstream's certificate, and no \
       others
       """)
+    Key(
+      "clientCertificate", \.clientCertificate,
+      .unlessAbsent(.path("the path of a certificate's PEM file")),
+      """
+      the certificate that the relay [shows the upstream](#client-certificates), with those that \
+      lead to its root behind it
+      """)
+    Key(
+      "clientKey", \.clientKey, .unlessAbsent(.path("the path of a key's PEM file")),
+      "its key, without a passphrase")
+    Key("minTLSVersion", \.minTLSVersion, .word, "the oldest version of TLS that is spoken")
     Key(
       "passHeaders", \.passHeaders, "an array of field names, such as `[\"Link\"]`",
       """

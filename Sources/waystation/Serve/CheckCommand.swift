@@ -80,9 +80,10 @@ enum CheckCommand {
       case 1: ", 1 header set"
       case let count: ", \(count) headers set"
       }
+    let identity = upstream.clientCertificate == nil ? "" : ", client certificate"
     return "\(upstream.name) = \(upstream.shownURL) (\(upstream.maxConcurrent) at once,"
       + " on failure \(upstream.onFailure.rawValue),"
-      + " expires after \(duration(upstream.deadlineSeconds))\(headers))"
+      + " expires after \(duration(upstream.deadlineSeconds))\(headers)\(identity))"
   }
 
   private static func duration(_ seconds: Int) -> String {

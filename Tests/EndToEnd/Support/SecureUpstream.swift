@@ -5,13 +5,15 @@ final class SecureUpstream: Sendable {
   private let process: ChildProcess
 
   /// Starts it on a port, and waits until it listens.
-  init(port: UInt16, _ pair: CertificateAuthority.Pair) async throws {
+  ///
+  /// - Parameter more: Further options of `openssl s_server`.
+  init(port: UInt16, _ pair: CertificateAuthority.Pair, more: [String] = []) async throws {
     process = try ChildProcess(
       "openssl",
       [
         "s_server", "-accept", "127.0.0.1:\(port)", "-www", "-naccept", "1000", "-cert",
         pair.certificate, "-key", pair.key,
-      ])
+      ] + more)
     try await process.output(holds: "ACCEPT")
   }
 

@@ -23,7 +23,7 @@ struct GetMetrics {
     let snapshot = await relay.dispatcher.snapshot()
     let upstreams = upstreams(snapshot)
     return MetricsView(
-      now: relay.now().wall, needs: needs, certificateEnds: relay.front.certificateEnds,
+      now: relay.now().wall, needs: needs, certificateEnds: relay.certificateEnds,
       isDraining: relay.isDraining, deliveries: metrics.deliveries,
       posts: metrics.posts, shed: relay.admission.refusals, storeWaits: metrics.waitsForStore,
       upstreams: upstreams.labelled, others: upstreams.others,

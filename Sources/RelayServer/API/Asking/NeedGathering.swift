@@ -35,7 +35,7 @@ struct NeedGathering: Sendable {
     facts.shedPerSecond = relay.meter.perSecond(.shed, at: now.monotonic)
     for (name, count) in relay.metrics.posts.quotas { facts.quotaRefusals["\(name)"] = Int(count) }
     facts.certificateProblems = relay.certificateProblems()
-    facts.certificates = relay.front.certificateEnds.map { what, end in
+    facts.certificates = relay.certificateEnds.map { what, end in
       NeedFacts.Certificate(what: what, endsAt: end)
     }
     facts.clockDoubt = WallClock.doubt

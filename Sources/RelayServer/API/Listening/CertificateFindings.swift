@@ -12,9 +12,33 @@ struct CertificateFindings {
   private(set) var warnings: [String] = []
 
   init(_ context: TLSContext, _ tls: TLSConfiguration, now: WallTime) {
-    let from = WallTime(millisecondsSinceEpoch: context.facts.validFromSeconds * 1000)
-    let until = WallTime(millisecondsSinceEpoch: context.facts.validUntilSeconds * 1000)
-    let certificate = "\(tls.certificate): the certificate of \(context.facts.name)"
+    add(context.facts, tls.certificate, now: now)
+    if context.isKeyReadableByEveryone { addReadable(tls.key) }
+    guard let due = context.revocationsDueSeconds, let asked = tls.clientCertificates,
+      let lists = asked.revocations
+    else { return }
+    let renewal = WallTime(millisecondsSinceEpoch: due * 1000)
+    if now >= renewal {
+      problems.append(
+        "\(lists): a revocation list was to be renewed by \(RFC3339.format(renewal)); until it is,"
+          + " its authority's clients are turned away")
+    }
+  }
+
+  /// Looks at the certificate that an upstream is shown.
+  init(_ identity: ClientIdentity, now: WallTime) {
+    add(identity.facts, identity.path, now: now)
+    if identity.isKeyReadableByEveryone { addReadable(identity.keyPath) }
+  }
+
+  private mutating func addReadable(_ path: String) {
+    warnings.append("\(path): every user of this machine can read the key; chmod o-r \(path)")
+  }
+
+  private mutating func add(_ facts: CertificateFacts, _ path: String, now: WallTime) {
+    let from = WallTime(millisecondsSinceEpoch: facts.validFromSeconds * 1000)
+    let until = WallTime(millisecondsSinceEpoch: facts.validUntilSeconds * 1000)
+    let certificate = "\(path): the certificate of \(facts.name)"
     if now >= until {
       problems.append(
         "\(certificate) has expired, at \(RFC3339.format(until)); renew it, then send the relay a"
@@ -27,24 +51,11 @@ struct CertificateFindings {
         "\(certificate) expires soon, at \(RFC3339.format(until)); renew it, then send the relay a"
           + " SIGHUP")
     }
-    if context.isKeyReadableByEveryone {
-      warnings.append(
-        "\(tls.key): every user of this machine can read the key; chmod o-r \(tls.key)")
-    }
-    guard let due = context.revocationsDueSeconds, let asked = tls.clientCertificates,
-      let lists = asked.revocations
-    else { return }
-    let renewal = WallTime(millisecondsSinceEpoch: due * 1000)
-    if now >= renewal {
-      problems.append(
-        "\(lists): a revocation list was to be renewed by \(RFC3339.format(renewal)); until it is,"
-          + " its authority's clients are turned away")
-    }
   }
 }
 
-/// The findings of `waystation check` about certificates: the listeners' own, and the authorities
-/// for those of upstreams and of the collector of traces.
+/// The findings of `waystation check` about certificates: the listeners' own, those that upstreams
+/// are shown, and the authorities for those of upstreams and of the collector of traces.
 package struct CertificateReport: Sendable {
   /// The errors: the relay would not start, or clients would not accept the certificate.
   package private(set) var problems: [ConfigurationProblem] = []
@@ -66,5 +77,18 @@ package struct CertificateReport: Sendable {
       }
     }
     problems += configuration.unusableAuthorities
+    for upstream in configuration.upstreams { addFiles(of: upstream, now: now) }
+  }
+
+  private mutating func addFiles(of upstream: UpstreamConfiguration, now: WallTime) {
+    do throws(ConfigurationProblem) {
+      guard let identity = try UpstreamFiles(of: upstream).identity else { return }
+      let key = "upstreams.\(upstream.name).clientCertificate"
+      let findings = CertificateFindings(identity, now: now)
+      problems += findings.problems.map { ConfigurationProblem(key: key, reason: $0) }
+      warnings += findings.warnings.map { "\(key): \($0)" }
+    } catch {
+      problems.append(error)
+    }
   }
 }

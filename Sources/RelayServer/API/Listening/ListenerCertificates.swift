@@ -120,7 +120,7 @@ extension TLSConfiguration {
   /// The same, for what secures connections.
   var settings: TLSSettings {
     TLSSettings(
-      certificate: certificate, key: key, oldestVersion: minVersion == .tls13 ? .tls13 : .tls12,
+      certificate: certificate, key: key, oldestVersion: minVersion.version,
       clients: clientCertificates.map {
         TLSSettings.Clients(
           authorities: $0.authorities, isRequired: $0.isRequired, revocations: $0.revocations)

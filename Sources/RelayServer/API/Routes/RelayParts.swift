@@ -1,4 +1,6 @@
+import Cryptography
 import EventLoop
+import Forwarder
 import RelayCore
 import Synchronization
 
@@ -98,8 +100,30 @@ final class RelayParts: Sendable {
     MonotonicClock.now().milliseconds(since: startedMonotonic) / 1000
   }
 
-  /// The present faults of the listeners' certificates, as sentences.
-  func certificateProblems() -> [String] { front.certificateProblems(at: now().wall) }
+  /// The present faults of the certificates of listeners, and of those that upstreams are shown, as
+  /// sentences.
+  func certificateProblems() -> [String] {
+    let now = now().wall
+    return front.certificateProblems(at: now)
+      + identities.flatMap { CertificateFindings($0.identity, now: now).problems }
+  }
+
+  /// What these certificates, and the listeners' revocation lists, are, and when each ends.
+  var certificateEnds: [(what: String, endsAt: WallTime)] {
+    front.certificateEnds
+      + identities.map { name, identity in
+        let what = "\(identity.path): the certificate of \(identity.facts.name) for \(name)"
+        let seconds = identity.facts.validUntilSeconds
+        return (what, WallTime(millisecondsSinceEpoch: seconds * 1000))
+      }
+  }
+
+  /// What the configured upstreams are shown, with their names.
+  private var identities: [(upstream: String, identity: ClientIdentity)] {
+    settings.numbers.sorted { $0.key < $1.key }.compactMap { name, number in
+      dispatcher.target(of: number)?.identity.map { (name, $0) }
+    }
+  }
 
   // MARK: - Time
 

@@ -19,7 +19,7 @@ extension MetricFamily {
     },
     MetricFamily(
       .gauge, "waystation_certificate_problems",
-      "Certificates and revocation lists of listeners that do not hold just now."
+      "Certificates and revocation lists that do not hold just now."
     ) { Int64($0.certificateProblemCount) },
   ]
 
