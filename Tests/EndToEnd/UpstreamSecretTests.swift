@@ -6,13 +6,14 @@ extension EndToEnd {
   struct UpstreamSecrets {
     private static let token = "tok-5f0c2b9e7a41d3"
     private static let password = "pw-93ab7c01e6"
+    private static let second = "tok-0b7a93e1c2d4f6"
     private static let signingKey =
       "whsec_" + Data((1...24).map { UInt8($0) }).base64EncodedString()
 
     /// All of it that must be found nowhere, in each form in which it travels.
     private static var secrets: [String] {
-      let pairs = ["relay:\(password)", "proxy:\(password)"]
-      return [token, password, String(signingKey.dropFirst(6))]
+      let pairs = ["relay:\(password)", "proxy:\(password)", "user:\(password)"]
+      return [token, second, password, String(signingKey.dropFirst(6))]
         + pairs.map { Data($0.utf8).base64EncodedString() }
     }
 
@@ -28,6 +29,14 @@ extension EndToEnd {
       let proxy = "http://proxy:\(password)@127.0.0.1"
       let places: [String: [String: any Sendable]] = [
         "answers": ["url": upstream.url],
+        "basic": [
+          "url": upstream.url, "headers": [:] as [String: String],
+          "credentials": ["kind": "basic", "user": "user", "password": password],
+        ],
+        "bearer": [
+          "url": upstream.url, "headers": [:] as [String: String],
+          "credentials": ["kind": "bearer", "token": "${SECOND}"],
+        ],
         "path": ["url": "\(upstream.url)/${TOKEN}"],
         "closed": ["url": "http://127.0.0.1:\(closed)"],
         "unresolved": ["url": "http://\(String(repeating: "a", count: 64)).invalid"],
@@ -49,7 +58,7 @@ extension EndToEnd {
       let upstreams = Self.upstreams(upstream, closed: closed.port)
       let relay = try Relay(
         upstreams: upstreams, more: ["log": ["level": "debug"]],
-        environment: ["TOKEN": Self.token])
+        environment: ["TOKEN": Self.token, "SECOND": Self.second])
       try await relay.start()
       let listener = try await Listener(relay)
       let seen = Seen()
@@ -69,6 +78,10 @@ extension EndToEnd {
       seen.add("check", try await Self.check(relay))
       // The upstream did get them, so that they could have been seen.
       #expect(upstream.received.contains { $0["Authorization"] == "Bearer \(Self.token)" })
+      #expect(upstream.received.contains { $0["Authorization"] == "Bearer \(Self.second)" })
+      let pair = Data("user:\(Self.password)".utf8).base64EncodedString()
+      #expect(upstream.received.contains { $0["Authorization"] == "Basic \(pair)" })
+      #expect(!upstream.received.contains { $0["Authorization"]?.contains("sender") == true })
       #expect(upstream.received.contains { $0["Proxy-Authorization"] != nil })
       #expect(upstream.received.contains { $0.target.contains(Self.token) })
       #expect(seen.places > 40)
@@ -81,7 +94,8 @@ extension EndToEnd {
     ) async throws -> [WireResponse] {
       let device = relay.device("\(name)\(path.dropFirst())")
       let answer = try await device.relay(
-        "GET", path, upstream: name, headers: ["Prefer": "wait=1"])
+        "GET", path, upstream: name,
+        headers: ["Prefer": "wait=1", "Authorization": "Digest of-the-sender"])
       let id = try #require(answer["Waystation-Id"], "\(name)\(path): \(answer)")
       return [
         answer, try await device.get("/v1/envelopes/\(id)"),
@@ -123,10 +137,11 @@ extension EndToEnd {
     private static func check(_ relay: Relay) async throws -> String {
       let path = relay.folder.path + "/config.json"
       let (_, output, errors) = try await Waystation.run(
-        "check", "--config", path, environment: ["TOKEN": token])
+        "check", "--config", path, environment: ["TOKEN": token, "SECOND": second])
       // A configuration with a mistake in every place where a credential can stand.
       let broken = """
         {"upstreams": {"a": {"url": "http://u:\(token)@x", "proxy": "\(token)",
+          "credentials": {"kind": "bearer", "token": "\(second) x", "password": ["\(password)"]},
           "headers": {"Authorization": ["\(token)"], "X": "\(token)\\n"},
           "signing": {"keys": ["whsec_\(token)"]}}}}
         """

@@ -29,7 +29,11 @@ struct ConfigurationKeyTests {
             "bytesMax": 65540, "lingerMs": 17
           },
           "clientCertificate": "/relay.pem", "clientKey": "/relay.key", "minTLSVersion": "1.3",
-          "outcomes": {"deliver": [409, "2xx"]}
+          "outcomes": {"deliver": [409, "2xx"]},
+          "credentials": {"kind": "bearer", "token": "t0ken"}
+        },
+        "basic": {
+          "url": "http://a", "credentials": {"kind": "basic", "user": "u", "password": "p"}
         }
       },
       "events": {
@@ -56,7 +60,8 @@ struct ConfigurationKeyTests {
   /// The keys whose values are secret: they are shown as hidden, or not at all.
   private static let secret: Set<String> = [
     "all access.clientKeys", "all access.operators", "upstream headers", "upstream proxy",
-    "upstream signing.keys", "tracing tracing.headers",
+    "upstream signing.keys", "upstream credentials.user", "upstream credentials.password",
+    "upstream credentials.token", "tracing tracing.headers",
   ]
 
   /// The keys that have keys of their own in another table.

@@ -34,7 +34,7 @@ struct SecretFileTests {
       files: ["/run/b": Array("b\n".utf8), "/d": Array("d".utf8)])
     let upstream = try loaded.get().upstreams[0]
     #expect(upstream.headers[0].value.value == "a b variable ${file:/c} d")
-    #expect(upstream.credentials == ["b", "variable", "d"], "all three are kept out of sight")
+    #expect(upstream.hiddenTexts == ["b", "variable", "d"], "all three are kept out of sight")
   }
 
   @Test("one line end at the end is left out, and no more")

@@ -51,6 +51,7 @@ extension UpstreamConfiguration {
     checkSigning(path, problems)
     checkBatch(path, problems)
     checkIdentity(path, problems)
+    checkCredentials(path, problems)
     notAbove(
       "\(path).retry.firstDelayMs", retry.firstDelayMs, "\(path).retry.maxDelayMs",
       retry.maxDelayMs, problems)
@@ -113,6 +114,15 @@ extension UpstreamConfiguration {
 }
 
 extension UpstreamConfiguration {
+  private func checkCredentials(_ path: String, _ problems: ProblemCollector) {
+    guard let credentials else { return }
+    for header in headers where credentials.ownFields.contains(header.name.lowercased()) {
+      problems.add(
+        "\(path).headers.\(header.name)",
+        "the relay sets this field by \"credentials\"; name one of the two")
+    }
+  }
+
   private func checkIdentity(_ path: String, _ problems: ProblemCollector) {
     switch (clientCertificate, clientKey) {
     case (nil, nil): return

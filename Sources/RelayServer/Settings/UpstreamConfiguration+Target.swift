@@ -12,6 +12,9 @@ extension UpstreamConfiguration {
   ) throws(UpstreamTargetError) -> UpstreamTarget {
     var fields = RelayCore.HeaderBlock()
     for header in headers { fields.append(name: header.name, value: header.value.value) }
+    if let value = credentials?.authorization {
+      fields.append(name: "Authorization", value: value.value)
+    }
     return try UpstreamTarget(
       name: name, url: url, headers: fields, connectTimeoutMs: connectTimeoutMs,
       attemptTimeoutMs: attemptTimeoutMs, idleTimeoutMs: idleTimeoutMs, verification: verify,
@@ -21,6 +24,6 @@ extension UpstreamConfiguration {
       proxy: proxy?.url.value,
       certificates: certificateAuthorities.map { .file(path: $0) } ?? .system,
       oldestVersion: minTLSVersion.version, identity: files.identity,
-      signing: signing?.webhooks, credentials: CredentialMask(credentials))
+      signing: signing?.webhooks, credentials: CredentialMask(hiddenTexts))
   }
 }

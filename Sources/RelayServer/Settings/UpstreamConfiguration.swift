@@ -26,6 +26,8 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var reachability = ReachabilityPolicy.standard
   package var startPaused = false
   package var certificateAuthorities: String?
+  /// What the relay shows the upstream in each request; nil for what ``headers`` have.
+  package var credentials: CredentialsConfiguration?
   /// The file of the certificate that the upstream is shown; set if, and only if, ``clientKey`` is.
   package var clientCertificate: String?
   package var clientKey: String?
@@ -99,6 +101,7 @@ extension UpstreamConfiguration: KeyedSection {
     Key.headers(
       \.headers, secrets: \.secretVariables,
       "fields that are set on every request, in place of the sender's of the same name")
+    Key(section: "credentials", \.credentials, from: CredentialsConfiguration())
     Key(
       "connectTimeoutMs", \.connectTimeoutMs, .integer(delays),
       "how long a connection may take to be made")

@@ -11,14 +11,15 @@ extension UpstreamConfiguration {
   ]
 
   /// The texts that nobody is to find in an answer, an error, a log, an event or on `/status`: what
-  /// came from variables, the values of fields whose names tell of a credential, the proxy's
-  /// password, and the keys that requests are signed with.
-  package var credentials: [String] {
+  /// came from variables, `credentials`, the values of fields whose names tell of a credential, the
+  /// proxy's password, and the keys that requests are signed with.
+  package var hiddenTexts: [String] {
     var found = secretVariables.map(\.value)
     for header in headers where Self.tellsOfCredential(header.name) {
       found += Self.parts(ofValue: header.value.value)
     }
     if let proxy { found += proxy.credentials }
+    found += credentials?.hiddenTexts ?? []
     for key in signing?.keys ?? [] { found += Self.parts(ofKey: key.value) }
     return found
   }

@@ -80,10 +80,11 @@ enum CheckCommand {
       case 1: ", 1 header set"
       case let count: ", \(count) headers set"
       }
+    let credentials = upstream.credentials.map { ", credentials \($0.kind.rawValue)" } ?? ""
     let identity = upstream.clientCertificate == nil ? "" : ", client certificate"
     return "\(upstream.name) = \(upstream.shownURL) (\(upstream.maxConcurrent) at once,"
       + " on failure \(upstream.onFailure.rawValue),"
-      + " expires after \(duration(upstream.deadlineSeconds))\(headers)\(identity))"
+      + " expires after \(duration(upstream.deadlineSeconds))\(headers)\(credentials)\(identity))"
   }
 
   private static func duration(_ seconds: Int) -> String {
