@@ -165,8 +165,8 @@ final class ForwarderLoop {
     }
     do throws(SystemError) {
       let body = try OutgoingBody(request.content.body)
-      guard let signing = request.target.signing else {
-        return try send(request, SignedBody(body: body, signature: nil), at: now)
+      guard let signing = BodySigning(request, at: Self.signingTime(now)) else {
+        return try send(request, SignedBody(body: body), at: now)
       }
       try sign(request, body, signing, at: now)
     } catch {
@@ -176,24 +176,21 @@ final class ForwarderLoop {
 
   /// The machine's own time, if it can be right: the upstream compares it with its clock, and
   /// nothing of the relay ends by it.
-  private static func signingTime(_ now: Now) -> WallTime {
+  static func signingTime(_ now: Now) -> WallTime {
     let machine = WallClock.machine()
     return machine.isPlausible ? machine : now.wall
   }
 
   /// Signs a request at once, or queues it if signing would take a while.
   private func sign(
-    _ request: AttemptRequest, _ body: consuming OutgoingBody, _ signing: WebhookSigning,
+    _ request: AttemptRequest, _ body: consuming OutgoingBody, _ signing: consuming BodySigning,
     at now: Now
   ) throws(SystemError) {
-    var signature = WebhookSignatureInMaking(
-      signing, id: request.webhookID,
-      timestamp: Self.signingTime(now).millisecondsSinceEpoch / 1000)
     guard case .inline(let bytes) = request.content.body else {
-      return self.signing.append(request, body, signature, at: now)
+      return self.signing.append(request, body, signing, at: now)
     }
-    bytes.withUnsafeBytes { signature.update($0) }
-    try send(request, SignedBody(body: body, signature: signature.finish()), at: now)
+    bytes.withUnsafeBytes { signing.update($0) }
+    try send(request, SignedBody(body: body, signatures: signing.finish()), at: now)
   }
 
   /// Continues signing; a request that is complete is sent.

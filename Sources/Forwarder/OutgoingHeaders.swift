@@ -24,17 +24,24 @@ package struct OutgoingHeaders {
   ///
   /// One value is used over and over, so that its memory is reused.
   package mutating func rebuild(for request: AttemptRequest) {
-    rebuild(for: request, signature: nil)
+    rebuild(for: request, BodySignatures(), at: request.acceptedAt)
   }
 
-  /// Replaces the content by the fields of one attempt and its signature.
-  mutating func rebuild(for request: AttemptRequest, signature: WebhookSignature?) {
+  /// Replaces the content by the fields of one attempt and its signatures.
+  ///
+  /// - Parameter time: When the request is signed.
+  mutating func rebuild(
+    for request: AttemptRequest, _ signatures: BodySignatures, at time: WallTime
+  ) {
     options.removeAll()
     copySenderFields(of: request)
     // The names in `Connection` are known only at the end; there are hardly ever any.
     if !options.isEmpty { copySenderFields(of: request) }
     appendOwnFields(of: request)
-    if let signature { append(signature) }
+    if let signature = signatures.webhook { append(signature) }
+    if let signing = request.target.awsSigning, let digest = signatures.digest {
+      sign(request, with: signing, digest: digest, at: time)
+    }
     appendSuppressions()
   }
 
@@ -42,6 +49,32 @@ package struct OutgoingHeaders {
     append("webhook-id: ", signature.id)
     append("webhook-timestamp: ", String(signature.timestamp))
     append("webhook-signature: ", signature.signatures)
+  }
+
+  /// Appends an AWS signature of the request, and of those fields here that it covers.
+  private mutating func sign(
+    _ request: AttemptRequest, with signing: AWSSigning, digest: String, at time: WallTime
+  ) {
+    let target = Array(request.target.url.basePath.utf8) + request.content.target
+    let signature = signing.sign(
+      AWSSigning.Request(
+        method: request.content.method, host: request.target.hostField, target: target,
+        fields: signedFields(), bodyDigest: digest), at: time)
+    append("X-Amz-Date: ", signature.date)
+    append("X-Amz-Content-Sha256: ", digest)
+    if let token = signing.sessionToken { append("X-Amz-Security-Token: ", token) }
+    append("Authorization: ", signature.authorization)
+  }
+
+  private func signedFields() -> [(name: [UInt8], value: [UInt8])] {
+    starts.compactMap { start in
+      let line = text[start...].prefix { $0 != 0 }
+      // A field without a value has a semicolon at its end, as libcurl wants it.
+      guard let end = line.firstIndex(where: { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ";") })
+      else { return nil }
+      let name = line[..<end].map(FieldSyntax.lowercased)
+      return AWSSigning.signs(name.span) ? (name, Array(line[(end + 1)...])) : nil
+    }
   }
 
   private mutating func copySenderFields(of request: AttemptRequest) {
@@ -205,6 +238,7 @@ extension UpstreamTarget {
   /// Whether the relay's own fields replace a sender's of this name.
   fileprivate func replaces(_ name: Span<UInt8>) -> Bool {
     fixesField(name) || (signing != nil && name.begins(with: WebhookSigning.prefix))
+      || (awsSigning != nil && AWSSigning.replaces(name))
   }
 
   /// Whether the configuration sets `traceparent`.

@@ -16,11 +16,11 @@ struct SigningQueue {
     let startedAt: Now
     /// The opened body: the file that was signed is the one that is sent.
     fileprivate(set) var body: OutgoingBody?
-    fileprivate(set) var signature: WebhookSignatureInMaking?
+    fileprivate(set) var signature: BodySigning?
 
     fileprivate init(
       _ request: AttemptRequest, _ body: consuming OutgoingBody,
-      _ signature: consuming WebhookSignatureInMaking, at now: Now
+      _ signature: consuming BodySigning, at now: Now
     ) {
       self.request = request
       self.body = consume body
@@ -33,7 +33,7 @@ struct SigningQueue {
       guard var body = body.take(), body.seek(to: 0), let signature = signature.take() else {
         return nil
       }
-      return SignedBody(body: body, signature: signature.finish())
+      return SignedBody(body: body, signatures: signature.finish())
     }
   }
 
@@ -49,7 +49,7 @@ struct SigningQueue {
   /// Adds an attempt at the end.
   mutating func append(
     _ request: AttemptRequest, _ body: consuming OutgoingBody,
-    _ signature: consuming WebhookSignatureInMaking, at now: Now
+    _ signature: consuming BodySigning, at now: Now
   ) {
     entries.append(Entry(request, body, signature, at: now))
   }
@@ -84,8 +84,8 @@ struct SigningQueue {
   }
 }
 
-/// A body that is ready to be sent, and its signature, if any.
+/// A body that is ready to be sent, and its signatures, if any.
 struct SignedBody: ~Copyable {
   var body: OutgoingBody
-  var signature: WebhookSignature?
+  var signatures = BodySignatures()
 }

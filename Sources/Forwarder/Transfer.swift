@@ -55,7 +55,7 @@ final class Transfer {
   /// Sets the handle up for an attempt whose request line was checked.
   ///
   /// - Parameters:
-  ///   - signed: Its body, and the signature if there is one.
+  ///   - signed: Its body, and the signatures if there are any.
   ///   - looksUpAnew: Whether the last address must not be used again: it may be the reason that
   ///     the upstream cannot be reached.
   ///   - headers: Scratch memory.
@@ -68,7 +68,7 @@ final class Transfer {
       self.looksUpAnew = looksUpAnew
     }
     if isOnNewConnection { forgetNewConnection() }
-    headers.rebuild(for: request, signature: signed.signature)
+    headers.rebuild(for: request, signed.signatures, at: now.wall)
     body = signed.body
     serial = request.serial
     startedAt = now

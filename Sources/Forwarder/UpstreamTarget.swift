@@ -49,6 +49,8 @@ package final class UpstreamTarget: Sendable {
   package let viaPseudonym: String
   /// The signing of requests; nil if they are not signed.
   package let signing: WebhookSigning?
+  /// The signing of requests for AWS; nil if they are not signed so.
+  package let awsSigning: AWSSigning?
   /// The credentials that must not be seen in its responses, nor in reports of failures.
   package let credentials: CredentialMask
 
@@ -77,7 +79,8 @@ package final class UpstreamTarget: Sendable {
     certificates: CertificateAuthorities = .system,
     oldestVersion: TLSSettings.Version = .tls12, identity: ClientIdentity? = nil,
     viaPseudonym: String = "waystation",
-    signing: WebhookSigning? = nil, credentials: CredentialMask = CredentialMask()
+    signing: WebhookSigning? = nil, awsSigning: AWSSigning? = nil,
+    credentials: CredentialMask = CredentialMask()
   ) throws(UpstreamTargetError) {
     precondition(
       connectTimeoutMs > 0 && attemptTimeoutMs ?? 1 > 0 && idleTimeoutMs ?? 1 > 0,
@@ -108,6 +111,7 @@ package final class UpstreamTarget: Sendable {
     self.identity = identity
     self.viaPseudonym = viaPseudonym
     self.signing = signing
+    self.awsSigning = awsSigning
     self.credentials = credentials
     requestTargetPrefix = Self.prefix(url: url, proxy: proxy)
     fixedNames = headers.map { field in field.name.map(FieldSyntax.lowercased) }
@@ -137,6 +141,11 @@ package final class UpstreamTarget: Sendable {
 
   /// The names of ``headers`` in lower case.
   private let fixedNames: [[UInt8]]
+
+  /// The value of `Host` as libcurl writes it: without the scheme's own port.
+  var hostField: String {
+    url.port == (url.scheme == .https ? 443 : 80) ? url.host : url.authority
+  }
 
   /// The text before the sender's target in the request line.
   let requestTargetPrefix: [UInt8]

@@ -32,6 +32,13 @@ struct ConfigurationKeyTests {
           "outcomes": {"deliver": [409, "2xx"]},
           "credentials": {"kind": "bearer", "token": "t0ken"}
         },
+        "aws": {
+          "url": "http://a",
+          "credentials": {
+            "kind": "aws-sigv4", "region": "eu-central-1", "service": "s3", "accessKey": "a",
+            "secretKey": "b", "sessionToken": "c"
+          }
+        },
         "basic": {
           "url": "http://a", "credentials": {"kind": "basic", "user": "u", "password": "p"}
         }
@@ -61,7 +68,9 @@ struct ConfigurationKeyTests {
   private static let secret: Set<String> = [
     "all access.clientKeys", "all access.operators", "upstream headers", "upstream proxy",
     "upstream signing.keys", "upstream credentials.user", "upstream credentials.password",
-    "upstream credentials.token", "tracing tracing.headers",
+    "upstream credentials.token", "upstream credentials.accessKey",
+    "upstream credentials.secretKey", "upstream credentials.sessionToken",
+    "tracing tracing.headers",
   ]
 
   /// The keys that have keys of their own in another table.

@@ -20,7 +20,7 @@ struct UpstreamProofTests {
     ),
     (
       #""url": "http://x", "credentials": {}"#,
-      [#"credentials.kind: expected "basic" or "bearer" but found nothing"#]
+      [#"credentials.kind: expected "basic", "bearer" or "aws-sigv4" but found nothing"#]
     ),
     (
       #""url": "http://x", "credentials": {"kind": "basic", "user": "a:b", "token": "x"}"#,
@@ -41,6 +41,19 @@ struct UpstreamProofTests {
           + " something else",
         "credentials.tokn: unknown key; did you mean \"token\"?",
         "headers.authorization: the relay sets this field by \"credentials\"; name one of the two",
+      ]
+    ),
+    (
+      #"""
+      "url": "http://x", "headers": {"X-Amz-Date": "x"},
+      "credentials": {"kind": "aws-sigv4", "region": "a/b", "service": "s3", "accessKey": "a/b"}
+      """#,
+      [
+        #"credentials.region: expected a region, such as "eu-central-1", but found "a/b""#,
+        #"credentials.accessKey: expected visible ASCII characters without "/" and "," but found"#
+          + " something else",
+        "credentials.secretKey: is missing: \"aws-sigv4\" needs it",
+        "headers.X-Amz-Date: the relay sets this field by \"credentials\"; name one of the two",
       ]
     ),
     (

@@ -1,3 +1,4 @@
+import Forwarder
 import JSON
 import RelayCore
 
@@ -9,12 +10,19 @@ package struct CredentialsConfiguration: Equatable, Sendable {
     case basic
     /// A token (RFC 6750).
     case bearer
+    /// A signature of each request (AWS Signature Version 4).
+    case awsSigV4 = "aws-sigv4"
   }
 
   package var kind = Kind.basic
   package var user: Secret?
   package var password: Secret?
   package var token: Secret?
+  package var region: String?
+  package var service: String?
+  package var accessKey: Secret?
+  package var secretKey: Secret?
+  package var sessionToken: Secret?
 
   /// Nothing yet: a file says what kind they are.
   package init() {}
@@ -26,12 +34,23 @@ package struct CredentialsConfiguration: Equatable, Sendable {
       let pair = Array("\(user?.value ?? ""):\(password?.value ?? "")".utf8)
       return Secret("Basic " + String(decoding: Base64.encode(pair), as: UTF8.self))
     case .bearer: return Secret("Bearer \(token?.value ?? "")")
+    case .awsSigV4: return nil
     }
+  }
+
+  /// The forwarder's signing; nil for other kinds.
+  var awsSigning: AWSSigning? {
+    guard kind == .awsSigV4, let region, let service, let accessKey, let secretKey else {
+      return nil
+    }
+    return AWSSigning(
+      region: region, service: service, accessKey: accessKey.value, secretKey: secretKey.value,
+      sessionToken: sessionToken?.value)
   }
 
   /// The texts that nobody is to see.
   var hiddenTexts: [String] {
-    var found = [password, token].compactMap { $0?.value }
+    var found = [password, token, secretKey, sessionToken].compactMap { $0?.value }
     if kind == .basic, let authorization {
       found += ["\(user?.value ?? ""):\(password?.value ?? "")"]
       found.append(String(authorization.value.dropFirst("Basic ".count)))
@@ -40,7 +59,7 @@ package struct CredentialsConfiguration: Equatable, Sendable {
   }
 
   /// The fields that the relay itself sets for this kind, in lower case.
-  var ownFields: [String] { ["authorization"] }
+  var ownFields: [String] { kind == .awsSigV4 ? AWSSigning.fieldNames : ["authorization"] }
 }
 
 extension CredentialsConfiguration.Kind {
@@ -49,6 +68,15 @@ extension CredentialsConfiguration.Kind {
     switch self {
     case .basic: ["user", "password"]
     case .bearer: ["token"]
+    case .awsSigV4: ["region", "service", "accessKey", "secretKey"]
+    }
+  }
+
+  /// The keys that it takes besides.
+  fileprivate var optional: [String] {
+    switch self {
+    case .basic, .bearer: []
+    case .awsSigV4: ["sessionToken"]
     }
   }
 }
@@ -65,11 +93,33 @@ extension CredentialsConfiguration: KeyedSection {
     Key.secret(
       "token", \.token, "visible ASCII characters, such as `${file:PATH}`",
       "of `bearer`: the token", fits: isVisible)
+    Key(
+      "region", \.region, .unlessAbsent(.text("a region, such as \"eu-central-1\",", isScopePart)),
+      "of `aws-sigv4`: the region")
+    Key(
+      "service", \.service,
+      .unlessAbsent(.text("a service's name, such as \"execute-api\",", isScopePart)),
+      "of `aws-sigv4`: the service's name in signatures")
+    Key.secret(
+      "accessKey", \.accessKey, "visible ASCII characters without \"/\" and \",\"",
+      "of `aws-sigv4`: the access key's id"
+    ) { isVisible($0) && !$0.contains { "/,".contains($0) } }
+    Key.secret(
+      "secretKey", \.secretKey, "visible ASCII characters, such as `${file:PATH}`",
+      "of `aws-sigv4`: the secret access key", fits: isVisible)
+    Key.secret(
+      "sessionToken", \.sessionToken, "visible ASCII characters, such as `${file:PATH}`",
+      "of `aws-sigv4`: the session token of a temporary access key", fits: isVisible)
   }
 
   /// Whether a text has no control characters (RFC 7617 section 2).
   private static func isLine(_ text: String) -> Bool {
     !text.isEmpty && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+  }
+
+  private static func isScopePart(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy { FieldSyntax.isTokenByte($0) && $0 != UInt8(ascii: "'") }
   }
 
   private static func isVisible(_ text: String) -> Bool {
@@ -86,7 +136,9 @@ extension CredentialsConfiguration: KeyedSection {
     }
   }
 
-  private func isOfKind(_ name: String) -> Bool { name == "kind" || kind.needed.contains(name) }
+  private func isOfKind(_ name: String) -> Bool {
+    name == "kind" || kind.needed.contains(name) || kind.optional.contains(name)
+  }
 }
 
 extension ConfigurationKey {

@@ -24,6 +24,7 @@ extension UpstreamConfiguration {
       proxy: proxy?.url.value,
       certificates: certificateAuthorities.map { .file(path: $0) } ?? .system,
       oldestVersion: minTLSVersion.version, identity: files.identity,
-      signing: signing?.webhooks, credentials: CredentialMask(hiddenTexts))
+      signing: signing?.webhooks, awsSigning: credentials?.awsSigning,
+      credentials: CredentialMask(hiddenTexts))
   }
 }
