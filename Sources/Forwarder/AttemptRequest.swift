@@ -33,6 +33,12 @@ package struct AttemptRequest: Sendable {
   /// Whether it carries no envelope but something of the relay itself, so that no fields about
   /// envelopes are sent.
   package var isOwn = false
+  /// The access token that it carries; nil for none.
+  var accessToken: AccessToken?
+  /// Whether it was sent before with another token, which the upstream did not accept.
+  var isRepeated = false
+  /// The beginning of the attempt, if its request could not be sent at once.
+  var beganAt: Now?
 
   /// Describes an attempt; see the properties for what each part means.
   package init(

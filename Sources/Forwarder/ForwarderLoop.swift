@@ -15,6 +15,7 @@ final class ForwarderLoop {
   private var headers = OutgoingHeaders()
   private var batch = AttemptBatch()
   private var signing = SigningQueue()
+  private var tokens = TokenDesk()
   /// Upstreams to which the last connection could not be made.
   private var unconnected: Set<ObjectIdentifier> = []
   /// Whether attempts were begun since libcurl last worked.
@@ -88,6 +89,7 @@ final class ForwarderLoop {
       idle[key] = nil
       unconnected.remove(key)
     }
+    tokens.forgetRetired()
     endRetiredConnections()
   }
 
@@ -99,7 +101,8 @@ final class ForwarderLoop {
 
   private func answer(_ question: ProgressQuery) {
     guard let serials = question.serials else {
-      return question.answer(running.values.map(\.progress))
+      return question.answer(
+        running.values.filter { !TokenDesk.isFetch($0.serial) }.map(\.progress))
     }
     question.answer(serials.compactMap { running[$0]?.progress })
   }
@@ -109,9 +112,11 @@ final class ForwarderLoop {
     case .none: return
     case .some(let serials):
       batch.withdrawn += signing.remove { serials.contains($0) }
+      batch.withdrawn += tokens.remove { serials.contains($0) }
       for serial in serials { breakOff(serial) }
     case .all:
       batch.withdrawn += signing.remove { _ in true }
+      batch.withdrawn += tokens.remove { _ in true }
       for serial in running.keys.sorted() { breakOff(serial) }
     }
   }
@@ -124,11 +129,12 @@ final class ForwarderLoop {
   /// Ends a transfer, at whatever stage it is.
   private func end(_ transfer: Transfer, as failure: ConnectionFailure, detail: String) {
     let now = Now(wall: WallClock.now(), monotonic: MonotonicClock.now())
-    batch.reports.append(transfer.breakOff(as: failure, detail: detail, at: now))
+    let report = transfer.breakOff(as: failure, detail: detail, at: now)
     shared.multi.remove(transfer.handle)
     running[transfer.serial] = nil
     if failure == .timeout { transfer.leaveConnectionIfDead(at: now) }
     keep(transfer)
+    conclude(report, of: nil, at: now)
   }
 
   /// Ends attempts in which no byte has moved for too long.
@@ -157,12 +163,30 @@ final class ForwarderLoop {
 
   private func begin(_ request: AttemptRequest, at now: Now) {
     precondition(
-      running[request.serial] == nil && !signing.contains(request.serial),
+      running[request.serial] == nil && !signing.contains(request.serial)
+        && !tokens.contains(request.serial),
       "an envelope has one attempt at a time")
     if let fault = RequestLineCheck.fault(in: request.content) {
       // It could not be sent at another time either.
       return end(request, as: .unsendable(reason: fault), at: now)
     }
+    guard let source = request.target.tokens else { return start(request, at: now) }
+    take(tokens.admit(request, source, at: now), at: now)
+  }
+
+  /// Carries out what follows for attempts from a token that was fetched, or not.
+  private func take(_ steps: [TokenDesk.Step], at now: Now) {
+    for step in steps {
+      switch step {
+      case .send(let request):
+        start(request, at: now)
+        hasBegun = true
+      case .end(let request, let event): end(request, as: event, at: now)
+      }
+    }
+  }
+
+  private func start(_ request: AttemptRequest, at now: Now) {
     do throws(SystemError) {
       let body = try OutgoingBody(request.content.body)
       guard let signing = BodySigning(request, at: Self.signingTime(now)) else {
@@ -238,8 +262,23 @@ final class ForwarderLoop {
 
   /// Ends an attempt that has not begun.
   private func end(_ request: AttemptRequest, as event: AttemptEvent, at now: Now) {
-    batch.reports.append(
-      AttemptReport(serial: request.serial, event: event, startedAt: now.wall, durationMs: 0))
+    let beganAt = request.beganAt ?? now
+    let report = AttemptReport(
+      serial: request.serial, event: event, startedAt: beganAt.wall,
+      durationMs: now.monotonic.milliseconds(since: beganAt.monotonic))
+    conclude(report, of: nil, at: now)
+  }
+
+  /// Reports the end of an attempt, unless it goes on with another token, or was itself a request
+  /// for one.
+  ///
+  /// - Parameter request: The request, if it carried a token and was answered.
+  private func conclude(_ report: AttemptReport, of request: AttemptRequest?, at now: Now) {
+    if let steps = tokens.ended(report, at: now) { return take(steps, at: now) }
+    if let request, let steps = tokens.judge(request, report, at: now) {
+      return take(steps, at: now)
+    }
+    batch.reports.append(report)
   }
 
   private func collect() {
@@ -253,11 +292,12 @@ final class ForwarderLoop {
         continue
       }
       running[transfer.serial] = nil
+      let request = transfer.request
       let report = transfer.finish(code, at: time)
       if case .failed(.timeout, _) = report.event { transfer.leaveConnectionIfDead(at: time) }
       noteConnection(to: transfer.target, report.event)
-      batch.reports.append(report)
       keep(transfer)
+      conclude(report, of: request, at: time)
     }
   }
 
@@ -268,7 +308,7 @@ final class ForwarderLoop {
     if shared.multi.add(transfer.handle) { return }
     running[transfer.serial] = nil
     let detail = "could not begin a transfer: out of memory"
-    batch.reports.append(transfer.breakOff(as: .local, detail: detail, at: now))
+    conclude(transfer.breakOff(as: .local, detail: detail, at: now), of: nil, at: now)
   }
 
   private func noteConnection(to target: UpstreamTarget, _ event: AttemptEvent) {

@@ -138,6 +138,7 @@ package struct OutgoingHeaders {
     // RFC 9112 section 9.6. HTTP/2 has no such field, and libcurl leaves it out there.
     if !request.target.reusesConnections { append("Connection: ", "close") }
     if !request.isOwn { appendEnvelopeFields(of: request) }
+    if let token = request.accessToken { append("Authorization: Bearer ", token.value) }
     let fixed = request.target.headers.bytes
     var start = 0
     while let field = FieldRange(in: fixed.span, at: start) {
@@ -239,6 +240,7 @@ extension UpstreamTarget {
   fileprivate func replaces(_ name: Span<UInt8>) -> Bool {
     fixesField(name) || (signing != nil && name.begins(with: WebhookSigning.prefix))
       || (awsSigning != nil && AWSSigning.replaces(name))
+      || (tokens != nil && name.equals("authorization"))
   }
 
   /// Whether the configuration sets `traceparent`.

@@ -13,6 +13,8 @@ final class Transfer {
   let target: UpstreamTarget
   /// The envelope that is being tried.
   private(set) var serial: Serial = 0
+  /// The request, if it may have to be sent again with another token.
+  private(set) var request: AttemptRequest?
   /// The handle.
   let handle: CurlEasy
 
@@ -25,6 +27,8 @@ final class Transfer {
   private var looksUpAnew = false
   /// Whether the options are set for a request that is moved to a new connection.
   private var isOnNewConnection = false
+  /// Whether they are set for less than an attempt's whole time.
+  private var hasLessTime = false
   private var body = OutgoingBody()
   private var collector: ResponseCollector
   /// The number of times that the request was begun on a connection: more than once if a kept
@@ -67,10 +71,11 @@ final class Transfer {
       handle.set(CURLOPT_DNS_CACHE_TIMEOUT, looksUpAnew ? 0 : limits.nameCacheSeconds)
       self.looksUpAnew = looksUpAnew
     }
-    if isOnNewConnection { forgetNewConnection() }
+    if isOnNewConnection || hasLessTime { forgetNewConnection() }
     headers.rebuild(for: request, signed.signatures, at: now.wall)
     body = signed.body
     serial = request.serial
+    self.request = target.tokens == nil ? nil : request
     startedAt = now
     beginCount = 0
     wasBegunBefore = false
@@ -85,6 +90,16 @@ final class Transfer {
     setTarget(request.content.target)
     handle.setHeaders(headerList.set(headers))
     setMethod(method)
+    if let beganAt = request.beganAt { limitTime(since: beganAt, at: now) }
+  }
+
+  /// Gives the request the rest of the time of an attempt that began before it could be sent.
+  private func limitTime(since beganAt: Now, at now: Now) {
+    startedAt = beganAt
+    guard let attemptTimeoutMs = target.attemptTimeoutMs else { return }
+    hasLessTime = true
+    let passedMs = now.monotonic.milliseconds(since: beganAt.monotonic)
+    handle.set(CURLOPT_TIMEOUT_MS, max(attemptTimeoutMs - Int(clamping: passedMs), 1))
   }
 
   /// Whether its request gets a new connection, whatever connections are kept.
@@ -96,10 +111,7 @@ final class Transfer {
   func prepareNewConnection(at now: Now) {
     isOnNewConnection = true
     handle.mustConnectAnew(true)
-    if let attemptTimeoutMs = target.attemptTimeoutMs {
-      let passedMs = now.monotonic.milliseconds(since: startedAt.monotonic)
-      handle.set(CURLOPT_TIMEOUT_MS, max(attemptTimeoutMs - Int(clamping: passedMs), 1))
-    }
+    limitTime(since: startedAt, at: now)
     handle.clearError()
     wasBegunBefore = wasBegunBefore || beginCount > 0
     beginCount = 0
@@ -109,6 +121,7 @@ final class Transfer {
 
   private func forgetNewConnection() {
     isOnNewConnection = false
+    hasLessTime = false
     handle.mustConnectAnew(!target.reusesConnections)
     handle.set(CURLOPT_TIMEOUT_MS, target.attemptTimeoutMs ?? 0)
   }
@@ -162,7 +175,8 @@ final class Transfer {
     switch verdict {
     case .answered(let response):
       if isFromProxy(response) { return report(proxyRefusal, isWritten: false, at: now) }
-      let masked = target.credentials.masked(response)
+      var masked = target.credentials.masked(response)
+      if let token = request?.accessToken { masked = token.mask.masked(masked) }
       return report(.answered(masked), isWritten: true, at: now)
     case .malformed(let reason):
       let detail = "\(target.url.authority): \(reason)"
@@ -214,6 +228,7 @@ final class Transfer {
 
   /// Frees what only this attempt needed.
   func release() {
+    request = nil
     body = OutgoingBody()
     collector = ResponseCollector(bodyBytesMax: 0, limits: limits, hasNoBody: false)
   }

@@ -71,7 +71,7 @@ enum TransferFailure {
       case .timeout: "\(authority) took too long"
       case .cut: "\(authority) ended the connection in the middle"
       case .malformedResponse: "\(authority) sent what is no HTTP answer"
-      case .local, .brokenOff: "the request to \(authority) could not be made"
+      case .local, .brokenOff, .token, .credentials: "the request to \(authority) could not be made"
       }
     let words = words.isEmpty ? String(cString: curl_easy_strerror(code)) : words
     let addition = addition(code, words, osError: osError, isDirect: target.proxy == nil)

@@ -51,6 +51,8 @@ package final class UpstreamTarget: Sendable {
   package let signing: WebhookSigning?
   /// The signing of requests for AWS; nil if they are not signed so.
   package let awsSigning: AWSSigning?
+  /// The source of the access tokens that requests carry; nil if they carry none.
+  package let tokens: TokenSource?
   /// The credentials that must not be seen in its responses, nor in reports of failures.
   package let credentials: CredentialMask
 
@@ -80,6 +82,7 @@ package final class UpstreamTarget: Sendable {
     oldestVersion: TLSSettings.Version = .tls12, identity: ClientIdentity? = nil,
     viaPseudonym: String = "waystation",
     signing: WebhookSigning? = nil, awsSigning: AWSSigning? = nil,
+    tokens: TokenSource? = nil,
     credentials: CredentialMask = CredentialMask()
   ) throws(UpstreamTargetError) {
     precondition(
@@ -112,6 +115,7 @@ package final class UpstreamTarget: Sendable {
     self.viaPseudonym = viaPseudonym
     self.signing = signing
     self.awsSigning = awsSigning
+    self.tokens = tokens
     self.credentials = credentials
     requestTargetPrefix = Self.prefix(url: url, proxy: proxy)
     fixedNames = headers.map { field in field.name.map(FieldSyntax.lowercased) }
@@ -131,7 +135,10 @@ package final class UpstreamTarget: Sendable {
   var isRetired: Bool { retired.load(ordering: .relaxed) }
 
   /// Marks it as replaced.
-  func retire() { retired.store(true, ordering: .relaxed) }
+  func retire() {
+    retired.store(true, ordering: .relaxed)
+    tokens?.endpoint.retire()
+  }
 
   /// Whether every request carries this upstream's own value of the field.
   func fixesField(_ name: Span<UInt8>) -> Bool {

@@ -39,6 +39,20 @@ struct ConfigurationKeyTests {
             "secretKey": "b", "sessionToken": "c"
           }
         },
+        "oauth": {
+          "url": "http://a",
+          "credentials": {
+            "kind": "oauth2", "tokenURL": "https://id.example/token", "clientID": "a",
+            "clientSecret": "b", "scope": "c d", "audience": "e", "certificateAuthorities": "/f.pem"
+          }
+        },
+        "oauth-key": {
+          "url": "http://a",
+          "credentials": {
+            "kind": "oauth2", "tokenURL": "https://id.example/token", "clientID": "a",
+            "privateKey": "/g.pem", "keyID": "h"
+          }
+        },
         "basic": {
           "url": "http://a", "credentials": {"kind": "basic", "user": "u", "password": "p"}
         }
@@ -70,6 +84,7 @@ struct ConfigurationKeyTests {
     "upstream signing.keys", "upstream credentials.user", "upstream credentials.password",
     "upstream credentials.token", "upstream credentials.accessKey",
     "upstream credentials.secretKey", "upstream credentials.sessionToken",
+    "upstream credentials.clientID", "upstream credentials.clientSecret",
     "tracing tracing.headers",
   ]
 

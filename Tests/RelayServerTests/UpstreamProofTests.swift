@@ -20,7 +20,7 @@ struct UpstreamProofTests {
     ),
     (
       #""url": "http://x", "credentials": {}"#,
-      [#"credentials.kind: expected "basic", "bearer" or "aws-sigv4" but found nothing"#]
+      [#"credentials.kind: expected "basic", "bearer", "aws-sigv4" or "oauth2" but found nothing"#]
     ),
     (
       #""url": "http://x", "credentials": {"kind": "basic", "user": "a:b", "token": "x"}"#,
@@ -54,6 +54,18 @@ struct UpstreamProofTests {
           + " something else",
         "credentials.secretKey: is missing: \"aws-sigv4\" needs it",
         "headers.X-Amz-Date: the relay sets this field by \"credentials\"; name one of the two",
+      ]
+    ),
+    (
+      #"""
+      "url": "http://x",
+      "credentials": {"kind": "oauth2", "tokenURL": "id?x", "clientID": "a", "keyID": "b"}
+      """#,
+      [
+        "credentials.tokenURL: expected a URL without a query, `http` or `https`, but found"
+          + #" "id?x""#,
+        "credentials: \"oauth2\" needs one of \"clientSecret\" and \"privateKey\", and no two",
+        "credentials.keyID: goes with \"privateKey\"",
       ]
     ),
     (

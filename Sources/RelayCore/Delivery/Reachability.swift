@@ -134,13 +134,16 @@ package struct Reachability: Sendable {
 
   /// Notes that an attempt failed at connection level.
   ///
-  /// - Parameter wasProbe: Whether it began while the upstream was unreachable. An attempt that
-  ///   began earlier says nothing new, and does not lengthen the wait.
+  /// - Parameters:
+  ///   - wasProbe: Whether it began while the upstream was unreachable. An attempt that began
+  ///     earlier says nothing new, and does not lengthen the wait.
+  ///   - isCertain: Whether this one failure tells that no other attempt could do better.
   package mutating func failed(
-    wasProbe: Bool, now: Now, random: inout some RandomNumberGenerator
+    wasProbe: Bool, isCertain: Bool = false, now: Now, random: inout some RandomNumberGenerator
   ) -> Change {
     switch state {
-    case .reachable(let failures) where failures + 1 < policy.failuresBeforeUnreachable:
+    case .reachable(let failures)
+    where failures + 1 < policy.failuresBeforeUnreachable && !isCertain:
       state = .reachable(failuresInARow: failures + 1)
       return .none
     case .reachable:

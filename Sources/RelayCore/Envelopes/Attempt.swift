@@ -23,6 +23,10 @@ package enum ConnectionFailure: String, Sendable, CaseIterable {
   case cut
   /// The answer was not valid HTTP.
   case malformedResponse
+  /// The access token that the request needs could not be fetched.
+  case token
+  /// The server that gives access tokens refuses the relay's credentials.
+  case credentials
   /// The relay could not make the request: a body file was gone, say, or memory ran out.
   case local
   /// The relay cut the attempt off, since it was shutting down and the grace period was over.

@@ -70,6 +70,8 @@ extension ConnectionFailure {
     case .timeout: "the upstream took too long"
     case .cut: "the connection was cut"
     case .malformedResponse: "what came back was no HTTP"
+    case .token: "no access token could be fetched"
+    case .credentials: "the relay's credentials were refused"
     case .local: "the relay could not send the request"
     case .brokenOff: "the relay ended, and broke the attempt off"
     }

@@ -158,7 +158,7 @@ package struct NeedRules: Sendable {
     if upstream.isPaused {
       if upstream.waiting > 0 { needs.append(paused(upstream)) }
     } else if !upstream.isReachable {
-      needs.append(unreachable(upstream))
+      needs.append(upstream.refusesCredentials ? refused(upstream) : unreachable(upstream))
     } else {
       needs += [failing(upstream), old(upstream), growing(upstream)].compactMap { $0 }
     }
@@ -186,6 +186,15 @@ package struct NeedRules: Sendable {
     need(
       Need.Key(.upstreamUnreachable, upstream: upstream.name), .critical, since: upstream.since,
       "\(upstream.name) cannot be reached, and "
+        + Self.envelopes(upstream.waiting, "waits", "wait"),
+      cause: upstream.lastError, count: upstream.waiting,
+      [.probe(upstream: upstream.name), .pause(upstream: upstream.name)])
+  }
+
+  private func refused(_ upstream: NeedFacts.Upstream) -> Need {
+    need(
+      Need.Key(.credentialsRefused, upstream: upstream.name), .critical, since: upstream.since,
+      "the relay's credentials for \(upstream.name) are refused, and "
         + Self.envelopes(upstream.waiting, "waits", "wait"),
       cause: upstream.lastError, count: upstream.waiting,
       [.probe(upstream: upstream.name), .pause(upstream: upstream.name)])

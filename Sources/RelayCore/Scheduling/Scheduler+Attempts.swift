@@ -200,16 +200,19 @@ extension Scheduler {
     if wasProbe { upstreams[number]?.probe = nil }
     switch report.event {
     case .answered:
+      upstreams[number]?.refusesCredentials = false
       if upstreams[number]?.reachability.answered(now: now) == .becameReachable {
         upstreams[number]?.lastError = nil
         actions.append(.reachabilityChanged(number, isReachable: true, reason: nil))
         endBackoff(of: number, now: now)
       }
       return false
-    case .failed:
+    case .failed(let failure, _):
+      let isRefusal = failure == .credentials
       upstreams[number]?.lastError = report.sentence
+      upstreams[number]?.refusesCredentials = isRefusal
       let change = upstreams[number]?.reachability.failed(
-        wasProbe: wasProbe, now: now, random: &random)
+        wasProbe: wasProbe, isCertain: isRefusal, now: now, random: &random)
       if change == .becameUnreachable {
         actions.append(
           .reachabilityChanged(number, isReachable: false, reason: report.sentence))

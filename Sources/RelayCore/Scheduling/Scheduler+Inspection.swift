@@ -17,6 +17,8 @@ extension Scheduler {
     package var oldestWaitingAt: WallTime?
     /// The last failure at connection level since the upstream was last reachable, in words.
     package var lastError: String?
+    /// Whether that was a refusal of the relay's credentials.
+    package var refusesCredentials = false
     /// The time of the next probe; nil if none is due.
     package var nextProbeAt: MonotonicTime?
     /// The most attempts at once: now, and once the upstream has ramped up.
@@ -65,7 +67,8 @@ extension Scheduler {
         isPaused: paused.contains(.upstream(number)), since: upstream.reachability.since,
         inFlight: upstream.inFlight, waiting: waitingFor[number] ?? 0,
         oldestWaitingAt: survey.heads[number]?.oldestAcceptedAt,
-        lastError: upstream.lastError, nextProbeAt: upstream.reachability.nextProbeAt,
+        lastError: upstream.lastError, refusesCredentials: upstream.refusesCredentials,
+        nextProbeAt: upstream.reachability.nextProbeAt,
         concurrency: (upstream.reachability.window, upstream.policy.concurrencyMax))
     }
     return views

@@ -246,6 +246,8 @@ struct UpstreamLine: Sendable {
     /// Whether it is under way.
     var isUnderWay: Bool { end != nil }
   }
+  /// Whether the last failure was that the relay's credentials were refused.
+  var refusesCredentials = false
 
   func hasFreeSlot(now: MonotonicTime) -> Bool {
     isConfigured && reachability.freeSlots(inFlight: inFlight, now: now) > 0

@@ -132,6 +132,7 @@ extension Relay {
         let target = parts.dispatcher.target(of: number)
       else { return false }
       return target.identity != files[name]?.identity
+        || target.tokens?.key != files[name]?.signingKey
     }
   }
 

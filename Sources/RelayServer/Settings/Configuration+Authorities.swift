@@ -7,6 +7,9 @@ extension Configuration {
   /// checked, and that server would seem to be at fault.
   var unusableAuthorities: [ConfigurationProblem] {
     var files = upstreams.map { ("upstreams.\($0.name)", $0.certificateAuthorities) }
+    files += upstreams.map { upstream in
+      ("upstreams.\(upstream.name).credentials", upstream.credentials?.certificateAuthorities)
+    }
     files.append(("tracing", tracing.certificateAuthorities))
     return files.compactMap { section, path in
       guard let path else { return nil }

@@ -1,3 +1,4 @@
+import Cryptography
 import Forwarder
 import JSON
 import RelayCore
@@ -12,6 +13,8 @@ package struct CredentialsConfiguration: Equatable, Sendable {
     case bearer
     /// A signature of each request (AWS Signature Version 4).
     case awsSigV4 = "aws-sigv4"
+    /// An access token that is fetched (RFC 6749 section 4.4).
+    case oauth2
   }
 
   package var kind = Kind.basic
@@ -23,6 +26,15 @@ package struct CredentialsConfiguration: Equatable, Sendable {
   package var accessKey: Secret?
   package var secretKey: Secret?
   package var sessionToken: Secret?
+  package var tokenURL: UpstreamURL?
+  package var clientID: Secret?
+  /// Set unless ``privateKey`` is.
+  package var clientSecret: Secret?
+  package var privateKey: String?
+  package var keyID: String?
+  package var scope: String?
+  package var audience: String?
+  package var certificateAuthorities: String?
 
   /// Nothing yet: a file says what kind they are.
   package init() {}
@@ -34,8 +46,20 @@ package struct CredentialsConfiguration: Equatable, Sendable {
       let pair = Array("\(user?.value ?? ""):\(password?.value ?? "")".utf8)
       return Secret("Basic " + String(decoding: Base64.encode(pair), as: UTF8.self))
     case .bearer: return Secret("Bearer \(token?.value ?? "")")
-    case .awsSigV4: return nil
+    case .awsSigV4, .oauth2: return nil
     }
+  }
+
+  /// The relay as a client of the server that gives access tokens; nil for other kinds.
+  ///
+  /// - Parameter key: What the file of ``privateKey`` holds.
+  func oauthClient(_ key: SigningKey?) -> OAuthClient? {
+    guard kind == .oauth2, let tokenURL, let clientID,
+      let proof = clientSecret.map({ .secret($0) })
+        ?? key.map({ OAuthClient.Proof.key($0, id: keyID) })
+    else { return nil }
+    return OAuthClient(
+      url: tokenURL, id: clientID.value, proof: proof, scope: scope, audience: audience)
   }
 
   /// The forwarder's signing; nil for other kinds.
@@ -50,7 +74,7 @@ package struct CredentialsConfiguration: Equatable, Sendable {
 
   /// The texts that nobody is to see.
   var hiddenTexts: [String] {
-    var found = [password, token, secretKey, sessionToken].compactMap { $0?.value }
+    var found = [password, token, secretKey, sessionToken, clientSecret].compactMap { $0?.value }
     if kind == .basic, let authorization {
       found += ["\(user?.value ?? ""):\(password?.value ?? "")"]
       found.append(String(authorization.value.dropFirst("Basic ".count)))
@@ -69,6 +93,7 @@ extension CredentialsConfiguration.Kind {
     case .basic: ["user", "password"]
     case .bearer: ["token"]
     case .awsSigV4: ["region", "service", "accessKey", "secretKey"]
+    case .oauth2: ["tokenURL", "clientID"]
     }
   }
 
@@ -77,6 +102,10 @@ extension CredentialsConfiguration.Kind {
     switch self {
     case .basic, .bearer: []
     case .awsSigV4: ["sessionToken"]
+    case .oauth2:
+      [
+        "clientSecret", "privateKey", "keyID", "scope", "audience", "certificateAuthorities",
+      ]
     }
   }
 }
@@ -110,6 +139,33 @@ extension CredentialsConfiguration: KeyedSection {
     Key.secret(
       "sessionToken", \.sessionToken, "visible ASCII characters, such as `${file:PATH}`",
       "of `aws-sigv4`: the session token of a temporary access key", fits: isVisible)
+    Key(
+      "tokenURL", \.tokenURL,
+      .unlessAbsent(
+        .described("a URL without a query, `http` or `https`,") { try? UpstreamURL($0) }),
+      "of `oauth2`: the server's [token endpoint](#access-tokens)")
+    Key.secret(
+      "clientID", \.clientID, "a text such as `${NAME}`", "of `oauth2`: the relay's name there",
+      fits: isLine)
+    Key.secret(
+      "clientSecret", \.clientSecret, "a text such as `${file:PATH}`",
+      "of `oauth2`: the secret of that name; or else `privateKey`", fits: isLine)
+    Key(
+      "privateKey", \.privateKey, .unlessAbsent(.path("the path of a key's PEM file")),
+      "of `oauth2`: the key that signs the relay's assertions, without a passphrase")
+    Key(
+      "keyID", \.keyID, .unlessAbsent(.text("a text", isLine)),
+      "of `oauth2`: the name of that key at the server (`kid`)")
+    Key(
+      "scope", \.scope, .unlessAbsent(.text("a text", isLine)),
+      "of `oauth2`: what the token is to allow")
+    Key(
+      "audience", \.audience, .unlessAbsent(.text("a text", isLine)),
+      "of `oauth2`: whom the token is for, where the server asks for that")
+    Key(
+      "certificateAuthorities", \.certificateAuthorities,
+      .unlessAbsent(.path("the path of a PEM file")), absent: "the system's",
+      "of `oauth2`: a PEM file with the authorities that may have signed the server's certificate")
   }
 
   /// Whether a text has no control characters (RFC 7617 section 2).
@@ -131,8 +187,19 @@ extension CredentialsConfiguration: KeyedSection {
     for name in kind.needed where !reader.has(name) {
       reader.problems.add(reader.path(of: name), "is missing: \"\(kind.rawValue)\" needs it")
     }
+    if kind == .oauth2 { checkProof(reader) }
     for name in Self.keys.map(\.name) where reader.has(name) && !isOfKind(name) {
       reader.problems.add(reader.path(of: name), "does not go with \"\(kind.rawValue)\"")
+    }
+  }
+
+  private func checkProof(_ reader: SectionReader) {
+    if reader.has("clientSecret") == reader.has("privateKey") {
+      reader.problems.add(
+        reader.path, "\"oauth2\" needs one of \"clientSecret\" and \"privateKey\", and no two")
+    }
+    if reader.has("keyID"), !reader.has("privateKey") {
+      reader.problems.add(reader.path(of: "keyID"), "goes with \"privateKey\"")
     }
   }
 

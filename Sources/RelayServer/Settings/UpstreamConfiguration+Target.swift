@@ -25,6 +25,7 @@ extension UpstreamConfiguration {
       certificates: certificateAuthorities.map { .file(path: $0) } ?? .system,
       oldestVersion: minTLSVersion.version, identity: files.identity,
       signing: signing?.webhooks, awsSigning: credentials?.awsSigning,
+      tokens: try tokenSource(files),
       credentials: CredentialMask(hiddenTexts))
   }
 }

@@ -9,6 +9,8 @@ import RelayCore
 struct UpstreamFiles: Sendable, Equatable {
   /// The certificate that the upstream is shown, and its key; nil if it is shown none.
   var identity: ClientIdentity?
+  /// The key by which the relay shows a server of access tokens who it is; nil if it has none.
+  var signingKey: SigningKey?
 
   /// No files.
   init() {}
@@ -17,6 +19,7 @@ struct UpstreamFiles: Sendable, Equatable {
   ///
   /// - Throws: The first file that cannot be used, with the key that names it.
   init(of upstream: UpstreamConfiguration) throws(ConfigurationProblem) {
+    try readSigningKey(of: upstream)
     guard let certificate = upstream.clientCertificate, let key = upstream.clientKey else { return }
     do throws(TLSLoadError) {
       identity = try ClientIdentity(certificate: certificate, key: key)
@@ -24,6 +27,18 @@ struct UpstreamFiles: Sendable, Equatable {
       let name = error.path == key ? "clientKey" : "clientCertificate"
       throw ConfigurationProblem(
         key: "upstreams.\(upstream.name).\(name)", reason: error.description)
+    }
+  }
+
+  private mutating func readSigningKey(
+    of upstream: UpstreamConfiguration
+  ) throws(ConfigurationProblem) {
+    guard let path = upstream.credentials?.privateKey else { return }
+    do throws(TLSLoadError) {
+      signingKey = try SigningKey(reading: path)
+    } catch {
+      throw ConfigurationProblem(
+        key: "upstreams.\(upstream.name).credentials.privateKey", reason: error.description)
     }
   }
 }

@@ -61,6 +61,7 @@ struct NeedGathering: Sendable {
       upstream.waiting = configured.view.waiting
       upstream.oldestWaitingAt = configured.view.oldestWaitingAt
       upstream.lastError = configured.view.lastError
+      upstream.refusesCredentials = configured.view.refusesCredentials
       if let number = relay.upstreamNumber(configured.name) {
         await addOutcomes(to: &upstream, number, now, keeper, &examples)
       }

@@ -1,0 +1,198 @@
+import Cryptography
+import Forwarder
+import JSON
+import RelayCore
+
+/// The relay as a client of an OAuth 2.0 server: how it asks for access tokens, and what it reads
+/// out of the answers (RFC 6749 section 4.4).
+struct OAuthClient: Sendable {
+  /// The way in which it shows who it is.
+  enum Proof: Sendable {
+    /// A secret (RFC 6749 section 2.3.1).
+    case secret(Secret)
+    /// A signed assertion (RFC 7523 section 2.2), and the name of its key, if it has one.
+    case key(SigningKey, id: String?)
+  }
+
+  /// The longest answer that is read, in bytes.
+  static let answerBytesMax = 65_536
+  /// The longest token that is taken, in bytes.
+  static let tokenBytesMax = 16_384
+  /// For how long an assertion is valid, in seconds: both clocks may be wrong by about that.
+  private static let assertionSeconds: Int64 = 120
+
+  let url: UpstreamURL
+  let id: String
+  let proof: Proof
+  let scope: String?
+  let audience: String?
+
+  /// The part of the URL that follows the target's in the request line.
+  private var requestTarget: [UInt8] { Array(Self.split(url).rest.utf8) }
+
+  /// The URL's path in two: paths of requests begin with a slash.
+  static func split(_ url: UpstreamURL) -> (base: String, rest: String) {
+    guard let slash = url.basePath.lastIndex(of: "/") else { return ("", "/") }
+    return (String(url.basePath[..<slash]), String(url.basePath[slash...]))
+  }
+
+  // MARK: - Asking
+
+  /// The request for a token at a moment.
+  func request(at time: WallTime) -> EnvelopeContent {
+    var headers = HeaderBlock()
+    headers.append(name: "Content-Type", value: "application/x-www-form-urlencoded")
+    headers.append(name: "Accept", value: "application/json")
+    var form = [("grant_type", "client_credentials")]
+    if let scope { form.append(("scope", scope)) }
+    if let audience { form.append(("audience", audience)) }
+    switch proof {
+    case .secret(let secret):
+      let pair = Self.encoded(id) + ":" + Self.encoded(secret.value)
+      headers.append(
+        name: "Authorization",
+        value: "Basic " + String(decoding: Base64.encode(Array(pair.utf8)), as: UTF8.self))
+    case .key(let key, let keyID):
+      form.append(
+        ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"))
+      form.append(("client_assertion", assertion(key, id: keyID, at: time)))
+    }
+    let body = form.map { "\($0)=\(Self.encoded($1))" }.joined(separator: "&")
+    return EnvelopeContent(
+      method: "POST", target: requestTarget, headers: headers, body: .inline(Array(body.utf8)))
+  }
+
+  private static func encoded(_ text: String) -> String {
+    String(decoding: PercentEncoding.encode(Array(text.utf8)), as: UTF8.self)
+  }
+
+  /// A signed assertion that the relay is this client (RFC 7523 section 3).
+  private func assertion(_ key: SigningKey, id keyID: String?, at time: WallTime) -> String {
+    let seconds = time.millisecondsSinceEpoch / 1000
+    var header = JSONWriter()
+    header.object { json in
+      json.member("alg", key.algorithm)
+      json.member("typ", "JWT")
+      if let keyID { json.member("kid", keyID) }
+    }
+    var claims = JSONWriter()
+    claims.object { json in
+      json.member("iss", id)
+      json.member("sub", id)
+      json.member("aud", url.description)
+      json.member("jti", Self.base64URL(SecureRandom.bytes(16)))
+      json.member("iat") { $0.integer(seconds) }
+      json.member("exp") { $0.integer(seconds + Self.assertionSeconds) }
+    }
+    let signed = Self.base64URL(header.finish()) + "." + Self.base64URL(claims.finish())
+    return signed + "." + Self.base64URL(key.sign(Array(signed.utf8)))
+  }
+
+  /// Base64 for URLs, without padding (RFC 4648 section 5).
+  private static func base64URL(_ bytes: [UInt8]) -> String {
+    let text = Base64.encode(bytes).compactMap { byte -> UInt8? in
+      switch byte {
+      case UInt8(ascii: "+"): UInt8(ascii: "-")
+      case UInt8(ascii: "/"): UInt8(ascii: "_")
+      case UInt8(ascii: "="): nil
+      default: byte
+      }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  // MARK: - Reading
+
+  /// What came of a request.
+  func read(_ report: AttemptReport, at now: WallTime) -> TokenAnswer {
+    guard case .answered(let answer) = report.event else {
+      return unavailable(report.sentence)
+    }
+    switch answer.status {
+    case 200...299: return token(in: answer)
+    // RFC 6749 section 5.2; some servers say 403.
+    case 400, 401, 403: return refused(answer)
+    default:
+      let status = "\(url.authority) answered \(answer.status)"
+      return unavailable(status, retryAfterMs: report.retryAfterMs(at: now))
+    }
+  }
+
+  private func token(in answer: UpstreamResponse) -> TokenAnswer {
+    guard !answer.isTruncated else {
+      return unavailable("\(url.authority) answered more than \(Self.answerBytesMax) bytes")
+    }
+    guard let document = try? JSONValue.parse(answer.body),
+      let token = document["access_token"].flatMap({ try? $0.string() }), Self.isToken(token)
+    else { return unavailable("\(url.authority) answered \(answer.status) without a token") }
+    let kind = document["token_type"].flatMap { try? $0.string() } ?? "bearer"
+    guard kind.lowercased() == "bearer" else {
+      return .refused(
+        "no access token: \(url.authority) gives tokens of the type"
+          + " \(Self.plain(kind, max: 40)), and the relay takes \"Bearer\" alone")
+    }
+    return .granted(token, lifetimeMs: document["expires_in"].flatMap(Self.milliseconds))
+  }
+
+  private static func isToken(_ text: String) -> Bool {
+    (1...tokenBytesMax).contains(text.utf8.count)
+      && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+  }
+
+  /// A number of seconds; some servers write it as a text, or with a fraction.
+  private static func milliseconds(_ value: JSONValue) -> Int64? {
+    let seconds = (try? value.double()) ?? (try? value.string()).flatMap { Double($0) }
+    return seconds.flatMap { $0.isFinite ? Int64(min(max($0, 0), 1e9) * 1000) : nil }
+  }
+
+  private func refused(_ answer: UpstreamResponse) -> TokenAnswer {
+    let document = try? JSONValue.parse(answer.body)
+    let words = ["error", "error_description"].compactMap { name in
+      (name == "error" ? document?["error"] : document?["error_description"]).flatMap {
+        try? $0.string()
+      }
+    }
+    let said = words.isEmpty ? "" : ": " + Self.plain(words.joined(separator: ", "), max: 160)
+    return .refused("no access token: \(url.authority) answered \(answer.status)\(said)")
+  }
+
+  /// Words of the server's that may be shown: one line of visible ASCII.
+  private static func plain(_ text: String, max: Int) -> String {
+    let bytes = text.utf8.prefix(max).map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private func unavailable(_ reason: String, retryAfterMs: Int64? = nil) -> TokenAnswer {
+    .unavailable("no access token: \(reason)", retryAfterMs: retryAfterMs)
+  }
+}
+
+extension UpstreamConfiguration {
+  /// The longest time for a request for a token, in milliseconds.
+  private static let tokenTimeoutMs = 30_000
+
+  /// The source of the upstream's access tokens; nil if it has none.
+  func tokenSource(_ files: UpstreamFiles) throws(UpstreamTargetError) -> TokenSource? {
+    guard let credentials, let client = credentials.oauthClient(files.signingKey),
+      let url = try? UpstreamURL(client.url.origin + OAuthClient.split(client.url).base)
+    else { return nil }
+    let timeoutMs = min(attemptTimeoutMs ?? Self.tokenTimeoutMs, Self.tokenTimeoutMs)
+    let authorities = credentials.certificateAuthorities
+    let endpoint = try UpstreamTarget(
+      name: name, url: url, connectTimeoutMs: min(connectTimeoutMs, timeoutMs),
+      attemptTimeoutMs: timeoutMs, responseBodyBytesMax: OAuthClient.answerBytesMax,
+      maxConcurrent: 1, proxy: proxy?.url.value,
+      certificates: authorities.map { .file(path: $0) } ?? .system)
+    let mask = CredentialMask(hiddenTexts)
+    return TokenSource(
+      endpoint: endpoint, key: files.signingKey, request: { client.request(at: $0) },
+      read: { report, now in
+        switch client.read(report, at: now) {
+        case .granted(let token, let lifetimeMs): .granted(token, lifetimeMs: lifetimeMs)
+        case .unavailable(let reason, let pauseMs):
+          .unavailable(mask.masked(reason), retryAfterMs: pauseMs)
+        case .refused(let reason): .refused(mask.masked(reason))
+        }
+      })
+  }
+}

@@ -1,0 +1,349 @@
+import Foundation
+import Glibc
+import Testing
+
+extension EndToEnd {
+  @Suite("Access tokens of upstreams", .serialized)
+  struct AccessTokens {
+    @Test("one is fetched for all, and another before and after each end; nothing is refused")
+    func short() async throws {
+      let stand = try TokenStand(lifetimeSeconds: 2)
+      try await stand.relay.start()
+      let devices = (0..<20).map { stand.relay.device("d\($0)") }
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for device in devices {
+          group.addTask {
+            try await device.relay("GET", "/", headers: ["Prefer": "wait=20"]).status
+          }
+        }
+        for try await status in group { #expect(status == 200) }
+      }
+      #expect(stand.server.received.count == 1, "shared by all that came together")
+      // Each ends by the service's clock, whatever the relay believes.
+      while stand.server.received.count < 4 {
+        let answer = try await devices[0].relay("GET", "/", headers: ["Prefer": "wait=20"])
+        #expect(answer.status == 200, "\(answer)")
+      }
+      let request = try #require(stand.server.received.first)
+      #expect(request.message.startLine == "POST /oauth/token HTTP/1.1")
+      let pair = "relay%20one:\(TokenStand.secret.replacing("/", with: "%2F"))"
+      #expect(request["Authorization"] == "Basic \(Data(pair.utf8).base64EncodedString())")
+      #expect(request["Content-Type"] == "application/x-www-form-urlencoded")
+      let form = "grant_type=client_credentials&scope=read%20write&audience=https%3A%2F%2Fapi"
+      #expect(request.message.text == form)
+      #expect(request["Waystation-Client"] == nil && request["Idempotency-Key"] == nil)
+      let status = try await devices[0].get("/status").json()
+      #expect((status["needs"] as? [Any])?.isEmpty == true)
+    }
+
+    @Test("after a 401 an attempt goes on with a new token; an upstream's own 401 stands")
+    func rejected() async throws {
+      let stand = try TokenStand(lifetimeSeconds: 3600)
+      try await stand.relay.start()
+      let device = stand.relay.device()
+      #expect(try await device.relay("GET", "/1", headers: ["Prefer": "wait=20"]).status == 200)
+      stand.revokeAll()
+      let body = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+      let answer = try await device.relay(
+        "POST", "/2", headers: ["Prefer": "wait=20", "Authorization": "Bearer forged"], body: body)
+      #expect(answer["Waystation-Upstream-Status"] == "200", "\(answer)")
+      let id = try #require(answer["Waystation-Id"])
+      let view = try await device.get("/v1/envelopes/\(id)").json()
+      #expect((view["attempts"] as? [Any])?.count == 1, "both were one attempt: \(view)")
+      #expect(stand.service.received.map(\.target) == ["/1", "/2", "/2"])
+      #expect(stand.service.received[2].message.body == body)
+      let keys = stand.service.received.suffix(2).compactMap { $0["Idempotency-Key"] }
+      #expect(Set(keys).count == 1 && keys.count == 2)
+      #expect(stand.server.received.count == 2)
+      stand.service.behave { _ in .answer(401) }
+      for path in ["/3", "/4"] {
+        let refused = try await device.relay("GET", path, headers: ["Prefer": "wait=20"])
+        #expect(refused["Waystation-Upstream-Status"] == "401", "\(refused)")
+      }
+      #expect(stand.service.received.map(\.target).suffix(3) == ["/3", "/3", "/4"])
+      #expect(stand.server.received.count == 3, "no token for each refusal")
+    }
+
+    @Test("a server that is down, slow, in trouble, or makes no sense is an outage with its reason")
+    func outages() async throws {
+      let stand = try TokenStand(lifetimeSeconds: 3600, attemptTimeoutMs: 1500)
+      try await stand.relay.start()
+      let device = stand.relay.device()
+      let huge = Array(#"{"access_token": "\#(String(repeating: "x", count: 3_000_000))"}"#.utf8)
+      let token = #""access_token": "abcdefgh""#
+      let troubles: [(Behaviour, String)] = [
+        (.answer(503), "answered 503"), (.answer(404), "answered 404"), (.never, "took too long"),
+        (.cut, "ended the connection"), (.answer(302), "answered 302"),
+        (.answer(200, body: Array("<html>".utf8)), "answered 200 without a token"),
+        (.answer(200, body: Array(#"{"access_token": "a b"}"#.utf8)), "without a token"),
+        (.answer(200, body: Array(#"{\#(token), \#(token)}"#.utf8)), "without a token"),
+        (.answer(200, body: huge), "answered more than 65536 bytes"),
+      ]
+      let posted = try await device.post(["path": "/", "method": "GET"])
+      let id = try #require(posted.json()["id"] as? String)
+      for (trouble, words) in troubles {
+        stand.server.behave { _ in trouble }
+        let upstream = try await stand.upstream("an outage: \(words)") {
+          ($0["lastError"] as? String)?.contains(words) == true && $0["reachable"] as? Bool == false
+        }
+        #expect((upstream["lastError"] as? String)?.hasPrefix("no access token: ") == true)
+      }
+      stand.server.stop()
+      _ = try await stand.upstream("nobody there") {
+        ($0["lastError"] as? String)?.contains("connection refused") == true
+      }
+      let view = try await device.get("/v1/envelopes/\(id)").json()
+      #expect(UpstreamCertificates.isWaiting(view), "\(view)")
+      #expect(stand.service.received.isEmpty)
+      try stand.server.start()
+      stand.behave()
+      #expect(try await device.end(of: id)["state"] as? String == "delivered")
+    }
+
+    @Test("refused credentials need somebody, and hold the lanes until they are mended")
+    func refused() async throws {
+      let stand = try TokenStand(lifetimeSeconds: 3600, secret: "wrong")
+      try await stand.relay.start()
+      let device = stand.relay.device()
+      let ids = try await (0..<3).asyncMap { number in
+        let posted = try await device.post(["path": "/\(number)", "method": "GET"])
+        return try #require(posted.json()["id"] as? String)
+      }
+      let need = try await eventually("a need") {
+        let needs = try await device.get("/status").json()["needs"] as? [[String: Any]]
+        return needs?.first {
+          $0["kind"] as? String == "credentials-refused" && $0["count"] as? Int == 3
+        }
+      }
+      let title = "the relay's credentials for default are refused, and 3 envelopes wait"
+      #expect(need["title"] as? String == title)
+      #expect(need["severity"] as? String == "critical")
+      let cause =
+        "no access token: 127.0.0.1:\(stand.server.port) answered 401: invalid_client, no such"
+        + " secret"
+      #expect(need["cause"] as? String == cause)
+      try await eventually("the warning") {
+        let warnings = try await device.get("/readyz").json()["warnings"] as? [String]
+        return warnings == [title] ? true : nil
+      }
+      for id in ids {
+        let view = try await device.get("/v1/envelopes/\(id)").json()
+        #expect(UpstreamCertificates.isWaiting(view), "\(view)")
+      }
+      #expect(stand.service.received.isEmpty)
+      try stand.configure(secret: TokenStand.secret)
+      stand.relay.signal(SIGHUP)
+      for id in ids { #expect(try await device.end(of: id)["state"] as? String == "delivered") }
+      try await eventually("no need") {
+        let needs = try await device.get("/status").json()["needs"] as? [Any]
+        return needs?.isEmpty == true ? true : nil
+      }
+      #expect(!stand.relay.log.contains(TokenStand.secret))
+    }
+
+    @Test("nothing of a token outlives kill -9, and what waited for one is delivered afterwards")
+    func killed() async throws {
+      let stand = try TokenStand(lifetimeSeconds: 3600)
+      stand.server.behave { _ in .never }
+      try await stand.relay.start()
+      let posted = try await stand.relay.device().post(["path": "/", "method": "GET"])
+      let id = try #require(posted.json()["id"] as? String)
+      try await stand.server.received(count: 1)
+      try await stand.relay.kill()
+      stand.behave()
+      try await stand.relay.start()
+      let device = stand.relay.device()
+      #expect(try await device.end(of: id)["state"] as? String == "delivered")
+      #expect(stand.service.received.count == 1)
+      let token = try #require(stand.service.received[0]["Authorization"]?.dropFirst(7))
+      for path in ["/status", "/v1/envelopes/\(id)", "/v1/envelopes/\(id)/response"] {
+        let answer = try await device.get(path)
+        #expect(!answer.text.contains(token), "the service has echoed it")
+      }
+      #expect(!stand.relay.log.contains(token))
+    }
+
+    @Test(
+      "a key in place of a secret signs assertions that the server can check",
+      arguments: [
+        ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"],
+        ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
+        ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"], ["-algorithm", "ED25519"],
+      ])
+    func assertion(options: [String]) async throws {
+      let folder = try TemporaryFolder()
+      let key = folder.path + "/key.pem"
+      let made = try ChildProcess("openssl", ["genpkey", "-out", key] + options)
+      try #require(try await made.ending() == .exit(0))
+      let stand = try TokenStand(lifetimeSeconds: 3600, key: key)
+      try await stand.relay.start()
+      let device = stand.relay.device()
+      #expect(try await device.relay("GET", "/", headers: ["Prefer": "wait=20"]).status == 200)
+      let request = try #require(stand.server.received.first)
+      #expect(request["Authorization"] == nil)
+      let form = Dictionary(
+        request.message.text.split(separator: "&").map { part in
+          let pair = part.split(separator: "=", maxSplits: 1).map { String($0) }
+          return (pair[0], pair[1].removingPercentEncoding ?? "")
+        }, uniquingKeysWith: { first, _ in first })
+      #expect(
+        form["client_assertion_type"] == "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+      let parts = try #require(form["client_assertion"]).split(separator: ".").map { String($0) }
+      let header = try Assertion.object(parts[0])
+      #expect(header["typ"] as? String == "JWT" && header["kid"] as? String == "key-1")
+      let claims = try Assertion.object(parts[1])
+      #expect(claims["iss"] as? String == "relay one" && claims["sub"] as? String == "relay one")
+      #expect(claims["aud"] as? String == "\(stand.server.url)/oauth/token")
+      let now = Date().timeIntervalSince1970
+      let issued = try #require(claims["iat"] as? Double)
+      #expect(abs(issued - now) < 60 && claims["exp"] as? Double == issued + 120)
+      #expect((claims["jti"] as? String)?.count == 22)
+      let algorithm = try #require(header["alg"] as? String)
+      #expect(
+        try await Assertion.isGood(
+          parts, algorithm: algorithm, key: key, in: folder), "\(algorithm)")
+      // Another key in that file is taken up by a SIGHUP.
+      let again = try ChildProcess("openssl", ["genpkey", "-out", key] + options)
+      try #require(try await again.ending() == .exit(0))
+      stand.relay.signal(SIGHUP)
+      try await stand.relay.log(holds: "configuration reloaded")
+      #expect(try await device.relay("GET", "/", headers: ["Prefer": "wait=20"]).status == 200)
+      #expect(stand.server.received.count == 2)
+    }
+  }
+}
+
+/// A signed assertion (RFC 7523), read as a server would, by openssl.
+private enum Assertion {
+  static func bytes(_ part: String) -> Data? {
+    let text = part.replacing("-", with: "+").replacing("_", with: "/")
+    return Data(base64Encoded: text + String(repeating: "=", count: (4 - text.count % 4) % 4))
+  }
+
+  static func object(_ part: String) throws -> [String: Any] {
+    let data = try #require(bytes(part))
+    return try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
+  }
+
+  static func isGood(
+    _ parts: [String], algorithm: String, key: String, in folder: TemporaryFolder
+  ) async throws -> Bool {
+    let raw = [UInt8](try #require(bytes(parts[2])))
+    let signature = algorithm.hasPrefix("ES") ? der(raw) : raw
+    let file = folder.path + "/signature"
+    try Data(signature).write(to: URL(fileURLWithPath: file))
+    let message = try folder.write("message", parts[0] + "." + parts[1])
+    var words = ["pkeyutl", "-verify", "-rawin", "-in", message, "-sigfile", file, "-inkey", key]
+    if algorithm != "EdDSA" { words += ["-digest", algorithm == "ES384" ? "sha384" : "sha256"] }
+    return try await ChildProcess("openssl", words).ending() == .exit(0)
+  }
+
+  /// Two numbers of equal length as DER.
+  private static func der(_ raw: [UInt8]) -> [UInt8] {
+    let numbers = [raw.prefix(raw.count / 2), raw.suffix(raw.count / 2)].flatMap {
+      half -> [UInt8] in
+      var number = Array(half.drop { $0 == 0 })
+      if number.first.map({ $0 >= 0x80 }) ?? true { number.insert(0, at: 0) }
+      return [2, UInt8(number.count)] + number
+    }
+    return [0x30, UInt8(numbers.count)] + numbers
+  }
+}
+
+/// A relay between a device and a service that wants tokens of a server.
+private final class TokenStand: Sendable {
+  static let secret = "s3cret/of-the-relay"
+
+  let relay: Relay
+  let server: TestUpstream
+  let service: TestUpstream
+  private let lifetimeSeconds: Int
+  private let key: String?
+  private let attemptTimeoutMs: Int
+  /// The tokens that were given out and are valid, and until when.
+  private let valid = Monitor<[String: Date]>([:])
+
+  init(
+    lifetimeSeconds: Int, secret: String = secret, key: String? = nil,
+    attemptTimeoutMs: Int = 20_000
+  ) throws {
+    self.lifetimeSeconds = lifetimeSeconds
+    self.key = key
+    self.attemptTimeoutMs = attemptTimeoutMs
+    server = try TestUpstream()
+    service = try TestUpstream()
+    relay = try Relay(upstreams: [:])
+    try configure(secret: secret)
+    behave()
+    let valid = valid
+    service.behave { request in
+      let token = String(request["Authorization"]?.dropFirst("Bearer ".count) ?? "")
+      let isValid = valid.read { ($0[token] ?? .distantPast) > Date() }
+      return .answer(isValid ? 200 : 401, body: Array(token.utf8))
+    }
+  }
+
+  func configure(secret: String) throws {
+    var credentials: [String: any Sendable] = [
+      "kind": "oauth2", "tokenURL": "\(server.url)/oauth/token", "clientID": "relay one",
+      "scope": "read write", "audience": "https://api",
+    ]
+    if let key {
+      (credentials["privateKey"], credentials["keyID"]) = (key, "key-1")
+    } else {
+      credentials["clientSecret"] = secret
+    }
+    try relay.configure(upstreams: [
+      "default": Relay.quick(
+        service,
+        [
+          "credentials": credentials, "connectTimeoutMs": 1000,
+          "attemptTimeoutMs": attemptTimeoutMs,
+          "reachability": ["firstProbeDelayMs": 50, "maxProbeDelayMs": 100],
+        ])
+    ])
+  }
+
+  /// Lets the server do its work.
+  func behave() {
+    let (valid, lifetime) = (valid, lifetimeSeconds)
+    let wrong = Data("relay%20one:wrong".utf8).base64EncodedString()
+    server.behave { request in
+      if request["Authorization"] == "Basic \(wrong)" {
+        let words = #"{"error": "invalid_client", "error_description": "no such secret"}"#
+        return .answer(401, body: Array(words.utf8))
+      }
+      let token = "token-" + UUID().uuidString
+      let until = Date().addingTimeInterval(Double(lifetime))
+      valid.change { $0[token] = until }
+      let answer =
+        #"{"access_token": "\#(token)", "token_type": "bearer", "expires_in": \#(lifetime)}"#
+      return .answer(200, body: Array(answer.utf8))
+    }
+  }
+
+  /// Makes the service accept none of the tokens that were given out.
+  func revokeAll() { valid.change { $0 = [:] } }
+
+  /// Waits until the upstream is shown as expected.
+  func upstream(
+    _ what: String, where isExpected: ([String: Any]) -> Bool
+  ) async throws -> [String: Any] {
+    try await eventually(what) {
+      let answer = try await relay.device("operator").get("/v1/upstreams").json()
+      let upstreams = answer["upstreams"] as? [[String: Any]]
+      return upstreams?.first(where: isExpected)
+    }
+  }
+}
+
+extension Range<Int> {
+  /// The results in order, one after the other.
+  fileprivate func asyncMap<Result>(
+    _ transform: (Int) async throws -> Result
+  ) async rethrows -> [Result] {
+    var results: [Result] = []
+    for number in self { results.append(try await transform(number)) }
+    return results
+  }
+}
