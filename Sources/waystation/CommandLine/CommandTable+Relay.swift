@@ -79,18 +79,26 @@ extension CommandTable {
       .file(
         "--environment-file",
         "take variables from this file, too, as systemd's EnvironmentFile= does; may be given more"
-          + " than once", isRepeatable: true)
+          + " than once", isRepeatable: true),
+      .flag(
+        "--try-upstreams",
+        "also connect to each upstream, show it the relay's credentials, and say what came of it"),
     ],
     notes: [
       "It uses the same options and environment as 'waystation serve', reads the certificates,"
         + " keys and secrets that the configuration names, and prints a short summary without"
-        + " secrets, or everything that is wrong, with each variable and each file that is missing."
+        + " secrets, or everything that is wrong, with each variable and each file that is missing.",
+      "--try-upstreams sends no envelope. It resolves each upstream's name, connects, secures the"
+        + " connection, fetches an access token where one is needed, and asks for the base URL with"
+        + " HEAD, all within 15 s each. Any answer is good but 401 and 403 where the relay shows"
+        + " credentials of its own, 407, and 5xx.",
     ],
-    exits: "0 it is good, 1 it is not.",
+    exits: "0 it is good, 1 it is not, or an upstream could not be tried with success.",
     examples: [
       "waystation check --config /etc/waystation/config.json",
       "sudo waystation check --config /etc/waystation/config.json --environment-file"
         + " /etc/waystation/secrets.env",
+      "sudo -u waystation waystation check --config /etc/waystation/config.json --try-upstreams",
     ])
 
   static let health = CommandSpec(

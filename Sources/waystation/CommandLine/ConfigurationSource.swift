@@ -10,6 +10,8 @@ struct ConfigurationSource: Equatable {
   var flags = ConfigurationFlags()
   /// The files of variables to read as systemd would, for `check`; later ones take precedence.
   var environmentFiles: [String] = []
+  /// Whether `check` tries the upstreams, too.
+  var triesUpstreams = false
 
   /// The longest configuration file, in bytes.
   static let fileBytesMax = 16 << 20

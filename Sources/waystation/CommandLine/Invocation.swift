@@ -79,6 +79,7 @@ extension ConfigurationSource {
     flags.logsAccess = options.has("--log-access")
     flags.setsAsideDamaged = options.has("--set-aside-damaged")
     environmentFiles = options.texts("--environment-file")
+    triesUpstreams = options.has("--try-upstreams")
   }
 }
 

@@ -15,9 +15,31 @@ enum CheckCommand {
       StandardStream.output.line("the configuration is good")
       StandardStream.output.line(summary(of: configuration))
       for warning in certificates.warnings { warn("\(warning)") }
-      return .good
+      return source.triesUpstreams ? tryUpstreams(of: configuration) : .good
     } catch {
       error.report()
+      return .failed
+    }
+  }
+
+  /// Tries all upstreams, and says what came of it.
+  private static func tryUpstreams(of configuration: Configuration) -> ExitCode {
+    do throws(SystemError) {
+      let loop = try EventLoop(name: "check")
+      return Blocking.run(on: loop) {
+        let trials = await UpstreamTrial.run(configuration.upstreams)
+        for trial in trials {
+          let line = "upstream \(trial.upstream): \(trial.words)"
+          if trial.isGood {
+            StandardStream.output.line(line)
+          } else {
+            StandardStream.error.line(line)
+          }
+        }
+        return trials.allSatisfy(\.isGood) ? .good : .failed
+      }
+    } catch {
+      StandardStream.error.line("the upstreams cannot be tried: \(error)")
       return .failed
     }
   }
