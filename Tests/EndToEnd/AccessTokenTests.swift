@@ -79,6 +79,7 @@ extension EndToEnd {
         (.answer(200, body: Array(#"{\#(token), \#(token)}"#.utf8)), "without a token"),
         (.answer(200, body: huge), "answered more than 65536 bytes"),
       ]
+      stand.server.behave { _ in troubles[0].0 }
       let posted = try await device.post(["path": "/", "method": "GET"])
       let id = try #require(posted.json()["id"] as? String)
       for (trouble, words) in troubles {
@@ -124,7 +125,7 @@ extension EndToEnd {
       #expect(need["cause"] as? String == cause)
       try await eventually("the warning") {
         let warnings = try await device.get("/readyz").json()["warnings"] as? [String]
-        return warnings == [title] ? true : nil
+        return warnings == ["\(title): \(cause)"] ? true : nil
       }
       for id in ids {
         let view = try await device.get("/v1/envelopes/\(id)").json()

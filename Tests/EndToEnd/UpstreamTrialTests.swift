@@ -4,75 +4,86 @@ import Testing
 extension EndToEnd {
   @Suite("Trying upstreams", .serialized)
   struct UpstreamTrials {
-    @Test("says of each what came of it, sends no envelope, and ends with 1 unless all are good")
-    func tried() async throws {
-      let upstream = try TestUpstream { request in
-        switch request.target {
-        case "/good/": .answer(405)
-        case "/trouble/": .answer(503)
-        case "/hangs/": .never
-        default: .answer(request["Authorization"] == "Bearer right" ? 200 : 401)
-        }
+    typealias Upstreams = [String: [String: any Sendable]]
+
+    @Test("says of each what it answered, and ends with 0 if all are good")
+    func good() async throws {
+      let upstream = try Self.upstream()
+      // A relay is a server with TLS, too.
+      let secured = try await SecuredRelay.started()
+      let run = try await check([
+        "odd": ["url": "\(upstream.url)/odd"],
+        "open": ["url": "\(upstream.url)/senders"],
+        "right": ["url": "\(upstream.url)/mine", "credentials": Self.bearer("right")],
+        "secure": [
+          "url": "https://127.0.0.1:\(secured.port)",
+          "certificateAuthorities": secured.authority.certificate,
+        ],
+      ])
+      #expect(run.ending == .exit(0), "\(run.errors)")
+      for (name, status) in [("odd", 405), ("open", 401), ("right", 200), ("secure", 404)] {
+        let line = "upstream \(name): answered \(status) within "
+        #expect(run.output.contains(line), "\(run.output)")
       }
+    }
+
+    @Test("says of each why envelopes could not be sent, and ends with 1 unless all are good")
+    func bad() async throws {
+      let upstream = try Self.upstream()
       let gone = try TestUpstream()
       gone.stop()
-      let authority = try await CertificateAuthority()
-      let port = try TestUpstream.freePort()
-      let secure = try await SecureUpstream(
-        port: port, try await authority.sign("server", subject: "/CN=server"))
-      let right: [String: any Sendable] = ["kind": "bearer", "token": "right"]
-      let wrong: [String: any Sendable] = ["kind": "bearer", "token": "wr0ng-t0ken"]
+      let secured = try await SecuredRelay.started()
       let oauth: [String: any Sendable] = [
         "kind": "oauth2", "tokenURL": "\(gone.url)/token", "clientID": "a", "clientSecret": "b",
       ]
-      let https = "https://127.0.0.1:\(port)"
-      let good: [String: [String: any Sendable]] = [
-        "odd": ["url": "\(upstream.url)/good"],
-        "open": ["url": "\(upstream.url)/senders"],
-        "right": ["url": "\(upstream.url)/mine", "credentials": right],
-        "secure": ["url": https, "certificateAuthorities": authority.certificate],
-      ]
-      let bad: [String: [String: any Sendable]] = [
-        "gone": ["url": gone.url], "hangs": ["url": "\(upstream.url)/hangs", "attemptTimeoutMs": 500,
-          "connectTimeoutMs": 500],
+      let run = try await check([
+        "gone": ["url": gone.url],
+        "hangs": [
+          "url": "\(upstream.url)/hangs", "attemptTimeoutMs": 500, "connectTimeoutMs": 500,
+        ],
         "nameless": ["url": "http://nowhere.invalid"],
+        "right": ["url": "\(upstream.url)/mine", "credentials": Self.bearer("right")],
         "token": ["url": upstream.url, "credentials": oauth],
-        "trouble": ["url": "\(upstream.url)/trouble"], "untrusted": ["url": https],
-        "wrong": ["url": "\(upstream.url)/mine", "credentials": wrong],
-      ]
-      let fine = try await check(good)
-      #expect(fine.ending == .exit(0), "\(fine.errors)")
+        "trouble": ["url": "\(upstream.url)/trouble"],
+        "untrusted": ["url": "https://127.0.0.1:\(secured.port)"],
+      ])
+      #expect(run.ending == .exit(1))
+      #expect(run.output.contains("upstream right: answered 200"))
+      let refused = "no connection to 127.0.0.1:\(gone.port) could be made: connection refused"
       for (name, words) in [
-        ("odd", "answered 405"), ("open", "answered 401"), ("right", "answered 200"),
-        ("secure", "answered 200"),
-      ] {
-        #expect(fine.output.contains("upstream \(name): \(words) within "), "\(fine.output)")
-      }
-      let all = try await check(good.merging(bad) { first, _ in first })
-      #expect(all.ending == .exit(1))
-      #expect(all.output.contains("upstream right: answered 200"))
-      for (name, words) in [
-        ("gone", "no connection to 127.0.0.1:\(gone.port) could be made: connection refused"),
-        ("hangs", "127.0.0.1:\(upstream.port) took too long"),
+        ("gone", refused), ("hangs", "127.0.0.1:\(upstream.port) took too long"),
         ("nameless", "the name of nowhere.invalid could not be resolved"),
-        (
-          "token",
-          "no access token: no connection to 127.0.0.1:\(gone.port) could be made: connection refused"
-        ), ("trouble", "answered 503"),
-        ("untrusted", "the certificate of 127.0.0.1:\(port) is not trusted"),
-        ("wrong", "answered 401"),
+        ("token", "no access token: \(refused)"), ("trouble", "answered 503"),
+        ("untrusted", "the certificate of 127.0.0.1:\(secured.port) is not trusted"),
       ] {
-        #expect(all.errors.contains("upstream \(name): \(words)"), "\(name): \(all.errors)")
+        #expect(run.errors.contains("upstream \(name): \(words)"), "\(name): \(run.errors)")
       }
-      #expect(all.errors.contains(" ms: it does not accept the relay's credentials"))
-      #expect(!(all.output + all.errors).contains("wr0ng-t0ken"))
-      #expect(upstream.received.allSatisfy { $0.method == "HEAD" && $0.message.body.isEmpty })
-      let fields = upstream.received.flatMap { $0.message.fields.map { $0.name.lowercased() } }
-      #expect(Set(fields).subtracting(["host", "authorization"]).isEmpty, "\(Set(fields))")
-      try await secure.stop()
     }
 
-    @Test("nothing is tried while the configuration is wrong, and without the option nothing at all")
+    @Test("shows the relay's credentials, says that they are refused, and not what they are")
+    func refused() async throws {
+      let upstream = try Self.upstream()
+      let run = try await check([
+        "wrong": ["url": "\(upstream.url)/mine", "credentials": Self.bearer("wr0ng-t0ken")]
+      ])
+      #expect(run.ending == .exit(1))
+      #expect(run.errors.contains("upstream wrong: answered 401"), "\(run.errors)")
+      #expect(run.errors.contains(" ms: it does not accept the relay's credentials"))
+      #expect(!(run.output + run.errors).contains("wr0ng-t0ken"))
+    }
+
+    @Test("an upstream gets one HEAD request, and no envelope")
+    func noEnvelope() async throws {
+      let upstream = try Self.upstream()
+      _ = try await check(["right": ["url": upstream.url, "credentials": Self.bearer("right")]])
+      let requests = upstream.received
+      #expect(requests.count == 1)
+      #expect(requests.allSatisfy { $0.method == "HEAD" && $0.message.body.isEmpty })
+      let fields = requests.flatMap { $0.message.fields.map { $0.name.lowercased() } }
+      #expect(Set(fields) == ["host", "authorization"])
+    }
+
+    @Test("nothing is tried if the configuration is wrong, or without the option")
     func untried() async throws {
       let upstream = try TestUpstream()
       let wrong = try await check(["a": ["url": upstream.url, "clientKey": "/k"]])
@@ -84,11 +95,27 @@ extension EndToEnd {
       #expect(upstream.received.isEmpty && upstream.connectionCount == 0)
     }
 
+    /// Answers by the path of its base URL, and takes the token "right" everywhere else.
+    private static func upstream() throws -> TestUpstream {
+      try TestUpstream { request in
+        switch request.target {
+        case "/odd/": .answer(405)
+        case "/trouble/": .answer(503)
+        case "/hangs/": .never
+        default: .answer(request["Authorization"] == "Bearer right" ? 200 : 401)
+        }
+      }
+    }
+
+    private static func bearer(_ token: String) -> [String: any Sendable] {
+      ["kind": "bearer", "token": token]
+    }
+
     private func check(
-      _ upstreams: [String: [String: any Sendable]]
+      _ upstreams: Upstreams
     ) async throws -> (ending: Ending, output: String, errors: String) {
       let folder = try TemporaryFolder()
-      let text = String(decoding: Device.json(["upstreams": upstreams]), as: UTF8.self)
+      let text = String(decoding: try Device.json(["upstreams": upstreams]), as: UTF8.self)
       let file = try folder.write("config.json", text)
       return try await Waystation.run("check", "--config", file, "--try-upstreams")
     }

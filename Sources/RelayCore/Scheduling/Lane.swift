@@ -34,8 +34,9 @@ package struct Lane: Sendable {
   package let client: ClientNumber
   /// The order in which its envelopes take their turns.
   package let order: LaneOrder
-  /// Whether an envelope that was to go together with others needed a request of its own: no more
-  /// than the head is looked at next time. It stands here because it costs no room here.
+  /// Whether an envelope that was to go together with others needed a request of its own.
+  ///
+  /// Then no more than the head is looked at next time. It stands here since it costs no room here.
   var goesOneByOne = false
   /// The first envelopes, in order; empty only while ``Phase/starved`` or ``Phase/parked``.
   package internal(set) var window = Deque<LineEntry>()

@@ -87,9 +87,9 @@ extension CommandTable {
     notes: [
       "It uses the same options and environment as 'waystation serve', reads the certificates,"
         + " keys and secrets that the configuration names, and prints a short summary without"
-        + " secrets, or everything that is wrong, with each variable and each file that is missing.",
+        + " secrets, or everything that is wrong, with each missing variable and file.",
       "--try-upstreams sends no envelope. It resolves each upstream's name, connects, secures the"
-        + " connection, fetches an access token where one is needed, and asks for the base URL with"
+        + " connection, fetches an access token where one is needed, and asks for the base URL by"
         + " HEAD, all within 15 s each. Any answer is good but 401 and 403 where the relay shows"
         + " credentials of its own, 407, and 5xx.",
     ],

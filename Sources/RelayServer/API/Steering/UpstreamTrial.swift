@@ -7,9 +7,9 @@ import Synchronization
 ///
 /// The upstream is looked up, connected to, secured and shown the relay's credentials, as for an
 /// attempt: with a certificate, an access token that is fetched first, or a signature. It is asked
-/// with `HEAD` for its base URL, which changes nothing (RFC 9110 section 9.2.1). Any answer shows that
-/// it is there; 401 and 403 show what it thinks of the credentials, which `OPTIONS` does not at
-/// servers that answer it for browsers.
+/// with `HEAD` for its base URL, which changes nothing (RFC 9110 section 9.2.1). Any answer shows
+/// that it is there; 401 and 403 show what it thinks of the credentials, which `OPTIONS` does not
+/// at servers that answer it for browsers.
 package struct UpstreamTrial: Sendable {
   /// The upstream's name.
   package let upstream: String
