@@ -108,6 +108,10 @@ class Browser:
             "for (const heard of copy.querySelectorAll('.heard')) heard.remove();"
             "return copy.textContent.trim()", control)
 
+    def hover(self, selector):
+        """Puts the mouse over the first of these controls."""
+        ActionChains(self.driver).move_to_element(self.one(selector)).perform()
+
     def fill(self, selector, text):
         field = self.one(selector)
         field.clear()

@@ -111,6 +111,10 @@ def replays(trial):
         browser.says("#found-note", "30 envelopes")
         assert "endedSince=2026-01-02T03%3A04%3A05.678Z" in browser.run("return location.hash")
         look(trial, "by-time")
+        for scheme in ("dark", "light"):
+            browser.scheme(scheme)
+            browser.hover("#find button.main")
+            trial.sound(f"a button under the mouse, {scheme}")
         browser.press("Replay all…", "#found")
         browser.press("Count them", "#ask")
         browser.says("#ask-text", "under the same Idempotency-Key")
