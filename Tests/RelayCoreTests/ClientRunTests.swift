@@ -101,7 +101,7 @@ struct ClientRunTests {
   func waits() {
     var relay = ManualRelay()
     accept(&relay)
-    relay.answer(1, status: 503, retryAfter: "50")
+    relay.answer(1, status: 500, retryAfter: "50")
     relay.commit()
     relay.accept(entry(&relay, lane: 2, dueInMs: 1_000_000))
     accept(&relay, lane: 2)

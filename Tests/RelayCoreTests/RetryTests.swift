@@ -95,7 +95,7 @@ struct RetryTests {
   func deadline() {
     var relay = ManualRelay()
     relay.accept(relay.makeEntry(lane: 1, expiresInMs: 5000))
-    relay.answer(1, status: 503, retryAfter: "60")
+    relay.answer(1, status: 500, retryAfter: "60")
     #expect(
       relay.uncommitted.first?.change == .retry(at: relay.clock.wall.adding(milliseconds: 5000)))
     relay.commit()

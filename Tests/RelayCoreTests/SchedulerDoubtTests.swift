@@ -326,7 +326,7 @@ struct SchedulerDoubtTests {
     var relay = relayInDoubt()
     relay.commit()
     relay.pass(ms: 8000)
-    relay.answer(1, status: 503, retryAfter: "50")
+    relay.answer(1, status: 500, retryAfter: "50")
     relay.commit()
     for lane in 2...4 {
       relay.accept(lane: Int64(lane))

@@ -57,7 +57,7 @@ struct SchedulerWaitTests {
     var relay = ManualRelay(policy: .manual.concurrency(1))
     relay.accept(lane: 1)
     relay.accept(lane: 2)
-    relay.answer(1, status: 503, retryAfter: "5")
+    relay.answer(1, status: 500, retryAfter: "5")
     #expect(relay.attempted == [1, 2])
   }
 

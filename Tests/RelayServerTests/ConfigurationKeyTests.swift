@@ -23,7 +23,8 @@ struct ConfigurationKeyTests {
       "upstreams": {
         "default": {
           "url": "https://a.example", "signing": {"keys": ["\(key)"]}, "passHeaders": ["Link"],
-          "takesContentRange": true,
+          "takesContentRange": true, "requestsPerSecondMax": 2.5, "burst": 6,
+          "retryAfterHolds": "lane",
           "batch": {
             "format": "json", "path": "/ingest?v=2", "from": ["/readings"], "itemsMax": 16,
             "bytesMax": 65540, "lingerMs": 17

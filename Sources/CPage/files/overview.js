@@ -142,20 +142,22 @@ function placeCharts(count) {
 /** What decides of an upstream which facts and controls its card has. */
 function upstreamStamp(upstream) {
   const { configured, paused, reachable, since, waiting, lastError, oldestWaitingAt } = upstream;
-  const facts = [waiting > 0, Boolean(lastError), Boolean(oldestWaitingAt)];
+  const { heldUntil } = upstream;
+  const facts = [waiting > 0, Boolean(lastError), Boolean(oldestWaitingAt), Boolean(heldUntil)];
   return JSON.stringify([configured, paused, reachable, since, ...facts]);
 }
 
-function upstreamState({ configured, paused, reachable }) {
+function upstreamState({ configured, paused, reachable, heldUntil }) {
   if (!configured) return ["act", "Not configured"];
   if (paused) return ["watch", reachable ? "Paused" : "Paused, unreachable"];
+  if (reachable && heldUntil) return ["watch", "Wants a wait"];
   return reachable ? ["ok", "Reachable"] : ["act", "Unreachable"];
 }
 
 function upstreamCard(upstream) {
   const { name, url, configured, reachable, paused, since, waiting } = upstream;
-  const { oldestWaitingAt, lastError } = upstream;
-  const [level, words] = upstreamState({ configured, reachable, paused });
+  const { oldestWaitingAt, lastError, heldUntil } = upstream;
+  const [level, words] = upstreamState(upstream);
   const fact = (term, fact) => [h("dt", null, term), h("dd", { data: { fact } })];
   return h("li", { class: "card" },
     h("div", { class: "card-top" }, h("h3", null, name),
@@ -163,12 +165,12 @@ function upstreamCard(upstream) {
     url && h("p", { class: "soft wrap" }, url),
     h("dl", null,
       since && fact("Since", "since"), fact("Waiting", "waiting"),
-      oldestWaitingAt && fact("Oldest", "oldest"),
+      oldestWaitingAt && fact("Oldest", "oldest"), heldUntil && fact("Goes on", "heldUntil"),
       configured && fact("In flight", "flight")),
     lastError && !reachable && h("p", { class: "wrap", data: { fact: "error" } }),
     h("div", { class: "acts" },
       waiting > 0 && control({ name: "findOfUpstream", upstream: name }),
-      configured && !reachable && control({ name: "probe", upstream: name }),
+      configured && (!reachable || heldUntil) && control({ name: "probe", upstream: name }),
       configured && control({
         name: paused ? "resumeUpstream" : "pauseUpstream", upstream: name,
       })));
@@ -176,13 +178,15 @@ function upstreamCard(upstream) {
 
 function updateCard(card, upstream) {
   const { since, waiting, oldestWaitingAt, lastError } = upstream;
-  const { inFlight, concurrencyNow, concurrencyMax } = upstream;
+  const { inFlight, concurrencyNow, concurrencyMax, heldUntil, requestsPerSecondNow } = upstream;
   const age = (at) => stretch(now() - Date.parse(at));
   const facts = {
     since: () => `${clock(since, now())}, for ${age(since)}`, waiting: () => count(waiting),
     oldest: () => age(oldestWaitingAt),
     flight: () => `${count(inFlight)} of ${count(concurrencyNow)}`
-      + (concurrencyNow < concurrencyMax ? `, ramping up to ${count(concurrencyMax)}` : ""),
+      + (concurrencyNow < concurrencyMax ? `, ramping up to ${count(concurrencyMax)}` : "")
+      + (requestsPerSecondNow ? `, at most ${rate(requestsPerSecondNow)}` : ""),
+    heldUntil: () => `in ${stretch(Date.parse(heldUntil) - now())}`,
     error: () => `Last error: ${lastError}`,
   };
   for (const element of card.querySelectorAll("[data-fact]")) {

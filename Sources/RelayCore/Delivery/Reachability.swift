@@ -75,6 +75,9 @@ package struct Reachability: Sendable {
     self.concurrencyMax = concurrencyMax
   }
 
+  /// Has the number of attempts ramp up anew, since the upstream asked to be left alone.
+  package mutating func rampUpAnew() { window = 1 }
+
   /// Whether lanes may try.
   package var isReachable: Bool {
     if case .reachable = state { true } else { false }
@@ -126,7 +129,7 @@ package struct Reachability: Sendable {
       return .none
     case .unreachable, .probing:
       state = .reachable(failuresInARow: 0)
-      window = 1
+      rampUpAnew()
       since = now.wall
       return .becameReachable
     }

@@ -64,7 +64,7 @@ extension Scheduler {
       ambiguity.announcesAttempts ? (head.isInDoubt ? .verifying : .announced) : .sending
     lanes[head.lane]?.phase = .inFlight
     inFlight[head.serial] = Flight(lane: head.lane, upstream: head.upstream, stage: stage)
-    noteBegun(head.serial, at: head.upstream)
+    noteBegun(head.serial, at: head.upstream, now: now)
     switch stage {
     case .announced: announce(head, now: now)
     case .sending: actions.append(.attempt(head))
@@ -73,11 +73,12 @@ extension Scheduler {
   }
 
   /// Notes that a request takes a slot; it is named by its first envelope.
-  mutating func noteBegun(_ serial: Serial, at number: UpstreamNumber) {
+  mutating func noteBegun(_ serial: Serial, at number: UpstreamNumber, now: Now) {
     upstreams[number]?.inFlight += 1
     upstreams[number]?.linger = .none
     if upstreams[number]?.reachability.isReachable == false { upstreams[number]?.probe = serial }
     upstreams[number]?.reachability.attemptBegan()
+    upstreams[number]?.pace.began(at: now.monotonic)
   }
 
   /// Acts on the end of an attempt.
@@ -199,12 +200,17 @@ extension Scheduler {
     let wasProbe = upstreams[number]?.probe == report.serial
     if wasProbe { upstreams[number]?.probe = nil }
     switch report.event {
-    case .answered:
+    case .answered(let response):
       upstreams[number]?.refusesCredentials = false
+      learnPace(from: report, response, of: number, now: now)
       if upstreams[number]?.reachability.answered(now: now) == .becameReachable {
         upstreams[number]?.lastError = nil
         actions.append(.reachabilityChanged(number, isReachable: true, reason: nil))
         endBackoff(of: number, now: now)
+      }
+      // What was under way when the wait began says nothing of how much is taken after it.
+      if upstreams[number]?.pace.heldUntil(at: now.monotonic) != nil {
+        upstreams[number]?.reachability.rampUpAnew()
       }
       return false
     case .failed(let failure, _):

@@ -64,7 +64,7 @@ extension Scheduler {
         lane: member.lane, upstream: member.upstream, stage: .sending, isBatched: true)
     }
     batches.begin(members)
-    noteBegun(first.serial, at: first.upstream)
+    noteBegun(first.serial, at: first.upstream, now: now)
     actions.append(.attemptTogether(members))
   }
 

@@ -32,6 +32,7 @@ extension Scheduler {
     upstreams[number]?.policy = policy
     upstreams[number]?.reachability.update(
       to: policy.reachability, concurrencyMax: policy.concurrencyMax)
+    upstreams[number]?.pace.update(limit: policy.rate, at: now.monotonic)
   }
 
   /// Settles a lane again, if its state depends on whether its head's upstream is configured.

@@ -23,6 +23,10 @@ extension Scheduler {
     package var nextProbeAt: MonotonicTime?
     /// The most attempts at once: now, and once the upstream has ramped up.
     package var concurrency: (now: Int, max: Int)
+    /// The end of a wait that it has asked for; nil if there is none.
+    package var heldUntil: MonotonicTime?
+    /// The most requests a second that it is sent now; nil if nothing limits them.
+    package var perSecond: Double?
   }
 
   /// The lane and the upstream of a running attempt; nil if there is none.
@@ -59,7 +63,9 @@ extension Scheduler {
   /// The views of all configured upstreams.
   ///
   /// - Parameter survey: A complete survey of the lanes; see ``advance(_:countMax:)``.
-  package func upstreamViews(_ survey: LaneSurvey) -> [UpstreamNumber: UpstreamView] {
+  package func upstreamViews(_ survey: LaneSurvey, at now: MonotonicTime) -> [UpstreamNumber:
+    UpstreamView]
+  {
     var views: [UpstreamNumber: UpstreamView] = [:]
     for (number, upstream) in upstreams where upstream.isConfigured {
       views[number] = UpstreamView(
@@ -69,7 +75,8 @@ extension Scheduler {
         oldestWaitingAt: survey.heads[number]?.oldestAcceptedAt,
         lastError: upstream.lastError, refusesCredentials: upstream.refusesCredentials,
         nextProbeAt: upstream.reachability.nextProbeAt,
-        concurrency: (upstream.reachability.window, upstream.policy.concurrencyMax))
+        concurrency: (upstream.reachability.window, upstream.policy.concurrencyMax),
+        heldUntil: upstream.pace.heldUntil(at: now), perSecond: upstream.pace.perSecond(at: now))
     }
     return views
   }

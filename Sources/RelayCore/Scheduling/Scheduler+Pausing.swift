@@ -36,14 +36,17 @@ extension Scheduler {
     }
   }
 
-  /// Probes an unreachable upstream now, with the lane whose turn it is.
+  /// Probes an unreachable upstream now, with the lane whose turn it is, or ends the wait that a
+  /// reachable one has asked for.
   ///
-  /// - Returns: Whether the upstream is unreachable, so that there was something to probe.
+  /// - Returns: Whether the upstream is unreachable or has asked for a wait, so that there was
+  ///   something to probe.
   package mutating func probe(_ number: UpstreamNumber, now: Now) -> Bool {
-    guard isConfigured(number), upstreams[number]?.reachability.isReachable == false else {
-      return false
-    }
+    guard isConfigured(number), let upstream = upstreams[number],
+      !upstream.reachability.isReachable || upstream.pace.heldUntil(at: now.monotonic) != nil
+    else { return false }
     upstreams[number]?.reachability.probeNow(at: now.monotonic)
+    upstreams[number]?.pace.endWait()
     fillSlots(of: number, now: now)
     return true
   }

@@ -25,6 +25,8 @@ package struct Scheduler: Sendable {
     case readLineBackwards(before: Serial)
     /// An upstream's lanes stop trying, or start again: for the log.
     case reachabilityChanged(UpstreamNumber, isReachable: Bool, reason: String?)
+    /// An upstream has begun to say that requests come too fast, and all its lanes wait.
+    case upstreamHeld(UpstreamNumber, forMs: Int64, reason: String)
   }
 
   /// The limits on the scheduler's memory.
@@ -165,9 +167,8 @@ package struct Scheduler: Sendable {
     guard !isStopped else { return nil }
     var earliest = timers.earliest
     upstreams.forEachValue { number, upstream in
-      guard upstream.ready.count > 0,
-        let time = upstream.reachability.nextProbeAt ?? upstream.linger.end,
-        !paused.contains(.upstream(number))
+      guard upstream.ready.count > 0, !paused.contains(.upstream(number)),
+        let time = upstream.wakesAt
       else { return }
       earliest = earliest.map { min($0, time) } ?? time
     }
@@ -223,6 +224,7 @@ struct UpstreamLine: Sendable {
   /// An attempt that is running when it is taken out of the configuration ends by its policy.
   var isConfigured = true
   var reachability: Reachability
+  var pace: UpstreamPace
   var ready = FairQueue()
   var inFlight = 0
   /// The attempt that shows whether the upstream is back.
@@ -250,12 +252,23 @@ struct UpstreamLine: Sendable {
   var refusesCredentials = false
 
   func hasFreeSlot(now: MonotonicTime) -> Bool {
-    isConfigured && reachability.freeSlots(inFlight: inFlight, now: now) > 0
+    isConfigured && pace.opensAt <= now
+      && reachability.freeSlots(inFlight: inFlight, now: now) > 0
+  }
+
+  /// The time at which an envelope that is ready may begin, if time alone keeps it waiting.
+  var wakesAt: MonotonicTime? {
+    if let probeAt = reachability.nextProbeAt { return max(probeAt, pace.opensAt) }
+    // Otherwise the end of an attempt is waited for.
+    guard reachability.isReachable, inFlight < reachability.window else { return linger.end }
+    guard let end = linger.end else { return pace.opensAt }
+    return max(end, pace.opensAt)
   }
 
   init(policy: UpstreamPolicy, since: WallTime) {
     self.policy = policy
     reachability = Reachability(
       policy: policy.reachability, concurrencyMax: policy.concurrencyMax, since: since)
+    pace = UpstreamPace(limit: policy.rate)
   }
 }

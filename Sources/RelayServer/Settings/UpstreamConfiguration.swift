@@ -11,6 +11,9 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var attemptTimeoutMs: Int? = 120_000
   package var idleTimeoutMs: Int?
   package var maxConcurrent = 64
+  package var requestsPerSecondMax: Double?
+  package var burst: Int?
+  package var retryAfterHolds = RetryAfterScope.upstream
   package var retry = RetryPolicy.standard
   package var onFailure = FailurePolicy.skip
   package var deadlineSeconds = 604_800
@@ -50,7 +53,8 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   /// The scheduler's policy for this upstream.
   package var policy: UpstreamPolicy {
     UpstreamPolicy(
-      concurrencyMax: maxConcurrent, retry: retry, outcomes: outcomes.rules,
+      concurrencyMax: maxConcurrent, rate: rate, holdsAllLanes: retryAfterHolds == .upstream,
+      retry: retry, outcomes: outcomes.rules,
       reachability: reachability, ambiguity: ambiguous, batch: batch.policy)
   }
 
@@ -118,6 +122,12 @@ extension UpstreamConfiguration: KeyedSection {
       "maxConcurrent", \.maxConcurrent, .integer(1...10_000),
       "the most attempts in flight; 1 makes a series")
     Key(
+      "requestsPerSecondMax", \.requestsPerSecondMax, .optional(.number(0.001...1_000_000)),
+      "the most requests a second in the long run; one that carries a batch counts once")
+    Key(
+      "burst", \.burst, .optional(.integer(1...1_000_000)), absent: "those of 0.1 s",
+      "how many of them at once after a pause")
+    Key(
       "reuseConnections", \.reuseConnections, .flag,
       """
       whether a connection carries one request after the other. `false` for an upstream that \
@@ -138,6 +148,12 @@ extension UpstreamConfiguration: KeyedSection {
     Key(
       "retryAfterMaxSeconds", \.retry.retryAfterMaxMs, .seconds(0...Configuration.secondsMax),
       "the longest wait for which a `Retry-After` is honoured")
+    Key(
+      "retryAfterHolds", \.retryAfterHolds, .word,
+      """
+      who waits when an answer [says that requests come too fast](#pace): the `\"upstream\"` with \
+      all its lanes, or the `\"lane\"` alone
+      """)
     Key(
       "proxy", \.proxy, "`http://user:password@proxy:3128`",
       "the HTTP proxy to go through. The environment's proxy variables are not heeded",

@@ -29,7 +29,10 @@ enum UpstreamTable {
   ) -> (String, Terminal.Style) {
     if !upstream.has("configured") { return ("not configured", .warning) }
     if upstream.has("paused") { return ("paused", .warning) }
-    if upstream.has("reachable") { return ("reachable", .good) }
+    if upstream.has("reachable") {
+      let wait = HumanText.wait(upstream.text("heldUntil"), now: now)
+      return wait.isEmpty ? ("reachable", .good) : ("wants a wait, on \(wait)", .warning)
+    }
     let probe = HumanText.wait(upstream.text("nextProbeAt"), now: now)
     return ("unreachable" + (probe.isEmpty ? "" : ", probe \(probe)"), .bad)
   }

@@ -346,7 +346,7 @@ struct ManualRelay {
       case .record(let transition): uncommitted.append(transition)
       case .readLine(let after): linesAskedFor.append(after)
       case .readLineBackwards(let before): linesAskedForBackwards.append(before)
-      case .reachabilityChanged: break
+      case .reachabilityChanged, .upstreamHeld: break
       }
     }
   }

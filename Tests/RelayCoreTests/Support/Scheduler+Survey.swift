@@ -9,7 +9,9 @@ extension Scheduler {
   }
 
   /// All configured upstreams, by what all lanes show now.
-  func upstreamViews() -> [UpstreamNumber: UpstreamView] { upstreamViews(survey()) }
+  func upstreamViews(
+    at now: MonotonicTime = MonotonicTime(nanoseconds: 0)
+  ) -> [UpstreamNumber: UpstreamView] { upstreamViews(survey(), at: now) }
 
   /// All others that something waits for, by what all lanes show now.
   func unconfiguredViews() -> [UpstreamNumber: UnconfiguredView] { unconfiguredViews(survey()) }

@@ -9,6 +9,7 @@ package struct UpstreamsView: Sendable {
     var url: String
     var view: Scheduler.UpstreamView
     var nextProbeAt: WallTime?
+    var heldUntil: WallTime?
   }
 
   /// An upstream that is not configured any more, and that something waits for.
@@ -66,6 +67,10 @@ extension UpstreamsView.Configured {
       if !view.isReachable { json.member("nextProbeAt", nextProbeAt) }
       json.member("concurrencyNow", view.concurrency.now)
       json.member("concurrencyMax", view.concurrency.max)
+      json.member("heldUntil", heldUntil)
+      if let rate = view.perSecond {
+        json.member("requestsPerSecondNow", (rate * 100).rounded() / 100)
+      }
     }
   }
 }

@@ -38,11 +38,12 @@ struct ListUpstreams {
       guard let number = context.relay.upstreamNumber(upstream.name),
         let view = snapshot.upstreams[number]
       else { return nil }
+      let wall = { (time: MonotonicTime) in
+        now.wall.adding(milliseconds: time.milliseconds(since: now.monotonic))
+      }
       return UpstreamsView.Configured(
         name: upstream.name, url: upstream.shownURL, view: view,
-        nextProbeAt: view.nextProbeAt.map {
-          now.wall.adding(milliseconds: $0.milliseconds(since: now.monotonic))
-        })
+        nextProbeAt: view.nextProbeAt.map(wall), heldUntil: view.heldUntil.map(wall))
     }
   }
 

@@ -83,9 +83,10 @@ extension Dispatcher {
     let survey = await surveyor.survey { survey in
       state.withLock { $0.scheduler.advance(&survey, countMax: Self.lanesPerPiece) }
     }
+    let now = clock().monotonic
     return state.withLock { state in
       DispatcherSnapshot(
-        upstreams: state.scheduler.upstreamViews(survey),
+        upstreams: state.scheduler.upstreamViews(survey, at: now),
         unconfigured: state.scheduler.unconfiguredViews(survey),
         oldestWaitingAt: survey.oldestWaitingAt,
         inFlightCount: state.scheduler.inFlightCount,

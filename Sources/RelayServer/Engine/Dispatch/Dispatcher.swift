@@ -166,6 +166,8 @@ package final class Dispatcher: Sendable {
     var records: [Transition] = []
     var lines: [LineQuestion] = []
     var reachability: [(UpstreamNumber, isReachable: Bool, reason: String?)] = []
+    /// Upstreams that have begun to say that requests come too fast.
+    var holds: [(UpstreamNumber, forMs: Int64, reason: String)] = []
     /// The upstreams whose reachability is to be logged.
     var notes: [UpstreamNumber] = []
     var alarm: Alarm.Setting?
@@ -202,6 +204,8 @@ package final class Dispatcher: Sendable {
       case .record(let transition): work.records.append(transition)
       case .readLine(let serial): work.lines.append(.after(serial))
       case .readLineBackwards(let serial): work.lines.append(.before(serial))
+      case .upstreamHeld(let upstream, let forMs, let reason):
+        work.holds.append((upstream, forMs, reason))
       case .reachabilityChanged(let upstream, let isReachable, let reason):
         work.reachability.append((upstream, isReachable, reason))
         if noteReachability(of: upstream, isReachable, reason) { work.notes.append(upstream) }
@@ -226,6 +230,7 @@ package final class Dispatcher: Sendable {
       alarmTimer.set(alarm, on: loop) { [weak self] in self?.rang(alarm) }
     }
     for change in work.reachability { logReachability(change) }
+    for hold in work.holds { logHold(hold) }
     for upstream in work.notes { writeNote(of: upstream) }
     for waiter in work.idleWaiters { waiter.resume() }
     carryOut(work.runs)
@@ -274,5 +279,12 @@ package final class Dispatcher: Sendable {
         .warning, "upstream is unreachable", about: name, .usual, ("upstream", .text(name)),
         ("reason", .text(change.reason ?? "")))
     }
+  }
+
+  private func logHold(_ hold: (upstream: UpstreamNumber, forMs: Int64, reason: String)) {
+    let name = targets.withLock { $0[hold.upstream]?.name } ?? ""
+    log.repeating(
+      .info, "upstream wants fewer requests", about: name, .usual, ("upstream", .text(name)),
+      ("reason", .text(hold.reason)), ("waitMs", .integer(hold.forMs)))
   }
 }

@@ -98,6 +98,9 @@ extension MetricFamily {
     upstream(
       "waystation_upstream_concurrency_limit", "How many attempts may ever be under way."
     ) { $0.concurrency.max },
+    upstream(
+      "waystation_upstream_held", "1 while it has asked for a wait, and all its lanes wait; else 0."
+    ) { $0.heldUntil == nil ? 0 : 1 },
     MetricFamily(
       .gauge, "waystation_blocked_lanes", "Lanes that stand until somebody resolves their heads."
     ) { Int64($0.blockedLaneCount) },

@@ -74,6 +74,8 @@ extension Simulation {
     where line.hasFreeSlot(now: clock.monotonic) && line.reachability.isReachable
       && !store.pauses.contains(.upstream(number))
       && !line.linger.isUnderWay
+      // The timer for it may ring at this very moment, after what is looked at here.
+      && line.pace.opensAt.adding(milliseconds: 1) <= clock.monotonic
     {
       if let idle = ready[number] { violate("lane \(idle.rawValue) waits though a slot is free") }
     }

@@ -76,7 +76,7 @@ extension Simulation {
         violate("\(entries.count) went together after the relay was told to end")
       // What is still on its way to the disk may arrive there, or be lost.
       case .record(let transition): commitBeforeTheEnd(transition)
-      case .readLine, .readLineBackwards, .reachabilityChanged: break
+      case .readLine, .readLineBackwards, .reachabilityChanged, .upstreamHeld: break
       }
     }
     if scheduler.inFlightCount != 0 { violate("attempts are said to be in flight after all ended") }
@@ -108,6 +108,7 @@ extension Simulation {
     life += 1
     alarm = Alarm()
     inFlight = []
+    paced = PacedRequests()
     lineQuestion = nil
     // Where the one that failed has ended, nothing on the disk tells of the wait.
     backoffs = backoffs.filter { store.place(of: $0.value.serial) != nil }

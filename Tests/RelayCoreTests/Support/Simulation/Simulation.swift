@@ -71,6 +71,7 @@ struct Simulation {
   var lastCommitAt = MonotonicTime(nanoseconds: 0)
   var violations: [String] = []
   var attemptCount = 0
+  var paced = PacedRequests()
   var verificationCount = 0
   /// How many envelopes went together with others, and how many requests went again in halves.
   var batchedCount = 0
@@ -128,11 +129,14 @@ struct Simulation {
   }
 
   /// What is configured, unless something is taken out for a while.
+  /// The rate of the first upstream, which is not to be passed.
+  static let rate = RateLimit(perSecond: 20, burst: 3)
+
   static let policies = {
     var policies: [UpstreamNumber: UpstreamPolicy] = [:]
     for (number, upstream) in upstreamNumbers.enumerated() {
       policies[upstream] = UpstreamPolicy(
-        concurrencyMax: 2 + number,
+        concurrencyMax: 2 + number, rate: number == 0 ? rate : nil,
         retry: RetryPolicy(
           firstDelayMs: 100, maxDelayMs: 20_000, factor: 2, retryAfterMaxMs: 60_000),
         reachability: ReachabilityPolicy(
@@ -243,7 +247,7 @@ struct Simulation {
         checkIsFirst(entry)
       }
       agenda.insert(Scheduled(life: life, event: .commitRecord(transition)), at: commitTime())
-    case .reachabilityChanged: break
+    case .reachabilityChanged, .upstreamHeld: break
     case .readLine(let after): ask(.after(after))
     case .readLineBackwards(let before): ask(.before(before))
     }
@@ -251,6 +255,7 @@ struct Simulation {
 
   mutating func attempt(_ entry: LineEntry) {
     attemptCount += 1
+    checkPace(of: entry.upstream)
     checkLease(of: entry.serial, in: entry.lane)
     checkOrder(of: entry)
     checkNotTaken(entry)
@@ -264,6 +269,7 @@ struct Simulation {
 
   private mutating func verify(_ entry: LineEntry) {
     verificationCount += 1
+    checkPace(of: entry.upstream)
     checkOrder(of: entry)
     checkIsFirst(entry)
     inFlight.insert(entry.serial)

@@ -1,0 +1,216 @@
+/// When an upstream may be sent the next request, whatever the number under way.
+///
+/// Three things hold a request back: the configured rate; a wait that the upstream has asked for;
+/// and a rate that was learned from its refusals. An upstream that limits its rate refuses what
+/// comes too fast, and takes as much again a little later. So each refusal shows how much it takes:
+/// what it took lately, and what it took since the refusal before. From then on requests come at a
+/// ``LearnedRate``, so that few are refused.
+package struct UpstreamPace: Sendable {
+  /// The longest time between two refusals from which a rate is learned, in milliseconds.
+  static let learningMsMax: Int64 = 60_000
+  /// The fewest requests taken in a second from which a rate is learned at the first refusal: one
+  /// that comes now and then is not refused because of the others.
+  static let learningCountMin = 10.0
+  /// The share of what was taken lately that is learned: it may have used up what the upstream had
+  /// saved for a burst.
+  static let recentShare = 0.85
+  /// The refusals in a row below the learned rate after which it is given up: the upstream does not
+  /// refuse for the sake of the rate, and would be sent less and less for nothing.
+  static let slowRefusalsMax = 5
+  /// For how long nothing is learned then, in milliseconds.
+  static let givenUpMs: Int64 = 60_000
+  /// How much of a second's requests may come at once by a learned rate.
+  static let learnedBurstShare = 0.02
+
+  /// The time of a wait that there is not.
+  private static let always = MonotonicTime(nanoseconds: .min)
+
+  private var limit: RateLimit?
+  private var bucket = TokenBucket()
+  private var learned: LearnedRate?
+  private var learnedBucket = TokenBucket()
+  /// The time from which the rates let a request pass.
+  private var passesAt = Self.always
+  private var heldUntil = Self.always
+  private var refusedAt: MonotonicTime?
+  /// Refusals in a row that came below the learned rate.
+  private var slowRefusals = 0
+  private var learnsFrom = Self.always
+  private var recent = RecentRate()
+  /// The requests that the upstream has taken since it last refused one for coming too fast.
+  package private(set) var takenSinceRefusal = 0
+
+  /// Begins without a wait.
+  ///
+  /// - Parameter limit: The configured rate; nil for none.
+  package init(limit: RateLimit?) { self.limit = limit }
+
+  /// Changes the configured rate.
+  package mutating func update(limit: RateLimit?, at now: MonotonicTime) {
+    guard limit != self.limit else { return }
+    self.limit = limit
+    notePassing(at: now)
+  }
+
+  /// The time from which a request may begin.
+  package var opensAt: MonotonicTime { max(passesAt, heldUntil) }
+
+  /// The end of the wait that the upstream has asked for; nil if there is none.
+  package func heldUntil(at now: MonotonicTime) -> MonotonicTime? {
+    heldUntil > now ? heldUntil : nil
+  }
+
+  /// The requests a second that may begin at most; nil if nothing limits them.
+  package func perSecond(at now: MonotonicTime) -> Double? {
+    [limit?.perSecond, learned?.perSecond(at: now)].compactMap { $0 }.min()
+  }
+
+  /// Notes that a request begins.
+  package mutating func began(at now: MonotonicTime) {
+    guard limit != nil || learned != nil else { return }
+    if let limit { _ = bucket.take(limit, at: now) }
+    if let rate = learnedLimit(at: now) { _ = learnedBucket.take(rate, at: now) }
+    notePassing(at: now)
+  }
+
+  /// Notes an answer that does not complain of the pace.
+  package mutating func taken(at now: MonotonicTime) {
+    takenSinceRefusal += 1
+    recent.note(at: now)
+  }
+
+  /// Notes an answer that says that requests come too fast.
+  ///
+  /// - Parameters:
+  ///   - beganAt: The time at which its request began. One that began before the last refusal came
+  ///     says nothing new about the rate.
+  ///   - waitMs: For how long no request may begin.
+  ///   - isForRate: Whether the rate is to be learned from it.
+  /// - Returns: Whether the upstream has begun to refuse.
+  package mutating func refused(
+    beganAt: MonotonicTime, waitMs: Int64, isForRate: Bool = true, at now: MonotonicTime
+  ) -> Bool {
+    heldUntil = max(heldUntil, now.adding(milliseconds: waitMs))
+    if let refusedAt, beganAt <= refusedAt { return false }
+    if isForRate { learn(at: now) }
+    refusedAt = now
+    takenSinceRefusal = 0
+    return true
+  }
+
+  /// Ends the wait that the upstream has asked for, since somebody wants to know at once whether it
+  /// takes requests again.
+  package mutating func endWait() { heldUntil = Self.always }
+
+  private mutating func learn(at now: MonotonicTime) {
+    let isSlow = learned.map { $0.perSecond(at: now) ?? .infinity < $0.peak } ?? false
+    slowRefusals = isSlow ? slowRefusals + 1 : 0
+    if slowRefusals >= Self.slowRefusalsMax {
+      (learned, slowRefusals) = (nil, 0)
+      learnsFrom = now.adding(milliseconds: Self.givenUpMs)
+    } else if now >= learnsFrom, let peak = peak(at: now) {
+      learned = LearnedRate(peak: peak, since: heldUntil)
+    }
+  }
+
+  /// The rate that a refusal shows; nil if it shows none.
+  private func peak(at now: MonotonicTime) -> Double? {
+    let lately = recent.perSecond(at: now)
+    var peaks: [Double] = []
+    if let refusedAt, takenSinceRefusal > 0,
+      case let elapsedMs = now.milliseconds(since: refusedAt),
+      (1...Self.learningMsMax).contains(elapsedMs)
+    {
+      peaks = [Double(takenSinceRefusal) * 1000 / Double(elapsedMs), lately * Self.recentShare]
+    } else if lately >= Self.learningCountMin {
+      peaks = [lately * Self.recentShare]
+    }
+    return peaks.max()
+  }
+
+  private mutating func learnedLimit(at now: MonotonicTime) -> RateLimit? {
+    guard let rate = learned?.perSecond(at: now) else {
+      learned = nil
+      return nil
+    }
+    return RateLimit(
+      perSecond: rate, burst: max(1, Int(min(rate * Self.learnedBurstShare, 1_000_000))))
+  }
+
+  private mutating func notePassing(at now: MonotonicTime) {
+    let waitNs = max(
+      limit.map { bucket.waitNs(for: $0, at: now) } ?? 0,
+      learnedLimit(at: now).map { learnedBucket.waitNs(for: $0, at: now) } ?? 0)
+    passesAt =
+      waitNs == 0
+      ? Self.always : MonotonicTime(nanoseconds: now.nanoseconds.addingSaturated(waitNs))
+  }
+}
+
+/// A rate that was learned from refusals, and grows until the next one.
+///
+/// It begins below the rate at which the upstream refused, comes near to it evenly, and then tries
+/// more and more, as a sender on a network does after a loss (RFC 9438 section 4.2, in another
+/// shape). Once it has passed the rate far without a refusal, it is forgotten: the upstream's limit
+/// is another one now.
+struct LearnedRate: Sendable {
+  /// The share of the peak with which it begins.
+  static let beginning = 0.7
+  /// The time in which it reaches the peak, in milliseconds.
+  static let recoveryMs: Int64 = 5000
+  /// How many times the peak it is forgotten at, if that is ``forgottenRateMin`` or more.
+  static let forgottenAt = 4.0
+  /// The least rate that is forgotten, in requests a second: a lower one may be an upstream's that
+  /// takes one after the other, and is found by growing.
+  static let forgottenRateMin = 100.0
+  /// The least requests a second.
+  static let least = 0.2
+
+  /// The requests a second at which the upstream refused.
+  var peak: Double
+  /// The time from which requests may come again.
+  var since: MonotonicTime
+
+  /// The rate at a time; nil if it is to be forgotten.
+  func perSecond(at now: MonotonicTime) -> Double? {
+    let time = Double(max(0, now.milliseconds(since: since))) / Double(Self.recoveryMs)
+    let share =
+      time < 1 ? Self.beginning + (1 - Self.beginning) * time : 1 + (time - 1) * (time - 1)
+    let rate = max(peak * share, Self.least)
+    return share > Self.forgottenAt && rate >= Self.forgottenRateMin ? nil : rate
+  }
+}
+
+/// How many requests there were in the last second, without a list of them: what remains of the
+/// second before counts by the share of it that is not over.
+struct RecentRate: Sendable {
+  private var second: Int64 = .min
+  private var count = 0
+  private var countBefore = 0
+
+  mutating func note(at now: MonotonicTime) {
+    turn(to: Self.second(of: now))
+    count += 1
+  }
+
+  /// The number in the last second.
+  func perSecond(at now: MonotonicTime) -> Double {
+    var copy = self
+    copy.turn(to: Self.second(of: now))
+    let past = Double(now.nanoseconds - copy.second * Self.secondNs) / Double(Self.secondNs)
+    return Double(copy.count) + Double(copy.countBefore) * (1 - past)
+  }
+
+  private mutating func turn(to second: Int64) {
+    guard second != self.second else { return }
+    countBefore = second - 1 == self.second ? count : 0
+    count = 0
+    self.second = second
+  }
+
+  private static let secondNs: Int64 = 1_000_000_000
+  private static func second(of time: MonotonicTime) -> Int64 {
+    // Rounded down, before the clock's start as well.
+    (time.nanoseconds - (time.nanoseconds < 0 ? secondNs - 1 : 0)) / secondNs
+  }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  @Suite("Upstreams that limit their rate", .serialized)
+  struct Pace {
+    @Test(
+      "an upstream that limits its rate takes everything, and refuses few after the first ones",
+      .enabled(if: LimitedServer.isThere, "nginx is not installed"))
+    func limited() async throws {
+      let server = try await LimitedServer(perSecond: 40, burst: 40)
+      let relay = try Relay(upstreams: ["default": ["url": server.url, "maxConcurrent": 16]])
+      try await relay.start()
+      try await Self.post(240, to: relay)
+      let statuses = try await server.statuses { $0.count { $0 == 202 } == 240 }
+      let refused = statuses.count { $0 == 429 }
+      #expect((1...80).contains(refused), "\(refused) were refused")
+      try await server.stop()
+    }
+
+    @Test(
+      "an upstream whose rate is configured refuses nothing",
+      .enabled(if: LimitedServer.isThere, "nginx is not installed"))
+    func configured() async throws {
+      let server = try await LimitedServer(perSecond: 40, burst: 5)
+      let relay = try Relay(upstreams: [
+        "default": ["url": server.url, "requestsPerSecondMax": 38, "burst": 2]
+      ])
+      try await relay.start()
+      try await Self.post(100, to: relay)
+      let statuses = try await server.statuses { $0.count == 100 }
+      #expect(statuses.allSatisfy { $0 == 202 })
+      try await server.stop()
+    }
+
+    @Test("a wait that one lane is asked for is shown, holds the others, and can be ended")
+    func held() async throws {
+      let upstream = try TestUpstream { request in
+        let wait = WireField(name: "Retry-After", value: "3000")
+        return request.target == "/first" ? .answer(429, fields: [wait]) : .answer(200)
+      }
+      let relay = try Relay(upstreams: ["default": Relay.quick(upstream)])
+      try await relay.start()
+      let (device, other) = (relay.device("a"), relay.device("b"))
+      _ = try await device.post(["path": "/first", "method": "GET"])
+      let view = try await eventually("the wait is shown") {
+        let answer = try await device.get("/v1/upstreams").json()
+        let upstreams = answer["upstreams"] as? [[String: Any]]
+        return upstreams?.first { $0["heldUntil"] != nil }
+      }
+      #expect(view["reachable"] as? Bool == true)
+      try await relay.log(holds: "upstream wants fewer requests")
+      let metrics = try await device.get("/metrics").text
+      #expect(metrics.contains(#"waystation_upstream_held{upstream="default"} 1"#))
+      let posted = try await other.post(["path": "/second", "method": "GET"])
+      let id = try #require(posted.json()["id"] as? String)
+      #expect(try await other.get("/v1/envelopes/\(id)").json()["state"] as? String == "queued")
+      #expect(upstream.received.map(\.target) == ["/first"])
+      #expect(try await device.request("POST", "/v1/upstreams/default/probe").status == 200)
+      #expect(try await other.end(of: id)["state"] as? String == "delivered")
+    }
+
+    private static func post(_ count: Int, to relay: Relay) async throws {
+      let batch = (0..<count).map { number -> [String: any Sendable] in
+        ["client": "c-\(number)", "path": "/\(number)", "method": "GET"]
+      }
+      #expect(try await relay.device().post(batch: batch).status == 202)
+    }
+  }
+}
+
+/// nginx that takes so many requests a second, answers others with 429, and says when to come back.
+private final class LimitedServer: Sendable {
+  static var isThere: Bool {
+    ["/usr/sbin/nginx", "/usr/bin/nginx"].contains(where: FileManager.default.fileExists)
+  }
+
+  private let folder: TemporaryFolder
+  private let process: ChildProcess
+  let url: String
+
+  init(perSecond: Int, burst: Int) async throws {
+    let folder = try TemporaryFolder()
+    self.folder = folder
+    let port = try TestUpstream.freePort()
+    url = "http://127.0.0.1:\(port)"
+    let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+      .map { "\($0)_temp_path \(folder.path)/\($0);" }.joined(separator: " ")
+    let file = try folder.write(
+      "nginx.conf",
+      """
+      daemon off; master_process off; pid \(folder.path)/pid; error_log stderr notice;
+      events {}
+      http {
+        \(paths)
+        log_format status "$status"; access_log \(folder.path)/access status;
+        limit_req_zone $scheme zone=all:1m rate=\(perSecond)r/s;
+        limit_req_status 429;
+        server {
+          listen 127.0.0.1:\(port);
+          location / {
+            limit_req zone=all burst=\(burst) nodelay;
+            error_page 429 = @later;
+            # Its limit does not count what is answered before that.
+            try_files /none @taken;
+          }
+          location @taken { return 202; }
+          location @later { add_header Retry-After 1 always; return 429; }
+        }
+      }
+      """)
+    process = try ChildProcess(
+      "nginx", ["-e", "stderr", "-c", file],
+      environment: ["PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"])
+    try await process.errors(hold: "event method")
+  }
+
+  /// What it answered, once that is as expected.
+  func statuses(once isExpected: ([Int]) -> Bool) async throws -> [Int] {
+    try await eventually("what nginx answered", seconds: 60) {
+      let log = try String(contentsOfFile: folder.path + "/access", encoding: .utf8)
+      let statuses = log.split(separator: "\n").compactMap { Int($0) }
+      return isExpected(statuses) ? statuses : nil
+    }
+  }
+
+  func stop() async throws {
+    process.signal(15)
+    try await process.ending()
+  }
+}

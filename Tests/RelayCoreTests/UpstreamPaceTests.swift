@@ -1,0 +1,138 @@
+import Testing
+
+@testable import RelayCore
+
+@Suite("Pace of an upstream")
+struct UpstreamPaceTests {
+  private static func at(_ milliseconds: Int64) -> MonotonicTime {
+    MonotonicTime(nanoseconds: 0).adding(milliseconds: milliseconds)
+  }
+
+  /// A request is refused that was under way from one time to another.
+  private static func refuse(
+    _ pace: inout UpstreamPace, from start: Int64, _ end: Int64, waitMs: Int64
+  ) -> Bool {
+    pace.refused(beganAt: at(start), waitMs: waitMs, at: at(end))
+  }
+
+  /// Begins requests as soon as they may begin, and returns the times in milliseconds.
+  private static func begin(
+    _ pace: inout UpstreamPace, from start: Int64, until end: Int64
+  ) -> [Int64] {
+    var times: [Int64] = []
+    var now = max(at(start), pace.opensAt)
+    while now < at(end), times.count < 10_000 {
+      times.append(now.milliseconds(since: at(0)))
+      pace.began(at: now)
+      pace.taken(at: now)
+      now = max(now, pace.opensAt)
+    }
+    return times
+  }
+
+  @Test("without a rate and without a refusal nothing waits")
+  func unlimited() {
+    var pace = UpstreamPace(limit: nil)
+    for _ in 0..<1000 { pace.began(at: Self.at(5)) }
+    #expect(pace.opensAt <= Self.at(5) && pace.perSecond(at: Self.at(5)) == nil)
+  }
+
+  @Test("a configured rate lets its burst begin at once, and then one after the other")
+  func limited() {
+    var pace = UpstreamPace(limit: RateLimit(perSecond: 10, burst: 3))
+    #expect(Self.begin(&pace, from: 0, until: 500) == [0, 0, 0, 100, 200, 300, 400])
+    #expect(pace.perSecond(at: Self.at(500)) == 10)
+  }
+
+  @Test("another configured rate holds from the moment at which it is set")
+  func reconfigured() {
+    var pace = UpstreamPace(limit: RateLimit(perSecond: 0.1, burst: 1))
+    pace.began(at: Self.at(0))
+    #expect(pace.opensAt == Self.at(10_000))
+    pace.update(limit: nil, at: Self.at(5))
+    #expect(pace.opensAt <= Self.at(5))
+  }
+
+  @Test("a wait that the upstream asks for ends when it said, or when somebody ends it")
+  func held() {
+    var pace = UpstreamPace(limit: nil)
+    #expect(Self.refuse(&pace, from: 0, 10, waitMs: 1000))
+    #expect(pace.opensAt == Self.at(1010) && pace.heldUntil(at: Self.at(10)) == Self.at(1010))
+    #expect(pace.heldUntil(at: Self.at(1010)) == nil)
+    pace.endWait()
+    #expect(pace.opensAt <= Self.at(10))
+  }
+
+  @Test("of those that were under way together the first refusal counts, and the longest wait")
+  func together() {
+    var pace = UpstreamPace(limit: nil)
+    #expect(Self.refuse(&pace, from: 0, 10, waitMs: 1000))
+    pace.taken(at: Self.at(15))
+    #expect(!Self.refuse(&pace, from: 5, 20, waitMs: 3000))
+    #expect(!Self.refuse(&pace, from: 6, 21, waitMs: 1))
+    #expect(pace.opensAt == Self.at(3020) && pace.perSecond(at: Self.at(4000)) == nil)
+  }
+
+  @Test("the rate is learned from what was taken between two refusals, and tried again slowly")
+  func learned() throws {
+    var pace = UpstreamPace(limit: nil)
+    _ = Self.refuse(&pace, from: 0, 0, waitMs: 1000)
+    for _ in 0..<40 { pace.taken(at: Self.at(100)) }
+    #expect(Self.refuse(&pace, from: 1990, 2000, waitMs: 1000))
+    let rates = [3000, 5500, 8000, 13_000].map { pace.perSecond(at: Self.at($0)) ?? 0 }
+    #expect(rates == [14, 17, 20, 40])
+    let times = Self.begin(&pace, from: 2000, until: 4000)
+    #expect(times.first == 3000 && (13...16).contains(times.count), "\(times)")
+    #expect(pace.perSecond(at: Self.at(60_000)) == nil, "forgotten")
+  }
+
+  @Test("many that were taken within the last second show a rate at the first refusal already")
+  func learnedAtOnce() {
+    var pace = UpstreamPace(limit: nil)
+    for number in 0..<100 { pace.taken(at: Self.at(Int64(number) * 10)) }
+    _ = Self.refuse(&pace, from: 990, 999, waitMs: 1)
+    let rate = pace.perSecond(at: Self.at(6000)) ?? 0
+    #expect((84...86).contains(rate), "\(rate)")
+  }
+
+  @Test("nothing is learned from refusals that lie far apart, or with nothing taken between them")
+  func unlearned() {
+    var pace = UpstreamPace(limit: nil)
+    _ = Self.refuse(&pace, from: 0, 0, waitMs: 10)
+    #expect(Self.refuse(&pace, from: 50, 60, waitMs: 10))
+    #expect(pace.perSecond(at: Self.at(100)) == nil)
+    pace.taken(at: Self.at(70))
+    #expect(Self.refuse(&pace, from: 99_000, 99_000, waitMs: 10))
+    #expect(pace.perSecond(at: Self.at(99_100)) == nil)
+  }
+
+  @Test("a rate is given up if the upstream refuses however little it gets, and learned later")
+  func givenUp() {
+    var pace = UpstreamPace(limit: nil)
+    var time: Int64 = 0
+    var rates: [Double] = []
+    for _ in 0..<7 {
+      for _ in 0..<5 { pace.taken(at: Self.at(time)) }
+      time += 500
+      _ = Self.refuse(&pace, from: time - 1, time, waitMs: 100)
+      rates.append(pace.perSecond(at: Self.at(time)) ?? 0)
+    }
+    #expect(rates[0] == 0 && rates[1...5].allSatisfy { $0 > 0 } && rates[6] == 0, "\(rates)")
+    pace.taken(at: Self.at(time))
+    _ = Self.refuse(&pace, from: time + 59_000, time + 59_000, waitMs: 1)
+    #expect(pace.perSecond(at: Self.at(time + 59_000)) == nil)
+    pace.taken(at: Self.at(time))
+    _ = Self.refuse(&pace, from: time + 61_000, time + 61_000, waitMs: 1)
+    #expect(pace.perSecond(at: Self.at(time + 61_000)) != nil)
+  }
+
+  @Test("the slower of the configured rate and the learned one counts")
+  func both() {
+    var pace = UpstreamPace(limit: RateLimit(perSecond: 5, burst: 1))
+    _ = Self.refuse(&pace, from: 0, 0, waitMs: 1)
+    for _ in 0..<100 { pace.taken(at: Self.at(1)) }
+    _ = Self.refuse(&pace, from: 1, 1000, waitMs: 1)
+    #expect(pace.perSecond(at: Self.at(1001)) == 5)
+    #expect(Self.begin(&pace, from: 1001, until: 2001).count == 5)
+  }
+}
