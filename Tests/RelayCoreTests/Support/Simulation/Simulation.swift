@@ -128,10 +128,10 @@ struct Simulation {
     if isSharded { schedule(.shardMoves, inMs: 3000) }
   }
 
-  /// What is configured, unless something is taken out for a while.
   /// The rate of the first upstream, which is not to be passed.
   static let rate = RateLimit(perSecond: 20, burst: 3)
 
+  /// What is configured, unless something is taken out for a while.
   static let policies = {
     var policies: [UpstreamNumber: UpstreamPolicy] = [:]
     for (number, upstream) in upstreamNumbers.enumerated() {
