@@ -30,6 +30,8 @@ package struct AttemptRequest: Sendable {
   package var batchCount: Int?
   /// The most bytes of the response's body that are kept, if more than of the upstream's others.
   package var responseBodyBytesMax = 0
+  /// The fields that tell another relay the envelope's terms; empty for any other upstream.
+  package var termFields = HeaderBlock()
   /// Whether it carries no envelope but something of the relay itself, so that no fields about
   /// envelopes are sent.
   package var isOwn = false

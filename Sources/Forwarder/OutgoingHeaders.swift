@@ -139,10 +139,14 @@ package struct OutgoingHeaders {
     if !request.target.reusesConnections { append("Connection: ", "close") }
     if !request.isOwn { appendEnvelopeFields(of: request) }
     if let token = request.accessToken { append("Authorization: Bearer ", token.value) }
-    let fixed = request.target.headers.bytes
+    appendAll(of: request.target.headers)
+  }
+
+  private mutating func appendAll(of block: HeaderBlock) {
+    let bytes = block.bytes
     var start = 0
-    while let field = FieldRange(in: fixed.span, at: start) {
-      append(field, of: fixed)
+    while let field = FieldRange(in: bytes.span, at: start) {
+      append(field, of: bytes)
       start = field.next
     }
   }
@@ -165,6 +169,7 @@ package struct OutgoingHeaders {
     }
     append("Waystation-Accepted-At: ") { RFC3339.append(request.acceptedAt, to: &$0) }
     append("Waystation-Client: ", request.client)
+    appendAll(of: request.termFields)
   }
 
   /// Appends `Via`, with this relay last; the sender's version counts as HTTP/1.1 (RFC 9110 section

@@ -51,7 +51,7 @@ struct SchedulerBatchTests {
     #expect(relay.together == [[serials[0], serials[1]] + serials[8...]])
   }
 
-  @Test("each settles by its own status, and a refused one blocks its own lane alone")
+  @Test("each settles by its own status, and nothing goes along behind one that may block its lane")
   func each() throws {
     var relay = Self.relay()
     let entries = [
@@ -63,11 +63,24 @@ struct SchedulerBatchTests {
     relay.scheduler.setPaused(false, .upstream(ManualRelay.upstream), now: relay.clock)
     relay.take()
     let batch = try #require(relay.together.first)
-    relay.answer(batch, statuses: [422, 200, 503])
+    #expect(batch == [entries[0].serial, entries[2].serial])
+    relay.answer(batch, statuses: [422, 503])
     relay.commit()
     #expect(relay.phase(of: 1) == .blocked)
-    #expect(relay.line.map(\.serial) == [entries[0].serial, entries[2].serial])
-    #expect(relay.line.allSatisfy { $0.attempts == 1 })
+    #expect(relay.line.map(\.serial) == entries.map(\.serial))
+    #expect(relay.line.map(\.attempts) == [1, 0, 1])
+  }
+
+  @Test("a result of 429 holds the upstream only if it took none")
+  func paceOfSome() {
+    for (statuses, isHeld) in [([429, 200, 200], false), ([429, 429, 429], true)] {
+      var relay = Self.relay()
+      _ = Self.accept([1, 2, 3], &relay)
+      relay.answer(relay.together[0], statuses: statuses)
+      relay.commit()
+      let held = relay.scheduler.upstreamViews()[ManualRelay.upstream]?.heldUntil
+      #expect((held != nil) == isHeld, "\(statuses)")
+    }
   }
 
   @Test("one that is to be tried again behind its lane's head has its attempt counted")

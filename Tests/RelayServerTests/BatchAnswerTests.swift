@@ -31,6 +31,49 @@ struct BatchAnswerTests {
     }
   }
 
+  private static func answer(ofRelay body: String, status: Int = 202) -> BatchAnswer {
+    let response = UpstreamResponse(
+      status: status, headers: HeaderBlock(), body: Array(body.utf8), isTruncated: false)
+    return BatchAnswer(ofRelay: response, count: 2, bodyBytesMax: 200)
+  }
+
+  @Test("another relay's results are ids, and problems with their statuses and waits")
+  func ofRelay() throws {
+    let text = """
+      {"results": [{"index": 0, "result": "duplicate", "id": "x", "state": "queued"},
+      {"index": 1, "result": "rejected", "problem": {"status": 429, "retryAfterSeconds": 7}}]}
+      """
+    for status in [202, 422] {
+      guard case .each(let responses) = Self.answer(ofRelay: text, status: status) else {
+        Issue.record("no results")
+        continue
+      }
+      #expect(responses.map(\.status) == [202, 429])
+      #expect(String(decoding: responses[0].body, as: UTF8.self).contains(#""id": "x""#))
+      #expect(responses[1].headers.first("Retry-After") == "7")
+    }
+  }
+
+  @Test("an answer without another relay's results settles none, or is a refusal of all")
+  func ofNoRelay() {
+    for text in [
+      "", "OK", "[200, 200]", #"{"results": [{"result": "accepted"}]}"#,
+      #"{"results": [{"result": "rejected"}, {"result": "accepted"}]}"#,
+    ] {
+      guard case .unreadable = Self.answer(ofRelay: text) else {
+        Issue.record("\(text) settles something")
+        continue
+      }
+    }
+    for status in [401, 413, 422, 429, 503] {
+      guard case .whole(let response) = Self.answer(ofRelay: "{}", status: status) else {
+        Issue.record("\(status) is read as results")
+        continue
+      }
+      #expect(response.status == status)
+    }
+  }
+
   @Test("each keeps its own result as its answer, up to the limit")
   func bodies() {
     guard

@@ -54,6 +54,9 @@ struct ConfigurationKeyTests {
             "privateKey": "/g.pem", "keyID": "h"
           }
         },
+        "hub": {
+          "url": "http://a", "batch": {"format": "waystation", "upstream": "billing"}
+        },
         "basic": {
           "url": "http://a", "credentials": {"kind": "basic", "user": "u", "password": "p"}
         }

@@ -8,7 +8,7 @@ struct SendingFieldTests {
   @Test("an import keeps every field but those that it writes itself or that are over")
   func imported() {
     // The key and the header fields are written anew; numbers and a deadline belong to the past.
-    let others: Set = ["key", "headers", "sequence", "expiresAt", "void"]
+    let others: Set = ["key", "headers", "sequence", "expiresAt", "void", "inOrder"]
     #expect(Set(ImportCommand.kept).isDisjoint(with: others))
     #expect(Set(ImportCommand.kept).union(others) == Set(EnvelopeField.names))
   }

@@ -6,6 +6,8 @@ package struct BatchForm: Hashable, Sendable {
     case ndjson
     /// As an array (`application/json`).
     case json
+    /// As posts to another relay, with all that their senders said of them.
+    case waystation
   }
 
   /// How the bodies stand in it.
@@ -16,10 +18,18 @@ package struct BatchForm: Hashable, Sendable {
   package var from: [String]?
   /// The most bytes of the request's body.
   package var bytesMax: Int
+  /// The upstream's name at the next relay; nil unless ``format`` says that it is one.
+  package var upstream: String?
+
+  /// Whether the upstream is another relay.
+  package var isRelay: Bool { upstream != nil }
 
   /// Sets all of it.
-  package init(format: Format, path: String, from: [String]?, bytesMax: Int) {
+  package init(
+    format: Format, path: String, from: [String]?, bytesMax: Int, upstream: String? = nil
+  ) {
     precondition(bytesMax >= 1)
+    self.upstream = upstream
     self.format = format
     self.path = path
     self.from = from

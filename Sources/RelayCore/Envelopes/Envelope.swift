@@ -96,6 +96,9 @@ package struct EnvelopeDraft: Sendable {
   /// Whether it is no envelope at all: its sequence number counts as come, and nothing is stored of
   /// it beside that.
   package var isVoid = false
+  /// Whether its sender hands the lane over in order: lower numbers that are missing are not waited
+  /// for, and a number that nobody waits for any more is left away.
+  package var isInOrder = false
 
   /// Puts a draft together; see the properties for what each part means.
   package init(
@@ -118,6 +121,13 @@ package struct EnvelopeDraft: Sendable {
     self.notBefore = notBefore
     self.expiresAt = expiresAt
     self.onFailure = onFailure
+  }
+
+  /// The same without a number.
+  package var unnumbered: EnvelopeDraft {
+    var draft = self
+    draft.sequence = nil
+    return draft
   }
 }
 

@@ -119,6 +119,7 @@ package enum AppendRules {
       guard gap.isSkipped else { return .take(lane, gap: gap.range) }
       // What nobody waits for any more counts as come already.
       if draft.isVoid { return .answer(.forgotten) }
+      if draft.isInOrder { return .take(lane, gap: nil) }
       let missing = try facts.firstMissing(in: lane.number)
       return .answer(.sequencePassed(last: missing.map { $0 - 1 } ?? highest))
     }
@@ -132,14 +133,7 @@ package enum AppendRules {
   ) throws(StoreError) -> InsertPlan {
     let given = facts.given
     let (lane, isNewClient) = try place(of: draft, in: known, facts: facts)
-    let numbering: NumberPlan? =
-      if let number = draft.sequence {
-        NumberPlan(
-          taking: number, in: lane, gap: gap,
-          placedThrough: known == nil ? nil : try facts.placedThrough(lane.number))
-      } else {
-        nil
-      }
+    let numbering = try numbering(of: draft, in: lane, isNew: known == nil, gap: gap, facts: facts)
     let time = acceptanceTime(now, latest: given.latestTime)
     let entry = LineEntry(
       serial: given.nextSerial, client: lane.client, lane: lane.number,
@@ -150,6 +144,24 @@ package enum AppendRules {
     return InsertPlan(
       entry: entry, id: EnvelopeID(serial: entry.serial, acceptedAt: time, random: random),
       isNewClient: isNewClient, isNewLane: known == nil, numbering: numbering)
+  }
+
+  /// What the number of a draft changes; nil if it has none, or one that nobody waits for any more.
+  private static func numbering(
+    of draft: EnvelopeDraft, in lane: KnownLane, isNew: Bool, gap: SequenceRange?,
+    facts: some AppendFacts
+  ) throws(StoreError) -> NumberPlan? {
+    guard let number = draft.sequence, gap != nil || number > lane.lastSequence ?? 0 else {
+      return nil
+    }
+    var plan = NumberPlan(
+      taking: number, in: lane, gap: gap,
+      placedThrough: isNew ? nil : try facts.placedThrough(lane.number))
+    if draft.isInOrder, plan.isParked {
+      plan.skipsBelow = true
+      plan.mayFlow = true
+    }
+    return plan
   }
 
   /// The lane of a draft, which may be a new one, and whether its client is new as well.

@@ -272,5 +272,9 @@ extension [SequenceGap] {
       parts.append(SequenceGap(range, isSkipped: true))
     }
     insert(contentsOf: parts.sorted { $0.range.first < $1.range.first }, at: place)
+    guard plan.skipsBelow else { return }
+    for index in indices where self[index].range.first < plan.number {
+      self[index].isSkipped = true
+    }
   }
 }

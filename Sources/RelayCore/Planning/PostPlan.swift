@@ -23,6 +23,11 @@ package struct InsertPlan: Equatable, Sendable {
   /// What changes in the lane's sequence numbers; nil if it has none.
   package var numbering: NumberPlan?
 
+  /// The draft as it is stored: a number that nobody waits for any more is left away.
+  package func stored(_ draft: EnvelopeDraft) -> EnvelopeDraft {
+    numbering == nil && draft.sequence != nil ? draft.unnumbered : draft
+  }
+
   /// The answer.
   ///
   /// Where it says that the envelope is parked, the numbers that it waits for are still to be
@@ -67,6 +72,8 @@ package struct NumberPlan: Equatable, Sendable {
   package var mayFlow = false
   /// Whether the number is given up: what is parked behind it passes it by.
   package var isVoid = false
+  /// Whether all that is missing below the number is given up.
+  package var skipsBelow = false
 }
 
 /// The changes to an envelope that waits when a later post replaces its content.

@@ -38,6 +38,9 @@ extension Scheduler {
   }
 
   /// A lane's head with those behind it that can be sent along.
+  ///
+  /// One that blocks the lane if it is refused is the last of them: nothing may arrive behind it
+  /// before it has.
   private func stretch(
     of head: LineEntry, countMax: Int, _ portion: BatchPortion?, now: Now
   ) -> [LineEntry] {
@@ -46,7 +49,8 @@ extension Scheduler {
     else { return members }
     for index in 1..<max(lane.window.count, 1) where members.count < countMax {
       let entry = lane.window[index]
-      guard entry.upstream == head.upstream, entry.standing == .queued, !entry.isInDoubt,
+      guard members.last?.onFailure != .block, entry.upstream == head.upstream,
+        entry.standing == .queued, !entry.isInDoubt,
         entry.dueAt.map({ $0 <= now.wall }) ?? true, entry.expiresAt > now.wall,
         changing[entry.serial] == nil, !isReserved(entry),
         batches.portions[entry.serial] == portion, !batches.alone.contains(entry.serial)
@@ -108,6 +112,10 @@ extension Scheduler {
     for report in reports {
       if let lane = inFlight[report.serial]?.lane { lanes[lane]?.goesOneByOne = false }
     }
+    // Where some are taken, the pace is not too fast: a limit of others is their own.
+    if !isOneAnswer, let taken = reports.first(where: { !$0.wantsWait }) {
+      _ = learn(from: taken, of: number, now: now)
+    }
     guard isOneAnswer, reports.count > 1, Self.isRefused(first.event, policy.outcomes) else {
       for report in reports { attemptEnded(report, now: now) }
       return
@@ -162,4 +170,9 @@ extension Scheduler {
       .record(transition(of: entry, report, change: change, outcome: outcome, doubt: nil, now: now))
     )
   }
+}
+
+extension AttemptReport {
+  /// Whether it was answered that it came too fast.
+  fileprivate var wantsWait: Bool { status == 429 || status == 503 }
 }

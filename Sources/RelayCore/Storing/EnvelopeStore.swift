@@ -95,6 +95,11 @@ package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore
   /// The waiting envelopes of these numbers, in any order. Those that do not wait are left out.
   func load(_ serials: [Serial]) async throws(StoreError) -> [DeliverableEnvelope]
 
+  /// What the senders of the waiting envelopes of these numbers said of them.
+  ///
+  /// Those that do not wait are left out.
+  func terms(of serials: [Serial]) async throws(StoreError) -> [Serial: SenderTerms]
+
   /// The number that an envelope of this id was accepted under, whether or not there is one.
   ///
   /// Reads nothing: ids tell their numbers to the store that gave them out, and to nobody else. An

@@ -19,6 +19,13 @@ package enum ConnectionField {
   @inlinable
   package static func isOne(_ name: ArraySlice<UInt8>) -> Bool { isOne(name.span) }
 
+  /// Whether no sender gives a field of this name, since the relay writes it: what concerns a
+  /// connection (RFC 9110 section 7.6.1), a message's frame or its way, and the relay's own.
+  package static func isWrittenByRelay(_ name: ArraySlice<UInt8>) -> Bool {
+    isOne(name) || FieldSyntax.equals(name, "Host") || FieldSyntax.equals(name, "Content-Length")
+      || FieldSyntax.equals(name, "Via") || FieldSyntax.hasPrefix(name, "Waystation-")
+  }
+
   /// The names that a `Connection` field's value lists.
   package static func names(in value: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
     value.split(separator: UInt8(ascii: ",")).map(FieldSyntax.trimmingWhitespace)

@@ -3,11 +3,12 @@ import RelayCore
 /// The configuration of requests in which envelopes for one upstream go together.
 package struct BatchConfiguration: KeyedSection, Sendable {
   package var format: BatchForm.Format?
-  package var path = "/"
+  package var path: String?
   package var from: [String]?
   package var itemsMax = 500
   package var bytesMax = 1024 * 1024
   package var lingerMs = 0
+  package var upstream: String?
 
   /// Nothing goes together.
   package init() {}
@@ -17,23 +18,37 @@ package struct BatchConfiguration: KeyedSection, Sendable {
     format.map { _ in BatchPolicy(itemsMax: itemsMax, lingerMs: Int64(lingerMs)) }
   }
 
-  /// The form of a request; nil if nothing goes together.
-  var form: BatchForm? {
-    format.map { BatchForm(format: $0, path: path, from: from, bytesMax: bytesMax) }
+  /// The form of a request to an upstream of this name; nil if nothing goes together.
+  func form(for name: String) -> BatchForm? {
+    format.map { format in
+      let isRelay = format == .waystation
+      return BatchForm(
+        format: format, path: path ?? (isRelay ? "/v1/envelopes" : "/"), from: from,
+        bytesMax: bytesMax, upstream: isRelay ? upstream ?? name : nil)
+    }
   }
 
   @KeyList static var keys: [Key] {
     Key(
       "format", \.format, .unlessAbsent(.word),
-      "how the bodies stand in the request: `\"ndjson\"`, one a line, or `\"json\"`, as an array",
+      """
+      how the bodies stand in the request: `"ndjson"`, one a line; `"json"`, as an array; \
+      `"waystation"`, as posts to [another relay](operating.md#hand-on-to-another-relay)
+      """,
       isRequired: true)
-    Key("path", \.path, pathForm, "where the requests go, behind `url`")
+    Key(
+      "path", \.path, .unlessAbsent(pathForm), absent: "`/`",
+      "where the requests go, behind `url`. Not for `\"waystation\"`")
     Key(
       "from", \.from,
       .unlessAbsent(
         .list("an array of paths, each from the leading \"/\" and without a query") {
           isPath($0) && !$0.contains("?") ? $0 : nil
-        }), absent: "every path", "the paths of envelopes that go together; others go alone")
+        }), absent: "every path",
+      "the paths of envelopes that go together; others go alone. Not for `\"waystation\"`")
+    Key(
+      "upstream", \.upstream, .unlessAbsent(.text("an upstream's name", KeyNameSyntax.isName)),
+      absent: "the same name", "of `\"waystation\"`: the upstream to which the next relay forwards")
     Key("itemsMax", \.itemsMax, .integer(1...10_000), "the most envelopes in one request")
     Key(
       "bytesMax", \.bytesMax, .integer(1024...(64 << 20)),

@@ -87,8 +87,16 @@ extension UpstreamConfiguration {
 
   /// What may have arrived is asked for one by one, and recorded before each attempt.
   private func checkBatch(_ path: String, _ problems: ProblemCollector) {
-    guard batch.format != nil, ambiguous != .retry else { return }
-    problems.add("\(path).batch", "envelopes go together only with \"ambiguous\": \"retry\"")
+    if batch.format != nil, ambiguous != .retry {
+      problems.add("\(path).batch", "envelopes go together only with \"ambiguous\": \"retry\"")
+    }
+    if batch.format == .waystation {
+      guard batch.path != nil || batch.from != nil else { return }
+      problems.add(
+        "\(path).batch", "a relay takes all envelopes in one place: leave out path and from")
+    } else if batch.upstream != nil {
+      problems.add("\(path).batch.upstream", "it is meant for the format \"waystation\" alone")
+    }
   }
 
   private func checkAmbiguity(_ path: String, _ problems: ProblemCollector) {

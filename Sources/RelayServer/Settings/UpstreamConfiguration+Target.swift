@@ -18,7 +18,7 @@ extension UpstreamConfiguration {
     return try UpstreamTarget(
       name: name, url: url, headers: fields, connectTimeoutMs: connectTimeoutMs,
       attemptTimeoutMs: attemptTimeoutMs, idleTimeoutMs: idleTimeoutMs, verification: verify,
-      batch: batch.form,
+      batch: batch.form(for: name),
       mayRepeat: ambiguous == .retry, reusesConnections: reuseConnections,
       responseBodyBytesMax: responseBodyBytesMax, maxConcurrent: maxConcurrent,
       proxy: proxy?.url.value,

@@ -53,6 +53,7 @@ extension Writer {
     if let gap = plan.upperGap { try gaps.insertGap.run(lane, gap.first, gap.last) }
     if plan.isVoid { try gaps.insertVoid.run(lane, plan.number) }
     if let placed = plan.placedThrough { try gaps.setPlacedThrough.run(lane, placed) }
+    if plan.skipsBelow { _ = try skipGaps(of: lane, below: plan.number) }
     if plan.mayFlow { state.flowing.insert(lane) }
   }
 

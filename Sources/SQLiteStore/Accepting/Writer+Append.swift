@@ -29,6 +29,7 @@ extension Writer {
         results.append(.void)
         try flow(behind: plan.lane.number, into: &receipt)
       case .insert(let plan):
+        let draft = plan.stored(draft)
         try carryOut(plan, of: draft)
         if let numbering = plan.numbering, numbering.isParked {
           receipt.parked.append(

@@ -79,6 +79,21 @@ extension Reader {
     }
   }
 
+  /// What the senders of these envelopes said of them; those that do not wait are left out.
+  func terms(of serials: [Serial]) throws(StoreError) -> [Serial: SenderTerms] {
+    try snapshot { () throws(StoreError) -> [Serial: SenderTerms] in
+      var terms: [Serial: SenderTerms] = [:]
+      for serial in serials {
+        terms[serial] = try sql.terms.first(serial) { row in
+          SenderTerms(
+            lane: row.text(0) ?? "", sequence: row.optionalInt(1), tag: row.text(2),
+            coalesce: row.text(3))
+        }
+      }
+      return terms
+    }
+  }
+
   /// Whether the loaded row is what was accepted, as far as can be told.
   private func isAsAccepted(_ envelope: DeliverableEnvelope) -> Bool {
     guard let checksum = sql.load.optionalInt(12) else { return true }

@@ -67,6 +67,7 @@ final class ReaderStatements {
   let lineOfClients: Statement
   let lastSerial: Statement
   let load: Statement
+  let terms: Statement
   let bodyFile: Statement
   let identity: Statement
   let envelope: Statement
@@ -116,6 +117,12 @@ final class ReaderStatements {
       SELECT e.id, c.name, e.key, e.method, e.target, e.headers, e.body, e.has_references, \
       e.revision, e.client, e.lane, l.upstream, e.checksum FROM line AS l \
       JOIN envelope AS e ON e.serial = l.serial JOIN client AS c ON c.number = e.client \
+      WHERE l.serial = ?
+      """, on: connection)
+    terms = try Statement(
+      """
+      SELECT n.name, e.sequence, e.tag, e.coalesce_key FROM line AS l \
+      JOIN envelope AS e ON e.serial = l.serial JOIN lane AS n ON n.number = e.lane \
       WHERE l.serial = ?
       """, on: connection)
     bodyFile = try Statement(

@@ -41,6 +41,11 @@ extension SQLiteStore {
   }
 
   /// See ``EnvelopeStore``.
+  package func terms(of serials: [Serial]) async throws(StoreError) -> [Serial: SenderTerms] {
+    try await read(on: lineReads) { reader throws(StoreError) in try reader.terms(of: serials) }
+  }
+
+  /// See ``EnvelopeStore``.
   package func envelope(_ id: EnvelopeID) async throws(StoreError) -> EnvelopeRecord? {
     try await read { reader throws(StoreError) in try reader.envelope(id) }
   }

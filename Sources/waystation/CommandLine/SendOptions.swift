@@ -59,6 +59,9 @@ enum SendOptions {
       name: "references", form: .flag,
       rule: .flag("--references", "fill in {{response:KEY#/pointer}} from earlier answers")),
     Field(
+      name: "inOrder", form: .flag,
+      rule: .flag("--in-order", "do not wait for missing numbers below --sequence")),
+    Field(
       name: "void", form: .flag,
       rule: .flag("--void", "post no envelope: the lane is not to wait for --sequence")),
   ]

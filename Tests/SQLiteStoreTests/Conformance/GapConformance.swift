@@ -285,6 +285,60 @@ struct GapConformance {
     }
   }
 
+  @Test(
+    "in a lane that comes in order nothing waits for lower numbers, and one given up is left away",
+    arguments: StoreFactory.planned)
+  func inOrder(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      func post(_ numbers: Int64...) async throws -> [AppendResult] {
+        let drafts = numbers.map { number in
+          var draft = bench.draft(sequence: number)
+          draft.isInOrder = true
+          return draft
+        }
+        return try await bench.planned.append(drafts, isAtomic: false)
+      }
+      // One that came on another way waits only for what is behind those that come in order.
+      try await bench.accept(bench.draft(sequence: 8))
+      for result in try await post(2, 3, 5) {
+        guard case .accepted = result else { throw Unexpected(description: "\(result)") }
+      }
+      #expect(try await numbersInLine(bench) == [2, 3, 5])
+      let lane = try #require(try await bench.planned.client("device-1")?.lanes.first)
+      #expect(lane.missing == missing((6, 7)))
+      guard case .accepted = try await post(4)[0] else {
+        throw Unexpected(description: "one whose number was given up is taken")
+      }
+      try await bench.reopen()
+      #expect(try await numbersInLine(bench) == [2, 3, 5, nil])
+      #expect(try await append(bench.draft(sequence: 4), bench) == .sequencePassed(last: 5))
+      _ = try await post(7)
+      #expect(try await numbersInLine(bench) == [2, 3, 5, nil, 7, 8])
+      guard case .duplicate = try await post(7)[0] else {
+        throw Unexpected(description: "a repeat is one")
+      }
+    }
+  }
+
+  @Test(
+    "what a sender said of an envelope is told for as long as it waits",
+    arguments: StoreFactory.planned)
+  func terms(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let one = try await bench.accept(bench.draft(lane: "log", sequence: 1))
+      let two = try await bench.accept(bench.draft(coalesce: "position"))
+      let serials = [one.serial, two.serial, two.serial + 9]
+      let terms = try await bench.planned.terms(of: serials)
+      #expect(
+        terms == [
+          one.serial: SenderTerms(lane: "log", sequence: 1, tag: "t"),
+          two.serial: SenderTerms(lane: "default", tag: "t", coalesce: "position"),
+        ])
+      try await bench.record(one, .end(.delivered, reason: ""))
+      #expect(try await bench.planned.terms(of: [one.serial]).isEmpty)
+    }
+  }
+
   @Test("a number behind a gap that was given up is not in it", arguments: StoreFactory.planned)
   func behindSkippedGap(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in

@@ -39,6 +39,18 @@ extension ModelStore {
   }
 
   /// See ``EnvelopeStore``.
+  package func terms(of serials: [Serial]) async throws(StoreError) -> [Serial: SenderTerms] {
+    try look { tables in
+      serials.reduce(into: [:]) { terms, serial in
+        guard let envelope = tables.envelopes[serial], envelope.end == nil else { return }
+        let draft = envelope.draft
+        terms[serial] = SenderTerms(
+          lane: draft.lane, sequence: draft.sequence, tag: draft.tag, coalesce: draft.coalesce)
+      }
+    }
+  }
+
+  /// See ``EnvelopeStore``.
   package func envelope(_ id: EnvelopeID) async throws(StoreError) -> EnvelopeRecord? {
     try look { $0.record(id) }
   }

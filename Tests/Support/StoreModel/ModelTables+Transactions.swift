@@ -54,7 +54,7 @@ extension ModelTables {
       case .void(let plan): carryOut(plan, of: draft)
       case .replace(let plan): carryOut(plan, of: draft)
       case .insert(let plan):
-        carryOut(plan, of: draft)
+        carryOut(plan, of: plan.stored(draft))
         startPaused(plan, draft, rules, in: &commit)
       }
       receipt.note(plan, of: draft)

@@ -22,6 +22,7 @@ package protocol PlannedStore: Sendable {
   func line(at serials: [Serial]) async throws(StoreError) -> [LineEntry]
   func load(_ serials: [Serial]) async throws(StoreError) -> [DeliverableEnvelope]
   func envelope(_ id: EnvelopeID) async throws(StoreError) -> EnvelopeRecord?
+  func terms(of serials: [Serial]) async throws(StoreError) -> [Serial: SenderTerms]
   func envelope(client: String, key: String) async throws(StoreError) -> EnvelopeID?
   func ids(of serials: [Serial]) async throws(StoreError) -> [Serial: EnvelopeID]
   func response(_ id: EnvelopeID) async throws(StoreError) -> UpstreamResponse?

@@ -16,7 +16,7 @@ struct Batch {
   ///
   /// If an item finds no room, the items behind it in its lane are refused with it: they would be
   /// before it once it comes again. Items with a sequence number are not, since the number tells
-  /// their place.
+  /// their place, unless they come in order.
   init(
     _ items: [Range<Int>], of text: [UInt8], from sender: String?, _ decoder: EnvelopeDecoder,
     at start: WallTime, in trace: PostTrace, _ claim: inout QuotaClaim
@@ -29,7 +29,7 @@ struct Batch {
         var draft = try decoder.decode(text, in: item, from: sender, at: start)
         trace.join(&draft)
         let lane = LaneName(client: draft.client, lane: draft.lane)
-        if draft.sequence == nil, let refusal = sentAway[lane] { throw refusal }
+        if draft.sequence == nil || draft.isInOrder, let refusal = sentAway[lane] { throw refusal }
         do throws(Problem) {
           try await claim.take(for: draft.client, bytes: draft.content.byteCount)
         } catch {

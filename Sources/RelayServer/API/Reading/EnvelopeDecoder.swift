@@ -104,6 +104,7 @@ package struct EnvelopeDecoder: Sendable {
       expiresAt: terms.expiresAt ?? start.deadline(afterMs: upstream.deadlineMs),
       onFailure: terms.onFailure ?? upstream.onFailure, references: references,
       coalesce: terms.coalesce)
+    draft.isInOrder = terms.inOrder ?? false
     if draft.coalesce != nil, draft.sequence != nil { throw .coalesceWithSequence("/coalesce") }
     if draft.references {
       try draft.content.checkReferences(.json, bodyBytesMax: rules.limits.spoolThresholdBytes)

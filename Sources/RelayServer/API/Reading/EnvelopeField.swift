@@ -95,6 +95,7 @@ struct EnvelopeField: Sendable {
     EnvelopeField("onFailure", "Waystation-On-Failure", \.onFailure, .policy),
     EnvelopeField("coalesce", "Waystation-Coalesce", \.coalesce, .name, isFixed: true),
     EnvelopeField("references", "Waystation-References", \.references, .flag),
+    EnvelopeField("inOrder", "Waystation-In-Order", \.inOrder, .flag, isFixed: true),
     EnvelopeField("void", isFixed: true) { (fields, json) throws(Problem) in
       guard let isVoid = TermForm<Bool>.flag.json(json) else {
         throw EnvelopeFields.wrong("void", json, TermForm<Bool>.flag.rule)

@@ -15,7 +15,7 @@ struct EnvelopeHeaderReader {
   mutating func read(_ member: JSONMember) throws(Problem) {
     let text = member.name.string
     let (name, pointer) = try Self.name(of: member)
-    guard !Self.isRelaysOwn(name[...]) else {
+    guard !ConnectionField.isWrittenByRelay(name[...]) else {
       throw .invalidField(
         pointer, "The relay writes \(text.quoted) itself.", fix: "Leave the field out.")
     }
@@ -95,13 +95,5 @@ struct EnvelopeHeaderReader {
         "/headers",
         "An envelope may have \(limits.headerBytesMax) bytes of header fields at the most.")
     }
-  }
-
-  /// Whether the relay writes the field itself: what concerns a connection (RFC 9110 section
-  /// 7.6.1), a message's frame or its way, and the relay's own.
-  private static func isRelaysOwn(_ name: ArraySlice<UInt8>) -> Bool {
-    ConnectionField.isOne(name) || FieldSyntax.equals(name, "Host")
-      || FieldSyntax.equals(name, "Content-Length") || FieldSyntax.equals(name, "Via")
-      || FieldSyntax.hasPrefix(name, "Waystation-")
   }
 }

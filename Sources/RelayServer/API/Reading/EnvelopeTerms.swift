@@ -13,4 +13,5 @@ struct EnvelopeTerms: Sendable {
   var onFailure: FailurePolicy?
   var coalesce: String?
   var references: Bool?
+  var inOrder: Bool?
 }

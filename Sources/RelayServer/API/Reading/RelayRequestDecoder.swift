@@ -72,6 +72,7 @@ package struct RelayRequestDecoder: Sendable {
       expiresAt: terms.expiresAt ?? start.deadline(afterMs: upstream.deadlineMs),
       onFailure: terms.onFailure ?? upstream.onFailure, references: references,
       coalesce: terms.coalesce)
+    draft.isInOrder = terms.inOrder ?? false
     if draft.coalesce != nil, draft.sequence != nil {
       throw .coalesceWithSequence("Waystation-Coalesce")
     }

@@ -47,6 +47,47 @@ enum BatchAnswer {
     }
   }
 
+  /// Reads another relay's answer to a post of many.
+  ///
+  /// It has a result for each, in `results`, also where it took none.
+  init(ofRelay response: UpstreamResponse, count: Int, bodyBytesMax: Int) {
+    let isTaken = (200..<300).contains(response.status)
+    guard isTaken || response.status == 422 else {
+      self = .whole(response.shared(by: count))
+      return
+    }
+    let results = (try? JSONValue.parse(response.body))?["results"].flatMap { try? $0.array() }
+    guard !response.isTruncated, let results else {
+      self =
+        isTaken
+        ? .unreadable("did not answer as a relay does, with a result for each envelope")
+        : .whole(response.shared(by: count))
+      return
+    }
+    let each = results.compactMap { Self.response(toRelayed: $0, bodyBytesMax: bodyBytesMax) }
+    guard each.count == count, Array(results).count == count else {
+      self = .unreadable("answered \(each.count) results to \(count) envelopes")
+      return
+    }
+    self = .each(each)
+  }
+
+  /// The next relay's result for one envelope: its id there, or the problem.
+  private static func response(
+    toRelayed result: JSONValue, bodyBytesMax: Int
+  ) -> UpstreamResponse? {
+    guard let word = try? result["result"]?.string() else { return nil }
+    guard word == "rejected" else { return response(202, result, bodyBytesMax: bodyBytesMax) }
+    guard let problem = result["problem"], let status = problem["status"].flatMap(number) else {
+      return nil
+    }
+    var response = response(status, problem, bodyBytesMax: bodyBytesMax)
+    if let seconds = problem["retryAfterSeconds"]?.wholeNumber {
+      response.headers.append(name: "Retry-After", value: String(seconds))
+    }
+    return response
+  }
+
   private typealias Result = (status: Int, value: JSONValue)
 
   private enum Results {

@@ -19,6 +19,7 @@ struct BatchRequest {
   private(set) var vanished: [Serial] = []
 
   private let form: BatchForm
+  private let terms: [Serial: SenderTerms]
   private var fields = HeaderBlock()
   private var isFull = false
   /// Lanes of which nothing more goes into it.
@@ -28,30 +29,34 @@ struct BatchRequest {
   ///
   /// - Parameters:
   ///   - contents: Those of the envelopes that still wait.
+  ///   - terms: What their senders said of them; needed only for another relay.
   ///   - unreadable: Envelopes that could not be read.
   init(
     of entries: [LineEntry], _ contents: [Serial: DeliverableEnvelope],
-    unreadable: Set<Serial> = [], as form: BatchForm
+    terms: [Serial: SenderTerms] = [:], unreadable: Set<Serial> = [], as form: BatchForm
   ) {
     self.form = form
+    self.terms = terms
     for entry in entries {
       guard !unreadable.contains(entry.serial) else {
         closed.insert(entry.lane)
         alone.append(entry.serial)
         continue
       }
-      guard let envelope = contents[entry.serial] else {
+      guard let envelope = contents[entry.serial], !form.isRelay || terms[entry.serial] != nil
+      else {
         vanished.append(entry.serial)
         continue
       }
-      add(envelope, in: entry.lane)
+      add(envelope, entry)
     }
     if form.format == .json, !members.isEmpty { body.append(UInt8(ascii: "]")) }
   }
 
-  private mutating func add(_ envelope: DeliverableEnvelope, in lane: LaneNumber) {
+  private mutating func add(_ envelope: DeliverableEnvelope, _ entry: LineEntry) {
+    let lane = entry.lane
     guard !isFull, !closed.contains(lane) else { return left.append(envelope.serial) }
-    guard let item = BatchItem(envelope, form), item.body.count + 2 <= form.bytesMax else {
+    guard let item = item(envelope, entry), item.body.count + 2 <= form.bytesMax else {
       closed.insert(lane)
       return alone.append(envelope.serial)
     }
@@ -69,9 +74,17 @@ struct BatchRequest {
     members.append(envelope)
   }
 
+  private func item(_ envelope: DeliverableEnvelope, _ entry: LineEntry) -> BatchItem? {
+    guard let upstream = form.upstream, let terms = terms[envelope.serial] else {
+      return BatchItem(envelope, form)
+    }
+    // Its fields stand in the post, so that any two can go together.
+    return HandedOn(envelope, entry, terms, to: upstream).post().map { BatchItem(body: $0) }
+  }
+
   private mutating func append(_ item: BatchItem) {
     switch form.format {
-    case .ndjson:
+    case .ndjson, .waystation:
       body.append(contentsOf: item.body)
       body.append(UInt8(ascii: "\n"))
     case .json:
@@ -83,7 +96,7 @@ struct BatchRequest {
   /// The request itself.
   var content: EnvelopeContent {
     var headers = fields
-    let type = form.format == .ndjson ? "application/x-ndjson" : "application/json"
+    let type = form.format == .json ? "application/json" : "application/x-ndjson"
     headers.append(name: "Content-Type", value: type)
     return EnvelopeContent(
       method: "POST", target: Array(form.path.utf8), headers: headers, body: .inline(body))
@@ -110,6 +123,8 @@ private struct BatchItem {
   var fields = HeaderBlock()
   /// The body: one JSON value, on one line.
   var body: [UInt8]
+
+  init(body: [UInt8]) { self.body = body }
 
   /// nil if the envelope needs a request of its own.
   init?(_ envelope: DeliverableEnvelope, _ form: BatchForm) {

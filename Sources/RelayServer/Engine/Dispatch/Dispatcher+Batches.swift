@@ -6,6 +6,8 @@ import Synchronization
 struct PendingBatch: Sendable {
   var entries: [LineEntry]
   var contents: [Serial: DeliverableEnvelope] = [:]
+  /// What their senders said of them; empty unless they go to another relay.
+  var terms: [Serial: SenderTerms] = [:]
 
   /// The envelopes that have to be read.
   var missing: [Serial] { entries.map(\.serial).filter { contents[$0] == nil } }
@@ -14,15 +16,23 @@ struct PendingBatch: Sendable {
 /// The requests under way that carry several envelopes, by the envelope that each is known by to
 /// the forwarder.
 final class BatchesInFlight: Sendable {
-  private let members = Mutex<[Serial: [Serial]]>([:])
-
-  func add(_ serials: [Serial]) {
-    members.withLock { $0[serials[0]] = serials }
+  /// One request.
+  struct Request {
+    /// The envelopes in it, in their order.
+    let members: [Serial]
+    /// Whether it went to another relay.
+    let isToRelay: Bool
   }
 
-  /// The envelopes of a request that has ended; nil for one that is a single envelope's.
-  func take(_ serial: Serial) -> [Serial]? {
-    members.withLock { $0.isEmpty ? nil : $0.removeValue(forKey: serial) }
+  private let requests = Mutex<[Serial: Request]>([:])
+
+  func add(_ serials: [Serial], toRelay isToRelay: Bool) {
+    requests.withLock { $0[serials[0]] = Request(members: serials, isToRelay: isToRelay) }
+  }
+
+  /// A request that has ended; nil for one that is a single envelope's.
+  func take(_ serial: Serial) -> Request? {
+    requests.withLock { $0.isEmpty ? nil : $0.removeValue(forKey: serial) }
   }
 }
 
@@ -30,10 +40,17 @@ final class BatchesInFlight: Sendable {
 extension Dispatcher {
   /// Sends envelopes together, after those that are not at hand were read.
   func begin(_ batch: PendingBatch) {
-    guard !batch.missing.isEmpty else { return submit(batch, unreadable: []) }
+    let goesToRelay = batch.entries.first.map(isHandedOn(_:)) ?? false
+    guard goesToRelay || !batch.missing.isEmpty else { return submit(batch, unreadable: []) }
     Task(executorPreference: loop) { [self] in
       var batch = batch
       let unreadable = await read(&batch)
+      if goesToRelay {
+        guard let terms = await terms(of: batch.entries) else {
+          return withdrawLater(batch.entries.map(\.serial))
+        }
+        batch.terms = terms
+      }
       submit(batch, unreadable: unreadable)
     }
   }
@@ -43,6 +60,7 @@ extension Dispatcher {
   /// - Returns: Those that cannot be read. They go by themselves, and are told of by themselves.
   private func read(_ batch: inout PendingBatch) async -> Set<Serial> {
     let missing = batch.missing
+    guard !missing.isEmpty else { return [] }
     do throws(StoreError) {
       for envelope in try await store.load(missing) { batch.contents[envelope.serial] = envelope }
       return []
@@ -67,7 +85,11 @@ extension Dispatcher {
       // Another configuration has come in between, by which the scheduler decides anew.
       return withdraw(batch.entries.map(\.serial))
     }
-    let request = BatchRequest(of: batch.entries, batch.contents, unreadable: unreadable, as: form)
+    guard form.isRelay == !batch.terms.isEmpty || batch.contents.isEmpty else {
+      return withdraw(batch.entries.map(\.serial))
+    }
+    let request = BatchRequest(
+      of: batch.entries, batch.contents, terms: batch.terms, unreadable: unreadable, as: form)
     guard let first = request.members.first else { return sendAlone(request, of: batch) }
     leaveOut(request, of: batch)
     guard let entry = batch.entries.first(where: { $0.serial == first.serial }) else { return }
@@ -81,7 +103,7 @@ extension Dispatcher {
     guard let entry = batch.entries.first(where: { $0.serial == first }) else { return }
     let pending = PendingLoad(entry: entry)
     guard let envelope = batch.contents[entry.serial], !envelope.references,
-      !envelope.hasBodyToCheck
+      !envelope.hasBodyToCheck, batch.terms.isEmpty
     else { return load([pending]) }
     guard let attempt = self.request(envelope, pending) else { return withdraw([entry.serial]) }
     submit([attempt], to: state.withLock { $0.forwarder })
@@ -98,10 +120,10 @@ extension Dispatcher {
     attempt.idempotencyKey = request.idempotencyKey
     attempt.batchCount = serials.count
     attempt.responseBodyBytesMax = BatchAnswer.bytesMax
-    batchesInFlight.add(serials)
+    batchesInFlight.add(serials, toRelay: target.batch?.isRelay ?? false)
     metrics.countBatch(of: serials.count, to: entry.upstream)
     guard let forwarder = state.withLock({ $0.forwarder }), forwarder.submit([attempt]) else {
-      return withdraw(batchesInFlight.take(serials[0]) ?? [])
+      return withdraw(batchesInFlight.take(serials[0])?.members ?? [])
     }
   }
 
@@ -156,23 +178,24 @@ extension Dispatcher {
   func parted(_ batch: AttemptBatch) -> EndedAttempts {
     var ended = EndedAttempts()
     for report in batch.reports {
-      guard let members = batchesInFlight.take(report.serial) else {
+      guard let request = batchesInFlight.take(report.serial) else {
         ended.single.append(report)
         continue
       }
-      let (reports, isOneAnswer) = reports(of: members, report)
+      let (reports, isOneAnswer) = reports(of: request, report)
       ended.together.append((reports, isOneAnswer))
     }
     ended.batch.reports = ended.single + ended.together.flatMap(\.reports)
     for serial in batch.withdrawn {
-      ended.batch.withdrawn += batchesInFlight.take(serial) ?? [serial]
+      ended.batch.withdrawn += batchesInFlight.take(serial)?.members ?? [serial]
     }
     return ended
   }
 
   private func reports(
-    of members: [Serial], _ report: AttemptReport
+    of request: BatchesInFlight.Request, _ report: AttemptReport
   ) -> ([AttemptReport], isOneAnswer: Bool) {
+    let members = request.members
     func each(_ event: AttemptEvent) -> [AttemptReport] {
       members.map { serial in
         var report = report
@@ -186,7 +209,11 @@ extension Dispatcher {
       state.withLock { $0.scheduler.flight(of: members[0])?.upstream }.flatMap { upstream in
         targets.withLock { $0[upstream]?.responseBodyBytesMax }
       } ?? 0
-    switch BatchAnswer(response, count: members.count, bodyBytesMax: bodyBytesMax) {
+    let answer =
+      request.isToRelay
+      ? BatchAnswer(ofRelay: response, count: members.count, bodyBytesMax: bodyBytesMax)
+      : BatchAnswer(response, count: members.count, bodyBytesMax: bodyBytesMax)
+    switch answer {
     case .whole(let shared): return (each(.answered(shared)), true)
     case .unreadable(let reason):
       return (each(.failed(.malformedResponse, detail: "the upstream \(reason)")), true)

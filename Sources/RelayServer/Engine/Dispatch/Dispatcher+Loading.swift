@@ -7,6 +7,8 @@ import Synchronization
 struct PendingLoad {
   var entry: LineEntry
   var isVerification = false
+  /// What its sender said of it, for another relay; nil unless it goes to one.
+  var terms: SenderTerms?
 }
 
 // How contents come from the store to their attempts.
@@ -16,6 +18,7 @@ extension Dispatcher {
     let serials = pending.map(\.entry.serial)
     Task(executorPreference: loop) { [self] in
       do throws(StoreError) {
+        let pending = try await withTerms(pending)
         let loaded = try await store.load(serials)
         let large = Set(loaded.lazy.filter(\.hasBodyToCheck).map(\.serial))
         let rest = pending.filter { !large.contains($0.entry.serial) }
@@ -65,15 +68,12 @@ extension Dispatcher {
   /// Only those that cannot be read themselves are set apart, or wait; the others go on.
   private func readFailed(_ pending: [PendingLoad], _ error: StoreError) async {
     guard error.kind == .corrupt || pending.count > 1 else {
-      log.repeating(
-        .error, "envelopes could not be read", about: "\(error.kind)", .usual,
-        ("error", .text(error.description)))
-      let serials = pending.map(\.entry.serial)
-      loop.schedule(afterMs: Self.readRetryDelayMs) { self.withdraw(serials) }
-      return
+      logUnread(error)
+      return withdrawLater(pending.map(\.entry.serial))
     }
     for load in pending {
       do throws(StoreError) {
+        let load = try await withTerms([load])[0]
         attempt([load], with: try await filled(try await checked(load), for: [load]))
       } catch {
         if error.kind == .corrupt {
@@ -83,6 +83,17 @@ extension Dispatcher {
         }
       }
     }
+  }
+
+  func logUnread(_ error: StoreError) {
+    log.repeating(
+      .error, "envelopes could not be read", about: "\(error.kind)", .usual,
+      ("error", .text(error.description)))
+  }
+
+  /// Has envelopes tried again a little later.
+  func withdrawLater(_ serials: [Serial]) {
+    loop.schedule(afterMs: Self.readRetryDelayMs) { self.withdraw(serials) }
   }
 
   private func quarantine(_ entry: LineEntry, _ error: StoreError) {
@@ -97,14 +108,16 @@ extension Dispatcher {
     }
   }
 
-  /// A request that only asks about an envelope has no content, and so no references.
+  /// A request that only asks about an envelope has no content, and so no references. Another
+  /// relay fills them itself, from the answers that it gets.
   private func filled(
     _ loaded: [DeliverableEnvelope], for pending: [PendingLoad]
   ) async throws(StoreError) -> FilledEnvelopes {
-    let verified = Set(pending.lazy.filter(\.isVerification).map(\.entry.serial))
-    guard !verified.isEmpty else { return try await filled(loaded) }
-    var result = try await filled(loaded.filter { !verified.contains($0.serial) })
-    result.ready += loaded.filter { verified.contains($0.serial) }
+    let unfilled = Set(
+      pending.lazy.filter { $0.isVerification || $0.terms != nil }.map(\.entry.serial))
+    guard !unfilled.isEmpty else { return try await filled(loaded) }
+    var result = try await filled(loaded.filter { !unfilled.contains($0.serial) })
+    result.ready += loaded.filter { unfilled.contains($0.serial) }
     return result
   }
 

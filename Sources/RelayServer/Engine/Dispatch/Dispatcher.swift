@@ -252,7 +252,7 @@ package final class Dispatcher: Sendable {
   }
 
   /// The forwarder's request; nil if another configuration has come in between, by which the
-  /// scheduler decides anew.
+  /// scheduler decides anew, and if what goes to another relay still lacks its terms.
   func request(_ envelope: DeliverableEnvelope, _ load: PendingLoad) -> AttemptRequest? {
     let entry = load.entry
     guard let target = targets.withLock({ $0[entry.upstream] }) else { return nil }
@@ -262,6 +262,10 @@ package final class Dispatcher: Sendable {
       guard let content = target.verification?.content(for: envelope) else { return nil }
       request.content = content
       request.isVerification = true
+    }
+    if let upstream = target.batch?.upstream, !load.isVerification {
+      guard let terms = load.terms else { return nil }
+      request.handOn(HandedOn(envelope, entry, terms, to: upstream))
     }
     tracer.begin(&request, of: envelope, in: entry.lane)
     return request

@@ -1,0 +1,163 @@
+import Forwarder
+import JSON
+import RelayCore
+
+/// An envelope as another relay is given it: with all that its sender said of it.
+///
+/// Its key there is its sender's, or else the one by which any upstream recognises a repeat, so
+/// what is handed on twice is stored once. Its lane is handed on in order, so nothing waits there
+/// for numbers that have ended here.
+struct HandedOn {
+  private let envelope: DeliverableEnvelope
+  private let entry: LineEntry
+  private let terms: SenderTerms
+  private let upstream: String
+
+  /// - Parameter upstream: The upstream's name at the next relay.
+  init(
+    _ envelope: DeliverableEnvelope, _ entry: LineEntry, _ terms: SenderTerms, to upstream: String
+  ) {
+    self.envelope = envelope
+    self.entry = entry
+    self.terms = terms
+    self.upstream = upstream
+  }
+
+  /// The key under which the next relay stores it.
+  var key: String { envelope.key ?? envelope.idempotencyKey }
+
+  // MARK: - As one of many
+
+  /// A post to `/v1/envelopes`, on one line.
+  ///
+  /// - Returns: nil if it needs a request of its own, since its body stands in a file, or a field
+  ///   holds what no JSON text can.
+  func post() -> [UInt8]? {
+    guard case .inline(let body) = envelope.content.body, let fields = fields() else { return nil }
+    var json = JSONWriter(reserving: body.count + envelope.content.headers.bytes.count + 512)
+    json.object { json in
+      json.member("client", envelope.client)
+      json.member("lane", terms.lane)
+      json.member("key", key)
+      if let sequence = terms.sequence {
+        json.member("sequence", sequence)
+        json.member("inOrder", true)
+      }
+      if let tag = terms.tag { json.member("tag", tag) }
+      if let coalesce = terms.coalesce { json.member("coalesce", coalesce) }
+      json.member("upstream", upstream)
+      json.member("method", envelope.content.method)
+      json.member("path", String(decoding: envelope.content.target, as: UTF8.self))
+      write(fields, to: &json)
+      write(body, to: &json)
+      if entry.expiresAt < .never { json.member("expiresAt", RFC3339.format(entry.expiresAt)) }
+      json.member("onFailure", entry.onFailure.rawValue)
+      if envelope.references { json.member("references", true) }
+    }
+    return json.finish()
+  }
+
+  /// A name and all its values, in the order in which they were sent.
+  private typealias Field = (name: String, values: [String])
+
+  /// The sender's fields; nil if one of them is not UTF-8.
+  private func fields() -> [Field]? {
+    var fields: [Field] = []
+    var hasIdempotencyKey = false
+    for field in envelope.content.headers where !ConnectionField.isWrittenByRelay(field.name) {
+      guard let value = String(validating: field.value, as: UTF8.self) else { return nil }
+      if field.isNamed("Idempotency-Key") {
+        guard !value.isEmpty else { continue }
+        hasIdempotencyKey = true
+      }
+      let name = String(decoding: field.name, as: UTF8.self)
+      if let index = fields.firstIndex(where: { isSame($0.name, field) }) {
+        fields[index].values.append(value)
+      } else {
+        fields.append((name, [value]))
+      }
+    }
+    if !hasIdempotencyKey { fields.append(("Idempotency-Key", [envelope.idempotencyKey])) }
+    return fields
+  }
+
+  private func isSame(_ name: String, _ field: HeaderBlock.Field) -> Bool {
+    FieldSyntax.equalIgnoringCase(Array(name.utf8)[...], field.name)
+  }
+
+  private func write(_ fields: [Field], to json: inout JSONWriter) {
+    json.memberObject("headers") { json in
+      for (name, values) in fields {
+        if values.count == 1 {
+          json.member(name, values[0])
+        } else {
+          json.memberArray(name) { json in for value in values { json.string(value) } }
+        }
+      }
+    }
+  }
+
+  /// JSON on one line stands as it is, so that it can be read on its way; all else as Base64.
+  private func write(_ body: [UInt8], to json: inout JSONWriter) {
+    guard !body.isEmpty else { return }
+    if isPlainJSON(body) {
+      json.member("body", raw: body)
+    } else {
+      json.member("bodyBase64", String(decoding: Base64.encode(body), as: UTF8.self))
+    }
+  }
+
+  /// Whether the next relay takes the bytes for JSON, stores them as they are, and adds no field.
+  private func isPlainJSON(_ body: [UInt8]) -> Bool {
+    guard body[0] == UInt8(ascii: "{") || body[0] == UInt8(ascii: "["),
+      envelope.content.headers.contains(where: { $0.isNamed("Content-Type") }),
+      !body.contains(0x0A), !body.contains(0x0D), let value = try? JSONValue.parse(body)
+    else { return false }
+    return value.raw.count == body.count
+  }
+
+  // MARK: - By itself
+
+  /// The request to `/v1/relay`, as which it goes by itself.
+  var content: EnvelopeContent {
+    var content = envelope.content
+    content.target = Array("/v1/relay/\(upstream)".utf8) + content.target
+    guard content.headers.contains(where: { $0.isNamed("Prefer") }) else { return content }
+    // What it says to the upstream, the next relay would take for itself.
+    var headers = HeaderBlock()
+    for field in content.headers where !field.isNamed("Prefer") {
+      headers.append(name: field.name, value: field.value)
+    }
+    content.headers = headers
+    return content
+  }
+
+  /// The fields by which the next relay is told the rest.
+  var termFields: HeaderBlock {
+    var fields = HeaderBlock()
+    fields.append(name: "Waystation-Lane", value: terms.lane)
+    if let sequence = terms.sequence {
+      fields.append(name: "Waystation-Sequence", value: String(sequence))
+      fields.append(name: "Waystation-In-Order", value: "true")
+    }
+    if let tag = terms.tag { fields.append(name: "Waystation-Tag", value: tag) }
+    if let coalesce = terms.coalesce {
+      fields.append(name: "Waystation-Coalesce", value: coalesce)
+    }
+    if entry.expiresAt < .never {
+      fields.append(name: "Waystation-Expires-At", value: RFC3339.format(entry.expiresAt))
+    }
+    fields.append(name: "Waystation-On-Failure", value: entry.onFailure.rawValue)
+    if envelope.references { fields.append(name: "Waystation-References", value: "true") }
+    return fields
+  }
+}
+
+extension AttemptRequest {
+  /// Turns an envelope's own request into one that hands it on.
+  mutating func handOn(_ envelope: HandedOn) {
+    content = envelope.content
+    idempotencyKey = envelope.key
+    termFields = envelope.termFields
+  }
+}
