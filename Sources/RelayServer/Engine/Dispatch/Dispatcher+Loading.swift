@@ -108,8 +108,9 @@ extension Dispatcher {
     }
   }
 
-  /// A request that only asks about an envelope has no content, and so no references. Another
-  /// relay fills them itself, from the answers that it gets.
+  /// Fills references, but for requests that only ask about an envelope, which have no content.
+  ///
+  /// Another relay fills them itself, from the answers that it gets.
   private func filled(
     _ loaded: [DeliverableEnvelope], for pending: [PendingLoad]
   ) async throws(StoreError) -> FilledEnvelopes {
