@@ -111,6 +111,7 @@ let package = Package(
       name: "EndToEnd",
       dependencies: [
         "waystation", "RelayServer", "SQLiteStore", "EventLoop", "HTTPServer", "RelayCore", "JSON",
+        "Compression",
       ],
       swiftSettings: strict),
   ]

@@ -72,6 +72,11 @@ def rows(scale):
         "whole.ceilings": Row(
             f"whole path, {scale.whole:,} envelopes", "socket, store, libcurl in turn",
             at_least(0.8)),
+        "bulk.batch": Row(
+            f"whole path, batches of {BATCH}, many in a request", f"acceptance, batches of {BATCH}",
+            at_least(0.6)),
+        "bulk.nginx": Row("whole path, many in a request", nginx, at_least(0.25)),
+        "chain": Row("whole path, two relays", "one relay, many in a request", at_least(0.5)),
         "backlog.accept": Row(f"acceptance, {backlog}", "with none", at_least(0.9)),
         "backlog.drain": Row(f"draining, {backlog}", "with none", at_least(0.9)),
         "backlog.ready": Row(f"ready after a kill, {backlog}", "", at_most(5, "s"), "s"),

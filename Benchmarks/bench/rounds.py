@@ -1,5 +1,6 @@
 """What each round measures, figures and ceilings in turn."""
 
+import contextlib
 import json
 import shutil
 import tempfile
@@ -103,6 +104,7 @@ def acceptance(bench):
 def batches(bench):
     """Many envelopes in a post."""
     accepted = bench.accept(plan.BATCH_CONNECTIONS, "batch", plan.BATCH)
+    bench.found["batch"] = accepted["rate"]
     store = bench.sqlite_alone(accepted["batch"])["rate"]
     bench.rows["batch.store"].add(accepted["rate"], store, accepted["batch"])
     single = bench.found.get("accept256") or bench.accept(256, "json")["rate"]
@@ -157,6 +159,37 @@ def whole(bench):
             rate, combined(found["socket64"], found["store64"], found["curl"]))
 
 
+# Upstreams that take many envelopes in one request: a service, and another relay.
+BULK = {"batch": {"format": "ndjson", "path": "/bench"}}
+NEXT = {"batch": {"format": "waystation"}}
+
+
+def bulk(bench):
+    """From the first post until the last has arrived, many in a request; and over two relays."""
+    count, rows, found = bench.scale.whole, bench.rows, bench.found
+    connections = plan.BATCH_CONNECTIONS
+    taking = found.get("batch") or bench.accept(connections, "batch", plan.BATCH)["rate"]
+    together = whole_way(bench, [BULK], 4 * count, connections, "items")
+    rows["bulk.batch"].add(together, taking)
+    single = whole_way(bench, [BULK], count, 64, "item")
+    if found.get("nginx64"):
+        rows["bulk.nginx"].add(single, found["nginx64"])
+    rows["chain"].add(whole_way(bench, [BULK, NEXT], count, 64, "item"), single)
+
+
+def whole_way(bench, steps, count, connections, kind):
+    """How many a second come through relays, the last of which is set up first."""
+    with contextlib.ExitStack() as opened:
+        upstream = opened.enter_context(run.upstream(bench.programs, count))
+        port = upstream.port
+        for terms in steps:
+            port = opened.enter_context(
+                relay.fresh(bench.programs, bench.data, port, upstream=terms)).port
+        posted = run.load(bench.programs, port, connections, kind, "count", count)
+        result = in_order(upstream.arrived())
+    return count / (result["endedAt"] - posted["startedAt"])
+
+
 def in_order(result):
     """What an upstream says, if all that came was in its client's order."""
     if result["disordered"]:
@@ -167,5 +200,5 @@ def in_order(result):
 # By the name under which one part can be measured alone.
 PARTS = {
     "acceptance": acceptance, "batches": batches, "one": one, "paced": paced,
-    "forwarding": forwarding, "whole": whole,
+    "forwarding": forwarding, "whole": whole, "bulk": bulk,
 }

@@ -1,14 +1,16 @@
 /* A load generator: keep-alive connections, one request at a time on each, one thread, epoll.
 
-   usage: load PORT CONNECTIONS json|batch|relay|any|large seconds|count NUMBER [SIZE [CLIENTS]]
+   usage: load PORT CONNECTIONS KIND seconds|count NUMBER [SIZE [CLIENTS]]
    Posts for a number of seconds, or until a number of envelopes has been answered:
      json   one envelope of 1 KiB to /v1/envelopes
      batch  SIZE (100) of them as NDJSON
+     item   one envelope to /v1/envelopes, whose body is a JSON object of 1 KiB
+     items  SIZE (100) of them as NDJSON
      relay  1 KiB to /v1/relay/default/bench, as the request itself
      any    1 KiB to /
      large  SIZE (10 MiB) bytes to /v1/relay/default/bench
    The envelopes are of CLIENTS clients, at least one for each connection and of that alone; each
-   body begins with the envelope's number among its client's, so that the upstream can tell whether
+   body has the envelope's number among its client's, and an object has the client as well, so that the upstream can tell whether
    they come in order. Prints one line of JSON: envelopes a second that were answered with a 2xx,
    how many that were, all others, the 50th and 99th percentile of the time from request to answer,
    and when it began (seconds of CLOCK_MONOTONIC). */
@@ -62,13 +64,15 @@ static bool is_over;
 static int epoll, port, connection_count, client_count;
 static const char *kind;
 /* Envelopes in a request, and where in it each has its client's number and its own. */
-static int batch = 1, client_at, number_at, item_bytes;
+static int batch = 1, client_at, number_at, of_at, item_bytes;
 /* What follows the request proper: a large body, which all connections share. */
 static char *tail;
 static size_t tail_length;
 static int answer_room = answer_bytes_max;
 
 static bool is(const char *name) { return strcmp(kind, name) == 0; }
+static bool is_one(void) { return is("json") || is("item"); }
+static bool is_many(void) { return is("batch") || is("items"); }
 
 /* Writes a number's digits, as many as there is room for. */
 static void put(char *to, long number, int digits) {
@@ -84,10 +88,18 @@ static char *make_items(void) {
   memset(text, 'x', body_bytes);
   memset(text, '0', 10);
   text[body_bytes] = 0;
-  item_bytes = snprintf(items, item_bytes_max,
-                        "{\"client\":\"bench-00000\",\"path\":\"/bench\",\"body\":\"%s\"}\n", text);
+  const char *form = "{\"client\":\"bench-00000\",\"path\":\"/bench\",\"body\":\"%.10s%s\"}\n";
+  size_t used = 10;
+  if (is("item") || is("items")) {
+    form = "{\"client\":\"bench-00000\",\"path\":\"/bench\",\"body\":"
+           "{\"of\":\"bench-00000\",\"number\":\"%.10s\",\"text\":\"%s\"}}\n";
+    used = strlen("{'of':'bench-00000','number':'0000000000','text':''}");
+  }
+  item_bytes = snprintf(items, item_bytes_max, form, text, text + used);
   client_at = (int)(strstr(items, "bench-") - items) + 6;
-  number_at = (int)(strstr(items, text) - items);
+  char *of = strstr(items, "\"of\":");
+  of_at = of ? (int)(of - items) + 12 : 0;
+  number_at = (int)(strstr(items, "0000000000") - items);
   for (int index = 1; index < batch; index++)
     memcpy(items + index * item_bytes, items, (size_t)item_bytes);
   items[batch * item_bytes] = 0;
@@ -98,7 +110,7 @@ static void write_request(struct connection *c) {
   char head[head_bytes_max], text[body_bytes + 1], *body = text;
   memset(text, 'x', body_bytes);
   text[body_bytes] = 0;
-  if (is("json") || is("batch")) body = make_items();
+  if (is_one() || is_many()) body = make_items();
   if (is("large")) body = strdup("");
   size_t length = strlen(body);
   const char *path = "/v1/envelopes";
@@ -106,12 +118,12 @@ static void write_request(struct connection *c) {
   else if (is("any")) path = "/";
   /* In an envelope the client is named by the envelope itself. */
   char client[64] = "";
-  if (!is("json") && !is("batch"))
+  if (!is_one() && !is_many())
     snprintf(client, sizeof client, "Waystation-Client: bench-%05d\r\n", c->number);
   int head_length = snprintf(
       head, sizeof head,
       "POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: %s\r\n%sContent-Length: %zu\r\n\r\n",
-      path, is("json") ? "application/json" : is("batch") ? "application/x-ndjson" : "text/plain",
+      path, is_one() ? "application/json" : is_many() ? "application/x-ndjson" : "text/plain",
       client, length + tail_length);
   c->request_length = (size_t)head_length + length;
   c->request = malloc(c->request_length + 1);
@@ -127,7 +139,9 @@ static void number_items(struct connection *c) {
   /* The clients of a connection are its number, that and the count of connections, and so on. */
   long own = (client_count - c->number + connection_count - 1) / connection_count;
   for (int index = 0; index < batch; index++, item += item_bytes, c->begun++) {
-    put(item + client_at, c->number + c->begun % own * connection_count, 5);
+    long client = c->number + c->begun % own * connection_count;
+    put(item + client_at, client, 5);
+    if (of_at > 0) put(item + of_at, client, 5);
     put(item + number_at, c->begun / own + 1, 10);
   }
 }
@@ -226,14 +240,14 @@ static bool read_arguments(int argc, char **argv) {
   kind = argv[3];
   int size = argc > 6 ? atoi(argv[6]) : 0;
   client_count = argc > 7 ? atoi(argv[7]) : connection_count;
-  if (is("batch")) {
+  if (is_many()) {
     batch = size > 0 ? size : 100;
     answer_room += batch * result_bytes_max;
   } else if (is("large")) {
     tail_length = (size_t)(size > 0 ? size : large_bytes);
     tail = malloc(tail_length);
     memset(tail, 'x', tail_length);
-  } else if (!is("json") && !is("relay") && !is("any")) {
+  } else if (!is_one() && !is("relay") && !is("any")) {
     return false;
   }
   return connection_count >= 1 && connection_count <= connections_max && batch <= batch_max &&

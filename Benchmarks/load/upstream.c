@@ -1,4 +1,5 @@
-/* An upstream that costs next to nothing: answers every request with 202, one thread, epoll.
+/* An upstream that costs next to nothing: answers every request with 202, one thread, epoll. A
+   request that carries several envelopes (Waystation-Batch) counts as so many.
 
    usage: upstream COUNT [shut]
    Prints `listening on PORT`. With `shut` it answers nobody until `open` comes in on standard
@@ -21,13 +22,21 @@
 
 #include "common.h"
 
-enum { buffer_bytes = 65536, connections_max = 65536, clients_max = 100000, number_digits = 10 };
+enum {
+  buffer_bytes = 65536,
+  /* For a request that carries several envelopes. */
+  large_buffer_bytes = 4 << 20,
+  connections_max = 65536,
+  clients_max = 100000,
+  number_digits = 10,
+};
 
 struct connection {
   int socket;
   int received;
+  int room;
   bool waits;
-  char buffer[buffer_bytes];
+  char *buffer;
 };
 
 static struct connection *connections[connections_max];
@@ -37,19 +46,33 @@ static double started_at;
 /* The last number that came of each client. */
 static long last_numbers[clients_max];
 
-/* Looks whether a request comes in its client's order. What load.c has not numbered is let be. */
-static void look_at_order(struct connection *c) {
-  char *body = memmem(c->buffer, (size_t)c->received, "\r\n\r\n", 4);
-  if (!body || body[4] < '0' || body[4] > '9') return;
+static void note(long client, const char *digits) {
   long number = 0;
-  for (int index = 0; index < number_digits; index++)
-    number = number * 10 + (body[4 + index] - '0');
-  char *field = memmem(c->buffer, (size_t)(body - c->buffer), "\r\nWaystation-Client: bench-", 27);
-  long client = field ? atol(field + 27) : 0;
+  for (int index = 0; index < number_digits; index++) number = number * 10 + (digits[index] - '0');
   if (client < 0 || client >= clients_max) return;
   if (number == last_numbers[client]) repeated++;
   else if (number != last_numbers[client] + 1) disordered++;
   if (number > last_numbers[client]) last_numbers[client] = number;
+}
+
+/* Looks whether what a request carries comes in its client's order. What load.c has not numbered
+   is let be. Returns how many envelopes it carries. */
+static long look_at_order(struct connection *c, int length) {
+  char *body = memmem(c->buffer, (size_t)length, "\r\n\r\n", 4) + 4, *end = c->buffer + length;
+  size_t head = (size_t)(body - c->buffer);
+  char *field = memmem(c->buffer, head, "\r\nWaystation-Batch: ", 20);
+  long count = field ? atol(field + 20) : 1;
+  if (body < end && *body >= '0' && *body <= '9') {
+    field = memmem(c->buffer, head, "\r\nWaystation-Client: bench-", 27);
+    note(field ? atol(field + 27) : 0, body);
+  }
+  static const char mark[] = "{\"of\":\"bench-", next[] = "\",\"number\":\"";
+  const size_t mark_bytes = sizeof mark - 1, number_at = mark_bytes + 5 + sizeof next - 1;
+  while ((body = memmem(body, (size_t)(end - body), mark, mark_bytes))) {
+    note(atol(body + mark_bytes), body + number_at);
+    body += number_at + number_digits;
+  }
+  return count;
 }
 
 /* The length of the request at the start of the buffer; 0 if it is not whole yet. */
@@ -65,13 +88,14 @@ static int request_length(struct connection *c) {
 
 static void answer(struct connection *c, int length) {
   static const char text[] = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n";
-  look_at_order(c);
+  long count = look_at_order(c, length), before = answered;
   memmove(c->buffer, c->buffer + length, (size_t)(c->received - length));
   c->received -= length;
   c->waits = false;
   if (started_at == 0) started_at = seconds();
   if (send(c->socket, text, sizeof text - 1, MSG_NOSIGNAL) < 0) return;
-  if (++answered == count_max) {
+  answered += count;
+  if (before < count_max && answered >= count_max) {
     double now = seconds();
     printf("{\"rate\": %.1f, \"endedAt\": %.6f, \"disordered\": %ld, \"repeated\": %ld}\n",
            (double)count_max / (now - started_at), now, disordered, repeated);
@@ -90,12 +114,15 @@ static void serve(struct connection *c) {
 }
 
 static void receive(struct connection *c) {
+  if (c->received == c->room && c->room < large_buffer_bytes)
+    c->buffer = realloc(c->buffer, (size_t)(c->room = large_buffer_bytes));
   ssize_t count = recv(c->socket, c->buffer + c->received,
-                       (size_t)(buffer_bytes - c->received), 0);
+                       (size_t)(c->room - c->received), 0);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count <= 0) {
     connections[c->socket] = NULL;
     close(c->socket);
+    free(c->buffer);
     free(c);
     return;
   }
@@ -125,6 +152,7 @@ static void take_connection(int epoll, int listener) {
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   struct connection *c = calloc(1, sizeof *c);
   c->socket = socket;
+  c->buffer = malloc(c->room = buffer_bytes);
   connections[socket] = c;
   struct epoll_event event = {.events = EPOLLIN, .data.fd = socket};
   if (epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) < 0) fail("epoll_ctl");

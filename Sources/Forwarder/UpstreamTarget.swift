@@ -28,6 +28,8 @@ package final class UpstreamTarget: Sendable {
   /// Whether a request may be sent again within one attempt after its kept connection ended without
   /// a response.
   package let mayRepeat: Bool
+  /// Whether the configuration allows HTTP/2.
+  private let offersHTTP2: Bool
   /// Whether a connection that has carried a request is used for more.
   package let reusesConnections: Bool
   /// The most bytes of a response's body that are kept.
@@ -75,7 +77,7 @@ package final class UpstreamTarget: Sendable {
     name: String, url: UpstreamURL, headers: HeaderBlock = HeaderBlock(),
     connectTimeoutMs: Int = 10_000, attemptTimeoutMs: Int? = 120_000,
     idleTimeoutMs: Int? = nil, verification: VerificationPath? = nil, batch: BatchForm? = nil,
-    mayRepeat: Bool = true,
+    mayRepeat: Bool = true, offersHTTP2: Bool = true,
     reusesConnections: Bool = true, responseBodyBytesMax: Int = 64 * 1024, maxConcurrent: Int = 64,
     proxy: String? = nil,
     certificates: CertificateAuthorities = .system,
@@ -105,6 +107,7 @@ package final class UpstreamTarget: Sendable {
     self.verification = verification
     self.batch = batch
     self.mayRepeat = mayRepeat
+    self.offersHTTP2 = offersHTTP2
     self.reusesConnections = reusesConnections
     self.responseBodyBytesMax = responseBodyBytesMax
     self.maxConcurrent = maxConcurrent
@@ -127,7 +130,7 @@ package final class UpstreamTarget: Sendable {
   /// requests it has not processed (RFC 9113 section 8.7), which is common. But libcurl does not
   /// pass that on, and repeats them like requests that a dead connection has swallowed. So all of
   /// them would be in doubt.
-  var mayUseHTTP2: Bool { url.scheme == .https && mayRepeat }
+  var mayUseHTTP2: Bool { url.scheme == .https && mayRepeat && offersHTTP2 }
 
   private let retired = Atomic(false)
 

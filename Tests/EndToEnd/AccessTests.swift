@@ -124,6 +124,7 @@ extension EndToEnd {
       "POST /v1/upstreams/{upstream}/pause": steering("/v1/upstreams/default/pause"),
       "POST /v1/upstreams/{upstream}/resume": steering("/v1/upstreams/default/resume"),
       "POST /v1/upstreams/{upstream}/probe": steering("/v1/upstreams/default/probe"),
+      "POST /v1/upstreams/{upstream}/try": steering("/v1/upstreams/default/try"),
       "POST /v1/clients/{client}/pause": steering("/v1/clients/CLIENT/pause"),
       "POST /v1/clients/{client}/resume": steering("/v1/clients/CLIENT/resume"),
       "POST /v1/clients/{client}/lanes/{lane}/pause":

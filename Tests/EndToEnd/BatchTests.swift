@@ -1,3 +1,4 @@
+import Compression
 import Foundation
 import Testing
 
@@ -96,6 +97,23 @@ extension EndToEnd {
         let metrics = try await relay.device().get("/metrics").text
         #expect(
           metrics.contains("waystation_batched_envelopes_total{upstream=\"default\"} 200"))
+      }
+    }
+
+    @Test("the request's body is compressed where that is configured")
+    func compressed() async throws {
+      let upstream = try TestUpstream()
+      let relay = try await Self.relay(upstream, more: ["gzip": true])
+      try await Self.post(relay, devices: 4, each: 5)
+      try await Self.wait(relay, "delivered", 20)
+      var items: [Item] = []
+      for var request in upstream.received {
+        #expect(request["Content-Encoding"] == "gzip")
+        request.message.body = try GzipDecoder.decode(request.body, decodedBytesMax: 100_000)
+        items += try Self.items(request)
+      }
+      for device in 0..<4 {
+        #expect(items.filter { $0.device == device }.map(\.number) == Array(0..<5))
       }
     }
 

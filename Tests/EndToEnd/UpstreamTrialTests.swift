@@ -95,6 +95,37 @@ extension EndToEnd {
       #expect(upstream.received.isEmpty && upstream.connectionCount == 0)
     }
 
+    @Test("a running relay tries an upstream for an operator, and leaves alone what waits for it")
+    func running() async throws {
+      let upstream = try Self.upstream()
+      let gone = try TestUpstream()
+      gone.stop()
+      let relay = try Relay(upstreams: [
+        "right": ["url": "\(upstream.url)/mine", "credentials": Self.bearer("right")],
+        "gone": ["url": gone.url],
+      ])
+      try await relay.start()
+      let device = relay.device("a")
+      _ = try await device.request("POST", "/v1/upstreams/right/pause")
+      #expect(try await device.post(["path": "/a", "upstream": "right"]).status == 202)
+      let answer = try await device.request("POST", "/v1/upstreams/right/try")
+      #expect(answer.status == 200)
+      let found = try answer.json()
+      #expect(found["works"] as? Bool == true && found["upstream"] as? String == "right")
+      #expect((found["finding"] as? String)?.hasPrefix("answered 200 within ") == true)
+      #expect(upstream.received.map(\.method) == ["HEAD"])
+      let url = "http://127.0.0.1:\(relay.port)"
+      let good = try await Waystation.run("upstreams", "try", "right", "--server", url)
+      #expect(good.ending == .exit(0) && good.output.hasPrefix("upstream right: answered 200"))
+      let bad = try await Waystation.run("upstreams", "try", "gone", "--server", url)
+      #expect(bad.ending == .exit(1))
+      let refused = "no connection to 127.0.0.1:\(gone.port) could be made: connection refused"
+      #expect(bad.output == "upstream gone: \(refused)\n")
+      let acts = try await device.get("/v1/audit").text
+      #expect(acts.contains(refused) && acts.contains(#""action":"try""#), "\(acts)")
+      #expect(try await device.request("POST", "/v1/upstreams/other/try").status == 404)
+    }
+
     /// Answers by the path of its base URL, and takes the token "right" everywhere else.
     private static func upstream() throws -> TestUpstream {
       try TestUpstream { request in

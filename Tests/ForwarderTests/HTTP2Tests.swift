@@ -11,11 +11,12 @@ struct HTTP2Tests {
 
   private func target(
     _ upstream: RawUpstream, attemptTimeoutMs: Int? = 20_000, idleTimeoutMs: Int? = nil,
-    mayRepeat: Bool = true
+    mayRepeat: Bool = true, offersHTTP2: Bool = true
   ) throws -> UpstreamTarget {
     try .test(
       upstream.secureURL, attemptTimeoutMs: attemptTimeoutMs, idleTimeoutMs: idleTimeoutMs,
-      mayRepeat: mayRepeat, certificates: .file(path: tls.folder.certificate))
+      mayRepeat: mayRepeat, offersHTTP2: offersHTTP2,
+      certificates: .file(path: tls.folder.certificate))
   }
 
   // MARK: - A connection that the upstream ends
@@ -66,6 +67,15 @@ struct HTTP2Tests {
       #expect(event.response?.status == 200, "\(event)")
     }
     #expect(versions.all == ["HTTP/2", "HTTP/1.1"])
+  }
+
+  @Test("an upstream that is configured without it is spoken to by HTTP/1.1")
+  func switchedOff() async throws {
+    let versions = Log<String>()
+    let upstream = try busyUpstream(versions)
+    let attempts = try Attempts()
+    let event = try await attempts.run(request(target(upstream, offersHTTP2: false)))
+    #expect(event.response?.status == 200 && versions.all == ["HTTP/1.1"], "\(event)")
   }
 
   // MARK: - A connection on which nothing comes any more

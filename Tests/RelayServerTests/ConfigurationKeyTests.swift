@@ -27,9 +27,10 @@ struct ConfigurationKeyTests {
           "retryAfterHolds": "lane",
           "batch": {
             "format": "json", "path": "/ingest?v=2", "from": ["/readings"], "itemsMax": 16,
-            "bytesMax": 65540, "lingerMs": 17
+            "bytesMax": 65540, "lingerMs": 17, "gzip": true
           },
           "clientCertificate": "/relay.pem", "clientKey": "/relay.key", "minTLSVersion": "1.3",
+          "http2": false,
           "outcomes": {"deliver": [409, "2xx"]},
           "credentials": {"kind": "bearer", "token": "t0ken"}
         },

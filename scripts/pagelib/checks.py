@@ -190,7 +190,7 @@ def settles_many(trial):
 
 
 def pauses_and_probes(trial):
-    """an upstream is resumed and probed, a lane paused, and all that waits of a client forgotten"""
+    """an upstream is resumed, probed and tried, a lane paused, and all that waits of a client forgotten"""
     browser, relay = trial.browser, trial.relay
     browser.go("")
     browser.press("Resume", "#needs")
@@ -198,6 +198,8 @@ def pauses_and_probes(trial):
     browser.says("#said", "Resumed: upstream archive.")
     browser.press("Probe now", "#needs")
     browser.says("#said", "Probing billing")
+    browser.press("Try to connect", "#upstreams li[data-name='billing']")
+    browser.says("#said", "billing cannot be used: ")
     browser.go("/client/pump-1")
     browser.says("#panel-body", "13")
     browser.press("Pause", "#panel .card")

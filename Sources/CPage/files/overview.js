@@ -171,6 +171,7 @@ function upstreamCard(upstream) {
     h("div", { class: "acts" },
       waiting > 0 && control({ name: "findOfUpstream", upstream: name }),
       configured && (!reachable || heldUntil) && control({ name: "probe", upstream: name }),
+      configured && control({ name: "tryUpstream", upstream: name }),
       configured && control({
         name: paused ? "resumeUpstream" : "pauseUpstream", upstream: name,
       })));

@@ -106,6 +106,12 @@ const acts = {
     done: ({ upstream }, answer) => answer.reachable
       ? `${upstream} is reachable.` : `Probing ${upstream}; what comes of it shows here.`,
   },
+  tryUpstream: {
+    words: "Try to connect",
+    run: ({ upstream }) => call("POST", path("v1/upstreams", upstream, "try")),
+    done: ({ upstream }, { works, finding }) =>
+      works ? `${upstream} ${finding}.` : `${upstream} cannot be used: ${finding}.`,
+  },
   pauseUpstream: ofUpstream.pause,
   resumeUpstream: ofUpstream.resume,
   pauseClient: ofClient.pause,

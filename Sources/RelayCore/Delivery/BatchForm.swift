@@ -18,6 +18,8 @@ package struct BatchForm: Hashable, Sendable {
   package var from: [String]?
   /// The most bytes of the request's body.
   package var bytesMax: Int
+  /// Whether the request's body is sent as gzip.
+  package var isCompressed = false
   /// The upstream's name at the next relay; nil unless ``format`` says that it is one.
   package var upstream: String?
 

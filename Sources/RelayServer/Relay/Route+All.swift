@@ -133,6 +133,10 @@ extension Route {
         .post, "/v1/upstreams/{upstream}/probe", on: .operators, for: .steering, takes: .nothing,
         act: AuditedAct("probe", "upstreams/{upstream}")
       ) { try await Pausing($2).probe($1) },
+      Route(
+        .post, "/v1/upstreams/{upstream}/try", on: .operators, for: .steering, takes: .nothing,
+        act: AuditedAct("try", "upstreams/{upstream}")
+      ) { try await TryUpstream($2).respond($1) },
     ]
     + pausing("upstreams/{upstream}") { try await Pausing($0).upstream(isPaused: $1, $2) }
 

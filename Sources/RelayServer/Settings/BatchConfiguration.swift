@@ -8,6 +8,7 @@ package struct BatchConfiguration: KeyedSection, Sendable {
   package var itemsMax = 500
   package var bytesMax = 1024 * 1024
   package var lingerMs = 0
+  package var gzip = false
   package var upstream: String?
 
   /// Nothing goes together.
@@ -22,9 +23,11 @@ package struct BatchConfiguration: KeyedSection, Sendable {
   func form(for name: String) -> BatchForm? {
     format.map { format in
       let isRelay = format == .waystation
-      return BatchForm(
+      var form = BatchForm(
         format: format, path: path ?? (isRelay ? "/v1/envelopes" : "/"), from: from,
         bytesMax: bytesMax, upstream: isRelay ? upstream ?? name : nil)
+      form.isCompressed = gzip
+      return form
     }
   }
 
@@ -58,6 +61,9 @@ package struct BatchConfiguration: KeyedSection, Sendable {
       """
       how long a request that is not full waits for more envelopes, while another one is under way
       """)
+    Key(
+      "gzip", \.gzip, .flag,
+      "whether the request's body is sent with `Content-Encoding: gzip`. What goes alone is not")
   }
 
   private static var pathForm: KeyForm<String> {

@@ -34,6 +34,7 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   /// The file of the certificate that the upstream is shown; set if, and only if, ``clientKey`` is.
   package var clientCertificate: String?
   package var clientKey: String?
+  package var http2 = true
   package var minTLSVersion = TLSConfiguration.Version.tls12
   package var passHeaders: [String] = []
   package var takesContentRange = false
@@ -182,6 +183,9 @@ extension UpstreamConfiguration: KeyedSection {
     Key(
       "clientKey", \.clientKey, .unlessAbsent(.path("the path of a key's PEM file")),
       "its key, without a passphrase")
+    Key(
+      "http2", \.http2, .flag,
+      "whether [HTTP/2](operating.md#http2) is used where the upstream offers it over TLS")
     Key("minTLSVersion", \.minTLSVersion, .word, "the oldest version of TLS that is spoken")
     Key(
       "passHeaders", \.passHeaders, "an array of field names, such as `[\"Link\"]`",

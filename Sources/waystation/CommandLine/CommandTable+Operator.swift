@@ -137,14 +137,17 @@ extension CommandTable {
     ])
 
   static let upstreams = CommandSpec(
-    summary: "list, pause, resume and probe upstreams",
-    about: "List, pause, resume and probe upstreams.",
+    summary: "list, pause, resume, probe and try upstreams",
+    about: "List, pause, resume, probe and try upstreams.",
     actions: [
       ActionSpec(name: "list", summary: "list all"),
       ActionSpec(name: "pause", summary: "send nothing there", operand: upstream),
       ActionSpec(name: "resume", summary: "send there again", operand: upstream),
       ActionSpec(
         name: "probe", summary: "check at once whether it is back", operand: upstream),
+      ActionSpec(
+        name: "try", summary: "connect without an envelope, and say what came of it",
+        operand: upstream),
     ],
     options: relay + [json], exits: exits,
     examples: ["waystation upstreams list", "waystation upstreams pause billing"])

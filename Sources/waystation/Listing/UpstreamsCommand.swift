@@ -2,7 +2,7 @@ import EventLoop
 import JSON
 import RelayCore
 
-/// `waystation upstreams`: lists, pauses, resumes and probes upstreams.
+/// `waystation upstreams`: lists, pauses, resumes, probes and tries upstreams.
 struct UpstreamsCommand {
   let context: CommandContext
   let relay: RelayClient
@@ -23,12 +23,14 @@ struct UpstreamsCommand {
     let answer = try relay.object("POST", path)
     if context.isJSON {
       context.say(answer.line)
+    } else if let finding = answer.text("finding") {
+      context.say("upstream \(SafeText.line(name)): \(SafeText.line(finding))")
     } else {
       let deed =
         ["pause": "is paused", "resume": "goes on", "probe": "is being probed"][
           context.order.action]
       context.say("upstream \(SafeText.line(name)) \(deed ?? "")")
     }
-    return .good
+    return context.order.action != "try" || answer.has("works") ? .good : .failed
   }
 }

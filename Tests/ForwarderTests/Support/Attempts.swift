@@ -78,13 +78,15 @@ extension UpstreamTarget {
   static func test(
     _ url: String, headers: HeaderBlock = HeaderBlock(), connectTimeoutMs: Int = 20_000,
     attemptTimeoutMs: Int? = 20_000, idleTimeoutMs: Int? = nil, mayRepeat: Bool = true,
-    reusesConnections: Bool = true, responseBodyBytesMax: Int = 64 * 1024, proxy: String? = nil,
+    offersHTTP2: Bool = true, reusesConnections: Bool = true, responseBodyBytesMax: Int = 64 * 1024,
+    proxy: String? = nil,
     certificates: CertificateAuthorities = .system
   ) throws -> UpstreamTarget {
     try UpstreamTarget(
       name: "default", url: UpstreamURL(url), headers: headers, connectTimeoutMs: connectTimeoutMs,
       attemptTimeoutMs: attemptTimeoutMs, idleTimeoutMs: idleTimeoutMs, mayRepeat: mayRepeat,
-      reusesConnections: reusesConnections, responseBodyBytesMax: responseBodyBytesMax,
+      offersHTTP2: offersHTTP2, reusesConnections: reusesConnections,
+      responseBodyBytesMax: responseBodyBytesMax,
       proxy: proxy, certificates: certificates)
   }
 }

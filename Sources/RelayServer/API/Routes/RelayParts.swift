@@ -30,6 +30,8 @@ final class RelayParts: Sendable {
   let waits = PlaceKeeper()
   /// The places of callers for whom the store is searched.
   let listings = PlaceKeeper()
+  /// The places of operators that have an upstream tried.
+  let trials = PlaceKeeper()
   /// The operations, each on many envelopes.
   let operations: OperationDesk
   /// The turns in which pieces of listings are read.

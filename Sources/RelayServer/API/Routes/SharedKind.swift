@@ -4,7 +4,7 @@ import RelayCore
 
 /// A kind of thing that callers share; each kind has places of its own.
 package enum SharedKind: Sendable {
-  case eventStreams, waits, runs, operations, listings
+  case eventStreams, waits, runs, operations, listings, trials
 
   /// The number of them that there may be, as the start of a sentence.
   fileprivate func words(_ max: Int) -> String {
@@ -15,6 +15,7 @@ package enum SharedKind: Sendable {
       case .runs: ("run", "may be under way")
       case .operations: ("operation", "may run")
       case .listings: ("listing", "may be made")
+      case .trials: ("trial", "of an upstream may be under way")
       }
     return "\(max) \(noun)\(max == 1 ? "" : "s") \(rest)"
   }
@@ -24,6 +25,8 @@ package enum SharedKind: Sendable {
 package enum SharedLimits {
   /// The most listings that are made at a time: each takes a reader of the store for a while.
   package static let listingsMax = 128
+  /// The most trials of upstreams at a time: each has a thread of its own, for 15 seconds at most.
+  package static let trialsMax = 4
 }
 
 extension Problem {

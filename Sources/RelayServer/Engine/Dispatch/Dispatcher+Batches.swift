@@ -93,7 +93,14 @@ extension Dispatcher {
     guard let first = request.members.first else { return sendAlone(request, of: batch) }
     leaveOut(request, of: batch)
     guard let entry = batch.entries.first(where: { $0.serial == first.serial }) else { return }
-    begin(request, as: entry, of: batch, to: target)
+    guard form.isCompressed else {
+      return begin(request, request.content, as: entry, of: batch, to: target)
+    }
+    Task(executorPreference: loop) { [self] in
+      // Milliseconds of work for a large one, which the loop's other work is not to wait for.
+      let content = await Task.detached { request.content.compressed() }.value
+      begin(request, content, as: entry, of: batch, to: target)
+    }
   }
 
   /// Where nothing goes together, the first that goes alone has the request's place.
@@ -110,13 +117,14 @@ extension Dispatcher {
   }
 
   private func begin(
-    _ request: BatchRequest, as entry: LineEntry, of batch: PendingBatch, to target: UpstreamTarget
+    _ request: BatchRequest, _ content: EnvelopeContent, as entry: LineEntry,
+    of batch: PendingBatch, to target: UpstreamTarget
   ) {
     let serials = request.members.map(\.serial)
     trace(request, of: batch, to: target)
     var attempt = AttemptRequest(
       request.members[0], attempt: entry.attempts + 1, acceptedAt: entry.acceptedAt, target: target)
-    attempt.content = request.content
+    attempt.content = content
     attempt.idempotencyKey = request.idempotencyKey
     attempt.batchCount = serials.count
     attempt.responseBodyBytesMax = BatchAnswer.bytesMax
