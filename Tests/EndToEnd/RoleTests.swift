@@ -54,6 +54,7 @@ extension EndToEnd {
       "POST /v1/upstreams/{upstream}/pause": steering,
       "POST /v1/upstreams/{upstream}/resume": steering,
       "POST /v1/upstreams/{upstream}/probe": steering,
+      "POST /v1/upstreams/{upstream}/try": steering,
       "POST /v1/clients/{client}/pause": steering,
       "POST /v1/clients/{client}/resume": steering,
       "POST /v1/clients/{client}/lanes/{lane}/pause": steering,

@@ -70,6 +70,52 @@ extension EndToEnd {
       #expect(found == 3)
     }
 
+    @Test(
+      "what somebody has discarded can be left out of what is put back in line")
+    func discarded() async throws {
+      let upstream = try TestUpstream { _ in .answer(400) }
+      let relay = try await Relay.started(upstream)
+      let device = relay.device()
+      for (client, policy) in [("a", "skip"), ("b", "block")] {
+        let posted = try await device.post(["client": client, "path": "/x", "onFailure": policy])
+        #expect(posted.status == 202)
+      }
+      for state in ["failed", "blocked"] {
+        try await eventually(state) { try await ids(relay, "state=\(state)") == 1 ? true : nil }
+      }
+      let waits = try await relay.command("envelopes", "discard", "--client", "a")
+      #expect(waits.output.contains("'waystation envelopes cancel'"), "\(waits)")
+      let settled = try await relay.command("envelopes", "discard", "--client", "b")
+      #expect(settled.output == "operation 1 is done: discard, 1 of 1 done\n", "\(settled)")
+      #expect(try await ids(relay, "discarded=true") == 1)
+      #expect(try await ids(relay, "state=failed&discarded=false") == 1)
+      upstream.behave { _ in .answer(200) }
+      let all = try await relay.command("envelopes", "requeue", "--discarded", "false")
+      #expect(all.output == "operation 2 is done: requeue, 1 of 1 done\n", "\(all)")
+      let more = try await relay.command("envelopes", "requeue", "--state", "failed,expired")
+      #expect(more.output == "operation 3 is done: requeue, 1 of 1 done\n", "\(more)")
+    }
+
+    @Test("an act without ids and options that select is a mistake, and says what to give")
+    func nothingNamed() async throws {
+      let upstream = try TestUpstream()
+      let relay = try await Relay.started(upstream)
+      for act in ["requeue", "retry", "discard", "cancel"] {
+        let run = try await relay.command("envelopes", act)
+        #expect(run.ending == .exit(2) && run.errors.contains("say which: ids, or"), "\(run)")
+      }
+      for option in [["--state", "blocked,lost"], ["--status", "4xx"]] {
+        let run = try await relay.command("envelopes", "list", option[0], option[1])
+        #expect(run.ending == .exit(2), "\(run)")
+      }
+      _ = try await relay.device().request("POST", "/v1/upstreams/default/pause")
+      for client in ["a", "b"] {
+        _ = try await relay.device().post(["client": client, "path": "/x", "hold": client == "a"])
+      }
+      let run = try await relay.command("envelopes", "cancel", "--state", "held,queued")
+      #expect(run.output == "operation 1 is done: cancel, 2 of 2 done\n", "\(run)")
+    }
+
     @Test("one command puts back in line what one reason has refused, and says how far it came")
     func requeues() async throws {
       let upstream = try TestUpstream(Self.upstream)

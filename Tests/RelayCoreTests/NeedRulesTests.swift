@@ -102,10 +102,12 @@ struct NeedRulesTests {
     #expect(needs.map(\.count) == [123, 1, 6])
   }
 
-  @Test("an unreachable upstream needs somebody, and a paused one only if something waits")
+  @Test("an unreachable upstream and a paused one need somebody if something waits")
   func reachability() {
+    #expect(needsOfOne { $0.isReachable = false }.isEmpty)
     let away = needsOfOne { upstream in
       upstream.isReachable = false
+      upstream.waiting = 1
       upstream.lastError = "no connection could be made"
     }
     #expect(away.map(\.key.kind) == [.upstreamUnreachable])
@@ -194,6 +196,7 @@ struct NeedRulesTests {
       facts.upstreams = (0..<1000).map { number in
         var upstream = NeedFacts.Upstream(name: "u\(number)")
         upstream.isReachable = false
+        upstream.waiting = 1
         return upstream
       }
     }

@@ -85,6 +85,18 @@ struct OutcomeWindowTests {
     #expect(window.deadLetters(of: Self.api, at: Self.now(3000).wall) == nil)
   }
 
+  @Test("dead letters that a person gives up are not told")
+  mutating func givenUp() {
+    for serial in [Int64(7), 8] {
+      count(.end(.failed, reason: "no"), status: 400, serial: serial)
+    }
+    window.gaveUp(.expired, of: Self.api)
+    window.gaveUp(.failed, of: Self.api)
+    #expect(window.deadLetters(of: Self.api, at: Self.now(0).wall)?.count == 1)
+    window.gaveUp(.failed, of: Self.api)
+    #expect(window.deadLetters(of: Self.api, at: Self.now(0).wall) == nil)
+  }
+
   @Test("what a person discards is no failure of the upstream's")
   mutating func discarded() {
     count(.end(.failed, reason: "discarded"))

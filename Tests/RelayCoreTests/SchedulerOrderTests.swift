@@ -102,6 +102,19 @@ struct SchedulerOrderTests {
     #expect(views[absent]?.waiting == 2)
   }
 
+  @Test("what waits for one that is not configured is counted wherever it stands in its lane")
+  func unconfiguredBehind() {
+    var relay = ManualRelay()
+    let (absent, other) = (UpstreamNumber(rawValue: 9), UpstreamNumber(rawValue: 8))
+    relay.accept(relay.makeEntry(lane: 1, upstream: absent))
+    relay.accept(relay.makeEntry(lane: 1, upstream: other))
+    relay.accept(lane: 2)
+    relay.accept(relay.makeEntry(lane: 2, upstream: other))
+    let views = relay.scheduler.unconfiguredViews()
+    #expect(views.mapValues(\.waiting) == [absent: 1, other: 2])
+    #expect(views[absent]?.oldestWaitingAt != nil && views[other]?.oldestWaitingAt == nil)
+  }
+
   @Test("ten thousand envelopes go in order through windows of forty", arguments: [1, 7, 100])
   func tinyWindows(lanes: Int64) {
     var relay = ManualRelay(limits: .init(windowEntriesMax: 40, laneWindowMin: 2))

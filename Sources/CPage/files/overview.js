@@ -147,11 +147,11 @@ function upstreamStamp(upstream) {
   return JSON.stringify([configured, paused, reachable, since, ...facts]);
 }
 
-function upstreamState({ configured, paused, reachable, heldUntil }) {
+function upstreamState({ configured, paused, reachable, heldUntil, waiting }) {
   if (!configured) return ["act", "Not configured"];
   if (paused) return ["watch", reachable ? "Paused" : "Paused, unreachable"];
   if (reachable && heldUntil) return ["watch", "Wants a wait"];
-  return reachable ? ["ok", "Reachable"] : ["act", "Unreachable"];
+  return reachable ? ["ok", "Reachable"] : [waiting > 0 ? "act" : "watch", "Unreachable"];
 }
 
 function upstreamCard(upstream) {

@@ -158,7 +158,10 @@ package struct NeedRules: Sendable {
     if upstream.isPaused {
       if upstream.waiting > 0 { needs.append(paused(upstream)) }
     } else if !upstream.isReachable {
-      needs.append(upstream.refusesCredentials ? refused(upstream) : unreachable(upstream))
+      // The next envelope is its probe: as long as nothing waits there is nothing to mend.
+      if upstream.waiting > 0 {
+        needs.append(upstream.refusesCredentials ? refused(upstream) : unreachable(upstream))
+      }
     } else {
       needs += [failing(upstream), old(upstream), growing(upstream)].compactMap { $0 }
     }
@@ -240,6 +243,8 @@ package struct NeedRules: Sendable {
 
   private static func deadLetters(of upstream: String, since: WallTime) -> EnvelopeSelection {
     var letters = EnvelopeSelection(upstream: upstream, states: [.failed])
+    // What a person has given up is not sent after all.
+    letters.isDiscarded = false
     letters.ended.since = since
     return letters
   }

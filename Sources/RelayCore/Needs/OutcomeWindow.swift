@@ -116,6 +116,11 @@ package struct OutcomeWindow: Sendable {
     }
   }
 
+  /// Notes that a person gave up an envelope that had ended undelivered.
+  package mutating func gaveUp(_ state: EnvelopeState, of upstream: UpstreamNumber) {
+    if state == .failed { rows[upstream]?.forgetDeadLetter() }
+  }
+
   private mutating func change(
     _ upstream: UpstreamNumber, at now: Now, _ body: (inout Row, inout Figures) -> Void
   ) {

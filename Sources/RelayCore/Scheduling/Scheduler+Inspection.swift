@@ -81,22 +81,25 @@ extension Scheduler {
     return views
   }
 
-  /// The lanes whose heads go to one unconfigured upstream, for display.
+  /// What waits for one unconfigured upstream, for display.
   package struct UnconfiguredView: Sendable {
-    /// The number of envelopes that wait in those lanes.
+    /// The number of envelopes that wait for it, wherever they stand in their lanes.
     package var waiting: Int
-    /// The time at which the oldest of their heads was accepted.
-    package var oldestWaitingAt: WallTime
+    /// The time at which the oldest of its lanes' heads was accepted; nil if all that waits for it
+    /// stands behind something else.
+    package var oldestWaitingAt: WallTime?
   }
 
   /// The views of all unconfigured upstreams that something waits for.
   ///
   /// - Parameter survey: A complete survey of the lanes; see ``advance(_:countMax:)``.
   package func unconfiguredViews(_ survey: LaneSurvey) -> [UpstreamNumber: UnconfiguredView] {
-    // The lane's phase does not tell: it may also be held, or wait for its time.
-    survey.heads.filter { !isConfigured($0.key) }.mapValues { heads in
-      UnconfiguredView(waiting: heads.waiting, oldestWaitingAt: heads.oldestAcceptedAt)
+    var views: [UpstreamNumber: UnconfiguredView] = [:]
+    for (number, waiting) in waitingFor where waiting > 0 && !isConfigured(number) {
+      views[number] = UnconfiguredView(
+        waiting: waiting, oldestWaitingAt: survey.heads[number]?.oldestAcceptedAt)
     }
+    return views
   }
 
   /// A lane; nil if nothing waits in it.
@@ -125,6 +128,9 @@ extension Scheduler {
   package var waitingByUpstream: [UpstreamNumber: Int] {
     Dictionary(uniqueKeysWithValues: upstreams.keys.map { ($0, waitingFor[$0] ?? 0) })
   }
+
+  /// The number of envelopes that wait for one upstream, those in flight included.
+  package func waiting(for upstream: UpstreamNumber) -> Int { waitingFor[upstream] ?? 0 }
 
   /// The number of one client's waiting envelopes.
   package func waiting(of client: ClientNumber) -> Int { clientsWaiting[client] ?? 0 }

@@ -50,4 +50,16 @@ extension Scheduler {
     fillSlots(of: number, now: now)
     return true
   }
+
+  /// Notes that an upstream has answered something that is no envelope.
+  ///
+  /// Where something waits for it, that is tried now.
+  package mutating func found(_ number: UpstreamNumber, now: Now) {
+    guard isConfigured(number), let upstream = upstreams[number],
+      !upstream.reachability.isReachable, !probe(number, now: now) || waitingFor[number] ?? 0 == 0
+    else { return }
+    guard upstreams[number]?.reachability.answered(now: now) == .becameReachable else { return }
+    upstreams[number]?.lastError = nil
+    actions.append(.reachabilityChanged(number, isReachable: true, reason: nil))
+  }
 }

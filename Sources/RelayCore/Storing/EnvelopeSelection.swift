@@ -19,6 +19,8 @@ package struct EnvelopeSelection: Sendable, Hashable {
   package var status: Int?
   /// A text that the reason of the end or of the standing has somewhere.
   package var reason: String?
+  /// Whether a person gave it up by discarding it when it blocked its lane.
+  package var isDiscarded: Bool?
   /// The upstream's own name of the error that it refused with.
   ///
   /// It is read from the kept answer, which is a matter of the server: no store looks at it.
@@ -49,9 +51,21 @@ package struct EnvelopeSelection: Sendable, Hashable {
       guard let end = summary.fate.endedAt, ended.contains(end) else { return false }
     }
     if let status, status != summary.fate.responseStatus { return false }
+    if let isDiscarded, isDiscarded != DiscardReason.isOne(summary.fate.reason) { return false }
     guard let reason else { return true }
     return summary.fate.reason?.utf8.hasPart(reason.utf8) ?? false
   }
+}
+
+/// The reason of an envelope that blocked its lane, and that a person has discarded.
+package enum DiscardReason {
+  private static let beginning = "discarded; "
+
+  /// The reason, with that for which it stood.
+  package static func text(_ reason: String) -> String { beginning + reason }
+
+  /// Whether a reason is one.
+  package static func isOne(_ reason: String?) -> Bool { reason?.hasPrefix(beginning) ?? false }
 }
 
 extension EnvelopeSelection {

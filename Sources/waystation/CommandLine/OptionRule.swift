@@ -12,6 +12,8 @@ struct OptionRule: Equatable {
     case folder
     /// One of these words.
     case choice([String])
+    /// Some of these words, with commas between.
+    case choices([String])
   }
 
   /// The option as written, such as `--listen`.
@@ -35,6 +37,7 @@ struct OptionRule: Equatable {
     case .folder: "\(name) DIR"
     case .choice(let words):
       words.count < 4 ? "\(name) \(words.joined(separator: "|"))" : "\(name) WORD"
+    case .choices: "\(name) WORDS"
     }
   }
 
@@ -64,5 +67,9 @@ struct OptionRule: Equatable {
 
   static func choice(_ name: String, _ words: [String], _ help: String) -> OptionRule {
     OptionRule(name: name, value: .choice(words), isRepeatable: false, help: help)
+  }
+
+  static func choices(_ name: String, _ words: [String], _ help: String) -> OptionRule {
+    OptionRule(name: name, value: .choices(words), isRepeatable: false, help: help)
   }
 }

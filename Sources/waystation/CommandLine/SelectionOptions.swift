@@ -4,7 +4,7 @@ import RelayCore
 /// The options by which envelopes are selected, and what the relay calls them.
 enum SelectionOptions {
   /// A kind of option.
-  private enum Form { case word, state, time }
+  private enum Form { case word, state, status, time }
 
   private struct Field {
     /// The name in a query, and in the filter of an operation.
@@ -20,16 +20,24 @@ enum SelectionOptions {
     name("lane", "--lane", .laneNames, "only of lanes of this name"),
     Field(
       name: "state", form: .state,
-      rule: .choice("--state", states, "only in this state: " + states.joined(separator: ", "))),
+      rule: .choices(
+        "--state", states,
+        "only in one of these states, with commas between: " + states.joined(separator: ", "))),
     name("upstream", "--upstream", .upstreams, "only for this upstream"),
     word("tag", "--tag", "TAG", "only with this tag"),
-    word("status", "--status", "CODE", "only those that the upstream answered so last"),
+    Field(
+      name: "status", form: .status,
+      rule: .text("--status", "CODE", "only those that the upstream answered so last")),
     word("reason", "--reason", "TEXT", "only those whose reason has this text in it"),
     word("errorId", "--error-id", "ID", "only those that the upstream refused with this error"),
     time("endedSince", "--since", "only what ended then or later: 1h, 7d, or a time (RFC 3339)"),
     time("endedUntil", "--until", "only what ended before that"),
     time("acceptedSince", "--accepted-since", "only what was accepted then or later"),
     time("acceptedUntil", "--accepted-until", "only what was accepted before that"),
+    Field(
+      name: "discarded", form: .word,
+      rule: .choice(
+        "--discarded", ["true", "false"], "only what somebody discarded, or only the others")),
   ]
 
   private static func word(
@@ -65,6 +73,20 @@ enum SelectionOptions {
           TimeText.time($0, before: now)
         }
         if let time { given.append((field.name, RFC3339.format(time))) }
+      } else if field.form == .state {
+        let text = try options.value(
+          name, expected: "states with commas between, of " + states.joined(separator: ", ")
+        ) { text in
+          text.split(separator: ",", omittingEmptySubsequences: false).allSatisfy {
+            states.contains(String($0))
+          } ? text : nil
+        }
+        if let text { given.append((field.name, text)) }
+      } else if field.form == .status {
+        let code = try options.value(name, expected: "a status code, from 100 to 599") { text in
+          Int(text).flatMap { (100...599).contains($0) ? text : nil }
+        }
+        if let code { given.append((field.name, code)) }
       } else if let text = options.text(name) {
         given.append((field.name, text))
       }

@@ -78,7 +78,7 @@ enum CompletionScript {
         case .file: deed = "_waystation_files -f"
         case .folder: deed = "_waystation_files -d"
         case .name(let kind): deed = "_waystation_names \(kind.rawValue)"
-        case .choice(let words):
+        case .choice(let words), .choices(let words):
           deed =
             "mapfile -t COMPREPLY < <(compgen -W '\(words.joined(separator: " "))' -- \"$cur\")"
         default: deed = ":"
@@ -153,7 +153,7 @@ enum CompletionScript {
       case .name(let kind): ":name:_waystation_names \(kind.rawValue)"
       case .file: ":file:_files"
       case .folder: ":folder:_files -/"
-      case .choice(let words): ":word:(\(words.joined(separator: " ")))"
+      case .choice(let words), .choices(let words): ":word:(\(words.joined(separator: " ")))"
       }
     return "'\(star)\(rule.name)[\(help)]\(value)'"
   }
@@ -215,7 +215,7 @@ enum CompletionScript {
       case .name(let kind): " -x -a '(__waystation_names \(kind.rawValue))'"
       case .file: " -r -F"
       case .folder: " -x -a '(__fish_complete_directories)'"
-      case .choice(let words): " -x -a '\(words.joined(separator: " "))'"
+      case .choice(let words), .choices(let words): " -x -a '\(words.joined(separator: " "))'"
       }
     return " -l \(rule.name.dropFirst(2))\(value) -d '\(fishText(rule.help))'"
   }

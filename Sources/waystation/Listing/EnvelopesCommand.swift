@@ -63,7 +63,10 @@ struct EnvelopesCommand {
   }
 
   private func show() throws(OperatorFailure) -> ExitCode {
-    let id = try ids()[0]
+    let given = try ids()
+    guard given.count == 1, let id = given.first else {
+      throw OperatorFailure(reason: "show takes one id", code: .usage)
+    }
     let envelope = try relay.object("GET", "/v1/envelopes/\(id)")
     let answer = try answer(to: envelope, id)
     guard !context.isJSON else {
@@ -107,7 +110,10 @@ struct EnvelopesCommand {
   /// Settles the envelopes that are named, or all that the options select, in one operation.
   private func settle() throws(OperatorFailure) -> ExitCode {
     let selection = try context.selection()
-    guard !selection.isEmpty else { return try settleAll() }
+    guard !selection.isEmpty else {
+      guard !context.options.operands.isEmpty else { return try operate("", []) }
+      return try settleAll()
+    }
     guard context.options.operands.isEmpty else {
       throw OperatorFailure(reason: "give ids, or options that select, and not both", code: .usage)
     }
@@ -115,7 +121,7 @@ struct EnvelopesCommand {
     switch (context.order.action, state) {
     case ("retry", nil), ("retry", "blocked"): return try operate("retry", selection)
     case ("discard", nil), ("discard", "blocked"): return try operate("discard", selection)
-    case ("discard", _): return try operate("cancel", selection)
+    case ("discard", _), ("cancel", _): return try operate("cancel", selection)
     default: return try operate("requeue", selection)
     }
   }
@@ -125,7 +131,7 @@ struct EnvelopesCommand {
   ) throws(OperatorFailure) -> ExitCode {
     guard !selection.isEmpty else {
       throw OperatorFailure(
-        reason: "say which: --client, --upstream, --since or another option that selects",
+        reason: "say which: ids, or --client, --upstream, --since or another option that selects",
         code: .usage)
     }
     return try OperationStart(
@@ -141,6 +147,7 @@ struct EnvelopesCommand {
           switch context.order.action {
           case "retry": try retry(id)
           case "discard": try discard(id)
+          case "cancel": try relay.object("DELETE", "/v1/envelopes/\(id)")
           default: try relay.object("POST", "/v1/envelopes/\(id)/requeue")
           }
         tell(envelope, id)
@@ -237,7 +244,8 @@ struct EnvelopesCommand {
           + " them", code: .usage)
     }
     // An empty list on standard input leaves nothing to do; a command line needs an id.
-    guard !ids.isEmpty || ["retry", "discard", "requeue"].contains(context.order.action) else {
+    guard !ids.isEmpty || ["retry", "discard", "cancel", "requeue"].contains(context.order.action)
+    else {
       throw OperatorFailure(reason: "ID is missing", code: .usage)
     }
     return ids

@@ -16,7 +16,7 @@ struct OperationStart {
     let counted = try relay.object("POST", "/v1/operations?dryRun=true", body: body(nil))
     let count = counted.number("matched")
     guard count > 0 else {
-      if !context.isJSON { context.say("no envelopes match") }
+      if !context.isJSON { context.say(nothing) }
       return .good
     }
     let more = counted.has("more") ? " and more (for another operation)" : ""
@@ -31,6 +31,15 @@ struct OperationStart {
     return progress.tell(try progress.follow(id))
   }
 
+  /// What is said if nothing matches.
+  private var nothing: String {
+    // By itself it is about those that block their lanes, which one may not know.
+    action == "discard"
+      ? "no envelopes match that block their lanes; 'waystation envelopes cancel' gives up what"
+        + " waits"
+      : "no envelopes match"
+  }
+
   private func body(_ count: Int64?) -> [UInt8] {
     var json = JSONWriter()
     json.object { json in
@@ -39,6 +48,8 @@ struct OperationStart {
         for (name, value) in filter {
           if name == "status", let status = Int(value) {
             json.member("status", status)
+          } else if name == "discarded" {
+            json.member(name, value == "true")
           } else {
             json.name(name)
             json.string(value)

@@ -25,6 +25,10 @@ struct UpstreamsCommand {
       context.say(answer.line)
     } else if let finding = answer.text("finding") {
       context.say("upstream \(SafeText.line(name)): \(SafeText.line(finding))")
+    } else if context.order.action == "probe", answer.optionalNumber("waiting") == 0 {
+      context.say(
+        "nothing waits for upstream \(SafeText.line(name)), so nothing was sent; 'waystation"
+          + " upstreams try' connects without an envelope")
     } else {
       let deed =
         ["pause": "is paused", "resume": "goes on", "probe": "is being probed"][

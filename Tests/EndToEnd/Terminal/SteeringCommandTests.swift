@@ -32,7 +32,9 @@ extension EndToEnd {
       #expect(list.output.contains("state=failed"))
       let shown = try await relay.command("operations", "show", id)
       #expect(shown.output.hasPrefix("operation \(id) is done: requeue, 3 of 3 done\n"), "\(shown)")
-      #expect(shown.output.contains("which  state=failed") && shown.output.contains("ended  20"))
+      #expect(
+        shown.output.contains("which  state=failed")
+          && shown.output.contains("ended  20"))
       let json = try await relay.command("operations", "show", id, "--json")
       #expect(OperatorCommands.json(json.output)?["matched"] as? Int == 3)
       for act in ["follow", "cancel"] {

@@ -119,7 +119,8 @@ extension EnvelopeSelection {
   fileprivate var commandOptions: [String] {
     let options = [
       ("--upstream", upstream), ("--state", stateWords), ("--status", status.map(String.init)),
-      ("--reason", reason), ("--since", ended.since.map { RFC3339.format($0) }),
+      ("--reason", reason), ("--discarded", isDiscarded.map { "\($0)" }),
+      ("--since", ended.since.map { RFC3339.format($0) }),
     ]
     return options.flatMap { name, value in value.map { [name, $0] } ?? [] }
   }

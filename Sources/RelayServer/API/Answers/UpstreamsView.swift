@@ -84,7 +84,7 @@ extension UpstreamsView.Unconfigured {
       json.member("paused", false)
       json.member("inFlight", 0)
       json.member("waiting", view.waiting)
-      json.member("oldestWaitingAt", view.oldestWaitingAt)
+      if let oldest = view.oldestWaitingAt { json.member("oldestWaitingAt", oldest) }
       json.member("concurrencyNow", 0)
       json.member("concurrencyMax", 0)
     }

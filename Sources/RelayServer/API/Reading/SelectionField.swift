@@ -65,6 +65,8 @@ struct SelectionField: Sendable {
     SelectionField(
       "status", \.status, .status, text: { String($0) }, write: { $1.member("status", $0) }),
     SelectionField("reason", \.reason, .words), SelectionField("errorId", \.errorID, .words),
+    SelectionField(
+      "discarded", \.isDiscarded, .flag, text: { "\($0)" }, write: { $1.member("discarded", $0) }),
   ]
 
   /// Their names.

@@ -28,8 +28,13 @@ struct Pausing {
 
   /// Tries an unreachable upstream at once.
   func probe(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
-    let wasUnreachable = context.relay.dispatcher.probe(try configuredUpstream(captures).number)
-    return Self.json { $0.member("reachable", !wasUnreachable) }
+    let number = try configuredUpstream(captures).number
+    let wasUnreachable = context.relay.dispatcher.probe(number)
+    let waiting = context.relay.dispatcher.waiting(for: number)
+    return Self.json { json in
+      json.member("reachable", !wasUnreachable)
+      json.member("waiting", waiting)
+    }
   }
 
   /// Whether anything of a client was ever accepted, paused or resumed.

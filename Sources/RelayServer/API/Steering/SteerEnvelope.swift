@@ -51,7 +51,7 @@ struct SteerEnvelope {
     switch resolution {
     case .retry: return (.retry, record.entry)
     case .discard:
-      let reason = "discarded; " + (record.reason ?? "the upstream refused it")
+      let reason = DiscardReason.text(record.reason ?? "the upstream refused it")
       return (.discard(reason: reason), record.entry)
     }
   }

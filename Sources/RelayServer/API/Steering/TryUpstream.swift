@@ -19,6 +19,9 @@ struct TryUpstream {
     defer { withExtendedLifetime(place) {} }
     guard let trial = await UpstreamTrial.run([upstream]).first else { throw .internalError() }
     context.act?.say(trial.words)
+    if trial.isGood, let number = context.relay.upstreamNumber(name) {
+      context.relay.dispatcher.found(number)
+    }
     var json = JSONWriter()
     json.object { json in
       json.member("upstream", name)

@@ -88,4 +88,14 @@ extension Dispatcher {
   package func probe(_ upstream: UpstreamNumber) -> Bool {
     apply { state, now in state.scheduler.probe(upstream, now: now) }
   }
+
+  /// The number of envelopes that wait for an upstream.
+  func waiting(for upstream: UpstreamNumber) -> Int {
+    state.withLock { $0.scheduler.waiting(for: upstream) }
+  }
+
+  /// Notes that an upstream has answered a trial.
+  func found(_ upstream: UpstreamNumber) {
+    apply { state, now in state.scheduler.found(upstream, now: now) }
+  }
 }

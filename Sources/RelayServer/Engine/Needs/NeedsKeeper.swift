@@ -239,6 +239,16 @@ extension NeedsKeeper.State {
   }
 }
 
+extension NeedsKeeper {
+  /// Notes that a person gave up an envelope that had ended undelivered.
+  func gaveUp(_ state: EnvelopeState, of upstream: UpstreamNumber) {
+    self.state.withLock {
+      $0.outcomes.gaveUp(state, of: upstream)
+      $0.changeCount += 1
+    }
+  }
+}
+
 extension NeedsKeeper: CommitListener {
   /// Counts what upstreams made of envelopes.
   package func committed(_ commit: Commit, at now: Now) {
