@@ -202,8 +202,8 @@ def filter_failure(context, failure, case, response):
         # The envelope is there, and the upstream has not answered it so far.
         return problems(response) != {"no-response-yet"}
     if isinstance(failure, UseAfterFree):
-        # What was cancelled is kept, and shown as such.
-        return not case.path.startswith("/v1/envelopes/")
+        # What was cancelled is kept, and shown as such; so is an operation that was stopped.
+        return not case.path.startswith(("/v1/envelopes/", "/v1/operations/"))
     if isinstance(failure, UnsupportedMethodResponse):
         # Any method is relayed, and OpenAPI can only name some.
         return not case.path.startswith("/v1/relay/")

@@ -25,7 +25,6 @@ extension EndToEnd {
     func badReload() async throws {
       let secured = try await SecuredRelay.started()
       let kept = try secured.tunnel()
-      let good = try String(contentsOfFile: secured.pair.certificate, encoding: .utf8)
       let other = try await secured.authority.sign("other", subject: "/CN=relay-2")
       let old = try await secured.authority.sign(
         "old", subject: "/CN=relay-3", years: (2001, 2002))
@@ -45,7 +44,18 @@ extension EndToEnd {
       try await secured.relay.log(holds: "holds no certificate in PEM form")
       #expect(try await shown(secured).contains("CN = relay-1"))
       #expect(try await kept.request("GET", "/healthz").status == 200)
-      #expect(!good.isEmpty)
+      let status = try await kept.request("GET", "/status").json()
+      let needs = try #require(status["needs"] as? [[String: Any]])
+      let refused = try #require(needs.first { $0["kind"] as? String == "configuration-refused" })
+      #expect((refused["cause"] as? String)?.contains("holds no certificate in PEM form") == true)
+      let good = try await secured.authority.sign("good", subject: "/CN=relay-4")
+      try put(good, inPlaceOf: secured.pair)
+      secured.relay.signal(SIGHUP)
+      try await eventually("a good one ends the need") {
+        let needs = try await kept.request("GET", "/status").json()["needs"] as? [[String: Any]]
+        return needs?.contains { $0["kind"] as? String == "configuration-refused" } == false
+          ? true : nil
+      }
     }
 
     @Test("a relay starts with one that has expired, and says so until there is a better one")

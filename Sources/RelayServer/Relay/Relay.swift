@@ -161,14 +161,21 @@ package final class Relay: Sendable {
   /// Loads the listeners' certificates again, and ends the connections of clients whose own are not
   /// accepted any more.
   ///
+  /// Each listener's certificate stands for itself: one that is not taken leaves that listener with
+  /// its old one.
+  ///
   /// Reads files: not on a loop that serves.
-  package func reloadCertificates() {
-    let count = parts.front.reloadCertificates()
+  ///
+  /// - Returns: What is wrong with those that are not taken; ``refuseReload(_:)`` tells it.
+  package func reloadCertificates() -> [String] {
+    let (ended, problems) = parts.front.reloadCertificates()
     parts.dispatcher.needs.expire()
-    guard count > 0 else { return }
-    log.warning(
-      "connections end whose clients' certificates are not accepted any more",
-      ("count", .integer(Int64(count))))
+    if ended > 0 {
+      log.warning(
+        "connections end whose clients' certificates are not accepted any more",
+        ("count", .integer(Int64(ended))))
+    }
+    return problems
   }
 
   /// Begins to deliver what waits.

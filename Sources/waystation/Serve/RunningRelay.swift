@@ -56,13 +56,17 @@ final class RunningRelay: Sendable {
       if relay.isDraining { continue }
       manager?.tell(.reloading)
       defer { manager?.tell(.ready, .status(relay.standing)) }
-      relay.reloadCertificates()
+      let unusable = relay.reloadCertificates()
       do throws(ConfigurationSource.Failure) {
         let configuration = try source.load(environment: Environment.variables())
+        guard unusable.isEmpty else {
+          relay.refuseReload(unusable)
+          continue
+        }
         let result = await relay.reload(configuration).result
         if result == .applied { ServeCommand.raiseDescriptors(configuration, relay.log) }
       } catch {
-        relay.refuseReload(error.problems)
+        relay.refuseReload(unusable + error.problems)
       }
     }
   }

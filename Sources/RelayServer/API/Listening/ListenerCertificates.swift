@@ -79,14 +79,17 @@ final class ListenerCertificates: Sendable {
   ///
   /// A certificate that cannot be used, or is not valid now, is not taken; the old one stays in
   /// use.
-  func reload() {
+  ///
+  /// - Returns: What is wrong with those that are not taken, as sentences.
+  func reload() -> [String] {
+    var problems: [String] = []
     for (listener, credentials) in zip(listeners, credentials) {
       guard let tls = listener.tls, let credentials else { continue }
       do throws(TLSLoadError) {
         let context = try TLSContext(loading: tls.settings)
         let findings = CertificateFindings(context, tls, now: WallClock.now())
         if let problem = findings.problems.first {
-          refuse(listener, problem)
+          problems.append("listen: \(listener): \(problem)")
           continue
         }
         credentials.replace(with: context)
@@ -95,15 +98,10 @@ final class ListenerCertificates: Sendable {
           log.warning("certificate needs attention", ("reason", .text(sentence)))
         }
       } catch {
-        refuse(listener, error.description)
+        problems.append("listen: \(listener): \(error)")
       }
     }
-  }
-
-  private func refuse(_ listener: ListenerConfiguration, _ reason: String) {
-    log.error(
-      "certificate not reloaded, the old one goes on", ("listener", .text(listener.description)),
-      ("reason", .text(reason)))
+    return problems
   }
 
   private static func tell(

@@ -37,11 +37,12 @@ final class ServerFront: Sendable {
   /// Loads the listeners' certificates again, and ends the connections of clients whose own are not
   /// accepted any more.
   ///
-  /// - Returns: How many connections end.
-  func reloadCertificates() -> Int {
-    guard let parts = parts.withLock({ $0 }), !parts.certificates.isEmpty else { return 0 }
-    parts.certificates.reload()
-    return parts.server.endDistrusted()
+  /// - Returns: How many connections end, and what is wrong with the certificates that are not
+  ///   taken.
+  func reloadCertificates() -> (ended: Int, problems: [String]) {
+    guard let parts = parts.withLock({ $0 }), !parts.certificates.isEmpty else { return (0, []) }
+    let problems = parts.certificates.reload()
+    return (parts.server.endDistrusted(), problems)
   }
 
   /// Returns the faults of the listeners' certificates at a moment, as sentences.
