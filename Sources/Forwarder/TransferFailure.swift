@@ -93,6 +93,11 @@ enum TransferFailure {
       }
       return words
     }
+    // Names are resolved on a thread of their own, so libcurl says this only of an attempt that has
+    // waited for another one's connection until its own time was over.
+    if code == CURLE_OPERATION_TIMEDOUT, words.hasPrefix("Failed to resolve ") {
+      return "no connection was made in the attempt's time"
+    }
     if code == CURLE_COULDNT_RESOLVE_HOST, words.hasPrefix("Could not resolve host: ") { return "" }
     // Such as "Failed to connect to 192.0.2.1 port 80 after 3 ms: Couldn't connect to server".
     guard code == CURLE_COULDNT_CONNECT, isDirect, words.hasPrefix("Failed to connect to ") else {

@@ -81,6 +81,34 @@ extension EndToEnd {
       try await server.stop()
     }
 
+    @Test("a handshake that never ends is told as what it is, of each attempt that waits for it")
+    func silent() async throws {
+      let (listener, port) = try TestUpstream.listen(port: 0)
+      defer { Glibc.close(listener) }
+      var upstream: [String: any Sendable] = [
+        "url": "https://127.0.0.1:\(port)", "connectTimeoutMs": 300, "attemptTimeoutMs": 300,
+        "reachability": ["firstProbeDelayMs": 20, "maxProbeDelayMs": 50],
+      ]
+      upstream["retry"] = ["firstDelayMs": 20, "maxDelayMs": 100]
+      let relay = try Relay(upstreams: ["default": upstream])
+      try await relay.start()
+      let device = relay.device()
+      for lane in 0..<5 {
+        try await device.post(["path": "/", "lane": "l\(lane)"]).require(202)
+      }
+      let errors = try await eventually("an attempt of each") {
+        let list = try await device.get("/v1/envelopes?client=device-1").json()
+        let errors = (list["envelopes"] as? [[String: Any]] ?? []).compactMap {
+          ($0["attemptCount"] as? Int ?? 0) < 1 ? nil : $0["lastError"] as? String
+        }
+        return errors.count == 5 ? errors : nil
+      }
+      for error in errors {
+        #expect(error.hasPrefix("127.0.0.1:\(port) took too long: "))
+        #expect(!error.contains("resolve"), "\(error)")
+      }
+    }
+
     private static let canMount = geteuid() == 0 && ChildProcess.program("unshare") != nil
 
     /// Whether the envelope has not ended: it may be under way, as the upstream is tried again at

@@ -64,7 +64,23 @@ struct NeedRulesTests {
     let need = try #require(needs.first)
     #expect(need.key.kind == .upstreamFailing)
     #expect(need.severity == .warning)
-    #expect(need.title == "billing fails 20 % of what it gets: it answers 503")
+    #expect(need.title == "billing failed 20 % of what it got within ten minutes: it answers 503")
+  }
+
+  @Test(
+    "what an upstream fails is listed in the state in which it is now",
+    arguments: [
+      (.failed, .list(upstream: "billing", .failed)),
+      (.blocked, .list(upstream: "billing", .blocked)),
+      (nil, .listWaiting(upstream: "billing")),
+    ] as [(EnvelopeState?, NeedAct)])
+  func listed(_ left: EnvelopeState?, _ act: NeedAct) throws {
+    let needs = needsOfOne { upstream in
+      upstream.outcomes.refused = 20
+      upstream.failure = failure(422, "the upstream answered 422")
+      upstream.failure?.left = left
+    }
+    #expect(try #require(needs.first).acts.contains(act))
   }
 
   @Test(

@@ -42,7 +42,9 @@ struct HumanTextTests {
     let status = try JSONValue.parse(
       Array(
         """
-        {"needs": [{"title": "one lane stands", "acts": [{"command": ["lanes", "list"]}]}],
+        {"needs": [{"title": "one lane stands", "acts": [
+          {"method": "GET", "path": "/v1/lanes", "command": ["lanes", "list"]},
+          {"command": ["check", "--config", "/a b/$(reboot)'s.json"]}]}],
         "upstreams": []}
         """.utf8)
     ).object()
@@ -52,6 +54,7 @@ struct HumanTextTests {
     #expect(
       text.lines().suffix(from: 2).starts(with: [
         "  ! one lane stands", "      waystation lanes list\(option)",
+        #"      waystation check --config '/a b/$(reboot)'\''s.json'"#,
       ]))
   }
 

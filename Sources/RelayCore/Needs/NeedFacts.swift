@@ -39,15 +39,21 @@ package struct NeedFacts: Sendable {
     package var status: Int?
     /// The reason in words.
     package var reason: String
+    /// The state that it left the envelope in; nil if that is tried again.
+    package var left: EnvelopeState?
     /// Since when it has been so.
     package var since: WallTime
     /// The envelope; nil if it is gone.
     package var example: Need.Example?
 
     /// Describes one.
-    package init(status: Int?, reason: String, since: WallTime, example: Need.Example?) {
+    package init(
+      status: Int?, reason: String, left: EnvelopeState? = nil, since: WallTime,
+      example: Need.Example?
+    ) {
       self.status = status
       self.reason = reason
+      self.left = left
       self.since = since
       self.example = example
     }

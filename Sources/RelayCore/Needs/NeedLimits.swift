@@ -36,6 +36,8 @@ package enum NeedLimits {
   package static let growthMs: Int64 = 15 * 60_000
   /// The least time over which growth counts, in milliseconds.
   package static let growthMinMs: Int64 = 2 * 60_000
+  /// The most needs that the message of a start names in its sentence.
+  package static let namedAtStartMax = 5
   /// The most characters of an upstream's words.
   package static let wordsMax = 200
 }

@@ -20,7 +20,10 @@ package struct NeedNews: Sendable {
     package var sentence: String {
       let still = needs.count == 1 ? "one thing needs you" : "\(needs.count) things need you"
       if isFirst {
-        return needs.isEmpty ? "the relay was started" : "the relay was started; " + still
+        guard !needs.isEmpty else { return "the relay was started" }
+        let first = needs.prefix(NeedLimits.namedAtStartMax).map(\.title).joined(separator: "; ")
+        let more = needs.count - NeedLimits.namedAtStartMax
+        return "the relay was started; \(still): \(first)" + (more > 0 ? "; and \(more) more" : "")
       }
       let news = (began + changed).map(\.sentence) + ended.map { "over: \($0.title)" }
       return news.joined(separator: "; ") + (needs.isEmpty ? "; nothing needs you" : "")

@@ -214,14 +214,15 @@ package struct NeedRules: Sendable {
     let title =
       isNothing
       ? "nothing gets through to \(upstream.name): \(answer)"
-      : "\(upstream.name) fails \(percent) % of what it gets: \(answer)"
+      : "\(upstream.name) failed \(percent) % of what it got within ten minutes: \(answer)"
     return need(
       Need.Key(.upstreamFailing, upstream: upstream.name),
       isNothing && outcomes.failing >= NeedLimits.failingCriticalMin ? .critical : .warning,
       since: failure.since, title, cause: failure.cause, status: failure.status,
       count: outcomes.failing, example: failure.example,
       (failure.example.map { [.show($0.id)] } ?? []) + [
-        .list(upstream: upstream.name, .failed), .pause(upstream: upstream.name),
+        failure.left.map { .list(upstream: upstream.name, $0) }
+          ?? .listWaiting(upstream: upstream.name), .pause(upstream: upstream.name),
       ])
   }
 

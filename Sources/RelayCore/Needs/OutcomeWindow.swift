@@ -48,6 +48,8 @@ package struct OutcomeWindow: Sendable {
     package var status: Int?
     /// The reason in words.
     package var reason: String
+    /// The state that the envelope was left in; nil if it is tried again.
+    package var left: EnvelopeState?
     /// When.
     package var at: WallTime
   }
@@ -202,6 +204,17 @@ extension OutcomeWindow.Sample {
   fileprivate init(_ transition: Transition, _ reason: String) {
     self.init(
       serial: transition.serial, status: transition.attempt?.status, reason: reason,
-      at: transition.at)
+      left: transition.change.leftState, at: transition.at)
+  }
+}
+
+extension Transition.Change {
+  /// The state that it leaves the envelope in; nil if the envelope is tried again.
+  fileprivate var leftState: EnvelopeState? {
+    switch self {
+    case .end(let state, _): state
+    case .block: .blocked
+    case .begin, .retry, .release, .edit, .requeue: nil
+    }
   }
 }

@@ -34,6 +34,9 @@ extension Configuration {
       problems.add(
         "notify.upstream", "no upstream of this name is configured: \(name.quoted)")
     }
+    if notify.upstream == nil, notify.path != NotifyConfiguration().path {
+      problems.add("notify.path", "goes with \"notify.upstream\": without it nobody is told")
+    }
     for (index, listener) in listen.enumerated()
     where !listener.endpoint.takesAnyPort
       && listen[..<index].contains(where: { $0.endpoint == listener.endpoint })
@@ -50,6 +53,10 @@ extension UpstreamConfiguration {
     checkAmbiguity(path, problems)
     checkSigning(path, problems)
     checkBatch(path, problems)
+    if burst != nil, requestsPerSecondMax == nil {
+      problems.add(
+        "\(path).burst", "goes with \"requestsPerSecondMax\", the rate that it belongs to")
+    }
     checkIdentity(path, problems)
     checkCredentials(path, problems)
     notAbove(

@@ -14,10 +14,10 @@ struct StatusText {
     "queued", "delivering", "held", "parked", "blocked",
   ]
 
-  /// A thing that needs a person, with the command for a closer look.
+  /// A thing that needs a person, with the commands for what can be done about it.
   struct Trouble: Equatable {
     let sentence: String
-    let command: String?
+    var commands: [String] = []
   }
 
   func lines() -> [String] {
@@ -32,7 +32,7 @@ struct StatusText {
     ]
     for trouble in troubles {
       lines.append("  " + terminal.styled("!", .bad) + " " + trouble.sentence)
-      if let command = trouble.command { lines.append("      " + terminal.styled(command, .faint)) }
+      lines += trouble.commands.map { "      " + terminal.styled($0, .faint) }
     }
     let told = Set(status.objects("needs").compactMap { $0.text("cause") })
     lines += [""] + UpstreamTable.lines(status.objects("upstreams"), terminal, now, told: told)
@@ -81,20 +81,22 @@ struct StatusText {
       // A release before this list says nothing of it, and that must not look like good news.
       return [
         Trouble(
-          sentence: "the relay is older than this command, and does not say what needs you",
-          command: nil)
+          sentence: "the relay is older than this command, and does not say what needs you")
       ]
     }
     return status.objects("needs").map { need in
       let age = HumanText.age(need.text("since"), now: now)
       let cause = need.text("cause").map { ": \($0)" } ?? ""
-      let command = need.objects("acts").first.map { act in
-        "waystation " + act.texts("command").joined(separator: " ")
+      let commands = need.objects("acts").map { act in
+        let words = act.texts("command").map(ShellWord.quoted).joined(separator: " ")
+        // What is done without the relay, such as `check`, is told no address.
+        return "waystation " + SafeText.line(words)
+          + (act.text("method") != nil ? serverOption : "")
       }
       return Trouble(
         sentence: SafeText.line((need.text("title") ?? "?") + cause)
           + (age.isEmpty ? "" : SafeText.line(", for \(age)")),
-        command: command.map { SafeText.line($0) + serverOption })
+        commands: commands)
     }
   }
 

@@ -13,12 +13,7 @@ struct CommandContext {
   /// It begins with a blank, and is empty if none was given.
   var serverOption: String {
     guard let server = options.text("--server") else { return "" }
-    let isPlain = server.utf8.allSatisfy { TokenText.isPathByte($0) || "/:".utf8.contains($0) }
-    let quoted =
-      "'"
-      + server.split(separator: "'", omittingEmptySubsequences: false)
-      .joined(separator: "'\\''") + "'"
-    return " --server " + SafeText.line(isPlain ? server : quoted)
+    return " --server " + SafeText.line(ShellWord.quoted(server))
   }
 
   /// Writes a line on standard output.

@@ -98,7 +98,7 @@ struct NeedGathering: Sendable {
     _ sample: OutcomeWindow.Sample, since: WallTime, _ examples: inout NeedExamples
   ) async -> NeedFacts.Failure {
     NeedFacts.Failure(
-      status: sample.status, reason: sample.reason, since: since,
+      status: sample.status, reason: sample.reason, left: sample.left, since: since,
       example: await examples.example(sample.serial, from: relay.store)?.example)
   }
 

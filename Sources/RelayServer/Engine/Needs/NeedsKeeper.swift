@@ -187,7 +187,8 @@ package final class NeedsKeeper: Sendable {
   private func tell(_ change: NeedBook.Change) {
     switch change {
     case .began(let need), .changed(let need), .lasted(let need):
-      log.write(.warning, "somebody is needed", fields: Self.fields(of: need))
+      let level: LogConfiguration.Level = need.severity == .critical ? .error : .warning
+      log.write(level, "somebody is needed", fields: Self.fields(of: need))
     case .ended(let need):
       log.write(.info, "somebody is needed no more", fields: Self.fields(of: need, isOver: true))
     }
