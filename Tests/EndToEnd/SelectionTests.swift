@@ -85,7 +85,7 @@ extension EndToEnd {
       }
       let waits = try await relay.command("envelopes", "discard", "--client", "a")
       #expect(waits.output.contains("'waystation envelopes cancel'"), "\(waits)")
-      let settled = try await relay.command("envelopes", "discard", "--client", "b")
+      let settled = try await relay.command("envelopes", "discard", "--client", "b", "--yes")
       #expect(settled.output == "operation 1 is done: discard, 1 of 1 done\n", "\(settled)")
       #expect(try await ids(relay, "discarded=true") == 1)
       #expect(try await ids(relay, "state=failed&discarded=false") == 1)
@@ -108,11 +108,20 @@ extension EndToEnd {
         let run = try await relay.command("envelopes", "list", option[0], option[1])
         #expect(run.ending == .exit(2), "\(run)")
       }
+    }
+
+    @Test("many are given up only where somebody says so")
+    func asksFirst() async throws {
+      let upstream = try TestUpstream()
+      let relay = try await Relay.started(upstream)
       _ = try await relay.device().request("POST", "/v1/upstreams/default/pause")
       for client in ["a", "b"] {
         _ = try await relay.device().post(["client": client, "path": "/x", "hold": client == "a"])
       }
-      let run = try await relay.command("envelopes", "cancel", "--state", "held,queued")
+      let asked = try await relay.command("envelopes", "cancel", "--state", "held,queued")
+      #expect(asked.ending == .exit(2), "\(asked)")
+      #expect(asked.errors.contains("this would cancel 2 envelopes; give --yes"), "\(asked)")
+      let run = try await relay.command("envelopes", "cancel", "--state", "held,queued", "--yes")
       #expect(run.output == "operation 1 is done: cancel, 2 of 2 done\n", "\(run)")
     }
 

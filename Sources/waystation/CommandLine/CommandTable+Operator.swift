@@ -64,10 +64,10 @@ extension CommandTable {
         ]),
       ActionSpec(
         name: "discard", summary: "give up: cancel it, or discard a blocked one", operand: many,
-        options: filters),
+        options: filters + [yes]),
       ActionSpec(
         name: "cancel", summary: "give up what waits, and what was not delivered", operand: many,
-        options: filters),
+        options: filters + [yes]),
       ActionSpec(
         name: "requeue", summary: "put dead letters back in line, in their old places",
         operand: many, options: filters),

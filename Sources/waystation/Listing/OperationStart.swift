@@ -62,9 +62,15 @@ struct OperationStart {
     return json.finish()
   }
 
-  /// Whether it may begin: what the upstream has taken is sent again only where somebody says so.
+  /// Whether it may begin.
+  ///
+  /// What the upstream has taken is sent again only where somebody says so. The same holds for what
+  /// is given up.
   private func mayBegin(_ what: String) throws(OperatorFailure) -> Bool {
-    guard action == "replay" else { return true }
-    return try context.mayDo("\(what) that the upstream has taken")
+    switch action {
+    case "replay": try context.mayDo("\(what) that the upstream has taken")
+    case "discard", "cancel": try context.mayDo(what)
+    default: true
+    }
   }
 }
