@@ -60,6 +60,25 @@ extension EndToEnd {
       #expect(try await other.end(of: id)["state"] as? String == "delivered")
     }
 
+    @Test("who ends a wait ends it for the envelope that was told of it as well")
+    func endedForAll() async throws {
+      let upstream = try TestUpstream { _ in
+        .answer(429, fields: [WireField(name: "Retry-After", value: "3000")])
+      }
+      let relay = try Relay(upstreams: ["default": Relay.quick(upstream)])
+      try await relay.start()
+      let device = relay.device("a")
+      let posted = try await device.post(["path": "/first", "method": "GET"]).json()
+      let id = try #require(posted["id"] as? String)
+      try await eventually("its own wait is shown") {
+        let view = try await device.get("/v1/envelopes/\(id)").json()
+        return view["attemptCount"] as? Int == 1 && view["nextAttemptAt"] != nil ? true : nil
+      }
+      upstream.behave { _ in .answer(200) }
+      #expect(try await device.request("POST", "/v1/upstreams/default/probe").status == 200)
+      #expect(try await device.end(of: id)["state"] as? String == "delivered")
+    }
+
     private static func post(_ count: Int, to relay: Relay) async throws {
       let batch = (0..<count).map { number -> [String: any Sendable] in
         ["client": "c-\(number)", "path": "/\(number)", "method": "GET"]

@@ -99,6 +99,24 @@ struct SchedulerPaceTests {
     #expect(!isProbedAgain)
   }
 
+  @Test("with the wait of an upstream end those of the lanes that were told of it")
+  func endedInLanes() {
+    var relay = Self.relay()
+    for serial in [1, 2, 3] { relay.answer(Serial(serial), status: 429, retryAfter: "3600") }
+    relay.commit()
+    _ = relay.scheduler.probe(ManualRelay.upstream, now: relay.clock)
+    relay.take()
+    var first: Set<Serial> = []
+    for _ in 0..<20 where !first.isSuperset(of: [1, 2, 3]) {
+      for entry in relay.inFlight {
+        first.insert(entry.serial)
+        relay.answer(entry.serial)
+      }
+      relay.commit()
+    }
+    #expect(first.isSuperset(of: [1, 2, 3]), "\(first)")
+  }
+
   @Test("a configured rate lets no more begin, and wakes the scheduler for the next")
   func rate() {
     var relay = Self.relay { $0.rate = RateLimit(perSecond: 10, burst: 2) }

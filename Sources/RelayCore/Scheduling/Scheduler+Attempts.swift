@@ -273,6 +273,13 @@ extension Scheduler {
   private mutating func endBackoff(of number: UpstreamNumber, now: Now) {
     guard let lanes = upstreams[number]?.connectionBackoff else { return }
     upstreams[number]?.connectionBackoff = []
+    endBackoff(of: lanes, at: number, now: now)
+  }
+
+  /// Ends the waits of those of some lanes that wait after a failure at an upstream.
+  mutating func endBackoff(
+    of lanes: NumberSet<LaneNumber>, at number: UpstreamNumber, now: Now
+  ) {
     for lane in lanes.sorted() {
       self.lanes[lane]?.backoffs[number] = nil
       guard case .waiting = self.lanes[lane]?.phase, let head = self.lanes[lane]?.head,

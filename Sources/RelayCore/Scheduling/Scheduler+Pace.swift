@@ -11,6 +11,9 @@ extension Scheduler {
       return
     }
     guard policy.holdsAllLanes, !isLanesOwn(report.serial, at: number) else { return }
+    if upstreams[number]?.pace.heldUntil(at: now.monotonic) == nil {
+      upstreams[number]?.askedBackoff = []
+    }
     let isNew = upstreams[number]?.pace.refused(
       beganAt: now.monotonic.adding(milliseconds: -report.durationMs), waitMs: waitMs,
       // 503 is also said by one that is in trouble however little it gets.

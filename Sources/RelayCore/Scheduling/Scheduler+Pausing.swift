@@ -47,6 +47,9 @@ extension Scheduler {
     else { return false }
     upstreams[number]?.reachability.probeNow(at: now.monotonic)
     upstreams[number]?.pace.endWait()
+    // The lanes that were told of the wait have it as a wait of their own, too.
+    upstreams[number]?.askedBackoff = []
+    endBackoff(of: upstream.askedBackoff, at: number, now: now)
     fillSlots(of: number, now: now)
     return true
   }

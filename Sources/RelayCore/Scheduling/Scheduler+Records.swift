@@ -80,6 +80,9 @@ extension Scheduler {
     if transition.isAnswered {
       // A backoff that the upstream has asked for does not end because it can be reached.
       upstreams[head.upstream]?.connectionBackoff.remove(transition.lane)
+      if upstreams[head.upstream]?.pace.heldUntil(at: now.monotonic) != nil {
+        upstreams[head.upstream]?.askedBackoff.insert(transition.lane)
+      }
     } else if time > now.wall {
       upstreams[head.upstream]?.connectionBackoff.insert(transition.lane)
     }

@@ -232,6 +232,10 @@ struct UpstreamLine: Sendable {
   /// Lanes in backoff after a failure at connection level; their waits end when the upstream is
   /// back.
   var connectionBackoff: NumberSet<LaneNumber> = []
+  /// Lanes whose heads were answered while the upstream had asked for a wait.
+  ///
+  /// Their own waits end if somebody ends that one. Some may have gone on since.
+  var askedBackoff: NumberSet<LaneNumber> = []
   var lastError: String?
   /// The wait of a batch that is not full.
   var linger = Linger.none
