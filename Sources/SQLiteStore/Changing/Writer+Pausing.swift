@@ -26,9 +26,9 @@ extension Writer {
 
   private func setPaused(_ isPaused: Bool, _ target: PauseTarget) throws(StoreError) {
     if isPaused {
-      try sql.insertPause.run(target.kindCode, target.number)
+      try sql.insertPause.run(target.kind.code, target.number)
     } else {
-      try sql.deletePause.run(target.kindCode, target.number)
+      try sql.deletePause.run(target.kind.code, target.number)
     }
     if connection.changeCount > 0 { log(EventEntry(isPaused: isPaused, target)) }
   }
@@ -54,36 +54,6 @@ extension Writer {
     case .upstream(let upstream): .upstream(try upstreamNumber(upstream))
     case .client(let client): .client(try rememberClient(client))
     case .lane(let lane): .lane(try rememberLane(lane))
-    }
-  }
-}
-
-extension PauseTarget {
-  /// The code of the kind of target in the database, fixed for good.
-  var kindCode: Int64 {
-    switch self {
-    case .upstream: 0
-    case .client: 1
-    case .lane: 2
-    }
-  }
-
-  /// The store's number of it.
-  var number: Int64 {
-    switch self {
-    case .upstream(let number): Int64(number.rawValue)
-    case .client(let number): number.rawValue
-    case .lane(let number): number.rawValue
-    }
-  }
-
-  /// The target in a row.
-  init(kindCode: Int64, number: Int64) throws(StoreError) {
-    switch kindCode {
-    case 0: self = .upstream(UpstreamNumber(rawValue: Int32(truncatingIfNeeded: number)))
-    case 1: self = .client(ClientNumber(rawValue: number))
-    case 2: self = .lane(LaneNumber(rawValue: number))
-    default: throw .invalidRow("a pause of kind \(kindCode)")
     }
   }
 }

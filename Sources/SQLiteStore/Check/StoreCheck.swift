@@ -237,9 +237,12 @@ package final class StoreCheck {
 
   private func checkLaneCounts(_ connection: borrowing Connection) throws(StoreError) {
     var counts: [Int64: [Int64]] = [:]
-    let kept = try Statement(
-      "SELECT number, delivered, failed, expired, cancelled FROM lane", on: connection)
-    while try kept.step() { counts[kept.int(0)] = (1...4).map { kept.int(Int32($0)) } }
+    let ends = StoreCounts.ends
+    let columns = ends.map(\.column).joined(separator: ", ")
+    let kept = try Statement("SELECT number, \(columns) FROM lane", on: connection)
+    while try kept.step() {
+      counts[kept.int(0)] = ends.indices.map { kept.int(Int32($0 + 1)) }
+    }
     let log = try Statement("SELECT entries FROM ended_log", on: connection)
     while try log.step() {
       EndedLog.forEach(in: log.bytes(0)) { lane, end, difference in
@@ -252,8 +255,8 @@ package final class StoreCheck {
       GROUP BY e.lane, d.state
       """, on: connection)
     while try real.step() {
-      guard (1...4).contains(real.int(1)) else { continue }
-      counts[real.int(0)]?[Int(real.int(1)) - 1] -= real.int(2)
+      guard let end = ends.firstIndex(where: { $0.code == real.int(1) }) else { continue }
+      counts[real.int(0)]?[end] -= real.int(2)
     }
     let wrong = counts.filter { $0.value.contains { $0 != 0 } }.keys.sorted()
     verdict.add(

@@ -1,3 +1,5 @@
+import RelayCore
+
 /// A rule that every sound store meets, as a query for the rows that break it.
 struct StoreRule {
   /// A word for the finding.
@@ -50,8 +52,15 @@ struct StoreRule {
     StoreRule(
       kind: "unknown-state", meaning: "The relay does not know the state that is stored.",
       sql: """
-        SELECT serial FROM line WHERE standing NOT BETWEEN 0 AND 3 UNION ALL \
-        SELECT serial FROM ended WHERE state NOT BETWEEN 1 AND 4
+        SELECT serial FROM line WHERE standing NOT IN \(Standing.codeList) UNION ALL \
+        SELECT serial FROM ended WHERE state NOT IN \(EnvelopeState.endCodeList)
+        """),
+    StoreRule(
+      kind: "unknown-outcome",
+      meaning: "The relay does not know the outcome of an attempt that is stored.",
+      sql: """
+        SELECT serial FROM attempt WHERE outcome NOT IN \(Outcome.codeList) UNION ALL \
+        SELECT serial FROM ended WHERE attempt_outcome NOT IN \(Outcome.codeList)
         """),
   ]
 
@@ -80,12 +89,13 @@ struct StoreRule {
     StoreRule(
       kind: "paused-nothing", meaning: "A pause names something that does not exist.",
       sql: """
-        SELECT kind || ' ' || number FROM paused WHERE CASE kind \
-        WHEN 0 THEN number NOT IN (SELECT number FROM upstream) \
-        WHEN 1 THEN number NOT IN (SELECT number FROM client) \
-        WHEN 2 THEN number NOT IN (SELECT number FROM lane) ELSE 1 END
+        SELECT kind || ' ' || number FROM paused WHERE CASE kind \(pausedNothing) ELSE 1 END
         """),
   ]
+
+  private static let pausedNothing = PauseTarget.Kind.allCases.map {
+    "WHEN \($0.code) THEN number NOT IN (SELECT number FROM \($0.table))"
+  }.joined(separator: " ")
 
   private static let numbers = [
     StoreRule(
@@ -117,7 +127,7 @@ struct StoreRule {
       kind: "parked-for-nothing", meaning: "They are parked in lanes that wait for no number.",
       sql: """
         SELECT serial FROM line \
-        WHERE standing = 3 AND lane NOT IN (SELECT lane FROM parked_lane)
+        WHERE standing = \(Standing.parked.code) AND lane NOT IN (SELECT lane FROM parked_lane)
         """),
     StoreRule(
       kind: "lane-that-cannot-go-on",
@@ -140,10 +150,13 @@ struct StoreRule {
   static let tokens = StoreRule(
     kind: "invalidRow-token", meaning: "Their contents make no sense; the relay does not start.",
     sql: """
-      SELECT id FROM token WHERE kind NOT BETWEEN 0 AND 3 \
-      OR (client IS NOT NULL) <> (kind IN (0, 3)) \
-      OR length(digest) <> CASE kind WHEN 3 THEN 0 ELSE 32 END
+      SELECT id FROM token WHERE CASE kind \(brokenTokens) ELSE 1 END
       """)
+
+  private static let brokenTokens = TokenRecord.Grant.Kind.allCases.map {
+    "WHEN \($0.code) THEN client IS \($0.namesClient ? "" : "NOT ")NULL "
+      + "OR length(digest) <> \($0.digestBytes)"
+  }.joined(separator: " ")
 
   private static let others = [
     tokens,
@@ -156,9 +169,12 @@ struct StoreRule {
     StoreRule(
       kind: "invalidRow-operation", meaning: "GET /v1/operations cannot be answered.",
       sql: """
-        SELECT number FROM operation WHERE state NOT BETWEEN 0 AND 3 \
-        OR action NOT IN ('retry', 'discard', 'requeue', 'cancel')
+        SELECT number FROM operation WHERE state NOT IN \(Operation.State.codeList) \
+        OR action NOT IN \(Operation.Action.wordList)
         """),
+    StoreRule(
+      kind: "invalidRow-audit", meaning: "GET /v1/audit cannot be answered.",
+      sql: "SELECT number FROM audit WHERE result NOT IN \(AuditEnd.Result.codeList)"),
     StoreRule(
       kind: "ending-without-end", meaning: "A client should be told of ends that are lost.",
       sql: "SELECT number FROM ending WHERE serial NOT IN (SELECT serial FROM ended)"),
@@ -217,35 +233,4 @@ struct StoreRule {
         SELECT 'event_origin' WHERE NOT EXISTS (SELECT 1 FROM event_origin)
         """),
   ]
-}
-
-/// The correct values of the ledger's counts, computed from the rows.
-enum StoreCounts {
-  /// The ledger's columns that follow from the rows, and the row's own number.
-  static let columns = """
-    number, queued, held, blocked, parked, delivered, failed, expired, cancelled, \
-    content_bytes, file_bytes, clients, lanes
-    """
-
-  /// The bytes that a row of the line counts in its client's quota.
-  static let lineBytes = """
-    (SELECT length(e.target) + length(e.headers) + coalesce(length(e.body), 0) \
-    + coalesce((SELECT f.bytes FROM body_file AS f WHERE f.serial = e.serial), 0) \
-    FROM envelope AS e WHERE e.serial = line.serial)
-    """
-
-  /// The ledger's columns, computed from the rows.
-  static let selection = """
-    SELECT 1, \
-    (SELECT count(*) FROM line WHERE standing = 0), \
-    (SELECT count(*) FROM line WHERE standing = 1), \
-    (SELECT count(*) FROM line WHERE standing = 2), \
-    (SELECT count(*) FROM line WHERE standing = 3), \
-    (SELECT count(*) FROM ended WHERE state = 1), (SELECT count(*) FROM ended WHERE state = 2), \
-    (SELECT count(*) FROM ended WHERE state = 3), (SELECT count(*) FROM ended WHERE state = 4), \
-    (SELECT coalesce(sum(length(target) + length(headers) + coalesce(length(body), 0)), 0) \
-    FROM envelope) + (SELECT coalesce(sum(bytes), 0) FROM body_file), \
-    (SELECT coalesce(sum(bytes), 0) FROM body_file), \
-    (SELECT count(*) FROM client), (SELECT count(*) FROM lane)
-    """
 }

@@ -157,8 +157,11 @@ struct StartCheck {
   /// The queries for rows with which a relay does not start, wherever in their tables they are.
   private static let senselessRows = [
     ("a token that is none", StoreRule.tokens.sql),
-    ("a standing", "SELECT serial FROM line WHERE standing NOT BETWEEN 0 AND 3"),
-    ("a pause of something", "SELECT number FROM paused WHERE kind NOT BETWEEN 0 AND 2"),
+    ("a standing", "SELECT serial FROM line WHERE standing NOT IN \(Standing.codeList)"),
+    (
+      "a pause of something",
+      "SELECT number FROM paused WHERE kind NOT IN \(PauseTarget.Kind.codeList)"
+    ),
   ]
 
   /// Checks for such rows.

@@ -159,6 +159,13 @@ extension Salvage {
 
   /// Deletes the rows of envelopes that are lost.
   private func dropOrphans() throws(StoreError) {
+    for kind in PauseTarget.Kind.allCases {
+      try connection.execute(
+        """
+        DELETE FROM paused \
+        WHERE kind = \(kind.code) AND number NOT IN (SELECT number FROM \(kind.table))
+        """)
+    }
     for table in [
       "response", "attempt", "coalesced_key", "coalesce_index", "key_index", "body_file", "ending",
     ] {
@@ -171,10 +178,7 @@ extension Salvage {
       DELETE FROM moved WHERE place NOT IN (SELECT serial FROM envelope);
       DELETE FROM ending WHERE serial NOT IN (SELECT serial FROM ended);
       DELETE FROM checks_in WHERE client NOT IN (SELECT number FROM client);
-      DELETE FROM paused WHERE kind = 0 AND number NOT IN (SELECT number FROM upstream);
-      DELETE FROM paused WHERE kind = 1 AND number NOT IN (SELECT number FROM client);
-      DELETE FROM paused WHERE kind = 2 AND number NOT IN (SELECT number FROM lane);
-      DELETE FROM paused WHERE kind NOT IN (0, 1, 2);
+      DELETE FROM paused WHERE kind NOT IN \(PauseTarget.Kind.codeList);
       DELETE FROM gap WHERE lane NOT IN (SELECT number FROM lane) OR first > last;
       DELETE FROM parked_lane WHERE lane NOT IN (SELECT number FROM lane);
       -- Keys can be told from the envelopes themselves.

@@ -86,7 +86,8 @@ extension Salvage {
       INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing, \
       on_failure, due_at, attempts, in_doubt) \
       SELECT e.serial, e.client, e.lane, e.upstream, ?, e.expires_at, \
-      CASE WHEN e.sequence > p.placed_through THEN 3 WHEN e.hold THEN 1 ELSE 0 END, \
+      CASE WHEN e.sequence > p.placed_through THEN \(Standing.parked.code) \
+      WHEN e.hold THEN \(Standing.held.code) ELSE \(Standing.queued.code) END, \
       e.on_failure, e.not_before, \
       (SELECT coalesce(max(number), 0) FROM attempt AS a WHERE a.serial = e.serial), 1 \
       FROM envelope AS e LEFT JOIN parked_lane AS p ON p.lane = e.lane WHERE e.serial = ?
@@ -131,9 +132,10 @@ extension Salvage {
       SELECT max(last) FROM gap WHERE lane = lane.number));
       INSERT OR IGNORE INTO parked_lane (lane, placed_through) SELECT s.lane, \
       min(n.sequence) - 1 FROM line AS s JOIN sequence_index AS n ON n.serial = s.serial \
-      WHERE s.standing = 3 GROUP BY s.lane;
+      WHERE s.standing = \(Standing.parked.code) GROUP BY s.lane;
       -- Without its number nothing can be waited for: it stands in line as it is.
-      UPDATE line SET standing = 0 WHERE standing = 3 AND serial NOT IN (\
+      UPDATE line SET standing = \(Standing.queued.code) \
+      WHERE standing = \(Standing.parked.code) AND serial NOT IN (\
       SELECT n.serial FROM sequence_index AS n JOIN parked_lane AS p ON p.lane = n.lane \
       WHERE n.sequence > p.placed_through);
       """)
@@ -200,13 +202,8 @@ extension Salvage {
       SELECT e.has_references FROM envelope AS e WHERE e.serial = line.serial);
       UPDATE client SET lane_count = \
       (SELECT count(*) FROM lane WHERE lane.client = client.number);
-      UPDATE lane SET delivered = 0, failed = 0, expired = 0, cancelled = 0;
-      UPDATE lane SET delivered = n.d, failed = n.f, expired = n.x, cancelled = n.c FROM (\
-      SELECT e.lane AS number, sum(d.state = 1) AS d, sum(d.state = 2) AS f, \
-      sum(d.state = 3) AS x, sum(d.state = 4) AS c \
-      FROM ended AS d JOIN envelope AS e ON e.serial = d.serial GROUP BY e.lane) AS n \
-      WHERE n.number = lane.number;
       """)
+    try mendLaneCounts()
     if lost["ending"] != nil {
       // Telling an ending twice does no harm.
       try connection.execute(
@@ -229,6 +226,20 @@ extension Salvage {
       last_client = max(last_client, \(seen.client), \
       (SELECT coalesce(max(number), 0) FROM client)),
       last_lane = max(last_lane, \(seen.lane), (SELECT coalesce(max(number), 0) FROM lane))
+      """)
+  }
+
+  private func mendLaneCounts() throws(StoreError) {
+    let ends = StoreCounts.ends
+    let none = ends.map { "\($0.column) = 0" }.joined(separator: ", ")
+    let counted = ends.map { "\($0.column) = n.\($0.column)" }.joined(separator: ", ")
+    let sums = ends.map { "sum(d.state = \($0.code)) AS \($0.column)" }.joined(separator: ", ")
+    try connection.execute(
+      """
+      UPDATE lane SET \(none);
+      UPDATE lane SET \(counted) FROM (SELECT e.lane AS number, \(sums) \
+      FROM ended AS d JOIN envelope AS e ON e.serial = d.serial GROUP BY e.lane) AS n \
+      WHERE n.number = lane.number;
       """)
   }
 

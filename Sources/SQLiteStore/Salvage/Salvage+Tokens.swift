@@ -34,8 +34,10 @@ extension Salvage {
   /// The tokens in the new database, and how much is known to be lost.
   func carriedTokens() throws(StoreError) -> CarriedTokens {
     var tokens = CarriedTokens()
-    tokens.revocations = Int(try connection.number("SELECT count(*) FROM token WHERE kind = 3"))
-    tokens.tokens = Int(try connection.number("SELECT count(*) FROM token WHERE kind <> 3"))
+    let revoked = TokenRecord.Grant.Kind.revoked.code
+    let count = "SELECT count(*) FROM token WHERE kind"
+    tokens.revocations = Int(try connection.number("\(count) = \(revoked)"))
+    tokens.tokens = Int(try connection.number("\(count) <> \(revoked)"))
     tokens.unreadable = (lost["token"] ?? 0) + (hasStrays ? 1 : 0)
     return tokens
   }
@@ -55,8 +57,8 @@ extension Salvage {
     }
     let row = try Statement(
       """
-      INSERT INTO token (id, kind, client, digest, created_at) VALUES (?, 3, ?, x'', ?)
+      INSERT INTO token (id, kind, client, digest, created_at) VALUES (?, ?, ?, x'', ?)
       """, on: connection)
-    try row.run(id, client, WallClock.now())
+    try row.run(id, TokenRecord.Grant.Kind.revoked.code, client, WallClock.now())
   }
 }

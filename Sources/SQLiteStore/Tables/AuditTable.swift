@@ -87,9 +87,9 @@ extension AuditEntry {
   }
 }
 
-extension AuditEnd.Result {
+extension AuditEnd.Result: StoredCode {
   /// The code of the result in the database, fixed for good.
-  fileprivate var code: Int64 {
+  var code: Int64 {
     switch self {
     case .begun: 0
     case .done: 1

@@ -24,8 +24,10 @@ final class OperationStatements {
       WHERE number = ?
       """, on: connection)
     interruptRows = try Statement(
-      "UPDATE operation SET state = 3, ended_at = ? WHERE state = 0 AND number BETWEEN ? AND ?",
-      on: connection)
+      """
+      UPDATE operation SET state = \(Operation.State.interrupted.code), ended_at = ? \
+      WHERE state = \(Operation.State.running.code) AND number BETWEEN ? AND ?
+      """, on: connection)
     deleteRows = try Statement("DELETE FROM operation WHERE number <= ?", on: connection)
   }
 
@@ -131,9 +133,9 @@ extension EnvelopeSelection {
   }
 }
 
-extension Operation.State {
+extension Operation.State: StoredCode {
   /// The code of the state in the database, fixed for good.
-  fileprivate var code: Int64 {
+  var code: Int64 {
     switch self {
     case .running: 0
     case .done: 1

@@ -17,18 +17,18 @@ enum RowRules {
         return "its headers make no sense"
       }
     case "line":
-      guard let code = integer("standing"), (0...3).contains(code) else {
+      guard let code = integer("standing"), Standing.isCode(code) else {
         return "its state makes no sense"
       }
     case "ended":
-      guard let code = integer("state"), (1...4).contains(code) else {
+      guard let code = integer("state"), EnvelopeState.isEndCode(code) else {
         return "its state makes no sense"
       }
-      if let outcome = integer("attempt_outcome"), !(0...3).contains(outcome) {
+      if let outcome = integer("attempt_outcome"), !Outcome.isCode(outcome) {
         return "its last attempt makes no sense"
       }
     case "attempt":
-      guard let code = integer("outcome"), (0...3).contains(code) else {
+      guard let code = integer("outcome"), Outcome.isCode(code) else {
         return "its outcome makes no sense"
       }
     case "response":
@@ -46,7 +46,7 @@ enum RowRules {
     case "search_block":
       return searchFault(terms: blob("terms"), entries: integer("entries"))
     case "audit":
-      guard let code = integer("result"), (0...3).contains(code) else {
+      guard let code = integer("result"), AuditEnd.Result.isCode(code) else {
         return "its result makes no sense"
       }
     case "operation":
@@ -68,7 +68,8 @@ enum RowRules {
   }
 
   private static func operationFault(action: String?, state: Int64?) -> String? {
-    guard let action, Operation.Action(rawValue: action) != nil, let state, (0...3).contains(state)
+    guard let action, Operation.Action(rawValue: action) != nil, let state,
+      Operation.State.isCode(state)
     else { return "what it did makes no sense" }
     return nil
   }
@@ -78,13 +79,14 @@ enum RowRules {
   private static func tokenFault(
     kind: Int64?, id: String?, client: String?, digestBytes: Int
   ) -> String? {
-    guard let kind, (0...3).contains(kind), (client != nil) == (kind == 0 || kind == 3) else {
+    let known = kind.flatMap(TokenRecord.Grant.Kind.init(rawValue:))
+    guard let known, known.namesClient == (client != nil) else {
       return "what kind of token it is makes no sense"
     }
-    if kind == 3, let id, let client, !isOfKey(id, madeFor: client) {
+    if known == .revoked, let id, let client, !isOfKey(id, madeFor: client) {
       return "its id is not that of its client's token"
     }
-    return digestBytes == (kind == 3 ? 0 : 32) ? nil : "its digest makes no sense"
+    return digestBytes == known.digestBytes ? nil : "its digest makes no sense"
   }
 
   /// Whether an id is that of a token which a key makes for this client: it names the client; see

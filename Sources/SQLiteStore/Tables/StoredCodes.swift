@@ -12,7 +12,7 @@ extension EnvelopeState {
 
   /// The end of this code.
   init(endCode: Int64) throws(StoreError) {
-    guard (1...4).contains(endCode) else { throw .invalidRow("state \(endCode)") }
+    guard Self.isEndCode(endCode) else { throw .invalidRow("state \(endCode)") }
     self = Self.ends[Int(endCode - 1)]
   }
 }

@@ -16,7 +16,7 @@ final class TokenStatements {
   /// Stores a token; false if there is one of this id.
   func insert(_ record: TokenRecord) throws(StoreError) -> Bool {
     try insertRow.run(
-      record.id, record.grant.kindCode, record.client, record.digest, record.label,
+      record.id, record.grant.kind.code, record.client, record.digest, record.label,
       record.createdAt, record.expiresAt)
     return insertRow.changeCount > 0
   }
@@ -66,22 +66,40 @@ extension TokenRecord {
 }
 
 extension TokenRecord.Grant {
-  /// The code of the kind in the database, fixed for good.
-  fileprivate var kindCode: Int64 {
+  /// The kinds of tokens, by their codes in the database: fixed for good.
+  enum Kind: Int64, StoredCode {
+    case client = 0
+    case reader = 1
+    case steerer = 2
+    case revoked = 3
+
+    /// The code.
+    var code: Int64 { rawValue }
+
+    /// Whether such a token's row names a client.
+    var namesClient: Bool { self == .client || self == .revoked }
+
+    /// The length of the digest of such a token's secret: a revoked one was made of a key, and none
+    /// of its secret is stored.
+    var digestBytes: Int { self == .revoked ? 0 : 32 }
+  }
+
+  /// The kind.
+  fileprivate var kind: Kind {
     switch self {
-    case .client: 0
-    case .operator(.read): 1
-    case .operator(.steer): 2
-    case .revoked: 3
+    case .client: .client
+    case .operator(.read): .reader
+    case .operator(.steer): .steerer
+    case .revoked: .revoked
     }
   }
 
   fileprivate init(kindCode: Int64, client: String?) throws(StoreError) {
-    switch (kindCode, client) {
-    case (0, let client?): self = .client(client)
-    case (1, nil): self = .operator(.read)
-    case (2, nil): self = .operator(.steer)
-    case (3, let client?): self = .revoked(client: client)
+    switch (Kind(rawValue: kindCode), client) {
+    case (.client, let client?): self = .client(client)
+    case (.reader, nil): self = .operator(.read)
+    case (.steerer, nil): self = .operator(.steer)
+    case (.revoked, let client?): self = .revoked(client: client)
     default: throw .invalidRow("a token of kind \(kindCode)")
     }
   }
