@@ -61,6 +61,24 @@ extension EndToEnd {
           == "duplicate")
     }
 
+    @Test("a strict batch refuses an envelope under a number that it declares void, as others do")
+    func strict() async throws {
+      let relay = try await Relay.started(try TestUpstream())
+      let batch: [Body] = [
+        ["sequence": 1, "void": true], ["path": "/1", "sequence": 1],
+        ["path": "/2", "sequence": 2],
+      ]
+      let problem = "urn:waystation:problem:sequence-passed"
+      for prefers in ["handling=strict", "handling=lenient"] {
+        let answer = try await relay.device("truck-7").post(
+          batch: batch, headers: ["Prefer": prefers])
+        let results = try #require(try answer.json()["results"] as? [[String: Any]], "\(answer)")
+        let problems = results.map { ($0["problem"] as? [String: Any])?["type"] as? String }
+        #expect(problems[1] == problem, "\(answer)")
+        #expect(answer.status == (prefers == "handling=strict" ? 422 : 202))
+      }
+    }
+
     @Test("the command declares a number void, alone and in a file")
     func command() async throws {
       let upstream = try TestUpstream()

@@ -158,6 +158,62 @@ struct AppendPlanTests {
     #expect(results[1] == .overQuota(refusal) && facts.given.lastSerial == 2)
   }
 
+  @Test("a strict batch refuses the posts that one without it would, for the same reasons")
+  func strict() throws {
+    var random = SplitMix64(seed: 15)
+    var refusedCount = 0
+    for _ in 0..<2000 {
+      var facts = facts()
+      let before = (0..<Int.random(in: 0...2, using: &random)).map { _ in
+        numbered(&random)
+      }
+      _ = try plan(before, &facts)
+      let drafts = (0..<Int.random(in: 1...5, using: &random)).map { _ in numbered(&random) }
+      let refusal = try AppendRules.refusal(ofAtomic: drafts, facts: facts)
+      let expected = results(try plan(drafts, &facts)).map(refusedAs(_:))
+      let kinds = refusal?.map(refusedAs(_:)) ?? drafts.map { _ in nil }
+      #expect(kinds == expected, "\(before.map(words(_:))); \(drafts.map(words(_:)))")
+      if refusal != nil { refusedCount += 1 }
+    }
+    #expect(refusedCount > 100)
+  }
+
+  /// A post under a number from 1 to 4, which may be void, or come in order.
+  private func numbered(_ random: inout SplitMix64) -> EnvelopeDraft {
+    let isVoid = Int.random(in: 0..<4, using: &random) == 0
+    var draft = draft(
+      fingerprint: isVoid ? 0 : UInt8.random(in: 1...2, using: &random),
+      sequence: Int64.random(in: 1...4, using: &random))
+    draft.isVoid = isVoid
+    draft.isInOrder = !isVoid && Int.random(in: 0..<4, using: &random) == 0
+    return draft
+  }
+
+  private func words(_ draft: EnvelopeDraft) -> String {
+    "\(draft.sequence ?? 0)\(draft.isVoid ? " void" : "")\(draft.isInOrder ? " in order" : "")"
+      + " \(draft.fingerprint)"
+  }
+
+  /// The kind of a refusal; nil if it is none.
+  private func refusedAs(_ result: AppendResult) -> String? {
+    switch result {
+    case .sequenceConflict: "conflict"
+    case .sequencePassed: "passed"
+    default: nil
+    }
+  }
+
+  @Test("a strict batch says up to which number nothing would be waited for")
+  func strictlyPassed() throws {
+    let facts = facts()
+    var void = draft(fingerprint: 0, sequence: 1)
+    void.isVoid = true
+    let drafts = [void, draft(sequence: 1), draft(sequence: 2)]
+    #expect(
+      try AppendRules.refusal(ofAtomic: drafts, facts: facts)
+        == [.leftOut, .sequencePassed(last: 1), .leftOut])
+  }
+
   @Test("a batch asks for each thing once, and by name")
   func questions() {
     let questions = AppendQuestions(of: [

@@ -54,7 +54,7 @@ package enum AppendRules {
       let result: AppendResult
       switch try verdict(on: draft, facts: facts) {
       case .answer(let answer): result = answer
-      case .take(let lane, _):
+      case .take(let lane, let gap):
         let lack: QuotaRefusal? =
           if lane == nil {
             try NameRules.refusal(
@@ -63,7 +63,10 @@ package enum AppendRules {
           } else {
             nil
           }
-        result = batch.refusal(of: draft) ?? lack.map { .overQuota($0) } ?? .leftOut
+        let refusal = try batch.refusal(
+          of: draft, isNumbered: counts(draft.sequence, in: lane, gap: gap)
+        ) { () throws(StoreError) in try placedWhole(in: lane, facts: facts) }
+        result = refusal ?? lack.map { .overQuota($0) } ?? .leftOut
       }
       switch result {
       case .keyConflict, .sequenceConflict, .sequencePassed, .overQuota: isRefused = true
@@ -97,13 +100,12 @@ package enum AppendRules {
     let lane = try facts.knownLane(LaneName(client: draft.client, lane: draft.lane))
     guard let number = draft.sequence, let lane, let highest = lane.lastSequence, number <= highest
     else { return .take(lane, gap: nil) }
-    return try verdict(on: draft, number, in: lane, highest: highest, facts: facts)
+    return try verdict(on: draft, number, in: lane, facts: facts)
   }
 
   /// The same for a number that is not above all others of its lane.
   private static func verdict(
-    on draft: EnvelopeDraft, _ number: Int64, in lane: KnownLane, highest: Int64,
-    facts: some AppendFacts
+    on draft: EnvelopeDraft, _ number: Int64, in lane: KnownLane, facts: some AppendFacts
   ) throws(StoreError) -> Verdict {
     switch try facts.holder(ofNumber: number, in: lane.number) {
     case .forgotten: return .answer(.forgotten)
@@ -120,9 +122,16 @@ package enum AppendRules {
       // What nobody waits for any more counts as come already.
       if draft.isVoid { return .answer(.forgotten) }
       if draft.isInOrder { return .take(lane, gap: nil) }
-      let missing = try facts.firstMissing(in: lane.number)
-      return .answer(.sequencePassed(last: missing.map { $0 - 1 } ?? highest))
+      return .answer(.sequencePassed(last: try placedWhole(in: lane, facts: facts)))
     }
+  }
+
+  /// The number up to which a lane waits for nothing; 0 in one that is not known.
+  private static func placedWhole(
+    in lane: KnownLane?, facts: some AppendFacts
+  ) throws(StoreError) -> Int64 {
+    guard let lane else { return 0 }
+    return try facts.firstMissing(in: lane.number).map { $0 - 1 } ?? lane.lastSequence ?? 0
   }
 
   // MARK: - New envelopes
@@ -151,9 +160,7 @@ package enum AppendRules {
     of draft: EnvelopeDraft, in lane: KnownLane, isNew: Bool, gap: SequenceRange?,
     facts: some AppendFacts
   ) throws(StoreError) -> NumberPlan? {
-    guard let number = draft.sequence, gap != nil || number > lane.lastSequence ?? 0 else {
-      return nil
-    }
+    guard let number = draft.sequence, counts(number, in: lane, gap: gap) else { return nil }
     var plan = NumberPlan(
       taking: number, in: lane, gap: gap,
       placedThrough: isNew ? nil : try facts.placedThrough(lane.number))
@@ -162,6 +169,14 @@ package enum AppendRules {
       plan.mayFlow = true
     }
     return plan
+  }
+
+  /// Whether a number that can be taken is one that its lane has not gone on without.
+  private static func counts(
+    _ number: Int64?, in lane: KnownLane?, gap: SequenceRange?
+  ) -> Bool {
+    guard let number else { return false }
+    return gap != nil || number > lane?.lastSequence ?? 0
   }
 
   /// The lane of a draft, which may be a new one, and whether its client is new as well.
