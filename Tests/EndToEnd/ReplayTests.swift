@@ -1,5 +1,8 @@
 import Foundation
+import Glibc
 import Testing
+
+@testable import SQLiteStore
 
 extension EndToEnd {
   @Suite("Replaying what was delivered", .serialized)
@@ -119,6 +122,88 @@ extension EndToEnd {
         }
       }
       #expect(try await relay.command("envelopes", "replay").ending == .exit(2))
+    }
+
+    private static func answer(_ request: WireRequest, _ name: String) -> [UInt8] {
+      answer(of: request.target, name)
+    }
+
+    private static func answer(of target: String, _ name: String) -> [UInt8] {
+      Array(#"{"id":"\#(name)\#(target)"}"#.utf8)
+    }
+
+    /// Has two orders delivered, and a note on each that refers to the order's answer.
+    private func noted(_ relay: Relay, _ upstream: TestUpstream) async throws {
+      let device = relay.device("truck-7")
+      for order in ["o1", "o2"] {
+        let note: Body = [
+          "path": "/notes/{{response:\(order)#/id}}", "references": true, "tag": "note",
+          "headers": ["X-Order": "{{response:\(order)#/id}}"] as Body,
+          "body": ["text": "of {{response:\(order)#/id}}"] as Body,
+        ]
+        let posted = try await device.post(batch: [["path": "/\(order)", "key": order], note])
+        #expect(posted.status == 202, "\(posted)")
+      }
+      try await eventually("all are delivered") {
+        let list = try await device.get("/v1/envelopes?state=delivered").json()
+        return (list["envelopes"] as? [Any])?.count == 4 ? true : nil
+      }
+    }
+
+    /// Replays all that a filter matches, and returns the operation once it has ended.
+    private func replay(
+      _ relay: Relay, _ filter: Body, _ count: Int
+    ) async throws -> [String: Any] {
+      try await ended(
+        relay,
+        try await begin(relay, ["action": "replay", "filter": filter, "expectedCount": count]))
+    }
+
+    @Test("copies have the values that the originals were sent with, whatever the upstream has now")
+    func references() async throws {
+      let upstream = try TestUpstream { .answer(201, body: Self.answer($0, "a")) }
+      let relay = try await Relay.started(upstream)
+      try await noted(relay, upstream)
+      let first = try await upstream.received(count: 4)
+      upstream.behave { .answer(201, body: Self.answer($0, "b")) }
+      let end = try await replay(relay, ["client": "truck-7"], 4)
+      #expect(end["done"] as? Int == 4 && end["problems"] == nil, "\(end)")
+      let copies = try await upstream.received(count: 8).suffix(4)
+      #expect(copies.map(\.target) == first.map(\.target))
+      #expect(copies.map(\.target)[1] == "/notes/a%2Fo1")
+      for (copy, original) in zip(copies, first) {
+        #expect(copy.body == original.body && copy["X-Order"] == original["X-Order"])
+        #expect(copy["Idempotency-Key"] == original["Idempotency-Key"])
+      }
+    }
+
+    @Test("what cannot be filled any more is left out, and the operation says so")
+    func unfilled() async throws {
+      let upstream = try TestUpstream { .answer(201, body: Self.answer($0, "a")) }
+      let relay = try await Relay.started(upstream)
+      try await noted(relay, upstream)
+      relay.signal(SIGTERM)
+      try await relay.ending()
+      // The answer to the first order is lost.
+      let file = URL(fileURLWithPath: DataFolder.database(in: relay.folder.path + "/data"))
+      var bytes = try Data(contentsOf: file)
+      let kept = try #require(bytes.range(of: Data(Self.answer(of: "/o1", "a"))))
+      bytes[kept.upperBound - 1] = UInt8(ascii: "]")
+      try bytes.write(to: file)
+      try await relay.start()
+      let end = try await replay(relay, ["client": "truck-7"], 4)
+      #expect(end["done"] as? Int == 3 && end["failed"] as? Int == 1, "\(end)")
+      let problem = try #require((end["problems"] as? [[String: Any]])?.first)
+      #expect(problem["type"] as? String == "urn:waystation:problem:unfilled-references")
+      let copies = try await upstream.received(count: 7).suffix(3)
+      #expect(copies.map(\.target) == ["/o1", "/o2", "/notes/a%2Fo2"])
+      // What another relay has filled, that relay has the answers of.
+      try relay.configure(
+        upstreams: ["default": Relay.quick(upstream, ["batch": ["format": "waystation"] as Body])])
+      try await relay.kill()
+      try await relay.start()
+      let handedOn = try await replay(relay, ["tag": "note", "lane": "default"], 2)
+      #expect(handedOn["done"] as? Int == 0 && handedOn["failed"] as? Int == 2, "\(handedOn)")
     }
 
     @Test("nobody but the relay marks a request as a replay")

@@ -12,6 +12,8 @@ package final class AcceptanceRules: Sendable {
     package let deadlineMs: Int64
     /// The policy for a lane whose head is refused.
     package let onFailure: FailurePolicy
+    /// Whether it is another relay, which fills references itself.
+    package let isRelay: Bool
     /// Whether it puts parts of a content together.
     package let takesContentRange: Bool
     /// The rules on its answers to devices.
@@ -21,6 +23,7 @@ package final class AcceptanceRules: Sendable {
       name = configuration.name
       deadlineMs = Int64(configuration.deadlineSeconds) * 1000
       onFailure = configuration.onFailure
+      isRelay = configuration.batch.format == .waystation
       takesContentRange = configuration.takesContentRange
       answers = AnswerRules(
         upstream: configuration.name, url: configuration.url,

@@ -34,4 +34,21 @@ extension Problem {
       .isReplay, "The envelope is a copy that a replay has made, and is not copied once more.",
       fix: "Replay the original; Waystation-Replay among its header fields names it.")
   }
+
+  /// The answers that its references name are not kept any more.
+  package static func unfilledReferences(_ fault: ReferenceFault) -> Problem {
+    let first = fault.detail.prefix(1).uppercased()
+    return Problem(
+      .unfilledReferences, "\(first)\(fault.detail.dropFirst()). So no copy was made of it.",
+      fix: "Post it as a new envelope, with the values themselves.")
+  }
+
+  /// Another relay has filled its references.
+  package static func filledElsewhere(_ upstream: String) -> Problem {
+    Problem(
+      .unfilledReferences,
+      "The relay \(upstream.quoted) has filled the references of this envelope, from answers that"
+        + " are kept there. So no copy was made of it.",
+      fix: "Replay it at that relay.")
+  }
 }

@@ -31,6 +31,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case alreadyEnded = "already-ended"
   case alreadyDelivered = "already-delivered"
   case isReplay = "is-replay"
+  case unfilledReferences = "unfilled-references"
   case notEnded = "not-ended"
   case tooManyTokens = "too-many-tokens"
   case countDiffers = "count-differs"
@@ -111,6 +112,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .alreadyEnded: Record(409, "The envelope has ended")
     case .alreadyDelivered: Record(409, "The envelope was delivered")
     case .isReplay: Record(409, "The envelope is itself a replay")
+    case .unfilledReferences: Record(409, "The envelope's references cannot be filled any more")
     case .notEnded: Record(409, "The envelope has not ended")
     case .tooManyTokens: Record(409, "Too many tokens are stored")
     case .countDiffers: Record(409, "The filter matches another number")

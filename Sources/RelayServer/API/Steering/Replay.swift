@@ -5,6 +5,9 @@ import RelayCore
 ///
 /// The copies of a lane stand in one lane, in the order of the originals, so that they keep their
 /// order and hold up nothing else. What was delivered stays as it is.
+///
+/// References are filled as the copy is made, from the answers of the original's lane: in the
+/// copy's lane no key of them stands.
 struct Replay {
   private let context: EndpointContext
   private let operation: Operation
@@ -66,20 +69,43 @@ struct Replay {
     guard let upstream = context.rules.upstream(named: original.upstream) else {
       throw .unknownUpstream(original.upstream, field: nil)
     }
-    try await claim.takeAgain(for: original.client, bytes: original.content.byteCount)
+    var content = try await filled(record, for: upstream)
+    try await claim.takeAgain(for: original.client, bytes: content.byteCount)
     let lane = laneName(of: record)
     let start = context.relay.deadlineStart()
     let deadline = context.rules.lanes.rules(ofLane: lane).deadline(
       start.deadline(afterMs: upstream.deadlineMs), countingFrom: start)
-    var content = original.content
-    content.headers = headers(of: record)
+    content.headers = headers(content.headers, of: record)
     if case .file(let file) = content.body {
       content.body = try await copy(file, of: record, &intake, at: index)
     }
     return EnvelopeDraft(
       client: original.client, lane: lane, upstream: original.upstream, content: content,
-      tag: original.tag, expiresAt: deadline, onFailure: original.onFailure,
-      references: original.references)
+      tag: original.tag, expiresAt: deadline, onFailure: original.onFailure)
+  }
+
+  /// The content that the original was sent with: with its references filled.
+  private func filled(
+    _ record: EnvelopeRecord, for upstream: AcceptanceRules.Upstream
+  ) async throws(Problem) -> EnvelopeContent {
+    guard record.draft.references else { return record.draft.content }
+    // The answers that are kept here are those of the other relay, not of the upstream behind it.
+    guard !upstream.isRelay else { throw .filledElsewhere(upstream.name) }
+    let filled: Swift.Result<EnvelopeContent, ReferenceFault>
+    do throws(StoreError) {
+      filled = try await context.store.filled(record.draft.content, for: record.entry.serial)
+    } catch {
+      throw problem(error, with: record)
+    }
+    switch filled {
+    case .success(let content): return content
+    case .failure(let fault): throw .unfilledReferences(fault)
+    }
+  }
+
+  /// Damage where one envelope stands is no trouble of the whole store.
+  private func problem(_ error: StoreError, with record: EnvelopeRecord) -> Problem {
+    error.kind == .corrupt ? .unreadable(record.state) : context.problem(error)
   }
 
   /// The lane of the copies of a lane's envelopes.
@@ -93,10 +119,10 @@ struct Replay {
 
   /// The fields of the original with the mark, and with the key that was sent before unless a
   /// fresh one is asked for.
-  private func headers(of record: EnvelopeRecord) -> HeaderBlock {
+  private func headers(_ fields: HeaderBlock, of record: EnvelopeRecord) -> HeaderBlock {
     var headers = HeaderBlock()
     var hasKey = false
-    for field in record.draft.content.headers {
+    for field in fields {
       if field.isNamed("Idempotency-Key") {
         if operation.hasFreshKeys || field.value.isEmpty { continue }
         hasKey = true
@@ -128,8 +154,7 @@ struct Replay {
         throw error
       }
     } catch {
-      guard error.kind == .corrupt else { throw context.problem(error) }
-      throw .unreadable(record.state)
+      throw problem(error, with: record)
     }
   }
 }

@@ -25,7 +25,7 @@ extension Dispatcher {
         filled.ready.append(envelope)
         continue
       }
-      switch try await content(of: envelope) {
+      switch try await store.filled(envelope.content, for: envelope.serial) {
       case .success(let content):
         var ready = envelope
         ready.content = content
@@ -34,19 +34,5 @@ extension Dispatcher {
       }
     }
     return filled
-  }
-
-  private func content(
-    of envelope: DeliverableEnvelope
-  ) async throws(StoreError) -> Result<EnvelopeContent, ReferenceFault> {
-    let content: ReferencedContent
-    do throws(ReferenceFault) {
-      content = try ReferencedContent(envelope.content)
-    } catch {
-      return .failure(error)
-    }
-    let keys = Set(content.references.map(\.key))
-    let answers = try await store.answers(to: keys, for: envelope.serial)
-    return Result { () throws(ReferenceFault) in try content.filled(from: answers) }
   }
 }

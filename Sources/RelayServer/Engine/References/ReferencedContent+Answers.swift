@@ -66,3 +66,21 @@ extension ReferencedContent {
     ReferenceFault("\(reference.text.quoted) could not be filled: \(why)")
   }
 }
+
+extension EnvelopeStore {
+  /// A request with its references filled from the answers that are kept, or why it cannot be.
+  ///
+  /// - Parameter serial: The number of its envelope: references are to earlier ones of its lane.
+  func filled(
+    _ content: EnvelopeContent, for serial: Serial
+  ) async throws(StoreError) -> Result<EnvelopeContent, ReferenceFault> {
+    let referenced: ReferencedContent
+    do throws(ReferenceFault) {
+      referenced = try ReferencedContent(content)
+    } catch {
+      return .failure(error)
+    }
+    let answers = try await answers(to: Set(referenced.references.map(\.key)), for: serial)
+    return Result { () throws(ReferenceFault) in try referenced.filled(from: answers) }
+  }
+}
