@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 extension EndToEnd {
@@ -10,14 +11,17 @@ extension EndToEnd {
 
     /// A relay that tells a receiver, which signs what it sends there.
     private func relay(
-      _ upstream: TestUpstream, telling receiver: TestUpstream, path: String = "/hooks/relay?room=7"
+      _ upstream: TestUpstream, telling receiver: TestUpstream,
+      path: String = "/hooks/relay?room=7"
     ) async throws -> Relay {
       try await Relay.started(
         upstream, upstreamMore: ["onFailure": "block"],
         more: [
           "upstreams": [
             "default": ["url": upstream.url, "onFailure": "block"] as Body,
-            "alarm": ["url": receiver.url, "signing": ["keys": [Self.key]] as Body] as Body,
+            "alarm": [
+              "url": receiver.url, "signing": ["keys": [Self.key]] as Body,
+            ] as Body,
           ] as Body,
           "notify": ["upstream": "alarm", "path": path] as Body,
         ])
@@ -81,6 +85,61 @@ extension EndToEnd {
       #expect(told.allSatisfy { !"\($0)".contains("upstream-unreachable") })
     }
 
+    @Test("a reload that adds a receiver, or names another one, does not say that it was a start")
+    func configured() async throws {
+      let upstream = try TestUpstream { _ in .answer(422) }
+      let (first, second) = (try TestUpstream(), try TestUpstream())
+      let upstreams: [String: Body] = [
+        "default": ["url": upstream.url, "onFailure": "block"], "a": ["url": first.url],
+        "b": ["url": second.url],
+      ]
+      let relay = try Relay(upstreams: upstreams)
+      try await relay.start()
+      _ = try await relay.device("truck-7").post(["path": "/a"])
+      try await seen(relay) { $0 == ["lanes-blocked"] }
+      for (name, receiver) in [("a", first), ("b", second)] {
+        try relay.configure(
+          upstreams: upstreams, more: ["notify": ["upstream": name] as Body])
+        relay.signal(SIGHUP)
+        let request = try await receiver.received(count: 1)[0]
+        let told = try message(request)
+        #expect(told["type"] as? String == "configured")
+        #expect(kinds(told, "needs") == ["lanes-blocked"])
+        let text = try #require(told["text"] as? String)
+        #expect(
+          text.hasPrefix("what needs somebody is told here from now on; one thing needs you: "))
+      }
+      #expect(first.received.count == 1)
+    }
+
+    @Test("nobody has messages sent by asking: one comes in five seconds, the last with the list")
+    func asked() async throws {
+      let upstream = try TestUpstream { _ in .answer(422) }
+      let receiver = try TestUpstream()
+      let relay = try await relay(upstream, telling: receiver)
+      _ = try await receiver.received(count: 1)
+      let device = relay.device("truck-7")
+      for _ in 0..<10 {
+        let id = try #require(try await device.post(["path": "/a"]).json()["id"] as? String)
+        try await seen(relay) { $0.contains("lanes-blocked") }
+        _ = try await device.request("DELETE", "/v1/envelopes/\(id)")
+        try await seen(relay) { !$0.contains("lanes-blocked") }
+      }
+      _ = try await device.post(["path": "/a"])
+      try await seen(relay) { $0 == ["upstream-failing", "lanes-blocked"] }
+      let told = try await receiver.received("the list as it stays") { received in
+        let needs = try? received.last.map { kinds(try message($0), "needs") }
+        return needs == ["upstream-failing", "lanes-blocked"]
+      }
+      let times = try told.map { request in
+        let at = try message(request)["at"] as? String
+        return try #require(ISO8601DateFormatter.withFractions.date(from: at ?? ""))
+      }
+      for (earlier, later) in zip(times, times.dropFirst()) {
+        #expect(later.timeIntervalSince(earlier) > 4.5, "\(times)")
+      }
+    }
+
     @Test(
       "after a restart the whole list is told again")
     func restart() async throws {
@@ -102,5 +161,14 @@ extension EndToEnd {
       let text = try #require(last["text"] as? String)
       #expect(text.hasPrefix("the relay was started; one thing needs you: one lane stands: "))
     }
+  }
+}
+
+extension ISO8601DateFormatter {
+  /// Reads times with fractions of a second.
+  fileprivate static var withFractions: ISO8601DateFormatter {
+    let formatter = ISO8601DateFormatter()
+    formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+    return formatter
   }
 }

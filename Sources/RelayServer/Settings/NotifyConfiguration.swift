@@ -8,6 +8,11 @@ package struct NotifyConfiguration: KeyedSection, Sendable {
   /// Nobody is told.
   package init() {}
 
+  /// Who is told; nil for nobody.
+  var receiver: NeedNews.Receiver? {
+    upstream.map { NeedNews.Receiver(upstream: $0, path: path) }
+  }
+
   @KeyList static var keys: [Key] {
     Key(
       "upstream", \.upstream, .unlessAbsent(.text("the name of an upstream") { !$0.isEmpty }),

@@ -21,29 +21,38 @@ final class NeedNotifier: Sendable {
   ///
   /// Called by one at a time. What cannot be stored now is tried with the next look.
   func tell(_ needs: [Need]) async {
+    guard !relay.isDraining else { return }
     let configuration = relay.inForce.withLock { $0.settings.configuration.notify }
-    guard let name = configuration.upstream, !relay.isDraining,
-      let upstream = EndpointContext(relay).rules.upstream(named: name),
-      let message = news.withLock({ $0.message(needs, to: name) })
+    let receiver = configuration.receiver
+    let now = relay.now().monotonic
+    guard let message = news.withLock({ $0.message(needs, to: receiver, at: now) }), let receiver,
+      let draft = draft(of: message, to: receiver)
     else { return }
-    let start = relay.deadlineStart()
-    var headers = HeaderBlock()
-    headers.append(name: "Content-Type", value: "application/json")
-    let content = EnvelopeContent(
-      method: "POST", target: Array(configuration.path.utf8), headers: headers,
-      body: .inline(json(message)))
-    let draft = EnvelopeDraft(
-      client: Self.client, lane: Self.lane, upstream: name, content: content,
-      expiresAt: start.deadline(afterMs: upstream.deadlineMs))
     do throws(StoreError) {
       let results = try await relay.store.append([draft], isAtomic: true)
       guard case .accepted = results.first else {
         return tellRefused("the store has no room for it")
       }
-      news.withLock { $0.handedOver(message) }
+      news.withLock { $0.handedOver(message, to: receiver, at: now) }
     } catch {
       tellRefused(error.description)
     }
+  }
+
+  /// The envelope of a message; nil if there is no such upstream.
+  private func draft(
+    of message: NeedNews.Message, to receiver: NeedNews.Receiver
+  ) -> EnvelopeDraft? {
+    let rules = EndpointContext(relay).rules
+    guard let upstream = rules.upstream(named: receiver.upstream) else { return nil }
+    var headers = HeaderBlock()
+    headers.append(name: "Content-Type", value: "application/json")
+    return EnvelopeDraft(
+      client: Self.client, lane: Self.lane, upstream: upstream.name,
+      content: EnvelopeContent(
+        method: "POST", target: Array(receiver.path.utf8), headers: headers,
+        body: .inline(json(message))),
+      expiresAt: relay.deadlineStart().deadline(afterMs: upstream.deadlineMs))
   }
 
   private func tellRefused(_ reason: String) {
@@ -54,7 +63,7 @@ final class NeedNotifier: Sendable {
   private func json(_ message: NeedNews.Message) -> [UInt8] {
     var json = JSONWriter()
     json.object { json in
-      json.member("type", message.isFirst ? "started" : "changed")
+      json.member("type", message.occasion.rawValue)
       json.member("at", relay.now().wall)
       json.member("text", message.sentence)
       Self.write("began", message.began, to: &json)

@@ -5,10 +5,11 @@ import Synchronization
 /// Keeps the list of what needs somebody.
 ///
 /// It looks anew every ``periodMs``, and when somebody asks. Each change of the list stands in the
-/// log, and wakes those who watch `/status`.
+/// log, and wakes those who watch `/status`. Whoever is told is told of what the looks of its own
+/// find, so that nobody has a message sent by asking.
 package final class NeedsKeeper: Sendable {
   /// The time between two looks, in milliseconds.
-  static let periodMs: Int64 = 5000
+  static let periodMs = NeedNews.periodMs
   /// The time for which a look is good for those whom nobody knows, in milliseconds.
   static let strangersMs: Int64 = 100
 
@@ -39,9 +40,6 @@ package final class NeedsKeeper: Sendable {
     var underWay: (beganAt: MonotonicTime, seenCount: Int)?
     var waiting: [UnsafeContinuation<Void, Never>] = []
     var timer: ScheduledTimer?
-    /// Whether a look that is followed by telling is under way, and whether another one is due.
-    var isTelling = false
-    var isToTellAgain = false
   }
 
   private let loop: EventLoop
@@ -94,16 +92,13 @@ package final class NeedsKeeper: Sendable {
   }
 
   private func ring() {
-    guard state.withLock({ $0.beginTelling() }) else { return }
     Task(executorPreference: loop) { [weak self] in await self?.lookAndTell() }
   }
 
   private func lookAndTell() async {
-    repeat {
-      let list = await needs()
-      let notify = state.withLock { $0.notify }
-      await notify?(list)
-    } while state.withLock({ !$0.endTelling() })
+    let list = await needs()
+    let notify = state.withLock { $0.notify }
+    await notify?(list)
     arm(afterMs: Self.periodMs)
   }
 
@@ -155,10 +150,7 @@ package final class NeedsKeeper: Sendable {
     let facts = await gather(self, &memory)
     let (changes, waiting) = state.withLock { [memory] in $0.end(memory, facts) }
     for change in changes { tell(change) }
-    if !changes.isEmpty {
-      tellChange()
-      ring()
-    }
+    if !changes.isEmpty { tellChange() }
     for continuation in waiting { continuation.resume() }
   }
 
@@ -201,21 +193,6 @@ extension NeedsKeeper.State {
     guard gather != nil else { return true }
     guard let lookedAt, seenCount >= change else { return false }
     return lookedAt >= oldest
-  }
-
-  /// Begins to look and tell; false if that is under way, and is then done once more.
-  fileprivate mutating func beginTelling() -> Bool {
-    guard gather != nil else { return false }
-    isToTellAgain = isTelling
-    defer { isTelling = true }
-    return !isTelling
-  }
-
-  /// Ends it; false if it is to be done once more.
-  fileprivate mutating func endTelling() -> Bool {
-    isTelling = isToTellAgain
-    isToTellAgain = false
-    return !isTelling
   }
 
   /// Begins a look; nil if one is under way, or nobody looks.
