@@ -12,7 +12,7 @@ extension EndToEnd {
     /// A relay that tells a receiver, which signs what it sends there.
     private func relay(
       _ upstream: TestUpstream, telling receiver: TestUpstream,
-      path: String = "/hooks/relay?room=7"
+      path: String = "/hooks/relay?room=7", onFailure: String = "skip"
     ) async throws -> Relay {
       try await Relay.started(
         upstream, upstreamMore: ["onFailure": "block"],
@@ -20,7 +20,7 @@ extension EndToEnd {
           "upstreams": [
             "default": ["url": upstream.url, "onFailure": "block"] as Body,
             "alarm": [
-              "url": receiver.url, "signing": ["keys": [Self.key]] as Body,
+              "url": receiver.url, "signing": ["keys": [Self.key]] as Body, "onFailure": onFailure,
             ] as Body,
           ] as Body,
           "notify": ["upstream": "alarm", "path": path] as Body,
@@ -85,6 +85,62 @@ extension EndToEnd {
       #expect(told.allSatisfy { !"\($0)".contains("upstream-unreachable") })
     }
 
+    /// The needs of a kind, as `/status` lists them.
+    private func needs(of relay: Relay, _ kind: String) async throws -> [[String: Any]] {
+      let status = try await relay.device().get("/status").json()
+      return (status["needs"] as? [[String: Any]] ?? []).filter { $0["kind"] as? String == kind }
+    }
+
+    /// Does what a need says that can be done.
+    private func act(_ name: String, on need: [String: Any], _ relay: Relay) async throws {
+      let acts = try #require(need["acts"] as? [[String: Any]])
+      let act = try #require(acts.first { $0["name"] as? String == name }, "\(acts)")
+      let begun = try await relay.device().request(
+        "POST", try #require(act["path"] as? String), headers: ["Content-Type": "application/json"],
+        body: try JSONSerialization.data(withJSONObject: try #require(act["body"])).map { $0 })
+      #expect(begun.status == 202, "\(begun)")
+    }
+
+    @Test(
+      "one refused message is a need about its receiver, until one is taken",
+      arguments: ["skip", "block"])
+    func refused(policy: String) async throws {
+      let upstream = try TestUpstream()
+      let receiver = try TestUpstream { _ in
+        .answer(404, body: Array(#"{"detail":"no such hook"}"#.utf8))
+      }
+      let relay = try await relay(upstream, telling: receiver, onFailure: policy)
+      let need = try await eventually("the need") {
+        try await needs(of: relay, "notify-refused").first
+      }
+      let title = "nobody is told what needs somebody: alarm answered 404 “no such hook”"
+      #expect(need["title"] as? String == title && need["upstream"] as? String == "alarm")
+      let listed = try await relay.device().get("/v1/envelopes?client=waystation").json()
+      let message = try #require((listed["envelopes"] as? [[String: Any]])?.first)
+      #expect(message["onFailure"] as? String == policy)
+      #expect(message["state"] as? String == (policy == "skip" ? "failed" : "blocked"))
+      let ready = try await relay.device().get("/readyz").json()
+      #expect(ready["warnings"] as? [String] == [title])
+      let metrics = try await relay.device().get("/metrics").text
+      #expect(metrics.contains(#"waystation_needs{kind="notify-refused",severity="critical"} 1"#))
+      let status = try await relay.command("status", "--fail-if-trouble")
+      #expect(status.ending == .exit(5) && status.output.contains("! " + title), "\(status)")
+      #expect(status.output.contains("--client waystation --lane needs"), "\(status)")
+      // A lane that stands is known to stand after a restart as well.
+      try await relay.kill()
+      try await relay.start()
+      let again = try await eventually("the need after a restart") {
+        try await needs(of: relay, "notify-refused").first
+      }
+      receiver.behave { _ in .answer(200) }
+      try await act(policy == "skip" ? "requeue-all" : "retry-all", on: again, relay)
+      try await eventually("nothing is refused any more") {
+        try await needs(of: relay, "notify-refused").isEmpty ? true : nil
+      }
+      let told = try await receiver.received("all messages") { $0.count >= 3 }
+      #expect(told.allSatisfy { !$0.message.text.contains("notify-refused") })
+    }
+
     @Test("a reload that adds a receiver, or names another one, does not say that it was a start")
     func configured() async throws {
       let upstream = try TestUpstream { _ in .answer(422) }
@@ -110,6 +166,42 @@ extension EndToEnd {
           text.hasPrefix("what needs somebody is told here from now on; one thing needs you: "))
       }
       #expect(first.received.count == 1)
+    }
+
+    @Test("a message that was refused at a wrong path is not in the way of the right one")
+    func corrected() async throws {
+      let upstream = try TestUpstream { _ in .answer(422) }
+      let receiver = try TestUpstream { .answer($0.target == "/right" ? 200 : 404) }
+      let relay = try await relay(upstream, telling: receiver, onFailure: "block")
+      _ = try await receiver.received(count: 1)
+      // A device of that name keeps what it has, whatever lane it is in.
+      let own = try await relay.device("waystation").post([
+        "path": "/own", "lane": "needs", "hold": true,
+      ])
+      let id = try #require(try own.json()["id"] as? String)
+      _ = try await relay.device("truck-7").post(["path": "/a"])
+      try await seen(relay) { $0.contains("notify-refused") && $0.contains("lanes-blocked") }
+      try relay.configure(
+        upstreams: [
+          "default": ["url": upstream.url, "onFailure": "block"],
+          "alarm": ["url": receiver.url, "onFailure": "block"],
+        ], more: ["notify": ["upstream": "alarm", "path": "/right"] as Body])
+      relay.signal(SIGHUP)
+      try await seen(relay) { !$0.contains("notify-refused") }
+      #expect(
+        try await relay.device("waystation").get("/v1/envelopes/\(id)").json()["state"] as? String
+          == "held")
+      _ = try await relay.device("waystation").request("DELETE", "/v1/envelopes/\(id)")
+      let told = try await receiver.received("the list at the right path") {
+        $0.last?.target == "/right"
+      }
+      #expect(told.filter { $0.target == "/right" }.count == 1)
+      let last = try #require(told.last)
+      #expect(try message(last)["type"] as? String == "configured")
+      #expect(last["Waystation-Needs"] == nil)
+      #expect(try kinds(message(last), "needs") == ["lanes-blocked"])
+      let taken = try await relay.device().get("/v1/envelopes?client=waystation&state=cancelled")
+      #expect(taken.text.contains("another receiver is told of needs by now"), "\(taken)")
     }
 
     @Test("nobody has messages sent by asking: one comes in five seconds, the last with the list")

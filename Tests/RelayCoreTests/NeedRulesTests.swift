@@ -40,6 +40,27 @@ struct NeedRulesTests {
     #expect(busy.isEmpty)
   }
 
+  @Test("one message of needs that is refused is critical, and about the upstream that is told")
+  func refusedNews() throws {
+    for (left, act) in [(EnvelopeState.failed, Operation.Action.requeue), (.blocked, .retry)] {
+      let need = try #require(
+        needs { facts in
+          var last = failure(404, "the upstream answered 404")
+          last.left = left
+          facts.refusedNews = NeedFacts.RefusedNews(upstream: "alarm", count: 1, last: last)
+        }.first)
+      #expect(need.key == Need.Key(.notifyRefused, upstream: "alarm"))
+      #expect(need.severity == .critical && need.cause == nil)
+      #expect(need.title == "nobody is told what needs somebody: alarm answered 404")
+      guard case .operate(let action, let selection)? = need.acts.first else {
+        Issue.record("\(need.acts)")
+        continue
+      }
+      #expect(action == act && selection.states == [left])
+      #expect(selection.client == "waystation" && selection.lane == "needs")
+    }
+  }
+
   @Test("an upstream that refuses everything is critical, with what it answers")
   func allRefused() throws {
     let needs = needsOfOne { upstream in

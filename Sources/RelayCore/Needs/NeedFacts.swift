@@ -76,6 +76,23 @@ package struct NeedFacts: Sendable {
     }
   }
 
+  /// Messages of what needs somebody that were not taken.
+  package struct RefusedNews: Sendable {
+    /// The upstream's name.
+    package var upstream: String
+    /// The number of messages.
+    package var count: Int
+    /// The latest of them.
+    package var last: Failure
+
+    /// Describes some.
+    package init(upstream: String, count: Int, last: Failure) {
+      self.upstream = upstream
+      self.count = count
+      self.last = last
+    }
+  }
+
   /// A certificate or a revocation list that the relay uses.
   package struct Certificate: Sendable {
     /// What it is and where it is used, as the beginning of a sentence.
@@ -98,6 +115,8 @@ package struct NeedFacts: Sendable {
   package var blocked: [BlockedGroup] = []
   /// The number of blocked lanes in all, those in no group included.
   package var blockedLaneCount = 0
+  /// Messages of what needs somebody that were not taken; nil if there are none.
+  package var refusedNews: RefusedNews?
   /// The error that keeps the store from writing; nil while all is well.
   package var storeTrouble: String?
   /// The store's damage in words; nil if there is none.

@@ -16,6 +16,8 @@ package enum NeedKind: String, CaseIterable, Sendable {
   case upstreamFailing = "upstream-failing"
   /// Envelopes wait for an upstream that the configuration does not name.
   case upstreamUnconfigured = "upstream-not-configured"
+  /// A message of what needs somebody was refused: nobody is told of anything.
+  case notifyRefused = "notify-refused"
   /// Lanes stand until somebody settles the envelopes at their heads.
   case lanesBlocked = "lanes-blocked"
   /// A reload was refused, and the configuration before it goes on.

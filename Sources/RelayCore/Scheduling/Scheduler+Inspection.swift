@@ -143,6 +143,11 @@ extension Scheduler {
     }
   }
 
+  /// The head of a lane that stands so; nil if the lane does not.
+  package func blockedHead(of lane: LaneNumber) -> LineEntry? {
+    blocked.contains(lane) ? lanes[lane]?.head : nil
+  }
+
   /// The number of such lanes.
   package var blockedLaneCount: Int { blocked.count }
 }

@@ -183,10 +183,12 @@ package final class Relay: Sendable {
     parts.dispatcher.setOff()
     janitor.start()
     let notifier = NeedNotifier(parts)
+    let former = FormerNews(parts)
     parts.dispatcher.needs.start { [parts] keeper, memory in
       await NeedGathering(relay: parts).facts(keeper, &memory)
-    } telling: { needs in
-      await notifier.tell(needs)
+    } telling: { [parts] needs in
+      let isOld = await former.takeBack()
+      await notifier.tell(isOld ? await parts.dispatcher.needs.needs() : needs)
     }
   }
 

@@ -118,8 +118,9 @@ extension EnvelopeSelection {
   /// What a need selects by, as the options of the command.
   fileprivate var commandOptions: [String] {
     let options = [
-      ("--upstream", upstream), ("--state", stateWords), ("--status", status.map(String.init)),
-      ("--reason", reason), ("--discarded", isDiscarded.map { "\($0)" }),
+      ("--client", client), ("--lane", lane), ("--upstream", upstream), ("--state", stateWords),
+      ("--status", status.map(String.init)), ("--reason", reason),
+      ("--discarded", isDiscarded.map { "\($0)" }),
       ("--since", ended.since.map { RFC3339.format($0) }),
     ]
     return options.flatMap { name, value in value.map { [name, $0] } ?? [] }

@@ -19,6 +19,7 @@ struct NeedGathering: Sendable {
     memory.examples.begin()
     await addUpstreams(to: &facts, snapshot, now, keeper, &memory.examples)
     await addBlocked(to: &facts, &memory)
+    await addRefusedNews(to: &facts, keeper, &memory.examples)
     await addGaps(to: &facts, snapshot)
     memory.examples.drop()
     return facts

@@ -10,11 +10,6 @@ final class NeedNotifier: Sendable {
   private let relay: RelayParts
   private let news = Mutex(NeedNews())
 
-  /// The client that the messages are envelopes of.
-  static let client = "waystation"
-  /// Their lane.
-  static let lane = "needs"
-
   init(_ relay: RelayParts) { self.relay = relay }
 
   /// Hands over what is new.
@@ -39,20 +34,25 @@ final class NeedNotifier: Sendable {
     }
   }
 
-  /// The envelope of a message; nil if there is no such upstream.
+  /// The envelope of a message, on the terms of a device's; nil if there is no such upstream.
   private func draft(
     of message: NeedNews.Message, to receiver: NeedNews.Receiver
   ) -> EnvelopeDraft? {
     let rules = EndpointContext(relay).rules
     guard let upstream = rules.upstream(named: receiver.upstream) else { return nil }
+    let name = RefusedNews.lane
+    let start = relay.deadlineStart()
+    let deadline = rules.lanes.rules(ofLane: name.lane).deadline(
+      start.deadline(afterMs: upstream.deadlineMs), countingFrom: start)
     var headers = HeaderBlock()
     headers.append(name: "Content-Type", value: "application/json")
+    headers.append(name: "\(RefusedNews.mark)", value: message.occasion.rawValue)
     return EnvelopeDraft(
-      client: Self.client, lane: Self.lane, upstream: upstream.name,
+      client: name.client, lane: name.lane, upstream: upstream.name,
       content: EnvelopeContent(
         method: "POST", target: Array(receiver.path.utf8), headers: headers,
         body: .inline(json(message))),
-      expiresAt: relay.deadlineStart().deadline(afterMs: upstream.deadlineMs))
+      expiresAt: deadline, onFailure: upstream.onFailure)
   }
 
   private func tellRefused(_ reason: String) {

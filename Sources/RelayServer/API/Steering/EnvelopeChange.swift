@@ -88,7 +88,7 @@ struct EnvelopeChange {
         guard isDone else { return .refused(.gone) }
         if record.state != .cancelled {
           dispatcher.tell(ended: record.id, order.command)
-          dispatcher.needs.gaveUp(record.state, of: order.entry.upstream)
+          dispatcher.needs.gaveUp(record.state, order.entry)
         }
         return .done
       case .run, .retry, .discard, .requeue:

@@ -107,6 +107,11 @@ extension Dispatcher {
     }
   }
 
+  /// The head of a lane that stands until someone resolves it; nil if the lane does not.
+  func blockedHead(of lane: LaneNumber) -> LineEntry? {
+    state.withLock { $0.scheduler.blockedHead(of: lane) }
+  }
+
   /// The number of lanes looked at in one hold of the lock: a fraction of a millisecond.
   static let lanesPerPiece = 4096
 

@@ -27,6 +27,7 @@ package final class NeedsKeeper: Sendable {
 
   fileprivate struct State {
     var outcomes = OutcomeWindow()
+    var news = RefusedNews()
     var book = NeedBook()
     var memory = Memory()
     var gather: Gathering?
@@ -140,6 +141,9 @@ package final class NeedsKeeper: Sendable {
     }
   }
 
+  /// The refused messages of what needs somebody, and the lane in which messages stand.
+  var refusedNews: RefusedNews { state.withLock { $0.news } }
+
   // MARK: - Looking
 
   /// Looks once; who asks meanwhile waits for the same look.
@@ -219,9 +223,10 @@ extension NeedsKeeper.State {
 
 extension NeedsKeeper {
   /// Notes that a person gave up an envelope that had ended undelivered.
-  func gaveUp(_ state: EnvelopeState, of upstream: UpstreamNumber) {
+  func gaveUp(_ state: EnvelopeState, _ entry: LineEntry) {
     self.state.withLock {
-      $0.outcomes.gaveUp(state, of: upstream)
+      $0.outcomes.gaveUp(state, of: entry.upstream)
+      $0.news.gaveUp(state, in: entry.lane)
       $0.changeCount += 1
     }
   }
@@ -234,8 +239,13 @@ extension NeedsKeeper: CommitListener {
     for change in commit.changes {
       switch change {
       case .changed(let transitions):
-        state.withLock { $0.outcomes.count(transitions, at: now) }
-      case .accepted, .coalesced, .unwritten, .cleared: break
+        state.withLock {
+          $0.outcomes.count(transitions, at: now)
+          $0.news.changed(transitions)
+        }
+      case .accepted(let envelopes):
+        state.withLock { state in for envelope in envelopes { state.news.accepted(envelope) } }
+      case .coalesced, .unwritten, .cleared: break
       }
     }
   }
