@@ -10,12 +10,16 @@ struct AppendPlanTests {
     client: String = "c", lane: String = "l", key: String? = nil, fingerprint: UInt8 = 1,
     sequence: Int64? = nil, coalesce: String? = nil
   ) -> EnvelopeDraft {
-    EnvelopeDraft(
+    var draft = EnvelopeDraft(
       client: client, lane: lane, upstream: "u",
       content: EnvelopeContent(
         method: "POST", target: Array("/".utf8), headers: HeaderBlock(), body: .inline([])),
-      key: key, fingerprint: [fingerprint], sequence: sequence,
-      expiresAt: Self.now.adding(milliseconds: 1000), coalesce: coalesce)
+      expiresAt: Self.now.adding(milliseconds: 1000))
+    draft.key = key
+    draft.fingerprint = [fingerprint]
+    draft.sequence = sequence
+    draft.coalesce = coalesce
+    return draft
   }
 
   private func facts(

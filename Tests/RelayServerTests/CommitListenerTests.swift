@@ -42,12 +42,14 @@ struct CommitListenerTests {
   }
 
   private func draft(coalesce: String? = nil) -> EnvelopeDraft {
-    EnvelopeDraft(
+    var draft = EnvelopeDraft(
       client: "device-1", lane: "default", upstream: "default",
       content: EnvelopeContent(
         method: "POST", target: Array("/".utf8), headers: HeaderBlock(), body: .inline([])),
-      hold: true, expiresAt: WallTime(millisecondsSinceEpoch: 4_000_000_000_000),
-      coalesce: coalesce)
+      expiresAt: WallTime(millisecondsSinceEpoch: 4_000_000_000_000))
+    draft.hold = true
+    draft.coalesce = coalesce
+    return draft
   }
 
   @Test("a coalesced post counts in the history as it does in the rates, whatever commit it is in")

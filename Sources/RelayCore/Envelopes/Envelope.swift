@@ -57,7 +57,7 @@ package struct StoredBodyFile: Hashable, Sendable {
 }
 
 /// An envelope as it is handed to the store: checked, but not accepted yet.
-package struct EnvelopeDraft: Sendable {
+package struct EnvelopeDraft: Sendable, Equatable {
   /// The client's name: 1 to 128 visible ASCII characters.
   package var client: String
   /// The lane's name within the client: 1 to 128 visible ASCII characters.
@@ -68,14 +68,14 @@ package struct EnvelopeDraft: Sendable {
   package var content: EnvelopeContent
   /// The sender's own key, by which a repeated post is recognised; nil if it sent none.
   package var key: String?
-  /// A digest of everything that the sender sent, by which a repeated key or number with other
+  /// A digest of what the sender said of the envelope, by which a repeated key or number with other
   /// content is recognised.
   ///
   /// 32 bytes; empty where there is neither a key nor a sequence number.
   package var fingerprint: [UInt8]
   /// The sender's own number within the lane, from 1; nil if it sends none.
   package var sequence: Int64?
-  /// The sender's own label; nil if it gave none.
+  /// The sender's own word for it, to find it by; nil if it gave none.
   package var tag: String?
   /// Whether the envelope waits until someone runs it.
   package var hold: Bool
@@ -95,20 +95,21 @@ package struct EnvelopeDraft: Sendable {
   package var coalesce: String?
   /// Whether it is no envelope at all: its sequence number counts as come, and nothing is stored of
   /// it beside that.
-  package var isVoid = false
+  package var isVoid: Bool
   /// Whether its sender hands the lane over in order: lower numbers that are missing are not waited
   /// for, and a number that nobody waits for any more is left away.
-  package var isInOrder = false
+  package var isInOrder: Bool
 
   /// Puts a draft together; see the properties for what each part means.
+  ///
+  /// Nothing has a default, so that the compiler asks each place about a new part: what one of them
+  /// leaves out would be lost there.
   package init(
-    client: String, lane: String, upstream: String, content: EnvelopeContent, key: String? = nil,
-    fingerprint: [UInt8] = [], sequence: Int64? = nil, tag: String? = nil, hold: Bool = false,
-    notBefore: WallTime? = nil, expiresAt: WallTime, onFailure: FailurePolicy = .skip,
-    references: Bool = false, coalesce: String? = nil
+    client: String, lane: String, upstream: String, content: EnvelopeContent, key: String?,
+    fingerprint: [UInt8], sequence: Int64?, tag: String?, hold: Bool, notBefore: WallTime?,
+    expiresAt: WallTime, onFailure: FailurePolicy, references: Bool, coalesce: String?,
+    isVoid: Bool, isInOrder: Bool
   ) {
-    self.references = references
-    self.coalesce = coalesce
     self.client = client
     self.lane = lane
     self.upstream = upstream
@@ -121,6 +122,20 @@ package struct EnvelopeDraft: Sendable {
     self.notBefore = notBefore
     self.expiresAt = expiresAt
     self.onFailure = onFailure
+    self.references = references
+    self.coalesce = coalesce
+    self.isVoid = isVoid
+    self.isInOrder = isInOrder
+  }
+
+  /// A draft of which nothing is said beyond the request, where it goes, and until when.
+  package init(
+    client: String, lane: String, upstream: String, content: EnvelopeContent, expiresAt: WallTime
+  ) {
+    self.init(
+      client: client, lane: lane, upstream: upstream, content: content, key: nil, fingerprint: [],
+      sequence: nil, tag: nil, hold: false, notBefore: nil, expiresAt: expiresAt,
+      onFailure: .skip, references: false, coalesce: nil, isVoid: false, isInOrder: false)
   }
 
   /// The same without a number.
@@ -200,7 +215,7 @@ extension LineEntry {
 package struct EnvelopeEdit: Sendable, Equatable {
   /// The request itself.
   package var content: EnvelopeContent
-  /// The sender's own label; nil for none.
+  /// The sender's own word for it, to find it by; nil for none.
   package var tag: String?
   /// Its place in the line, with what changes there: the upstream, the deadline, the time when it
   /// is due, whether it is held, and what happens to its lane if it is refused.

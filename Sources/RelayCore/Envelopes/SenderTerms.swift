@@ -7,14 +7,14 @@ package struct SenderTerms: Hashable, Sendable {
   package var lane: String
   /// The sender's own number within the lane; nil if it gave none.
   package var sequence: Int64?
-  /// The sender's own label; nil if it gave none.
+  /// The sender's own word for it, to find it by; nil if it gave none.
   package var tag: String?
   /// The name under which a later post takes its place; nil for never.
   package var coalesce: String?
 
   /// Puts the terms together.
   package init(
-    lane: String, sequence: Int64? = nil, tag: String? = nil, coalesce: String? = nil
+    lane: String, sequence: Int64?, tag: String?, coalesce: String?
   ) {
     self.lane = lane
     self.sequence = sequence

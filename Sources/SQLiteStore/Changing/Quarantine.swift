@@ -87,13 +87,13 @@ extension EnvelopeRecord {
     let entry = LineEntry(
       serial: serial, client: row.client(1), lane: row.lane(3), upstream: row.upstream(5),
       acceptedAt: row.time(7), expiresAt: row.time(8), onFailure: row.failurePolicy(9))
-    let draft = EnvelopeDraft(
+    var draft = EnvelopeDraft(
       client: row.text(2) ?? "", lane: row.text(4) ?? "", upstream: row.text(6) ?? "",
       content: EnvelopeContent(
         method: Reader.unreadableMethod, target: Array("/".utf8), headers: HeaderBlock(),
         body: .inline([])),
-      key: nil, fingerprint: [], sequence: nil, tag: nil, hold: false, notBefore: nil,
-      expiresAt: entry.expiresAt, onFailure: entry.onFailure)
+      expiresAt: entry.expiresAt)
+    draft.onFailure = entry.onFailure
     self.init(
       id: id, draft: draft, state: .blocked, reason: row.text(0), entry: entry, endedAt: nil,
       attemptCount: 0, attempts: [], responseStatus: nil)

@@ -57,7 +57,7 @@ extension Reader {
         content: content, key: row.text(4), fingerprint: row.bytes(5),
         sequence: row.optionalInt(6), tag: row.text(7), hold: row.bool(8),
         notBefore: row.optionalTime(9), expiresAt: row.time(10), onFailure: row.failurePolicy(11),
-        references: row.bool(19), coalesce: row.text(20))
+        references: row.bool(19), coalesce: row.text(20), isVoid: false, isInOrder: false)
       let entry = LineEntry(
         serial: serial, client: row.client(17), lane: row.lane(16), upstream: row.upstream(18),
         acceptedAt: id.acceptedAt, expiresAt: draft.expiresAt, onFailure: draft.onFailure)

@@ -238,12 +238,15 @@ struct ManualRelay {
   func draft(hold: Bool = false, dueInMs: Int64? = nil, expiresInMs: Int64 = 604_800_000)
     -> EnvelopeDraft
   {
-    EnvelopeDraft(
+    var draft = EnvelopeDraft(
       client: "c", lane: "l", upstream: "u",
       content: EnvelopeContent(
         method: "POST", target: [0x2F], headers: HeaderBlock(), body: .inline([])),
-      hold: hold, notBefore: dueInMs.map { clock.wall.adding(milliseconds: $0) },
-      expiresAt: clock.wall.adding(milliseconds: expiresInMs), coalesce: "k")
+      expiresAt: clock.wall.adding(milliseconds: expiresInMs))
+    draft.hold = hold
+    draft.notBefore = dueInMs.map { clock.wall.adding(milliseconds: $0) }
+    draft.coalesce = "k"
+    return draft
   }
 
   /// Moves what is parked to the end of the line.

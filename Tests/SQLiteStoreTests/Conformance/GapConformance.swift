@@ -331,8 +331,9 @@ struct GapConformance {
       let terms = try await bench.planned.terms(of: serials)
       #expect(
         terms == [
-          one.serial: SenderTerms(lane: "log", sequence: 1, tag: "t"),
-          two.serial: SenderTerms(lane: "default", tag: "t", coalesce: "position"),
+          one.serial: SenderTerms(lane: "log", sequence: 1, tag: "t", coalesce: nil),
+          two.serial: SenderTerms(
+            lane: "default", sequence: nil, tag: "t", coalesce: "position"),
         ])
       try await bench.record(one, .end(.delivered, reason: ""))
       #expect(try await bench.planned.terms(of: [one.serial]).isEmpty)

@@ -312,7 +312,7 @@ extension Bench {
       fingerprint: key == nil && sequence == nil ? [] : [UInt8](repeating: fingerprint, count: 32),
       sequence: sequence, tag: "t", hold: hold, notBefore: notBefore,
       expiresAt: clock.now.adding(milliseconds: expiresInMs), onFailure: onFailure,
-      coalesce: coalesce)
+      references: false, coalesce: coalesce, isVoid: false, isInOrder: false)
   }
 
   /// Appends one envelope that must be accepted.

@@ -47,12 +47,14 @@ final class NeedNotifier: Sendable {
     var headers = HeaderBlock()
     headers.append(name: "Content-Type", value: "application/json")
     headers.append(name: "\(RefusedNews.mark)", value: message.occasion.rawValue)
-    return EnvelopeDraft(
+    var draft = EnvelopeDraft(
       client: name.client, lane: name.lane, upstream: upstream.name,
       content: EnvelopeContent(
         method: "POST", target: Array(receiver.path.utf8), headers: headers,
         body: .inline(json(message))),
-      expiresAt: deadline, onFailure: upstream.onFailure)
+      expiresAt: deadline)
+    draft.onFailure = upstream.onFailure
+    return draft
   }
 
   private func tellRefused(_ reason: String) {

@@ -67,7 +67,8 @@ package struct EnvelopeDecoder: Sendable {
       client: client, lane: fields.terms.lane ?? LaneSyntax.defaultName, upstream: "",
       content: EnvelopeContent(
         method: "", target: [], headers: HeaderBlock(), body: .inline([])),
-      sequence: number, expiresAt: .never)
+      expiresAt: .never)
+    draft.sequence = number
     draft.isVoid = true
     try rules.holdToLane(&draft, from: start, .json)
     return draft
@@ -96,15 +97,10 @@ package struct EnvelopeDecoder: Sendable {
     let (headers, body) = try fields.content()
     try upstream.checkPart(headers, field: "/headers/Content-Range")
     var draft = EnvelopeDraft(
-      client: client, lane: terms.lane ?? LaneSyntax.defaultName, upstream: upstream.name,
-      content: EnvelopeContent(
+      terms, of: client, to: upstream,
+      EnvelopeContent(
         method: fields.method, target: path, headers: headers, body: .inline(body)),
-      key: terms.key, sequence: terms.sequence, tag: terms.tag, hold: terms.hold ?? false,
-      notBefore: terms.notBefore,
-      expiresAt: terms.expiresAt ?? start.deadline(afterMs: upstream.deadlineMs),
-      onFailure: terms.onFailure ?? upstream.onFailure, references: references,
-      coalesce: terms.coalesce)
-    draft.isInOrder = terms.inOrder ?? false
+      at: start)
     if draft.coalesce != nil, draft.sequence != nil { throw .coalesceWithSequence("/coalesce") }
     if draft.references {
       try draft.content.checkReferences(.json, bodyBytesMax: rules.limits.spoolThresholdBytes)

@@ -4,7 +4,8 @@ import RelayCore
 /// All that there is to know of one field of an envelope, as its sender says it.
 ///
 /// Envelopes in JSON, corrections of them and requests on `/v1/relay` are read by these records.
-/// `openapi.yaml` and the table of `docs/protocol.md` are compared with them by a test.
+/// `openapi.yaml` and the table of `docs/protocol.md` are compared with them by a test, and another
+/// follows each field to where it is to arrive.
 struct EnvelopeField: Sendable {
   /// Its name in JSON.
   let name: StaticString

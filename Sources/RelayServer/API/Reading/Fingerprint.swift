@@ -1,8 +1,12 @@
 import Cryptography
 import RelayCore
 
-/// A digest of all that a sender said of one envelope, by which a repeat is told from a key that is
+/// A digest of what a sender said of one envelope, by which a repeat is told from a key that is
 /// used again for something else.
+///
+/// Two things are left out. The key is what the digest is found by. `inOrder` says how the number
+/// counts in its lane, and a repeat has its place there already: a device that hands its lane on in
+/// another way after an update repeats the same envelopes.
 ///
 /// It is taken over what was said, not over what time or configuration makes of it: an envelope
 /// posted again a minute later has another default deadline, and is the same envelope. Fields are

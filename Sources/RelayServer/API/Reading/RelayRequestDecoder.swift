@@ -63,16 +63,9 @@ package struct RelayRequestDecoder: Sendable {
     guard let headers = fields.lines.block else { throw .internalError() }
     try upstream.checkPart(headers, field: "Content-Range")
     var draft = EnvelopeDraft(
-      client: client, lane: terms.lane ?? LaneSyntax.defaultName,
-      upstream: upstream.name,
-      content: EnvelopeContent(
-        method: method, target: target, headers: headers, body: .inline([])),
-      key: terms.key, sequence: terms.sequence, tag: terms.tag, hold: terms.hold ?? false,
-      notBefore: terms.notBefore,
-      expiresAt: terms.expiresAt ?? start.deadline(afterMs: upstream.deadlineMs),
-      onFailure: terms.onFailure ?? upstream.onFailure, references: references,
-      coalesce: terms.coalesce)
-    draft.isInOrder = terms.inOrder ?? false
+      terms, of: client, to: upstream,
+      EnvelopeContent(method: method, target: target, headers: headers, body: .inline([])),
+      at: start)
     if draft.coalesce != nil, draft.sequence != nil {
       throw .coalesceWithSequence("Waystation-Coalesce")
     }

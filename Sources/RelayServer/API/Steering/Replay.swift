@@ -80,8 +80,10 @@ struct Replay {
       content.body = try await copy(file, of: record, &intake, at: index)
     }
     return EnvelopeDraft(
-      client: original.client, lane: lane, upstream: original.upstream, content: content,
-      tag: original.tag, expiresAt: deadline, onFailure: original.onFailure)
+      client: original.client, lane: lane, upstream: original.upstream, content: content, key: nil,
+      fingerprint: [], sequence: nil, tag: original.tag, hold: false, notBefore: nil,
+      expiresAt: deadline, onFailure: original.onFailure, references: false, coalesce: nil,
+      isVoid: false, isInOrder: false)
   }
 
   /// The content that the original was sent with: with its references filled.

@@ -210,8 +210,7 @@ struct PowerCutImage {
       client: "fresh", lane: "default", upstream: "default",
       content: EnvelopeContent(
         method: "POST", target: Array("/".utf8), headers: HeaderBlock(), body: .inline([])),
-      key: nil, fingerprint: [], sequence: nil, tag: nil, hold: false, notBefore: nil,
-      expiresAt: WallTime(millisecondsSinceEpoch: 4_000_000_000_000), onFailure: .skip)
+      expiresAt: WallTime(millisecondsSinceEpoch: 4_000_000_000_000))
     let fresh = try await store.append([draft], isAtomic: false)
     guard case .accepted(let id, _, _) = fresh[0], id.serial > greatest else {
       throw Broken(description: "a fresh one was not taken, or under an old number: \(fresh)")

@@ -89,14 +89,13 @@ extension Simulation {
     var draft = EnvelopeDraft(
       client: "\(index)", lane: "\(lane)", upstream: Self.upstreamName(lane % Self.upstreamCount),
       content: Self.content(content), key: "\(key)", fingerprint: Self.bytes(of: content),
-      sequence: number, hold: content % 41 == 0,
+      sequence: number, tag: nil, hold: content % 41 == 0,
       notBefore: content % 29 == 0 ? clock.wall.adding(milliseconds: 1500) : nil,
       expiresAt: clock.wall.adding(milliseconds: isShortLived ? 5_000 : 604_800_000),
-      onFailure: index % 8 == 7 ? .block : .skip, coalesce: hasName ? "\(content % 2)" : nil)
-    if devices[index].voided.contains(key) {
-      draft.isVoid = true
-      draft.key = nil
-    }
+      onFailure: index % 8 == 7 ? .block : .skip, references: false,
+      coalesce: hasName ? "\(content % 2)" : nil, isVoid: devices[index].voided.contains(key),
+      isInOrder: false)
+    if draft.isVoid { draft.key = nil }
     return draft
   }
 
