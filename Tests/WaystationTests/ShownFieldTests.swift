@@ -54,3 +54,12 @@ struct ShownFieldTests {
     #expect(read == Self.names.subtracting(Self.unseen).subtracting(others))
   }
 }
+
+@Suite("The states of an envelope that people are shown")
+struct ShownStateTests {
+  @Test("the status counts each state")
+  func status() {
+    #expect(Set(StatusText.states) == Set(EnvelopeState.allCases))
+    #expect(StatusText.states.count == EnvelopeState.allCases.count)
+  }
+}

@@ -26,6 +26,9 @@ package enum EnvelopeState: String, Sendable, CaseIterable {
     case .held, .queued, .parked, .delivering, .blocked: false
     }
   }
+
+  /// The states of an envelope that waits.
+  package static let waiting = Set(allCases.filter { !$0.isEnd })
 }
 
 /// The standing of a waiting envelope in its lane, as stored.

@@ -18,7 +18,7 @@ package struct Operation: Sendable, Equatable {
       switch self {
       case .retry, .discard: [.blocked]
       case .requeue: [.failed, .expired, .cancelled]
-      case .cancel: [.held, .queued, .parked, .delivering, .blocked, .failed, .expired]
+      case .cancel: EnvelopeState.waiting.union([.failed, .expired])
       case .replay: [.delivered]
       }
     }
@@ -29,7 +29,7 @@ package struct Operation: Sendable, Equatable {
       switch self {
       case .retry, .discard: [.blocked]
       case .requeue: [.failed, .expired]
-      case .cancel: [.held, .queued, .parked, .delivering, .blocked]
+      case .cancel: EnvelopeState.waiting
       case .replay: [.delivered]
       }
     }

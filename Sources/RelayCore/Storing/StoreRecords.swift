@@ -132,6 +132,23 @@ package struct StoreStatistics: Sendable, Equatable {
     self.trouble = trouble
     self.latestTime = latestTime
   }
+
+  /// The number of envelopes in a state.
+  ///
+  /// The store counts one that is being attempted as queued. It may know of an end before the
+  /// dispatcher does, so that fewer are queued than are said to be in flight.
+  ///
+  /// - Parameter inFlight: The number of envelopes that are being attempted.
+  package func count(of state: EnvelopeState, inFlight: Int) -> Int64 {
+    let queued = envelopes[.queued] ?? 0
+    let delivering = min(queued, Int64(inFlight))
+    return switch state {
+    case .queued: queued - delivering
+    case .delivering: delivering
+    case .held, .parked, .blocked, .delivered, .failed, .expired, .cancelled:
+      envelopes[state] ?? 0
+    }
+  }
 }
 
 /// The limits on what a store keeps and shows.

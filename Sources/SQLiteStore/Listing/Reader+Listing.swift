@@ -209,16 +209,20 @@ extension Reader {
       return (true, true)
     }
     defer { listing.counts.reset() }
-    let counts = (0..<8).map { listing.counts.int($0) }
-    func share(_ codes: Range<Int>, _ mask: Int64) -> Int64 {
-      codes.reduce(0) { sum, code in
-        (mask >> Int64(code - codes.lowerBound)) & 1 == 1 ? sum + counts[code] : sum
+    let endsFrom = Standing.columns.count
+    let counts = (0..<(endsFrom + EnvelopeState.endColumns.count)).map { place in
+      listing.counts.int(Int32(place))
+    }
+    func share(_ counts: ArraySlice<Int64>, _ mask: Int64) -> Int64 {
+      zip(0..., counts).reduce(0) { sum, count in
+        (mask >> count.0) & 1 == 1 ? sum + count.1 : sum
       }
     }
     let all = counts.reduce(0, +)
     let part = StoreTuning.listingDensePart
     return (
-      share(0..<4, filter.standings) * part >= all, share(4..<8, filter.ends >> 1) * part >= all
+      share(counts[..<endsFrom], filter.standings) * part >= all,
+      share(counts[endsFrom...], filter.ends >> 1) * part >= all
     )
   }
 

@@ -2,6 +2,11 @@ import RelayCore
 
 /// The one row of counts, as it stands in the transaction under way.
 struct Ledger: Equatable {
+  /// Counts by a code.
+  ///
+  /// There is room for more than are used: how many those are, the vocabulary says.
+  typealias Counts = InlineArray<8, Int64>
+
   /// The greatest serial ever given out.
   ///
   /// Kept apart from the rows, which may be deleted.
@@ -10,9 +15,9 @@ struct Ledger: Equatable {
   /// `last_accepted_at`: a clock that shows an earlier one has been set back.
   var latestTime: Int64 = 0
   /// Waiting envelopes by ``Standing``'s code.
-  var standing: InlineArray<4, Int64> = [0, 0, 0, 0]
+  var standing = Counts(repeating: 0)
   /// Ended envelopes by their state's code less one.
-  var ended: InlineArray<4, Int64> = [0, 0, 0, 0]
+  var ended = Counts(repeating: 0)
   /// Bytes of bodies, headers and targets.
   var contentBytes: Int64 = 0
   /// Those of them that are in files of their own.
@@ -68,19 +73,17 @@ struct Ledger: Equatable {
 
 extension Ledger {
   /// The columns in the order that ``init(reading:)`` and ``write(to:)`` use.
-  static let selection = """
-    SELECT last_serial, last_accepted_at, queued, held, blocked, parked, delivered, failed, \
-    expired, cancelled, content_bytes, file_bytes, last_ending, clients, lanes, last_client, \
-    last_lane FROM ledger WHERE number = 1
-    """
+  private static let columns =
+    ["last_serial", "last_accepted_at"] + Standing.columns + EnvelopeState.endColumns + [
+      "content_bytes", "file_bytes", "last_ending", "clients", "lanes", "last_client", "last_lane",
+    ]
+
+  private static let selection =
+    "SELECT \(columns.joined(separator: ", ")) FROM ledger WHERE number = 1"
 
   /// The statement that ``write(to:)`` runs.
-  static let update = """
-    UPDATE ledger SET last_serial = ?, last_accepted_at = ?, queued = ?, held = ?, blocked = ?, \
-    parked = ?, delivered = ?, failed = ?, expired = ?, cancelled = ?, content_bytes = ?, \
-    file_bytes = ?, last_ending = ?, clients = ?, lanes = ?, last_client = ?, last_lane = ? \
-    WHERE number = 1
-    """
+  static let update =
+    "UPDATE ledger SET \(columns.map { "\($0) = ?" }.joined(separator: ", ")) WHERE number = 1"
 
   /// Reads the row.
   init(reading connection: borrowing Connection) throws(StoreError) {
@@ -88,29 +91,44 @@ extension Ledger {
     guard try statement.step() else { throw .invalidRow("no ledger") }
     lastSerial = statement.int(0)
     latestTime = statement.int(1)
-    for index in 0..<4 { standing[index] = statement.int(Int32(2 + index)) }
-    for index in 0..<4 { ended[index] = statement.int(Int32(6 + index)) }
-    contentBytes = statement.int(10)
-    fileBytes = statement.int(11)
-    lastEnding = statement.int(12)
-    names.clients = statement.int(13)
-    names.lanes = statement.int(14)
-    lastClient = statement.int(15)
-    lastLane = statement.int(16)
+    var place: Int32 = 2
+    for code in Standing.columns.indices {
+      standing[code] = statement.int(place)
+      place += 1
+    }
+    for end in EnvelopeState.endColumns.indices {
+      ended[end] = statement.int(place)
+      place += 1
+    }
+    contentBytes = statement.int(place)
+    fileBytes = statement.int(place + 1)
+    lastEnding = statement.int(place + 2)
+    names.clients = statement.int(place + 3)
+    names.lanes = statement.int(place + 4)
+    lastClient = statement.int(place + 5)
+    lastLane = statement.int(place + 6)
   }
 
   /// Writes the row.
   func write(to statement: borrowing Statement) throws(StoreError) {
+    // A parameter's number is one more than its column's place.
     statement.set(lastSerial, latestTime)
-    for index in 0..<4 { statement.bind(Int32(3 + index), standing[index]) }
-    for index in 0..<4 { statement.bind(Int32(7 + index), ended[index]) }
-    statement.bind(11, contentBytes)
-    statement.bind(12, fileBytes)
-    statement.bind(13, lastEnding)
-    statement.bind(14, names.clients)
-    statement.bind(15, names.lanes)
-    statement.bind(16, lastClient)
-    statement.bind(17, lastLane)
+    var number: Int32 = 3
+    for code in Standing.columns.indices {
+      statement.bind(number, standing[code])
+      number += 1
+    }
+    for end in EnvelopeState.endColumns.indices {
+      statement.bind(number, ended[end])
+      number += 1
+    }
+    statement.bind(number, contentBytes)
+    statement.bind(number + 1, fileBytes)
+    statement.bind(number + 2, lastEnding)
+    statement.bind(number + 3, names.clients)
+    statement.bind(number + 4, names.lanes)
+    statement.bind(number + 5, lastClient)
+    statement.bind(number + 6, lastLane)
     try statement.run()
   }
 }

@@ -8,6 +8,8 @@ import RelayCore
 /// listed ones in the same snapshot; so both are right at every commit, and after a crash.
 struct EndedLog {
   /// One lane's changes, by end code minus one.
+  ///
+  /// An entry has two bits for the end, and those are used up: a fifth end needs another form.
   typealias Counts = InlineArray<4, Int64>
 
   /// The entries of the present transaction.

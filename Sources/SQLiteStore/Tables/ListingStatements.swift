@@ -40,9 +40,9 @@ final class ListingStatements {
     lastError = try Statement(
       "SELECT error FROM attempt WHERE serial = ? ORDER BY number DESC LIMIT 1", on: connection)
     // In the order of the codes: of waiting envelopes from 0, of ended ones from 1.
+    let columns = Standing.columns + EnvelopeState.endColumns
     counts = try Statement(
-      "SELECT queued, held, blocked, parked, delivered, failed, expired, cancelled FROM ledger",
-      on: connection)
+      "SELECT \(columns.joined(separator: ", ")) FROM ledger", on: connection)
     searchBlock = try Statement(SearchStatements.findSQL, on: connection)
     idsFrom = try Statement(
       "SELECT serial, id FROM envelope WHERE serial >= ? AND serial < ? ORDER BY serial LIMIT ?",

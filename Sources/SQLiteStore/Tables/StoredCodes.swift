@@ -4,11 +4,22 @@ import RelayCore
 ///
 /// Fixed for good.
 extension EnvelopeState {
-  /// The four ends in the order of their codes and of the ledger's columns.
-  static let ends: [EnvelopeState] = [.delivered, .failed, .expired, .cancelled]
+  /// The ends in the order of their codes.
+  static let ends = allCases.filter(\.isEnd).sorted { ($0.endCode ?? 0) < ($1.endCode ?? 0) }
 
-  /// The code of an end, from 1; nil if the state is no end.
-  var endCode: Int64? { Self.ends.firstIndex(of: self).map { Int64($0 + 1) } }
+  /// The code of an end, from 1 without a gap; nil if the state is no end.
+  var endCode: Int64? {
+    switch self {
+    case .delivered: 1
+    case .failed: 2
+    case .expired: 3
+    case .cancelled: 4
+    case .held, .queued, .parked, .delivering, .blocked: nil
+    }
+  }
+
+  /// The ledger's columns for ends, in the order of the codes.
+  static let endColumns = ends.map(\.rawValue)
 
   /// The end of this code.
   init(endCode: Int64) throws(StoreError) {
@@ -18,6 +29,10 @@ extension EnvelopeState {
 }
 
 extension Standing {
+  /// The ledger's columns for what waits, in the order of the codes, which begin at 0 and have no
+  /// gap.
+  static let columns = allCases.map(\.state.rawValue)
+
   /// The standing of this code.
   init(code: Int64) throws(StoreError) {
     guard let value = UInt8(exactly: code), let standing = Standing(rawValue: value) else {

@@ -2,6 +2,7 @@ import EventLoop
 import Glibc
 import JSON
 import RelayCore
+import RelayCore
 
 /// `waystation envelopes`: lists, shows, edits and settles envelopes.
 struct EnvelopesCommand {
@@ -54,11 +55,11 @@ struct EnvelopesCommand {
   }
 
   static func style(of state: String) -> Terminal.Style? {
-    switch state {
-    case "delivered": .good
-    case "blocked", "failed", "expired": .bad
-    case "held", "parked", "cancelled": .warning
-    default: nil
+    switch EnvelopeState(rawValue: state) {
+    case .delivered: .good
+    case .blocked, .failed, .expired: .bad
+    case .held, .parked, .cancelled: .warning
+    case .queued, .delivering, nil: nil
     }
   }
 

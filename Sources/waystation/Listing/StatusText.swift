@@ -10,8 +10,9 @@ struct StatusText {
   let terminal: Terminal
   let now: WallTime
 
-  private static let waitingStates: [StaticString] = [
-    "queued", "delivering", "held", "parked", "blocked",
+  /// All states, in the order in which people are shown them.
+  static let states: [EnvelopeState] = [
+    .queued, .delivering, .held, .parked, .blocked, .delivered, .failed, .expired, .cancelled,
   ]
 
   /// A thing that needs a person, with the commands for what can be done about it.
@@ -69,8 +70,8 @@ struct StatusText {
   }
 
   private var waitingCount: Int64 {
-    let counts = status.object("store")?.object("envelopes")
-    return Self.waitingStates.reduce(0) { $0 + (counts?.number($1) ?? 0) }
+    let counts = status.object("store")?.counts("envelopes") ?? [:]
+    return EnvelopeState.waiting.reduce(0) { $0 + (counts[$1] ?? 0) }
   }
 
   /// The things that need a person, as the relay lists them.
@@ -106,16 +107,9 @@ struct StatusText {
       HumanText.decimal(rates?.decimal(name) ?? 0) + "/s"
     }
     let store = status.object("store")
-    let counts = store?.object("envelopes")
-    let states: [(String, StaticString)] = [
-      ("queued", "queued"), ("delivering", "delivering"), ("held", "held"), ("parked", "parked"),
-      ("blocked", "blocked"), ("delivered", "delivered"), ("failed", "failed"),
-      ("expired", "expired"), ("cancelled", "cancelled"),
-    ]
-    let kept = states.compactMap { word, name in
-      counts.flatMap { counts in
-        counts.number(name) == 0 ? nil : "\(word) \(HumanText.count(counts.number(name)))"
-      }
+    let counts = store?.counts("envelopes") ?? [:]
+    let kept = Self.states.compactMap { state in
+      counts[state].flatMap { $0 == 0 ? nil : "\(state.rawValue) \(HumanText.count($0))" }
     }
     func size(_ name: StaticString) -> String { HumanText.bytes(store?.number(name) ?? 0) }
     return [

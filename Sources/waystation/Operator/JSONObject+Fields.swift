@@ -1,4 +1,5 @@
 import JSON
+import RelayCore
 
 extension JSONObject {
   /// A member that is a string; nil if there is none.
@@ -15,9 +16,22 @@ extension JSONObject {
 
   /// A member that is a whole number; nil if there is none.
   func optionalNumber(_ name: StaticString) -> Int64? {
-    (try? self[name]?.int64()).map {
-      Swift.min(Swift.max($0, Self.agreedNumbers.lowerBound), Self.agreedNumbers.upperBound)
+    (try? self[name]?.int64()).map(Self.agreed)
+  }
+
+  private static func agreed(_ number: Int64) -> Int64 {
+    Swift.min(Swift.max(number, agreedNumbers.lowerBound), agreedNumbers.upperBound)
+  }
+
+  /// The number of envelopes in each state, as a member has it; 0 for a state that is not there.
+  func counts(_ name: StaticString) -> [EnvelopeState: Int64] {
+    guard let object = object(name) else { return [:] }
+    var counts: [EnvelopeState: Int64] = [:]
+    for member in object {
+      guard let state = EnvelopeState(rawValue: member.name.string) else { continue }
+      counts[state] = (try? member.value.int64()).map(Self.agreed)
     }
+    return counts
   }
 
   func decimal(_ name: StaticString) -> Double { (try? self[name]?.double()) ?? 0 }

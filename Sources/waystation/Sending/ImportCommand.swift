@@ -1,4 +1,5 @@
 import JSON
+import RelayCore
 
 /// `waystation import`: posts envelopes that `export` has written.
 struct ImportCommand {
@@ -10,7 +11,6 @@ struct ImportCommand {
     "client", "upstream", "method", "path", "bodyBase64", "body", "lane", "tag", "hold",
     "notBefore", "onFailure", "coalesce", "references",
   ]
-  private static let waiting = ["held", "queued", "parked", "delivering", "blocked"]
 
   func run() throws(OperatorFailure) -> ExitCode {
     let takesEnded = context.options.has("--ended")
@@ -48,7 +48,7 @@ struct ImportCommand {
       return .refuse("that is no line of an export; 'waystation send --file' takes envelopes")
     }
     let isEnded = takesEnded && (state == "failed" || state == "expired")
-    guard waiting.contains(state) || isEnded else { return .skip }
+    guard EnvelopeState(rawValue: state)?.isEnd == false || isEnded else { return .skip }
     guard object.number("bodyBytes") == 0 || object["bodyBase64"] != nil else {
       return .refuse("\(id) was exported without its body")
     }

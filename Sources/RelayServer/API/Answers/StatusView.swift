@@ -70,15 +70,8 @@ package struct StatusView: Sendable {
   }
 
   private func writeStore(to json: inout JSONWriter) {
-    // The store counts an envelope that is being attempted as queued.
-    let queued = statistics.envelopes[.queued] ?? 0
-    let delivering = min(queued, Int64(inFlightCount))
     json.member("envelopes", EnvelopeState.allCases) { state in
-      switch state {
-      case .queued: queued - delivering
-      case .delivering: delivering
-      default: statistics.envelopes[state] ?? 0
-      }
+      statistics.count(of: state, inFlight: inFlightCount)
     }
     json.member("contentBytes", statistics.contentBytes)
     json.member("waitingBytes", waitingBytes)

@@ -112,7 +112,8 @@ extension Problem {
     switch state {
     case .blocked: "Settle it with POST /v1/envelopes/{id}/resolve."
     case .parked: "Post the numbers missing before it."
-    default: "To have it tried now, POST /v1/envelopes/{id}/run."
+    case .held, .queued, .delivering, .delivered, .failed, .expired, .cancelled:
+      "To have it tried now, POST /v1/envelopes/{id}/run."
     }
   }
 

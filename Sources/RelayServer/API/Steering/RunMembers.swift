@@ -100,7 +100,7 @@ struct RunMembers {
   /// The members found in the line, from its start to its end.
   private func listed(_ client: String) async throws(RunBook.Failure) -> [RunMember] {
     var wanted = EnvelopeFilter(
-      client: client, states: Set(EnvelopeState.allCases.filter { !$0.isEnd }))
+      client: client, states: EnvelopeState.waiting)
     if case .lane(let lane) = filter { wanted.selection.lane = lane }
     wanted.anyOfTags = tags
     var members: [RunMember] = []

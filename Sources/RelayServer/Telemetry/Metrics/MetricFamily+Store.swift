@@ -7,7 +7,9 @@ extension MetricFamily {
       .gauge, "waystation_stored_envelopes", ["state"], "Envelopes that are kept, by their state."
     ) { view, writer in
       for state in EnvelopeState.allCases {
-        writer.sample(state.rawValue, value: view.storedCount(of: state))
+        writer.sample(
+          state.rawValue,
+          value: view.statistics.count(of: state, inFlight: view.inFlightCount))
       }
     },
     MetricFamily(
@@ -64,19 +66,6 @@ extension MetricFamily {
   ) {
     self.init(kind, name, [], help, isShown: { $0.files != nil }) { view, writer in
       if let files = view.files { writer.sample(value: value(files)) }
-    }
-  }
-}
-
-extension MetricsView {
-  /// The number of envelopes in a state; the store counts one that is being attempted as queued.
-  fileprivate func storedCount(of state: EnvelopeState) -> Int64 {
-    let queued = statistics.envelopes[.queued] ?? 0
-    let delivering = min(queued, Int64(inFlightCount))
-    return switch state {
-    case .queued: queued - delivering
-    case .delivering: delivering
-    default: statistics.envelopes[state] ?? 0
     }
   }
 }
