@@ -60,7 +60,7 @@ extension Relay {
     return note(.refused, Array(problems.prefix(ConfigurationReload.problemsMax)))
   }
 
-  // MARK: - Before anything is changed
+  // MARK: - What may fail
 
   private typealias Refusal = ConfigurationProblem
 
@@ -73,7 +73,12 @@ extension Relay {
     var collector: SpanExporter.Link??
   }
 
-  /// Prepares a configuration.
+  /// Prepares a configuration, and does what may fail.
+  ///
+  /// Two things change before it is sure that the configuration comes into force. The store goes by
+  /// the new one from here on, since the names of new upstreams are registered under its rules;
+  /// whoever called puts the old one back if this fails. And the metrics know new upstreams, which
+  /// harms nobody: names are only added.
   ///
   /// - Parameters:
   ///   - files: What the files hold that its upstreams name.
@@ -150,6 +155,9 @@ extension Relay {
   // MARK: - What comes of it
 
   /// Has every part go by a configuration: at the start, from nothing, and at each reload.
+  ///
+  /// This is one of two ways in which a key comes into force: a part that keeps a value is handed
+  /// it here. The other is ``RelaySettings``, which whoever needs a value asks each time.
   ///
   /// The lines of the upstreams are taken up, or configured anew, by the caller.
   func takeUp(_ new: Configuration, _ prepared: Prepared) {
