@@ -112,20 +112,45 @@ struct CommitListenerTests {
     }
   }
 
-  @Test("each listener stands in one of the two lists, once, and is asked about each kind")
+  /// A declaration that makes a type a listener, be it its own or an extension.
+  private static var conformance: Regex<(Substring, Substring)> {
+    #/\b(?:class|actor|extension) (\w+)(?:<[^>{]*>)?\s*:[^{]*\bCommitListener\b[^{]*\{/#
+  }
+
+  @Test("each listener stands in one of the two lists, once")
   func registered() async throws {
     try await withDispatcher { dispatcher, _, _ in
       let lists = dispatcher.commitListeners
       let registered = (lists.beforeScheduling + lists.afterScheduling).map { "\(type(of: $0))" }
-      var conforming: [String] = []
-      for (path, text) in try Documents.sources() {
-        for match in text.matches(of: #/(\w+): CommitListener \{/#) {
-          conforming.append(String(match.1))
-          let body = text[match.range.upperBound...]
-          #expect(!body.contains("default:"), "\(path) leaves kinds of changes out")
-        }
+      #expect(Set(registered).count == registered.count, "none stands in the lists twice")
+      let conforming = try Documents.sources().flatMap { path, text in
+        text.matches(of: Self.conformance).map { (path: path, name: String($0.1)) }
       }
-      #expect(!conforming.isEmpty && conforming.sorted() == registered.sorted())
+      #expect(conforming.count >= registered.count, "the sources are understood")
+      for (path, name) in conforming where !registered.contains(name) {
+        Issue.record("\(name) of \(path) stands in no list of Dispatcher.init")
+      }
+    }
+  }
+
+  @Test("whoever goes through a commit's changes is asked about each kind")
+  func everyKind() throws {
+    for (path, text) in try Documents.sources() {
+      if text.contains(Self.conformance) {
+        let isNamed = text.contains("func committed(_ commit: Commit, at now: Now)")
+        #expect(isNamed, "\(path): call it commit, so that it is found below")
+      }
+      for mention in text.matches(of: /commit\.changes(?!\.(?:isEmpty|append))/) {
+        let before = text[..<mention.startIndex].suffix(14)
+        let behind = text[mention.endIndex...]
+        let loop = try /\s*\{\n( +)switch change \{/.prefixMatch(in: behind)
+        guard before == "for change in ", let loop else {
+          Issue.record("\(path) reads the changes without a switch over all kinds")
+          continue
+        }
+        let cases = behind[loop.range.upperBound...].components(separatedBy: "\n\(loop.1)}")[0]
+        #expect(!cases.contains("default:"), "\(path) leaves kinds of changes out")
+      }
     }
   }
 }

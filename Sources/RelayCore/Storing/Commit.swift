@@ -13,6 +13,9 @@ package struct Commit: Sendable {
     /// to be, and are not tried again.
     case unwritten([Transition])
     /// Envelopes that were reserved have got a later post's content.
+    ///
+    /// These are not all posts that coalesced: one that took over an envelope of this same commit
+    /// counts in that one's ``AcceptedEnvelope/revision``. ``Commit/postCount`` has both.
     case coalesced([CoalescedEnvelope])
     /// Envelopes were accepted, or placed: moved to the end of the line since nothing is missing
     /// before them any more. Both stand in one list, which has the order of the line.

@@ -38,6 +38,11 @@ package final class Dispatcher: Sendable {
   let quotas: QuotaKeeper
   /// The configuration of lanes, by their names.
   let lanes: LaneRulesTable
+  /// Those who wait until an envelope has ended or blocks its lane.
+  ///
+  /// Of the four books of waiters, this one alone is a listener to commits. The others are settled
+  /// by hand, under the scheduler's lock, and must not be registered: what they wait for is not
+  /// what becomes of an envelope.
   let waiters = SettlementWaiters()
   /// Those who wait until a change that they asked for is durable.
   let changes = SettlementWaiters()
