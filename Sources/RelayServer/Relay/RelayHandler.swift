@@ -84,12 +84,13 @@ package final class RelayHandler: RequestHandler {
   ) async -> HTTPResponse {
     do throws(Problem) {
       let auditor = Auditor(context: try admit(request, to: route, captures, in: context))
-      if route.changesTheStore, let error = context.relay.embedded?.displacement {
+      // An act would be told as done. Posts are told no sooner than they are on disk.
+      if route.isAudited, let error = context.relay.embedded?.displacement {
         throw Problem(error)
       }
       let listing = try auditor.context.takeListing(for: route)
       defer { withExtendedLifetime(listing) {} }
-      try await route.terms?.check(request)
+      try await route.terms.check(request)
       let response = try await auditor.watch(request, route, captures) { context in
         do {
           return try await route.endpoint(request, captures, context)

@@ -8,14 +8,16 @@ extension Route {
     handingOver + envelopes + clients + lanes + upstreams + streams + tokens + operations + watching
 
   /// The status as JSON.
-  static let status = Route(.get, "/status", on: .operators, for: .watching) { _, _, context in
+  static let status = Route(.get, "/status", on: .operators, for: .watching, takes: .anything) {
+    _, _, context in
     await GetStatus(context).respond()
   }
 
   /// The operators' page: `GET /status` for those who prefer HTML to JSON.
   ///
   /// It has no path of its own. It holds no data, and asks for a token by itself.
-  static let page = Route(.get, "/status", on: .operators, for: .everybody) { request, _, _ in
+  static let page = Route(.get, "/status", on: .operators, for: .everybody, takes: .anything) {
+    request, _, _ in
     GetPage.page(request.head)
   }
 
@@ -40,31 +42,34 @@ extension Route {
     Route(.post, "/v1/checkin", on: .devices, for: .handingOver, takes: .body) {
       try await CheckIn($2).respond(to: $0)
     },
-    Route(nil, "/v1/relay/{upstream}/{path…}", on: .devices, for: .handingOver) {
+    Route(
+      nil, "/v1/relay/{upstream}/{path…}", on: .devices, for: .handingOver, takes: .readByEndpoint
+    ) {
       try await RelayRequest($2).respond(to: $0, $1)
     },
-    Route(nil, "/v1/relay/{upstream}", on: .devices, for: .handingOver) {
+    Route(nil, "/v1/relay/{upstream}", on: .devices, for: .handingOver, takes: .readByEndpoint) {
       try await RelayRequest($2).respond(to: $0, $1)
     },
   ]
 
   private static let envelopes = [
-    Route(.get, "/v1/envelopes", on: .both, for: .looking, isListing: true) {
+    Route(.get, "/v1/envelopes", on: .both, for: .looking, takes: .readByEndpoint, isListing: true)
+    {
       try await ListEnvelopes($2).respond(to: $0)
     },
     Route(.post, "/v1/envelopes/query", on: .both, for: .looking, takes: .body, isListing: true) {
       try await QueryEnvelopes($2).respond(to: $0)
     },
-    Route(.get, "/v1/envelopes/{id}", on: .both, for: .looking, mayWait: true) {
+    Route(.get, "/v1/envelopes/{id}", on: .both, for: .looking, takes: .anything, mayWait: true) {
       try await GetEnvelope($2).respond(to: $0, $1)
     },
-    Route(.get, "/v1/envelopes/{id}/response", on: .both, for: .looking) {
+    Route(.get, "/v1/envelopes/{id}/response", on: .both, for: .looking, takes: .anything) {
       try await GetEnvelope($2).respondWithAnswer($1)
     },
-    Route(.get, "/v1/envelopes/{id}/request", on: .operators, for: .steering) {
+    Route(.get, "/v1/envelopes/{id}/request", on: .operators, for: .steering, takes: .anything) {
       try await GetRequest($2).respond($1)
     },
-    Route(.get, "/v1/envelopes/{id}/body", on: .operators, for: .steering) {
+    Route(.get, "/v1/envelopes/{id}/body", on: .operators, for: .steering, takes: .anything) {
       try await GetRequest($2).respondWithBody($1)
     },
     Route(
@@ -91,10 +96,12 @@ extension Route {
 
   private static let clients =
     [
-      Route(.get, "/v1/clients", on: .operators, for: .watching, isListing: true) {
+      Route(
+        .get, "/v1/clients", on: .operators, for: .watching, takes: .readByEndpoint, isListing: true
+      ) {
         try await ListClients($2).respond(to: $0)
       },
-      Route(.get, "/v1/clients/{client}", on: .both, for: .looking) {
+      Route(.get, "/v1/clients/{client}", on: .both, for: .looking, takes: .anything) {
         try await GetClient($2).respond($1)
       },
       Route(
@@ -103,10 +110,12 @@ extension Route {
       ) { try await CancelClient($2).respond($1) },
       Route(
         .post, "/v1/clients/{client}/run", on: .both, for: .handingOver,
-        takes: CallTerms(parameters: ["wait"], hasBody: true),
+        takes: .only(["wait"], hasBody: true),
         act: AuditedAct("run", "clients/{client}"), mayWait: true
       ) { try await RunClient($2).respond(to: $0, $1) },
-      Route(.get, "/v1/clients/{client}/envelopes/{key}", on: .both, for: .looking) {
+      Route(
+        .get, "/v1/clients/{client}/envelopes/{key}", on: .both, for: .looking, takes: .anything
+      ) {
         try await GetEnvelope($2).respondByKey($1)
       },
     ]
@@ -119,14 +128,17 @@ extension Route {
         .post, "/v1/clients/{client}/lanes/{lane}/skip", on: .operators, for: .steering,
         takes: .nothing, act: AuditedAct("skip", "clients/{client}/lanes/{lane}")
       ) { try await SkipGap($2).respond($1) },
-      Route(.get, "/v1/lanes", on: .operators, for: .watching, isListing: true) {
+      Route(
+        .get, "/v1/lanes", on: .operators, for: .watching, takes: .readByEndpoint, isListing: true
+      ) {
         try await ListLanes($2).respond(to: $0)
       },
     ]
 
   private static let upstreams =
     [
-      Route(.get, "/v1/upstreams", on: .operators, for: .watching) { _, _, context in
+      Route(.get, "/v1/upstreams", on: .operators, for: .watching, takes: .anything) {
+        _, _, context in
         await ListUpstreams(context).respond()
       },
       Route(
@@ -141,14 +153,19 @@ extension Route {
     + pausing("upstreams/{upstream}") { try await Pausing($0).upstream(isPaused: $1, $2) }
 
   private static let streams = [
-    Route(.get, "/v1/events", on: .both, for: .looking) { try await GetEvents($2).respond(to: $0) },
-    Route(.get, "/v1/status/events", on: .operators, for: .watching) {
-      try await GetEvents($2).respondWithStatus(to: $0)
+    Route(.get, "/v1/events", on: .both, for: .looking, takes: .readByEndpoint) {
+      try await GetEvents($2).respond(to: $0)
+    },
+    Route(.get, "/v1/status/events", on: .operators, for: .watching, takes: .nothing) {
+      try GetEvents($2).respondWithStatus()
     },
   ]
 
   private static let tokens = [
-    Route(.get, "/v1/tokens", on: .operators, for: .seeingTokens, isListing: true) {
+    Route(
+      .get, "/v1/tokens", on: .operators, for: .seeingTokens, takes: .readByEndpoint,
+      isListing: true
+    ) {
       try await Tokens($2).list($0)
     },
     Route(
@@ -162,15 +179,15 @@ extension Route {
   ]
 
   private static let operations = [
-    Route(.get, "/v1/operations", on: .operators, for: .watching) {
+    Route(.get, "/v1/operations", on: .operators, for: .watching, takes: .readByEndpoint) {
       try await Operations($2).list($0)
     },
     Route(
       .post, "/v1/operations", on: .operators, for: .steering,
-      takes: CallTerms(parameters: ["dryRun"], hasBody: true),
+      takes: .only(["dryRun"], hasBody: true),
       act: AuditedAct("start-operation", "operations", isTrial: Operations.isDryRun)
     ) { try await Operations($2).start($0) },
-    Route(.get, "/v1/operations/{id}", on: .operators, for: .watching) {
+    Route(.get, "/v1/operations/{id}", on: .operators, for: .watching, takes: .anything) {
       try await Operations($2).get($1)
     },
     Route(
@@ -184,23 +201,28 @@ extension Route {
   ]
 
   private static let watching = [
-    Route(.get, "/v1/history", on: .operators, for: .watching, isListing: true) {
+    Route(
+      .get, "/v1/history", on: .operators, for: .watching, takes: .readByEndpoint, isListing: true
+    ) {
       try await GetHistory($2).respond(to: $0)
     },
-    Route(.get, "/v1/audit", on: .operators, for: .watching, isListing: true) {
+    Route(
+      .get, "/v1/audit", on: .operators, for: .watching, takes: .readByEndpoint, isListing: true
+    ) {
       try await ListActs($2).respond(to: $0)
     },
     status,
-    Route(.get, "/status/page/{file}", on: .operators, for: .everybody) { request, captures, _ in
+    Route(.get, "/status/page/{file}", on: .operators, for: .everybody, takes: .anything) {
+      request, captures, _ in
       GetPage.file(request.head, captures)
     },
-    Route(.get, "/metrics", on: .operators, for: .watching) {
+    Route(.get, "/metrics", on: .operators, for: .watching, takes: .anything) {
       await GetMetrics($2).respond(to: $0)
     },
-    Route(.get, "/healthz", on: .both, for: .everybody) { _, _, context in
+    Route(.get, "/healthz", on: .both, for: .everybody, takes: .anything) { _, _, context in
       HealthChecks(context).health()
     },
-    Route(.get, "/readyz", on: .both, for: .everybody) { _, _, context in
+    Route(.get, "/readyz", on: .both, for: .everybody, takes: .anything) { _, _, context in
       await HealthChecks(context).readiness()
     },
   ]

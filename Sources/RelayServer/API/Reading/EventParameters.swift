@@ -19,12 +19,7 @@ package struct EventParameters: Sendable {
   /// - Throws: `unknown-field`, `invalid-field`, `unknown-envelope` or `forbidden`; the first thing
   ///   that is wrong decides.
   package init(_ head: RequestHead, from sender: String? = nil) throws(Problem) {
-    let items: [(name: String, value: String)]
-    do throws(QueryParameters.Failure) {
-      items = try QueryParameters(head.query).items
-    } catch {
-      throw .invalidField("", "The query is not properly percent-encoded.")
-    }
+    let items = try QueryItems.read(head.query)
     var seen: Set<String> = []
     for (name, value) in items {
       guard Self.names.contains(name) else {

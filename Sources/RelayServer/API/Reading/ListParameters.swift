@@ -23,12 +23,7 @@ package struct ListParameters: Sendable {
   /// - Throws: `unknown-field`, `invalid-field` or `forbidden`; the first thing that is wrong
   ///   decides.
   package init(_ query: ArraySlice<UInt8>?, from sender: String? = nil) throws(Problem) {
-    let items: [(name: String, value: String)]
-    do throws(QueryParameters.Failure) {
-      items = try QueryParameters(query).items
-    } catch {
-      throw .invalidField("", "The query is not properly percent-encoded.")
-    }
+    let items = try QueryItems.read(query)
     var seen: Set<String> = []
     var states: Set<EnvelopeState> = []
     var cursor: String?
@@ -104,15 +99,5 @@ package struct ListParameters: Sendable {
         fix: "Repeat the filter of the page before, or leave cursor out to begin anew.")
     }
     return cursor.serial
-  }
-}
-
-extension Problem {
-  /// The query has a parameter that is none of `known`.
-  static func unknownParameter(_ name: String, among known: [String]) -> Problem {
-    // A name that is longer than any is not given back in full.
-    let isLong = name.utf8.count > NameSyntax.bytesMax
-    return .unknownField(
-      isLong ? "" : name, name: name, near: isLong ? nil : NearestWord.find(name, in: known))
   }
 }

@@ -24,12 +24,7 @@ package struct PageParameters: Sendable {
   ) throws(Problem) {
     self.names = isPaged ? names + ["limit"] : names
     limit = Self.limitDefault
-    let items: [(name: String, value: String)]
-    do throws(QueryParameters.Failure) {
-      items = try QueryParameters(query).items
-    } catch {
-      throw .invalidField("", "The query is not properly percent-encoded.")
-    }
+    let items = try QueryItems.read(query)
     for (name, value) in items {
       guard self.names.contains(name) else { throw .unknownParameter(name, among: self.names) }
       guard values.updateValue(value, forKey: name) == nil else {

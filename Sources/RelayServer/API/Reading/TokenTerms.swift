@@ -95,12 +95,7 @@ package struct TokenListParameters: Sendable, Equatable {
   ///
   /// - Throws: `unknown-field` or `invalid-field`; the first thing that is wrong decides.
   package init(_ query: ArraySlice<UInt8>?) throws(Problem) {
-    let items: [(name: String, value: String)]
-    do throws(QueryParameters.Failure) {
-      items = try QueryParameters(query).items
-    } catch {
-      throw .invalidField("", "The query is not properly percent-encoded.")
-    }
+    let items = try QueryItems.read(query)
     var seen: Set<String> = []
     for (name, value) in items {
       guard Self.names.contains(name) else { throw .unknownParameter(name, among: Self.names) }

@@ -1,20 +1,23 @@
 import HTTPServer
 import RelayCore
 
-/// The parameters and body that a changing call takes beside its path.
+/// The parameters and the body that a call takes beside its path.
 ///
-/// Whoever gives more than that means something by it, such as to forget one lane only: a call that
-/// did not heed it would do too much.
-struct CallTerms: Sendable {
-  /// Neither parameters nor a body.
-  static let nothing = CallTerms()
-  /// A body, and no parameters.
-  static let body = CallTerms(hasBody: true)
+/// Whoever gives a changing call more than that means something by it, such as to forget one lane
+/// only: a call that did not heed it would do too much.
+enum CallTerms: Sendable {
+  /// These parameters of the query, and a body if it has one: anything else is refused.
+  case only(_ parameters: [String], hasBody: Bool)
+  /// Those that the endpoint reads, which refuses all others itself.
+  case readByEndpoint
+  /// Whatever comes, as far as the endpoint knows it: for calls that show one thing, to which
+  /// senders have always been able to give more.
+  case anything
 
-  /// The query's parameters.
-  var parameters: [String] = []
-  /// True if it has a body.
-  var hasBody = false
+  /// Neither parameters nor a body.
+  static let nothing = CallTerms.only([], hasBody: false)
+  /// A body, and no parameters.
+  static let body = CallTerms.only([], hasBody: true)
 
   /// Looks whether a request gives anything that the call does not take.
   ///
@@ -23,13 +26,14 @@ struct CallTerms: Sendable {
   /// - Throws: `unknown-field` for a parameter, `invalid-field` for a body.
   @inline(__always)
   func check(_ request: HTTPRequest) async throws(Problem) {
-    if let query = request.head.query { try checkParameters(query) }
-    if !hasBody { try await checkBody(request.body) }
+    guard case .only(let parameters, let hasBody) = self else { return }
+    if let query = request.head.query { try Self.check(query, parameters) }
+    if !hasBody { try await Self.checkBody(request.body) }
   }
 
   @inline(never)
-  private func checkBody(_ body: RequestBody) async throws(Problem) {
-    guard await Self.isNothing(body) else {
+  private static func checkBody(_ body: RequestBody) async throws(Problem) {
+    guard await isNothing(body) else {
       throw .invalidField(
         "", "This call takes no body, and does not read the one that came.",
         fix: "Leave the body out; `docs/protocol.md` says what the call does.")
@@ -52,14 +56,10 @@ struct CallTerms: Sendable {
   }
 
   @inline(never)
-  private func checkParameters(_ query: ArraySlice<UInt8>) throws(Problem) {
-    let items: [(name: String, value: String)]
-    do throws(QueryParameters.Failure) {
-      items = try QueryParameters(query).items
-    } catch {
-      throw .invalidField("", "The query is not properly percent-encoded.")
-    }
-    for (name, _) in items where !parameters.contains(name) {
+  private static func check(
+    _ query: ArraySlice<UInt8>, _ parameters: [String]
+  ) throws(Problem) {
+    for (name, _) in try QueryItems.read(query) where !parameters.contains(name) {
       throw .unknownParameter(name, among: parameters)
     }
   }

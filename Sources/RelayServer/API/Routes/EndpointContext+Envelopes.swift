@@ -100,11 +100,10 @@ extension EndpointContext {
     do throws(QueryParameters.Failure) {
       text = try QueryParameters(query).single("wait")
     } catch {
-      throw .invalidField(
-        "wait",
-        error == .malformedEncoding
-          ? "The query is not properly percent-encoded." : "wait is given twice.",
-        fix: "Give wait once, as \(rule).")
+      let fix = "Give wait once, as \(rule)."
+      throw error == .malformedEncoding
+        ? .malformedQuery("wait", fix: fix)
+        : .invalidField("wait", "wait is given twice.", fix: fix)
     }
     guard let text else { return 0 }
     guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let seconds = Int(text),

@@ -19,8 +19,8 @@ package final class Route: Sendable {
   let audience: RouteAudience
   /// The callers who may make it.
   let access: AccessRules.Row
-  /// The parameters and the body that it takes; nil if the endpoint looks at these by itself.
-  let terms: CallTerms?
+  /// The parameters and the body that it takes.
+  let terms: CallTerms
   /// The audit log's record of it; nil for a call that changes nothing, or only hands over.
   let act: AuditedAct?
   /// True if it reads through data that may be large.
@@ -39,7 +39,7 @@ package final class Route: Sendable {
   /// Makes a record; what is left out is as in most calls.
   init(
     _ method: HTTPMethod?, _ pattern: String, on audience: RouteAudience,
-    for access: AccessRules.Row, takes terms: CallTerms? = nil, act: AuditedAct? = nil,
+    for access: AccessRules.Row, takes terms: CallTerms, act: AuditedAct? = nil,
     isListing: Bool = false, mayWait: Bool = false, _ endpoint: @escaping Endpoint
   ) {
     self.method = method
@@ -56,9 +56,9 @@ package final class Route: Sendable {
   /// True if the request itself is the envelope.
   var isRelayed: Bool { method == nil }
 
-  /// Whether it changes something of the store's that is then told as done; posts are looked at
-  /// once they are committed.
-  var changesTheStore: Bool { act != nil }
+  /// Whether it is an act that the audit log has; posts, check-ins and rescues change something as
+  /// well, and are none.
+  var isAudited: Bool { act != nil }
 
   /// True if it counts in the quotas of requests: operators' calls and health checks do not.
   var isCounted: Bool { audience != .operators && !access.isForEverybody }

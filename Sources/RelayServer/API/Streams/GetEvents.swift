@@ -19,8 +19,7 @@ struct GetEvents {
   }
 
   /// Answers with a stream of the relay's state, sent whenever it changes.
-  func respondWithStatus(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    try await CallTerms().check(request)
+  func respondWithStatus() throws(Problem) -> HTTPResponse {
     let listener = try admit(isForOperators: true)
     return Self.response { [context] writer in
       var stream = StatusStream(context, listener, writer)
