@@ -85,7 +85,7 @@ package struct EnvelopeSummary: Sendable {
     package var key: String?
     /// The sender's own number within the lane.
     package var sequence: Int64?
-    /// The sender's own label.
+    /// The sender's own word for it, to find it by.
     package var tag: String?
     /// Whether it waits, or waited, until someone runs it.
     package var hold: Bool

@@ -7,7 +7,7 @@ package struct EnvelopeSelection: Sendable, Hashable {
   package var lane: String?
   /// The upstream's name, whether or not it is configured.
   package var upstream: String?
-  /// The sender's own label.
+  /// The sender's own word for it, to find it by.
   package var tag: String?
   /// The states of which it has one.
   package var states: Set<EnvelopeState>
