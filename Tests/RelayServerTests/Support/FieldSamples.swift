@@ -3,10 +3,10 @@ import Testing
 
 @testable import RelayServer
 
-/// A value for each field of an envelope, which none has by default, and envelopes that say one of
+/// Values for each field of an envelope, which none has by default, and envelopes that say one of
 /// them.
 enum FieldSamples {
-  /// The values, as they stand in JSON; a test fails for a field that is not here.
+  /// One value of each, as it stands in JSON; a test fails for a field that is not here.
   static let values: [String: String] = [
     "client": #""other""#, "path": #""/b""#, "body": #"{"a":1}"#, "key": #""k2""#,
     "upstream": #""billing""#, "method": #""PUT""#, "headers": #"{"A":"1"}"#,
@@ -14,6 +14,15 @@ enum FieldSamples {
     "hold": "true", "notBefore": #""2026-03-01T13:00:00.000Z""#,
     "expiresAt": #""2026-03-02T12:00:00.000Z""#, "onFailure": #""block""#, "coalesce": #""x""#,
     "references": "true", "inOrder": "true", "void": "true",
+  ]
+
+  /// Another value of each; what is said or not said has but one.
+  static let others: [String: String] = [
+    "client": #""third""#, "path": #""/c""#, "body": #"{"a":2}"#, "key": #""k3""#,
+    "upstream": #""archive""#, "method": #""PATCH""#, "headers": #"{"A":"2"}"#,
+    "bodyBase64": #""AAI=""#, "lane": #""films""#, "sequence": "2", "tag": #""u""#,
+    "notBefore": #""2026-03-01T14:00:00.000Z""#, "expiresAt": #""2026-03-03T12:00:00.000Z""#,
+    "onFailure": #""skip""#, "coalesce": #""y""#,
   ]
 
   /// An envelope with as little as it can have, but with a key, so that it has a fingerprint.
@@ -24,6 +33,13 @@ enum FieldSamples {
 
   private static func value(of name: String) throws -> String {
     try #require(values[name], "\(name) has no sample")
+  }
+
+  /// The fingerprints of the least, and of envelopes that say one of a field's values.
+  static func fingerprints(of name: String) throws -> [[UInt8]] {
+    let upstreams = try Fixture.configuration(["default", "billing", "archive"])
+    let said = [values[name], others[name]].compactMap { $0.map { [name: $0] } }
+    return try ([[:]] + said).map { try Fixture.decode(json($0), upstreams).fingerprint }
   }
 
   /// The envelope with these fields beside the least, as a sender writes it in JSON.
