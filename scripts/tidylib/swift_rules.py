@@ -14,6 +14,12 @@ DECLARED_TO_OTHERS = re.compile(
     r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public|package|open)\s+(?:\w+\s+)*?"
     r"(?P<kind>func|var|let|struct|enum|class|actor|protocol|init|subscript|typealias)\b")
 
+# A type that is declared without indentation and not private, and a type that is extended.
+TOP_TYPE = re.compile(
+    r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:package|public|internal|final|indirect|nonisolated)\s+)*"
+    r"(?:struct|class|enum|actor|protocol|typealias)\s+(\w+)", re.MULTILINE)
+EXTENDED = re.compile(r"^(?:\w+\s+)?extension\s+([\w.]+)", re.MULTILINE)
+
 # (rule, pattern, folders, folders that may, what to do instead)
 BANNED = [
     ("force-try", r"\btry!", ["Sources"], [],
@@ -33,11 +39,31 @@ BANNED = [
 def check(repository):
     for path, text in repository.select():
         code = code_only(text)
+        yield from _name(path, code)
         yield from _lengths(path, text, code)
         yield from _banned(path, code)
         yield from _sound(path, text, code)
         yield from _documented(path, text, code)
         yield from _tests(path, code)
+
+
+def _name(path, code):
+    """A file is named after its type, after what it adds to one, or after the subject of several."""
+    if not path.startswith("Sources/"):
+        return
+    name = path.rsplit("/", 1)[1].removesuffix(".swift")
+    types = TOP_TYPE.findall(code)
+    extended = {part for found in EXTENDED.findall(code)
+                for part in (found.split(".")[0], found.split(".")[-1], found.replace(".", ""))}
+    if "+" in name:
+        base = name.split("+")[0]
+        if base not in extended and base not in types:
+            yield Finding(path, 1, "file-name", f"adds nothing to {base}")
+    elif not types and extended:
+        yield Finding(path, 1, "file-name",
+                      "only extends types of other files: call it `Type+Aspect.swift`")
+    elif len(types) == 1 and types[0] != name:
+        yield Finding(path, 1, "file-name", f"declares {types[0]} alone: call it {types[0]}.swift")
 
 
 def _lengths(path, text, code):

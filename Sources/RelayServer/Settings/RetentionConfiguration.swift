@@ -1,0 +1,20 @@
+/// The configuration of retention: how long ended envelopes are kept.
+package struct RetentionConfiguration: KeyedSection, Sendable {
+  package var deliveredSeconds = 86_400
+  package var failedSeconds = 2_592_000
+
+  /// The defaults.
+  package init() {}
+
+  @KeyList static var keys: [Key] {
+    Key(
+      "deliveredSeconds", \.deliveredSeconds, .integer(0...Configuration.secondsMax),
+      """
+      how long a delivered envelope can still be looked up; one that something that waits may \
+      refer to is kept longer
+      """)
+    Key(
+      "failedSeconds", \.failedSeconds, .integer(0...Configuration.secondsMax),
+      "the same for failed, expired and cancelled ones")
+  }
+}
