@@ -8,17 +8,17 @@ extension EndToEnd {
     private static let refusal = Array(#"{"title": "unknown account"}"#.utf8)
 
     /// Waits until `/status` lists a need of a kind.
-    private func need(_ kind: String, of relay: Relay) async throws -> [String: Any] {
+    func need(_ kind: String, of relay: Relay) async throws -> [String: Any] {
       try await eventually("a need \(kind)") { try await needs(of: relay)[kind] }
     }
 
-    private func needs(of relay: Relay) async throws -> [String: [String: Any]] {
+    func needs(of relay: Relay) async throws -> [String: [String: Any]] {
       let status = try await relay.device("operator").get("/status").json()
       let needs = try #require(status["needs"] as? [[String: Any]])
       return Dictionary(needs.map { ($0["kind"] as? String ?? "", $0) }) { first, _ in first }
     }
 
-    private func warnings(of relay: Relay) async throws -> [String] {
+    func warnings(of relay: Relay) async throws -> [String] {
       try await relay.device("operator").get("/readyz").json()["warnings"] as? [String] ?? []
     }
 

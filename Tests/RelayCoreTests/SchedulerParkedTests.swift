@@ -128,4 +128,26 @@ struct SchedulerParkedTests {
     #expect(relay.attempted == [1, 3])
     #expect(relay.scheduler.waitingCount == 1)
   }
+
+  @Test("since when a lane waits is the acceptance of the oldest that is parked, after a start too")
+  func since() {
+    var relay = ManualRelay()
+    #expect(relay.scheduler.survey().parkedLanes.count == 0)
+    let first = relay.makeEntry(lane: 1, standing: .parked)
+    relay.accept(first)
+    relay.clock.wall = relay.clock.wall.adding(milliseconds: 120_000)
+    let second = relay.makeEntry(lane: 1, standing: .parked)
+    relay.accept(second)
+    relay.accept(relay.makeEntry(lane: 2, standing: .parked))
+    let parked = relay.scheduler.survey().parkedLanes
+    #expect(parked.count == 2 && parked.earliest == first.acceptedAt)
+    #expect(parked.count(through: first.acceptedAt) == 1)
+    relay.restart()
+    #expect(relay.scheduler.survey().parkedLanes == parked)
+    relay.place(first.serial)
+    #expect(relay.scheduler.survey().parkedLanes.earliest == second.acceptedAt)
+    relay.obey(.cancel(reason: "x"), of: second)
+    relay.commit()
+    #expect(relay.scheduler.survey().parkedLanes.count == 1)
+  }
 }

@@ -178,7 +178,8 @@ package struct Transition: Sendable, Equatable {
   package var isMoot = false
   /// Whether the envelope is blocked because the store cannot read it.
   package var isQuarantine = false
-  /// The time of acceptance, where the transition may need it for the delivery delay; else nil.
+  /// The time of acceptance, where somebody may need it: for the delay of a delivery, or since an
+  /// envelope that was parked ends; else nil.
   package var acceptedAt: WallTime?
 
   /// Describes a change; see the properties for what each part means.

@@ -14,8 +14,9 @@ package struct LaneSurvey: Sendable {
 
   /// The lanes, by the upstream that their heads go to.
   package private(set) var heads: [UpstreamNumber: Heads] = [:]
-  /// The number of lanes in which envelopes wait for sequence numbers.
-  package private(set) var parkedLaneCount = 0
+  /// The lanes in which envelopes wait for sequence numbers, by the acceptance of the oldest of
+  /// these.
+  package private(set) var parkedLanes = TimeTally()
   /// The clients with the most waiting envelopes, most first.
   package private(set) var backlogs: [(client: ClientNumber, waiting: Int)] = []
   /// Whether all lanes and clients have been looked at.
@@ -36,10 +37,10 @@ package struct LaneSurvey: Sendable {
 
   fileprivate mutating func forgetLanes() {
     heads = [:]
-    parkedLaneCount = 0
+    parkedLanes = TimeTally()
   }
 
-  fileprivate mutating func addParked(_ count: Int) { parkedLaneCount += count }
+  fileprivate mutating func addParked(_ lanes: TimeTally) { parkedLanes.add(lanes) }
 
   fileprivate mutating func forgetClients() { backlogs = [] }
 
@@ -77,12 +78,12 @@ extension Scheduler {
     var walk = survey.laneWalk
     // Most lanes go where the one before goes, so one look-up serves a row of them.
     var row: (upstream: UpstreamNumber, heads: LaneSurvey.Heads)?
-    var parkedCount = 0
+    var parked = TimeTally()
     lanes.advance(&walk, countMax: countMax) {
       survey.forgetLanes()
-      parkedCount = 0
-    } _: { _, lane in
-      if lane.parked > 0 { parkedCount += 1 }
+      parked = TimeTally()
+    } _: { number, lane in
+      if lane.parked > 0, let since = parkedTimes[number]?.earliest { parked.insert(since) }
       guard let head = lane.head else { return }
       if row?.upstream == head.upstream {
         row?.heads.waiting += lane.waiting
@@ -98,7 +99,7 @@ extension Scheduler {
       }
     }
     if let row { survey.add(row.heads, of: row.upstream) }
-    survey.addParked(parkedCount)
+    survey.addParked(parked)
     survey.laneWalk = walk
   }
 

@@ -34,7 +34,7 @@ extension Scheduler {
     for item in backlog.items where lanes[item.lane] != nil {
       touched.insert(item.lane)
       batches.forget(item.serial)
-      if item.isParked { lanes[item.lane]?.parked -= 1 }
+      if let since = item.parkedSince { takeOutParked(of: item.lane, acceptedAt: since) }
       countOut(of: item.lane, for: item.upstream)
     }
     for number in touched.sorted() { remove(backlog, from: number, now: now) }

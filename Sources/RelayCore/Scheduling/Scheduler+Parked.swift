@@ -13,6 +13,7 @@ extension Scheduler {
     }
     lanes[entry.lane]?.parked += 1
     lanes[entry.lane]?.waiting += 1
+    noteParked(in: entry.lane) { $0.insert(entry.acceptedAt) }
     clientsWaiting[entry.client, default: 0] += 1
     countWaiting(1, for: entry.upstream, of: entry.client)
     waitingTotal += 1
@@ -25,7 +26,7 @@ extension Scheduler {
   package mutating func placed(_ entry: LineEntry, now: Now) -> Int {
     guard decides(for: entry.client) else { return 0 }
     let order = lanes[entry.lane]?.order ?? .strict
-    countOutParked(of: entry.lane, for: entry.upstream)
+    countOutParked(of: entry.lane, for: entry.upstream, acceptedAt: entry.acceptedAt)
     return accepted(entry, order: order, now: now)
   }
 
@@ -63,7 +64,8 @@ extension Scheduler {
     guard !transition.isMoot else { return }
     switch transition.change {
     case .end:
-      countOutParked(of: transition.lane, for: transition.upstream)
+      countOutParked(
+        of: transition.lane, for: transition.upstream, acceptedAt: transition.acceptedAt)
       forgetIfEmpty(transition.lane)
     case .edit(let edit):
       recount(from: transition.upstream, to: edit.entry)
@@ -71,9 +73,25 @@ extension Scheduler {
     }
   }
 
-  private mutating func countOutParked(of number: LaneNumber, for upstream: UpstreamNumber) {
-    lanes[number]?.parked -= 1
+  private mutating func countOutParked(
+    of number: LaneNumber, for upstream: UpstreamNumber, acceptedAt: WallTime?
+  ) {
+    takeOutParked(of: number, acceptedAt: acceptedAt)
     countOut(of: number, for: upstream)
+  }
+
+  /// Notes that an envelope of a lane is parked no more.
+  mutating func takeOutParked(of number: LaneNumber, acceptedAt: WallTime?) {
+    guard lanes[number] != nil else { return }
+    lanes[number]?.parked -= 1
+    noteParked(in: number) { $0.remove(acceptedAt ?? .unknown) }
+  }
+
+  /// Changes when the parked envelopes of a lane were accepted.
+  mutating func noteParked(in number: LaneNumber, _ change: (inout TimeTally) -> Void) {
+    var times = parkedTimes[number] ?? TimeTally()
+    change(&times)
+    parkedTimes[number] = times.count > 0 ? times : nil
   }
 
   private mutating func forgetIfEmpty(_ number: LaneNumber) {

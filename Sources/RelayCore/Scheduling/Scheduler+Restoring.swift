@@ -61,6 +61,7 @@ extension Scheduler {
           client: share.client, order: order, seenThrough: order.rank(of: share.least) - 1)
       ) { grownBy = $0?.restore(share, heads: heads) ?? 0 }
       windowEntries += grownBy
+      if share.parked > 0 { noteParked(in: share.lane) { $0.add(share.parkedTimes) } }
       clientsWaiting[share.client, default: 0] += share.count + share.parked
       waitingTotal += share.count + share.parked
     }

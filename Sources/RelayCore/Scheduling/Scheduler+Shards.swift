@@ -96,6 +96,7 @@ extension Scheduler {
     heldBack[number] = nil
     for upstream in upstreams.keys { upstreams[upstream]?.connectionBackoff.remove(number) }
     lanes[number] = nil
+    parkedTimes[number] = nil
   }
 
   // MARK: - What comes late

@@ -143,6 +143,6 @@ extension Scheduler {
       .record(
         Transition(
           serial: entry.serial, lane: entry.lane, upstream: entry.upstream, change: change,
-          at: now.wall, epoch: epoch(of: entry.client))))
+          at: now.wall, acceptedAt: entry.acceptedAt, epoch: epoch(of: entry.client))))
   }
 }

@@ -84,6 +84,10 @@ package struct Scheduler: Sendable {
   var releasedFlights: [LaneNumber: Set<Serial>] = [:]
   var random: SplitMix64
   var lanes = NumberTable<LaneNumber, Lane>()
+  /// When the parked envelopes of each lane were accepted, as many as ``Lane/parked`` counts.
+  ///
+  /// They stand apart, since few lanes have any.
+  var parkedTimes = NumberTable<LaneNumber, TimeTally>()
   /// The upstreams that are configured, or were since the start.
   var upstreams = NumberTable<UpstreamNumber, UpstreamLine>()
   /// The number of waiting envelopes for each upstream, configured or not, those in flight

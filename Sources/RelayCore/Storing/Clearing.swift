@@ -8,17 +8,20 @@ package struct ClearedBacklog: Sendable, Equatable {
     package var lane: LaneNumber
     /// The upstream that it was to go to.
     package var upstream: UpstreamNumber
+    /// When it was accepted, if it waited for sequence numbers before its own; else nil.
+    package var parkedSince: WallTime?
     /// Whether it waited for sequence numbers before its own.
-    package var isParked: Bool
+    package var isParked: Bool { parkedSince != nil }
 
     /// Describes a cancelled envelope; see the properties for what each part means.
     package init(
-      serial: Serial, lane: LaneNumber, upstream: UpstreamNumber, isParked: Bool = false
+      serial: Serial, lane: LaneNumber, upstream: UpstreamNumber,
+      parkedSince: WallTime? = nil
     ) {
       self.serial = serial
       self.lane = lane
       self.upstream = upstream
-      self.isParked = isParked
+      self.parkedSince = parkedSince
     }
   }
 

@@ -51,8 +51,10 @@ package struct LineSummary: Sendable {
     package fileprivate(set) var blocked: Serial?
     /// The number of parked envelopes.
     package fileprivate(set) var parked = 0
+    /// When they were accepted.
+    package fileprivate(set) var parkedTimes = TimeTally()
     /// The time of acceptance of the earliest parked envelope.
-    package fileprivate(set) var parkedSince: WallTime?
+    package var parkedSince: WallTime? { parkedTimes.earliest }
     /// The size of all their bodies, headers and targets in bytes.
     package fileprivate(set) var bytes: Int64 = 0
     /// The longest wait for each upstream among the envelopes that were attempted.
@@ -136,7 +138,7 @@ extension LineSummary.LaneShare {
     bytes += place.bytes
     guard place.standing != .parked else {
       parked += 1
-      parkedSince = Self.least(parkedSince, acceptedAt())
+      parkedTimes.insert(acceptedAt())
       return
     }
     if let backoff = place.backoff, place.standing != .blocked {
@@ -155,7 +157,7 @@ extension LineSummary.LaneShare {
     last = [last, other.last].lazy.compactMap(\.self).max()
     blocked = Self.least(blocked, other.blocked)
     parked += other.parked
-    parkedSince = Self.least(parkedSince, other.parkedSince)
+    parkedTimes.add(other.parkedTimes)
     bytes += other.bytes
     for (upstream, backoff) in other.backoffs { note(backoff, of: upstream) }
   }

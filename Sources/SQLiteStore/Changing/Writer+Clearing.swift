@@ -54,7 +54,7 @@ extension Writer {
     try sql.lineRouting.first(serial) { row throws(StoreError) in
       ClearedBacklog.Item(
         serial: serial, lane: row.lane(0), upstream: row.upstream(1),
-        isParked: try row.standing(2) == .parked)
+        parkedSince: try row.standing(2) == .parked ? row.time(3) : nil)
     }
   }
 }

@@ -177,7 +177,7 @@ final class WriterStatements {
     coalescing = try CoalescingStatements(on: connection)
     names = try NameStatements(on: connection)
     lineRouting = try Statement(
-      "SELECT lane, upstream, standing FROM line WHERE serial = ?", on: connection)
+      "SELECT lane, upstream, standing, accepted_at FROM line WHERE serial = ?", on: connection)
 
     insertPause = try Statement("INSERT OR IGNORE INTO paused VALUES (?, ?)", on: connection)
     markStartPaused = try Statement(

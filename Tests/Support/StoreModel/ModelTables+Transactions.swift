@@ -140,7 +140,7 @@ extension ModelTables {
     line.filter { $0.client == client && envelopes[$0.serial]?.id.serial ?? 0 <= serial }.map {
       ClearedBacklog.Item(
         serial: $0.serial, lane: $0.lane, upstream: $0.upstream,
-        isParked: $0.standing == .parked)
+        parkedSince: $0.standing == .parked ? $0.acceptedAt : nil)
     }
   }
 

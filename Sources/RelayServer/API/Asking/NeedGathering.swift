@@ -20,7 +20,7 @@ struct NeedGathering: Sendable {
     await addUpstreams(to: &facts, snapshot, now, keeper, &memory.examples)
     await addBlocked(to: &facts, &memory)
     await addRefusedNews(to: &facts, keeper, &memory.examples)
-    await addGaps(to: &facts, snapshot)
+    addGaps(to: &facts, snapshot)
     memory.examples.drop()
     return facts
   }
@@ -121,14 +121,10 @@ struct NeedGathering: Sendable {
     }
   }
 
-  /// The oldest parked envelope says since when the longest gap waits.
-  private func addGaps(
-    to facts: inout NeedFacts, _ snapshot: DispatcherSnapshot
-  ) async {
-    guard snapshot.parkedLaneCount > 0 else { return }
-    let oldest = try? await relay.store.list(
-      EnvelopeFilter(states: [.parked]), after: Serial(0), countMax: 1, looksMax: 1000)
-    guard let first = oldest?.envelopes.first else { return }
-    facts.gaps = (snapshot.parkedLaneCount, first.id.acceptedAt)
+  /// The scheduler knows since when the lanes wait: nothing has to be looked for.
+  private func addGaps(to facts: inout NeedFacts, _ snapshot: DispatcherSnapshot) {
+    guard let since = snapshot.parkedLanes.earliest else { return }
+    let longAgo = facts.now.adding(milliseconds: -NeedLimits.gapMs)
+    facts.gaps = (snapshot.parkedLanes.count(through: longAgo), since)
   }
 }

@@ -16,8 +16,9 @@ package struct DispatcherSnapshot: Sendable {
   package var blockedLanes: [(lane: LaneNumber, head: LineEntry)]
   /// The number of blocked lanes in all.
   package var blockedLaneCount: Int
-  /// The number of lanes in which envelopes wait for sequence numbers.
-  package var parkedLaneCount: Int
+  /// The lanes in which envelopes wait for sequence numbers, by the acceptance of the oldest of
+  /// these.
+  package var parkedLanes: TimeTally
   /// The clients with the most waiting envelopes; at most ``shownMax``.
   package var backlogs: [(client: ClientNumber, waiting: Int)]
 
@@ -92,7 +93,7 @@ extension Dispatcher {
         inFlightCount: state.scheduler.inFlightCount,
         blockedLanes: state.scheduler.blockedLanes(countMax: DispatcherSnapshot.shownMax),
         blockedLaneCount: state.scheduler.blockedLaneCount,
-        parkedLaneCount: survey.parkedLaneCount, backlogs: survey.backlogs)
+        parkedLanes: survey.parkedLanes, backlogs: survey.backlogs)
     }
   }
 

@@ -98,6 +98,7 @@ extension Simulation {
     for (number, lane) in scheduler.lanes where lane.parked != parked[number] ?? 0 {
       violate("lane \(number.rawValue) counts \(lane.parked) parked, not \(parked[number] ?? 0)")
     }
+    checkParkedTimes()
     for (number, lane) in scheduler.lanes where lane.waiting != waiting[number] ?? 0 {
       violate(
         "lane \(number.rawValue) counts \(lane.waiting), and \(waiting[number] ?? 0) wait in it")
@@ -110,6 +111,23 @@ extension Simulation {
     let shown = scheduler.lanes.values.reduce(0) { $0 + $1.window.count }
     if shown != scheduler.windowEntries {
       violate("windows hold \(shown) and are said to hold \(scheduler.windowEntries)")
+    }
+  }
+
+  /// Since when a lane waits for numbers is known of those that do, and of no others.
+  private mutating func checkParkedTimes() {
+    for (number, times) in scheduler.parkedTimes {
+      let parked = store.line.filter { $0.lane == number && $0.standing == .parked }
+      let (earliest, told) = (parked.map(\.acceptedAt).min(), times.earliest)
+      if times.count != scheduler.lanes[number]?.parked {
+        violate("lane \(number.rawValue) knows times of \(times.count) parked")
+      }
+      if let earliest, let told, told <= earliest { continue }
+      violate("lane \(number.rawValue) waits since \(String(describing: earliest)), is said")
+    }
+    for (number, lane) in scheduler.lanes
+    where lane.parked > 0 && scheduler.parkedTimes[number] == nil {
+      violate("lane \(number.rawValue) does not know since when it waits")
     }
   }
 
