@@ -1,8 +1,38 @@
 import Foundation
+import Glibc
 import Testing
 
 // That the list tells what is so: no less, no more, and no longer.
 extension EndToEnd.Needs {
+  /// Answers what the first part of the path asks for.
+  private static func asAsked(_ request: WireRequest) -> Behaviour {
+    let status = request.target.split(separator: "/").first.flatMap { Int($0) } ?? 200
+    return .answer(status, body: Array(#"{"detail": "as asked"}"#.utf8))
+  }
+
+  private func count(_ kind: String, of relay: Relay) async throws -> Int? {
+    try await needs(of: relay)[kind]?["count"] as? Int
+  }
+
+  /// Posts so many that the upstream refuses, and waits until they are dead letters.
+  private func fail(_ count: Int, _ relay: Relay) async throws -> [String] {
+    let answer = try await relay.device().post(
+      batch: (0..<count).map { ["path": "/422/\($0)", "lane": "l-\($0)"] })
+    let results = try #require(answer.json()["results"] as? [[String: Any]])
+    try await eventually("all of them failed") {
+      try await self.count("dead-letters", of: relay) == count ? true : nil
+    }
+    return results.compactMap { $0["id"] as? String }
+  }
+
+  private func call(
+    _ relay: Relay, _ method: String, _ path: String, _ body: [String: any Sendable]
+  ) async throws {
+    let answer = try await relay.device("operator").request(
+      method, path, headers: ["Content-Type": "application/json"], body: Device.json(body))
+    #expect(answer.status < 300, "\(answer)")
+  }
+
   @Test("a gap is told of however much waits ahead of it, over a restart, until it is closed")
   func gaps() async throws {
     let upstream = try TestUpstream()
@@ -35,5 +65,60 @@ extension EndToEnd.Needs {
     try await eventually("the need is over") {
       try await needs(of: relay)["gaps-waiting"] == nil ? true : nil
     }
+  }
+
+  @Test("dead letters count until they are put back, sent elsewhere or deleted, and no others do")
+  func deadLetters() async throws {
+    let upstream = try TestUpstream(Self.asAsked)
+    let other = try TestUpstream()
+    let upstreams = ["default": Relay.quick(upstream), "other": Relay.quick(other)]
+    let relay = try Relay(upstreams: upstreams)
+    try await relay.start()
+    let posts: [[String: any Sendable]] = (0..<8).map { ["path": "/200/\($0)", "hold": true] }
+    let held = try await relay.device("keen").post(batch: posts)
+    let results = try #require(held.json()["results"] as? [[String: Any]])
+    for id in results.compactMap({ $0["id"] as? String }) {
+      #expect(try await relay.device("keen").request("DELETE", "/v1/envelopes/\(id)").status == 200)
+    }
+    let failed = try await fail(8, relay)
+    for id in results.compactMap({ $0["id"] as? String }) {
+      try await call(relay, "POST", "/v1/envelopes/\(id)/requeue", [:])
+    }
+    #expect(try await count("dead-letters", of: relay) == 8)
+    for id in failed {
+      try await call(relay, "PATCH", "/v1/envelopes/\(id)", ["upstream": "other"])
+    }
+    let need = try await need("dead-letters", of: relay)
+    #expect(need["upstream"] as? String == "other" && need["count"] as? Int == 8)
+    for id in failed { try await call(relay, "POST", "/v1/envelopes/\(id)/requeue", [:]) }
+    #expect(try await needs(of: relay)["dead-letters"] == nil)
+    _ = try await fail(6, relay)
+    try relay.configure(upstreams: upstreams, more: ["retention": ["failedSeconds": 0]])
+    relay.signal(SIGHUP)
+    try await eventually("they are deleted, and need nobody") {
+      try await needs(of: relay)["dead-letters"] == nil ? true : nil
+    }
+  }
+
+  @Test("what is never sent is no failure of the upstream's, and its reason is told once")
+  func neverSent() async throws {
+    let upstream = try TestUpstream()
+    let relay = try await Relay.started(upstream)
+    for number in 0..<20 {
+      let post = try await relay.device().post(
+        ["path": "/{{response:none-\(number)#/id}}", "references": true])
+      #expect(post.status == 202)
+    }
+    let need = try await eventually("all of them") {
+      let need = try await needs(of: relay)["dead-letters"]
+      return need?["count"] as? Int == 20 ? need : nil
+    }
+    #expect(try await Array(needs(of: relay).keys) == ["dead-letters"])
+    #expect(need["title"] as? String == "20 envelopes for default became dead letters")
+    let cause = try #require(need["cause"] as? String)
+    #expect(upstream.received.isEmpty)
+    #expect(try await warnings(of: relay).isEmpty)
+    let status = try await relay.command("status")
+    #expect(status.output.components(separatedBy: cause).count == 2, "\(status.output)")
   }
 }

@@ -31,7 +31,9 @@ struct ChangeRulesTests {
     _ state: EnvelopeState, isInDoubt: Bool = false, isAhead: Bool = false
   ) -> Facts {
     Facts(
-      end: StoredEnd(state: state, attempts: 3, isInDoubt: isInDoubt, ending: nil),
+      end: StoredEnd(
+        state: state, attempts: 3, isInDoubt: isInDoubt, ending: nil,
+        at: WallTime(millisecondsSinceEpoch: 5), isTried: true),
       isAhead: isAhead)
   }
 

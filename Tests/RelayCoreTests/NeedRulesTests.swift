@@ -227,7 +227,31 @@ struct NeedRulesTests {
     #expect(old.map(\.key.kind) == [.oldestWaiting])
   }
 
-  @Test("no more needs are listed than the limit")
+  @Test("what the last dead letter was answered is said of the others only if they were, too")
+  func mixed() {
+    let title = { (isMixed: Bool) in
+      needsOfOne { $0.deadLetters = (38, failure(422), isMixed) }.map(\.sentence)
+    }
+    let beginning = "38 envelopes for billing became dead letters"
+    #expect(title(false) == [beginning + ": it answered 422"])
+    #expect(title(true) == [beginning + "; the last was answered 422"])
+    let unsent = needsOfOne { $0.deadLetters = (38, failure(nil, "it could not be filled"), true) }
+    #expect(unsent.map(\.sentence) == [beginning + ": the last: it could not be filled"])
+  }
+
+  @Test("what a title says is not said again as its cause")
+  func once() {
+    let needs = needsOfOne { upstream in
+      upstream.outcomes.refused = 20
+      upstream.failure = failure(nil, "the connection was cut, and it may have arrived")
+    }
+    #expect(
+      needs.map(\.sentence) == [
+        "nothing gets through to billing: the connection was cut, and it may have arrived"
+      ])
+  }
+
+  @Test("no more needs of a kind are listed than the limit, and the last says how many there are")
   func bounded() {
     let needs = needs { facts in
       facts.upstreams = (0..<1000).map { number in

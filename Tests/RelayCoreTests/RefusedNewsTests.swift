@@ -61,19 +61,37 @@ struct RefusedNewsTests {
     #expect(news.deadLetters == nil)
   }
 
-  @Test("what a person requeues, discards or gives up needs nobody any more")
+  private func changed(
+    _ serial: Serial, _ state: EnvelopeState = .failed, lane: LaneNumber? = nil,
+    endedAt: WallTime? = nil, _ result: EndChange.Result = .gone
+  ) -> EndChange {
+    EndChange(
+      serial: serial, lane: lane ?? self.lane, upstream: UpstreamNumber(rawValue: 5), state: state,
+      endedAt: endedAt ?? Self.now.adding(milliseconds: serial), isTried: true, result: result)
+  }
+
+  @Test("what is requeued, given up, discarded or deleted needs nobody any more")
   func settled() {
     var news = news()
     news.changed([refused(1), refused(2)])
-    news.changed([transition(1, .requeue(entry(9, lane: lane)))])
+    news.endsChanged([changed(1)])
     #expect(news.deadLetters?.count == 1)
-    news.gaveUp(.failed, in: LaneNumber(rawValue: 4))
-    news.gaveUp(.expired, in: lane)
+    news.endsChanged([
+      changed(2, lane: LaneNumber(rawValue: 4), .cancelled), changed(2, .expired, .cancelled),
+    ])
     #expect(news.deadLetters?.count == 1)
-    news.gaveUp(.failed, in: lane)
+    news.endsChanged([changed(2, .cancelled)])
     #expect(news.deadLetters == nil)
     news.changed([transition(4, .end(.failed, reason: "discarded"))])
     #expect(news.deadLetters == nil)
+  }
+
+  @Test("a dead letter from before the first that was counted takes none away")
+  func earlier() {
+    var news = news()
+    news.changed([refused(5)])
+    news.endsChanged([changed(1)])
+    #expect(news.deadLetters?.count == 1)
   }
 
   @Test("envelopes of other lanes are none of them, whatever they are called")

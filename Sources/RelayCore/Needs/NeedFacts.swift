@@ -24,8 +24,9 @@ package struct NeedFacts: Sendable {
     package var outcomes = OutcomeWindow.Figures()
     /// The latest envelope that it did not take, and since when none has got through.
     package var failure: Failure?
-    /// The dead letters of the last day, and the latest of them.
-    package var deadLetters: (count: Int, last: Failure)?
+    /// The dead letters of the last day, the latest of them, and whether others were answered
+    /// something else.
+    package var deadLetters: (count: Int, last: Failure, isMixed: Bool)?
     /// The latest envelope that expired.
     package var expired: Failure?
 

@@ -32,7 +32,9 @@ package struct NeedRules: Sendable {
     _ acts: [NeedAct]
   ) -> Need {
     Need(
-      key: key, severity: severity, since: since ?? facts.now, title: title, cause: cause,
+      key: key, severity: severity, since: since ?? facts.now, title: title,
+      // What the title ends with need not be said twice.
+      cause: cause.flatMap { title.hasSuffix($0) ? nil : $0 },
       status: status, count: Int64(count), example: example, acts: acts)
   }
 
@@ -232,10 +234,12 @@ package struct NeedRules: Sendable {
       return nil
     }
     let last = letters.last
+    let answered = letters.isMixed ? "; the last was answered" : ": it answered"
     return need(
       Need.Key(.deadLetters, upstream: upstream.name), .warning, since: last.since,
       "\(letters.count) envelopes for \(upstream.name) became dead letters"
-        + (last.answer.map { ": it answered \($0)" } ?? ""), cause: last.cause,
+        + (last.answer.map { "\(answered) \($0)" } ?? ""),
+      cause: letters.isMixed ? last.cause.map { "the last: \($0)" } : last.cause,
       status: last.status, count: letters.count, example: last.example,
       (last.example.map { [.show($0.id)] } ?? []) + [
         .list(upstream: upstream.name, .failed),

@@ -9,7 +9,7 @@ package struct OutcomeWindow: Sendable {
     package var delivered = 0
     /// Envelopes that it refused for good: they ended as dead letters, or block their lanes.
     package var refused = 0
-    /// Answers after which an envelope is tried again, such as a 503.
+    /// Answers that settled nothing, such as a 503: mostly the envelope is tried again.
     package var retried = 0
     /// Envelopes whose deadlines passed.
     package var expired = 0
@@ -30,20 +30,22 @@ package struct OutcomeWindow: Sendable {
     }
   }
 
-  /// Dead letters that came of attempts, and that nobody has put back in line since.
+  /// Dead letters that came of attempts, and are still there as they ended.
   package struct DeadLetters: Sendable, Equatable {
     /// Their number since the first of them.
     package var count = 0
     /// When the first of them ended.
     package var since: WallTime
-    /// The latest.
+    /// The latest; its envelope is nil if that is no dead letter any more.
     package var last: Sample
+    /// Whether others of them were answered something else, or not at all.
+    package var isMixed = false
   }
 
   /// The latest answer of one kind, with the envelope that got it.
   package struct Sample: Sendable, Equatable {
-    /// The envelope.
-    package var serial: Serial
+    /// The envelope; nil if it does not show any more what is meant.
+    package var serial: Serial?
     /// The status that the upstream answered; nil if it did not answer.
     package var status: Int?
     /// The reason in words.
@@ -92,17 +94,22 @@ package struct OutcomeWindow: Sendable {
       // What a person discards needs nobody.
       guard transition.attempt != nil else { return }
       change(transition.upstream, at: now) { row, figures in
+        row.noteDeadLetter(Sample(transition, reason))
+        // What could not even be sent says nothing of the upstream.
+        guard transition.hasReachedUpstream else { return }
         figures.refused += 1
         row.noteFailure(Sample(transition, reason))
-        row.noteDeadLetter(Sample(transition, reason))
       }
     case .end(.expired, let reason):
       change(transition.upstream, at: now) { row, figures in
         figures.expired += 1
         row.expired = Sample(transition, reason)
+        guard transition.hasReachedUpstream else { return }
+        figures.retried += 1
+        row.noteFailure(Sample(transition, reason))
       }
     case .block(let reason):
-      guard !transition.isQuarantine else { return }
+      guard transition.hasReachedUpstream else { return }
       change(transition.upstream, at: now) { row, figures in
         figures.refused += 1
         row.noteFailure(Sample(transition, reason))
@@ -113,14 +120,21 @@ package struct OutcomeWindow: Sendable {
         figures.retried += 1
         row.noteFailure(Sample(transition, attempt.error ?? "the upstream asked to try again"))
       }
-    case .requeue(let entry): rows[entry.upstream]?.forgetDeadLetter()
-    case .end, .begin, .release, .edit: break
+    // What is put back in line is told as an end that is gone.
+    case .end, .begin, .release, .edit, .requeue: break
     }
   }
 
-  /// Notes that a person gave up an envelope that had ended undelivered.
-  package mutating func gaveUp(_ state: EnvelopeState, of upstream: UpstreamNumber) {
-    if state == .failed { rows[upstream]?.forgetDeadLetter() }
+  /// Counts dead letters that are none any more, or another upstream's.
+  package mutating func count(_ changes: [EndChange]) {
+    for change in changes where change.state == .failed && change.isTried {
+      guard var sample = rows[change.upstream]?.forgetDeadLetter(change) else { continue }
+      guard case .redirected(let upstream) = change.result else { continue }
+      (sample.serial, sample.at) = (change.serial, change.endedAt)
+      var row = rows[upstream] ?? Row(step: 0)
+      row.noteDeadLetter(sample, isLatest: false)
+      rows[upstream] = row
+    }
   }
 
   private mutating func change(
@@ -178,20 +192,30 @@ extension OutcomeWindow.Row {
     self.step = step
   }
 
-  fileprivate mutating func noteDeadLetter(_ sample: OutcomeWindow.Sample) {
+  fileprivate mutating func noteDeadLetter(
+    _ sample: OutcomeWindow.Sample, isLatest: Bool = true
+  ) {
     var letters = deadLetters ?? OutcomeWindow.DeadLetters(since: sample.at, last: sample)
     if sample.at.milliseconds(since: letters.last.at) >= OutcomeWindow.deadLettersMs {
       letters = OutcomeWindow.DeadLetters(since: sample.at, last: sample)
     }
     letters.count += 1
-    letters.last = sample
+    letters.since = min(letters.since, sample.at)
+    if letters.last.status != sample.status { letters.isMixed = true }
+    if isLatest { letters.last = sample }
     deadLetters = letters
   }
 
-  fileprivate mutating func forgetDeadLetter() {
-    guard var letters = deadLetters else { return }
+  /// Takes out a dead letter, if it is one of those that are counted: what ended before is not.
+  ///
+  /// - Returns: The latest, as it was before; nil if it is not one of them.
+  fileprivate mutating func forgetDeadLetter(_ change: EndChange) -> OutcomeWindow.Sample? {
+    guard var letters = deadLetters, letters.since <= change.endedAt else { return nil }
+    let last = letters.last
     letters.count -= 1
+    if last.serial == change.serial { letters.last.serial = nil }
     deadLetters = letters.count > 0 ? letters : nil
+    return last
   }
 
   fileprivate mutating func noteFailure(_ sample: OutcomeWindow.Sample) {
@@ -206,6 +230,12 @@ extension OutcomeWindow.Sample {
       serial: transition.serial, status: transition.attempt?.status, reason: reason,
       left: transition.change.leftState, at: transition.at)
   }
+}
+
+extension Transition {
+  /// Whether the upstream answered an attempt, or may have got it: not if nothing was sent, or no
+  /// connection came about.
+  fileprivate var hasReachedUpstream: Bool { isAnswered || attempt?.outcome == .ambiguous }
 }
 
 extension Transition.Change {

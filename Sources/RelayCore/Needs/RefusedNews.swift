@@ -60,18 +60,19 @@ package struct RefusedNews: Sendable {
         count: (deadLetters?.count ?? 0) + 1, since: deadLetters?.since ?? transition.at,
         serial: transition.serial, upstream: transition.upstream, status: attempt.status,
         reason: reason)
-    case .requeue: forgetDeadLetter()
-    case .end, .begin, .retry, .block, .release, .edit: break
+    case .end, .begin, .retry, .block, .release, .edit, .requeue: break
     }
   }
 
-  /// Notes that a person gave up an envelope that had ended undelivered.
-  package mutating func gaveUp(_ state: EnvelopeState, in lane: LaneNumber) {
-    if state == .failed, lane == laneNumber { forgetDeadLetter() }
-  }
-
-  private mutating func forgetDeadLetter() {
-    deadLetters?.count -= 1
-    if deadLetters?.count == 0 { deadLetters = nil }
+  /// Notes ends that are on record no more, or not as they were: those dead letters need nobody.
+  package mutating func endsChanged(_ changes: [EndChange]) {
+    for change in changes where change.lane == laneNumber && change.state == .failed {
+      // Those that ended before were never counted.
+      guard change.isTried, let letters = deadLetters, change.endedAt >= letters.since else {
+        continue
+      }
+      deadLetters?.count -= 1
+      if deadLetters?.count == 0 { deadLetters = nil }
+    }
   }
 }

@@ -51,7 +51,7 @@ package struct HistoryBook: Sendable {
       case .coalesced(let envelopes): count(envelopes, at: now)
       case .accepted(let envelopes): count(envelopes, at: now)
       case .cleared(let backlog): count(backlog, at: now)
-      case .unwritten: break
+      case .unwritten, .endsChanged: break
       }
     }
   }

@@ -48,14 +48,33 @@ package struct StoredEnd: Equatable, Sendable {
   package var isInDoubt: Bool
   /// The number under which its client is told of the end; nil if it is not told.
   package var ending: EndingNumber?
+  /// When it ended.
+  package var at: WallTime
+  /// Whether an attempt led to the end.
+  package var isTried: Bool
 
   /// Puts the parts together.
   package init(
-    state: EnvelopeState, attempts: Int64, isInDoubt: Bool, ending: EndingNumber?
+    state: EnvelopeState, attempts: Int64, isInDoubt: Bool, ending: EndingNumber?, at: WallTime,
+    isTried: Bool
   ) {
     self.state = state
     self.attempts = attempts
     self.isInDoubt = isInDoubt
     self.ending = ending
+    self.at = at
+    self.isTried = isTried
+  }
+}
+
+extension EndChange {
+  /// Tells that the end of an envelope is not on record any more as it was.
+  ///
+  /// - Parameter entry: The place that the envelope had, or is to have, with the upstream that it
+  ///   was for.
+  package init(of entry: LineEntry, _ end: StoredEnd, _ result: Result) {
+    self.init(
+      serial: entry.serial, lane: entry.lane, upstream: entry.upstream, state: end.state,
+      endedAt: end.at, isTried: end.isTried, result: result)
   }
 }

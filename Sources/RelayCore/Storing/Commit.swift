@@ -12,6 +12,9 @@ package struct Commit: Sendable {
     /// Changes were left out, since the store is damaged where they would stand: they did not come
     /// to be, and are not tried again.
     case unwritten([Transition])
+    /// Ends that are on record no more, or not as they were. What was put back in line stands among
+    /// the changes as well, and before.
+    case endsChanged([EndChange])
     /// Envelopes that were reserved have got a later post's content.
     ///
     /// These are not all posts that coalesced: one that took over an envelope of this same commit
@@ -56,7 +59,7 @@ package struct Commit: Sendable {
       switch change {
       case .accepted(let envelopes): envelopes.reduce(count) { $0 + $1.postCount }
       case .coalesced(let envelopes): envelopes.reduce(count) { $0 + $1.postCount }
-      case .changed, .unwritten, .cleared: count
+      case .changed, .unwritten, .endsChanged, .cleared: count
       }
     }
   }

@@ -58,7 +58,7 @@ extension Writer: ChangeFacts {
     try sql.findEnd.first(serial) { row throws(StoreError) in
       StoredEnd(
         state: try row.end(0), attempts: row.int(1), isInDoubt: row.bool(3),
-        ending: row.optionalInt(2))
+        ending: row.optionalInt(2), at: row.time(4), isTried: row.bool(5))
     }
   }
 

@@ -92,6 +92,7 @@ extension Writer {
     try releaseFromQuarantine(entry.serial)
     state.ledger.add(-1, endCode: code)
     state.endedLog.append(lane: entry.lane, endCode: code, isDeletion: true)
+    state.endsChanged.append(EndChange(of: entry, end, .gone))
   }
 }
 
@@ -103,10 +104,21 @@ extension Writer {
   func correctEnded(
     _ edit: EnvelopeEdit, into deletedFiles: inout [String]
   ) throws(StoreError) -> Bool {
-    guard ChangeRules.mayCorrect(try end(of: edit.entry.serial)) else { return false }
+    let end = try end(of: edit.entry.serial)
+    guard let end, ChangeRules.mayCorrect(end) else { return false }
+    try noteRedirected(edit, end)
     try replaceContent(edit, into: &deletedFiles)
     log(EventEntry(editedEnded: edit.entry))
     return true
+  }
+
+  private func noteRedirected(_ edit: EnvelopeEdit, _ end: StoredEnd) throws(StoreError) {
+    var former = edit.entry
+    former.upstream = try sql.deleted.one(former.serial, or: "an end without its envelope") {
+      $0.upstream(8)
+    }
+    guard former.upstream != edit.entry.upstream else { return }
+    state.endsChanged.append(EndChange(of: former, end, .redirected(to: edit.entry.upstream)))
   }
 
   /// Makes an envelope that failed or expired end as cancelled, now; its attempts and its response
@@ -132,6 +144,7 @@ extension Writer {
     state.ledger.add(1, endCode: code)
     state.endedLog.append(lane: entry.lane, endCode: oldCode, isDeletion: true)
     state.endedLog.append(lane: entry.lane, endCode: code, isDeletion: false)
+    state.endsChanged.append(EndChange(of: entry, end, .cancelled))
     log(EventEntry(cancelledEnded: entry, reason: reason))
     return true
   }

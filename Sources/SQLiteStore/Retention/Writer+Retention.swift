@@ -53,6 +53,8 @@ extension Writer {
     let endedAt: WallTime
     /// The number of its ending, if its client is told of it; else nil.
     let ending: EndingNumber?
+    /// Whether an attempt led to the end.
+    let isTried: Bool
   }
 
   /// The next readable ended envelope of the present round.
@@ -64,7 +66,8 @@ extension Writer {
     return try part(.ended(first)) { () throws(StoreError) -> EndedRow? in
       try sql.nextEnded.first(first) { row in
         EndedRow(
-          serial: row.int(0), code: row.int(1), endedAt: row.time(2), ending: row.optionalInt(3))
+          serial: row.int(0), code: row.int(1), endedAt: row.time(2), ending: row.optionalInt(3),
+          isTried: row.bool(4))
       }
     }
   }
@@ -83,6 +86,7 @@ extension Writer {
     let id = try sql.deleted.id(5)
     let coalesceKey = sql.deleted.text(6)
     let revision = sql.deleted.int(7)
+    let upstream = sql.deleted.upstream(8)
     sql.deleted.reset()
     if let number { try forgetNumber(number, of: lane) }
     if id.serial != serial { try gaps.deleteMoved.run(id.serial) }
@@ -98,6 +102,12 @@ extension Writer {
     try releaseFromQuarantine(serial)
     state.ledger.add(-1, endCode: row.code)
     state.endedLog.append(lane: lane, endCode: row.code, isDeletion: true)
+    let end = try EnvelopeState(endCode: row.code)
+    guard end != .delivered else { return }
+    state.endsChanged.append(
+      EndChange(
+        serial: serial, lane: lane, upstream: upstream, state: end, endedAt: row.endedAt,
+        isTried: row.isTried, result: .gone))
   }
 
   /// Deletes the row of a body file; the file itself is deleted once that is committed.

@@ -16,6 +16,8 @@ struct Receipt {
   var coalesced: [CoalescedEnvelope] = []
   /// Whether a post has taken the place of anything, be it of this very transaction.
   private var hasCoalesced = false
+  /// The ends that are not on record any more as they were.
+  var endsChanged: [EndChange] = []
   /// Backlogs that were cancelled as a whole.
   var cleared: [ClearedBacklog] = []
   /// The posts that wait for their results.
@@ -90,6 +92,7 @@ struct Receipt {
     commit.eventsEnd = eventsEnd
     commit.hasForgottenClients = hasForgottenClients
     if !changes.isEmpty { tell(changes, epoch: epoch, in: &commit) }
+    if !endsChanged.isEmpty { commit.changes.append(.endsChanged(endsChanged)) }
     if !coalesced.isEmpty { commit.changes.append(.coalesced(coalesced)) }
     if !accepted.isEmpty { commit.changes.append(.accepted(accepted)) }
     for backlog in cleared { commit.changes.append(.cleared(backlog)) }

@@ -141,6 +141,7 @@ extension Writer {
     if canFlow { try flow(into: &receipt) }
     try nameMissing(in: &receipt)
     swap(&receipt.startedPaused, &state.startedPaused)
+    swap(&receipt.endsChanged, &state.endsChanged)
     swap(&receipt.cleared, &state.cleared)
     swap(&receipt.use, &state.use)
     swap(&receipt.hasForgottenClients, &state.hasForgottenClients)

@@ -18,6 +18,8 @@ final class Writer {
     var events = EventLog()
     /// The backlogs that clients cancelled, yet to be told.
     var cleared: [ClearedBacklog] = []
+    /// The ends that are not on record any more as they were, yet to be told.
+    var endsChanged: [EndChange] = []
     /// Up to where retention has looked in its present round.
     var retentionCursor: Serial = 0
     /// Upstreams by name: as many as were ever configured.

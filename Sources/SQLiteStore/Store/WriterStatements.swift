@@ -97,7 +97,10 @@ final class WriterStatements {
       "SELECT id, fingerprint, key FROM envelope WHERE serial = ?", on: connection)
     findStanding = try Statement("SELECT standing FROM line WHERE serial = ?", on: connection)
     findEnd = try Statement(
-      "SELECT state, attempts, ending, in_doubt FROM ended WHERE serial = ?", on: connection)
+      """
+      SELECT state, attempts, ending, in_doubt, ended_at, attempt_number IS NOT NULL \
+      FROM ended WHERE serial = ?
+      """, on: connection)
 
     findClient = try Statement("SELECT number FROM client WHERE name = ?", on: connection)
     insertClient = try Statement(
@@ -186,12 +189,14 @@ final class WriterStatements {
       "DELETE FROM paused WHERE kind = ? AND number = ?", on: connection)
 
     nextEnded = try Statement(
-      "SELECT serial, state, ended_at, ending FROM ended WHERE serial >= ? ORDER BY serial LIMIT 1",
-      on: connection)
+      """
+      SELECT serial, state, ended_at, ending, attempt_number IS NOT NULL FROM ended \
+      WHERE serial >= ? ORDER BY serial LIMIT 1
+      """, on: connection)
     deleted = try Statement(
       """
       SELECT client, lane, key, length(target) + length(headers) + coalesce(length(body), 0), \
-      sequence, id, coalesce_key, revision FROM envelope WHERE serial = ?
+      sequence, id, coalesce_key, revision, upstream FROM envelope WHERE serial = ?
       """, on: connection)
     isReferable = try Statement(
       """

@@ -177,6 +177,59 @@ struct EndedConformance {
     }
   }
 
+  @Test(
+    "it is told which ends are on record no more, or are others, and of which upstream's envelopes",
+    arguments: StoreFactory.planned)
+  func endsChanged(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      var ids: [EnvelopeID] = []
+      var entries: [LineEntry] = []
+      for _ in 0..<6 {
+        ids.append(try await bench.accept(bench.draft()))
+        entries.append(try await bench.entry(ids[ids.count - 1]))
+      }
+      for id in ids[..<3] { try await fail(id, bench) }
+      try await bench.record(ids[3], .end(.failed, reason: "discarded"))
+      try await bench.record(ids[4], .end(.expired, reason: "too late"))
+      try await bench.record(
+        ids[5], .end(.delivered, reason: "x"), attempt: bench.attempt(1, .delivered, status: 200))
+      let endedAt = bench.clock.now
+      bench.clock.advance(milliseconds: 1000)
+      func told(
+        _ place: Int, _ result: EndChange.Result, _ state: EnvelopeState = .failed,
+        isTried: Bool = true, at time: WallTime? = nil, upstream: UpstreamNumber? = nil
+      ) -> EndChange {
+        EndChange(
+          serial: entries[place].serial, lane: entries[place].lane,
+          upstream: upstream ?? entries[place].upstream, state: state, endedAt: time ?? endedAt,
+          isTried: isTried, result: result)
+      }
+      // A correction that goes to the same upstream changes nothing of that.
+      let record = try #require(try await bench.planned.envelope(ids[1]))
+      #expect(try await bench.planned.correctEnded(edit(record, path: "/right")))
+      #expect(bench.observer.endsChanged.isEmpty)
+      let other = try #require(try await bench.planned.register(upstreams: ["other"])["other"])
+      var redirected = edit(record, path: "/right")
+      redirected.entry.upstream = other
+      #expect(try await bench.planned.correctEnded(redirected))
+      #expect(bench.observer.endsChanged == [told(1, .redirected(to: other))])
+      #expect(try await bench.planned.cancelEnded(entries[0], reason: "x"))
+      #expect(try await bench.planned.cancelEnded(entries[0], reason: "again"))
+      try await bench.requeue(entries[2])
+      // Whoever is told of a later commit has been told all of those before it.
+      _ = try await bench.planned.register(upstreams: ["other"])
+      #expect(bench.observer.endsChanged.dropFirst() == [told(0, .cancelled), told(2, .gone)])
+      let cutoff = bench.clock.now.adding(milliseconds: 1)
+      let cutoffs = RetentionCutoffs(delivered: cutoff, failed: cutoff)
+      while try await !bench.planned.deleteEnded(cutoffs, countMax: 9).isRoundDone {}
+      #expect(
+        bench.observer.endsChanged.dropFirst(3) == [
+          told(0, .gone, .cancelled, at: bench.clock.now), told(1, .gone, upstream: other),
+          told(3, .gone, isTried: false), told(4, .gone, .expired, isTried: false),
+        ])
+    }
+  }
+
   @Test("a hold is spent by an attempt, and a time that has passed counts no more")
   func spent() {
     let now = WallTime(millisecondsSinceEpoch: 1000)

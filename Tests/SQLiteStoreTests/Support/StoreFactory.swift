@@ -157,6 +157,7 @@ final class RecordingObserver: StoreObserver {
     var coalesced: [CoalescedEnvelope] = []
     var clearing: Set<ClientNumber> = []
     var cleared: [ClearedBacklog] = []
+    var endsChanged: [EndChange] = []
     /// What others are changing.
     var changing: Set<Serial> = []
     /// How often it was told that clients were forgotten.
@@ -178,6 +179,7 @@ final class RecordingObserver: StoreObserver {
       case .coalesced(let envelopes): positions.coalesced = coalesced(envelopes)
       case .accepted(let envelopes): positions.accepted = accepted(envelopes)
       case .cleared(let backlog): cleared(backlog)
+      case .endsChanged(let changes): state.withLock { $0.endsChanged += changes }
       }
     }
     state.withLock { state in
@@ -290,6 +292,7 @@ final class RecordingObserver: StoreObserver {
     }
   }
 
+  var endsChanged: [EndChange] { state.withLock { $0.endsChanged } }
   var recordedCount: Int { state.withLock { $0.recorded.count } }
 }
 

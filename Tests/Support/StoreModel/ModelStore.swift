@@ -117,13 +117,15 @@ package final class ModelStore: PlannedStore {
 
   /// See ``EnvelopeStore``.
   package func correctEnded(_ edit: EnvelopeEdit) async throws(StoreError) -> Bool {
-    try transact { tables, _ throws(StoreError) in tables.correctEnded(edit) }.0
+    try transact { tables, commit throws(StoreError) in
+      tables.correctEnded(edit, in: &commit)
+    }.0
   }
 
   /// See ``EnvelopeStore``.
   package func cancelEnded(_ entry: LineEntry, reason: String) async throws(StoreError) -> Bool {
-    try transact { tables, _ throws(StoreError) in
-      tables.cancelEnded(entry.serial, reason: reason, at: self.clock())
+    try transact { tables, commit throws(StoreError) in
+      tables.cancelEnded(entry, reason: reason, at: self.clock(), in: &commit)
     }.0
   }
 
@@ -148,8 +150,9 @@ package final class ModelStore: PlannedStore {
   package func deleteEnded(
     _ retention: RetentionCutoffs, countMax: Int
   ) async throws(StoreError) -> RetentionPage {
-    try transact { tables, _ throws(StoreError) in
-      let (deleted, isRoundDone) = tables.deleteEnded(retention, countMax: countMax)
+    try transact { tables, commit throws(StoreError) in
+      let (deleted, isRoundDone) = tables.deleteEnded(
+        retention, countMax: countMax, in: &commit)
       return RetentionPage(deletedCount: deleted.count, isRoundDone: isRoundDone)
     }.0
   }

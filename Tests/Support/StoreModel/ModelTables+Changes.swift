@@ -11,7 +11,8 @@ extension ModelTables: ChangeFacts {
   func end(of serial: Serial) -> StoredEnd? {
     guard let envelope = envelopes[serial], let end = envelope.end else { return nil }
     return StoredEnd(
-      state: end.state, attempts: envelope.attemptCount, isInDoubt: end.isInDoubt, ending: nil)
+      state: end.state, attempts: envelope.attemptCount, isInDoubt: end.isInDoubt, ending: nil,
+      at: end.at, isTried: end.attempt != nil)
   }
 
   func isAheadOfGap(_ serial: Serial) -> Bool {

@@ -102,22 +102,33 @@ extension ModelTables {
   ) throws(StoreError) {
     guard !transitions.isEmpty else { return }
     var made = transitions
+    var ends: [EndChange] = []
     for index in made.indices {
       guard let plan = try ChangeRules.plan(made[index], facts: self) else {
         made[index].isMoot = true
         continue
       }
+      if case .requeue(let end) = plan.line, case .requeue(let entry) = made[index].change {
+        ends.append(EndChange(of: entry, end, .gone))
+      }
       carryOut(plan, of: made[index])
       if plan.isParkedAgain { made[index].noteParked() }
     }
     commit.changes.append(.changed(made))
+    if !ends.isEmpty { commit.changes.append(.endsChanged(ends)) }
   }
 
   /// Corrects an envelope that has ended.
   ///
   /// - Returns: false if it may not be corrected.
-  mutating func correctEnded(_ edit: EnvelopeEdit) -> Bool {
-    guard ChangeRules.mayCorrect(end(of: edit.entry.serial)) else { return false }
+  mutating func correctEnded(_ edit: EnvelopeEdit, in commit: inout Commit) -> Bool {
+    guard let end = end(of: edit.entry.serial), ChangeRules.mayCorrect(end),
+      let former = envelopes[edit.entry.serial]?.entry
+    else { return false }
+    if former.upstream != edit.entry.upstream {
+      let change = EndChange(of: former, end, .redirected(to: edit.entry.upstream))
+      commit.changes.append(.endsChanged([change]))
+    }
     apply(edit)
     return true
   }
@@ -125,12 +136,16 @@ extension ModelTables {
   /// Cancels an envelope that has ended.
   ///
   /// - Returns: false if it may not be cancelled.
-  mutating func cancelEnded(_ serial: Serial, reason: String, at now: WallTime) -> Bool {
+  mutating func cancelEnded(
+    _ entry: LineEntry, reason: String, at now: WallTime, in commit: inout Commit
+  ) -> Bool {
+    let serial = entry.serial
     switch ChangeRules.cancellation(of: end(of: serial)) {
     case .refuse: return false
     case .leave: return true
     case .replace(let end):
       cancelEnded(serial, end, reason: reason, at: now)
+      commit.changes.append(.endsChanged([EndChange(of: entry, end, .cancelled)]))
       return true
     }
   }
@@ -168,7 +183,7 @@ extension ModelTables {
   /// - Parameter countMax: The most ended envelopes to look at.
   /// - Returns: What was deleted, and whether the walk came to the end.
   mutating func deleteEnded(
-    _ retention: RetentionCutoffs, countMax: Int
+    _ retention: RetentionCutoffs, countMax: Int, in commit: inout Commit
   ) -> (deleted: [Envelope], isRoundDone: Bool) {
     let page = Array(ended[ended.firstPlace { $0 > retentionCursor }...].prefix(countMax))
     let due = page.filter { serial in
@@ -178,6 +193,11 @@ extension ModelTables {
     }
     let isRoundDone = page.count < countMax
     retentionCursor = isRoundDone ? 0 : page.last ?? 0
+    let ends = due.compactMap { serial -> EndChange? in
+      guard let end = end(of: serial), end.state != .delivered else { return nil }
+      return envelopes[serial].map { EndChange(of: $0.entry, end, .gone) }
+    }
+    if !ends.isEmpty { commit.changes.append(.endsChanged(ends)) }
     return (due.compactMap { delete($0) }, isRoundDone)
   }
 

@@ -88,7 +88,7 @@ struct NeedGathering: Sendable {
     }
     if let letters = outcomes.deadLetters, letters.count >= NeedLimits.deadLettersMin {
       let last = await failure(letters.last, since: letters.since, &examples)
-      upstream.deadLetters = (letters.count, last)
+      upstream.deadLetters = (letters.count, last, letters.isMixed)
     }
     if let expired = outcomes.expired, outcomes.figures.expired > 0 {
       upstream.expired = await failure(expired, since: expired.at, &examples)
@@ -98,9 +98,12 @@ struct NeedGathering: Sendable {
   private func failure(
     _ sample: OutcomeWindow.Sample, since: WallTime, _ examples: inout NeedExamples
   ) async -> NeedFacts.Failure {
-    NeedFacts.Failure(
-      status: sample.status, reason: sample.reason, left: sample.left, since: since,
-      example: await examples.example(sample.serial, from: relay.store)?.example)
+    var failure = NeedFacts.Failure(
+      status: sample.status, reason: sample.reason, left: sample.left, since: since, example: nil)
+    if let serial = sample.serial {
+      failure.example = await examples.example(serial, from: relay.store)?.example
+    }
+    return failure
   }
 
   // MARK: - Lanes

@@ -86,10 +86,7 @@ struct EnvelopeChange {
       case .cancel(let reason):
         let isDone = try await context.store.cancelEnded(order.entry, reason: reason)
         guard isDone else { return .refused(.gone) }
-        if record.state != .cancelled {
-          dispatcher.tell(ended: record.id, order.command)
-          dispatcher.needs.gaveUp(record.state, order.entry)
-        }
+        if record.state != .cancelled { dispatcher.tell(ended: record.id, order.command) }
         return .done
       case .run, .retry, .discard, .requeue:
         return await dispatcher.steer(order.command, order.entry, in: turn)

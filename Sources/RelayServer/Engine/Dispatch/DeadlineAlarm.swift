@@ -56,7 +56,7 @@ extension DeadlineAlarm: CommitListener {
         }
       case .coalesced(let envelopes): for envelope in envelopes { note(envelope.entry) }
       case .accepted(let envelopes): for envelope in envelopes { note(envelope.entry) }
-      case .unwritten, .cleared: break
+      case .unwritten, .endsChanged, .cleared: break
       }
     }
     if let earliest { self.note(earliest) }

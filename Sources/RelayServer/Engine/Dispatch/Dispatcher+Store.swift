@@ -34,6 +34,7 @@ extension Dispatcher: StoreObserver {
           positions.accepted.append(take(envelope, into: &state, now: now))
         }
       case .cleared(let backlog): state.take(backlog, now: now)
+      case .endsChanged: break
       }
     }
     return positions

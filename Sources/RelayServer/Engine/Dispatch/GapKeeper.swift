@@ -187,7 +187,7 @@ extension GapKeeper: CommitListener {
           noteAgain(entry)
         }
       case .accepted(let envelopes): note(envelopes)
-      case .coalesced, .unwritten, .cleared: break
+      case .coalesced, .unwritten, .endsChanged, .cleared: break
       }
     }
   }

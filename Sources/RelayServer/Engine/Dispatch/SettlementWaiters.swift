@@ -150,7 +150,7 @@ extension SettlementWaiters: CommitListener {
           if let old = envelope.movedFrom { move(old, to: envelope.entry.serial) }
         }
       case .cleared(let backlog): settle(backlog.items.lazy.map(\.serial))
-      case .coalesced, .unwritten: break
+      case .coalesced, .unwritten, .endsChanged: break
       }
     }
   }

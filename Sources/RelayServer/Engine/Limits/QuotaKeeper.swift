@@ -60,7 +60,7 @@ package final class QuotaKeeper: Sendable {
           for envelope in envelopes {
             if let name = envelope.client { book.note(envelope.entry.client, of: name) }
           }
-        case .changed, .coalesced, .unwritten, .cleared: break
+        case .changed, .coalesced, .unwritten, .endsChanged, .cleared: break
         }
       }
     }

@@ -174,9 +174,7 @@ package final class NeedsKeeper: Sendable {
     if !isOver { fields.append(("severity", .text(need.severity.rawValue))) }
     if let upstream = need.key.upstream { fields.append(("upstream", .text(upstream))) }
     fields.append(("what", .text(need.title)))
-    if !isOver, let cause = need.cause, cause != need.title {
-      fields.append(("cause", .text(cause)))
-    }
+    if !isOver, let cause = need.cause { fields.append(("cause", .text(cause))) }
     return fields
   }
 
@@ -221,17 +219,6 @@ extension NeedsKeeper.State {
   }
 }
 
-extension NeedsKeeper {
-  /// Notes that a person gave up an envelope that had ended undelivered.
-  func gaveUp(_ state: EnvelopeState, _ entry: LineEntry) {
-    self.state.withLock {
-      $0.outcomes.gaveUp(state, of: entry.upstream)
-      $0.news.gaveUp(state, in: entry.lane)
-      $0.changeCount += 1
-    }
-  }
-}
-
 extension NeedsKeeper: CommitListener {
   /// Counts what upstreams made of envelopes.
   package func committed(_ commit: Commit, at now: Now) {
@@ -242,6 +229,11 @@ extension NeedsKeeper: CommitListener {
         state.withLock {
           $0.outcomes.count(transitions, at: now)
           $0.news.changed(transitions)
+        }
+      case .endsChanged(let changes):
+        state.withLock {
+          $0.outcomes.count(changes)
+          $0.news.endsChanged(changes)
         }
       case .accepted(let envelopes):
         state.withLock { state in for envelope in envelopes { state.news.accepted(envelope) } }

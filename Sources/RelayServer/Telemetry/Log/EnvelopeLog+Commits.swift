@@ -14,6 +14,8 @@ extension EnvelopeLog: CommitListener {
       case .coalesced(let envelopes): tell(envelopes)
       case .accepted(let envelopes): tell(envelopes)
       case .cleared(let backlog): tell(backlog)
+      // Who steers an envelope that has ended tells of it.
+      case .endsChanged: break
       }
     }
   }

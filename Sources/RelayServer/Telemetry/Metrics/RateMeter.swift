@@ -81,7 +81,7 @@ extension RateMeter: CommitListener {
           case .end, .begin, .retry, .block, .release, .edit, .requeue: break
           }
         }
-      case .accepted, .coalesced, .unwritten, .cleared: break
+      case .accepted, .coalesced, .unwritten, .endsChanged, .cleared: break
       }
     }
     count(.accepted, commit.postCount, at: now.monotonic)

@@ -260,7 +260,7 @@ extension Tracer: CommitListener {
       case .coalesced(let envelopes): coalesced(envelopes, at: now.wall)
       case .accepted(let envelopes): accepted(envelopes, at: now.wall)
       case .cleared(let backlog): cleared(backlog, at: now.wall)
-      case .unwritten: break
+      case .unwritten, .endsChanged: break
       }
     }
   }

@@ -51,7 +51,9 @@ extension Simulation {
     let cutoffs = RetentionCutoffs(
       delivered: clock.wall.adding(milliseconds: -20_000),
       failed: clock.wall.adding(milliseconds: -60_000))
-    let page = transact { store, _ in store.deleteEnded(cutoffs, countMax: 200) }?.value
+    let page = transact { store, commit in
+      store.deleteEnded(cutoffs, countMax: 200, in: &commit)
+    }?.value
     for envelope in page?.deleted ?? [] {
       checkEnd(of: envelope)
       deleted.insert(envelope.id)

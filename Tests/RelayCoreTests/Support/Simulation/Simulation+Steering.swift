@@ -30,12 +30,14 @@ extension Simulation {
       // If it had arrived as it was, its correction would be lost: nobody is let do that.
       guard !record.entry.isInDoubt else { return }
       let edit = edit(of: record.entry)
-      if transact({ store, _ in store.correctEnded(edit) })?.value == true { endedChangeCount += 1 }
+      let isDone = transact { store, commit in store.correctEnded(edit, in: &commit) }?.value
+      if isDone == true { endedChangeCount += 1 }
       if chance(1, in: 2) { requeue(record.id) }
     case 1:
       let now = clock.wall
-      let isDone = transact { store, _ in
-        store.cancelEnded(serial, reason: "cancelled after its end", at: now)
+      let isDone = transact { store, commit in
+        store.cancelEnded(
+          record.entry, reason: "cancelled after its end", at: now, in: &commit)
       }?.value
       if isDone == true { endedChangeCount += 1 }
     default: requeue(record.id)

@@ -67,6 +67,7 @@ extension Simulation {
         scheduler.cleared(backlog, now: clock)
         runs.cleared(backlog, in: &scheduler, now: clock)
         clearedCount += backlog.items.count
+      case .endsChanged: break
       }
     }
     return positions
@@ -121,7 +122,7 @@ extension Commit {
       switch change {
       case .accepted(let envelopes): envelopes.map(\.entry.serial)
       case .coalesced(let envelopes): envelopes.map(\.entry.serial)
-      case .changed, .unwritten, .cleared: []
+      case .changed, .unwritten, .endsChanged, .cleared: []
       }
     }
   }
