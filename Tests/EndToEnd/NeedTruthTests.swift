@@ -67,6 +67,45 @@ extension EndToEnd.Needs {
     }
   }
 
+  @Test("a lane that stands for another reason by now is told of with that one and its commands")
+  func otherReason() async throws {
+    let upstream = try TestUpstream { _ in
+      .answer(422, body: Array(#"{"detail": "first words"}"#.utf8))
+    }
+    let relay = try await Relay.started(upstream, upstreamMore: ["onFailure": "block"])
+    let post = try await relay.device().post(["path": "/a"])
+    let id = try #require(post.json()["id"] as? String)
+    #expect(
+      try await need("lanes-blocked", of: relay)["title"] as? String
+        == "one lane stands: default answered 422 “first words”")
+    upstream.behave { _ in .answer(400, body: Array(#"{"detail": "second words"}"#.utf8)) }
+    try await retry(id, relay, attempts: 2)
+    let need = try await need("lanes-blocked", of: relay)
+    #expect(need["title"] as? String == "one lane stands: default answered 400 “second words”")
+    upstream.behave { _ in .answer(200) }
+    let acts = try #require(need["acts"] as? [[String: Any]])
+    let retryAll = try #require(acts.first { $0["name"] as? String == "retry-all" })
+    let words = try #require(retryAll["command"] as? [String])
+    #expect(words.contains("400"))
+    // Once it is corrected so that it cannot even be sent, that is why it stands.
+    let unfillable: [String: any Sendable] = ["path": "/{{response:none#/id}}", "references": true]
+    try await call(relay, "PATCH", "/v1/envelopes/\(id)", unfillable)
+    try await retry(id, relay, attempts: 3)
+    let third = try await self.need("lanes-blocked", of: relay)
+    #expect(third["status"] == nil, "\(third)")
+    #expect((third["title"] as? String)?.contains("could not be filled") == true)
+  }
+
+  /// Has a blocked lane's head tried again, and waits until it blocks the lane anew.
+  private func retry(_ id: String, _ relay: Relay, attempts: Int) async throws {
+    try await call(relay, "POST", "/v1/envelopes/\(id)/resolve", ["action": "retry"])
+    try await eventually("attempt \(attempts) is refused") {
+      let envelope = try await relay.device("operator").get("/v1/envelopes/\(id)").json()
+      let isBlocked = envelope["state"] as? String == "blocked"
+      return isBlocked && envelope["attemptCount"] as? Int == attempts ? true : nil
+    }
+  }
+
   @Test("dead letters count until they are put back, sent elsewhere or deleted, and no others do")
   func deadLetters() async throws {
     let upstream = try TestUpstream(Self.asAsked)

@@ -15,7 +15,8 @@ extension AttemptReport {
     }
   }
 
-  private static func sentence(ofAnswer status: Int) -> String {
+  /// What is said of an answer.
+  package static func sentence(ofAnswer status: Int) -> String {
     successes.contains(status)
       ? successSentences[status - successes.lowerBound] : "the upstream answered \(status)"
   }

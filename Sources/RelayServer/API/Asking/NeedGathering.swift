@@ -16,9 +16,10 @@ struct NeedGathering: Sendable {
     let snapshot = await relay.dispatcher.snapshot()
     var facts = NeedFacts(now: now.wall)
     addRelay(to: &facts, now)
-    memory.examples.begin()
+    let changed = keeper.takeChangedHeads()
+    memory.examples.begin(besides: changed)
     await addUpstreams(to: &facts, snapshot, now, keeper, &memory.examples)
-    await addBlocked(to: &facts, &memory)
+    await addBlocked(to: &facts, changed, &memory)
     await addRefusedNews(to: &facts, keeper, &memory.examples)
     addGaps(to: &facts, snapshot)
     memory.examples.drop()
@@ -101,7 +102,8 @@ struct NeedGathering: Sendable {
     var failure = NeedFacts.Failure(
       status: sample.status, reason: sample.reason, left: sample.left, since: since, example: nil)
     if let serial = sample.serial {
-      failure.example = await examples.example(serial, from: relay.store)?.example
+      failure.example = await examples.example(
+        serial, at: sample.at, status: sample.status, from: relay.store)?.example
     }
     return failure
   }
@@ -109,13 +111,14 @@ struct NeedGathering: Sendable {
   // MARK: - Lanes
 
   private func addBlocked(
-    to facts: inout NeedFacts, _ memory: inout NeedsKeeper.Memory
+    to facts: inout NeedFacts, _ changed: ChangedHeads, _ memory: inout NeedsKeeper.Memory
   ) async {
     let (lanes, count) = relay.dispatcher.blockedLanes(countMax: BlockedGroups.lanesMax)
-    await memory.blocked.update(lanes, from: relay.store)
+    await memory.blocked.update(lanes, besides: changed, from: relay.store)
     facts.blockedLaneCount = count
     for group in memory.blocked.groups.prefix(NeedLimits.blockedGroupsMax) {
-      let example = await memory.examples.example(group.first, from: relay.store)
+      let example = await memory.examples.example(
+        group.first, status: group.status, from: relay.store)
       let first = NeedFacts.Failure(
         status: group.status, reason: group.reason, since: example?.since ?? facts.now,
         example: example?.example)

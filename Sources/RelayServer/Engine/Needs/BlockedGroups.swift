@@ -2,8 +2,8 @@ import RelayCore
 
 /// The blocked lanes, told apart by upstream, status and reason.
 ///
-/// A look costs as many reads as lanes have become blocked since the last one. The first
-/// ``lanesMax`` lanes are told apart, and the others only counted.
+/// A look costs as many reads as lanes have become blocked since the last one, be it anew. The
+/// first ``lanesMax`` lanes are told apart, and the others only counted.
 struct BlockedGroups {
   /// The most lanes that are told apart.
   static let lanesMax = 10_000
@@ -11,7 +11,7 @@ struct BlockedGroups {
   private static let readsMax = 500
 
   /// The reason that the lanes of a group share.
-  private struct Cause: Hashable {
+  fileprivate struct Cause: Hashable {
     var upstream: String
     var status: Int?
     var reason: String
@@ -20,10 +20,12 @@ struct BlockedGroups {
   /// The heads of lanes, by the reason that they stand.
   private var causes: [Serial: Cause] = [:]
 
-  /// Takes in the lanes that are blocked now, and reads of those that are new.
+  /// Takes in the lanes that are blocked now, and reads of those that are new or have changed.
   mutating func update(
-    _ lanes: [(lane: LaneNumber, head: LineEntry)], from store: any EnvelopeStore
+    _ lanes: [(lane: LaneNumber, head: LineEntry)], besides changed: ChangedHeads,
+    from store: any EnvelopeStore
   ) async {
+    changed.forget(in: &causes)
     let now = Set(lanes.lazy.map(\.head.serial))
     for serial in causes.keys where !now.contains(serial) { causes[serial] = nil }
     let unknown = now.filter { causes[$0] == nil }.sorted()
@@ -33,11 +35,7 @@ struct BlockedGroups {
       guard let ids = try? await store.ids(of: part),
         let summaries = try? await store.summaries(of: part.compactMap { ids[$0] })
       else { return }
-      for summary in summaries {
-        causes[summary.fate.serial] = Cause(
-          upstream: summary.terms.upstream, status: summary.fate.responseStatus,
-          reason: summary.fate.reason ?? "the upstream refused it")
-      }
+      for summary in summaries { causes[summary.fate.serial] = Cause(summary) }
     }
   }
 
@@ -50,5 +48,16 @@ struct BlockedGroups {
     }
     return groups.sorted { ($1.value.count, $0.value.first) < ($0.value.count, $1.value.first) }
       .map { ($0.upstream, $0.status, $0.reason, $1.count, $1.first) }
+  }
+}
+
+extension BlockedGroups.Cause {
+  /// The status of the kept answer counts only if the envelope stands for that answer: it may be an
+  /// earlier attempt's.
+  fileprivate init(_ summary: EnvelopeSummary) {
+    upstream = summary.terms.upstream
+    reason = summary.fate.reason ?? "the upstream refused it"
+    let answered = summary.fate.responseStatus
+    status = answered.map(AttemptReport.sentence(ofAnswer:)) == reason ? answered : nil
   }
 }

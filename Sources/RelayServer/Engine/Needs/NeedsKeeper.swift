@@ -28,6 +28,7 @@ package final class NeedsKeeper: Sendable {
   fileprivate struct State {
     var outcomes = OutcomeWindow()
     var news = RefusedNews()
+    var changedHeads = ChangedHeads()
     var book = NeedBook()
     var memory = Memory()
     var gather: Gathering?
@@ -120,6 +121,14 @@ package final class NeedsKeeper: Sendable {
 
   /// The list as of the last look.
   var known: [Need] { state.withLock { $0.book.needs } }
+
+  /// What has changed of the heads of blocked lanes since the last look.
+  func takeChangedHeads() -> ChangedHeads {
+    state.withLock { state in
+      defer { state.changedHeads = ChangedHeads() }
+      return state.changedHeads
+    }
+  }
 
   /// What an upstream made of envelopes lately.
   struct Outcomes {
@@ -226,18 +235,20 @@ extension NeedsKeeper: CommitListener {
     for change in commit.changes {
       switch change {
       case .changed(let transitions):
-        state.withLock {
-          $0.outcomes.count(transitions, at: now)
-          $0.news.changed(transitions)
+        state.withLock { state in
+          state.outcomes.count(transitions, at: now)
+          state.news.changed(transitions)
+          state.changedHeads.note(transitions)
         }
       case .endsChanged(let changes):
-        state.withLock {
-          $0.outcomes.count(changes)
-          $0.news.endsChanged(changes)
+        state.withLock { state in
+          state.outcomes.count(changes)
+          state.news.endsChanged(changes)
         }
+      case .coalesced(let envelopes): state.withLock { $0.changedHeads.note(envelopes) }
       case .accepted(let envelopes):
         state.withLock { state in for envelope in envelopes { state.news.accepted(envelope) } }
-      case .coalesced, .unwritten, .cleared: break
+      case .unwritten, .cleared: break
       }
     }
   }
