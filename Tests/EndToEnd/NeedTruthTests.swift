@@ -139,6 +139,48 @@ extension EndToEnd.Needs {
     }
   }
 
+  @Test("a need that is not listed for lack of room is counted, and not told as over")
+  func leftOut() async throws {
+    let upstream = try TestUpstream(Self.asAsked)
+    let alarm = try TestUpstream()
+    let relay = try Relay(
+      upstreams: [
+        "default": Relay.quick(upstream, ["onFailure": "block"]), "alarm": Relay.quick(alarm),
+      ], more: ["notify": ["upstream": "alarm"]])
+    try await relay.start()
+    func listed() async throws -> [[String: Any]] {
+      let status = try await relay.device("operator").get("/status").json()
+      let needs = try #require(status["needs"] as? [[String: Any]])
+      return needs.filter { $0["kind"] as? String == "lanes-blocked" }
+    }
+    func post(_ statuses: [Int], of client: String) async throws {
+      let batch = statuses.enumerated().map { place, status in
+        ["path": "/\(status)", "lane": "\(status)-\(place)"]
+      }
+      #expect(try await relay.device(client).post(batch: batch).status < 300)
+    }
+    try await post(Array(430..<480), of: "one")
+    try await eventually("each is listed") { try await listed().count == 50 ? true : nil }
+    // Two lanes each, so these are larger groups.
+    try await post((480..<483).flatMap { [$0, $0] }, of: "two")
+    try await eventually("the list says how many there are besides") {
+      let needs = try await listed()
+      return needs.count == 50 && needs.last?["more"] as? Int == 3 ? true : nil
+    }
+    let metrics = try await relay.device("operator").get("/metrics").text
+    #expect(metrics.contains(#"waystation_needs{kind="lanes-blocked",severity="warning"} 53"#))
+    let status = try await relay.command("status")
+    // An upstream that refuses everything is one as well.
+    #expect(status.output.contains("54 things need you:"))
+    #expect(status.output.contains("and 3 more of this kind"))
+    #expect(!relay.log.contains("somebody is needed no more"))
+    for request in alarm.received {
+      let message = try #require(
+        try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any])
+      #expect((message["ended"] as? [Any])?.isEmpty == true)
+    }
+  }
+
   @Test("what is never sent is no failure of the upstream's, and its reason is told once")
   func neverSent() async throws {
     let upstream = try TestUpstream()

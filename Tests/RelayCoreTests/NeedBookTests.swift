@@ -116,4 +116,67 @@ struct NeedBookTests {
     _ = book.update(facts(afterMs: -3_599_000, waiting: 5000))
     #expect(book.needs.isEmpty)
   }
+
+  // MARK: - More than are listed
+
+  private static let listedMax = NeedLimits.listedOfKindMax
+
+  /// So many upstreams fail, of which the first so many are critical, and one is paused.
+  private func manyFail(
+    _ count: Int, critical: Int = 0, besides away: Set<Int> = [], afterMs: Int64
+  ) -> NeedFacts {
+    var facts = NeedFacts(now: Self.start.adding(milliseconds: afterMs))
+    facts.upstreams = (0..<count).filter { !away.contains($0) }.map { number in
+      var upstream = NeedFacts.Upstream(name: "u\(number)")
+      upstream.outcomes.refused = number < critical ? 20 : 5
+      upstream.failure = NeedFacts.Failure(
+        status: 400, reason: "the upstream answered 400", since: facts.now, example: nil)
+      return upstream
+    }
+    var paused = NeedFacts.Upstream(name: "paused")
+    paused.isPaused = true
+    paused.waiting = 1
+    facts.upstreams.append(paused)
+    return facts
+  }
+
+  @Test("a kind of which there are many hides no other, and all are counted")
+  func counts() {
+    var book = NeedBook()
+    let changes = book.update(manyFail(Self.listedMax + 11, afterMs: 0))
+    #expect(changes.count == Self.listedMax + 1)
+    #expect(book.needs.count == Self.listedMax + 1)
+    #expect(book.needs.last?.key.kind == .upstreamPaused)
+    #expect(book.needs.dropLast().last?.more == 11)
+    #expect(book.counts[.upstreamFailing, .warning] == Self.listedMax + 11)
+    #expect(book.counts[.upstreamPaused, .warning] == 1)
+    #expect(book.counts[.storeTrouble, .critical] == 0)
+  }
+
+  @Test("what is listed stays so while it lasts, whatever presses more, and ends when it is over")
+  func stays() {
+    var book = NeedBook()
+    _ = book.update(manyFail(Self.listedMax + 11, afterMs: 0))
+    let listed = Set(book.needs.map(\.key))
+    // Ten of those that are left out become critical, and are listed as well.
+    var worse = manyFail(Self.listedMax + 11, afterMs: 1000)
+    for number in Self.listedMax..<(Self.listedMax + 10) {
+      worse.upstreams[number].outcomes.refused = 20
+    }
+    let changes = book.update(worse)
+    #expect(changes.count == 10)
+    #expect(
+      changes.allSatisfy { change in
+        if case .began(let need) = change { need.severity == .critical } else { false }
+      })
+    #expect(listed.isSubset(of: book.needs.map(\.key)))
+    #expect(book.needs.map(\.more).reduce(0, +) == 1)
+    // Only what is over is told as over, and another one takes its place once there is room.
+    let gone = Set(0..<20)
+    let over = book.update(manyFail(Self.listedMax + 11, besides: gone, afterMs: 2000))
+    let ended = over.compactMap { if case .ended(let need) = $0 { need.key.upstream } else { nil } }
+    #expect(Set(ended) == Set(gone.map { "u\($0)" }))
+    #expect(book.needs.map(\.more).reduce(0, +) == 0)
+    #expect(book.needs.count == Self.listedMax - 9 + 1)
+  }
 }

@@ -261,6 +261,8 @@ struct NeedRulesTests {
         return upstream
       }
     }
-    #expect(needs.count == NeedLimits.listedMax)
+    #expect(needs.count == NeedLimits.listedOfKindMax)
+    #expect(needs.last?.more == 1000 - NeedLimits.listedOfKindMax)
+    #expect(needs.dropLast().allSatisfy { $0.more == 0 })
   }
 }

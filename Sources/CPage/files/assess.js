@@ -1,7 +1,7 @@
 // Shows what the relay says of itself: what needs a person, as it lists it, and what is good to know.
 // Pure: it touches nothing. What needs somebody is decided by the relay alone.
 
-import { many, stretch, waitingStates } from "./format.js";
+import { count, many, stretch, waitingStates } from "./format.js";
 
 /** How many envelopes wait, in whichever state. */
 export const waitingCount = (status) =>
@@ -10,21 +10,23 @@ export const waitingCount = (status) =>
 const levels = { critical: "act", warning: "watch" };
 
 /**
- * What needs a person (`needs`), what is good to know (`notes`), the `level` of the whole (`ok`,
- * `watch` or `act`) and the `sentence` that says it.
+ * What needs a person (`needs`, and `needCount` of them in all), what is good to know (`notes`), the
+ * `level` of the whole (`ok`, `watch` or `act`) and the `sentence` that says it.
  *
  * Each item has a `key`, a `level`, a `title`, maybe a `text` and a `since`, and `acts` by name,
  * with what each is about; what an act does is steer.js's and many.js's.
  */
 export function assess(status, now) {
   const needs = status.needs.map(item);
+  const needCount = status.needs.reduce((sum, { more = 0 }) => sum + 1 + more, 0);
   const level = ["act", "watch"].find((level) => needs.some((need) => need.level === level));
   return {
-    level: level ?? "ok", needs, notes: [...notes(status)], sentence: sentence(status, needs, now),
+    level: level ?? "ok", needs, needCount, notes: [...notes(status)],
+    sentence: sentence(status, needCount, now),
   };
 }
 
-function sentence(status, needs, now) {
+function sentence(status, needCount, now) {
   const configured = status.upstreams.filter((upstream) => upstream.configured);
   const reachable = configured.filter((upstream) => upstream.reachable).length;
   const reach = reachable === configured.length
@@ -34,8 +36,8 @@ function sentence(status, needs, now) {
   const oldest = status.store.oldestWaitingAt;
   const age = oldest ? `, the oldest ${stretch(now - Date.parse(oldest))}` : "";
   const wait = waiting === 0 ? "nothing waits" : `${many(waiting, "envelope")} waiting${age}`;
-  const needed = needs.length > 0
-    ? `${many(needs.length, "thing")} ${needs.length === 1 ? "needs" : "need"} you`
+  const needed = needCount > 0
+    ? `${many(needCount, "thing")} ${needCount === 1 ? "needs" : "need"} you`
     : "nothing needs you";
   return `${reach}; ${wait}; ${needed}`;
 }
@@ -64,14 +66,15 @@ export const needTitle = ({ title, upstream }) =>
   upstream && title.startsWith(upstream) ? title : capital(title);
 
 function item(need) {
-  const { severity, since, title, cause, example } = need;
+  const { severity, since, title, cause, example, more } = need;
   const said = example?.words && !title.includes(example.words) ? `It says “${example.words}”` : "";
   const commands = need.acts.filter((act) => !act.path).map(({ command }) =>
     `Run waystation ${command.join(" ")}`);
+  const rest = more ? `${count(more)} more of this kind ${more === 1 ? "is" : "are"} not listed` : "";
   const why = cause ? `Why: ${cause.replace(/[.\s]+$/, "")}` : "";
   return {
     key: needKey(need), level: levels[severity], since, title: needTitle(need),
-    text: [why, said, ...commands].filter(Boolean).map((text) => `${text}.`).join(" "),
+    text: [why, said, ...commands, rest].filter(Boolean).map((text) => `${text}.`).join(" "),
     acts: acts(need),
   };
 }

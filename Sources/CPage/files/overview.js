@@ -24,11 +24,11 @@ function draw(status) {
   $("verdict").dataset.level = verdict.level;
   say($("verdict-text"), `${verdict.sentence}.`);
   say($("verdict-more"), more(status));
-  document.title = `${verdict.needs.length > 0 ? `(${verdict.needs.length}) ` : ""}Waystation`;
+  document.title = `${verdict.needs.length > 0 ? `(${verdict.needCount}) ` : ""}Waystation`;
   showItems("needs", isUnfolded ? verdict.needs : verdict.needs.slice(0, needsBeforeFold));
   showFold(verdict.needs.length);
   showItems("notes", verdict.notes);
-  say($("needs-heading"), `Needs you (${count(verdict.needs.length)})`);
+  say($("needs-heading"), `Needs you (${count(verdict.needCount)})`);
   keep($("upstreams-list"), status.upstreams, {
     key: ({ name }) => name, stamp: upstreamStamp, make: upstreamCard, update: updateCard,
   });

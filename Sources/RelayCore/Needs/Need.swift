@@ -53,7 +53,13 @@ package struct Need: Sendable, Equatable {
   package var example: Example?
   /// What can be done, the usual first.
   package var acts: [NeedAct]
+  /// How many more of its kind the list leaves out; only the last one that it has says so.
+  package var more = 0
 
   /// What is the matter, and why, in one sentence.
   package var sentence: String { cause.map { "\(title): \($0)" } ?? title }
+  /// The same, and how many more of its kind there are.
+  package var sentenceWithMore: String {
+    more > 0 ? "\(sentence); and \(more) more of this kind" : sentence
+  }
 }

@@ -17,8 +17,10 @@ package struct NeedBook: Sendable {
   /// The time after which what lasts is told once more, in milliseconds.
   static let reminderMs: Int64 = 24 * 3_600_000
 
-  /// What needs somebody, in the order of display.
+  /// What needs somebody, in the order of display, as far as it is listed; see ``NeedSelection``.
   package private(set) var needs: [Need] = []
+  /// How many things need somebody, those included that are not listed.
+  package private(set) var counts = NeedCounts()
   private var growth = NeedGrowth()
   /// When each of them was told last.
   private var toldAt: [Need.Key: WallTime] = [:]
@@ -28,10 +30,14 @@ package struct NeedBook: Sendable {
 
   /// Takes in facts.
   ///
-  /// - Returns: What has changed, in the order of display; what is over comes first.
+  /// - Returns: What has changed of what is listed, in the order of display; what is over comes
+  ///   first.
   package mutating func update(_ facts: NeedFacts) -> [Change] {
     let before = Dictionary(needs.map { ($0.key, $0) }) { first, _ in first }
-    needs = NeedRules(facts, growth: growth).needs().map { need in
+    let selection = NeedSelection(
+      of: NeedRules(facts, growth: growth).needs(), besides: Set(before.keys))
+    counts = selection.counts
+    needs = selection.needs.map { need in
       var need = need
       // Since when it has been so does not move while it lasts.
       if let known = before[need.key] { need.since = min(known.since, need.since) }

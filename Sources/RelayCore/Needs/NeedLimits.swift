@@ -1,9 +1,9 @@
 /// From where on something needs somebody.
 package enum NeedLimits {
-  /// The most needs that are listed; of more of one kind the last says how many are left out.
-  package static let listedMax = 100
-  /// The most groups of blocked lanes that are told apart.
-  package static let blockedGroupsMax = 50
+  /// The most needs of one kind that are listed; the last one says how many are left out.
+  ///
+  /// Where many are critical and many are not, there is room for as many of each.
+  package static let listedOfKindMax = 50
   /// The share of an upstream's answers that fail, in percent: from here on somebody is told.
   package static let failingPercent = 20
   /// The least number of failing answers within the window before that counts.

@@ -14,7 +14,7 @@ package struct NeedRules: Sendable {
     self.growth = growth
   }
 
-  /// All needs, at most ``NeedLimits/listedMax``.
+  /// All needs, in the order in which they are shown; ``NeedSelection`` says which of them are.
   package func needs() -> [Need] {
     var needs: [Need] = store() + load()
     for upstream in facts.upstreams { needs += self.needs(of: upstream) }
@@ -23,7 +23,7 @@ package struct NeedRules: Sendable {
     needs.sort {
       ($0.severity, $0.key.kind.order) < ($1.severity, $1.key.kind.order)
     }
-    return Array(needs.prefix(NeedLimits.listedMax))
+    return needs
   }
 
   private func need(
@@ -293,7 +293,7 @@ package struct NeedRules: Sendable {
   private func blocked() -> [Need] {
     var needs: [Need] = []
     var told = 0
-    for group in facts.blocked.prefix(NeedLimits.blockedGroupsMax) {
+    for group in facts.blocked {
       told += group.count
       needs.append(blocked(group))
     }

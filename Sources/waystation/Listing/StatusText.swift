@@ -19,6 +19,8 @@ struct StatusText {
   struct Trouble: Equatable {
     let sentence: String
     var commands: [String] = []
+    /// How many more of its kind the relay does not list.
+    var more: Int64 = 0
   }
 
   func lines() -> [String] {
@@ -29,11 +31,14 @@ struct StatusText {
     var lines = [
       "\(mark) \(terminal.styled(SafeText.line(server), .bold))  \(SafeText.line(state)) for "
         + "\(uptime), version \(SafeText.line(status.text("version") ?? "?"))",
-      "  " + sentence(troubles.count),
+      "  " + sentence(troubles.reduce(Int64(troubles.count)) { $0 + $1.more }),
     ]
     for trouble in troubles {
       lines.append("  " + terminal.styled("!", .bad) + " " + trouble.sentence)
       lines += trouble.commands.map { "      " + terminal.styled($0, .faint) }
+      if trouble.more > 0 {
+        lines.append("  " + terminal.styled("!", .bad) + " and \(trouble.more) more of this kind")
+      }
     }
     let told = Set(status.objects("needs").compactMap { $0.text("cause") })
     lines += [""] + UpstreamTable.lines(status.objects("upstreams"), terminal, now, told: told)
@@ -43,7 +48,7 @@ struct StatusText {
   }
 
   /// The whole status in one sentence.
-  private func sentence(_ troubles: Int) -> String {
+  private func sentence(_ troubles: Int64) -> String {
     let upstreams = status.objects("upstreams").filter { $0.has("configured") }
     let reachable = upstreams.count { $0.has("reachable") }
     var parts = [
@@ -97,7 +102,7 @@ struct StatusText {
       return Trouble(
         sentence: SafeText.line((need.text("title") ?? "?") + cause)
           + (age.isEmpty ? "" : SafeText.line(", for \(age)")),
-        commands: commands)
+        commands: commands, more: need.number("more"))
     }
   }
 

@@ -15,6 +15,7 @@ struct NeedView {
       if let upstream = need.key.upstream { json.member("upstream", upstream) }
       if let status = need.status { json.member("status", status) }
       json.member("count", need.count)
+      if need.more > 0 { json.member("more", need.more) }
       if let example = need.example { json.memberObject("example") { example.write(to: &$0) } }
       json.memberArray("acts") { json in
         for act in need.acts { act.call.write(to: &json) }

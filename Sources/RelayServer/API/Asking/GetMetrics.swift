@@ -19,11 +19,12 @@ struct GetMetrics {
   private func view() async -> MetricsView {
     let relay = context.relay
     let metrics = relay.metrics
-    let needs = await relay.dispatcher.needs.needs()
+    _ = await relay.dispatcher.needs.needs()
     let snapshot = await relay.dispatcher.snapshot()
     let upstreams = upstreams(snapshot)
     return MetricsView(
-      now: relay.now().wall, needs: needs, certificateEnds: relay.certificateEnds,
+      now: relay.now().wall, needs: relay.dispatcher.needs.counts,
+      certificateEnds: relay.certificateEnds,
       isDraining: relay.isDraining, deliveries: metrics.deliveries,
       posts: metrics.posts, shed: relay.admission.refusals, storeWaits: metrics.waitsForStore,
       upstreams: upstreams.labelled, others: upstreams.others,

@@ -23,7 +23,7 @@ struct HealthChecks {
         "store-trouble", trouble, retryAfterSeconds: RetryHint.troubleSeconds)
     }
     let warnings = await context.relay.dispatcher.needs.needs(ageMs: NeedsKeeper.strangersMs)
-      .filter { $0.severity == .critical }.map(\.sentence)
+      .filter { $0.severity == .critical }.map(\.sentenceWithMore)
     if !warnings.isEmpty { return readyBut(warnings) }
     return .freshJSON(Array(#"{"status":"ready"}"#.utf8))
   }

@@ -110,15 +110,18 @@ struct NeedGathering: Sendable {
 
   // MARK: - Lanes
 
+  /// The groups that are listed have examples.
   private func addBlocked(
     to facts: inout NeedFacts, _ changed: ChangedHeads, _ memory: inout NeedsKeeper.Memory
   ) async {
     let (lanes, count) = relay.dispatcher.blockedLanes(countMax: BlockedGroups.lanesMax)
     await memory.blocked.update(lanes, besides: changed, from: relay.store)
     facts.blockedLaneCount = count
-    for group in memory.blocked.groups.prefix(NeedLimits.blockedGroupsMax) {
-      let example = await memory.examples.example(
-        group.first, status: group.status, from: relay.store)
+    let shownMax = NeedLimits.listedOfKindMax
+    for (place, group) in memory.blocked.groups(shownMax: shownMax).enumerated() {
+      let example =
+        place < shownMax
+        ? await memory.examples.example(group.first, status: group.status, from: relay.store) : nil
       let first = NeedFacts.Failure(
         status: group.status, reason: group.reason, since: example?.since ?? facts.now,
         example: example?.example)

@@ -17,8 +17,13 @@ struct BlockedGroups {
     var reason: String
   }
 
+  /// A group.
+  typealias Group = (upstream: String, status: Int?, reason: String, count: Int, first: Serial)
+
   /// The heads of lanes, by the reason that they stand.
   private var causes: [Serial: Cause] = [:]
+  /// The groups that come first, so that each stays among them for as long as it lasts.
+  private var shown: Set<Cause> = []
 
   /// Takes in the lanes that are blocked now, and reads of those that are new or have changed.
   mutating func update(
@@ -39,14 +44,21 @@ struct BlockedGroups {
     }
   }
 
-  /// The groups, the largest first, each with its first head.
-  var groups: [(upstream: String, status: Int?, reason: String, count: Int, first: Serial)] {
+  /// The groups, each with its first head: first so many that come first for as long as they last,
+  /// then the largest.
+  mutating func groups(shownMax: Int) -> [Group] {
     var groups: [Cause: (count: Int, first: Serial)] = [:]
     for (serial, cause) in causes {
       let known = groups[cause] ?? (0, serial)
       groups[cause] = (known.count + 1, min(known.first, serial))
     }
-    return groups.sorted { ($1.value.count, $0.value.first) < ($0.value.count, $1.value.first) }
+    let sorted = groups.sorted {
+      ($1.value.count, $0.value.first) < ($0.value.count, $1.value.first)
+    }
+    let known = sorted.filter { shown.contains($0.key) }
+    let fresh = sorted.filter { !shown.contains($0.key) }
+    shown = Set((known + fresh).prefix(shownMax).map(\.key))
+    return (sorted.filter { shown.contains($0.key) } + sorted.filter { !shown.contains($0.key) })
       .map { ($0.upstream, $0.status, $0.reason, $1.count, $1.first) }
   }
 }

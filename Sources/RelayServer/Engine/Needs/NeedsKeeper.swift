@@ -122,6 +122,9 @@ package final class NeedsKeeper: Sendable {
   /// The list as of the last look.
   var known: [Need] { state.withLock { $0.book.needs } }
 
+  /// How many things need somebody as of the last look, those included that are not listed.
+  var counts: NeedCounts { state.withLock { $0.book.counts } }
+
   /// What has changed of the heads of blocked lanes since the last look.
   func takeChangedHeads() -> ChangedHeads {
     state.withLock { state in

@@ -11,12 +11,11 @@ extension MetricFamily {
     },
     MetricFamily(
       .gauge, "waystation_needs", ["kind", "severity"],
-      "Things that need somebody, as /status lists them."
+      "Things that need somebody, those included that /status leaves out."
     ) { view, writer in
       for kind in NeedKind.allCases {
         for severity in NeedSeverity.allCases {
-          let count = view.needs.count { $0.key.kind == kind && $0.severity == severity }
-          writer.sample(kind.rawValue, severity.rawValue, value: count)
+          writer.sample(kind.rawValue, severity.rawValue, value: view.needs[kind, severity])
         }
       }
     },

@@ -10,8 +10,8 @@ struct MetricsView {
   }
 
   var now: WallTime
-  /// What needs somebody.
-  var needs: [Need]
+  /// How many things need somebody.
+  var needs: NeedCounts
   var certificateEnds: [(what: String, endsAt: WallTime)]
   var isDraining: Bool
   var deliveries: DeliveryFigures
