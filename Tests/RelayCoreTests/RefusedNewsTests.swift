@@ -63,7 +63,7 @@ struct RefusedNewsTests {
 
   private func changed(
     _ serial: Serial, _ state: EnvelopeState = .failed, lane: LaneNumber? = nil,
-    endedAt: WallTime? = nil, _ result: EndChange.Result = .gone
+    endedAt: WallTime? = nil, result: EndChange.Result = .gone
   ) -> EndChange {
     EndChange(
       serial: serial, lane: lane ?? self.lane, upstream: UpstreamNumber(rawValue: 5), state: state,
@@ -77,10 +77,11 @@ struct RefusedNewsTests {
     news.endsChanged([changed(1)])
     #expect(news.deadLetters?.count == 1)
     news.endsChanged([
-      changed(2, lane: LaneNumber(rawValue: 4), .cancelled), changed(2, .expired, .cancelled),
+      changed(2, lane: LaneNumber(rawValue: 4), result: .cancelled),
+      changed(2, .expired, result: .cancelled),
     ])
     #expect(news.deadLetters?.count == 1)
-    news.endsChanged([changed(2, .cancelled)])
+    news.endsChanged([changed(2, result: .cancelled)])
     #expect(news.deadLetters == nil)
     news.changed([transition(4, .end(.failed, reason: "discarded"))])
     #expect(news.deadLetters == nil)

@@ -18,6 +18,8 @@ package struct RefusedNews: Sendable {
     package var since: WallTime
     /// The latest.
     package var serial: Serial
+    /// When that one ended.
+    package var at: WallTime
     /// The upstream that refused it.
     package var upstream: UpstreamNumber
     /// The status that it answered; nil if it was not asked.
@@ -58,8 +60,8 @@ package struct RefusedNews: Sendable {
       guard let attempt = transition.attempt else { return }
       deadLetters = DeadLetters(
         count: (deadLetters?.count ?? 0) + 1, since: deadLetters?.since ?? transition.at,
-        serial: transition.serial, upstream: transition.upstream, status: attempt.status,
-        reason: reason)
+        serial: transition.serial, at: transition.at, upstream: transition.upstream,
+        status: attempt.status, reason: reason)
     case .end, .begin, .retry, .block, .release, .edit, .requeue: break
     }
   }

@@ -67,7 +67,7 @@ private final class Nobody: StoreObserver {
       switch change {
       case .accepted(let envelopes): positions.accepted = envelopes.map { _ in 1 }
       case .coalesced(let envelopes): positions.coalesced = envelopes.map { _ in nil }
-      case .changed, .unwritten, .cleared: break
+      case .changed, .unwritten, .endsChanged, .cleared: break
       }
     }
     answer(positions)

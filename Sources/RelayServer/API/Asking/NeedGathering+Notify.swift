@@ -17,7 +17,8 @@ extension NeedGathering {
     } else if let letters = news.deadLetters, letters.upstream == relay.upstreamNumber(upstream) {
       let last = NeedFacts.Failure(
         status: letters.status, reason: letters.reason, left: .failed, since: letters.since,
-        example: await examples.example(letters.serial, from: relay.store)?.example)
+        example: await examples.example(
+          letters.serial, at: letters.at, status: letters.status, from: relay.store)?.example)
       facts.refusedNews = NeedFacts.RefusedNews(
         upstream: upstream, count: letters.count, last: last)
     }
@@ -29,9 +30,10 @@ extension NeedGathering {
     guard let id = try? await relay.store.ids(of: [head.serial])[head.serial],
       let summary = try? await relay.store.summaries(of: [id]).first
     else { return nil }
-    let example = await examples.example(head.serial, from: relay.store)
+    let status = summary.fate.responseStatus
+    let example = await examples.example(head.serial, status: status, from: relay.store)
     let last = NeedFacts.Failure(
-      status: summary.fate.responseStatus, reason: summary.fate.reason ?? "it was refused",
+      status: status, reason: summary.fate.reason ?? "it was refused",
       left: .blocked, since: example?.since ?? now, example: example?.example)
     return NeedFacts.RefusedNews(upstream: summary.terms.upstream, count: 1, last: last)
   }
