@@ -27,11 +27,18 @@ package protocol StoreObserver: Sendable {
 
   /// Reports that an embedded store's files are no longer in their places; nil if they are again.
   func displaced(_ error: StoreError?)
+
+  /// Reports that an embedded store cannot know any more what is on the disk, and ends the process:
+  /// the next start finds out.
+  func syncFailed(_ error: StoreError) -> Never
 }
 
 extension StoreObserver {
   /// Ignores where the files are.
   package func displaced(_ error: StoreError?) {}
+
+  /// Traps.
+  package func syncFailed(_ error: StoreError) -> Never { preconditionFailure("\(error)") }
 }
 
 /// The envelopes and clients that a transaction keeps from being attempted while it changes them.

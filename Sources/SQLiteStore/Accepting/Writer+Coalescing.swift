@@ -27,6 +27,8 @@ extension Writer {
   func reserve(_ serial: Serial, in lane: LaneNumber) -> Bool {
     // What this very transaction has stored or reserved nobody else has seen yet.
     if reservations.envelopes[serial] != nil || serial > committed.ledger.lastSerial { return true }
+    // The observer can only speak of what it was told of.
+    shared.sync.awaitTold()
     guard let observer, observer.reserve(serial, in: lane) else { return false }
     reservations.envelopes[serial] = lane
     return true

@@ -13,6 +13,8 @@ extension Writer {
   ) throws(StoreError) -> (count: Int, changingCount: Int) {
     guard let observer else { preconditionFailure(Self.unstarted) }
     reservations.clients.insert(client)
+    // The observer can only speak of what it was told of.
+    shared.sync.awaitTold()
     let spared = observer.reserveAll(of: client)
     var items: [ClearedBacklog.Item] = []
     for serial in serials {

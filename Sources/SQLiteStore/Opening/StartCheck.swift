@@ -1,3 +1,4 @@
+import EventLoop
 import Glibc
 import RelayCore
 
@@ -23,7 +24,7 @@ struct StartCheck {
   func prepare(pageBytes: Int, setsAside: Bool) throws(StoreError) -> StartFindings {
     var findings = StartFindings()
     do throws(StoreError) {
-      try syncLog()
+      try renewLog()
       if try isThere(&findings) {
         try lookAtTables(
           try Connection(path: database, access: .readOnly), whole: setsAside)
@@ -71,13 +72,32 @@ struct StartCheck {
       && access(database + "-journal", F_OK) != 0 && !StoreMarker.exists(in: folder)
   }
 
-  /// Syncs the log before anybody reads it.
+  private static let renewedBytesPerStep = 1 << 20
+
+  /// Writes the log once more in its place, and syncs it, before anybody reads it.
   ///
-  /// Its end may be a commit whose process was killed before the sync. SQLite accepts that commit,
-  /// and what is reported or built upon it has to survive a power cut.
-  private func syncLog() throws(StoreError) {
-    guard DataFolder.size(ofFile: database + "-wal") > 0 else { return }
-    try DataFolder.sync(file: database + "-wal")
+  /// Its end may be commits whose process ended before their sync. SQLite accepts them, and what is
+  /// reported or built upon them has to survive a power cut. If that sync had failed, the kernel
+  /// would take for written what it could not write, and a mere sync would do nothing (fsync(2)).
+  private func renewLog() throws(StoreError) {
+    let path = database + "-wal"
+    guard DataFolder.size(ofFile: path) > 0 else { return }
+    let file = try FileDescriptor.open(path, O_RDWR)
+    var piece = [UInt8](repeating: 0, count: Self.renewedBytesPerStep)
+    var place: off_t = 0
+    while true {
+      let count = pread(file.number, &piece, piece.count, place)
+      if count < 0 { throw StoreError(errno: errno, operation: "read", subject: path) }
+      guard count > 0 else { break }
+      let written = pwrite(file.number, &piece, count, place)
+      // Only a file system that never overwrites has no room for this; the log is as it was then.
+      if written < 0, errno == ENOSPC || errno == EDQUOT { break }
+      guard written > 0 else {
+        throw StoreError(errno: errno, operation: "write", subject: path)
+      }
+      place += off_t(written)
+    }
+    try file.sync(path)
   }
 
   /// Whether there is a store of this version whose tables can be checked.

@@ -17,8 +17,9 @@ struct LogImage {
   /// A commit behind one may also be a try that failed, or was cut off by a power cut. Each such
   /// try began where the last good commit had ended, and the next write there has covered only the
   /// beginning of it. Several tries, each shorter than the one before, leave several ends, so their
-  /// number says nothing. But none of them was ever built upon: a frame that continues from a
-  /// commit was written once that commit was synced, and so was all before it.
+  /// number says nothing. But only so many of them were ever built upon: a frame that continues
+  /// from a commit was written while fewer than ``StoreTuning/unsyncedCommitsMax`` commits before
+  /// it were not synced yet; all older ones were.
   /// `docs/decisions/0023-damaged-stores.md` says more.
   private(set) var isDamaged = false
 
@@ -92,8 +93,9 @@ struct LogImage {
     /// Complete commits behind damage that may be the rest of failed tries.
     var doubtful: [Int: Int64] = [:]
     var doubtfulPageCount: Int?
-    /// Whether the frame before this one is whole, ends a commit, and is behind damage.
-    var isBehindCommit = false
+    /// The number of whole commits behind damage, each of which continues from the one before, and
+    /// which this frame continues from.
+    var chainedCommits = 0
     /// Damaged frames since the last whole commit.
     var damagedNow = 0
   }
@@ -120,26 +122,25 @@ struct LogImage {
         take(frame, at: place, &walk)
       } else {
         walk.damagedNow += 1
-        walk.isBehindCommit = false
+        walk.chainedCommits = 0
       }
       // Each frame continues from the sums that the one before has stored.
       walk.sums = written
       place += Int64(frameBytes)
     }
-    // Of two commits in the index, the first was synced.
-    if knownFrames != nil, commitsBehindDamage > 1 { believe(&walk) }
+    // Of more commits in the index than may be unsynced, the first was synced.
+    if knownFrames != nil, commitsBehindDamage > StoreTuning.unsyncedCommitsMax { believe(&walk) }
   }
 
   private mutating func take(_ frame: [UInt8], at place: Int64, _ walk: inout Walk) {
-    if walk.isBehindCommit { believe(&walk) }
-    walk.isBehindCommit = false
+    if walk.chainedCommits >= StoreTuning.unsyncedCommitsMax { believe(&walk) }
     walk.pending[frame.number32(at: 0)] = place + Int64(Self.frameHeaderBytes)
     guard frame.number32(at: 4) > 0 else { return }
     damagedFrames += walk.damagedNow
     walk.damagedNow = 0
     if damagedFrames > 0 {
       commitsBehindDamage += 1
-      walk.isBehindCommit = true
+      walk.chainedCommits += 1
       walk.doubtful.merge(walk.pending) { _, new in new }
       walk.doubtfulPageCount = frame.number32(at: 4)
     } else {

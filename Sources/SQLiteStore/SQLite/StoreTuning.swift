@@ -19,6 +19,10 @@ enum StoreTuning {
   static let movesPerTransactionMax = 256
   /// The most transitions of a transaction.
   static let transitionsPerTransactionMax = 1024
+  /// The most commits that are in the log and not known to be on the disk.
+  ///
+  /// Part of what a log may look like after a power cut: see ``LogImage``.
+  static let unsyncedCommitsMax = 2
 
   /// The bytes in the log at which a checkpoint begins in the background.
   static let checkpointBytes: Int64 = 16 << 20

@@ -53,12 +53,14 @@ enum DatabaseFile {
   }
 
   /// Applies the settings that a connection loses when it is closed.
+  ///
+  /// Commits are synced by ``LogSync``, checkpoints by SQLite.
   static func configure(
     _ connection: borrowing Connection, cacheKiB: Int
   ) throws(StoreError) {
     try connection.execute(
       """
-      PRAGMA synchronous = FULL;
+      PRAGMA synchronous = NORMAL;
       PRAGMA cache_size = -\(cacheKiB);
       PRAGMA mmap_size = 0;
       PRAGMA temp_store = MEMORY;

@@ -32,17 +32,23 @@ extension SQLiteStore {
 
   /// See ``EnvelopeStore``.
   package func line(at serials: [Serial]) async throws(StoreError) -> [LineEntry] {
-    try await read(on: lineReads) { reader throws(StoreError) in try reader.line(at: serials) }
+    try await read(on: lineReads, isOfTold: true) { reader throws(StoreError) in
+      try reader.line(at: serials)
+    }
   }
 
   /// See ``EnvelopeStore``.
   package func load(_ serials: [Serial]) async throws(StoreError) -> [DeliverableEnvelope] {
-    try await read(on: lineReads) { reader throws(StoreError) in try reader.load(serials) }
+    try await read(on: lineReads, isOfTold: true) { reader throws(StoreError) in
+      try reader.load(serials)
+    }
   }
 
   /// See ``EnvelopeStore``.
   package func terms(of serials: [Serial]) async throws(StoreError) -> [Serial: SenderTerms] {
-    try await read(on: lineReads) { reader throws(StoreError) in try reader.terms(of: serials) }
+    try await read(on: lineReads, isOfTold: true) { reader throws(StoreError) in
+      try reader.terms(of: serials)
+    }
   }
 
   /// See ``EnvelopeStore``.
@@ -92,7 +98,7 @@ extension SQLiteStore {
   package func bodyBytes(
     of file: StoredBodyFile, from offset: Int64, countMax: Int
   ) async throws(StoreError) -> [UInt8] {
-    try await read { _ throws(StoreError) in
+    try await read(isOfTold: true) { _ throws(StoreError) in
       try file.bytes(from: offset, countMax: countMax)
     }
   }
@@ -247,15 +253,19 @@ extension SQLiteStore {
   }
 
   /// Has a reading thread do something; on which one is up to `queue`.
+  ///
+  /// - Parameter isOfTold: Whether it reads only what the observer was told of before. Else the
+  ///   result waits until all that was read has been synced and told.
   func read<Value: Sendable>(
-    on queue: WorkQueue<ReadJob>? = nil,
+    on queue: WorkQueue<ReadJob>? = nil, isOfTold: Bool = false,
     _ body: @escaping @Sendable (Reader) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
     let queue = queue ?? reads
     let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
-      let isQueued = queue.push { reader in
+      let isQueued = queue.push { [sync = shared.sync] reader in
         let result = Result { () throws(StoreError) -> Value in try body(reader) }
-        continuation.resume(returning: result)
+        if isOfTold { return continuation.resume(returning: result) }
+        sync.whenTold { continuation.resume(returning: result) }
       }
       if !isQueued { continuation.resume(returning: .failure(.closed(operation: "read"))) }
     }

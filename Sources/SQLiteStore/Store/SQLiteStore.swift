@@ -90,6 +90,9 @@ package final class SQLiteStore: EmbeddedStore {
         while let job = jobs.next() { job() }
       })
     helpers.append(try spawnCheckpoints(database: data.database))
+    try shared.sync.open(log: data.database + "-wal")
+    helpers.append(
+      try Self.spawn("store-sync") { [shared] in shared.sync.run(shared.telling) })
     try spawnWriter(writer, data: data, helpers: helpers)
   }
 
@@ -147,6 +150,7 @@ package final class SQLiteStore: EmbeddedStore {
   ) {
     lineReads.close()
     reads.close()
+    shared.sync.close()
     shared.checkpoints.close()
     shared.bodies.jobs.close()
   }

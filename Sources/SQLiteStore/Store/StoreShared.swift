@@ -1,3 +1,4 @@
+import EventLoop
 import RelayCore
 import Synchronization
 
@@ -17,6 +18,8 @@ final class StoreShared: Sendable {
 
   /// The requests that wait for the writer.
   let inbox = Monitor(WriterInbox())
+  /// The syncs of the log.
+  let sync = LogSync()
   /// As of the last commit.
   let figures = Mutex(Figures())
   /// The observer of commits; set once.
@@ -73,6 +76,59 @@ final class StoreShared: Sendable {
   /// Whether one of this name starts paused.
   func startsPaused(_ name: PauseName) -> Bool {
     rules.withLock { $0.startPauses.includes(name) }
+  }
+}
+
+// What follows once a transaction is on the disk: on the writer's thread, or on the one that syncs.
+extension StoreShared {
+  /// See ``LogSync/run(_:)``.
+  var telling: LogSync.Telling {
+    LogSync.Telling(tell: { self.tell($0) }, giveUp: { self.giveUp($0) })
+  }
+
+  /// Tells the observer, and everybody who waits.
+  private func tell(_ transaction: WrittenTransaction) {
+    let refusal = transaction.isReliedOn ? displacementBehindCommit() : nil
+    let receipt = transaction.receipt
+    bodies.delete(receipt.deletedFiles)
+    note(transaction)
+    let observer = observer.withLock { $0 }
+    if let observer, !transaction.commit.isEmpty {
+      observer.committed(transaction.commit) { receipt.answer($0, refusal: refusal) }
+    } else {
+      precondition(transaction.commit.changes.isEmpty, Writer.unstarted)
+      receipt.answer(CommitPositions(), refusal: refusal)
+    }
+    receipt.finish(refusal: refusal)
+    if !transaction.reservations.isEmpty { observer?.released(transaction.reservations) }
+  }
+
+  /// Looks, before anybody is told of a commit, whether the files that it went into are still in
+  /// their places.
+  ///
+  /// - Returns: The answer instead of that it is stored; nil if it is.
+  private func displacementBehindCommit() -> StoreError? {
+    guard let error = places.displacement(at: MonotonicClock.now()) else { return nil }
+    inbox.update { $0.isRoomInDoubt = true }
+    return error
+  }
+
+  private func note(_ transaction: WrittenTransaction) {
+    let durationUs = (MonotonicClock.now().nanoseconds - transaction.begin.nanoseconds) / 1000
+    figures.withLock { figures in
+      figures.commitCount += 1
+      figures.commits.note(durationUs: durationUs, changeCount: transaction.changeCount)
+    }
+  }
+
+  /// Ends the process.
+  ///
+  /// What was committed since the last sync may be on the disk or not: the kernel does not say, and
+  /// does not try again (fsync(2), `EIO`). Later commits build upon it. A start finds out what is
+  /// there.
+  private func giveUp(_ error: StoreError) -> Never {
+    guard let observer = observer.withLock({ $0 }) else { preconditionFailure("\(error)") }
+    observer.syncFailed(error)
   }
 }
 

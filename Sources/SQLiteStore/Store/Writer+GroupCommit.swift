@@ -10,7 +10,7 @@ extension Writer {
       requests.append(contentsOf: inbox.requests)
       tendLog(isCheckpointDue: inbox.isCheckpointDue)
       while hasWork(isClosing: inbox.isClosing) { runTransaction(isClosing: inbox.isClosing) }
-      if inbox.isClosing { return }
+      if inbox.isClosing { return shared.sync.awaitTold() }
       // One transaction at a time, so that what has come in meanwhile has its turn.
       if canFlow { runTransaction(isClosing: false) }
       if inbox.isRoomInDoubt { noteRoomInDoubt() }
@@ -58,6 +58,7 @@ extension Writer {
     guard !changes.isEmpty || !work.isEmpty || canFlow else {
       return tendLog(isCheckpointDue: false)
     }
+    shared.sync.awaitRoom()
     do throws(StoreError) {
       let receipt = try attempt(changes, work)
       requests = requests.dropFirst(work.count)
@@ -66,7 +67,7 @@ extension Writer {
         recovery.noteCommitted(withTransitions: !changes.isEmpty)
       }
       notePosts(of: receipt)
-      tell(receipt, changes, refusal: work.isEmpty ? nil : displacementBehindCommit())
+      tell(receipt, changes, isReliedOn: !work.isEmpty)
     } catch {
       release()
       noteDamage(error)
@@ -145,7 +146,14 @@ extension Writer {
     swap(&receipt.cleared, &state.cleared)
     swap(&receipt.use, &state.use)
     swap(&receipt.hasForgottenClients, &state.hasForgottenClients)
-    try commit()
+    try seal()
+    shared.sync.begin()
+    do throws(StoreError) {
+      try commitSealed()
+    } catch {
+      shared.sync.withdraw()
+      throw error
+    }
     if self.eventsEnd > eventsEnd { receipt.eventsEnd = self.eventsEnd }
     return receipt
   }
@@ -172,28 +180,24 @@ extension Writer {
     }
   }
 
-  /// Tells the observer, and everybody who waits.
-  ///
-  /// - Parameter refusal: What those who wait are told instead of what came of it: that it stands
-  ///   in files that are not in their places any more.
+  /// Has the observer, and everybody who waits, told once the transaction is on the disk.
   private func tell(
-    _ receipt: Receipt, _ changes: ArraySlice<Transition>, refusal: StoreError?
+    _ receipt: Receipt, _ changes: ArraySlice<Transition>, isReliedOn: Bool
   ) {
     for change in changes where change.epoch != Self.epoch {
       recovery.noteRefused(epoch: change.epoch)
     }
     publish()
-    shared.bodies.delete(receipt.deletedFiles)
-    noteCommit(ofChanges: changes.count + receipt.accepted.count + receipt.coalesced.count)
-    let commit = receipt.commit(of: changes, epoch: Self.epoch)
-    if let observer, !commit.isEmpty {
-      observer.committed(commit) { receipt.answer($0, refusal: refusal) }
-    } else {
-      precondition(commit.changes.isEmpty, Self.unstarted)
-      receipt.answer(CommitPositions(), refusal: refusal)
-    }
-    receipt.finish(refusal: refusal)
-    release(besides: receipt)
+    for envelope in receipt.coalesced { reservations.envelopes[envelope.entry.serial] = nil }
+    for backlog in receipt.cleared { reservations.clients.remove(backlog.client) }
+    let transaction = WrittenTransaction(
+      receipt: receipt, commit: receipt.commit(of: changes, epoch: Self.epoch),
+      changeCount: changes.count + receipt.accepted.count + receipt.coalesced.count,
+      isReliedOn: isReliedOn, reservations: reservations, begin: commitBegin)
+    reservations = Reservations()
+    let hasMoreToDo =
+      requests.count > 0 || transitions.count > 0 || shared.inbox.update { !$0.isEmpty }
+    shared.sync.handOver(transaction, hasMoreToDo: hasMoreToDo, telling: shared.telling)
   }
 
   /// The observer of commits; nil before the store is started.
@@ -202,10 +206,8 @@ extension Writer {
   /// The message of the trap for a store without an observer.
   static var unstarted: String { "start(observer:) comes before any other call" }
 
-  /// Lets go of what was reserved and, in the end, not changed.
-  private func release(besides receipt: Receipt = Receipt()) {
-    for envelope in receipt.coalesced { reservations.envelopes[envelope.entry.serial] = nil }
-    for backlog in receipt.cleared { reservations.clients.remove(backlog.client) }
+  /// Lets go of all that was reserved: nothing was changed.
+  private func release() {
     guard !reservations.isEmpty else { return }
     observer?.released(reservations)
     reservations = Reservations()

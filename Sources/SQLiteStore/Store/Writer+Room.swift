@@ -17,17 +17,6 @@ extension Writer {
     for request in refused { request.fail(error) }
   }
 
-  /// Looks, after a commit and before anybody is told of it, whether what it went into is still in
-  /// its place.
-  ///
-  /// - Returns: What to say instead of that it is stored; nil if it is.
-  func displacementBehindCommit() -> StoreError? {
-    let now = MonotonicClock.now()
-    guard let error = shared.places.displacement(at: now) else { return nil }
-    noteRoom(lack: error, at: now)
-    return error
-  }
-
   /// Looks whether the trouble is over though nobody writes.
   ///
   /// Whoever heeds `/readyz` sends nothing until it says that the relay is ready.

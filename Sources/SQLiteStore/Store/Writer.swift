@@ -63,8 +63,8 @@ final class Writer {
   var random = RandomPool()
   /// The search block of the latest envelopes; nil if it is to be read first.
   var searchBlock: OpenSearchBlock?
-  /// The time that the last commit took, in nanoseconds.
-  private var commitNanoseconds: Int64 = 0
+  /// The start of the last commit.
+  private(set) var commitBegin = MonotonicTime(nanoseconds: 0)
   /// The number of parked envelopes that the transaction under way may still put in line.
   var movesLeft = 0
   /// Which of the names that may be forgotten have not been used since they were looked for.
@@ -168,22 +168,20 @@ final class Writer {
   }
 
   /// Writes what was gathered in memory, commits, and makes the counts known.
+  ///
+  /// For what nobody is told of; ``LogSync`` has no part in it.
   func commit() throws(StoreError) {
     try seal()
-    let begin = MonotonicClock.now()
-    try sql.commit.run()
-    commitNanoseconds = MonotonicClock.now().nanoseconds - begin.nanoseconds
-    committed = state
-    publish()
+    try commitSealed()
   }
 
-  /// Counts the transaction that was committed last.
-  func noteCommit(ofChanges count: Int) {
-    let durationUs = commitNanoseconds / 1000
-    shared.figures.withLock { figures in
-      figures.commitCount += 1
-      figures.commits.note(durationUs: durationUs, changeCount: count)
-    }
+  /// Commits what ``seal()`` has completed, and makes the counts known. It is in the log then, and
+  /// not yet on the disk.
+  func commitSealed() throws(StoreError) {
+    commitBegin = MonotonicClock.now()
+    try sql.commit.run()
+    committed = state
+    publish()
   }
 
   /// Undoes everything since ``begin()``, in the database and in memory.

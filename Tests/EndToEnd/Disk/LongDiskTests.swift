@@ -18,7 +18,7 @@ struct LongPowerCuts {
   "Disk errors, at length", .serialized, .timeLimit(.minutes(60)),
   .enabled(if: EndToEnd.DiskErrors.isLong, "make disk-errors"))
 struct LongDiskErrors {
-  @Test("each call that fails in turn loses nothing acknowledged, and the relay recovers by itself")
+  @Test("each call that fails in turn loses nothing acknowledged, and the relay recovers or ends")
   func everyCall() async throws { try await EndToEnd.DiskErrors().everyCall() }
 
   @Test("a relay that meets an error while it starts says so and ends, or serves")

@@ -1,3 +1,4 @@
+import Glibc
 import RelayCore
 
 // What the store tells and asks, on its own thread, in the order of the commits.
@@ -111,6 +112,14 @@ extension Dispatcher: StoreObserver {
     } else {
       log.warning("the store's files are back in their places")
     }
+  }
+
+  /// Says why, and ends the process as one that failed, so that whoever watches it starts it again.
+  package func syncFailed(_ error: StoreError) -> Never {
+    log.error(
+      "the store's log cannot be synced: the relay ends, and its next start finds what is stored",
+      ("error", .text(error.description)))
+    _exit(EXIT_FAILURE)
   }
 }
 

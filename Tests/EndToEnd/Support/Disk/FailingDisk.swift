@@ -57,6 +57,18 @@ final class FailingDisk: Sendable {
     return answers
   }
 
+  /// The same; nil if the relay has ended meanwhile, since its log could not be synced.
+  func postUnlessEnded() async throws -> Answers? {
+    do {
+      return try await postSome()
+    } catch is ConnectionEnded {
+    } catch let error as SocketError where error.code == ECONNREFUSED {
+    }
+    #expect(try await relay.ending() == .exit(1))
+    #expect(relay.log.contains("the store's log cannot be synced"), "\(relay.log.suffix(600))")
+    return nil
+  }
+
   /// Posts one envelope.
   func post(bytes: Int) async throws -> WireResponse {
     let path = nextPath()

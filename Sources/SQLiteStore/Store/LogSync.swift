@@ -1,0 +1,130 @@
+import EventLoop
+import Glibc
+import RelayCore
+import Synchronization
+
+/// A transaction that stands in the log, to be told of once that is on the disk.
+struct WrittenTransaction: Sendable {
+  /// Its effects, for those who wait.
+  let receipt: Receipt
+  /// Its effects, for the observer.
+  let commit: Commit
+  /// The number of changes in it.
+  let changeCount: Int
+  /// Whether somebody relies on what was written.
+  let isReliedOn: Bool
+  /// What was reserved for it and, in the end, not changed.
+  let reservations: Reservations
+  /// The start of the commit.
+  let begin: MonotonicTime
+}
+
+/// The syncs of the log, which acknowledgements wait for.
+///
+/// SQLite commits with `synchronous=NORMAL`, which leaves the sync of the log to others: a
+/// checkpoint syncs the log before it copies anything from it
+/// (<https://www.sqlite.org/pragma.html#pragma_synchronous>). `docs/decisions/0055` says why.
+final class LogSync: Sendable {
+  private let queue = Monitor(SyncQueue<WrittenTransaction>())
+  private let log = Mutex<OpenLog?>(nil)
+
+  /// The log, opened beside SQLite. It holds no locks there, so that closing it loses none.
+  private final class OpenLog: Sendable {
+    let file: FileDescriptor
+    let path: String
+
+    init(_ path: String) throws(StoreError) {
+      file = try FileDescriptor.open(path, O_RDONLY)
+      self.path = path
+    }
+
+    func sync() throws(StoreError) {
+      while fdatasync(file.number) != 0 {
+        guard errno == EINTR else {
+          throw StoreError(errno: errno, operation: "sync", subject: path)
+        }
+      }
+    }
+  }
+
+  /// Opens the log, which is there already; called once, before the first commit.
+  func open(log path: String) throws(StoreError) {
+    let opened = try OpenLog(path)
+    log.withLock { $0 = opened }
+  }
+
+  // MARK: - For the writer's thread
+
+  /// Waits until another commit may be made.
+  func awaitRoom() {
+    let _: Void? = queue.wait { queue in
+      queue.openCount < StoreTuning.unsyncedCommitsMax ? () : nil
+    }
+  }
+
+  /// Waits until every commit has been told of.
+  func awaitTold() {
+    let _: Void? = queue.wait { queue in queue.openCount == 0 ? () : nil }
+  }
+
+  /// Announces that a commit is about to be made.
+  func begin() { queue.update { $0.begin() } }
+
+  /// Takes that back, since nothing was committed.
+  func withdraw() {
+    for resume in queue.update({ $0.withdraw() }) { resume() }
+  }
+
+  /// Has a commit synced and told of: now, or on the thread of ``run(telling:)`` while the writer
+  /// goes on.
+  func handOver(
+    _ transaction: WrittenTransaction, hasMoreToDo: Bool, telling: Telling
+  ) {
+    let isOwn = queue.update { $0.handOver(transaction, hasMoreToDo: hasMoreToDo) }
+    if isOwn { complete([transaction], telling) }
+  }
+
+  // MARK: - For the others
+
+  /// How to tell of a transaction, and what to do where a sync fails.
+  struct Telling {
+    /// Tells everybody of a transaction that is on the disk.
+    let tell: (WrittenTransaction) -> Void
+    /// Ends the process: nobody knows any more what is on the disk.
+    let giveUp: (StoreError) -> Never
+  }
+
+  /// Syncs and tells until the queue is closed and empty.
+  func run(_ telling: Telling) {
+    while true {
+      let taken: [WrittenTransaction]?? = queue.wait { queue in
+        if let taken = queue.take() { return .some(taken) }
+        return queue.isClosing && queue.isIdle ? .some(nil) : nil
+      }
+      guard let taken = taken ?? nil else { return }
+      complete(taken, telling)
+    }
+  }
+
+  /// Calls `resume` once everything that can be read now has been told of: what a power cut could
+  /// still take back is shown to nobody.
+  func whenTold(_ resume: @escaping @Sendable () -> Void) {
+    let isTold = queue.update { $0.wait(resume) }
+    if isTold { resume() }
+  }
+
+  /// Ends ``run(_:)`` once everything has been told of.
+  func close() { queue.updateWakingAll { $0.isClosing = true } }
+
+  private func complete(_ transactions: [WrittenTransaction], _ telling: Telling) {
+    do throws(StoreError) {
+      try log.withLock { $0 }?.sync()
+    } catch {
+      telling.giveUp(error)
+    }
+    for transaction in transactions { telling.tell(transaction) }
+    var ready: [@Sendable () -> Void] = []
+    queue.updateWakingAll { ready = $0.finish() }
+    for resume in ready { resume() }
+  }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import RelayCore
+import Testing
+
+@testable import SQLiteStore
+
+@Suite("SQLite store: a log with damage")
+struct LogImageTests {
+  private static let pageBytes = 4096
+
+  /// The log of a database with some commits of one page each, one of them damaged.
+  ///
+  /// - Parameter hasIndex: Whether the log's index is there, as after a kill; a power cut leaves
+  ///   none.
+  private func image(
+    commits: Int, damaged: Int, hasIndex: Bool
+  ) throws -> LogImage {
+    let folder = Bench.freshFolder()
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let database = folder + "/database"
+    let connection = try Connection(path: database, access: .create)
+    try connection.execute(
+      """
+      PRAGMA page_size = \(Self.pageBytes); PRAGMA journal_mode = WAL;
+      PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (n INTEGER PRIMARY KEY, m INTEGER);
+      INSERT INTO t VALUES (1, 0); PRAGMA wal_checkpoint(TRUNCATE)
+      """)
+    for number in 1...commits { try connection.execute("UPDATE t SET m = \(number)") }
+    let copy = folder + "/copy"
+    for end in ["", "-wal"] + (hasIndex ? ["-shm"] : []) {
+      try FileManager.default.copyItem(atPath: database + end, toPath: copy + end)
+    }
+    let log = try FileHandle(forUpdating: URL(fileURLWithPath: copy + "-wal"))
+    try log.seek(toOffset: UInt64(32 + (damaged - 1) * (24 + Self.pageBytes) + 100))
+    try log.write(contentsOf: [0xFF])
+    try log.close()
+    return try DatabaseImage(path: copy).logImage
+  }
+
+  @Test("damage is certain once more commits build upon it than may be unsynced at one moment")
+  func behindDamage() throws {
+    let unsynced = StoreTuning.unsyncedCommitsMax
+    let doubtful = try image(commits: 2 + unsynced, damaged: 2, hasIndex: false)
+    #expect(doubtful.commitsBehindDamage == unsynced && !doubtful.isDamaged)
+    let certain = try image(commits: 3 + unsynced, damaged: 2, hasIndex: false)
+    #expect(certain.commitsBehindDamage == unsynced + 1 && certain.isDamaged)
+  }
+
+  @Test("the index of a killed process makes no more of it, since it learns of commits unsynced")
+  func withIndex() throws {
+    let unsynced = StoreTuning.unsyncedCommitsMax
+    let doubtful = try image(commits: 2 + unsynced, damaged: 2, hasIndex: true)
+    #expect(doubtful.commitsBehindDamage == unsynced && !doubtful.isDamaged)
+    let certain = try image(commits: 3 + unsynced, damaged: 2, hasIndex: true)
+    #expect(certain.commitsBehindDamage == unsynced + 1 && certain.isDamaged)
+  }
+}
