@@ -247,6 +247,18 @@ struct OpeningTests {
     }
   }
 
+  @Test("a first log that a power cut left beside a database without one does not keep it closed")
+  func firstLog() async throws {
+    try await withFolder { folder in
+      try await SQLiteStore.open(folder: folder).close()
+      try execute("PRAGMA journal_mode = DELETE", in: folder)
+      let log = DataFolder.database(in: folder) + "-wal"
+      try Data(count: 32).write(to: URL(fileURLWithPath: log))
+      let error = openError(folder)
+      #expect(error == nil)
+    }
+  }
+
   @Test("migrations are numbered upwards, from 1")
   func numbering() {
     let versions = Migration.all.map(\.version)

@@ -24,6 +24,14 @@ enum DatabaseFile {
     isToBeLogged: Bool = true, look: (borrowing Connection) throws(StoreError) -> Void = { _ in }
   ) throws(StoreError) {
     try refuseForeign(path)
+    try migrate(path: path, pageBytes: pageBytes, migrations: migrations, look: look)
+    if isToBeLogged { try beginLog(path: path) }
+  }
+
+  private static func migrate(
+    path: String, pageBytes: Int, migrations: [Migration],
+    look: (borrowing Connection) throws(StoreError) -> Void
+  ) throws(StoreError) {
     let connection = try Connection(path: path, access: .create)
     let isNew = try connection.number("PRAGMA page_count") == 0
     if isNew {
@@ -40,7 +48,15 @@ enum DatabaseFile {
     }
     // Before WAL mode, so that the marks are in the file itself and not in its log.
     try migrate(connection, isNew: isNew, migrations: migrations, look: look)
-    if isToBeLogged { try beginLog(connection) }
+  }
+
+  /// Puts the database into WAL mode, for all connections to come.
+  ///
+  /// A power cut may leave the first log of a database whose header does not name it yet. SQLite uses
+  /// that log, says that the mode is on, and deletes the log with the connection. So a second
+  /// connection looks.
+  private static func beginLog(path: String) throws(StoreError) {
+    for _ in 1...2 { try beginLog(try Connection(path: path, access: .readWrite)) }
   }
 
   /// Puts the database into WAL mode.
