@@ -52,8 +52,8 @@ enum DatabaseFile {
 
   /// Puts the database into WAL mode, for all connections to come.
   ///
-  /// A power cut may leave the first log of a database whose header does not name it yet. SQLite uses
-  /// that log, says that the mode is on, and deletes the log with the connection. So a second
+  /// A power cut may leave the first log of a database whose header does not name it yet. SQLite
+  /// uses that log, says that the mode is on, and deletes the log with the connection. So a second
   /// connection looks.
   private static func beginLog(path: String) throws(StoreError) {
     for _ in 1...2 { try beginLog(try Connection(path: path, access: .readWrite)) }

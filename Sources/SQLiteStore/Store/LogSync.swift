@@ -28,7 +28,9 @@ final class LogSync: Sendable {
   private let queue = Monitor(SyncQueue<WrittenTransaction>())
   private let log = Mutex<OpenLog?>(nil)
 
-  /// The log, opened beside SQLite. It holds no locks there, so that closing it loses none.
+  /// The log, opened beside SQLite.
+  ///
+  /// It holds no locks there, so that closing it loses none.
   private final class OpenLog: Sendable {
     let file: FileDescriptor
     let path: String
@@ -36,6 +38,13 @@ final class LogSync: Sendable {
     init(_ path: String) throws(StoreError) {
       file = try FileDescriptor.open(path, O_RDONLY)
       self.path = path
+    }
+
+    /// The two salts of its header (<https://www.sqlite.org/fileformat.html#walformat>).
+    var generation: UInt64? {
+      var salts: UInt64 = 0
+      let size = MemoryLayout<UInt64>.size
+      return pread(file.number, &salts, size, 16) == size ? salts : nil
     }
 
     func sync() throws(StoreError) {
@@ -83,6 +92,11 @@ final class LogSync: Sendable {
     let isOwn = queue.update { $0.handOver(transaction, hasMoreToDo: hasMoreToDo) }
     if isOwn { complete([transaction], telling) }
   }
+
+  /// What tells the log from one that was started over: another number each time.
+  ///
+  /// Nil if it cannot be read.
+  var logGeneration: UInt64? { log.withLock { $0 }?.generation }
 
   // MARK: - For the others
 

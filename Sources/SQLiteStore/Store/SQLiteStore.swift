@@ -103,11 +103,9 @@ package final class SQLiteStore: EmbeddedStore {
     return try Self.spawn("store-log") { [shared] in
       let connection = handover.take()
       while shared.checkpoints.next() != nil {
-        // The first pass copies nearly all; the second what was appended meanwhile, so that the
-        // writer, which stands still for the last bit, has little left to copy.
-        connection.checkpoint()
-        connection.checkpoint()
-        shared.inbox.update { $0.isCheckpointDue = true }
+        // One pass, and no more: whether another one may begin is the writer's to say.
+        let result = connection.checkpoint()
+        shared.inbox.update { $0.pagesPassed = Int64(result.pages) }
       }
     }
   }

@@ -24,10 +24,8 @@ final class StoreShared: Sendable {
   let figures = Mutex(Figures())
   /// The observer of commits; set once.
   let observer = Mutex<(any StoreObserver)?>(nil)
-  /// Asks for checkpoints.
+  /// Asks for passes over the log.
   let checkpoints = WorkQueue<Void>()
-  /// Whether a checkpoint is under way or due.
-  let isCheckpointing = Atomic(false)
   /// The bodies that are too large for the database.
   let bodies: BodyFiles
 

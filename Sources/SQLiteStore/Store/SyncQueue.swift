@@ -56,8 +56,9 @@ struct SyncQueue<Item: Sendable>: Sendable {
     return false
   }
 
-  /// All that was handed over, to be synced at once and told of in this order; nil if there is
-  /// nothing. ``finish()`` follows.
+  /// All that was handed over, to be synced at once and told of in this order.
+  ///
+  /// Nil if there is nothing. ``finish()`` follows.
   mutating func take() -> [Item]? {
     guard !items.isEmpty, takenCount == 0 else { return nil }
     takenCount = items.count

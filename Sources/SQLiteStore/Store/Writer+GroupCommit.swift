@@ -8,7 +8,7 @@ extension Writer {
     while let inbox = takeInbox() {
       transitions.append(contentsOf: inbox.transitions)
       requests.append(contentsOf: inbox.requests)
-      tendLog(isCheckpointDue: inbox.isCheckpointDue)
+      if let pages = inbox.pagesPassed { continueCopying(through: pages) } else { tendLog() }
       while hasWork(isClosing: inbox.isClosing) { runTransaction(isClosing: inbox.isClosing) }
       if inbox.isClosing { return shared.sync.awaitTold() }
       // One transaction at a time, so that what has come in meanwhile has its turn.
@@ -56,7 +56,7 @@ extension Writer {
     let isAlone = recovery.isTroubled && !changes.isEmpty
     let work = isAlone ? [] : nextRequests()
     guard !changes.isEmpty || !work.isEmpty || canFlow else {
-      return tendLog(isCheckpointDue: false)
+      return tendLog()
     }
     shared.sync.awaitRoom()
     do throws(StoreError) {
@@ -82,7 +82,7 @@ extension Writer {
       publish()
       for request in work { request.fail(error) }
     }
-    tendLog(isCheckpointDue: false)
+    tendLog()
   }
 
   private func nextRequests() -> ArraySlice<WriteRequest> {

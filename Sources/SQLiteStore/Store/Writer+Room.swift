@@ -24,9 +24,9 @@ extension Writer {
     let now = MonotonicClock.now()
     guard recovery.isLookDue(at: now) else { return }
     recovery.noteLook(at: now)
-    if recovery.hasCheckpointFailed || logBytes > shared.room.limits.logBytesMax {
-      finishCheckpoint()
-    }
+    let isCopyWanted =
+      recovery.hasCheckpointFailed || logBytes > shared.room.limits.logBytesMax
+    if isCopyWanted, !logCopying.isThreadBusy { finishCheckpoint() }
     noteRoom()
     if recovery.hasFailed, transitions.isEmpty {
       do throws(StoreError) {
@@ -103,29 +103,28 @@ extension WriteRequest {
   }
 }
 
-// How the write-ahead log is kept short. Past a size a checkpoint begins on its own thread, and
-// what that leaves over, since appends went on meanwhile, is copied here between two transactions:
-// the log then starts anew at its beginning. It cannot while a reader holds on to what it says; so
+// How the write-ahead log is kept short, as ``LogCopying`` decides. Once the writer has copied the
+// rest, the log starts anew at its beginning. It cannot while a reader holds on to what it says; so
 // past some more the writer waits for readers, and past its limit new envelopes are refused.
 extension Writer {
   /// The bytes of the log that are not known to have been copied.
-  var logBytes: Int64 { max(Int64(logPages.pointee), pagesHeld) * pageBytes }
+  var logBytes: Int64 { logCopying.uncopiedPages * pageBytes }
 
-  /// Begins a checkpoint if one is wanted, or finishes the one that was begun.
-  func tendLog(isCheckpointDue: Bool) {
-    if isCheckpointDue {
-      finishCheckpoint()
-      shared.isCheckpointing.store(false, ordering: .releasing)
-      return
-    }
+  /// Has the log copied if it has become long.
+  func tendLog() {
     // Where there is no room, what the log holds takes some that its end could give back.
     let bytesMax = recovery.lackOfRoom == nil ? shared.room.limits.checkpointBytes : 0
-    guard Int64(logPages.pointee) * pageBytes > bytesMax,
-      !shared.isCheckpointing.exchange(true, ordering: .acquiringAndReleasing)
-    else { return }
-    pagesHeld = max(pagesHeld, Int64(logPages.pointee))
-    logPages.pointee = 0
-    _ = shared.checkpoints.push(())
+    let isWanted = logCopying.beginPass(
+      pagesMax: bytesMax / pageBytes, generation: shared.sync.logGeneration)
+    if isWanted { _ = shared.checkpoints.push(()) }
+  }
+
+  /// Goes on after a pass.
+  func continueCopying(through pages: Int64) {
+    switch logCopying.passEnded(through: pages, generation: shared.sync.logGeneration) {
+    case .pass: _ = shared.checkpoints.push(())
+    case .finish: finishCheckpoint()
+    }
   }
 
   /// Copies what the log still holds, and notes whether that could be done.
@@ -141,7 +140,7 @@ extension Writer {
       result = connection.checkpoint(SQLITE_CHECKPOINT_RESTART)
       sqlite3_busy_timeout(connection.handle, StoreTuning.busyTimeoutMs)
     }
-    pagesHeld = result.isComplete ? 0 : max(pagesHeld, Int64(result.pages))
+    logCopying.finished(pages: Int64(result.pages), isComplete: result.isComplete)
     recovery.noteCheckpoint(result.error, at: MonotonicClock.now())
     if result.error != nil { publish() }
   }
@@ -174,6 +173,6 @@ extension Writer {
       // It was not asked for: the next deletion tries again.
       rollBack()
     }
-    tendLog(isCheckpointDue: false)
+    tendLog()
   }
 }

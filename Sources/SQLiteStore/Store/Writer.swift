@@ -88,10 +88,10 @@ final class Writer {
   var reservations = Reservations()
   /// The size of a page of the database.
   let pageBytes: Int64
-  /// The number of pages in the log, told by SQLite at each commit; 0 once a checkpoint is begun.
+  /// The number of pages in the log, told by SQLite at a commit that wrote something; else 0.
   let logPages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
-  /// The number of the log's pages that are being copied, or could not be.
-  var pagesHeld: Int64 = 0
+  /// The decisions on when the log is copied.
+  var logCopying = LogCopying()
   /// The time to give free pages back to the disk; nil while there are none.
   var giveBackAt: MonotonicTime?
   /// The file that is given up when nothing can be written any more.
@@ -175,11 +175,14 @@ final class Writer {
     try commitSealed()
   }
 
-  /// Commits what ``seal()`` has completed, and makes the counts known. It is in the log then, and
-  /// not yet on the disk.
+  /// Commits what ``seal()`` has completed, and makes the counts known.
+  ///
+  /// It is in the log then, and not yet on the disk.
   func commitSealed() throws(StoreError) {
     commitBegin = MonotonicClock.now()
+    logPages.pointee = 0
     try sql.commit.run()
+    if logPages.pointee > 0 { logCopying.committed(pages: Int64(logPages.pointee)) }
     committed = state
     publish()
   }

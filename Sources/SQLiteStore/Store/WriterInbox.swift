@@ -52,13 +52,13 @@ struct WriterInbox: Sendable {
   var transitions: [Transition] = []
   /// Whether the store is closing: nothing more comes in.
   var isClosing = false
-  /// Whether a checkpoint has done its part and left the writer the rest.
-  var isCheckpointDue = false
+  /// The number of pages that the log had at the start of a pass that has ended; nil if none has.
+  var pagesPassed: Int64?
   /// Whether a body found no room on the disk.
   var isRoomInDoubt = false
 
   /// Whether there is nothing to be taken.
   var isEmpty: Bool {
-    requests.isEmpty && transitions.isEmpty && !isCheckpointDue && !isRoomInDoubt
+    requests.isEmpty && transitions.isEmpty && pagesPassed == nil && !isRoomInDoubt
   }
 }

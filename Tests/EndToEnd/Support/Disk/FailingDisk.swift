@@ -57,12 +57,14 @@ final class FailingDisk: Sendable {
     return answers
   }
 
-  /// The same; nil if the relay has ended meanwhile, since its log could not be synced.
-  func postUnlessEnded() async throws -> Answers? {
+  /// What came of some work; nil if the relay ended meanwhile, since its log could not be synced.
+  func unlessEnded<Result>(_ work: () async throws -> Result) async throws -> Result? {
     do {
-      return try await postSome()
+      return try await work()
     } catch is ConnectionEnded {
-    } catch let error as SocketError where error.code == ECONNREFUSED {
+    } catch let error as SocketError
+      where [ECONNREFUSED, ECONNRESET, EPIPE].contains(error.code)
+    {
     }
     #expect(try await relay.ending() == .exit(1))
     #expect(relay.log.contains("the store's log cannot be synced"), "\(relay.log.suffix(600))")
