@@ -36,7 +36,7 @@ package struct AttemptRequest: Sendable {
   /// envelopes are sent.
   package var isOwn = false
   /// The access token that it carries; nil for none.
-  var accessToken: AccessToken?
+  var accessToken: FetchedToken?
   /// Whether it was sent before with another token, which the upstream did not accept.
   var isRepeated = false
   /// The beginning of the attempt, if its request could not be sent at once.

@@ -16,7 +16,7 @@ struct TokenDesk {
     let target: UpstreamTarget
     let source: TokenSource
     var keeper = TokenKeeper()
-    var token: AccessToken?
+    var token: FetchedToken?
     var pending: [Serial: AttemptRequest] = [:]
 
     init(_ target: UpstreamTarget, _ source: TokenSource) {
@@ -79,7 +79,7 @@ struct TokenDesk {
     switch account.source.read(report, now.wall) {
     case .granted(let value, let lifetimeMs):
       let (number, attempts) = account.keeper.granted(lifetimeMs: lifetimeMs, at: now.monotonic)
-      account.token = AccessToken(number: number, value: value)
+      account.token = FetchedToken(number: number, value: value)
       return attempts.compactMap { account.pending.removeValue(forKey: $0) }.flatMap {
         steps(for: $0, .send(token: number), account, at: now)
       }

@@ -41,7 +41,7 @@ package enum TokenAnswer: Sendable, Equatable {
 }
 
 /// An access token that was fetched.
-final class AccessToken: Sendable {
+final class FetchedToken: Sendable {
   /// Its number, by which ``TokenKeeper`` knows it.
   let number: Int
   /// The token.

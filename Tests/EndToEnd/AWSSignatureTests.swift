@@ -88,6 +88,34 @@ extension EndToEnd {
       #expect(!relay.log.contains(Self.secretKey))
     }
 
+    @Test("a request that carries several envelopes, compressed or not, is signed as it goes")
+    func together() async throws {
+      for isCompressed in [false, true] {
+        let upstream = try TestUpstream()
+        let batch: [String: any Sendable] = [
+          "format": "json", "path": "/in?stream=a%2Fb", "gzip": isCompressed,
+        ]
+        let settings: [String: any Sendable] = [
+          "credentials": Self.credentials("firehose"), "batch": batch,
+        ]
+        let relay = try Relay(
+          upstreams: ["default": Relay.quick(upstream, settings)],
+          environment: ["SECRET_KEY": Self.secretKey])
+        try await relay.start()
+        let device = relay.device()
+        _ = try await device.request("POST", "/v1/upstreams/default/pause")
+        let envelopes = (0..<40).map { number -> [String: any Sendable] in
+          ["client": "d-\(number % 4)", "path": "/", "body": number]
+        }
+        #expect(try await device.post(batch: envelopes).status == 202)
+        _ = try await device.request("POST", "/v1/upstreams/default/resume")
+        let request = try #require(try await upstream.received(count: 1).first)
+        #expect(request["Waystation-Batch"] == "40")
+        #expect(request["Content-Encoding"] == (isCompressed ? "gzip" : nil))
+        #expect(try await check(request).prefix(2) == ["True", "True"])
+      }
+    }
+
     private func check(_ request: WireRequest) async throws -> [String] {
       let folder = try TemporaryFolder()
       let seen: [String: any Sendable] = [

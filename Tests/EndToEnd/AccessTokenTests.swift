@@ -64,6 +64,40 @@ extension EndToEnd {
       #expect(stand.server.received.count == 3, "no token for each refusal")
     }
 
+    @Test("envelopes that go together share a token, and one that ends costs none of them anything")
+    func together() async throws {
+      let batch: [String: any Sendable] = ["format": "ndjson", "path": "/in", "itemsMax": 25]
+      let stand = try TokenStand(lifetimeSeconds: 3600, batch: batch)
+      try await stand.relay.start()
+      let device = stand.relay.device("operator")
+      for round in 0..<3 {
+        _ = try await device.request("POST", "/v1/upstreams/default/pause")
+        stand.revokeAll()
+        let envelopes = (0..<100).map { number -> [String: any Sendable] in
+          ["client": "d-\(number % 10)", "path": "/", "body": round * 100 + number]
+        }
+        #expect(try await device.post(batch: envelopes).status == 202)
+        _ = try await device.request("POST", "/v1/upstreams/default/resume")
+        try await eventually("all of round \(round) are delivered") {
+          let store = try await device.get("/status").json()["store"] as? [String: Any]
+          let counts = store?["envelopes"] as? [String: Int]
+          return counts?["delivered"] == (round + 1) * 100 ? true : nil
+        }
+      }
+      #expect(stand.server.received.count == 3, "shared by all that were refused at once")
+      #expect(stand.service.received.count <= 3 * 4 * 2, "no request went three times")
+      // What was refused for its token went again as it was, with the same key.
+      let bodies = Dictionary(grouping: stand.service.received, by: \.message.text)
+      for (_, requests) in bodies {
+        #expect(requests.count <= 2 && Set(requests.map { $0["Idempotency-Key"] }).count == 1)
+      }
+      let sent = bodies.keys.flatMap { $0.split(separator: "\n").compactMap { Int($0) } }
+      #expect(sent.sorted() == Array(0..<300))
+      let list = try await device.get("/v1/envelopes?client=d-3").json()
+      let envelopes = try #require(list["envelopes"] as? [[String: Any]])
+      #expect(envelopes.count == 30 && envelopes.allSatisfy { $0["attemptCount"] as? Int == 1 })
+    }
+
     @Test("a server that is down, slow, in trouble, or makes no sense is an outage with its reason")
     func outages() async throws {
       let stand = try TokenStand(lifetimeSeconds: 3600, attemptTimeoutMs: 1500)
@@ -261,16 +295,18 @@ private final class TokenStand: Sendable {
   private let lifetimeSeconds: Int
   private let key: String?
   private let attemptTimeoutMs: Int
+  private let batch: [String: any Sendable]?
   /// The tokens that were given out and are valid, and until when.
   private let valid = Monitor<[String: Date]>([:])
 
   init(
     lifetimeSeconds: Int, secret: String = secret, key: String? = nil,
-    attemptTimeoutMs: Int = 20_000
+    attemptTimeoutMs: Int = 20_000, batch: [String: any Sendable]? = nil
   ) throws {
     self.lifetimeSeconds = lifetimeSeconds
     self.key = key
     self.attemptTimeoutMs = attemptTimeoutMs
+    self.batch = batch
     server = try TestUpstream()
     service = try TestUpstream()
     relay = try Relay(upstreams: [:])
@@ -294,15 +330,13 @@ private final class TokenStand: Sendable {
     } else {
       credentials["clientSecret"] = secret
     }
-    try relay.configure(upstreams: [
-      "default": Relay.quick(
-        service,
-        [
-          "credentials": credentials, "connectTimeoutMs": 1000,
-          "attemptTimeoutMs": attemptTimeoutMs,
-          "reachability": ["firstProbeDelayMs": 50, "maxProbeDelayMs": 100],
-        ])
-    ])
+    var settings: [String: any Sendable] = [
+      "credentials": credentials, "connectTimeoutMs": 1000,
+      "attemptTimeoutMs": attemptTimeoutMs,
+      "reachability": ["firstProbeDelayMs": 50, "maxProbeDelayMs": 100],
+    ]
+    settings["batch"] = batch
+    try relay.configure(upstreams: ["default": Relay.quick(service, settings)])
   }
 
   /// Lets the server do its work.
