@@ -153,6 +153,7 @@ class Faults:
             wait, kind, values = self.draw()
             await asyncio.sleep(wait)
             await self.happen(kind, values)
+        await self.restart_if_ended()
 
     def draw(self):
         """What comes next: a wait, a kind, and all the random numbers that it takes."""
@@ -163,6 +164,7 @@ class Faults:
     async def happen(self, kind, values):
         """Does one of them."""
         word = kind
+        await self.restart_if_ended()
         if kind == "killed":
             await self.relay.end(signal.SIGKILL)
             await self.relay.start()
@@ -214,6 +216,17 @@ class Faults:
         self.calls.end()
         if values[2] < 0.3:
             await self.relay.start()
+        await self.restart_if_ended()
+
+    async def restart_if_ended(self):
+        """Does what a supervisor does: a sync of the log that fails ends the relay."""
+        status = self.relay.process.poll()
+        if status is None:
+            return
+        if status != 1 or not self.relay.log_holds("the store's log cannot be synced"):
+            self.upstream.book.fault(f"the relay ended with {status} by itself")
+        self.counts["log not synced"] = self.counts.get("log not synced", 0) + 1
+        await self.relay.start()
 
     async def pause(self, values):
         """Somebody pauses an upstream or a client, and resumes it."""

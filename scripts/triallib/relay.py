@@ -76,6 +76,10 @@ class Relay:
         self.signal(number)
         return await asyncio.wait_for(asyncio.to_thread(self.process.wait), seconds)
 
+    def log_holds(self, words):
+        """Whether it has said so at some time."""
+        return words in Path(self.log.name).read_text(encoding="utf-8", errors="replace")
+
     def figures(self):
         """Reads them; None while no process runs."""
         try:
