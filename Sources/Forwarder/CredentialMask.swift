@@ -5,8 +5,8 @@ import RelayCore
 ///
 /// Devices and operators see those, and a debugging page that shows the request's fields must not
 /// give the relay's credentials to all of them. Each byte becomes a `*`, so that lengths do not
-/// change. Credentials are found as they were sent, or escaped as in JSON and URLs, but not in
-/// compressed data.
+/// change. Credentials are found as they were sent, or escaped as in URLs and as the usual writers
+/// of JSON do, but not in compressed data.
 package struct CredentialMask: Sendable {
   /// The length of the shortest credential that is searched for, in bytes: shorter ones would be
   /// found everywhere.
@@ -25,7 +25,7 @@ package struct CredentialMask: Sendable {
       let bytes = Array(credential.utf8)
       needles.insert(bytes)
       needles.insert(PercentEncoding.encode(bytes))
-      needles.insert(bytes.flatMap { $0 == UInt8(ascii: "/") ? Array("\\/".utf8) : [$0] })
+      for style in JSONEscapes.usual { needles.insert(Array(style.escaped(credential).utf8)) }
     }
     // The longest first, so that none is broken up by a part of itself.
     self.needles = needles.sorted { $0.count > $1.count }

@@ -191,10 +191,12 @@ final class Transfer {
     if code == CURLE_ABORTED_BY_CALLBACK, case .refused(let refusal) = refusal {
       return refusal.event(target: target, bytesMax: limits.errorDetailBytesMax)
     }
+    let hasBegun = headerBytes > 0
     let detail = TransferFailure.detail(
-      code, words: handle.error, osError: handle.osError, target: target,
+      code, words: handle.error, osError: handle.osError, hasBegun: hasBegun, target: target,
       bytesMax: limits.errorDetailBytesMax)
-    return .failed(TransferFailure.kind(of: code), detail: target.credentials.masked(detail))
+    return .failed(
+      TransferFailure.kind(of: code, hasBegun: hasBegun), detail: target.credentials.masked(detail))
   }
 
   /// Whether a response comes from a proxy and not from the upstream.

@@ -5,8 +5,12 @@ import RelayCore
 /// libcurl's result codes in the relay's words.
 enum TransferFailure {
   /// The kind of failure for a result code; libcurl-errors(3) lists them all.
-  static func kind(of code: CURLcode) -> ConnectionFailure {
+  ///
+  /// - Parameter hasBegun: Whether a part of an answer has come. What libcurl cannot take then is the
+  ///   answer's fault: it says "out of memory" of a line of the header that is too long for it.
+  static func kind(of code: CURLcode, hasBegun: Bool = false) -> ConnectionFailure {
     switch code {
+    case CURLE_OUT_OF_MEMORY where hasBegun: .malformedResponse
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameResolution
     case CURLE_COULDNT_CONNECT, CURLE_PROXY, CURLE_INTERFACE_FAILED: .connect
     case CURLE_OPERATION_TIMEDOUT: .timeout
@@ -57,11 +61,14 @@ enum TransferFailure {
   ///
   /// - Parameter osError: The last `errno` of connecting; 0 if there is none.
   static func detail(
-    _ code: CURLcode, words: String, osError: Int32 = 0, target: UpstreamTarget, bytesMax: Int
+    _ code: CURLcode, words: String, osError: Int32 = 0, hasBegun: Bool = false,
+    target: UpstreamTarget, bytesMax: Int
   ) -> String {
     let authority = target.url.authority
     let sentence =
-      switch kind(of: code) {
+      switch kind(of: code, hasBegun: hasBegun) {
+      case .malformedResponse where code == CURLE_OUT_OF_MEMORY:
+        "\(authority) sent a header with a line that is too long"
       case _ where asksForIdentity(words): "\(authority) asks for a client certificate"
       case _ where refusesIdentity(words): "\(authority) does not accept the client certificate"
       case .nameResolution: "the name of \(authority) could not be resolved"
@@ -73,6 +80,7 @@ enum TransferFailure {
       case .malformedResponse: "\(authority) sent what is no HTTP answer"
       case .local, .brokenOff, .token, .credentials: "the request to \(authority) could not be made"
       }
+    if hasBegun, code == CURLE_OUT_OF_MEMORY { return sentence }
     let words = words.isEmpty ? String(cString: curl_easy_strerror(code)) : words
     let addition = addition(code, words, osError: osError, isDirect: target.proxy == nil)
     let text = addition.isEmpty ? sentence : "\(sentence): \(addition)"

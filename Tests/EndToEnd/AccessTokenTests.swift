@@ -199,6 +199,34 @@ extension EndToEnd {
     }
 
     @Test(
+      "a server's words that repeat the relay's secret are shown without it",
+      arguments: ["plain-secret-of-the-relay", "s3crét/\"of\" the & relay"])
+    func repeated(secret: String) async throws {
+      let stand = try TokenStand(lifetimeSeconds: 3600, secret: secret)
+      stand.server.behave { request in
+        let sent = request["Authorization"] ?? ""
+        let words: [String: any Sendable] = [
+          // The second one is cut in the middle of the secret.
+          "error": sent, "error_description": String(repeating: "x", count: 70) + " " + secret,
+        ]
+        return .answer(400, body: (try? Device.json(words)) ?? [])
+      }
+      try await stand.relay.start()
+      let device = stand.relay.device()
+      let id = try #require(
+        try await device.post(["path": "/", "method": "GET"]).json()["id"] as? String)
+      _ = try await stand.upstream("refused credentials") { $0["lastError"] != nil }
+      let sent = try #require(stand.server.received.first?["Authorization"]).dropFirst(6)
+      var shown = stand.relay.log
+      for path in ["/status", "/v1/upstreams", "/v1/envelopes/\(id)"] {
+        shown += try await device.get(path).text
+      }
+      shown += try await device.request("POST", "/v1/upstreams/default/try").text
+      #expect(shown.contains("no access token"))
+      #expect(!shown.contains(sent.prefix(12)) && !shown.contains(secret.prefix(6)), "\(shown)")
+    }
+
+    @Test(
       "a key in place of a secret signs assertions that the server can check",
       arguments: [
         ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"],

@@ -22,6 +22,18 @@ struct CredentialMaskTests {
     #expect(mask.masked(response).body == Array(expected.utf8))
   }
 
+  @Test(
+    "it is found as the usual writers of JSON escape it",
+    arguments: [
+      #"a\"b\\c&d<é/"#, #"a\"b\\c&d<é\/"#, #"a\"b\\c\u0026d\u003cé/"#, #"a\"b\\c&d<\u00e9/"#,
+      #"a\"b\\c&d<\u00e9\/"#, #"a\u0022b\\c\u0026d\u003C\u00E9/"#,
+    ])
+  func escaped(text: String) {
+    let mask = CredentialMask([#"a"b\c&d<é/"#])
+    let stars = String(repeating: "*", count: text.utf8.count)
+    #expect(mask.masked("{\"echo\": \"\(text)\"}") == "{\"echo\": \"\(stars)\"}")
+  }
+
   @Test("where a body was cut, so is a credential's beginning")
   func cut() {
     var response = UpstreamResponse(

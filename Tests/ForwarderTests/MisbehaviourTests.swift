@@ -71,6 +71,14 @@ struct MisbehaviourTests {
     #expect(event.failure == .malformedResponse, "\(event)")
   }
 
+  @Test("one line of the header that is too long is the upstream's fault, and not the relay's")
+  func longLine() async throws {
+    let event = try await answer(
+      "HTTP/1.1 200 OK\r\nX-Long: " + String(repeating: "x", count: 150_000) + "\r\n\r\n")
+    #expect(event.failure == .malformedResponse, "\(event)")
+    #expect("\(event)".contains("sent a header with a line that is too long"))
+  }
+
   @Test("a compressed body stays compressed, so that a bomb is no larger than it came")
   func bomb() async throws {
     let body = [UInt8](repeating: 0x1F, count: 50_000)

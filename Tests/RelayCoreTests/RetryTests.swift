@@ -58,8 +58,16 @@ struct RetryTests {
     #expect(delays.count > 500)
     let capped = policy.delayMs(afterFailures: 1, retryAfterMs: .max, random: &random)
     #expect((3_600_000...3_601_000).contains(capped))
-    let negative = policy.delayMs(afterFailures: 1, retryAfterMs: -5, random: &random)
-    #expect((0...1000).contains(negative))
+  }
+
+  @Test("an upstream that asks for no wait does not end the backoff", arguments: [0, -5] as [Int64])
+  func noWait(retryAfterMs: Int64) {
+    var random = SplitMix64(seed: 7)
+    let delays = (0..<1000).map { _ in
+      policy.delayMs(afterFailures: 9, retryAfterMs: retryAfterMs, random: &random)
+    }
+    #expect(delays.allSatisfy { (0...256_000).contains($0) })
+    #expect(delays.count { $0 > 1000 } > 900)
   }
 
   @Test(

@@ -178,6 +178,19 @@ struct SchedulerBatchTests {
     #expect(relay.together.last?.count == 3, "a full one does not wait")
   }
 
+  @Test("requests of other upstreams do not make a full one wait")
+  func neighbours() {
+    let other = UpstreamNumber(rawValue: 2)
+    var policy = UpstreamPolicy.manual
+    policy.batch = BatchPolicy(itemsMax: 3, lingerMs: 100)
+    var relay = ManualRelay(policy: policy, others: [other: .manual])
+    for lane in 11...15 { relay.accept(relay.makeEntry(lane: Int64(lane), upstream: other)) }
+    relay.accept(lane: 1)
+    #expect(relay.together.count == 1)
+    for lane in 2...4 { relay.accept(lane: Int64(lane)) }
+    #expect(relay.together.last?.count == 3)
+  }
+
   @Test("a probe of an unreachable upstream is one envelope")
   func probe() throws {
     var relay = Self.relay()

@@ -31,15 +31,16 @@ package struct RetryPolicy: Hashable, Sendable {
   ///   - failures: At least 1.
   ///   - retryAfterMs: The wait that the upstream asked for. It is honoured up to
   ///     ``retryAfterMaxMs``, and lengthened by a random part of a first wait, so that lanes told
-  ///     the same time do not all come back at one moment.
+  ///     the same time do not all come back at one moment. One that asks for no wait, or for a time
+  ///     that has passed, says nothing: its lanes would come back at once, for ever.
   package func delayMs(
     afterFailures failures: Int, retryAfterMs: Int64?, random: inout some RandomNumberGenerator
   ) -> Int64 {
-    if let retryAfterMs {
-      let asked = min(max(retryAfterMs, 0), retryAfterMaxMs)
-      return asked.addingSaturated(Int64.random(in: 0...firstDelayMs, using: &random))
+    guard let retryAfterMs, retryAfterMs > 0 else {
+      return Int64.random(in: 0...boundMs(afterFailures: failures), using: &random)
     }
-    return Int64.random(in: 0...boundMs(afterFailures: failures), using: &random)
+    let asked = min(retryAfterMs, retryAfterMaxMs)
+    return asked.addingSaturated(Int64.random(in: 0...firstDelayMs, using: &random))
   }
 
   /// The longest wait after any failure, in milliseconds.

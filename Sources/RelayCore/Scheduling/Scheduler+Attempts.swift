@@ -64,6 +64,7 @@ extension Scheduler {
       ambiguity.announcesAttempts ? (head.isInDoubt ? .verifying : .announced) : .sending
     lanes[head.lane]?.phase = .inFlight
     inFlight[head.serial] = Flight(lane: head.lane, upstream: head.upstream, stage: stage)
+    upstreams[head.upstream]?.envelopesInFlight += 1
     noteBegun(head.serial, at: head.upstream, now: now)
     switch stage {
     case .announced: announce(head, now: now)
@@ -171,6 +172,7 @@ extension Scheduler {
   /// Ends an attempt, and frees its slot unless others of the same request are under way.
   mutating func endFlight(_ serial: Serial) -> Flight? {
     guard let flight = inFlight.removeValue(forKey: serial) else { return nil }
+    upstreams[flight.upstream]?.envelopesInFlight -= 1
     if !flight.isBatched || batches.end(serial) { upstreams[flight.upstream]?.inFlight -= 1 }
     return flight
   }

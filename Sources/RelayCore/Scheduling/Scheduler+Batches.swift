@@ -67,6 +67,7 @@ extension Scheduler {
       inFlight[member.serial] = Flight(
         lane: member.lane, upstream: member.upstream, stage: .sending, isBatched: true)
     }
+    upstreams[first.upstream]?.envelopesInFlight += members.count
     batches.begin(members)
     noteBegun(first.serial, at: first.upstream, now: now)
     actions.append(.attemptTogether(members))
@@ -80,7 +81,7 @@ extension Scheduler {
     guard policy.lingerMs > 0, let upstream = upstreams[number], upstream.inFlight > 0,
       upstream.ready.count > 0, upstream.reachability.isReachable
     else { return false }
-    let waiting = (waitingFor[number] ?? 0) - inFlight.count
+    let waiting = (waitingFor[number] ?? 0) - upstream.envelopesInFlight
     guard waiting < policy.itemsMax else { return false }
     switch upstream.linger {
     case .over: return false

@@ -230,7 +230,10 @@ struct UpstreamLine: Sendable {
   var reachability: Reachability
   var pace: UpstreamPace
   var ready = FairQueue()
+  /// The number of requests under way, each of which takes a slot.
   var inFlight = 0
+  /// The number of envelopes in them.
+  var envelopesInFlight = 0
   /// The attempt that shows whether the upstream is back.
   var probe: Serial?
   /// Lanes in backoff after a failure at connection level; their waits end when the upstream is

@@ -95,6 +95,11 @@ package enum Base64 {
     return text
   }
 
+  /// The text that encodes `bytes`, with padding, as a string.
+  package static func text(of bytes: some Collection<UInt8>) -> String {
+    String(decoding: encode(bytes), as: UTF8.self)
+  }
+
   private static func append(
     _ group: UInt32, padding: Int, endingAt offset: Int, to decoded: inout [UInt8]
   ) throws(DecodingError) {

@@ -44,7 +44,7 @@ package struct CredentialsConfiguration: Equatable, Sendable {
     switch kind {
     case .basic:
       let pair = Array("\(user?.value ?? ""):\(password?.value ?? "")".utf8)
-      return Secret("Basic " + String(decoding: Base64.encode(pair), as: UTF8.self))
+      return Secret("Basic " + Base64.text(of: pair))
     case .bearer: return Secret("Bearer \(token?.value ?? "")")
     case .awsSigV4, .oauth2: return nil
     }
@@ -78,6 +78,10 @@ package struct CredentialsConfiguration: Equatable, Sendable {
     if kind == .basic, let authorization {
       found += ["\(user?.value ?? ""):\(password?.value ?? "")"]
       found.append(String(authorization.value.dropFirst("Basic ".count)))
+    }
+    if let clientID, let clientSecret {
+      let pair = OAuthClient.pair(id: clientID.value, secret: clientSecret.value)
+      found += [pair, Base64.text(of: Array(pair.utf8))]
     }
     return found
   }

@@ -48,10 +48,8 @@ struct OAuthClient: Sendable {
     if let audience { form.append(("audience", audience)) }
     switch proof {
     case .secret(let secret):
-      let pair = Self.encoded(id) + ":" + Self.encoded(secret.value)
-      headers.append(
-        name: "Authorization",
-        value: "Basic " + String(decoding: Base64.encode(Array(pair.utf8)), as: UTF8.self))
+      let pair = Self.pair(id: id, secret: secret.value)
+      headers.append(name: "Authorization", value: "Basic " + Base64.text(of: Array(pair.utf8)))
     case .key(let key, let keyID):
       form.append(
         ("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"))
@@ -61,6 +59,9 @@ struct OAuthClient: Sendable {
     return EnvelopeContent(
       method: "POST", target: requestTarget, headers: headers, body: .inline(Array(body.utf8)))
   }
+
+  /// Both as they are put together, before Base64 (RFC 6749 section 2.3.1).
+  static func pair(id: String, secret: String) -> String { encoded(id) + ":" + encoded(secret) }
 
   private static func encoded(_ text: String) -> String {
     String(decoding: PercentEncoding.encode(Array(text.utf8)), as: UTF8.self)
@@ -104,21 +105,23 @@ struct OAuthClient: Sendable {
   // MARK: - Reading
 
   /// What came of a request.
-  func read(_ report: AttemptReport, at now: WallTime) -> TokenAnswer {
+  ///
+  /// - Parameter mask: Hides what the server repeats of the relay's credentials.
+  func read(_ report: AttemptReport, at now: WallTime, mask: CredentialMask) -> TokenAnswer {
     guard case .answered(let answer) = report.event else {
-      return unavailable(report.sentence)
+      return unavailable(mask.masked(report.sentence))
     }
     switch answer.status {
-    case 200...299: return token(in: answer)
+    case 200...299: return token(in: answer, mask: mask)
     // RFC 6749 section 5.2; some servers say 403.
-    case 400, 401, 403: return refused(answer)
+    case 400, 401, 403: return refused(answer, mask: mask)
     default:
       let status = "\(url.authority) answered \(answer.status)"
       return unavailable(status, retryAfterMs: report.retryAfterMs(at: now))
     }
   }
 
-  private func token(in answer: UpstreamResponse) -> TokenAnswer {
+  private func token(in answer: UpstreamResponse, mask: CredentialMask) -> TokenAnswer {
     guard !answer.isTruncated else {
       return unavailable("\(url.authority) answered more than \(Self.answerBytesMax) bytes")
     }
@@ -129,7 +132,7 @@ struct OAuthClient: Sendable {
     guard kind.lowercased() == "bearer" else {
       return .refused(
         "no access token: \(url.authority) gives tokens of the type"
-          + " \(Self.plain(kind, max: 40)), and the relay takes \"Bearer\" alone")
+          + " \(Self.plain(mask.masked(kind), max: 40)), and the relay takes \"Bearer\" alone")
     }
     return .granted(token, lifetimeMs: document["expires_in"].flatMap(Self.milliseconds))
   }
@@ -145,11 +148,12 @@ struct OAuthClient: Sendable {
     return seconds.flatMap { $0.isFinite ? Int64(min(max($0, 0), 1e9) * 1000) : nil }
   }
 
-  private func refused(_ answer: UpstreamResponse) -> TokenAnswer {
+  private func refused(_ answer: UpstreamResponse, mask: CredentialMask) -> TokenAnswer {
     let document = try? JSONValue.parse(answer.body)
     let words = ["error", "error_description"].compactMap { name in
       (name == "error" ? document?["error"] : document?["error_description"]).flatMap {
-        try? $0.string()
+        // Before anything is cut off or replaced: what is left of a credential is not found.
+        (try? $0.string()).map { mask.masked($0) }
       }
     }
     let said = words.isEmpty ? "" : ": " + Self.plain(words.joined(separator: ", "), max: 160)
@@ -187,12 +191,7 @@ extension UpstreamConfiguration {
     return TokenSource(
       endpoint: endpoint, key: files.signingKey, request: { client.request(at: $0) },
       read: { report, now in
-        switch client.read(report, at: now) {
-        case .granted(let token, let lifetimeMs): .granted(token, lifetimeMs: lifetimeMs)
-        case .unavailable(let reason, let pauseMs):
-          .unavailable(mask.masked(reason), retryAfterMs: pauseMs)
-        case .refused(let reason): .refused(mask.masked(reason))
-        }
+        client.read(report, at: now, mask: mask)
       })
   }
 }

@@ -73,7 +73,7 @@ extension ProxyURL {
       index = next
     }
     let pair = String(decoding: decoded, as: UTF8.self)
-    let encoded = String(decoding: Base64.encode(decoded), as: UTF8.self)
+    let encoded = Base64.text(of: decoded)
     let passwords = [String(written), pair].map { String($0.drop { $0 != ":" }.dropFirst()) }
     return passwords + [encoded]
   }

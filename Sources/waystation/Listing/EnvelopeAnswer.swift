@@ -119,7 +119,7 @@ struct EnvelopeAnswer {
       if let text {
         json.member("body", text)
       } else {
-        json.member("bodyBase64", String(decoding: Base64.encode(body), as: UTF8.self))
+        json.member("bodyBase64", Base64.text(of: body))
       }
       if isTruncated { json.member("truncated", true) }
     }

@@ -214,7 +214,7 @@ struct EnvelopesCommand {
       if let path = context.options.text("--path") { json.member("path", path) }
       if !fields.isEmpty { json.member("headers") { HeaderOptions.write(fields, to: &$0) } }
       if let body {
-        json.member("bodyBase64", String(decoding: Base64.encode(body), as: UTF8.self))
+        json.member("bodyBase64", Base64.text(of: body))
       }
     }
     let patch = json.finish()

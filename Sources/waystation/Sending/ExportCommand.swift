@@ -164,7 +164,7 @@ final class ExportCommand {
         }
       }
       if !body.isEmpty {
-        json.member("bodyBase64", String(decoding: Base64.encode(body), as: UTF8.self))
+        json.member("bodyBase64", Base64.text(of: body))
       }
     }
     return Array(SafeText.json(json.finish()).utf8)

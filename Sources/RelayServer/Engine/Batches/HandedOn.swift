@@ -103,7 +103,7 @@ struct HandedOn {
     if isPlainJSON(body) {
       json.member("body", raw: body)
     } else {
-      json.member("bodyBase64", String(decoding: Base64.encode(body), as: UTF8.self))
+      json.member("bodyBase64", Base64.text(of: body))
     }
   }
 
