@@ -6,8 +6,8 @@ import RelayCore
 enum TransferFailure {
   /// The kind of failure for a result code; libcurl-errors(3) lists them all.
   ///
-  /// - Parameter hasBegun: Whether a part of an answer has come. What libcurl cannot take then is the
-  ///   answer's fault: it says "out of memory" of a line of the header that is too long for it.
+  /// - Parameter hasBegun: Whether a part of an answer has come. What libcurl cannot take then is
+  ///   the answer's fault: it says "out of memory" of a header line that is too long for it.
   static func kind(of code: CURLcode, hasBegun: Bool = false) -> ConnectionFailure {
     switch code {
     case CURLE_OUT_OF_MEMORY where hasBegun: .malformedResponse

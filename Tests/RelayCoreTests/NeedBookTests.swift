@@ -77,14 +77,28 @@ struct NeedBookTests {
       _ = book.update(facts(afterMs: Int64(minute) * 60_000, waiting: 1000))
     }
     #expect(book.needs.isEmpty)
-    _ = book.update(facts(afterMs: 180_000, waiting: 1000 + NeedLimits.growthMin))
+    for minute in 3..<5 {
+      _ = book.update(
+        facts(afterMs: Int64(minute) * 60_000, waiting: 1000 + NeedLimits.growthMin))
+    }
     #expect(book.needs.map(\.key.kind) == [.backlogGrowing])
     #expect(book.needs.first?.count == Int64(NeedLimits.growthMin))
+    #expect(book.needs.first?.since == Self.start.adding(milliseconds: 120_000))
     // What came long ago is no growth any more.
-    for minute in 4..<30 {
+    for minute in 5..<30 {
       _ = book.update(facts(afterMs: Int64(minute) * 60_000, waiting: 1100))
     }
     #expect(book.needs.isEmpty)
+  }
+
+  @Test("what came at once and becomes less is no backlog that grows")
+  func burst() {
+    var book = NeedBook()
+    for step in 0..<60 {
+      let waiting = step < 20 ? 0 : max(0, 3000 - (step - 20) * 100)
+      _ = book.update(facts(afterMs: Int64(step) * 30_000, waiting: waiting))
+      #expect(book.needs.isEmpty, "\(step)")
+    }
   }
 
   @Test("room that lasts for less than six hours at its pace presses, though much is left")

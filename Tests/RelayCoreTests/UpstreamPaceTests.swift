@@ -79,11 +79,29 @@ struct UpstreamPaceTests {
     _ = Self.refuse(&pace, from: 0, 0, waitMs: 1000)
     for _ in 0..<40 { pace.taken(at: Self.at(100)) }
     #expect(Self.refuse(&pace, from: 1990, 2000, waitMs: 1000))
-    let rates = [3000, 5500, 8000, 13_000].map { pace.perSecond(at: Self.at($0)) ?? 0 }
-    #expect(rates == [14, 17, 20, 40])
+    #expect(pace.perSecond(at: Self.at(3000)) == 14)
     let times = Self.begin(&pace, from: 2000, until: 4000)
     #expect(times.first == 3000 && (13...16).contains(times.count), "\(times)")
+    for (time, rate) in [(5500, 17.0), (8000, 20), (13_000, 40)] {
+      _ = Self.begin(&pace, from: 0, until: Int64(time))
+      #expect(pace.perSecond(at: Self.at(Int64(time))) == rate)
+    }
+    _ = Self.begin(&pace, from: 13_000, until: 60_000)
     #expect(pace.perSecond(at: Self.at(60_000)) == nil, "forgotten")
+  }
+
+  @Test("a learned rate does not grow, and is not forgotten, while nothing is sent")
+  func idle() {
+    var pace = UpstreamPace(limit: nil)
+    for number in 0..<100 { pace.taken(at: Self.at(Int64(number) * 10)) }
+    _ = Self.refuse(&pace, from: 990, 999, waitMs: 1)
+    _ = Self.begin(&pace, from: 1000, until: 6000)
+    #expect((84...86).contains(pace.perSecond(at: Self.at(6000)) ?? 0))
+    for hour in [1, 2] as [Int64] {
+      let time = hour * 3_600_000
+      #expect((84...90).contains(pace.perSecond(at: Self.at(time)) ?? 0))
+      _ = Self.begin(&pace, from: time, until: time + 10)
+    }
   }
 
   @Test("many that were taken within the last second show a rate at the first refusal already")
@@ -91,6 +109,7 @@ struct UpstreamPaceTests {
     var pace = UpstreamPace(limit: nil)
     for number in 0..<100 { pace.taken(at: Self.at(Int64(number) * 10)) }
     _ = Self.refuse(&pace, from: 990, 999, waitMs: 1)
+    _ = Self.begin(&pace, from: 1000, until: 6000)
     let rate = pace.perSecond(at: Self.at(6000)) ?? 0
     #expect((84...86).contains(rate), "\(rate)")
   }

@@ -69,6 +69,7 @@ package struct UpstreamPace: Sendable {
   package mutating func began(at now: MonotonicTime) {
     guard limit != nil || learned != nil else { return }
     if let limit { _ = bucket.take(limit, at: now) }
+    learned?.noteUse(at: now)
     if let rate = learnedLimit(at: now) { _ = learnedBucket.take(rate, at: now) }
     notePassing(at: now)
   }
@@ -151,8 +152,9 @@ package struct UpstreamPace: Sendable {
 ///
 /// It begins below the rate at which the upstream refused, comes near to it evenly, and then tries
 /// more and more, as a sender on a network does after a loss (RFC 9438 section 4.2, in another
-/// shape). Once it has passed the rate far without a refusal, it is forgotten: the upstream's limit
-/// is another one now.
+/// shape). Only time in which requests come counts for that: what is not sent shows nothing
+/// (RFC 7661). Once it has passed the rate far without a refusal, it is forgotten: the upstream's
+/// limit is another one now.
 struct LearnedRate: Sendable {
   /// The share of the peak with which it begins.
   static let beginning = 0.7
@@ -166,14 +168,42 @@ struct LearnedRate: Sendable {
   /// The least requests a second.
   static let least = 0.2
 
+  /// The time without a request from which on it does not grow, in milliseconds, or else in places
+  /// of the rate.
+  static let idleMsMin: Int64 = 100
+  static let idlePlaces = 2.0
+
   /// The requests a second at which the upstream refused.
-  var peak: Double
-  /// The time from which requests may come again.
-  var since: MonotonicTime
+  let peak: Double
+  /// The time from which requests may come again, later by all the time in which none came.
+  private var since: MonotonicTime
+  /// The time up to which it grows, unless another request comes.
+  private var growsUntil: MonotonicTime
+
+  /// Learns a rate.
+  ///
+  /// - Parameter since: The time from which requests may come again.
+  init(peak: Double, since: MonotonicTime) {
+    self.peak = peak
+    self.since = since
+    growsUntil = since.adding(milliseconds: Self.idleMs(peak: peak))
+  }
+
+  private static func idleMs(peak: Double) -> Int64 {
+    max(idleMsMin, Int64(idlePlaces * 1000 / max(peak * beginning, least)))
+  }
+
+  /// Notes that a request begins.
+  mutating func noteUse(at now: MonotonicTime) {
+    let idleMs = now.milliseconds(since: growsUntil)
+    if idleMs > 0 { since = since.adding(milliseconds: idleMs) }
+    growsUntil = max(growsUntil, now.adding(milliseconds: Self.idleMs(peak: peak)))
+  }
 
   /// The rate at a time; nil if it is to be forgotten.
   func perSecond(at now: MonotonicTime) -> Double? {
-    let time = Double(max(0, now.milliseconds(since: since))) / Double(Self.recoveryMs)
+    let usedMs = max(0, min(now, growsUntil).milliseconds(since: since))
+    let time = Double(usedMs) / Double(Self.recoveryMs)
     let share =
       time < 1 ? Self.beginning + (1 - Self.beginning) * time : 1 + (time - 1) * (time - 1)
     let rate = max(peak * share, Self.least)

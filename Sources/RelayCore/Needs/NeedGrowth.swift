@@ -33,19 +33,26 @@ package struct NeedGrowth: Sendable {
         quotaRefusals: facts.quotaRefusals))
   }
 
-  /// How much more waits for an upstream than at the beginning of what was seen; nil if it does not
-  /// grow.
+  /// How much more waits for an upstream than at the beginning of what was seen, and since when;
+  /// nil if it does not grow.
+  ///
+  /// What has come at once and becomes less is no growth, and neither is what came just now: both
+  /// are what a relay is for.
   func backlog(
     of upstream: String, _ waiting: Int, at now: WallTime
   ) -> (more: Int, since: WallTime)? {
-    guard let first = samples.first, let before = first.waiting[upstream],
-      now.milliseconds(since: first.at) >= NeedLimits.growthMinMs
-    else { return nil }
-    let more = waiting - before
-    guard more >= NeedLimits.growthMin, waiting * 100 >= before * NeedLimits.growthPercent else {
-      return nil
+    guard let first = samples.first, let before = first.waiting[upstream] else { return nil }
+    func isMore(_ waiting: Int) -> Bool {
+      waiting - before >= NeedLimits.growthMin
+        && waiting * 100 >= before * NeedLimits.growthPercent
     }
-    return (more, first.at)
+    // The first sample is no more than itself.
+    let begin = samples.lastIndex { !isMore($0.waiting[upstream] ?? 0) } ?? 0
+    let most = samples[begin...].map { $0.waiting[upstream] ?? 0 }.max() ?? 0
+    guard isMore(waiting), now.milliseconds(since: samples[begin].at) >= NeedLimits.growthMinMs,
+      waiting * 100 >= most * NeedLimits.growthRestPercent
+    else { return nil }
+    return (waiting - before, samples[begin].at)
   }
 
   /// How many refusals by a quota there were within what was seen.

@@ -32,6 +32,8 @@ package enum NeedLimits {
   package static let growthMin = 100
   /// The percentage of what it was that a backlog has to reach.
   package static let growthPercent = 110
+  /// The percentage of the most that it was within that time below which a backlog is getting less.
+  package static let growthRestPercent = 97
   /// The time over which growth is looked at, in milliseconds.
   package static let growthMs: Int64 = 15 * 60_000
   /// The least time over which growth counts, in milliseconds.

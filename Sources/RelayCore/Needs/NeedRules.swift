@@ -284,7 +284,8 @@ package struct NeedRules: Sendable {
       Need.Key(.backlogGrowing, upstream: upstream.name), .warning, since: growth.since,
       "more arrives for \(upstream.name) than it takes: "
         + Self.envelopes(growth.more, "more waits", "more wait"),
-      cause: "it may be slow, or one client sends more than it should", count: growth.more,
+      cause: "it may be slow or limited in its rate, or one client sends more than it should",
+      count: growth.more,
       [.listWaiting(upstream: upstream.name), .listClients])
   }
 
