@@ -7,8 +7,8 @@ struct JSONEscapes: Sendable {
   /// Whether its digits are capital letters.
   var isUppercase = false
 
-  /// What the usual ones do: no more than they must, that and slashes, and the standard libraries of
-  /// Go (characters of HTML), Python (all but ASCII), PHP (that and slashes) and .NET.
+  /// What the usual ones do: no more than they must, that and slashes, and the standard libraries
+  /// of Go (characters of HTML), Python (all but ASCII), PHP (that and slashes) and .NET.
   static let usual = [
     JSONEscapes(),
     JSONEscapes(escapesSlash: true),

@@ -60,7 +60,7 @@ struct RetryTests {
     #expect((3_600_000...3_601_000).contains(capped))
   }
 
-  @Test("an upstream that asks for no wait does not end the backoff", arguments: [0, -5] as [Int64])
+  @Test("no wait asked for is no end of the backoff", arguments: [0, -5] as [Int64])
   func noWait(retryAfterMs: Int64) {
     var random = SplitMix64(seed: 7)
     let delays = (0..<1000).map { _ in

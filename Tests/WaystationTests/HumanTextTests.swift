@@ -7,6 +7,16 @@ import Testing
 @Suite("What the command shows to people")
 struct HumanTextTests {
   @Test(
+    "a rate tells little from nothing",
+    arguments: [
+      (0, "0.0/s"), (0.033, "0.03/s"), (0.001, "0.01/s"), (0.5, "0.50/s"), (0.999, "1.0/s"),
+      (1.26, "1.3/s"), (12_000, "12000.0/s"),
+    ] as [(Double, String)])
+  func rate(perSecond: Double, text: String) {
+    #expect(HumanText.rate(perSecond) == text)
+  }
+
+  @Test(
     "numbers are grouped by thousands",
     arguments: [
       (0, "0"), (999, "999"), (1000, "1,000"), (-12_345, "-12,345"), (1_234_567, "1,234,567"),

@@ -47,6 +47,7 @@ struct InvocationTests {
       (["version"], .version), (["--version"], .version), (["version", "-h"], .help(.version)),
       (["health", "--server", "http://a:1"], .health(server: "http://a:1")),
       (["token", "create", "-h"], .help(.token)), (["help", "token"], .help(.token)),
+      (["help", "envelopes", "edit"], .help(.envelopes)),
       (["store", "check", "--json"], .store(.check(data: nil, isJSON: true))),
       (
         ["store", "salvage", "--data", "a", "--to=b"], .store(.salvage(data: "a", to: "b"))
@@ -130,6 +131,7 @@ struct InvocationTests {
       ),
       (["help", "complete"], "there is no command 'complete'"),
       (["help", "serve", "sink"], "help takes one command at a time"),
+      (["help", "envelopes", "sink"], "help takes one command at a time"),
       (["help", "serv"], "there is no command 'serv'; did you mean 'serve'?"),
     ])
   func refusals(arguments: [String], reason: String) throws {

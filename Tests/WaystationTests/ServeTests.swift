@@ -28,12 +28,15 @@ struct ServeTests {
     var upstream = UpstreamConfiguration(
       name: "default", url: try UpstreamURL("https://api.example.com/base"))
     upstream.headers = [.init(name: "Authorization", value: Secret("Bearer hunter2"))]
+    upstream.batch.format = .ndjson
+    upstream.requestsPerSecondMax = 10
     var configuration = Configuration()
     configuration.upstreams = [upstream]
     let summary = CheckCommand.summary(of: configuration)
     #expect(summary.contains("127.0.0.1:8080"))
     #expect(summary.contains("default = https://api.example.com/base (64 at once"))
     #expect(summary.contains("1 header set"))
+    #expect(summary.contains(", up to 500 together as ndjson, 10.0/s, "))
     #expect(summary.contains("access    anybody who can reach it; 0 operators, 0 client keys"))
     #expect(!summary.contains("hunter2"))
   }

@@ -62,7 +62,11 @@ enum Invocation: Equatable {
   private static func parseHelp(_ rest: ArraySlice<String>) throws(UsageError) -> Invocation {
     guard let word = rest.first else { return .help(nil) }
     guard let command = Command(rawValue: word) else { throw .unknownCommand(word) }
-    guard rest.count == 1 else { throw UsageError("help takes one command at a time") }
+    // The help of a command is that of all that it does.
+    let isOfSubcommand = rest.count == 2 && command.spec.action(rest.last ?? "") != nil
+    guard rest.count == 1 || isOfSubcommand else {
+      throw UsageError("help takes one command at a time")
+    }
     return .help(command)
   }
 }

@@ -109,7 +109,7 @@ struct StatusText {
   private func figures() -> [String] {
     let rates = status.object("rates")
     func rate(_ name: StaticString) -> String {
-      HumanText.decimal(rates?.decimal(name) ?? 0) + "/s"
+      HumanText.rate(rates?.decimal(name) ?? 0)
     }
     let store = status.object("store")
     let counts = store?.counts("envelopes") ?? [:]

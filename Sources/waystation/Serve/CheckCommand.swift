@@ -106,7 +106,15 @@ enum CheckCommand {
     let identity = upstream.clientCertificate == nil ? "" : ", client certificate"
     return "\(upstream.name) = \(upstream.shownURL) (\(upstream.maxConcurrent) at once,"
       + " on failure \(upstream.onFailure.rawValue),"
-      + " expires after \(duration(upstream.deadlineSeconds))\(headers)\(credentials)\(identity))"
+      + " expires after \(duration(upstream.deadlineSeconds))\(together(upstream))"
+      + "\(headers)\(credentials)\(identity))"
+  }
+
+  private static func together(_ upstream: UpstreamConfiguration) -> String {
+    let batch = upstream.batch
+    let form = batch.format.map { ", up to \(batch.itemsMax) together as \($0.rawValue)" } ?? ""
+    let pace = upstream.requestsPerSecondMax.map { ", \(HumanText.rate($0))" } ?? ""
+    return form + pace
   }
 
   private static func duration(_ seconds: Int) -> String {

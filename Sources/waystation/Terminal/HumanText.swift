@@ -29,6 +29,14 @@ enum HumanText {
     return (tenths < 0 ? "-" : "") + "\(tenths.magnitude / 10).\(tenths.magnitude % 10)"
   }
 
+  /// A number of a second, with as many places as it takes to tell little from nothing.
+  static func rate(_ perSecond: Double) -> String {
+    guard (0.0001..<1).contains(perSecond) else { return decimal(perSecond) + "/s" }
+    let hundredths = max(1, Int64((perSecond * 100).rounded()))
+    return hundredths >= 100
+      ? "1.0/s" : "0.\(hundredths < 10 ? "0" : "")\(hundredths)/s"
+  }
+
   /// A time span, in one unit below an hour and in two from there on.
   static func span(milliseconds: Int64) -> String {
     let seconds = max(0, milliseconds) / 1000
