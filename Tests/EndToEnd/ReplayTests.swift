@@ -66,9 +66,10 @@ extension EndToEnd {
       let copies = try await upstream.received(count: 20).suffix(10)
       #expect(upstream.received.count == 20)
       for lane in 0..<2 {
-        let inOrder = first.map(\.target).filter { (Int($0.dropFirst()) ?? 0) % 2 == lane }
-        #expect(
-          copies.map(\.target).filter { (Int($0.dropFirst()) ?? 0) % 2 == lane } == inOrder)
+        let isOfLane = { (target: String) in (Int(target.dropFirst()) ?? 0) % 2 == lane }
+        let inOrder: [String] = first.map(\.target).filter(isOfLane)
+        let copied: [String] = copies.map(\.target).filter(isOfLane)
+        #expect(copied == inOrder)
       }
       for copy in copies {
         let original = try #require(first.first { $0.target == copy.target })

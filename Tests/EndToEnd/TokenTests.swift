@@ -272,10 +272,8 @@ extension EndToEnd {
       relay.signal(SIGTERM)
       try await relay.ending()
       shown.append(relay.log)
-      let secrets = [
-        String(client.suffix(64)), String(reader.suffix(64)), String(derived.suffix(64)),
-        String(Credentials.steer.suffix(64)), Credentials.secret,
-      ]
+      let tokens: [String] = [client, reader, derived, Credentials.steer]
+      let secrets: [String] = tokens.map { String($0.suffix(64)) } + [Credentials.secret]
       for secret in secrets {
         #expect(!shown.contains { $0.contains(secret) })
         #expect(try !relay.folder.holds(secret, below: "data"))

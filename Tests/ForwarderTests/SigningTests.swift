@@ -24,14 +24,19 @@ struct SigningTests {
   @Test(
     "a key is 24 to 64 bytes in base64",
     arguments: [
-      ("whsec_", false), ("whsec_!", false), (key, true), (String(key.dropFirst(6)), true),
-      ("whsec_" + Data(count: 23).base64EncodedString(), false),
-      ("whsec_" + Data(count: 64).base64EncodedString(), true),
-      ("whsec_" + Data(count: 65).base64EncodedString(), false),
-      ("whpk_" + key.dropFirst(6), false),
-    ])
+      ("whsec_", false), ("whsec_!", false), (key, true), (bareKey, true), (secret(23), false),
+      (secret(64), true), (secret(65), false), ("whpk_\(bareKey)", false),
+    ] as [(String, Bool)])
   func keys(text: String, isKey: Bool) {
     #expect((WebhookSigning.key(text) != nil) == isKey)
+  }
+
+  /// The key without what says that it is one.
+  private static let bareKey = String(key.dropFirst(6))
+
+  /// A key of so many zero bytes.
+  private static func secret(_ count: Int) -> String {
+    "whsec_\(Data(count: count).base64EncodedString())"
   }
 
   @Test(

@@ -35,7 +35,8 @@ struct ClearingConformance {
         let record = try #require(try await bench.planned.envelope(mine[7]))
         #expect(record.state == .cancelled && record.reason == "taken back")
         let lanes = try #require(try await bench.planned.client("device-1")?.lanes)
-        #expect(lanes.compactMap { $0.ended[.cancelled] }.reduce(0, +) == 299)
+        let cancelled: [Int] = lanes.compactMap { $0.ended[.cancelled] }
+        #expect(cancelled.reduce(0, +) == 299)
         #expect(try await bench.planned.line(after: 0, countMax: 999).entries.count == 30)
         try await bench.reopen()
       }

@@ -107,10 +107,7 @@ struct BatchRequest {
   var idempotencyKey: String {
     var digest = SHA256()
     for member in members { digest.update("\(member.idempotencyKey)\n".utf8) }
-    let digits = digest.finish().prefix(Self.keyBytes).flatMap { byte in
-      [byte >> 4, byte & 15].map { UInt8(ascii: "0") + $0 + ($0 > 9 ? 39 : 0) }
-    }
-    return "batch-" + String(decoding: digits, as: UTF8.self)
+    return "batch-\(Hexadecimal.encode(digest.finish().prefix(Self.keyBytes)))"
   }
 
   /// The bytes of a digest that a key is made of: enough that no two batches ever share them.
