@@ -275,8 +275,13 @@ final class ForwarderLoop {
   /// - Parameter request: The request, if it carried a token and was answered.
   private func conclude(_ report: AttemptReport, of request: AttemptRequest?, at now: Now) {
     if let steps = tokens.ended(report, at: now) { return take(steps, at: now) }
-    if let request, let steps = tokens.judge(request, report, at: now) {
-      return take(steps, at: now)
+    var report = report
+    if let request {
+      switch tokens.judge(request, report, at: now) {
+      case .stands: break
+      case .unclear: report.isUnclear = true
+      case .goesOn(let steps): return take(steps, at: now)
+      }
     }
     batch.reports.append(report)
   }

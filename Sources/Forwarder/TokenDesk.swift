@@ -48,25 +48,41 @@ struct TokenDesk {
       for: request, account.keeper.admit(request.serial, at: now.monotonic), account, at: now)
   }
 
-  /// Looks at the end of an attempt with a token; nil if it stands.
+  /// What is to become of an attempt's end.
+  enum Judgement {
+    /// It is reported.
+    case stands
+    /// It is reported as one that says nothing of the envelope yet.
+    case unclear
+    /// The attempt goes on.
+    case goesOn([Step])
+  }
+
+  /// Looks at the end of an attempt with a token.
   mutating func judge(
     _ request: AttemptRequest, _ report: AttemptReport, at now: Now
-  ) -> [Step]? {
+  ) -> Judgement {
     guard let token = request.accessToken,
       let account = accounts[ObjectIdentifier(request.target)],
       case .answered(let answer) = report.event
-    else { return nil }
+    else { return .stands }
     guard answer.status == 401 else {
-      account.keeper.accepted(token: token.number)
-      return nil
+      account.keeper.accepted(
+        token: token.number, beganAt: (request.beganAt ?? now).monotonic)
+      return .stands
     }
-    guard !request.isRepeated,
-      let admission = account.keeper.rejected(
-        request.serial, token: token.number, at: now.monotonic)
-    else { return nil }
-    var request = request
-    request.isRepeated = true
-    return steps(for: request, admission, account, at: now)
+    guard !request.isRepeated else {
+      account.keeper.rejectedAgain(at: now.monotonic)
+      return .stands
+    }
+    switch account.keeper.rejected(request.serial, token: token.number, at: now.monotonic) {
+    case .stands: return .stands
+    case .unclear: return .unclear
+    case .another(let admission):
+      var request = request
+      request.isRepeated = true
+      return .goesOn(steps(for: request, admission, account, at: now))
+    }
   }
 
   /// Takes the end of a request for a token; nil if it is the end of something else.

@@ -64,6 +64,26 @@ extension EndToEnd {
       #expect(stand.server.received.count == 3, "no token for each refusal")
     }
 
+    @Test("one client's 401s end its envelopes and cost no token each, while others are served")
+    func ownRefusals() async throws {
+      let stand = try TokenStand(lifetimeSeconds: 3600)
+      stand.serve(refusing: "/bad")
+      try await stand.relay.start()
+      let good = stand.relay.device("good")
+      #expect(try await good.relay("GET", "/0", headers: ["Prefer": "wait=20"]).status == 200)
+      let bad = stand.relay.device("bad")
+      for number in 0..<6 { _ = try await bad.post(["path": "/bad/\(number)", "method": "GET"]) }
+      try await eventually("all of the bad client's have failed") {
+        #expect(try await good.relay("GET", "/1", headers: ["Prefer": "wait=20"]).status == 200)
+        let list = try await bad.get("/v1/envelopes?client=bad&state=failed").json()
+        return (list["envelopes"] as? [Any])?.count == 6 ? true : nil
+      }
+      #expect(stand.server.received.count == 2, "a first one, and one to see whether that helps")
+      let list = try await bad.get("/v1/envelopes?client=bad").json()
+      let reasons = (list["envelopes"] as? [[String: Any]])?.compactMap { $0["reason"] as? String }
+      #expect(reasons == Array(repeating: "the upstream answered 401", count: 6), "\(list)")
+    }
+
     @Test("envelopes that go together share a token, and one that ends costs none of them anything")
     func together() async throws {
       let batch: [String: any Sendable] = ["format": "ndjson", "path": "/in", "itemsMax": 25]

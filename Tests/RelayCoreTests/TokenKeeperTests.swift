@@ -18,12 +18,15 @@ private final class Bench {
   ) -> [Serial] {
     keeper.failed(reason, retryAfterMs: retryAfterMs, at: now)
   }
-  func accepted(token: Int) { keeper.accepted(token: token) }
+  func accepted(token: Int, beganAt: MonotonicTime) {
+    keeper.accepted(token: token, beganAt: beganAt)
+  }
   func rejected(
     _ serial: Serial, token: Int, at now: MonotonicTime
-  ) -> TokenKeeper.Admission? {
+  ) -> TokenKeeper.Rejection {
     keeper.rejected(serial, token: token, at: now)
   }
+  func rejectedAgain(at now: MonotonicTime) { keeper.rejectedAgain(at: now) }
 }
 
 @Suite("When an access token is fetched")
@@ -121,26 +124,49 @@ struct TokenKeeperTests {
   @Test("a token that is not accepted any more is thrown away once, however many attempts say so")
   func rejected() {
     let keeper = bench(lifetimeMs: 3_600_000)
-    keeper.accepted(token: 1)
-    #expect(keeper.rejected(1, token: 1, at: at(100)) == .wait)
+    keeper.accepted(token: 1, beganAt: at(0))
+    #expect(keeper.rejected(1, token: 1, at: at(100)) == .another(.wait))
     #expect(keeper.takeFetch())
-    #expect(keeper.rejected(2, token: 1, at: at(101)) == .wait)
+    #expect(keeper.rejected(2, token: 1, at: at(101)) == .another(.wait))
     #expect(!keeper.takeFetch())
     #expect(keeper.granted(lifetimeMs: 3_600_000, at: at(102)) == (2, [1, 2]))
-    #expect(keeper.rejected(3, token: 1, at: at(103)) == .send(token: 2), "sent with the old one")
-    keeper.accepted(token: 2)
-    #expect(keeper.rejected(4, token: 2, at: at(104)) == .wait, "this one was good before")
+    let old = keeper.rejected(3, token: 1, at: at(103))
+    #expect(old == .another(.send(token: 2)), "sent with the old one")
+    keeper.accepted(token: 2, beganAt: at(103))
+    let good = keeper.rejected(4, token: 2, at: at(104))
+    #expect(good == .another(.wait), "this one was good before")
+  }
+
+  @Test("a 401 that a fresh token did not change costs no token for each that is alike")
+  func wasted() {
+    let keeper = bench(lifetimeMs: 3_600_000)
+    keeper.accepted(token: 1, beganAt: at(0))
+    #expect(keeper.rejected(1, token: 1, at: at(100)) == .another(.wait))
+    #expect(keeper.takeFetch())
+    #expect(keeper.granted(lifetimeMs: 3_600_000, at: at(101)) == (2, [1]))
+    keeper.rejectedAgain(at: at(102))
+    keeper.accepted(token: 2, beganAt: at(103))
+    #expect(keeper.rejected(2, token: 2, at: at(104)) == .unclear)
+    #expect(keeper.rejected(2, token: 2, at: at(1104)) == .unclear, "nothing shows whose it is")
+    #expect(!keeper.takeFetch())
+    keeper.accepted(token: 2, beganAt: at(1100))
+    #expect(keeper.rejected(2, token: 2, at: at(2104)) == .unclear, "that one began before")
+    keeper.accepted(token: 2, beganAt: at(2105))
+    #expect(keeper.rejected(2, token: 2, at: at(3104)) == .stands)
+    #expect(keeper.rejected(3, token: 2, at: at(10_101)) == .unclear)
+    #expect(keeper.rejected(3, token: 2, at: at(10_102)) == .another(.wait), "perhaps it has ended")
+    #expect(keeper.takeFetch())
   }
 
   @Test("an upstream that accepts no token has one fetched now and then, and its answers stand")
   func neverAccepted() {
     let keeper = bench(lifetimeMs: 3_600_000)
-    #expect(keeper.rejected(1, token: 1, at: at(0)) == .wait)
+    #expect(keeper.rejected(1, token: 1, at: at(0)) == .another(.wait))
     #expect(keeper.granted(lifetimeMs: 3_600_000, at: at(1)) == (2, [1]))
-    #expect(keeper.rejected(2, token: 2, at: at(2)) == nil)
-    keeper.accepted(token: 1)
-    #expect(keeper.rejected(3, token: 2, at: at(9999)) == nil, "that was about another token")
-    #expect(keeper.rejected(4, token: 2, at: at(10_000)) == .wait)
+    #expect(keeper.rejected(2, token: 2, at: at(2)) == .stands)
+    keeper.accepted(token: 1, beganAt: at(3))
+    #expect(keeper.rejected(3, token: 2, at: at(9999)) == .stands, "that was about another token")
+    #expect(keeper.rejected(4, token: 2, at: at(10_000)) == .another(.wait))
   }
 
   @Test("random events lose no attempt, and never begin two fetches at once", arguments: 1...200)
@@ -169,8 +195,12 @@ struct TokenKeeperTests {
         (waiting, isFetching) = ([], false)
       case 4 where latest > 0:
         next += 1
-        if keeper.rejected(next, token: latest, at: at(now)) == .wait { waiting.insert(next) }
-      case 5: keeper.accepted(token: latest)
+        if keeper.rejected(next, token: latest, at: at(now)) == .another(.wait) {
+          waiting.insert(next)
+        } else if Bool.random(using: &random) {
+          keeper.rejectedAgain(at: at(now))
+        }
+      case 5: keeper.accepted(token: latest, beganAt: at(now))
       default: break
       }
       if keeper.takeFetch() {

@@ -46,7 +46,12 @@ package struct OutcomeRules: Hashable, Sendable {
     self.retry = retry
   }
 
-  /// The outcome of an attempt.
+  /// The outcome of an attempt: `unreachable` where nobody knows what its answer is about.
+  package func outcome(of report: AttemptReport) -> Outcome {
+    report.isUnclear ? .unreachable : outcome(of: report.event)
+  }
+
+  /// The outcome of an attempt by its end.
   ///
   /// Without an answer it is `unreachable`, unless the reason lies in the envelope itself.
   package func outcome(of event: AttemptEvent) -> Outcome {

@@ -20,8 +20,10 @@ package struct TokenKeeper: Sendable {
     /// The longest such time that the server may ask for.
     package var retryMsMax: Int64 = 60_000
     /// The least time between two tokens that are thrown away although the upstream has accepted
-    /// neither.
+    /// neither, and from one that was thrown away for nothing to the next.
     package var rejectionMs: Int64 = 10_000
+    /// The most attempts of which an early 401 is remembered.
+    package var doubtfulCountMax = 1024
 
     /// The defaults.
     package init() {}
@@ -52,12 +54,23 @@ package struct TokenKeeper: Sendable {
     case fail(Failure)
   }
 
+  /// What a 401 means for an attempt with a token (RFC 6750 section 3.1).
+  package enum Rejection: Sendable, Equatable {
+    /// It goes on with another token.
+    case another(Admission)
+    /// It stands: the token is good, or another one would not be taken either.
+    case stands
+    /// Nobody knows yet whether the token or the envelope is meant: it is tried again later.
+    case unclear
+  }
+
   private struct Token {
     let number: Int
     let renewAt: MonotonicTime
     let endsAt: MonotonicTime
-    /// Whether the upstream has answered a request with it otherwise than with 401.
-    var isAccepted = false
+    /// The latest beginning of an attempt with it that the upstream answered otherwise than with
+    /// 401; nil if it never did.
+    var acceptedAt: MonotonicTime?
   }
 
   private let limits: Limits
@@ -68,6 +81,10 @@ package struct TokenKeeper: Sendable {
   private var waiting: [Serial] = []
   private var failure: (reason: Failure, until: MonotonicTime)?
   private var rejectedAt: MonotonicTime?
+  /// The time at which a fresh token was rejected like the one before it.
+  private var wastedAt: MonotonicTime?
+  /// When attempts with the present token were answered by an unclear 401.
+  private var doubtful: [Serial: MonotonicTime] = [:]
 
   /// Starts without a token.
   package init(limits: Limits = Limits()) { self.limits = limits }
@@ -114,6 +131,7 @@ package struct TokenKeeper: Sendable {
       endsAt: beganAt.adding(milliseconds: lifetime - min(limits.marginMs, lifetime / 10)))
     fetchBeganAt = nil
     failure = nil
+    doubtful = [:]
     defer { waiting = [] }
     // Even one that ends at once serves those that have waited for it.
     return (lastNumber, waiting)
@@ -134,26 +152,44 @@ package struct TokenKeeper: Sendable {
   }
 
   /// Notes that the upstream has answered an attempt with a token otherwise than with 401.
-  package mutating func accepted(token number: Int) {
-    if token?.number == number { token?.isAccepted = true }
+  ///
+  /// - Parameter beganAt: The attempt's beginning: at that time the token was still good.
+  package mutating func accepted(token number: Int, beganAt: MonotonicTime) {
+    guard let token, token.number == number else { return }
+    self.token?.acceptedAt = max(token.acceptedAt ?? beganAt, beganAt)
   }
 
-  /// Notes that the upstream has answered an attempt with 401 (RFC 6750 section 3.1).
+  /// Notes that the upstream has answered an attempt with 401.
   ///
-  /// An upstream that answers every token so would have one fetched for each attempt. So a token
-  /// that it has never accepted is thrown away now and then only.
-  ///
-  /// - Returns: What becomes of the attempt with another token; nil if the answer stands.
+  /// An upstream that answers every token so, or every envelope of one client, would have one
+  /// fetched for each attempt. So a token that was never accepted is thrown away now and then only.
+  /// So is one that is accepted, once another one in its place has changed nothing: an attempt is
+  /// then tried again later, and its 401 stands if the token was accepted meanwhile.
   package mutating func rejected(
     _ serial: Serial, token number: Int, at now: MonotonicTime
-  ) -> Admission? {
-    if let token, token.number == number {
-      let isRecent = rejectedAt.map { now.milliseconds(since: $0) < limits.rejectionMs } ?? false
-      guard token.isAccepted || !isRecent else { return nil }
-      self.token = nil
-      rejectedAt = now
+  ) -> Rejection {
+    guard let token, token.number == number else { return .another(admit(serial, at: now)) }
+    let doubtedAt = doubtful.removeValue(forKey: serial)
+    if let acceptedAt = token.acceptedAt {
+      if let doubtedAt, acceptedAt > doubtedAt { return .stands }
+      if isRecent(wastedAt, at: now) {
+        if doubtful.count >= limits.doubtfulCountMax { doubtful = [:] }
+        doubtful[serial] = now
+        return .unclear
+      }
+    } else if isRecent(rejectedAt, at: now) {
+      return .stands
     }
-    return admit(serial, at: now)
+    self.token = nil
+    rejectedAt = now
+    return .another(admit(serial, at: now))
+  }
+
+  /// Notes that an attempt that went on with another token was answered with 401 as before.
+  package mutating func rejectedAgain(at now: MonotonicTime) { wastedAt = now }
+
+  private func isRecent(_ time: MonotonicTime?, at now: MonotonicTime) -> Bool {
+    time.map { now.milliseconds(since: $0) < limits.rejectionMs } ?? false
   }
 
   private mutating func beginFetch(at now: MonotonicTime) {

@@ -66,6 +66,9 @@ package struct AttemptReport: Sendable {
   /// Whether the request had been written whole, as far as that could be known: if not, the
   /// upstream cannot have taken it.
   package var isWritten: Bool
+  /// Whether the answer may be about the relay's access token and not about the envelope, which is
+  /// then tried again whatever the status means.
+  package var isUnclear = false
 
   /// Reports an attempt.
   package init(

@@ -94,8 +94,7 @@ extension Scheduler {
     guard !wasLetGo(report.serial, flight, now: now) else { return }
     guard let head = lanes[flight.lane]?.head, head.serial == report.serial else {
       if let member, lanes[flight.lane] != nil {
-        recordMember(
-          member, report, outcome: policy.outcomes.outcome(of: report.event), now: now)
+        recordMember(member, report, outcome: policy.outcomes.outcome(of: report), now: now)
       }
       return
     }
@@ -103,7 +102,7 @@ extension Scheduler {
       return verificationEnded(
         report, of: head, wasGivenUp: wasGivenUp, policy: policy, now: now)
     }
-    let outcome = report.isInDoubt ? .ambiguous : policy.outcomes.outcome(of: report.event)
+    let outcome = report.isInDoubt ? .ambiguous : policy.outcomes.outcome(of: report)
     let change = change(
       for: head, after: report, outcome: outcome, wasGivenUp: wasGivenUp, policy: policy, now: now)
     let isToBeVerified = outcome == .ambiguous && policy.ambiguity == .verify

@@ -29,7 +29,7 @@ extension Scheduler {
   private mutating func waitMs(
     after report: AttemptReport, _ status: Int, _ policy: UpstreamPolicy, now: Now
   ) -> Int64? {
-    guard status == 429 || status == 503, policy.outcomes.outcome(of: report.event) == .unreachable
+    guard status == 429 || status == 503, policy.outcomes.outcome(of: report) == .unreachable
     else { return nil }
     guard let asked = report.retryAfterMs(at: now.wall) else {
       return status == 429 ? policy.retry.firstDelayMs : nil

@@ -27,8 +27,16 @@ final class TokenStand: Sendable {
     relay = try Relay(upstreams: [:])
     try configure(secret: secret)
     behave()
+    serve()
+  }
+
+  /// Has the service look at tokens.
+  ///
+  /// - Parameter path: Where it answers 401, whatever token it gets; nil for nowhere.
+  func serve(refusing path: String? = nil) {
     let valid = valid
     service.behave { request in
+      if let path, request.target.hasPrefix(path) { return .answer(401) }
       let token = String(request["Authorization"]?.dropFirst("Bearer ".count) ?? "")
       let isValid = valid.read { ($0[token] ?? .distantPast) > Date() }
       return .answer(isValid ? 200 : 401, body: Array(token.utf8))
