@@ -97,6 +97,7 @@ enum ResponseHeadWriter {
     case 504: "Gateway Timeout"
     case 505: "HTTP Version Not Supported"
     case 507: "Insufficient Storage"
+    case 508: "Loop Detected"
     default: ""
     }
   }

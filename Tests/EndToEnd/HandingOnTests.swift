@@ -245,5 +245,32 @@ extension EndToEnd {
         try await relay.device().get("/status").text.contains(
           "did not answer as a relay does, with a result for each envelope"))
     }
+
+    @Test(
+      "relays in a circle do not swallow an envelope: it waits until one of them leads elsewhere",
+      arguments: [1, 2], [10, 200_000])
+    func circle(relays count: Int, bodyBytes: Int) async throws {
+      let upstream = try TestUpstream()
+      let first = try await Relay.started(upstream)
+      let last = count == 1 ? first : try await Self.relay(to: first)
+      try first.configure(upstreams: ["default": Self.settings(last)])
+      try await first.kill()
+      try await first.start()
+      let text = String(repeating: "x", count: bodyBytes)
+      let envelope: Body = ["key": "k", "path": "/a", "body": text]
+      #expect(try await first.device("a").post(envelope).status == 202)
+      try await eventually("the last one is refused by the first") { () -> Bool? in
+        let list = try await last.device().get("/v1/envelopes?client=a").json()
+        guard (list["envelopes"] as? [Any])?.isEmpty == false else { return nil }
+        let one = try await Self.envelope(last, "a", key: "k")
+        let attempts = one["attempts"] as? [[String: Any]]
+        return attempts?.contains { $0["status"] as? Int == 508 } == true ? true : nil
+      }
+      try last.configure(upstreams: ["default": Relay.quick(upstream)])
+      last.signal(SIGHUP)
+      let request = try await upstream.received(count: 1)[0]
+      #expect(request.target == "/a" && request.body.count == bodyBytes)
+      try await Self.waitUntilDelivered(first, 1)
+    }
   }
 }

@@ -125,6 +125,17 @@ extension EndToEnd {
       #expect(try reason != nil && answer.json()["reason"] as? String == reason)
     }
 
+    @Test("a repeat may come another way")
+    func repeatedByAnotherWay() async throws {
+      var ids: Set<String> = []
+      for proxy in ["1.1 north", "1.1 south"] {
+        let fields = ["Idempotency-Key": "once", "Via": proxy]
+        let answer = try await device.relay("POST", "/x", headers: fields)
+        try ids.insert(#require(answer.json()["id"] as? String))
+      }
+      #expect(ids.count == 1)
+    }
+
     @Test("a repeated key with Prefer: wait gets the answer that was kept")
     func repeatedKey() async throws {
       upstream.behave { _ in .answer(200, body: [1, 2, 3]) }

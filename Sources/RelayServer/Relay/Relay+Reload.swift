@@ -112,7 +112,7 @@ extension Relay {
     let files = try files ?? UpstreamFiles(of: upstream)
     if let identity = files.identity { tell(identity, of: upstream.name) }
     do throws(UpstreamTargetError) {
-      return try upstream.target(files)
+      return try upstream.target(files, pseudonym: parts.pseudonym)
     } catch {
       throw Refusal(key: "upstreams.\(upstream.name).headers", reason: error.description)
     }

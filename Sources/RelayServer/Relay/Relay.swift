@@ -71,6 +71,7 @@ package final class Relay: Sendable {
       }
       let parts = RelayParts(
         listeners: configuration.listen, store: store, embedded: opened.embedded,
+        pseudonym: Via.pseudonym(of: try await store.eventLogSpan().origin),
         dispatcher: dispatcher, access: access)
       let relay = Relay(
         parts, configuration: configuration, opened: opened, forwarder: forwarder,

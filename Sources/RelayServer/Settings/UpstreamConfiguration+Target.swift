@@ -5,10 +5,12 @@ import RelayCore
 extension UpstreamConfiguration {
   /// The forwarder's target for this upstream.
   ///
-  /// - Parameter files: What the files that it names hold.
+  /// - Parameters:
+  ///   - files: What the files that it names hold.
+  ///   - pseudonym: The relay's name in `Via`.
   /// - Throws: If a configured header is one that the relay sets itself.
   func target(
-    _ files: UpstreamFiles = UpstreamFiles()
+    _ files: UpstreamFiles = UpstreamFiles(), pseudonym: String = "waystation"
   ) throws(UpstreamTargetError) -> UpstreamTarget {
     var fields = RelayCore.HeaderBlock()
     for header in headers { fields.append(name: header.name, value: header.value.value) }
@@ -24,7 +26,7 @@ extension UpstreamConfiguration {
       responseBodyBytesMax: responseBodyBytesMax, maxConcurrent: maxConcurrent,
       proxy: proxy?.url.value,
       certificates: certificateAuthorities.map { .file(path: $0) } ?? .system,
-      oldestVersion: minTLSVersion.version, identity: files.identity,
+      oldestVersion: minTLSVersion.version, identity: files.identity, viaPseudonym: pseudonym,
       signing: signing?.webhooks, awsSigning: credentials?.awsSigning,
       tokens: try tokenSource(files),
       credentials: CredentialMask(hiddenTexts))

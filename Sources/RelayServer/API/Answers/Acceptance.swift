@@ -3,20 +3,8 @@ import RelayCore
 
 /// The answer to a post that was taken (`Acceptance` in `openapi.yaml`).
 package struct Acceptance: Sendable, Equatable {
-  /// The result of a post that was taken, in the contract's words.
-  package enum Result: String, Sendable {
-    /// Stored now.
-    case accepted
-    /// Stored before under the same key or number.
-    case duplicate
-    /// Stored in the place of an earlier post that waits.
-    case coalesced
-    /// A number that counts as come from now on, without an envelope.
-    case void
-  }
-
   /// The result of the post.
-  package var result: Result
+  package var result: PostResult
   /// The relay's name for it; nil for a void number, and for a duplicate of one that is not kept
   /// any more.
   package var id: EnvelopeID?

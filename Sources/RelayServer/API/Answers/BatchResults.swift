@@ -93,23 +93,23 @@ package struct BatchResults: Sendable, Equatable {
       json.member("index", index)
       switch item {
       case .accepted(let id, let state):
-        json.member("result", "accepted")
+        json.member("result", PostResult.accepted.rawValue)
         json.member("id", id.description)
         json.member("state", state.rawValue)
       case .duplicate(let id, let state):
-        json.member("result", "duplicate")
+        json.member("result", PostResult.duplicate.rawValue)
         if let id { json.member("id", id.description) }
         if let state { json.member("state", state.rawValue) }
       case .parked(let id, let missing):
-        json.member("result", "accepted")
+        json.member("result", PostResult.accepted.rawValue)
         json.member("id", id.description)
         json.member("state", EnvelopeState.parked.rawValue)
         json.member(missing)
       case .coalesced(let id, let state):
-        json.member("result", "coalesced")
+        json.member("result", PostResult.coalesced.rawValue)
         json.member("id", id.description)
         json.member("state", state.rawValue)
-      case .void: json.member("result", "void")
+      case .void: json.member("result", PostResult.void.rawValue)
       case .rejected(let problem):
         json.member("result", "rejected")
         json.member("problem") { problem.write(to: &$0) }

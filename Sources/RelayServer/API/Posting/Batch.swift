@@ -19,7 +19,7 @@ struct Batch {
   /// their place, unless they come in order.
   init(
     _ items: [Range<Int>], of text: [UInt8], from sender: String?, _ decoder: EnvelopeDecoder,
-    at start: WallTime, in trace: PostTrace, _ claim: inout QuotaClaim
+    at start: WallTime, by origin: PostOrigin, _ claim: inout QuotaClaim
   ) async {
     drafts.reserveCapacity(items.count)
     problems.reserveCapacity(items.count)
@@ -27,7 +27,7 @@ struct Batch {
     for item in items {
       do throws(Problem) {
         var draft = try decoder.decode(text, in: item, from: sender, at: start)
-        trace.join(&draft)
+        origin.join(&draft)
         let lane = LaneName(client: draft.client, lane: draft.lane)
         if draft.sequence == nil || draft.isInOrder, let refusal = sentAway[lane] { throw refusal }
         do throws(Problem) {

@@ -79,7 +79,7 @@ struct PostEnvelopes {
     _ text: [UInt8], _ head: RequestHead, _ sender: String?
   ) throws(Problem) -> EnvelopeDraft {
     var draft = try decoder.decode(text, from: sender, at: context.relay.deadlineStart())
-    PostTrace(head).join(&draft)
+    try PostOrigin(head, at: context.relay.pseudonym).join(&draft)
     return draft
   }
 
@@ -88,10 +88,11 @@ struct PostEnvelopes {
     _ items: [Range<Int>], of text: [UInt8], _ head: RequestHead, _ sender: String?,
     _ claim: inout QuotaClaim
   ) async throws(Problem) -> HTTPResponse {
+    let origin = try PostOrigin(head, at: context.relay.pseudonym)
     let isStrict = Preferences(head.values(of: "Prefer")).isStrict
     var batch = await Batch(
       items, of: text, from: sender, decoder, at: context.relay.deadlineStart(),
-      in: PostTrace(head), &claim)
+      by: origin, &claim)
     if isStrict, batch.hasProblems {
       batch.leaveOutTheRest()
     } else if !batch.drafts.isEmpty {
@@ -219,7 +220,7 @@ extension BatchResults.Item {
   }
 }
 
-extension Acceptance.Result {
+extension PostResult {
   /// The result under which an envelope that was posted by itself is counted.
   var counted: PostFigures.Result {
     switch self {

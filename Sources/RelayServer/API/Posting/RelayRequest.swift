@@ -34,6 +34,7 @@ struct RelayRequest {
   private func accept(
     _ request: HTTPRequest, _ captures: PathCaptures
   ) async throws(Problem) -> Acceptance {
+    _ = try Via(request.head, at: context.relay.pseudonym)
     var claim = try QuotaClaim(context, sender: context.caller.client)
     defer { claim.giveBack() }
     var decoded = try RelayRequestDecoder(context.rules).decode(

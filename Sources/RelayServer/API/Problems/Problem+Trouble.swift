@@ -55,6 +55,17 @@ extension Problem {
     ).retry(afterSeconds: RetryHint.overloadSeconds)
   }
 
+  /// A post has come through this relay before.
+  ///
+  /// - Parameter pseudonym: The relay's own name in `Via`.
+  package static func relayLoop(_ pseudonym: String) -> Problem {
+    Problem(
+      .relayLoop,
+      "Via names this relay, \(pseudonym): the post has come through it before, so the upstreams of"
+        + " the relays lead in a circle.",
+      fix: "Have the upstream of one of the relays lead elsewhere. What it holds waits meanwhile.")
+  }
+
   /// The store's files are not in their places any more.
   ///
   /// Of the same type as other trouble of the store's: a sender does the same about it.

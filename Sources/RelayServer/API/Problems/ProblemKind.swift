@@ -62,6 +62,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case storeUnavailable = "store-unavailable"
   case httpVersionNotSupported = "http-version-not-supported"
   case diskFull = "disk-full"
+  case relayLoop = "relay-loop"
 
   /// The `type`: the same URI for every problem of this kind (RFC 9457 section 3.1.1).
   package var type: String { "urn:waystation:problem:\(rawValue)" }
@@ -143,6 +144,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .storeUnavailable: Record(503, "The store is not available")
     case .httpVersionNotSupported: Record(505, "The HTTP version is not supported")
     case .diskFull: Record(507, "There is no room on disk")
+    case .relayLoop: Record(508, "The relays lead in a circle")
     }
   }
 

@@ -13,7 +13,7 @@ import RelayCore
 /// taken in the order of their names in lower case, since senders that keep them in a table write
 /// them in any order, which means nothing (RFC 9110 section 5.3); fields of one name keep theirs.
 /// Those of W3C Trace Context are left out: they say where in its sender's work a post stands, and
-/// libraries give each repeat another one.
+/// libraries give each repeat another one. So is `Via`: a repeat may come another way.
 ///
 /// The body comes last and may come in pieces, so that a large one need not be in memory. Texts
 /// before it carry their lengths, so that no two envelopes make the same bytes.
@@ -57,6 +57,8 @@ package struct Fingerprint: ~Copyable {
 
 /// Bytes that no other content would make.
 private struct Encoding {
+  private static let leftOut: [StaticString] = ["traceparent", "tracestate", "Via"]
+
   var bytes: [UInt8]
 
   /// Begins with the version of the encoding, so that one cannot be taken for another.
@@ -79,7 +81,7 @@ private struct Encoding {
 
   mutating func headers(_ headers: RelayCore.HeaderBlock) {
     let fields = headers.enumerated().filter { _, field in
-      !field.isNamed("traceparent") && !field.isNamed("tracestate")
+      !Self.leftOut.contains { field.isNamed($0) }
     }.map { index, field in
       (name: field.name.map(FieldSyntax.lowercased), value: field.value, index: index)
     }.sorted { left, right in

@@ -16,6 +16,8 @@ final class RelayParts: Sendable {
   let store: any EnvelopeStore
   /// The same, if it keeps them in files on this machine; else nil.
   let embedded: (any EmbeddedStore)?
+  /// The name under which the relay stands in `Via`.
+  let pseudonym: String
   /// The dispatcher, which carries out the scheduler's decisions.
   let dispatcher: Dispatcher
   /// The access table: it says who may use the relay.
@@ -55,7 +57,7 @@ final class RelayParts: Sendable {
   /// All of them go by the defaults until the relay takes up its configuration.
   init(
     listeners: [ListenerConfiguration], store: any EnvelopeStore, embedded: (any EmbeddedStore)?,
-    dispatcher: Dispatcher, access: Access
+    pseudonym: String, dispatcher: Dispatcher, access: Access
   ) {
     let nothing = Configuration()
     inForce = Mutex(
@@ -64,6 +66,7 @@ final class RelayParts: Sendable {
     self.listeners = listeners
     self.store = store
     self.embedded = embedded
+    self.pseudonym = pseudonym
     self.dispatcher = dispatcher
     self.access = access
     meter = dispatcher.meter

@@ -26,6 +26,15 @@ struct HandedOn {
   /// The key under which the next relay stores it.
   var key: String { envelope.key ?? envelope.idempotencyKey }
 
+  /// `Via` of the way that it has come, which the post that carries it is to have.
+  var way: HeaderBlock {
+    var fields = HeaderBlock()
+    for field in envelope.content.headers where field.isNamed("Via") {
+      fields.append(name: field.name, value: field.value)
+    }
+    return fields
+  }
+
   // MARK: - As one of many
 
   /// A post to `/v1/envelopes`, on one line.
