@@ -112,6 +112,26 @@ struct SchedulerBatchTests {
     #expect(!relay.scheduler.batches.isInUse)
   }
 
+  @Test("after results that do not fit each has a request to itself, in its order")
+  func unreadable() {
+    var relay = Self.relay()
+    let serials = Self.accept([1, 1, 2], &relay)
+    relay.answerUnreadably(relay.together[0])
+    relay.commit()
+    #expect(relay.line.map(\.attempts) == [1, 1, 1])
+    relay.pass(ms: 2000)
+    var answered = 1
+    while let batch = relay.together.dropFirst(answered).first {
+      answered += 1
+      relay.answer(batch, statuses: [200])
+      relay.commit()
+    }
+    #expect(Set(relay.together.dropFirst()) == Set(serials.map { [$0] }))
+    let ordered = relay.together.dropFirst().compactMap(\.first).filter { $0 != serials[2] }
+    #expect(ordered == Array(serials[..<2]))
+    #expect(relay.line.isEmpty && !relay.scheduler.batches.isInUse)
+  }
+
   @Test("413 halves the request even where it says to try again")
   func tooLarge() {
     var policy = UpstreamPolicy.manual

@@ -6,11 +6,14 @@ import Testing
 @Suite("What an answer says of several envelopes")
 struct BatchAnswerTests {
   private static func answer(
-    _ body: String, status: Int = 200, count: Int = 2, isTruncated: Bool = false
+    _ body: String, status: Int = 200, count: Int = 2, isTruncated: Bool = false,
+    headers: HeaderBlock = HeaderBlock(), isRequired: Bool = false
   ) -> BatchAnswer {
     let response = UpstreamResponse(
-      status: status, headers: HeaderBlock(), body: Array(body.utf8), isTruncated: isTruncated)
-    return BatchAnswer(response, count: count, bodyBytesMax: 20)
+      status: status, headers: headers, body: Array(body.utf8), isTruncated: isTruncated)
+    var form = BatchForm(format: .ndjson, path: "/in", from: nil, bytesMax: 1000)
+    form.requiresResults = isRequired
+    return BatchAnswer(response, to: form, count: count, bodyBytesMax: 20)
   }
 
   private static func statuses(_ answer: BatchAnswer) -> [Int]? {
@@ -24,6 +27,7 @@ struct BatchAnswerTests {
       "[201, 422]", #"[{"status": 201}, {"status": 422, "error": "x"}]"#,
       #" {"took": 3, "items": [{"status": 201}, {"status": 422}]}"#,
       #"{"errors": true, "items": [{"index": {"status": 201}}, {"create": {"status": 422}}]}"#,
+      "\u{FEFF}[201, 422]", "{\"status\": 201}\r\n{\"status\": 422}\r\n", "{\"status\":201}\n422",
     ])
   func each(body: String) {
     for status in [200, 202, 207] {
@@ -34,7 +38,9 @@ struct BatchAnswerTests {
   private static func answer(ofRelay body: String, status: Int = 202) -> BatchAnswer {
     let response = UpstreamResponse(
       status: status, headers: HeaderBlock(), body: Array(body.utf8), isTruncated: false)
-    return BatchAnswer(ofRelay: response, count: 2, bodyBytesMax: 200)
+    let form = BatchForm(
+      format: .waystation, path: "/v1/envelopes", from: nil, bytesMax: 1000, upstream: "a")
+    return BatchAnswer(response, to: form, count: 2, bodyBytesMax: 200)
   }
 
   @Test("another relay's results are ids, and problems with their statuses and waits")
@@ -59,6 +65,8 @@ struct BatchAnswerTests {
     for text in [
       "", "OK", "[200, 200]", #"{"results": [{"result": "accepted"}]}"#,
       #"{"results": [{"result": "rejected"}, {"result": "accepted"}]}"#,
+      #"{"results": [{"result": "postponed"}, {"result": "accepted"}]}"#,
+      #"{"results": [{"index": 1, "result": "accepted"}, {"index": 0, "result": "accepted"}]}"#,
     ] {
       guard case .unreadable = Self.answer(ofRelay: text) else {
         Issue.record("\(text) settles something")
@@ -90,7 +98,10 @@ struct BatchAnswerTests {
 
   @Test(
     "another answer with 2xx is for all of them",
-    arguments: ["", "ok", "{}", "[]", "[\"a\", \"b\"]", #"{"items": []}"#, #"{"stored": 2}"#, "{"])
+    arguments: [
+      "", "ok", "{}", "[]", "[\"a\", \"b\"]", #"{"items": []}"#, #"{"stored": 2}"#,
+      #"{"status": 200}"#,
+    ])
   func whole(body: String) {
     guard case .whole(let response) = Self.answer(body) else {
       Issue.record("\(body) is not for all")
@@ -114,13 +125,50 @@ struct BatchAnswerTests {
     "results that do not fit the envelopes settle none of them",
     arguments: [
       ("[201]", 200), ("[201, 201, 201]", 200), (#"[{"status": 201}, {"ok": true}]"#, 200),
-      ("", 207), ("{}", 207),
+      ("", 207), ("{}", 207), ("{", 200), ("[201, 422", 200), (#"{"status": 422}"#, 200),
+      ("{\"status\": 422}\n", 200), ("{\"status\": 201}\n{\"status", 200),
     ])
   func unreadable(body: String, status: Int) {
     guard case .unreadable = Self.answer(body, status: status) else {
       Issue.record("\(body) settles something")
       return
     }
+  }
+
+  @Test("an answer that is encoded settles none of them, since nobody knows what it says")
+  func encoded() {
+    var headers = HeaderBlock()
+    headers.append(name: "Content-Encoding", value: "gzip")
+    guard case .unreadable = Self.answer("\u{1F}", headers: headers),
+      case .whole = Self.answer("", headers: headers)
+    else {
+      Issue.record("it was read")
+      return
+    }
+  }
+
+  @Test("an answer to one envelope that cannot be read counts by its status, or by its own result")
+  func one() {
+    guard case .whole = Self.answer("{", count: 1),
+      case .unreadable = Self.answer("[1", status: 207)
+    else {
+      Issue.record("it waits for what will not come")
+      return
+    }
+    #expect(Self.statuses(Self.answer(#"{"status": 422}"#, count: 1)) == [422])
+  }
+
+  @Test(
+    "where results are required, an answer without them settles none",
+    arguments: ["", "ok", "{}", "[]", #"{"stored": 2}"#])
+  func required(body: String) {
+    for count in [1, 2] {
+      guard case .unreadable = Self.answer(body, count: count, isRequired: true) else {
+        Issue.record("\(body) settles \(count)")
+        continue
+      }
+    }
+    #expect(Self.statuses(Self.answer("[201, 422]", isRequired: true)) == [201, 422])
   }
 
   @Test("an answer that was cut off settles none of them if it can have results")
@@ -144,5 +192,23 @@ struct BatchAnswerTests {
     }
     #expect(several.body.count == BatchAnswer.sharedBodyBytesMax && several.isTruncated)
     #expect(one.body.count == 5000)
+  }
+
+  @Test("of a long head that is for several, what says something of the body or of a wait is kept")
+  func sharedHead() {
+    var headers = HeaderBlock()
+    for number in 0..<20 {
+      headers.append(name: "X-Long-\(number)", value: String(repeating: "x", count: 100))
+    }
+    headers.append(name: "Retry-After", value: "7")
+    guard case .whole(let several) = Self.answer("", status: 503, headers: headers),
+      case .whole(let one) = Self.answer("", status: 503, count: 1, headers: headers)
+    else {
+      Issue.record("not for all")
+      return
+    }
+    #expect(several.headers.bytes.count <= BatchAnswer.sharedHeaderBytesMax)
+    #expect(several.headers.first("Retry-After") == "7" && several.headers.first("X-Long-0") != nil)
+    #expect(one.headers == headers)
   }
 }

@@ -12,7 +12,8 @@ struct BatchConfigurationTests {
        "path": "ingest", "from": ["/a?b"], "itemsMax": 0}},
        "b": {"url": "http://x", "ambiguous": "block", "batch": {"format": "json"}},
        "c": {"url": "http://x", "batch": {"path": "/x"}},
-       "d": {"url": "http://x", "batch": {"format": "waystation", "path": "/x"}},
+       "d": {"url": "http://x", "batch": {"format": "waystation", "path": "/x",
+        "results": "required"}},
        "e": {"url": "http://x", "batch": {"format": "json", "upstream": "f"}}}}
       """#)
     #expect(
@@ -26,6 +27,7 @@ struct BatchConfigurationTests {
         #"upstreams.c.batch.format: expected "ndjson", "json" or "waystation" but found nothing"#,
         "upstreams.b.batch: envelopes go together only with \"ambiguous\": \"retry\"",
         "upstreams.d.batch: a relay takes all envelopes in one place: leave out path and from",
+        "upstreams.d.batch.results: a relay answers with results always: leave it out",
         "upstreams.e.batch.upstream: it is meant for the format \"waystation\" alone",
       ])
   }

@@ -27,7 +27,7 @@ struct ConfigurationKeyTests {
           "retryAfterHolds": "lane",
           "batch": {
             "format": "json", "path": "/ingest?v=2", "from": ["/readings"], "itemsMax": 16,
-            "bytesMax": 65540, "lingerMs": 17, "gzip": true
+            "bytesMax": 65540, "lingerMs": 17, "gzip": true, "results": "required"
           },
           "clientCertificate": "/relay.pem", "clientKey": "/relay.key", "minTLSVersion": "1.3",
           "http2": false,

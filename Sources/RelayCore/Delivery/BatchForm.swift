@@ -20,6 +20,8 @@ package struct BatchForm: Hashable, Sendable {
   package var bytesMax: Int
   /// Whether the request's body is sent as gzip.
   package var isCompressed = false
+  /// Whether an answer that has no result for each envelope settles none, whatever its status.
+  package var requiresResults = false
   /// The upstream's name at the next relay; nil unless ``format`` says that it is one.
   package var upstream: String?
 

@@ -10,7 +10,7 @@ struct OpenBatch: Sendable {
   var hasLearned = false
 }
 
-/// A part of a batch that was refused as a whole.
+/// A part of a batch whose answer said nothing of its members.
 ///
 /// Its members go together again, and with no others. So a member that spoils every batch is found
 /// by halving, and the others do not suffer for it.
@@ -78,12 +78,17 @@ struct BatchBook: Sendable {
   mutating func halve(_ members: [Serial]) {
     precondition(members.count >= 2, "a batch of one is the envelope's own attempt")
     let middle = (members.count + 1) / 2
-    for part in [members[..<middle], members[middle...]] {
-      portionCount += 1
-      for serial in part {
-        portions[serial] = BatchPortion(number: portionCount, count: part.count)
-      }
-    }
+    for part in [members[..<middle], members[middle...]] { setApart(part) }
+  }
+
+  /// Has each of these go again in a batch of its own.
+  mutating func separate(_ members: [Serial]) {
+    for index in members.indices { setApart(members[index...index]) }
+  }
+
+  private mutating func setApart(_ part: ArraySlice<Serial>) {
+    portionCount += 1
+    for serial in part { portions[serial] = BatchPortion(number: portionCount, count: part.count) }
   }
 
   /// Forgets what was known of an envelope that has left its lane.

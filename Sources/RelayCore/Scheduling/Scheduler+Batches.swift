@@ -104,24 +104,35 @@ extension Scheduler {
   ///
   /// - Parameters:
   ///   - reports: One for each of its members, in the order in which they were sent.
-  ///   - isOneAnswer: Whether the answer was for the request as a whole. If it refuses several,
-  ///     nothing is known of any of them: they go again in two halves.
-  package mutating func batchEnded(_ reports: [AttemptReport], isOneAnswer: Bool, now: Now) {
+  ///   - subject: What the answer speaks of.
+  package mutating func batchEnded(
+    _ reports: [AttemptReport], subject: BatchAnswerSubject, now: Now
+  ) {
     guard let first = reports.first, let number = inFlight[first.serial]?.upstream,
       let policy = upstreams[number]?.policy
     else { return }
     for report in reports {
       if let lane = inFlight[report.serial]?.lane { lanes[lane]?.goesOneByOne = false }
     }
-    // Where some are taken, the pace is not too fast: a limit of others is their own.
-    if !isOneAnswer, let taken = reports.first(where: { !$0.wantsWait }) {
-      _ = learn(from: taken, of: number, now: now)
+    switch subject {
+    case .whole where reports.count > 1 && Self.isRefused(first, policy.outcomes):
+      return batchRefused(reports, by: number, now: now)
+    case .whole: break
+    case .each:
+      // Where some are taken, the pace is not too fast: a limit of others is their own.
+      if let taken = reports.first(where: { !$0.wantsWait }) {
+        _ = learn(from: taken, of: number, now: now)
+      }
+    case .unreadable: batches.separate(reports.map(\.serial))
     }
-    guard isOneAnswer, reports.count > 1, Self.isRefused(first.event, policy.outcomes) else {
-      for report in reports { attemptEnded(report, now: now) }
-      return
-    }
-    _ = learn(from: first, of: number, now: now)
+    for report in reports { attemptEnded(report, now: now) }
+  }
+
+  /// Has the members go again in two halves.
+  private mutating func batchRefused(
+    _ reports: [AttemptReport], by number: UpstreamNumber, now: Now
+  ) {
+    _ = learn(from: reports[0], of: number, now: now)
     let serials = reports.map(\.serial)
     batches.halve(serials)
     // Backwards, so that they stand in their order again.
@@ -131,9 +142,8 @@ extension Scheduler {
 
   /// 413 says that the request was too large (RFC 9110 section 15.5.14), whatever a status means
   /// for one envelope.
-  private static func isRefused(_ event: AttemptEvent, _ rules: OutcomeRules) -> Bool {
-    if case .answered(let response) = event, response.status == 413 { return true }
-    return rules.outcome(of: event) == .refused
+  private static func isRefused(_ report: AttemptReport, _ rules: OutcomeRules) -> Bool {
+    report.status == 413 || rules.outcome(of: report) == .refused
   }
 
   /// Takes envelopes out of a batch before it is sent, since they need a request of their own, or

@@ -10,7 +10,7 @@ package struct Scheduler: Sendable {
     /// Attempt this envelope.
     case attempt(LineEntry)
     /// Attempt these envelopes in one request, as far as they can go together; see
-    /// ``Scheduler/leftOut(alone:left:now:)`` and ``Scheduler/batchEnded(_:isOneAnswer:now:)``.
+    /// ``Scheduler/leftOut(alone:left:now:)`` and ``Scheduler/batchEnded(_:subject:now:)``.
     case attemptTogether([LineEntry])
     /// Ask the upstream whether it has this envelope; its answer is reported like that of an
     /// attempt.

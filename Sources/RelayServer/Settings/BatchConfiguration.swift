@@ -2,6 +2,14 @@ import RelayCore
 
 /// The configuration of requests in which envelopes for one upstream go together.
 package struct BatchConfiguration: KeyedSection, Sendable {
+  /// Whether answers have a result for each envelope.
+  package enum Results: String, CaseIterable, Sendable {
+    /// An answer with 2xx that has none is for all of them.
+    case optional
+    /// An answer that has none settles none of them.
+    case required
+  }
+
   package var format: BatchForm.Format?
   package var path: String?
   package var from: [String]?
@@ -9,6 +17,7 @@ package struct BatchConfiguration: KeyedSection, Sendable {
   package var bytesMax = 1024 * 1024
   package var lingerMs = 0
   package var gzip = false
+  package var results = Results.optional
   package var upstream: String?
 
   /// Nothing goes together.
@@ -27,6 +36,7 @@ package struct BatchConfiguration: KeyedSection, Sendable {
         format: format, path: path ?? (isRelay ? "/v1/envelopes" : "/"), from: from,
         bytesMax: bytesMax, upstream: isRelay ? upstream ?? name : nil)
       form.isCompressed = gzip
+      form.requiresResults = results == .required
       return form
     }
   }
@@ -52,6 +62,13 @@ package struct BatchConfiguration: KeyedSection, Sendable {
     Key(
       "upstream", \.upstream, .unlessAbsent(.text("an upstream's name", KeyNameSyntax.isName)),
       absent: "the same name", "of `\"waystation\"`: the upstream to which the next relay forwards")
+    Key(
+      "results", \.results, .word,
+      """
+      whether each answer with 2xx has [a result for each envelope]\
+      (operating.md#send-envelopes-together): `"required"` has one without them tried again. Not \
+      for `"waystation"`, which always has them
+      """)
     Key("itemsMax", \.itemsMax, .integer(1...10_000), "the most envelopes in one request")
     Key(
       "bytesMax", \.bytesMax, .integer(1024...(64 << 20)),

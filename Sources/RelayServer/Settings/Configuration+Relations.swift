@@ -98,9 +98,13 @@ extension UpstreamConfiguration {
       problems.add("\(path).batch", "envelopes go together only with \"ambiguous\": \"retry\"")
     }
     if batch.format == .waystation {
-      guard batch.path != nil || batch.from != nil else { return }
-      problems.add(
-        "\(path).batch", "a relay takes all envelopes in one place: leave out path and from")
+      if batch.path != nil || batch.from != nil {
+        problems.add(
+          "\(path).batch", "a relay takes all envelopes in one place: leave out path and from")
+      }
+      if batch.results != .optional {
+        problems.add("\(path).batch.results", "a relay answers with results always: leave it out")
+      }
     } else if batch.upstream != nil {
       problems.add("\(path).batch.upstream", "it is meant for the format \"waystation\" alone")
     }

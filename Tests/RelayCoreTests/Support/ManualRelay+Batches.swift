@@ -12,7 +12,19 @@ extension ManualRelay {
         event: .answered(UpstreamResponse(status: status, headers: HeaderBlock(), body: [])),
         startedAt: clock.wall, durationMs: 1, isWritten: true)
     }
-    scheduler.batchEnded(reports, isOneAnswer: statuses.count == 1, now: clock)
+    scheduler.batchEnded(reports, subject: statuses.count == 1 ? .whole : .each, now: clock)
+    take()
+  }
+
+  /// Ends a request whose answer has results that do not fit its envelopes.
+  mutating func answerUnreadably(_ serials: [Serial]) {
+    inFlight.removeAll { serials.contains($0.serial) }
+    let reports = serials.map { serial in
+      AttemptReport(
+        serial: serial, event: .failed(.malformedResponse, detail: "too few"),
+        startedAt: clock.wall, durationMs: 1, isWritten: true)
+    }
+    scheduler.batchEnded(reports, subject: .unreadable, now: clock)
     take()
   }
 

@@ -13,44 +13,49 @@ enum BatchAnswer {
 
   /// The most bytes of an answer that are read for what it says of each.
   static let bytesMax = 4 * 1024 * 1024
-  /// The most bytes that are kept of an answer that is for several.
+  /// The most bytes that are kept of the body of an answer that is for several.
   static let sharedBodyBytesMax = 1024
+  /// The most bytes that are kept of its header fields.
+  static let sharedHeaderBytesMax = 1024
 
   /// Reads an answer.
   ///
-  /// Results for each are an array, or the `items` of an object, with one element for each envelope
-  /// in its order. An element is a status, or an object with a `status`, or an object whose only
-  /// member is such an object. Any other answer with 2xx is for all of them, but for 207, which has
-  /// to have results (RFC 4918 section 13).
+  /// An answer with 2xx that has no ``UpstreamResults`` is for all of them, unless it has to have
+  /// some: 207 does (RFC 4918 section 13), and every answer does where the configuration says so.
+  /// Where it answers one envelope alone and cannot be read, its status is about that one.
   ///
   /// - Parameters:
+  ///   - form: The form of the request that it answers.
   ///   - count: The number of envelopes.
   ///   - bodyBytesMax: The most bytes that are kept of the answer to one.
-  init(_ response: UpstreamResponse, count: Int, bodyBytesMax: Int) {
+  init(_ response: UpstreamResponse, to form: BatchForm, count: Int, bodyBytesMax: Int) {
+    if form.isRelay {
+      self.init(ofRelay: response, count: count, bodyBytesMax: bodyBytesMax)
+      return
+    }
     guard (200..<300).contains(response.status) else {
       self = .whole(response.shared(by: count))
       return
     }
-    let needsResults = response.status == 207
-    switch Self.statuses(response) {
+    let needsResults = form.requiresResults || response.status == 207
+    switch UpstreamResults(response) {
     case .none where needsResults:
-      self = .unreadable("answered 207 without a result for each envelope")
-    case .none: self = .whole(response.shared(by: count))
-    case .unreadable(let reason): self = .unreadable(reason)
-    case .some(let results):
-      guard results.count == count else {
-        self = .unreadable("answered \(results.count) results to \(count) envelopes")
-        return
-      }
+      self = .unreadable("answered \(response.status) without a result for each envelope")
+    case .unreadable(let reason) where needsResults || count > 1: self = .unreadable(reason)
+    case .none, .unreadable: self = .whole(response.shared(by: count))
+    case .some(let results) where results.count == count:
       self = .each(
         results.map { Self.response($0.status, $0.value, bodyBytesMax: bodyBytesMax) })
+    case .some(let results):
+      self = .unreadable("answered \(results.count) results to \(count) envelopes")
     }
   }
 
   /// Reads another relay's answer to a post of many.
   ///
-  /// It has a result for each, in `results`, also where it took none.
-  init(ofRelay response: UpstreamResponse, count: Int, bodyBytesMax: Int) {
+  /// It has a result for each, in `results`, also where it took none. Other answers may be about
+  /// the relay's own request: see ``RelayRefusal``.
+  private init(ofRelay response: UpstreamResponse, count: Int, bodyBytesMax: Int) {
     let isTaken = (200..<300).contains(response.status)
     guard isTaken || response.status == 422 else {
       self = .whole(response.shared(by: count))
@@ -64,21 +69,31 @@ enum BatchAnswer {
         : .whole(response.shared(by: count))
       return
     }
-    let each = results.compactMap { Self.response(toRelayed: $0, bodyBytesMax: bodyBytesMax) }
-    guard each.count == count, Array(results).count == count else {
+    let elements = Array(results)
+    let each = elements.indices.compactMap { index in
+      Self.response(toRelayed: elements[index], at: index, bodyBytesMax: bodyBytesMax)
+    }
+    guard each.count == count, elements.count == count else {
       self = .unreadable("answered \(each.count) results to \(count) envelopes")
       return
     }
     self = .each(each)
   }
 
-  /// The next relay's result for one envelope: its id there, or the problem.
+  /// The next relay's result for one envelope: its id there, or the problem; nil if it is none.
+  ///
+  /// A word that is not known here may mean anything, so that it does not count as taken.
   private static func response(
-    toRelayed result: JSONValue, bodyBytesMax: Int
+    toRelayed result: JSONValue, at index: Int, bodyBytesMax: Int
   ) -> UpstreamResponse? {
-    guard let word = try? result["result"]?.string() else { return nil }
-    guard word == "rejected" else { return response(202, result, bodyBytesMax: bodyBytesMax) }
-    guard let problem = result["problem"], let status = problem["status"].flatMap(number) else {
+    guard let word = try? result["result"]?.string(),
+      result["index"].map({ $0.wholeNumber == Int64(index) }) ?? true
+    else { return nil }
+    guard word == "rejected" else {
+      guard PostResult(rawValue: word) != nil else { return nil }
+      return response(202, result, bodyBytesMax: bodyBytesMax)
+    }
+    guard let problem = result["problem"], let status = problem["status"]?.status else {
       return nil
     }
     var response = response(status, problem, bodyBytesMax: bodyBytesMax)
@@ -86,47 +101,6 @@ enum BatchAnswer {
       response.headers.append(name: "Retry-After", value: String(seconds))
     }
     return response
-  }
-
-  private typealias Result = (status: Int, value: JSONValue)
-
-  private enum Results {
-    case none
-    case some([Result])
-    case unreadable(String)
-  }
-
-  private static func statuses(_ response: UpstreamResponse) -> Results {
-    let first = response.body.first { $0 > 0x20 }
-    guard first == UInt8(ascii: "[") || first == UInt8(ascii: "{") else { return .none }
-    guard !response.isTruncated else {
-      return .unreadable("answered more than \(bytesMax) bytes")
-    }
-    guard let value = try? JSONValue.parse(response.body),
-      let list = (try? value.array()) ?? value["items"].flatMap({ try? $0.array() })
-    else { return .none }
-    let elements = Array(list)
-    let found = elements.compactMap { element in status(of: element).map { ($0, element) } }
-    guard !found.isEmpty else { return .none }
-    guard found.count == elements.count else {
-      return .unreadable("answered a status for \(found.count) of \(elements.count) envelopes")
-    }
-    return .some(found)
-  }
-
-  private static func status(of element: JSONValue) -> Int? {
-    if let status = number(element) ?? element["status"].flatMap(number) { return status }
-    guard let members = (try? element.object()).map(Array.init), members.count == 1 else {
-      return nil
-    }
-    return members[0].value["status"].flatMap(number)
-  }
-
-  private static func number(_ value: JSONValue) -> Int? {
-    guard let number = value.wholeNumber, StatusSet.codes.contains(Int(clamping: number)) else {
-      return nil
-    }
-    return Int(number)
   }
 
   private static func response(
@@ -143,9 +117,26 @@ enum BatchAnswer {
 extension UpstreamResponse {
   /// The same for each of several envelopes, which keep little of it.
   fileprivate func shared(by count: Int) -> UpstreamResponse {
-    guard count > 1, body.count > BatchAnswer.sharedBodyBytesMax else { return self }
+    guard count > 1 else { return self }
+    let bodyBytesMax = BatchAnswer.sharedBodyBytesMax
     return UpstreamResponse(
-      status: status, headers: headers, body: Array(body.prefix(BatchAnswer.sharedBodyBytesMax)),
-      isTruncated: true)
+      status: status, headers: sharedHeaders, body: Array(body.prefix(bodyBytesMax)),
+      isTruncated: isTruncated || body.count > bodyBytesMax)
+  }
+
+  /// The first fields, as many as there is room for, those that say something of the body or of a
+  /// wait before others.
+  private var sharedHeaders: HeaderBlock {
+    guard headers.bytes.count > BatchAnswer.sharedHeaderBytesMax else { return headers }
+    let names: [StaticString] = ["Content-Type", "Content-Encoding", "Retry-After", "Date"]
+    let isFirst = { (field: HeaderBlock.Field) in names.contains { field.isNamed($0) } }
+    var kept = HeaderBlock()
+    for field in headers.filter(isFirst) + headers.filter({ !isFirst($0) }) {
+      // The colon, a space and the line's end.
+      let count = field.name.count + field.value.count + 4
+      guard kept.bytes.count + count <= BatchAnswer.sharedHeaderBytesMax else { continue }
+      kept.append(name: field.name, value: field.value)
+    }
+    return kept
   }
 }

@@ -78,8 +78,9 @@ struct BatchRequest {
     guard let upstream = form.upstream, let terms = terms[envelope.serial] else {
       return BatchItem(envelope, form)
     }
-    // Its fields stand in the post, so that any two can go together.
-    return HandedOn(envelope, entry, terms, to: upstream).post().map { BatchItem(body: $0) }
+    // Its fields stand in the post, so that any two that came the same way can go together.
+    let handedOn = HandedOn(envelope, entry, terms, to: upstream)
+    return handedOn.post().map { BatchItem(fields: handedOn.way, body: $0) }
   }
 
   private mutating func append(_ item: BatchItem) {
@@ -102,11 +103,13 @@ struct BatchRequest {
       method: "POST", target: Array(form.path.utf8), headers: headers, body: .inline(body))
   }
 
-  /// The name by which the upstream recognises a repeat: the same for the same envelopes in the
-  /// same order, and for no others.
+  /// The name by which the upstream recognises a repeat: the same for the same envelopes with the
+  /// same content in the same order, and for no others.
   var idempotencyKey: String {
     var digest = SHA256()
     for member in members { digest.update("\(member.idempotencyKey)\n".utf8) }
+    digest.update(fields.bytes)
+    digest.update(body)
     return "batch-\(Hexadecimal.encode(digest.finish().prefix(Self.keyBytes)))"
   }
 
@@ -121,7 +124,10 @@ private struct BatchItem {
   /// The body: one JSON value, on one line.
   var body: [UInt8]
 
-  init(body: [UInt8]) { self.body = body }
+  init(fields: HeaderBlock, body: [UInt8]) {
+    self.fields = fields
+    self.body = body
+  }
 
   /// nil if the envelope needs a request of its own.
   init?(_ envelope: DeliverableEnvelope, _ form: BatchForm) {

@@ -20,14 +20,14 @@ final class BatchesInFlight: Sendable {
   struct Request {
     /// The envelopes in it, in their order.
     let members: [Serial]
-    /// Whether it went to another relay.
-    let isToRelay: Bool
+    /// The form in which they are in it.
+    let form: BatchForm
   }
 
   private let requests = Mutex<[Serial: Request]>([:])
 
-  func add(_ serials: [Serial], toRelay isToRelay: Bool) {
-    requests.withLock { $0[serials[0]] = Request(members: serials, isToRelay: isToRelay) }
+  func add(_ serials: [Serial], as form: BatchForm) {
+    requests.withLock { $0[serials[0]] = Request(members: serials, form: form) }
   }
 
   /// A request that has ended; nil for one that is a single envelope's.
@@ -94,12 +94,12 @@ extension Dispatcher {
     leaveOut(request, of: batch)
     guard let entry = batch.entries.first(where: { $0.serial == first.serial }) else { return }
     guard form.isCompressed else {
-      return begin(request, request.content, as: entry, of: batch, to: target)
+      return begin(request, request.content, as: entry, of: batch, to: target, form)
     }
     Task(executorPreference: loop) { [self] in
       // Milliseconds of work for a large one, which the loop's other work is not to wait for.
       let content = await Task.detached { request.content.compressed() }.value
-      begin(request, content, as: entry, of: batch, to: target)
+      begin(request, content, as: entry, of: batch, to: target, form)
     }
   }
 
@@ -118,7 +118,7 @@ extension Dispatcher {
 
   private func begin(
     _ request: BatchRequest, _ content: EnvelopeContent, as entry: LineEntry,
-    of batch: PendingBatch, to target: UpstreamTarget
+    of batch: PendingBatch, to target: UpstreamTarget, _ form: BatchForm
   ) {
     let serials = request.members.map(\.serial)
     trace(request, of: batch, to: target)
@@ -128,7 +128,7 @@ extension Dispatcher {
     attempt.idempotencyKey = request.idempotencyKey
     attempt.batchCount = serials.count
     attempt.responseBodyBytesMax = BatchAnswer.bytesMax
-    batchesInFlight.add(serials, toRelay: target.batch?.isRelay ?? false)
+    batchesInFlight.add(serials, as: form)
     metrics.countBatch(of: serials.count, to: entry.upstream)
     guard let forwarder = state.withLock({ $0.forwarder }), forwarder.submit([attempt]) else {
       return withdraw(batchesInFlight.take(serials[0])?.members ?? [])
@@ -179,7 +179,7 @@ extension Dispatcher {
     /// Those that went alone.
     var single: [AttemptReport] = []
     /// Those that went together.
-    var together: [(reports: [AttemptReport], isOneAnswer: Bool)] = []
+    var together: [(reports: [AttemptReport], subject: BatchAnswerSubject)] = []
   }
 
   /// Says of each envelope what the ends of requests mean for it.
@@ -190,8 +190,7 @@ extension Dispatcher {
         ended.single.append(report)
         continue
       }
-      let (reports, isOneAnswer) = reports(of: request, report)
-      ended.together.append((reports, isOneAnswer))
+      ended.together.append(reports(of: request, report))
     }
     ended.batch.reports = ended.single + ended.together.flatMap(\.reports)
     for serial in batch.withdrawn {
@@ -202,7 +201,7 @@ extension Dispatcher {
 
   private func reports(
     of request: BatchesInFlight.Request, _ report: AttemptReport
-  ) -> ([AttemptReport], isOneAnswer: Bool) {
+  ) -> (reports: [AttemptReport], subject: BatchAnswerSubject) {
     let members = request.members
     func each(_ event: AttemptEvent) -> [AttemptReport] {
       members.map { serial in
@@ -212,23 +211,21 @@ extension Dispatcher {
         return report
       }
     }
-    guard case .answered(let response) = report.event else { return (each(report.event), true) }
+    guard case .answered(let response) = report.event else { return (each(report.event), .whole) }
     let bodyBytesMax =
       state.withLock { $0.scheduler.flight(of: members[0])?.upstream }.flatMap { upstream in
         targets.withLock { $0[upstream]?.responseBodyBytesMax }
       } ?? 0
-    let answer =
-      request.isToRelay
-      ? BatchAnswer(ofRelay: response, count: members.count, bodyBytesMax: bodyBytesMax)
-      : BatchAnswer(response, count: members.count, bodyBytesMax: bodyBytesMax)
-    switch answer {
-    case .whole(let shared): return (each(.answered(shared)), true)
+    switch BatchAnswer(
+      response, to: request.form, count: members.count, bodyBytesMax: bodyBytesMax)
+    {
+    case .whole(let shared): return (each(.answered(shared)), .whole)
     case .unreadable(let reason):
-      return (each(.failed(.malformedResponse, detail: "the upstream \(reason)")), true)
+      return (each(.failed(.malformedResponse, detail: "the upstream \(reason)")), .unreadable)
     case .each(let responses):
       var reports = each(report.event)
       for index in reports.indices { reports[index].event = .answered(responses[index]) }
-      return (reports, false)
+      return (reports, .each)
     }
   }
 }

@@ -134,8 +134,8 @@ package final class Dispatcher: Sendable {
     tracer.ended(batch)
     apply { state, now in
       for report in ended.single { state.scheduler.attemptEnded(report, now: now) }
-      for (reports, isOneAnswer) in ended.together {
-        state.scheduler.batchEnded(reports, isOneAnswer: isOneAnswer, now: now)
+      for (reports, subject) in ended.together {
+        state.scheduler.batchEnded(reports, subject: subject, now: now)
       }
       for serial in batch.withdrawn { state.scheduler.attemptWithdrawn(serial, now: now) }
     }

@@ -47,18 +47,17 @@ extension Simulation {
         serial: member.serial, event: event, startedAt: clock.wall, durationMs: ending.durationMs,
         isWritten: ending.isWritten)
     }
-    if ending.isOneAnswer, case .answered(let response) = ending.events[0],
+    if ending.subject == .whole, case .answered(let response) = ending.events[0],
       response.status == 422 || response.status == 413, members.count > 1
     {
       halvedCount += 1
     }
-    schedule(
-      .batchEnds(reports, isOneAnswer: ending.isOneAnswer), inMs: ending.durationMs)
+    schedule(.batchEnds(reports, ending.subject), inMs: ending.durationMs)
   }
 
-  mutating func batchEnds(_ reports: [AttemptReport], isOneAnswer: Bool) {
+  mutating func batchEnds(_ reports: [AttemptReport], _ subject: BatchAnswerSubject) {
     for report in reports { inFlight.remove(report.serial) }
-    scheduler.batchEnded(reports, isOneAnswer: isOneAnswer, now: clock)
+    scheduler.batchEnded(reports, subject: subject, now: clock)
   }
 
   /// Promise 2: those of a lane are a beginning of it, in its order, and none other of it is under
@@ -96,7 +95,7 @@ extension SimulatedUpstream {
   /// How a request with several envelopes ends: with one event for each.
   struct JointEnding {
     var events: [AttemptEvent]
-    var isOneAnswer: Bool
+    var subject: BatchAnswerSubject
     var durationMs: Int64
     var isWritten = false
   }
@@ -105,6 +104,9 @@ extension SimulatedUpstream {
     _ items: [(serial: Serial, content: Int)], random: inout SplitMix64
   ) -> JointEnding {
     let isPoisoned = items.contains { $0.content % 37 == 0 }
+    if mood == .healthy, items.count > 1, Int.random(in: 0..<40, using: &random) == 0 {
+      return unreadable(items)
+    }
     let saysOfEach = Bool.random(using: &random)
     guard mood == .healthy || (mood == .flaky && Bool.random(using: &random)), saysOfEach else {
       return whole(items, isPoisoned: isPoisoned, random: &random)
@@ -117,7 +119,15 @@ extension SimulatedUpstream {
       return Self.answer(isPoison ? 422 : 200, &random)
     }
     return JointEnding(
-      events: events, isOneAnswer: false, durationMs: Int64.random(in: 1...50, using: &random))
+      events: events, subject: .each, durationMs: Int64.random(in: 1...50, using: &random))
+  }
+
+  /// It takes all that it can, and says of some of them what came of it.
+  private mutating func unreadable(_ items: [(serial: Serial, content: Int)]) -> JointEnding {
+    for item in items { take(item.serial, item.content, isPoison: item.content % 37 == 0) }
+    let event = AttemptEvent.failed(.malformedResponse, detail: "")
+    return JointEnding(
+      events: items.map { _ in event }, subject: .unreadable, durationMs: 5, isWritten: true)
   }
 
   private mutating func whole(
@@ -129,7 +139,7 @@ extension SimulatedUpstream {
     {
       let status = isPoisoned ? 422 : 413
       return JointEnding(
-        events: items.map { _ in Self.answer(status, &random) }, isOneAnswer: true, durationMs: 5)
+        events: items.map { _ in Self.answer(status, &random) }, subject: .whole, durationMs: 5)
     }
     // One goes as all go.
     let ending = attempt(items[0].serial, content: items[0].content, random: &random)
@@ -141,7 +151,7 @@ extension SimulatedUpstream {
     }
     if isTaken { for item in items.dropFirst() { take(item.serial, item.content) } }
     return JointEnding(
-      events: items.map { _ in ending.event }, isOneAnswer: true, durationMs: ending.durationMs,
+      events: items.map { _ in ending.event }, subject: .whole, durationMs: ending.durationMs,
       isWritten: ending.isWritten)
   }
 }

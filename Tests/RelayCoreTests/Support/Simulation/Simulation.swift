@@ -15,7 +15,7 @@ struct Simulation {
     case commitClearing(
       ClientNumber, through: Serial, SparedEnvelopes, isRolledBack: Bool)
     case attemptEnds(AttemptReport)
-    case batchEnds([AttemptReport], isOneAnswer: Bool)
+    case batchEnds([AttemptReport], BatchAnswerSubject)
     case lineRead(question: Int)
     case linePage(LinePage, question: Int)
     case wake(Alarm.Setting)
@@ -211,7 +211,7 @@ struct Simulation {
     case .attemptEnds(let report):
       inFlight.remove(report.serial)
       scheduler.attemptEnded(report, now: clock)
-    case .batchEnds(let reports, let isOneAnswer): batchEnds(reports, isOneAnswer: isOneAnswer)
+    case .batchEnds(let reports, let subject): batchEnds(reports, subject)
     case .lineRead(let question): readLine(question)
     case .linePage(let page, let question): handOver(page, question)
     case .wake(let setting): if alarm.rang(setting) { scheduler.timePassed(now: clock) }
