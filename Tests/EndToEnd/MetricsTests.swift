@@ -60,6 +60,36 @@ extension EndToEnd {
       #expect(abs(sinceStart) < 120)
     }
 
+    @Test(
+      "a dead letter counts as failed, and then as what becomes of it; what expires counts once")
+    func endsAgain() async throws {
+      let isMended = Monitor(false)
+      let upstream = try TestUpstream { _ in .answer(isMended.read { $0 } ? 200 : 400) }
+      let relay = try await Relay.started(upstream)
+      let device = relay.device()
+      var ids: [String] = []
+      for _ in 0..<2 {
+        let posted = try await device.post(["path": "/", "onFailure": "skip"])
+        ids.append(try #require(posted.json()["id"] as? String))
+        #expect(try await device.end(of: ids[ids.count - 1])["state"] as? String == "failed")
+      }
+      isMended.change { $0 = true }
+      #expect(try await device.request("DELETE", "/v1/envelopes/\(ids[0])").status == 200)
+      #expect(try await device.request("POST", "/v1/envelopes/\(ids[1])/requeue").status == 200)
+      let deadline = Date.now.addingTimeInterval(1).ISO8601Format()
+      let late = try await device.post(["path": "/", "hold": true, "expiresAt": deadline])
+      let lateID = try #require(late.json()["id"] as? String)
+      #expect(try await device.end(of: lateID)["state"] as? String == "expired")
+      let states = ["delivered", "failed", "expired", "cancelled"]
+      try await eventually("each end is counted") {
+        let values = try await Self.scrape(device)
+        let counts = states.map {
+          values["waystation_ended_envelopes_total{upstream=\"default\",state=\"\($0)\"}"]
+        }
+        return counts == [1, 2, 1, 1] ? true : nil
+      }
+    }
+
     @Test("what waits is shown with its age, and what is paused as paused")
     func waiting() async throws {
       let relay = try await Relay.started(try TestUpstream())

@@ -42,6 +42,29 @@ struct DeliveryFiguresTests {
     #expect(figures.upstreams[2].ends == [.cancelled: 1])
   }
 
+  @Test("a dead letter that is given up, or is put back in line and delivered, ends a second time")
+  func endsAgain() {
+    let upstream = UpstreamNumber(rawValue: 1)
+    var figures = DeliveryFigures(["a"], numbers: ["a": upstream])
+    figures.count([
+      transition(1, .end(.failed, reason: ""), .refused),
+      transition(1, .end(.failed, reason: ""), .refused),
+      transition(1, .end(.expired, reason: "")),
+      transition(1, .end(.expired, reason: "")),
+    ])
+    func change(_ state: EnvelopeState, _ result: EndChange.Result) -> EndChange {
+      EndChange(
+        serial: 1, lane: LaneNumber(rawValue: 1), upstream: upstream, state: state, endedAt: time,
+        isTried: true, result: result)
+    }
+    figures.count([change(.failed, .cancelled), change(.expired, .cancelled)])
+    #expect(figures.upstreams[0].ends == [.failed: 2, .expired: 2, .cancelled: 2])
+    figures.count([change(.failed, .gone), change(.expired, .redirected(to: upstream))])
+    figures.count([transition(1, .end(.delivered, reason: ""), .delivered)])
+    #expect(
+      figures.upstreams[0].ends == [.failed: 2, .expired: 2, .cancelled: 2, .delivered: 1])
+  }
+
   @Test("what came to nothing is no end, though its attempt was made")
   func moot() {
     var figures = DeliveryFigures(["a"], numbers: ["a": UpstreamNumber(rawValue: 1)])

@@ -129,7 +129,6 @@ package final class Dispatcher: Sendable {
   func attemptsEnded(_ requests: AttemptBatch) {
     let ended = parted(requests)
     let batch = ended.batch
-    meter.count(.attempts, batch.reports.count, at: clock().monotonic)
     if log.isOn(.debug) { tell(calledOff: batch.calledOff) }
     tracer.ended(batch)
     apply { state, now in

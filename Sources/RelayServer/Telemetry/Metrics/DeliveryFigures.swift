@@ -9,7 +9,8 @@ package struct DeliveryFigures: Sendable, Equatable {
   package struct Upstream: Sendable, Equatable {
     /// Its label.
     package let name: String
-    /// The number of ended envelopes, by ``EnvelopeState``.
+    /// The number of ends, by ``EnvelopeState``; an envelope may come to several, one after the
+    /// other.
     package fileprivate(set) var ends: [EnvelopeState: UInt64] = [:]
     /// The durations of attempts in milliseconds, by outcome; outcomes that did not occur are
     /// absent.
@@ -69,6 +70,15 @@ package struct DeliveryFigures: Sendable, Equatable {
   package mutating func count(_ backlog: ClearedBacklog) {
     for item in backlog.items {
       upstreams[place(of: item.upstream)].ends[.cancelled, default: 0] &+= 1
+    }
+  }
+
+  /// Ends are on record no more, or are others.
+  ///
+  /// A count never goes back. What was given up after it had ended has come to a second end.
+  package mutating func count(_ changes: [EndChange]) {
+    for change in changes where change.result == .cancelled {
+      upstreams[place(of: change.upstream)].ends[.cancelled, default: 0] &+= 1
     }
   }
 

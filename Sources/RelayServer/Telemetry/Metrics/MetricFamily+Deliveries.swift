@@ -5,7 +5,7 @@ extension MetricFamily {
   static let deliveries: [MetricFamily] = [
     MetricFamily(
       .counter, "waystation_ended_envelopes", ["upstream", "state"],
-      "Envelopes that have ended, by how."
+      "Ends of envelopes, by how; one that is put back in line or given up later ends again."
     ) { view, writer in
       for upstream in view.deliveries.upstreams {
         for state in EnvelopeState.allCases where state.isEnd {

@@ -11,7 +11,7 @@ package final class RateMeter: Sendable {
     case delivered
     /// Envelopes that ended as `failed`.
     case failed
-    /// Attempts that ended.
+    /// Attempts that ended, one for each envelope in a request, as they were recorded.
     case attempts
     /// Posts refused for overload.
     case shed
@@ -67,13 +67,17 @@ package final class RateMeter: Sendable {
 }
 
 extension RateMeter: CommitListener {
-  /// Counts posts that were taken, and ends.
+  /// Counts posts that were taken, attempts and ends.
+  ///
+  /// An attempt counts also where nothing came of it, as in ``DeliveryFigures``.
   package func committed(_ commit: Commit, at now: Now) {
+    var attempts = 0
     var delivered = 0
     var failed = 0
     for change in commit.changes {
       switch change {
       case .changed(let transitions):
+        attempts += transitions.count { $0.attempt != nil }
         for transition in transitions where !transition.isMoot {
           switch transition.change {
           case .end(.delivered, _): delivered += 1
@@ -85,6 +89,7 @@ extension RateMeter: CommitListener {
       }
     }
     count(.accepted, commit.postCount, at: now.monotonic)
+    count(.attempts, attempts, at: now.monotonic)
     count(.delivered, delivered, at: now.monotonic)
     count(.failed, failed, at: now.monotonic)
   }

@@ -109,7 +109,8 @@ extension RelayMetrics: CommitListener {
       switch change {
       case .changed(let transitions): deliveryFigures.withLock { $0.count(transitions) }
       case .cleared(let backlog): deliveryFigures.withLock { $0.count(backlog) }
-      case .accepted, .coalesced, .unwritten, .endsChanged: break
+      case .endsChanged(let changes): deliveryFigures.withLock { $0.count(changes) }
+      case .accepted, .coalesced, .unwritten: break
       }
     }
   }
