@@ -47,7 +47,8 @@ struct BatchAnswerTests {
   func ofRelay() throws {
     let text = """
       {"results": [{"index": 0, "result": "duplicate", "id": "x", "state": "queued"},
-      {"index": 1, "result": "rejected", "problem": {"status": 429, "retryAfterSeconds": 7}}]}
+      {"index": 1, "result": "rejected", "problem": {"type": "urn:x:y", "status": 429,
+      "retryAfterSeconds": 7}}]}
       """
     for status in [202, 422] {
       guard case .each(let responses) = Self.answer(ofRelay: text, status: status) else {
@@ -57,6 +58,8 @@ struct BatchAnswerTests {
       #expect(responses.map(\.status) == [202, 429])
       #expect(String(decoding: responses[0].body, as: UTF8.self).contains(#""id": "x""#))
       #expect(responses[1].headers.first("Retry-After") == "7")
+      #expect(responses[0].headers.first("Content-Type") == "application/json")
+      #expect(responses[1].headers.first("Content-Type") == "application/problem+json")
     }
   }
 
@@ -67,6 +70,7 @@ struct BatchAnswerTests {
       #"{"results": [{"result": "rejected"}, {"result": "accepted"}]}"#,
       #"{"results": [{"result": "postponed"}, {"result": "accepted"}]}"#,
       #"{"results": [{"index": 1, "result": "accepted"}, {"index": 0, "result": "accepted"}]}"#,
+      #"{"results": [{"result": "accepted", "id": "x"}, {"result": "void"}]}"#,
     ] {
       guard case .unreadable = Self.answer(ofRelay: text) else {
         Issue.record("\(text) settles something")
@@ -94,6 +98,52 @@ struct BatchAnswerTests {
     #expect(String(decoding: responses[0].body, as: UTF8.self) == #"{"status":201}"#)
     #expect(!responses[0].isTruncated && responses[1].isTruncated)
     #expect(responses[1].body.count == 20)
+  }
+
+  private static let problems: [(result: String, problem: String)] = [
+    (#"{"status": 422, "problem": {"title": "no"}}"#, #"{"title": "no"}"#),
+    (#"{"put": {"status": 422, "problem": {"a": 1}}}"#, #"{"a": 1}"#),
+    (#"{"put": {"status": 409, "errorId": "E7"}}"#, #"{"status": 409, "errorId": "E7"}"#),
+    (#"{"status": 422, "detail": "too old"}"#, #"{"status": 422, "detail": "too old"}"#),
+    (
+      #"{"status": 400, "type": "https://e.example/old"}"#,
+      #"{"status": 400, "type": "https://e.example/old"}"#
+    ),
+  ]
+
+  @Test("a problem document in a result is that envelope's answer, as one")
+  func problems() {
+    for (result, problem) in Self.problems {
+      let responses = Self.responses("[201, \(result)]")
+      #expect(responses.map { String(decoding: $0.body, as: UTF8.self) } == ["201", problem])
+      #expect(
+        responses.map { $0.headers.first("Content-Type") }
+          == ["application/json", "application/problem+json"])
+    }
+  }
+
+  @Test(
+    "another result is JSON as it came",
+    arguments: [
+      "422", #"{"status": 422, "type": "reading"}"#, #"{"status": 422, "problem": "no"}"#,
+      #"{"status": 201, "title": "stored"}"#, #"{"put": {"status": 422, "error": {}}}"#,
+    ])
+  func noProblem(result: String) {
+    let responses = Self.responses("[201, \(result)]")
+    #expect(responses.last.map { String(decoding: $0.body, as: UTF8.self) } == result)
+    #expect(responses.last?.headers.first("Content-Type") == "application/json")
+  }
+
+  private static func responses(_ body: String) -> [UpstreamResponse] {
+    let response = UpstreamResponse(status: 207, headers: HeaderBlock(), body: Array(body.utf8))
+    let form = BatchForm(format: .ndjson, path: "/in", from: nil, bytesMax: 1000)
+    guard
+      case .each(let responses) = BatchAnswer(
+        response, to: form, count: 2, bodyBytesMax: 200)
+    else {
+      return []
+    }
+    return responses
   }
 
   @Test(

@@ -80,9 +80,10 @@ enum BatchAnswer {
     self = .each(each)
   }
 
-  /// The next relay's result for one envelope: its id there, or the problem; nil if it is none.
+  /// The next relay's result for one envelope: its id there, or the problem.
   ///
-  /// A word that is not known here may mean anything, so that it does not count as taken.
+  /// - Returns: nil also for `void`, which says that nothing was stored, as an answer to a number
+  ///   without an envelope, and for words that are not known here, which may mean anything.
   private static func response(
     toRelayed result: JSONValue, at index: Int, bodyBytesMax: Int
   ) -> UpstreamResponse? {
@@ -90,7 +91,7 @@ enum BatchAnswer {
       result["index"].map({ $0.wholeNumber == Int64(index) }) ?? true
     else { return nil }
     guard word == "rejected" else {
-      guard PostResult(rawValue: word) != nil else { return nil }
+      guard let taken = PostResult(rawValue: word), taken != .void else { return nil }
       return response(202, result, bodyBytesMax: bodyBytesMax)
     }
     guard let problem = result["problem"], let status = problem["status"]?.status else {
@@ -103,14 +104,19 @@ enum BatchAnswer {
     return response
   }
 
+  /// An envelope's own answer: its result, or the problem document in it.
   private static func response(
-    _ status: Int, _ value: JSONValue, bodyBytesMax: Int
+    _ status: Int, _ result: JSONValue, bodyBytesMax: Int
   ) -> UpstreamResponse {
+    let problem = status >= 400 ? ResultProblem.find(in: result) : nil
     var headers = HeaderBlock()
-    headers.append(name: "Content-Type", value: "application/json")
+    headers.append(
+      name: "Content-Type",
+      value: problem == nil ? "application/json" : "application/problem+json")
+    let body = (problem ?? result).raw
     return UpstreamResponse(
-      status: status, headers: headers, body: Array(value.raw.prefix(bodyBytesMax)),
-      isTruncated: value.raw.count > bodyBytesMax)
+      status: status, headers: headers, body: Array(body.prefix(bodyBytesMax)),
+      isTruncated: body.count > bodyBytesMax)
   }
 }
 
