@@ -5,9 +5,9 @@ import Testing
 extension EndToEnd {
   @Suite("Envelopes that go to their upstream together", .serialized)
   struct Batches {
-    private typealias Body = [String: any Sendable]
+    typealias Body = [String: any Sendable]
 
-    private static func relay(
+    static func relay(
       _ upstream: TestUpstream, format: String = "ndjson", itemsMax: Int = 50,
       more: [String: any Sendable] = [:], upstreamMore: [String: any Sendable] = [:]
     ) async throws -> Relay {
@@ -21,7 +21,7 @@ extension EndToEnd {
     }
 
     /// An envelope of a device, with its number.
-    private static func envelope(
+    static func envelope(
       _ device: Int, _ number: Int, _ more: [String: any Sendable] = [:]
     ) -> [String: any Sendable] {
       [
@@ -30,13 +30,13 @@ extension EndToEnd {
       ].merging(more) { $1 }
     }
 
-    private struct Item: Hashable {
+    struct Item: Hashable {
       var device: Int
       var number: Int
     }
 
     /// What is in a request, in its order.
-    private static func items(_ request: WireRequest) throws -> [Item] {
+    static func items(_ request: WireRequest) throws -> [Item] {
       let text = String(decoding: request.body, as: UTF8.self)
       let json =
         text.hasPrefix("[") ? text : "[\(text.split(separator: "\n").joined(separator: ","))]"
@@ -44,20 +44,20 @@ extension EndToEnd {
       return try #require(list).map { Item(device: $0["device"] ?? 0, number: $0["number"] ?? 0) }
     }
 
-    private static func counts(_ relay: Relay) async throws -> [String: Int] {
+    static func counts(_ relay: Relay) async throws -> [String: Int] {
       let store = try await relay.device().get("/status").json()["store"] as? [String: Any]
       return try #require(store?["envelopes"] as? [String: Int])
     }
 
     /// Waits until so many are in a state.
-    private static func wait(_ relay: Relay, _ state: String, _ count: Int) async throws {
+    static func wait(_ relay: Relay, _ state: String, _ count: Int) async throws {
       try await eventually("\(count) \(state)") {
         try await counts(relay)[state] == count ? true : nil
       }
     }
 
     /// Has so many wait, and lets them go at one moment.
-    private static func post(
+    static func post(
       _ relay: Relay, devices: Int, each: Int, more: [String: any Sendable] = [:]
     ) async throws {
       let device = relay.device()
@@ -175,7 +175,7 @@ extension EndToEnd {
       #expect(failed["attemptCount"] as? Int == 1)
     }
 
-    @Test("what cannot share a request goes alone, in its turn")
+    @Test("what cannot share a request has one of its own, in its turn")
     func alone() async throws {
       let upstream = try TestUpstream()
       let relay = try await Self.relay(upstream)
@@ -210,7 +210,7 @@ extension EndToEnd {
       #expect(requests[0]["Idempotency-Key"] == requests[1]["Idempotency-Key"])
     }
 
-    @Test("a reload lets envelopes go together, and lets them go alone again")
+    @Test("a reload lets envelopes go together, and lets each have its own request again")
     func reload() async throws {
       let upstream = try TestUpstream()
       let relay = try await Relay.started(upstream)

@@ -95,7 +95,7 @@ struct SchedulerBatchTests {
     #expect(relay.inFlight.map(\.attempts) == [1, 1])
   }
 
-  @Test("a refusal of all halves the request until the one that spoils it goes alone")
+  @Test("a refusal for the content halves the request until what spoils it is the only one in it")
   func halves() {
     var relay = Self.relay()
     let serials = Self.accept([1, 2, 3, 4, 5, 6, 7, 8], &relay)
@@ -110,6 +110,70 @@ struct SchedulerBatchTests {
     #expect(relay.together.last?.count ?? 0 < 8 && relay.together.contains([poison]))
     #expect(relay.line.isEmpty && requests <= 7, "\(requests)")
     #expect(!relay.scheduler.batches.isInUse)
+  }
+
+  @Test(
+    "a refusal of the request as such is one of each envelope in it, and nothing is sent twice",
+    arguments: [401, 403, 404, 405, 410, 415, 302])
+  func refusedAsSuch(status: Int) {
+    var relay = Self.relay()
+    let serials = Self.accept([1, 2, 2, 3], &relay)
+    relay.answer(relay.together[0], statuses: [status])
+    relay.commit()
+    #expect(relay.together.count == 1)
+    #expect(relay.line.map(\.serial).allSatisfy { !serials.contains($0) })
+    #expect(!relay.scheduler.batches.isInUse)
+  }
+
+  @Test(
+    "a refusal that what is in the request may be to blame for halves it",
+    arguments: [
+      400, 409, 413, 422,
+    ])
+  func refusedForContent(status: Int) {
+    var relay = Self.relay()
+    let serials = Self.accept([1, 2, 3, 4], &relay)
+    relay.answer(relay.together[0], statuses: [status])
+    #expect(relay.together.dropFirst() == [Array(serials[..<2]), Array(serials[2...])])
+    #expect(relay.uncommitted.isEmpty, "it is no attempt of theirs")
+  }
+
+  @Test("a status that means to try again is no refusal, and halves nothing")
+  func retriedForContent() {
+    var policy = UpstreamPolicy.manual
+    policy.batch = BatchPolicy(itemsMax: 4)
+    policy.outcomes.retry = StatusSet(codes: [409])
+    var relay = ManualRelay(policy: policy)
+    _ = Self.accept([1, 2], &relay)
+    relay.answer(relay.together[0], statuses: [409])
+    relay.commit()
+    #expect(relay.together.count == 1 && relay.line.map(\.attempts) == [1, 1])
+  }
+
+  @Test("a refusal of the coding sends the same again, and is no attempt")
+  func coding() {
+    for lanes: [Int64] in [[1, 1, 2], [1]] {
+      var relay = Self.relay()
+      let serials = Self.accept(lanes, &relay)
+      relay.answer(relay.together[0], statuses: [415], subject: .coding)
+      #expect(relay.together == [serials, serials] && relay.uncommitted.isEmpty)
+      relay.answer(serials, statuses: [415])
+      relay.commit()
+      #expect(relay.together.count == 2 && relay.line.isEmpty, "now it is for the type")
+    }
+  }
+
+  @Test("what follows 413 has the bytes that an upstream takes, until it is configured anew")
+  func ceiling() {
+    var relay = Self.relay(itemsMax: 8, concurrency: 1)
+    _ = Self.accept(Array(1...32), &relay)
+    relay.answer(relay.together[0], statuses: [413])
+    #expect(relay.batchSizes.lowered == [400])
+    for _ in 0..<2 { relay.answer(relay.together[relay.together.count - 1], statuses: [200]) }
+    #expect(relay.batchSizes.bytesMax == [nil, 400, 400, 400], "two halves, and the next one")
+    relay.scheduler.forgetBatchCeiling(of: ManualRelay.upstream)
+    relay.answer(relay.together[relay.together.count - 1], statuses: [200])
+    #expect(relay.batchSizes.bytesMax.last == .some(nil))
   }
 
   @Test("after results that do not fit each has a request to itself, in its order")
@@ -156,7 +220,7 @@ struct SchedulerBatchTests {
     #expect(relay.together.last == [serials[2]])
   }
 
-  @Test("a lane whose head went alone is looked at one by one until one goes along again")
+  @Test("a lane whose head had its own request is looked at one by one until one goes along again")
   func short() {
     var relay = Self.relay(itemsMax: 4, concurrency: 1)
     let serials = Self.accept([1, 1, 1, 1], &relay)

@@ -30,7 +30,9 @@ struct BatchRequestTests {
       acceptedAt: Fixture.now, expiresAt: Fixture.now, standing: .queued)
   }
 
-  private static func request(_ given: [Given], as form: BatchForm = form()) -> BatchRequest {
+  private static func request(
+    _ given: [Given], as form: BatchForm = form(), bytesMax: Int? = nil
+  ) -> BatchRequest {
     var contents: [Serial: DeliverableEnvelope] = [:]
     var entries: [LineEntry] = []
     for one in given {
@@ -48,7 +50,7 @@ struct BatchRequestTests {
           method: one.method, target: Array(one.path.utf8), headers: headers, body: body),
         references: one.references)
     }
-    return BatchRequest(of: entries, contents, as: form)
+    return BatchRequest(of: entries, contents, as: form, bytesMax: bytesMax)
   }
 
   private static func text(_ request: BatchRequest) -> String {
@@ -96,7 +98,7 @@ struct BatchRequestTests {
     (Given(serial: 2, body: "\"" + String(repeating: "x", count: 1000) + "\""), "too large a body"),
   ]
 
-  @Test("an envelope that cannot share a request goes alone, and holds up its own lane alone")
+  @Test("an envelope that cannot share a request needs its own, and holds up only its own lane")
   func alone() {
     for (given, what) in Self.lone {
       let request = Self.request([
@@ -140,6 +142,19 @@ struct BatchRequestTests {
     }
   }
 
+  @Test("several stay within what the upstream takes, and one that is larger goes as the only one")
+  func sharedBytes() {
+    let large = "\"" + String(repeating: "x", count: 100) + "\""
+    for (given, members) in [
+      ([Given(serial: 1), Given(serial: 2, lane: 2), Given(serial: 3, lane: 3)], [Serial(1), 2]),
+      ([Given(serial: 1, body: large), Given(serial: 2, lane: 2)], [1]),
+    ] {
+      let request = Self.request(given, bytesMax: 20)
+      #expect(request.members.map(\.serial) == members && request.alone.isEmpty)
+      #expect(request.left.count == given.count - members.count)
+    }
+  }
+
   @Test("what does not wait any more is told, and the rest of its lane goes")
   func vanished() {
     let entries = [Serial(1), 2].map { Self.entry(Given(serial: $0)) }
@@ -147,7 +162,7 @@ struct BatchRequestTests {
     #expect(request.vanished == [1, 2] && request.members.isEmpty && request.body.isEmpty)
   }
 
-  @Test("what cannot be read goes alone, and nothing of its lane overtakes it")
+  @Test("what cannot be read needs its own request, and nothing of its lane overtakes it")
   func unreadable() {
     let entries = [Serial(1), 2].map { Self.entry(Given(serial: $0)) }
     let request = BatchRequest(of: entries, [:], unreadable: [1], as: Self.form())

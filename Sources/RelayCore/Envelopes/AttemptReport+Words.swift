@@ -7,13 +7,7 @@ extension AttemptReport {
   }
 
   /// The end as a part of a sentence, such as "the upstream answered 503".
-  package var sentence: String {
-    switch event {
-    case .answered(let response): Self.sentence(ofAnswer: response.status)
-    case .failed(let failure, let detail): detail.isEmpty ? failure.sentence : detail
-    case .unsendable(let reason): reason
-    }
-  }
+  package var sentence: String { event.sentence }
 
   /// What is said of an answer.
   package static func sentence(ofAnswer status: Int) -> String {
@@ -58,6 +52,17 @@ extension AttemptReport {
     }
     let sentAt = response.headers.first("Date").flatMap { HTTPDate.parse($0.utf8, now: now) }
     return HTTPDate.parse(text.utf8, now: now).map { max(0, $0.milliseconds(since: sentAt ?? now)) }
+  }
+}
+
+extension AttemptEvent {
+  /// It as a part of a sentence.
+  package var sentence: String {
+    switch self {
+    case .answered(let response): AttemptReport.sentence(ofAnswer: response.status)
+    case .failed(let failure, let detail): detail.isEmpty ? failure.sentence : detail
+    case .unsendable(let reason): reason
+    }
   }
 }
 

@@ -15,7 +15,7 @@ extension Scheduler {
     let portion = batches.portions[head.serial]
     // A probe risks no more than one.
     let isProbe = upstreams[number]?.reachability.isReachable == false
-    let most = isProbe ? 1 : min(policy.itemsMax, portion?.count ?? .max)
+    let most = isProbe ? 1 : min(itemsMax(of: number, policy), portion?.count ?? .max)
     let others = min(upstreams[number]?.ready.count ?? 0, Self.sharesMax - 1)
     let share = max(1, most / (1 + others))
     var members = stretch(of: head, countMax: min(share, most), portion, now: now)
@@ -70,7 +70,18 @@ extension Scheduler {
     upstreams[first.upstream]?.envelopesInFlight += members.count
     batches.begin(members)
     noteBegun(first.serial, at: first.upstream, now: now)
-    actions.append(.attemptTogether(members))
+    actions.append(
+      .attemptTogether(members, bytesMax: upstreams[first.upstream]?.batchCeiling.bytes))
+  }
+
+  /// The most envelopes that are put together for an upstream.
+  private func itemsMax(of number: UpstreamNumber, _ policy: BatchPolicy) -> Int {
+    upstreams[number]?.batchCeiling.itemsMax(policy.itemsMax) ?? policy.itemsMax
+  }
+
+  /// Forgets how large an upstream's requests may be, since it is configured otherwise.
+  package mutating func forgetBatchCeiling(of number: UpstreamNumber) {
+    upstreams[number]?.batchCeiling = BatchCeiling()
   }
 
   // MARK: - Waiting for more
@@ -82,7 +93,7 @@ extension Scheduler {
       upstream.ready.count > 0, upstream.reachability.isReachable
     else { return false }
     let waiting = (waitingFor[number] ?? 0) - upstream.envelopesInFlight
-    guard waiting < policy.itemsMax else { return false }
+    guard waiting < itemsMax(of: number, policy) else { return false }
     switch upstream.linger {
     case .over: return false
     case .until: return true
@@ -105,45 +116,65 @@ extension Scheduler {
   /// - Parameters:
   ///   - reports: One for each of its members, in the order in which they were sent.
   ///   - subject: What the answer speaks of.
+  ///   - bytes: The bytes of its body, before it was compressed.
+  /// - Returns: What is made of it.
+  @discardableResult
   package mutating func batchEnded(
-    _ reports: [AttemptReport], subject: BatchAnswerSubject, now: Now
-  ) {
+    _ reports: [AttemptReport], subject: BatchAnswerSubject, bytes: Int, now: Now
+  ) -> BatchVerdict {
     guard let first = reports.first, let number = inFlight[first.serial]?.upstream,
       let policy = upstreams[number]?.policy
-    else { return }
+    else { return .all }
     for report in reports {
       if let lane = inFlight[report.serial]?.lane { lanes[lane]?.goesOneByOne = false }
     }
-    switch subject {
-    case .whole where reports.count > 1 && Self.isRefused(first, policy.outcomes):
-      return batchRefused(reports, by: number, now: now)
-    case .whole: break
+    let verdict = BatchVerdict(of: first, count: reports.count, subject, policy.outcomes)
+    learnSize(from: first, verdict, bytes: bytes, items: reports.count, of: number)
+    switch verdict {
+    case .halved, .uncompressed:
+      goAgain(reports, inHalves: verdict == .halved, to: number, now: now)
+      return verdict
     case .each:
       // Where some are taken, the pace is not too fast: a limit of others is their own.
       if let taken = reports.first(where: { !$0.wantsWait }) {
         _ = learn(from: taken, of: number, now: now)
       }
     case .unreadable: batches.separate(reports.map(\.serial))
+    case .all: break
     }
     for report in reports { attemptEnded(report, now: now) }
+    return verdict
   }
 
-  /// Has the members go again in two halves.
-  private mutating func batchRefused(
-    _ reports: [AttemptReport], by number: UpstreamNumber, now: Now
+  /// Has the members go again, without a word of this in their records.
+  private mutating func goAgain(
+    _ reports: [AttemptReport], inHalves: Bool, to number: UpstreamNumber, now: Now
   ) {
     _ = learn(from: reports[0], of: number, now: now)
     let serials = reports.map(\.serial)
-    batches.halve(serials)
+    if inHalves { batches.halve(serials) }
     // Backwards, so that they stand in their order again.
     for serial in serials.reversed() { withdraw(serial, hasTurn: true, now: now) }
     fillSlots(of: number, now: now)
   }
 
-  /// 413 says that the request was too large (RFC 9110 section 15.5.14), whatever a status means
-  /// for one envelope.
-  private static func isRefused(_ report: AttemptReport, _ rules: OutcomeRules) -> Bool {
-    report.status == 413 || rules.outcome(of: report) == .refused
+  /// Learns from a request how large others may be.
+  private mutating func learnSize(
+    from report: AttemptReport, _ verdict: BatchVerdict, bytes: Int, items: Int,
+    of number: UpstreamNumber
+  ) {
+    guard let line = upstreams[number] else { return }
+    switch verdict {
+    case .halved where report.status == BatchVerdict.tooLarge:
+      guard upstreams[number]?.batchCeiling.refused(bytes: bytes, items: items) == true,
+        let limit = upstreams[number]?.batchCeiling.bytes
+      else { return }
+      actions.append(.batchCeilingLowered(number, refusedBytes: bytes, bytesMax: limit))
+    case .each: upstreams[number]?.batchCeiling.taken(bytes: bytes, items: items)
+    case .all where line.policy.outcomes.outcome(of: report) == .delivered:
+      upstreams[number]?.batchCeiling.taken(bytes: bytes, items: items)
+    case .all, .halved, .uncompressed, .unreadable: break
+    }
   }
 
   /// Takes envelopes out of a batch before it is sent, since they need a request of their own, or

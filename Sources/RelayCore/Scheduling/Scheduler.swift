@@ -10,8 +10,9 @@ package struct Scheduler: Sendable {
     /// Attempt this envelope.
     case attempt(LineEntry)
     /// Attempt these envelopes in one request, as far as they can go together; see
-    /// ``Scheduler/leftOut(alone:left:now:)`` and ``Scheduler/batchEnded(_:subject:now:)``.
-    case attemptTogether([LineEntry])
+    /// ``Scheduler/leftOut(alone:left:now:)`` and ``Scheduler/batchEnded(_:subject:bytes:now:)``.
+    /// Several have no more than `bytesMax` bytes in it, where the upstream has shown a limit.
+    case attemptTogether([LineEntry], bytesMax: Int?)
     /// Ask the upstream whether it has this envelope; its answer is reported like that of an
     /// attempt.
     case verify(LineEntry)
@@ -27,6 +28,8 @@ package struct Scheduler: Sendable {
     case reachabilityChanged(UpstreamNumber, isReachable: Bool, reason: String?)
     /// An upstream has begun to say that requests come too fast, and all its lanes wait.
     case upstreamHeld(UpstreamNumber, forMs: Int64, reason: String)
+    /// A request was too large for an upstream, and those that follow are smaller: for the log.
+    case batchCeilingLowered(UpstreamNumber, refusedBytes: Int, bytesMax: Int)
   }
 
   /// The limits on the scheduler's memory.
@@ -246,6 +249,8 @@ struct UpstreamLine: Sendable {
   var lastError: String?
   /// The wait of a batch that is not full.
   var linger = Linger.none
+  /// How large its requests with several envelopes may be.
+  var batchCeiling = BatchCeiling()
 
   /// A wait for more envelopes.
   enum Linger: Sendable {

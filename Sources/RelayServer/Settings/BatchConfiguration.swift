@@ -58,7 +58,10 @@ package struct BatchConfiguration: KeyedSection, Sendable {
         .list("an array of paths, each from the leading \"/\" and without a query") {
           isPath($0) && !$0.contains("?") ? $0 : nil
         }), absent: "every path",
-      "the paths of envelopes that go together; others go alone. Not for `\"waystation\"`")
+      """
+      the paths of envelopes that go together; others have requests of their own. Not for \
+      `"waystation"`
+      """)
     Key(
       "upstream", \.upstream, .unlessAbsent(.text("an upstream's name", KeyNameSyntax.isName)),
       absent: "the same name", "of `\"waystation\"`: the upstream to which the next relay forwards")
@@ -72,7 +75,7 @@ package struct BatchConfiguration: KeyedSection, Sendable {
     Key("itemsMax", \.itemsMax, .integer(1...10_000), "the most envelopes in one request")
     Key(
       "bytesMax", \.bytesMax, .integer(1024...(64 << 20)),
-      "the most bytes of its body. A larger envelope goes alone")
+      "the most bytes of its body. A larger envelope has a request of its own")
     Key(
       "lingerMs", \.lingerMs, .integer(0...60_000),
       """
@@ -80,7 +83,10 @@ package struct BatchConfiguration: KeyedSection, Sendable {
       """)
     Key(
       "gzip", \.gzip, .flag,
-      "whether the request's body is sent with `Content-Encoding: gzip`. What goes alone is not")
+      """
+      whether the request's body is sent with `Content-Encoding: gzip`. An envelope's own request \
+      is not
+      """)
   }
 
   private static var pathForm: KeyForm<String> {

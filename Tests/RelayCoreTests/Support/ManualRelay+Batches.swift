@@ -2,8 +2,26 @@
 
 // Envelopes that go together.
 extension ManualRelay {
+  /// How large requests with several envelopes might be.
+  struct BatchSizes {
+    /// The most bytes of each, in the order in which they began.
+    var bytesMax: [Int?] = []
+    /// The limits to which they were lowered.
+    var lowered: [Int] = []
+  }
+
+  /// The scheduler asks for a request with several envelopes.
+  mutating func goTogether(_ entries: [LineEntry], _ bytesMax: Int?) {
+    batchSizes.bytesMax.append(bytesMax)
+    together.append(entries.map(\.serial))
+    attempted += entries.map(\.serial)
+    inFlight += entries
+  }
+
   /// Ends a request with several envelopes, by a status for each or by one for all.
-  mutating func answer(_ serials: [Serial], statuses: [Int]) {
+  mutating func answer(
+    _ serials: [Serial], statuses: [Int], subject: BatchAnswerSubject? = nil
+  ) {
     inFlight.removeAll { serials.contains($0.serial) }
     let reports = serials.enumerated().map { index, serial in
       let status = statuses.count == 1 ? statuses[0] : statuses[index]
@@ -12,9 +30,14 @@ extension ManualRelay {
         event: .answered(UpstreamResponse(status: status, headers: HeaderBlock(), body: [])),
         startedAt: clock.wall, durationMs: 1, isWritten: true)
     }
-    scheduler.batchEnded(reports, subject: statuses.count == 1 ? .whole : .each, now: clock)
+    scheduler.batchEnded(
+      reports, subject: subject ?? (statuses.count == 1 ? .whole : .each),
+      bytes: serials.count * Self.bytesEach, now: clock)
     take()
   }
+
+  /// The bytes of an envelope in a request with several.
+  static let bytesEach = 100
 
   /// Ends a request whose answer has results that do not fit its envelopes.
   mutating func answerUnreadably(_ serials: [Serial]) {
@@ -24,7 +47,8 @@ extension ManualRelay {
         serial: serial, event: .failed(.malformedResponse, detail: "too few"),
         startedAt: clock.wall, durationMs: 1, isWritten: true)
     }
-    scheduler.batchEnded(reports, subject: .unreadable, now: clock)
+    scheduler.batchEnded(
+      reports, subject: .unreadable, bytes: serials.count * Self.bytesEach, now: clock)
     take()
   }
 

@@ -10,10 +10,12 @@ struct ManualRelay {
   /// What waits, as the disk has it.
   var line: [LineEntry] = []
   /// Attempts in the order in which they began, and those that have not ended.
-  private(set) var attempted: [Serial] = []
+  var attempted: [Serial] = []
   var inFlight: [LineEntry] = []
   /// Those that went together, in the order in which they began.
-  private(set) var together: [[Serial]] = []
+  var together: [[Serial]] = []
+  /// How large those might be.
+  var batchSizes = BatchSizes()
   /// Those that the upstream was asked for, in order.
   private(set) var verified: [Serial] = []
   /// Changes that were asked for and are not committed.
@@ -339,10 +341,7 @@ struct ManualRelay {
       case .attempt(let entry):
         attempted.append(entry.serial)
         inFlight.append(entry)
-      case .attemptTogether(let entries):
-        together.append(entries.map(\.serial))
-        attempted += entries.map(\.serial)
-        inFlight += entries
+      case .attemptTogether(let entries, let bytesMax): goTogether(entries, bytesMax)
       case .verify(let entry):
         verified.append(entry.serial)
         inFlight.append(entry)
@@ -350,6 +349,7 @@ struct ManualRelay {
       case .readLine(let after): linesAskedFor.append(after)
       case .readLineBackwards(let before): linesAskedForBackwards.append(before)
       case .reachabilityChanged, .upstreamHeld: break
+      case .batchCeilingLowered(_, _, let bytesMax): batchSizes.lowered.append(bytesMax)
       }
     }
   }

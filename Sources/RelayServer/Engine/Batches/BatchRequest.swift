@@ -19,6 +19,8 @@ struct BatchRequest {
   private(set) var vanished: [Serial] = []
 
   private let form: BatchForm
+  /// The most bytes of a body with several envelopes, within those of the form.
+  private let sharedBytesMax: Int
   private let terms: [Serial: SenderTerms]
   private var fields = HeaderBlock()
   private var isFull = false
@@ -31,11 +33,15 @@ struct BatchRequest {
   ///   - contents: Those of the envelopes that still wait.
   ///   - terms: What their senders said of them; needed only for another relay.
   ///   - unreadable: Envelopes that could not be read.
+  ///   - bytesMax: The most bytes of a body with several envelopes, if the upstream has shown a
+  ///     limit. One that has more by itself goes as the only one.
   init(
     of entries: [LineEntry], _ contents: [Serial: DeliverableEnvelope],
-    terms: [Serial: SenderTerms] = [:], unreadable: Set<Serial> = [], as form: BatchForm
+    terms: [Serial: SenderTerms] = [:], unreadable: Set<Serial> = [], as form: BatchForm,
+    bytesMax: Int? = nil
   ) {
     self.form = form
+    sharedBytesMax = min(form.bytesMax, bytesMax ?? .max)
     self.terms = terms
     for entry in entries {
       guard !unreadable.contains(entry.serial) else {
@@ -66,7 +72,7 @@ struct BatchRequest {
       return left.append(envelope.serial)
     }
     // The separator, and the bracket that ends an array.
-    guard body.count + item.body.count + 2 <= form.bytesMax else {
+    guard members.isEmpty || body.count + item.body.count + 2 <= sharedBytesMax else {
       isFull = true
       return left.append(envelope.serial)
     }

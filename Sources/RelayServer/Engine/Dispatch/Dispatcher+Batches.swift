@@ -5,6 +5,8 @@ import Synchronization
 /// Envelopes that are to go together, with those contents that are at hand.
 struct PendingBatch: Sendable {
   var entries: [LineEntry]
+  /// The most bytes that several have together, where the upstream has shown a limit.
+  var bytesMax: Int?
   var contents: [Serial: DeliverableEnvelope] = [:]
   /// What their senders said of them; empty unless they go to another relay.
   var terms: [Serial: SenderTerms] = [:]
@@ -20,15 +22,19 @@ final class BatchesInFlight: Sendable {
   struct Request {
     /// The envelopes in it, in their order.
     let members: [Serial]
+    let upstream: UpstreamNumber
+    /// Its `Idempotency-Key`.
+    let key: String
+    /// The bytes of its body, before it was compressed.
+    let bytes: Int
     /// The form in which they are in it.
     let form: BatchForm
+    let isCompressed: Bool
   }
 
   private let requests = Mutex<[Serial: Request]>([:])
 
-  func add(_ serials: [Serial], as form: BatchForm) {
-    requests.withLock { $0[serials[0]] = Request(members: serials, form: form) }
-  }
+  func add(_ request: Request) { requests.withLock { $0[request.members[0]] = request } }
 
   /// A request that has ended; nil for one that is a single envelope's.
   func take(_ serial: Serial) -> Request? {
@@ -89,11 +95,12 @@ extension Dispatcher {
       return withdraw(batch.entries.map(\.serial))
     }
     let request = BatchRequest(
-      of: batch.entries, batch.contents, terms: batch.terms, unreadable: unreadable, as: form)
+      of: batch.entries, batch.contents, terms: batch.terms, unreadable: unreadable, as: form,
+      bytesMax: batch.bytesMax)
     guard let first = request.members.first else { return sendAlone(request, of: batch) }
     leaveOut(request, of: batch)
     guard let entry = batch.entries.first(where: { $0.serial == first.serial }) else { return }
-    guard form.isCompressed else {
+    guard form.isCompressed, !codingRefusals.contains(upstream) else {
       return begin(request, request.content, as: entry, of: batch, to: target, form)
     }
     Task(executorPreference: loop) { [self] in
@@ -103,7 +110,7 @@ extension Dispatcher {
     }
   }
 
-  /// Where nothing goes together, the first that goes alone has the request's place.
+  /// Where nothing goes together, the first that needs a request of its own has this one's place.
   private func sendAlone(_ request: BatchRequest, of batch: PendingBatch) {
     let first = request.alone.first
     leaveOut(request, of: batch, butFor: first)
@@ -120,18 +127,23 @@ extension Dispatcher {
     _ request: BatchRequest, _ content: EnvelopeContent, as entry: LineEntry,
     of batch: PendingBatch, to target: UpstreamTarget, _ form: BatchForm
   ) {
-    let serials = request.members.map(\.serial)
-    trace(request, of: batch, to: target)
+    let sent = BatchesInFlight.Request(
+      members: request.members.map(\.serial), upstream: entry.upstream,
+      key: request.idempotencyKey, bytes: request.body.count,
+      form: form,
+      isCompressed: content.headers.contains { $0.isNamed("Content-Encoding") })
+    tell(sent: sent, bytes: content.body.byteCount)
+    trace(request, of: batch, to: target, key: sent.key)
     var attempt = AttemptRequest(
       request.members[0], attempt: entry.attempts + 1, acceptedAt: entry.acceptedAt, target: target)
     attempt.content = content
-    attempt.idempotencyKey = request.idempotencyKey
-    attempt.batchCount = serials.count
+    attempt.idempotencyKey = sent.key
+    attempt.batchCount = sent.members.count
     attempt.responseBodyBytesMax = BatchAnswer.bytesMax
-    batchesInFlight.add(serials, as: form)
-    metrics.countBatch(of: serials.count, to: entry.upstream)
+    batchesInFlight.add(sent)
+    metrics.countBatch(of: sent.members.count, to: entry.upstream)
     guard let forwarder = state.withLock({ $0.forwarder }), forwarder.submit([attempt]) else {
-      return withdraw(batchesInFlight.take(serials[0])?.members ?? [])
+      return withdraw(batchesInFlight.take(sent.members[0])?.members ?? [])
     }
   }
 
@@ -156,7 +168,9 @@ extension Dispatcher {
   }
 
   /// Each member has an attempt of its own in its trace; the request itself belongs to none.
-  private func trace(_ request: BatchRequest, of batch: PendingBatch, to target: UpstreamTarget) {
+  private func trace(
+    _ request: BatchRequest, of batch: PendingBatch, to target: UpstreamTarget, key: String
+  ) {
     guard tracer.isOn || log.isOn(.debug) else { return }
     let entries = Dictionary(uniqueKeysWithValues: batch.entries.map { ($0.serial, $0) })
     var attempts: [AttemptRequest] = []
@@ -167,19 +181,29 @@ extension Dispatcher {
       tracer.begin(&attempt, of: member, in: entry.lane)
       attempts.append(attempt)
     }
-    tell(attempts: attempts)
+    tell(attempts: attempts, togetherAs: key)
   }
 
   // MARK: - The end
+
+  /// A request that has ended.
+  struct EndedBatch {
+    let request: BatchesInFlight.Request
+    /// Its own end.
+    let event: AttemptEvent
+    /// One for each of its envelopes, in their order.
+    let reports: [AttemptReport]
+    let subject: BatchAnswerSubject
+  }
 
   /// The ends of requests, one for each envelope in them.
   struct EndedAttempts {
     /// All of it, as if each envelope had had a request of its own.
     var batch = AttemptBatch()
-    /// Those that went alone.
+    /// Those that had a request of their own.
     var single: [AttemptReport] = []
     /// Those that went together.
-    var together: [(reports: [AttemptReport], subject: BatchAnswerSubject)] = []
+    var together: [EndedBatch] = []
   }
 
   /// Says of each envelope what the ends of requests mean for it.
@@ -190,7 +214,9 @@ extension Dispatcher {
         ended.single.append(report)
         continue
       }
-      ended.together.append(reports(of: request, report))
+      let (reports, subject) = reports(of: request, report)
+      ended.together.append(
+        EndedBatch(request: request, event: report.event, reports: reports, subject: subject))
     }
     ended.batch.reports = ended.single + ended.together.flatMap(\.reports)
     for serial in batch.withdrawn {
@@ -219,7 +245,9 @@ extension Dispatcher {
     switch BatchAnswer(
       response, to: request.form, count: members.count, bodyBytesMax: bodyBytesMax)
     {
-    case .whole(let shared): return (each(.answered(shared)), .whole)
+    case .whole(let shared):
+      let isOfCoding = request.isCompressed && response.mayRefuseGzip
+      return (each(.answered(shared)), isOfCoding ? .coding : .whole)
     case .unreadable(let reason):
       return (each(.failed(.malformedResponse, detail: "the upstream \(reason)")), .unreadable)
     case .each(let responses):

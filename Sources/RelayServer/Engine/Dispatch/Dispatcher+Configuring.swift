@@ -19,8 +19,10 @@ extension Dispatcher {
   /// Goes by another configuration of the upstreams from now on.
   ///
   /// An attempt that is under way ends where it was begun. An upstream that is sought elsewhere, or
-  /// in another way, is tried at once, even if it was given up for the moment.
+  /// in another way, is tried at once, even if it was given up for the moment. How large its
+  /// requests may be is forgotten, and of all upstreams, which of them take no gzip.
   func configure(_ upstreams: Upstreams) {
+    codingRefusals.removeAll()
     let (changed, retired) = targets.withLock { targets in
       let changed = upstreams.targets.filter { targets[$0.key] !== $0.value }
       let retired = changed.keys.compactMap { targets[$0] }
@@ -30,7 +32,10 @@ extension Dispatcher {
     }
     let forwarder = apply { state, now in
       state.scheduler.configure(upstreams: upstreams.policies, now: now)
-      for upstream in changed.keys.sorted() { _ = state.scheduler.probe(upstream, now: now) }
+      for upstream in changed.keys.sorted() {
+        state.scheduler.forgetBatchCeiling(of: upstream)
+        _ = state.scheduler.probe(upstream, now: now)
+      }
       state.runs.lookAtAll(in: &state.scheduler, now: now)
       return state.forwarder
     }

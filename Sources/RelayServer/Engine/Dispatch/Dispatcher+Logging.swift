@@ -7,15 +7,20 @@ import RelayCore
 // Each is told before the scheduler hears of it, so that what follows from it stands behind it.
 extension Dispatcher {
   /// Attempts begin.
-  func tell(attempts: [AttemptRequest]) {
+  ///
+  /// - Parameter key: The `Idempotency-Key` of the request that carries all of them; nil if each
+  ///   has one of its own.
+  func tell(attempts: [AttemptRequest], togetherAs key: String? = nil) {
     guard log.isOn(.debug) else { return }
     stories.tell(
       attempts.map { attempt in
-        EnvelopeLog.Line(
+        var line = EnvelopeLog.Line(
           .id(attempt.id), .debug,
           attempt.isVerification
             ? "upstream is asked whether it has the envelope" : "envelope is attempted",
           ("attempt", .integer(Int64(attempt.attempt))))
+        if let key { line.fields.append(("batch", .text(key))) }
+        return line
       })
   }
 

@@ -54,6 +54,8 @@ package final class Dispatcher: Sendable {
   let targets: Mutex<[UpstreamNumber: UpstreamTarget]> = Mutex([:])
   /// The requests under way that carry several envelopes.
   let batchesInFlight = BatchesInFlight()
+  /// The upstreams that get no compressed requests for now.
+  let codingRefusals = CodingRefusals()
   let deadlines = DeadlineAlarm()
   private let alarmTimer = AlarmTimer()
   /// Those who listen to events.
@@ -131,12 +133,16 @@ package final class Dispatcher: Sendable {
     let batch = ended.batch
     if log.isOn(.debug) { tell(calledOff: batch.calledOff) }
     tracer.ended(batch)
-    apply { state, now in
+    apply(at: clock()) { state, now in
       for report in ended.single { state.scheduler.attemptEnded(report, now: now) }
-      for (reports, subject) in ended.together {
-        state.scheduler.batchEnded(reports, subject: subject, now: now)
+      let verdicts = ended.together.map { batch in
+        state.scheduler.batchEnded(
+          batch.reports, subject: batch.subject, bytes: batch.request.bytes, now: now)
       }
       for serial in batch.withdrawn { state.scheduler.attemptWithdrawn(serial, now: now) }
+      return verdicts
+    } answer: { verdicts in
+      for (verdict, batch) in zip(verdicts, ended.together) { note(verdict, of: batch) }
     }
   }
 
@@ -172,6 +178,8 @@ package final class Dispatcher: Sendable {
     var reachability: [(UpstreamNumber, isReachable: Bool, reason: String?)] = []
     /// Upstreams that have begun to say that requests come too fast.
     var holds: [(UpstreamNumber, forMs: Int64, reason: String)] = []
+    /// Upstreams for which requests were too large.
+    var ceilings: [(UpstreamNumber, refusedBytes: Int, bytesMax: Int)] = []
     /// The upstreams whose reachability is to be logged.
     var notes: [UpstreamNumber] = []
     var alarm: Alarm.Setting?
@@ -197,8 +205,8 @@ package final class Dispatcher: Sendable {
         if let next = state.scheduler.next(behindHeadOf: entry.lane) {
           state.contents.expect(next, in: &work.readAhead)
         }
-      case .attemptTogether(let entries):
-        var batch = PendingBatch(entries: entries)
+      case .attemptTogether(let entries, let bytesMax):
+        var batch = PendingBatch(entries: entries, bytesMax: bytesMax)
         for entry in entries { batch.contents[entry.serial] = state.contents.take(entry.serial) }
         for serial in state.scheduler.next(behind: entries) {
           state.contents.expect(serial, in: &work.readAhead)
@@ -210,6 +218,8 @@ package final class Dispatcher: Sendable {
       case .readLineBackwards(let serial): work.lines.append(.before(serial))
       case .upstreamHeld(let upstream, let forMs, let reason):
         work.holds.append((upstream, forMs, reason))
+      case .batchCeilingLowered(let upstream, let refusedBytes, let bytesMax):
+        work.ceilings.append((upstream, refusedBytes, bytesMax))
       case .reachabilityChanged(let upstream, let isReachable, let reason):
         work.reachability.append((upstream, isReachable, reason))
         if noteReachability(of: upstream, isReachable, reason) { work.notes.append(upstream) }
@@ -235,6 +245,7 @@ package final class Dispatcher: Sendable {
     }
     for change in work.reachability { logReachability(change) }
     for hold in work.holds { logHold(hold) }
+    for ceiling in work.ceilings { logCeiling(ceiling) }
     for upstream in work.notes { writeNote(of: upstream) }
     for waiter in work.idleWaiters { waiter.resume() }
     carryOut(work.runs)

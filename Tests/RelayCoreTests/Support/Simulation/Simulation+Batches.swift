@@ -4,15 +4,18 @@
 // Envelopes that go together: the last of the upstreams takes them so.
 extension Simulation {
   static let batchPolicy = BatchPolicy(itemsMax: 5, lingerMs: 20)
+  /// The bytes of each envelope in a request.
+  private static let bytesEach = 100
 
   /// Some envelopes are found to need a request of their own, and some do not fit.
-  mutating func attemptTogether(_ entries: [LineEntry]) {
+  mutating func attemptTogether(_ entries: [LineEntry], bytesMax: Int?) {
     checkTogether(entries)
     var (members, alone, left): ([LineEntry], [Serial], [Serial]) = ([], [], [])
     var closed: Set<LaneNumber> = []
     for entry in entries {
       let number = store.envelopes[entry.serial].map { Self.number(in: $0.draft.content) }
-      if closed.contains(entry.lane) || (!members.isEmpty && chance(1, in: 12)) {
+      let isFull = !members.isEmpty && (members.count + 1) * Self.bytesEach > bytesMax ?? .max
+      if closed.contains(entry.lane) || isFull || (!members.isEmpty && chance(1, in: 12)) {
         closed.insert(entry.lane)
         left.append(entry.serial)
       } else if number.map({ $0 % 11 == 0 }) ?? true {
@@ -27,7 +30,7 @@ extension Simulation {
       if !members.isEmpty { send(members) }
       return
     }
-    // The first of those that go alone has the request's place.
+    // The first that needs a request of its own has this one's place.
     scheduler.leftOut(
       alone: Array(alone.dropFirst()), left: left, sent: lone.serial, now: clock)
     attempt(lone)
@@ -57,7 +60,8 @@ extension Simulation {
 
   mutating func batchEnds(_ reports: [AttemptReport], _ subject: BatchAnswerSubject) {
     for report in reports { inFlight.remove(report.serial) }
-    scheduler.batchEnded(reports, subject: subject, now: clock)
+    scheduler.batchEnded(
+      reports, subject: subject, bytes: reports.count * Self.bytesEach, now: clock)
   }
 
   /// Promise 2: those of a lane are a beginning of it, in its order, and none other of it is under

@@ -72,11 +72,13 @@ extension Simulation {
       switch action {
       case .attempt(let entry), .verify(let entry):
         violate("\(entry.serial) was attempted after the relay was told to end")
-      case .attemptTogether(let entries):
+      case .attemptTogether(let entries, _):
         violate("\(entries.count) went together after the relay was told to end")
       // What is still on its way to the disk may arrive there, or be lost.
       case .record(let transition): commitBeforeTheEnd(transition)
-      case .readLine, .readLineBackwards, .reachabilityChanged, .upstreamHeld: break
+      case .readLine, .readLineBackwards, .reachabilityChanged, .upstreamHeld,
+        .batchCeilingLowered:
+        break
       }
     }
     if scheduler.inFlightCount != 0 { violate("attempts are said to be in flight after all ended") }

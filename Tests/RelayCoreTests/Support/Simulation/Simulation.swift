@@ -239,7 +239,8 @@ struct Simulation {
   private mutating func carryOut(_ action: Scheduler.Action) {
     switch action {
     case .attempt(let entry): attempt(entry)
-    case .attemptTogether(let entries): attemptTogether(entries)
+    case .attemptTogether(let entries, let bytesMax):
+      attemptTogether(entries, bytesMax: bytesMax)
     case .verify(let entry): verify(entry)
     case .record(let transition):
       checkLease(of: transition.serial, in: transition.lane, epoch: transition.epoch)
@@ -247,7 +248,7 @@ struct Simulation {
         checkIsFirst(entry)
       }
       agenda.insert(Scheduled(life: life, event: .commitRecord(transition)), at: commitTime())
-    case .reachabilityChanged, .upstreamHeld: break
+    case .reachabilityChanged, .upstreamHeld, .batchCeilingLowered: break
     case .readLine(let after): ask(.after(after))
     case .readLineBackwards(let before): ask(.before(before))
     }

@@ -1,0 +1,52 @@
+import Forwarder
+import RelayCore
+import Synchronization
+
+// What the log says of requests that carry several envelopes.
+extension Dispatcher {
+  /// A request is sent.
+  func tell(sent request: BatchesInFlight.Request, bytes: Int64) {
+    log.debug(
+      "request with envelopes is sent", ("upstream", .text(name(of: request.upstream))),
+      ("batch", .text(request.key)), ("count", .integer(Int64(request.members.count))),
+      ("bytes", .integer(bytes)))
+  }
+
+  /// A request has ended, and the scheduler has said what is made of it.
+  ///
+  /// Before anything that follows from it is carried out: so an upstream that takes no gzip gets
+  /// none with the next request.
+  func note(_ verdict: BatchVerdict, of ended: EndedBatch) {
+    let request = ended.request
+    if log.isOn(.debug) {
+      var fields: [Log.Field] = [
+        ("upstream", .text(name(of: request.upstream))), ("batch", .text(request.key)),
+        ("count", .integer(Int64(request.members.count))),
+      ]
+      switch ended.event {
+      case .answered(let response): fields.append(("status", .integer(Int64(response.status))))
+      case .failed, .unsendable: fields.append(("error", .text(ended.event.sentence)))
+      }
+      fields.append(("result", .text(verdict.rawValue)))
+      log.write(.debug, "request with envelopes ended", fields: fields)
+    }
+    guard verdict == .uncompressed, codingRefusals.insert(request.upstream) else { return }
+    log.warning(
+      "upstream takes no gzip, and gets uncompressed requests until the next reload or start",
+      ("upstream", .text(name(of: request.upstream))),
+      ("fix", "Set batch.gzip to false, or have the upstream take Content-Encoding: gzip."))
+  }
+
+  /// Requests were too large for an upstream.
+  func logCeiling(_ ceiling: (upstream: UpstreamNumber, refusedBytes: Int, bytesMax: Int)) {
+    let name = name(of: ceiling.upstream)
+    log.repeating(
+      .info, "upstream wants smaller requests", about: name, .usual, ("upstream", .text(name)),
+      ("refusedBytes", .integer(Int64(ceiling.refusedBytes))),
+      ("bytesMax", .integer(Int64(ceiling.bytesMax))))
+  }
+
+  private func name(of upstream: UpstreamNumber) -> String {
+    targets.withLock { $0[upstream]?.name } ?? ""
+  }
+}
