@@ -33,7 +33,7 @@ static inline CURLcode waystation_curl_set_pointer(CURL *handle, CURLoption opti
   return curl_easy_setopt(handle, option, value);
 }
 
-/* CURLOPT_SSLCERT_BLOB and CURLOPT_SSLKEY_BLOB, which libcurl copies. */
+/* CURLOPT_SSLCERT_BLOB, CURLOPT_SSLKEY_BLOB and CURLOPT_CAINFO_BLOB, which libcurl copies. */
 static inline CURLcode waystation_curl_set_blob(CURL *handle, CURLoption option, const void *bytes,
                                                 size_t count) {
   struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
@@ -64,9 +64,9 @@ static inline CURLcode waystation_curl_restrict_protocols(CURL *handle) {
 #endif
 }
 
-/* Only what the handle's CURLOPT_CAINFO names vouches for a peer: libcurl would also believe the folder
-   that it was built with (CURLOPT_CAPATH), which on Debian holds the system's authorities. Since 7.87
-   it would go on believing what a file held a day ago. */
+/* Only what is in the handle's CURLOPT_CAINFO_BLOB vouches for a peer: libcurl would also believe the
+   folder that it was built with (CURLOPT_CAPATH), which on Debian holds the system's authorities. Since
+   7.87 it keeps authorities for a day, which are not to be taken for those of another handle. */
 static inline CURLcode waystation_curl_trust_nothing_else(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075700
   CURLcode code = curl_easy_setopt(handle, CURLOPT_CA_CACHE_TIMEOUT, 0L);

@@ -48,9 +48,12 @@ extension CurlEasy {
   }
 
   /// Sets the authorities that a server's certificate has to come from.
+  ///
+  /// libcurl gets what the file held, and no path: it would read the file for each connection, and
+  /// could find half of it there.
   func trust(_ certificates: UpstreamTarget.CertificateAuthorities) {
-    guard case .file(let path) = certificates else { return }
-    set(CURLOPT_CAINFO, path)
+    guard case .only(let file) = certificates else { return }
+    set(CURLOPT_CAINFO_BLOB, blob: file.bytes)
     let code = waystation_curl_trust_nothing_else(pointer)
     precondition(code == CURLE_OK, "libcurl would trust others: \(code.rawValue)")
   }

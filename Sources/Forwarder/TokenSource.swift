@@ -7,6 +7,8 @@ package struct TokenSource: Sendable {
   let endpoint: UpstreamTarget
   /// The key that requests are signed with; nil if they are not.
   package let key: SigningKey?
+  /// The authorities that the server's certificate has to come from.
+  package var authorities: UpstreamTarget.CertificateAuthorities { endpoint.certificates }
   /// Makes a request at a moment.
   let request: @Sendable (WallTime) -> EnvelopeContent
   /// Reads what came of it.

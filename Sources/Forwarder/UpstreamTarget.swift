@@ -64,8 +64,19 @@ package final class UpstreamTarget: Sendable {
   package enum CertificateAuthorities: Sendable, Hashable {
     /// The system's.
     case system
-    /// Those in a PEM file.
-    case file(path: String)
+    /// Those that a PEM file held when it was read, and no others.
+    case only(AuthoritiesFile)
+
+    /// Reads those of a PEM file.
+    ///
+    /// - Throws: The path, and the reason that the file cannot be used.
+    package init(reading path: String) throws(UpstreamTargetError) {
+      do throws(TLSLoadError) {
+        self = .only(try AuthoritiesFile(reading: path))
+      } catch {
+        throw UpstreamTargetError(error.description)
+      }
+    }
   }
 
   /// Checks an upstream's settings.
@@ -147,6 +158,11 @@ package final class UpstreamTarget: Sendable {
   func fixesField(_ name: Span<UInt8>) -> Bool {
     for fixed in fixedNames where name.equals(fixed.span) { return true }
     return false
+  }
+
+  /// Whether no sender's `Authorization` is sent to it, since the relay has one of its own.
+  package var fixesAuthorization: Bool {
+    tokens != nil || awsSigning != nil || headers.contains { $0.isNamed("Authorization") }
   }
 
   /// The names of ``headers`` in lower case.

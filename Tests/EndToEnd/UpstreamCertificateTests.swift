@@ -43,7 +43,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "authorities of one's own are the only ones, and those that the file holds now",
+      "authorities of one's own are the only ones, and those that the file held at a SIGHUP",
       .enabled(if: Self.canMount, "a folder of authorities of one's own takes root and unshare"))
     func onlyOnes() async throws {
       let authority = try await CertificateAuthority()
@@ -77,7 +77,54 @@ extension EndToEnd {
       #expect(Self.isWaiting(view), "\(view)")
       try String(contentsOfFile: system.certificate, encoding: .utf8)
         .write(toFile: authority.certificate, atomically: true, encoding: .utf8)
+      relay.signal(SIGHUP)
       #expect(try await device.end(of: id)["state"] as? String == "delivered")
+      try await server.stop()
+    }
+
+    @Test("a file of authorities that is half written, or gone, breaks nothing until it is whole")
+    func halfWritten() async throws {
+      let authority = try await CertificateAuthority()
+      let port = try TestUpstream.freePort()
+      let server = try await SecureUpstream(
+        port: port, try await authority.sign("server", subject: "/CN=server"))
+      let upstream: [String: any Sendable] = [
+        "url": "https://127.0.0.1:\(port)", "certificateAuthorities": authority.certificate,
+        "reuseConnections": false,
+      ]
+      let tracing: [String: any Sendable] = [
+        "endpoint": "https://127.0.0.1:1/v1/traces",
+        "certificateAuthorities": authority.certificate,
+      ]
+      let relay = try Relay(upstreams: ["default": upstream], more: ["tracing": tracing])
+      try await relay.start()
+      let device = relay.device()
+      func ask() async throws -> Int {
+        try await device.relay("GET", "/", headers: ["Prefer": "wait=20"]).status
+      }
+      func reload(_ words: String) async throws {
+        relay.signal(SIGHUP)
+        try await relay.log(holds: words)
+      }
+      #expect(try await ask() == 200)
+      let text = try String(contentsOfFile: authority.certificate, encoding: .utf8)
+      let half = String(text.prefix(text.count / 2))
+      try half.write(toFile: authority.certificate, atomically: false, encoding: .utf8)
+      #expect(try await ask() == 200)
+      let problem = "upstreams.default.certificateAuthorities: \(authority.certificate): "
+      try await reload(problem)
+      #expect(try await ask() == 200)
+      try FileManager.default.removeItem(atPath: authority.certificate)
+      #expect(try await ask() == 200)
+      try await reload(problem + "cannot be read")
+      #expect(try await ask() == 200)
+      try text.write(toFile: authority.certificate, atomically: false, encoding: .utf8)
+      try await reload("nothing has changed")
+      let more = try await CertificateAuthority(name: "another")
+      let both = try text + String(contentsOfFile: more.certificate, encoding: .utf8)
+      try both.write(toFile: authority.certificate, atomically: false, encoding: .utf8)
+      try await reload(#""changed":"upstreams.default, tracing""#)
+      #expect(try await ask() == 200)
       try await server.stop()
     }
 

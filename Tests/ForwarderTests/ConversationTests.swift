@@ -59,7 +59,7 @@ struct ConversationTests {
     }
     let said = await ask(
       isSecure ? upstream.secureURL : upstream.url,
-      tls.map { .file(path: $0.folder.certificate) } ?? .system)
+      try tls.map { try .file(path: $0.folder.certificate) } ?? .system)
     #expect(said == ["201 mine", "201 mine"])
     #expect(upstream.acceptCount == 1)
   }
@@ -70,7 +70,7 @@ struct ConversationTests {
     let upstream = try RawUpstream(tls: tls) { connection in
       while connection.readRequest() != nil { connection.send(StrayUpstream.mine) }
     }
-    let said = await ask(
+    let said = try await ask(
       "https://localhost:\(upstream.port)", .file(path: tls.folder.certificate))
     #expect(said.count == 1 && said.first?.contains("localhost") == true, "\(said)")
   }

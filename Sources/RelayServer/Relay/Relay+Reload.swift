@@ -20,15 +20,18 @@ extension Relay {
     let old = configuration
     var same = new
     same.origin = old.origin
-    let files: [String: UpstreamFiles]
+    let files: ConnectionFiles
     do throws(Refusal) {
-      files = try new.upstreamFiles()
+      files = try new.connectionFiles()
     } catch {
       return refuseReload([error.description])
     }
     let renewed = renewed(files)
-    guard same != old || !renewed.isEmpty else { return unchanged(new) }
-    let outdated = renewed.compactMap { files[$0]?.problem(of: $0, now: parts.now().wall) }
+    let isTracingRenewed = files.tracing != parts.inForce.withLock { $0.tracingFiles }
+    guard same != old || !renewed.isEmpty || isTracingRenewed else { return unchanged(new) }
+    let outdated = renewed.compactMap {
+      files.upstreams[$0]?.problem(of: $0, now: parts.now().wall)
+    }
     guard outdated.isEmpty else { return refuseReload(outdated.map(\.description)) }
     let obstacles = new.obstacles(after: old)
     guard obstacles.isEmpty else { return refuseReload(obstacles.map(\.description)) }
@@ -43,8 +46,8 @@ extension Relay {
       return refuseReload(["upstreams: the store could not take them up: \(error)"])
     }
     let changes = new.changes(since: old)
-    let more = renewed.map { "upstreams.\($0)" }.filter { !changes.contains($0) }
-    return applied(changes + more)
+    let more = renewed.map { "upstreams.\($0)" } + (isTracingRenewed ? ["tracing"] : [])
+    return applied(changes + more.filter { !changes.contains($0) })
   }
 
   /// Goes on as before, and says why in the log.
@@ -71,6 +74,8 @@ extension Relay {
     var numbers: [String: UpstreamNumber]
     /// The new collector of spans, if it changes; nil inside for none.
     var collector: SpanExporter.Link??
+    /// What the collector's files held when they were read.
+    var tracingFiles: UpstreamFiles
   }
 
   /// Prepares a configuration, and does what may fail.
@@ -84,14 +89,13 @@ extension Relay {
   ///   - files: What the files hold that its upstreams name.
   ///   - old: What the relay goes by now; nil at the start.
   func prepare(
-    _ new: Configuration, _ files: [String: UpstreamFiles], after old: Configuration?
+    _ new: Configuration, _ files: ConnectionFiles, after old: Configuration?
   ) async throws -> Prepared {
-    if let unusable = new.unusableAuthorities.first { throw unusable }
-    let collector = try prepare(new.tracing, after: old?.tracing)
+    let collector = try prepare(new.tracing, files.tracing, after: old?.tracing)
     let renewed = Set(renewed(files))
     let fresh = try new.upstreams.filter { upstream in
       old?.upstream(named: upstream.name) != upstream || renewed.contains(upstream.name)
-    }.map { try target(of: $0, files[$0.name]) }
+    }.map { try target(of: $0, files.upstreams[$0.name]) }
     // Whether an upstream starts paused is asked when its name becomes known.
     opened.update(to: new)
     let numbers = try await parts.store.register(upstreams: new.upstreams.map(\.name))
@@ -103,7 +107,7 @@ extension Relay {
     let policies = new.upstreams.keyed(by: numbers) { $0.policy }
     return Prepared(
       upstreams: Dispatcher.Upstreams(policies: policies, targets: targets), numbers: numbers,
-      collector: collector)
+      collector: collector, tracingFiles: files.tracing)
   }
 
   private func target(
@@ -131,22 +135,21 @@ extension Relay {
   }
 
   /// The names of the configured upstreams whose files hold something else than what is in use.
-  private func renewed(_ files: [String: UpstreamFiles]) -> [String] {
-    files.keys.sorted().filter { name in
+  private func renewed(_ files: ConnectionFiles) -> [String] {
+    files.upstreams.keys.sorted().filter { name in
       guard let number = parts.upstreamNumber(name),
         let target = parts.dispatcher.target(of: number)
       else { return false }
-      return target.identity != files[name]?.identity
-        || target.tokens?.key != files[name]?.signingKey
+      return UpstreamFiles(inForceFor: target) != files.upstreams[name]
     }
   }
 
   private func prepare(
-    _ new: TracingConfiguration, after old: TracingConfiguration?
+    _ new: TracingConfiguration, _ files: UpstreamFiles, after old: TracingConfiguration?
   ) throws(Refusal) -> SpanExporter.Link?? {
-    guard new != old else { return nil }
+    guard new != old || files != parts.inForce.withLock({ $0.tracingFiles }) else { return nil }
     do {
-      return .some(try parts.dispatcher.tracer.link(to: new))
+      return .some(try parts.dispatcher.tracer.link(to: new, files))
     } catch {
       throw Refusal(key: "tracing", reason: "\(error)")
     }
@@ -175,6 +178,7 @@ extension Relay {
     let now = parts.now().wall
     parts.inForce.withLock { inForce in
       inForce.settings = RelaySettings(new, numbers: prepared.numbers)
+      inForce.tracingFiles = prepared.tracingFiles
       inForce.generation += 1
       inForce.loadedAt = now
     }

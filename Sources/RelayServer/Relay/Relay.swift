@@ -77,7 +77,7 @@ package final class Relay: Sendable {
         parts, configuration: configuration, opened: opened, forwarder: forwarder,
         clockWatch: clockWatch)
       let prepared = try await relay.prepare(
-        configuration, try configuration.upstreamFiles(), after: nil)
+        configuration, try configuration.connectionFiles(), after: nil)
       relay.takeUp(configuration, prepared)
       forwarder.configure(targets: Array(prepared.upstreams.targets.values), retired: [])
       try await relay.takeUpLine(prepared.upstreams, latestTime: latestTime)

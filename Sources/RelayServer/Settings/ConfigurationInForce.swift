@@ -3,6 +3,8 @@ import RelayCore
 /// The configuration in force, the time since when, and the result of the last reload.
 struct ConfigurationInForce: Sendable {
   var settings: RelaySettings
+  /// What the files held that the collector of traces goes by.
+  var tracingFiles = UpstreamFiles()
   /// The number of configurations taken up, the start included.
   var generation = 0
   /// The time when it was taken up.

@@ -108,8 +108,12 @@ struct OAuthClient: Sendable {
   ///
   /// - Parameter mask: Hides what the server repeats of the relay's credentials.
   func read(_ report: AttemptReport, at now: WallTime, mask: CredentialMask) -> TokenAnswer {
-    guard case .answered(let answer) = report.event else {
-      return unavailable(mask.masked(report.sentence))
+    let answer: UpstreamResponse
+    switch report.event {
+    case .answered(let response): answer = response
+    case .failed(.credentials, _):
+      return .refused("no access token: \(mask.masked(report.sentence))")
+    case .failed, .unsendable: return unavailable(mask.masked(report.sentence))
     }
     switch answer.status {
     case 200...299: return token(in: answer, mask: mask)
@@ -180,13 +184,15 @@ extension UpstreamConfiguration {
     guard let credentials, let client = credentials.oauthClient(files.signingKey),
       let url = try? UpstreamURL(client.url.origin + OAuthClient.split(client.url).base)
     else { return nil }
+    precondition(
+      (files.tokenAuthorities == nil) == (credentials.certificateAuthorities == nil),
+      "its files are read first")
     let timeoutMs = min(attemptTimeoutMs ?? Self.tokenTimeoutMs, Self.tokenTimeoutMs)
-    let authorities = credentials.certificateAuthorities
     let endpoint = try UpstreamTarget(
       name: name, url: url, connectTimeoutMs: min(connectTimeoutMs, timeoutMs),
       attemptTimeoutMs: timeoutMs, responseBodyBytesMax: OAuthClient.answerBytesMax,
       maxConcurrent: 1, proxy: proxy?.url.value,
-      certificates: authorities.map { .file(path: $0) } ?? .system)
+      certificates: .init(files.tokenAuthorities))
     let mask = CredentialMask(hiddenTexts)
     return TokenSource(
       endpoint: endpoint, key: files.signingKey, request: { client.request(at: $0) },

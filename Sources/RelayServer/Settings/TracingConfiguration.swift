@@ -21,11 +21,12 @@ package struct TracingConfiguration: KeyedSection, Sendable {
 
   /// The collector as the forwarder is told of it; nil if there is none.
   ///
+  /// - Parameter files: What the files that it names held when they were read.
   /// - Throws: If a configured header is one that the relay sets itself.
-  func target() throws(UpstreamTargetError) -> UpstreamTarget? {
+  func target(_ files: UpstreamFiles) throws(UpstreamTargetError) -> UpstreamTarget? {
     guard let endpoint, let url = try? UpstreamURL(endpoint.origin + Self.split(endpoint).base)
     else { return nil }
-    return try collector(at: url).target()
+    return try collector(at: url).target(files)
   }
 
   /// The part of the endpoint that follows the target's URL in the request line.

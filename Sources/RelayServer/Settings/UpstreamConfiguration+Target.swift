@@ -6,12 +6,15 @@ extension UpstreamConfiguration {
   /// The forwarder's target for this upstream.
   ///
   /// - Parameters:
-  ///   - files: What the files that it names hold.
+  ///   - files: What the files that it names held when they were read.
   ///   - pseudonym: The relay's name in `Via`.
   /// - Throws: If a configured header is one that the relay sets itself.
+  /// - Precondition: The files were read: without its authorities, others would be believed.
   func target(
     _ files: UpstreamFiles = UpstreamFiles(), pseudonym: String = "waystation"
   ) throws(UpstreamTargetError) -> UpstreamTarget {
+    precondition(
+      (files.authorities == nil) == (certificateAuthorities == nil), "its files are read first")
     var fields = RelayCore.HeaderBlock()
     for header in headers { fields.append(name: header.name, value: header.value.value) }
     if let value = credentials?.authorization {
@@ -25,7 +28,7 @@ extension UpstreamConfiguration {
       reusesConnections: reuseConnections,
       responseBodyBytesMax: responseBodyBytesMax, maxConcurrent: maxConcurrent,
       proxy: proxy?.url.value,
-      certificates: certificateAuthorities.map { .file(path: $0) } ?? .system,
+      certificates: .init(files.authorities),
       oldestVersion: minTLSVersion.version, identity: files.identity, viaPseudonym: pseudonym,
       signing: signing?.webhooks, awsSigning: credentials?.awsSigning,
       tokens: try tokenSource(files),

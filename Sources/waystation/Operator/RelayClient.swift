@@ -33,17 +33,16 @@ final class RelayClient {
     var fields = ["Accept: application/json", "User-Agent: waystation/\(ReleaseVersion.number)"]
     if let token { fields.append("Authorization: Bearer \(token)") }
     self.fields = fields
-    let authorities = options.text("--ca").map { Self.path($0, home: home) }
-    if let authorities {
-      do throws(SystemError) {
-        _ = try FileContents.read(authorities, bytesMax: 16 << 20)
+    var authorities = UpstreamTarget.CertificateAuthorities.system
+    if let path = options.text("--ca").map({ Self.path($0, home: home) }) {
+      do throws(UpstreamTargetError) {
+        authorities = try UpstreamTarget.CertificateAuthorities(reading: path)
       } catch {
-        throw OperatorFailure(reason: "--ca: \(authorities) cannot be read: \(error.reason)")
+        throw OperatorFailure(reason: "--ca: \(error.description)")
       }
     }
     do throws(Conversation.Failure) {
-      conversation = try Conversation(
-        with: server, certificates: authorities.map { .file(path: $0) } ?? .system)
+      conversation = try Conversation(with: server, certificates: authorities)
     } catch {
       throw OperatorFailure(reason: error.reason)
     }

@@ -76,19 +76,18 @@ package struct CertificateReport: Sendable {
         problems.append(ConfigurationProblem(key: key, reason: error.description))
       }
     }
-    problems += configuration.unusableAuthorities
-    for upstream in configuration.upstreams { addFiles(of: upstream, now: now) }
+    let files = configuration.connectionFiles(&problems).upstreams
+    for upstream in configuration.upstreams {
+      if let identity = files[upstream.name]?.identity { add(identity, of: upstream, now: now) }
+    }
   }
 
-  private mutating func addFiles(of upstream: UpstreamConfiguration, now: WallTime) {
-    do throws(ConfigurationProblem) {
-      guard let identity = try UpstreamFiles(of: upstream).identity else { return }
-      let key = "upstreams.\(upstream.name).clientCertificate"
-      let findings = CertificateFindings(identity, now: now)
-      problems += findings.problems.map { ConfigurationProblem(key: key, reason: $0) }
-      warnings += findings.warnings.map { "\(key): \($0)" }
-    } catch {
-      problems.append(error)
-    }
+  private mutating func add(
+    _ identity: ClientIdentity, of upstream: UpstreamConfiguration, now: WallTime
+  ) {
+    let key = "upstreams.\(upstream.name).clientCertificate"
+    let findings = CertificateFindings(identity, now: now)
+    problems += findings.problems.map { ConfigurationProblem(key: key, reason: $0) }
+    warnings += findings.warnings.map { "\(key): \($0)" }
   }
 }

@@ -55,9 +55,10 @@ final class SpanExporter: Sendable {
 
   /// Prepares what a configuration says; nil if it names no collector.
   ///
+  /// - Parameter files: What the files that it names held when they were read.
   /// - Throws: If a header is one that the relay sets itself, or there is no room for a thread.
-  func link(to configuration: TracingConfiguration) throws -> Link? {
-    guard let target = try configuration.target() else { return nil }
+  func link(to configuration: TracingConfiguration, _ files: UpstreamFiles) throws -> Link? {
+    guard let target = try configuration.target(files) else { return nil }
     let present = state.withLock { $0.link?.forwarder }
     let forwarder = try present ?? newForwarder(to: target)
     return Link(

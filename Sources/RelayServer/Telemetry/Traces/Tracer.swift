@@ -62,8 +62,10 @@ package final class Tracer: Sendable {
   // MARK: - Configuration
 
   /// Prepares what a configuration says, so that ``go(by:_:)`` cannot fail.
-  func link(to configuration: TracingConfiguration) throws -> SpanExporter.Link? {
-    try exporter.link(to: configuration)
+  func link(
+    to configuration: TracingConfiguration, _ files: UpstreamFiles
+  ) throws -> SpanExporter.Link? {
+    try exporter.link(to: configuration, files)
   }
 
   /// Goes by another configuration from now on.
