@@ -31,6 +31,8 @@ final class Transfer {
   private var hasLessTime = false
   private var body = OutgoingBody()
   private var collector: ResponseCollector
+  /// The most bytes of the answer's body that are reported.
+  private var bodyBytesMax = 0
   /// The number of times that the request was begun on a connection: more than once if a kept
   /// connection turned out to be dead.
   var beginCount = 0
@@ -83,8 +85,9 @@ final class Transfer {
     refusal = nil
     silence = Silence(from: now.monotonic)
     let method = request.content.method
+    bodyBytesMax = max(target.responseBodyBytesMax, request.responseBodyBytesMax)
     collector = ResponseCollector(
-      bodyBytesMax: max(target.responseBodyBytesMax, request.responseBodyBytesMax), limits: limits,
+      bodyBytesMax: max(bodyBytesMax, refusalBytesMax), limits: limits,
       hasNoBody: method == "HEAD")
     handle.clearError()
     setTarget(request.content.target)
@@ -174,8 +177,8 @@ final class Transfer {
       succeeded: code == CURLE_OK, failedInSending: failedInSending)
     switch verdict {
     case .answered(let response):
-      if isFromProxy(response) { return report(proxyRefusal, isWritten: false, at: now) }
-      var masked = target.credentials.masked(response)
+      if let refusal = refusal(in: response) { return report(refusal, isWritten: false, at: now) }
+      var masked = target.credentials.masked(response.keeping(bodyBytesMax: bodyBytesMax))
       if let token = request?.accessToken { masked = token.mask.masked(masked) }
       return report(.answered(masked), isWritten: true, at: now)
     case .malformed(let reason):
@@ -195,22 +198,8 @@ final class Transfer {
     let detail = TransferFailure.detail(
       code, words: handle.error, osError: handle.osError, hasBegun: hasBegun, target: target,
       bytesMax: limits.errorDetailBytesMax)
-    return .failed(
-      TransferFailure.kind(of: code, hasBegun: hasBegun), detail: target.credentials.masked(detail))
-  }
-
-  /// Whether a response comes from a proxy and not from the upstream.
-  ///
-  /// Only a proxy asks for credentials by this status (RFC 9110 section 15.5.8); the upstream has
-  /// then seen nothing of the request.
-  private func isFromProxy(_ response: UpstreamResponse) -> Bool {
-    response.status == 407 && target.proxy != nil && target.url.scheme == .http
-  }
-
-  private var proxyRefusal: AttemptEvent {
-    .failed(
-      .connect,
-      detail: "no connection to \(target.url.authority) could be made: the proxy answered 407")
+    let kind = TransferFailure.kind(of: code, words: handle.error, hasBegun: hasBegun)
+    return .failed(kind, detail: target.credentials.masked(detail))
   }
 
   /// The report of an attempt that is ended from here; frees what only the attempt needed.

@@ -30,6 +30,13 @@ enum TransferFailure {
     }
   }
 
+  /// The kind of failure for a result code and libcurl's words: a server that ends the handshake
+  /// over the relay's own certificate refuses the relay's credentials.
+  static func kind(of code: CURLcode, words: String, hasBegun: Bool) -> ConnectionFailure {
+    asksForIdentity(words) || refusesIdentity(words)
+      ? .credentials : kind(of: code, hasBegun: hasBegun)
+  }
+
   /// Whether it is the upstream's certificate that did not hold.
   private static func isCertificate(_ code: CURLcode) -> Bool {
     [

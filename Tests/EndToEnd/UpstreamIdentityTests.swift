@@ -112,6 +112,14 @@ extension EndToEnd {
         #expect((attempt?["error"] as? String)?.contains(words) == true, "\(view)")
         #expect(UpstreamCertificates.isWaiting(view), "\(view)")
       }
+      for name in ["none", "stranger"] {
+        try await eventually("a need of \(name)") {
+          let status = try await relay.device("operator").get("/status").json()
+          let needs = status["needs"] as? [[String: Any]] ?? []
+          let need = needs.first { $0["upstream"] as? String == name }
+          return need?["kind"] as? String == "credentials-refused" ? true : nil
+        }
+      }
       try await strict.stop()
       try await old.stop()
     }
@@ -154,43 +162,6 @@ extension EndToEnd {
             .write(toFile: path, atomically: true, encoding: .utf8)
         }
       }
-    }
-
-    /// nginx, which demands a certificate, and answers with its subject and the connection.
-    private final class StrictServer: Sendable {
-      static let isPossible = ChildProcess.program("nginx") != nil
-
-      let port: UInt16
-      private let folder: TemporaryFolder
-      private let process: ChildProcess
-
-      init(_ pair: CertificateAuthority.Pair, for clients: CertificateAuthority) async throws {
-        folder = try TemporaryFolder()
-        port = try TestUpstream.freePort()
-        let settings = """
-          daemon off; master_process off; pid \(folder.path)/pid; error_log stderr notice;
-          events {}
-          http {
-            access_log off;
-            client_body_temp_path \(folder.path)/body; proxy_temp_path \(folder.path)/proxy;
-            fastcgi_temp_path \(folder.path)/fastcgi; uwsgi_temp_path \(folder.path)/uwsgi;
-            scgi_temp_path \(folder.path)/scgi;
-            server {
-              listen 127.0.0.1:\(port) ssl;
-              ssl_certificate \(pair.certificate); ssl_certificate_key \(pair.key);
-              ssl_protocols TLSv1.2 TLSv1.3;
-              ssl_verify_client on; ssl_client_certificate \(clients.certificate);
-              location / { return 200 "$ssl_client_s_dn on $connection"; }
-            }
-          }
-          """
-        let path = try folder.write("nginx.conf", settings)
-        process = try ChildProcess(
-          ChildProcess.program("nginx") ?? "nginx", ["-e", "stderr", "-c", path])
-        try await process.errors(hold: "event method")
-      }
-
-      deinit { process.signal(SIGTERM) }
     }
   }
 }

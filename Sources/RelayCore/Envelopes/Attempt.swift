@@ -25,7 +25,8 @@ package enum ConnectionFailure: String, Sendable, CaseIterable {
   case malformedResponse
   /// The access token that the request needs could not be fetched.
   case token
-  /// The server that gives access tokens refuses the relay's credentials.
+  /// The relay's credentials were refused: by the server that gives access tokens, or by the
+  /// upstream in a way that cannot be about the envelope. Nothing was taken.
   case credentials
   /// The relay could not make the request: a body file was gone, say, or memory ran out.
   case local
@@ -50,6 +51,13 @@ package struct UpstreamResponse: Sendable, Equatable {
     self.headers = headers
     self.body = body
     self.isTruncated = isTruncated
+  }
+
+  /// The same with at most so many bytes of the body.
+  package func keeping(bodyBytesMax: Int) -> UpstreamResponse {
+    guard body.count > bodyBytesMax else { return self }
+    return UpstreamResponse(
+      status: status, headers: headers, body: Array(body.prefix(bodyBytesMax)), isTruncated: true)
   }
 }
 

@@ -17,11 +17,12 @@ struct TryUpstream {
     let place = try context.takePlace(
       of: .trials, from: context.relay.trials, total: SharedLimits.trialsMax, isForOperators: true)
     defer { withExtendedLifetime(place) {} }
-    guard let trial = await UpstreamTrial.run([upstream]).first else { throw .internalError() }
+    let number = context.relay.upstreamNumber(name)
+    guard let target = number.flatMap(context.relay.dispatcher.target(of:)),
+      let trial = await UpstreamTrial.run(upstream, as: target)
+    else { throw .internalError() }
     context.act?.say(trial.words)
-    if trial.isGood, let number = context.relay.upstreamNumber(name) {
-      context.relay.dispatcher.found(number)
-    }
+    if trial.isGood, let number { context.relay.dispatcher.found(number) }
     var json = JSONWriter()
     json.object { json in
       json.member("upstream", name)

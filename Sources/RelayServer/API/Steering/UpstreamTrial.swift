@@ -9,7 +9,8 @@ import Synchronization
 /// attempt: with a certificate, an access token that is fetched first, or a signature. It is asked
 /// with `HEAD` for its base URL, which changes nothing (RFC 9110 section 9.2.1). Any answer shows
 /// that it is there; 401 and 403 show what it thinks of the credentials, which `OPTIONS` does not
-/// at servers that answer it for browsers.
+/// at servers that answer it for browsers. Another relay is asked for its envelopes, and nginx once
+/// more with `GET`, where its answer may be about the relay's certificate.
 package struct UpstreamTrial: Sendable {
   /// The upstream's name.
   package let upstream: String
@@ -23,25 +24,51 @@ package struct UpstreamTrial: Sendable {
 
   /// Tries upstreams, all at once, and returns what that showed, in their order.
   ///
-  /// It reads files; the calling task waits for up to twice ``timeoutMs``.
+  /// It reads files; the calling task waits for up to three times ``timeoutMs``.
   package static func run(_ upstreams: [UpstreamConfiguration]) async -> [UpstreamTrial] {
     await run(upstreams) { upstream in try UpstreamFiles(of: upstream) }
   }
 
-  /// Tries upstreams, whose files hold what a closure says.
+  /// Tries an upstream in the way in which a running relay seeks it, whatever its files hold now.
+  ///
+  /// - Parameter target: What the relay goes by.
   static func run(
+    _ upstream: UpstreamConfiguration, as target: UpstreamTarget
+  ) async -> UpstreamTrial? {
+    await run([upstream]) { _ in UpstreamFiles(inForceFor: target) }.first
+  }
+
+  private static func run(
     _ upstreams: [UpstreamConfiguration],
     files: (UpstreamConfiguration) throws -> UpstreamFiles
   ) async -> [UpstreamTrial] {
-    let results = TrialResults(count: upstreams.count)
-    var requests: [AttemptRequest] = []
+    var results: [Int: TrialResult] = [:]
+    var targets: [Int: UpstreamTarget] = [:]
     for (index, upstream) in upstreams.enumerated() {
       do {
-        requests.append(try request(to: upstream, files(upstream), number: Serial(index)))
+        targets[index] = try limited(upstream).target(files(upstream))
       } catch {
-        results.set(.failed("\(error)"), of: index)
+        results[index] = .failed("\(error)")
       }
     }
+    results.merge(await ask("HEAD", targets)) { _, new in new }
+    // What nginx says of a certificate stands in the body, which the answer to HEAD has not.
+    let unclear = targets.filter { results[$0.key]?.mayBeOfCertificate ?? false }
+    for (index, result) in await ask("GET", unclear) where result.isRefusal {
+      results[index] = result
+    }
+    return upstreams.enumerated().compactMap { index, upstream in
+      results[index].map { UpstreamTrial(upstream, $0) }
+    }
+  }
+
+  /// Asks all of them at once, and waits for what comes of it.
+  private static func ask(
+    _ method: String, _ targets: [Int: UpstreamTarget]
+  ) async -> [Int: TrialResult] {
+    guard !targets.isEmpty else { return [:] }
+    let requests = targets.map { request(method, to: $1, number: Serial($0)) }
+    let results = TrialResults(count: requests.count)
     do throws(SystemError) {
       let forwarder = try Forwarder(targets: requests.map(\.target), name: "trial") { batch in
         for report in batch.reports { results.set(.ended(report), of: Int(report.serial)) }
@@ -51,28 +78,36 @@ package struct UpstreamTrial: Sendable {
       // Its thread ends by itself: to wait for it would hold up an event loop.
       withExtendedLifetime(forwarder) {}
     } catch {
-      return upstreams.map { UpstreamTrial($0, .failed("cannot be tried: \(error)")) }
+      return targets.mapValues { _ in .failed("cannot be tried: \(error)") }
     }
-    return zip(upstreams, results.taken).map { UpstreamTrial($0, $1) }
+    return results.taken
   }
 
-  private static func request(
-    to upstream: UpstreamConfiguration, _ files: UpstreamFiles, number: Serial
-  ) throws -> AttemptRequest {
+  private static func limited(_ upstream: UpstreamConfiguration) -> UpstreamConfiguration {
     var limited = upstream
     limited.attemptTimeoutMs = min(upstream.attemptTimeoutMs ?? timeoutMs, timeoutMs)
     limited.connectTimeoutMs = min(upstream.connectTimeoutMs, timeoutMs)
+    return limited
+  }
+
+  private static func request(
+    _ method: String, to target: UpstreamTarget, number: Serial
+  ) -> AttemptRequest {
     let content = EnvelopeContent(
-      method: "HEAD", target: Array("/".utf8), headers: HeaderBlock(), body: .inline([]))
+      method: method, target: path(of: target), headers: HeaderBlock(), body: .inline([]))
     var request = AttemptRequest(
       serial: number, id: EnvelopeID(high: 0, low: 0), client: "", attempt: 1,
-      acceptedAt: WallClock.now(), target: try limited.target(files),
-      content: content)
+      acceptedAt: WallClock.now(), target: target, content: content)
     request.isOwn = true
     return request
   }
 
-  private init(_ upstream: UpstreamConfiguration, _ result: TrialResults.Result) {
+  /// Of another relay something is asked for that it shows to none but those whom it knows.
+  private static func path(of target: UpstreamTarget) -> [UInt8] {
+    Array((target.batch?.isRelay == true ? "/v1/envelopes?limit=1" : "/").utf8)
+  }
+
+  private init(_ upstream: UpstreamConfiguration, _ result: TrialResult) {
     self.upstream = upstream.name
     switch result {
     case .failed(let reason): (isGood, words) = (false, reason)
@@ -95,36 +130,53 @@ package struct UpstreamTrial: Sendable {
 }
 
 extension UpstreamConfiguration {
-  /// Whether the relay shows it credentials of its own: otherwise senders do.
+  /// Whether the relay shows it credentials of its own, or should: otherwise senders do.
   fileprivate var showsCredentials: Bool {
     credentials != nil || clientCertificate != nil || !headers.isEmpty
+      || batch.format == .waystation
+  }
+}
+
+/// What came of one request.
+private enum TrialResult: Sendable {
+  case ended(AttemptReport)
+  /// It could not be made.
+  case failed(String)
+
+  /// Whether nginx may have answered so because of the relay's certificate.
+  var mayBeOfCertificate: Bool {
+    guard case .ended(let report) = self, case .answered(let response) = report.event else {
+      return false
+    }
+    return ClientCertificateRefusal.canBe(response)
+  }
+
+  /// Whether the relay's own credentials were refused.
+  var isRefusal: Bool {
+    if case .ended(let report) = self, case .failed(.credentials, _) = report.event {
+      true
+    } else {
+      false
+    }
   }
 }
 
 /// The results of trials, which come in on the forwarder's thread.
 private final class TrialResults: Sendable {
-  enum Result: Sendable {
-    case ended(AttemptReport)
-    /// It could not be tried.
-    case failed(String)
-  }
-
   private struct State {
-    var results: [Result?]
+    var results: [Int: TrialResult] = [:]
     var waiter: CheckedContinuation<Void, Never>?
-    var isComplete: Bool { results.allSatisfy { $0 != nil } }
   }
 
-  private let state: Mutex<State>
+  private let count: Int
+  private let state = Mutex(State())
 
-  init(count: Int) {
-    state = Mutex(State(results: [Result?](repeating: nil, count: count)))
-  }
+  init(count: Int) { self.count = count }
 
-  func set(_ result: Result, of index: Int) {
+  func set(_ result: TrialResult, of index: Int) {
     let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
       state.results[index] = result
-      guard state.isComplete else { return nil }
+      guard state.results.count == count else { return nil }
       defer { state.waiter = nil }
       return state.waiter
     }
@@ -135,12 +187,12 @@ private final class TrialResults: Sendable {
   func all() async {
     await withCheckedContinuation { continuation in
       let isComplete = state.withLock { state -> Bool in
-        if !state.isComplete { state.waiter = continuation }
-        return state.isComplete
+        if state.results.count < count { state.waiter = continuation }
+        return state.results.count == count
       }
       if isComplete { continuation.resume() }
     }
   }
 
-  var taken: [Result] { state.withLock { $0.results.compactMap { $0 } } }
+  var taken: [Int: TrialResult] { state.withLock { $0.results } }
 }
