@@ -97,7 +97,10 @@ enum BatchAnswer {
     guard let problem = result["problem"], let status = problem["status"]?.status else {
       return nil
     }
-    var response = response(status, problem, bodyBytesMax: bodyBytesMax)
+    // A refusal is looked at whole, and cut off afterwards.
+    let isRefusal = status == 401 || status == 403
+    var response = response(
+      status, problem, bodyBytesMax: max(bodyBytesMax, isRefusal ? RelayRefusal.bytesMax : 0))
     if let seconds = problem["retryAfterSeconds"]?.wholeNumber {
       response.headers.append(name: "Retry-After", value: String(seconds))
     }

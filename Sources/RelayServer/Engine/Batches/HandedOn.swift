@@ -166,6 +166,7 @@ extension AttemptRequest {
   /// Turns an envelope's own request into one that hands it on.
   mutating func handOn(_ envelope: HandedOn) {
     content = envelope.content
+    responseBodyBytesMax = RelayRefusal.bytesMax
     idempotencyKey = envelope.key
     termFields = envelope.termFields
   }

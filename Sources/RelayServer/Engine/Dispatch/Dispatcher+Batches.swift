@@ -15,13 +15,15 @@ struct PendingBatch: Sendable {
   var missing: [Serial] { entries.map(\.serial).filter { contents[$0] == nil } }
 }
 
-/// The requests under way that carry several envelopes, by the envelope that each is known by to
-/// the forwarder.
+/// The requests under way that carry several envelopes, or hand one on to another relay, by the
+/// envelope that each is known by to the forwarder.
 final class BatchesInFlight: Sendable {
   /// One request.
   struct Request {
     /// The envelopes in it, in their order.
     let members: [Serial]
+    /// Where it went.
+    let target: UpstreamTarget
     let upstream: UpstreamNumber
     /// Its `Idempotency-Key`.
     let key: String
@@ -33,12 +35,24 @@ final class BatchesInFlight: Sendable {
   }
 
   private let requests = Mutex<[Serial: Request]>([:])
+  /// Where envelopes went that are handed on, each by itself.
+  private let handedOn = Mutex<[Serial: UpstreamTarget]>([:])
 
   func add(_ request: Request) { requests.withLock { $0[request.members[0]] = request } }
+
+  /// Adds the request of one envelope that is handed on by itself.
+  func add(handedOn serial: Serial, to target: UpstreamTarget) {
+    handedOn.withLock { $0[serial] = target }
+  }
 
   /// A request that has ended; nil for one that is a single envelope's.
   func take(_ serial: Serial) -> Request? {
     requests.withLock { $0.isEmpty ? nil : $0.removeValue(forKey: serial) }
+  }
+
+  /// Where an envelope went that was handed on by itself and has ended; nil for any other.
+  func takeHandedOn(_ serial: Serial) -> UpstreamTarget? {
+    handedOn.withLock { $0.isEmpty ? nil : $0.removeValue(forKey: serial) }
   }
 }
 
@@ -128,7 +142,7 @@ extension Dispatcher {
     of batch: PendingBatch, to target: UpstreamTarget, _ form: BatchForm
   ) {
     let sent = BatchesInFlight.Request(
-      members: request.members.map(\.serial), upstream: entry.upstream,
+      members: request.members.map(\.serial), target: target, upstream: entry.upstream,
       key: request.idempotencyKey, bytes: request.body.count,
       form: form,
       isCompressed: content.headers.contains { $0.isNamed("Content-Encoding") })
@@ -210,16 +224,21 @@ extension Dispatcher {
   func parted(_ batch: AttemptBatch) -> EndedAttempts {
     var ended = EndedAttempts()
     for report in batch.reports {
-      guard let request = batchesInFlight.take(report.serial) else {
-        ended.single.append(report)
+      if let request = batchesInFlight.take(report.serial) {
+        let (reports, subject) = reports(of: request, report)
+        ended.together.append(
+          EndedBatch(request: request, event: report.event, reports: reports, subject: subject))
         continue
       }
-      let (reports, subject) = reports(of: request, report)
-      ended.together.append(
-        EndedBatch(request: request, event: report.event, reports: reports, subject: subject))
+      var report = report
+      if let target = batchesInFlight.takeHandedOn(report.serial) {
+        report.read(fromRelay: target, showsToken: target.fixesAuthorization)
+      }
+      ended.single.append(report)
     }
     ended.batch.reports = ended.single + ended.together.flatMap(\.reports)
     for serial in batch.withdrawn {
+      _ = batchesInFlight.takeHandedOn(serial)
       ended.batch.withdrawn += batchesInFlight.take(serial)?.members ?? [serial]
     }
     return ended
@@ -228,32 +247,47 @@ extension Dispatcher {
   private func reports(
     of request: BatchesInFlight.Request, _ report: AttemptReport
   ) -> (reports: [AttemptReport], subject: BatchAnswerSubject) {
-    let members = request.members
-    func each(_ event: AttemptEvent) -> [AttemptReport] {
-      members.map { serial in
-        var report = report
-        report.serial = serial
-        report.event = event
-        return report
-      }
+    var report = report
+    if request.form.isRelay, case .answered(let response) = report.event,
+      RelayRefusal(response) != nil
+    {
+      // No sender's credential stands in a post of several.
+      report.read(fromRelay: request.target, showsToken: true)
+      return (report.each(request.members, report.event), .whole)
     }
-    guard case .answered(let response) = report.event else { return (each(report.event), .whole) }
-    let bodyBytesMax =
-      state.withLock { $0.scheduler.flight(of: members[0])?.upstream }.flatMap { upstream in
-        targets.withLock { $0[upstream]?.responseBodyBytesMax }
-      } ?? 0
+    guard case .answered(let response) = report.event else {
+      return (report.each(request.members, report.event), .whole)
+    }
     switch BatchAnswer(
-      response, to: request.form, count: members.count, bodyBytesMax: bodyBytesMax)
+      response, to: request.form, count: request.members.count,
+      bodyBytesMax: request.target.responseBodyBytesMax)
     {
     case .whole(let shared):
       let isOfCoding = request.isCompressed && response.mayRefuseGzip
-      return (each(.answered(shared)), isOfCoding ? .coding : .whole)
+      return (report.each(request.members, .answered(shared)), isOfCoding ? .coding : .whole)
     case .unreadable(let reason):
-      return (each(.failed(.malformedResponse, detail: "the upstream \(reason)")), .unreadable)
+      let event = AttemptEvent.failed(.malformedResponse, detail: "the upstream \(reason)")
+      return (report.each(request.members, event), .unreadable)
     case .each(let responses):
-      var reports = each(report.event)
-      for index in reports.indices { reports[index].event = .answered(responses[index]) }
+      var reports = report.each(request.members, report.event)
+      for index in reports.indices {
+        reports[index].event = .answered(responses[index])
+        // The post was taken, so the token is good as such.
+        if request.form.isRelay { reports[index].read(fromRelay: request.target, showsToken: false) }
+      }
       return (reports, .each)
+    }
+  }
+}
+
+extension AttemptReport {
+  /// The same for each of several envelopes, with another end.
+  fileprivate func each(_ members: [Serial], _ event: AttemptEvent) -> [AttemptReport] {
+    members.map { serial in
+      var report = self
+      report.serial = serial
+      report.event = event
+      return report
     }
   }
 }

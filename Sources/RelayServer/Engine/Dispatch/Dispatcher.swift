@@ -281,6 +281,7 @@ package final class Dispatcher: Sendable {
     if let upstream = target.batch?.upstream, !load.isVerification {
       guard let terms = load.terms else { return nil }
       request.handOn(HandedOn(envelope, entry, terms, to: upstream))
+      batchesInFlight.add(handedOn: entry.serial, to: target)
     }
     tracer.begin(&request, of: envelope, in: entry.lane)
     return request

@@ -1,0 +1,81 @@
+import Forwarder
+import JSON
+import RelayCore
+
+/// What another relay refuses, where it is this relay's own token there and no envelope.
+///
+/// It answers with a problem document (RFC 9457). Its kinds are compared as texts, since whoever
+/// answers may be another release.
+enum RelayRefusal: Equatable {
+  /// The token is none of its, or has ended, or was revoked, or does not allow the call: no
+  /// envelope would be taken. The words are the other relay's, one line of visible ASCII.
+  case ofToken(words: String)
+  /// The token is good, but not for this envelope's client.
+  case ofClient
+
+  /// The most bytes of an answer's body that are needed to know it as one of these.
+  static let bytesMax = 4096
+  /// The most bytes of the other relay's words that are told.
+  private static let wordsBytesMax = 160
+
+  private static let unauthenticated = "urn:waystation:problem:unauthenticated"
+  private static let forbidden = "urn:waystation:problem:forbidden"
+
+  /// Looks at an answer to a post of several, to one envelope that was handed on by itself, or at
+  /// the result for one of several; nil if it is none of these.
+  init?(_ response: UpstreamResponse) {
+    let type: String
+    switch response.status {
+    case 401: type = Self.unauthenticated
+    case 403: type = Self.forbidden
+    default: return nil
+    }
+    guard response.body.count <= Self.bytesMax,
+      let problem = try? JSONValue.parse(response.body), Self.text(problem["type"]) == type
+    else { return nil }
+    // What names a field says of the envelope that it names another client than the token's.
+    guard problem["field"] == nil else {
+      self = .ofClient
+      return
+    }
+    self = .ofToken(words: Self.plain(Self.text(problem["detail"]) ?? ""))
+  }
+
+  private static func text(_ value: JSONValue?) -> String? { value.flatMap { try? $0.string() } }
+
+  private static func plain(_ text: String) -> String {
+    let bytes = text.utf8.prefix(wordsBytesMax).map {
+      $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?")
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension AttemptReport {
+  /// What the next relay's answer means, as it stands in the report, for one envelope.
+  ///
+  /// A refusal of this relay's token is as if no answer had come, since nothing of an envelope was
+  /// looked at. If it is the token for one client, that client's lane alone waits.
+  ///
+  /// - Parameters:
+  ///   - target: The next relay.
+  ///   - showsToken: Whether the request can have had no credential but this relay's own: a
+  ///     sender's must not hold up others.
+  mutating func read(fromRelay target: UpstreamTarget, showsToken: Bool) {
+    guard case .answered(let response) = event else { return }
+    event = .answered(response.keeping(bodyBytesMax: target.responseBodyBytesMax))
+    switch RelayRefusal(response) {
+    case nil: return
+    case .ofToken(let words) where showsToken:
+      let said = words.isEmpty ? "" : " (\(words))"
+      event = .failed(
+        .credentials,
+        detail:
+          "\(target.url.authority) refused the relay's token: it answered \(response.status)\(said)"
+      )
+      isWritten = false
+      isUnclear = false
+    case .ofToken, .ofClient: isUnclear = true
+    }
+  }
+}
