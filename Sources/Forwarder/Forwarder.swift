@@ -64,6 +64,13 @@ package final class Forwarder: Sendable {
     shared.post { $0.cancelAll() }
   }
 
+  /// Has the attempts that are submitted from now on ask for an access token, even if the server
+  /// that gives them has just refused one.
+  package func askAnewForToken(of target: UpstreamTarget) {
+    guard target.tokens != nil else { return }
+    shared.post { $0.renew(target) }
+  }
+
   /// Changes the configured upstreams; running attempts continue as they were begun.
   ///
   /// - Parameters:

@@ -26,6 +26,8 @@ struct ForwarderInbox: Sendable {
   private(set) var withdrawn: [Serial] = []
   /// Questions for the progress of attempts.
   private(set) var questions: [ProgressQuery] = []
+  /// Upstreams whose access tokens are asked for anew, before ``requests`` begin.
+  private(set) var renewals: [UpstreamTarget] = []
   /// The upstreams that are configured from now on; nil if they have not changed.
   private(set) var targets: [UpstreamTarget]?
   /// Whether the thread is to end.
@@ -36,7 +38,8 @@ struct ForwarderInbox: Sendable {
   /// Whether there is nothing to do.
   var isEmpty: Bool {
     guard case .none = cancellation, targets == nil else { return false }
-    return requests.isEmpty && withdrawn.isEmpty && questions.isEmpty && !isStopping
+    return requests.isEmpty && withdrawn.isEmpty && questions.isEmpty && renewals.isEmpty
+      && !isStopping
   }
 
   /// Adds attempts to begin; false if the thread is ending.
@@ -52,6 +55,9 @@ struct ForwarderInbox: Sendable {
     questions.append(question)
     return true
   }
+
+  /// Has an upstream's access token asked for anew.
+  mutating func renew(_ target: UpstreamTarget) { renewals.append(target) }
 
   /// Changes the configured upstreams.
   mutating func configure(_ targets: [UpstreamTarget]) { self.targets = targets }

@@ -76,6 +76,7 @@ final class ForwarderLoop {
     batch.withdrawn.append(contentsOf: inbox.withdrawn)
     cancel(inbox.cancellation)
     if let targets = inbox.targets { configure(targets) }
+    for target in inbox.renewals { tokens.askAnew(for: target) }
     hasBegun = !inbox.requests.isEmpty
     begin(inbox.requests)
     for question in inbox.questions { answer(question) }

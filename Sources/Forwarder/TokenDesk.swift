@@ -122,6 +122,9 @@ struct TokenDesk {
     return removed
   }
 
+  /// Has the next attempt at an upstream ask for a token, whatever came of it the last time.
+  func askAnew(for target: UpstreamTarget) { accounts[ObjectIdentifier(target)]?.keeper.askAnew() }
+
   /// Forgets the tokens of replaced upstreams for which nothing waits.
   mutating func forgetRetired() {
     accounts = accounts.filter { !$0.value.target.isRetired || !$0.value.pending.isEmpty }

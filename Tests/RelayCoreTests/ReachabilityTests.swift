@@ -125,6 +125,21 @@ struct ReachabilityTests {
     #expect(other == 800 && isEarlier && msToProbe == 0)
   }
 
+  @Test("who ends the wait while a probe is under way has another one follow at once if it fails")
+  mutating func again() {
+    becomeUnreachable()
+    for _ in 0..<5 { _ = failProbe() }
+    pass(ms: 8000)
+    upstream.attemptBegan()
+    upstream.probeNow(at: now.monotonic)
+    #expect(msToProbe == nil)
+    _ = fail(wasProbe: true)
+    #expect(msToProbe == 0)
+    upstream.attemptBegan()
+    _ = fail(wasProbe: true)
+    #expect(msToProbe.map { $0 >= 4000 } == true, "that was said of one probe alone")
+  }
+
   @Test("a probe that showed nothing is followed by another at once, and lengthens no wait")
   mutating func withdrawn() {
     becomeUnreachable()

@@ -18,6 +18,7 @@ private final class Bench {
   ) -> [Serial] {
     keeper.failed(reason, retryAfterMs: retryAfterMs, at: now)
   }
+  func askAnew() { keeper.askAnew() }
   func accepted(token: Int, beganAt: MonotonicTime) {
     keeper.accepted(token: token, beganAt: beganAt)
   }
@@ -44,6 +45,17 @@ struct TokenKeeperTests {
     #expect(keeper.takeFetch())
     #expect(keeper.granted(lifetimeMs: lifetimeMs, at: at(0)) == (1, [1]))
     return keeper
+  }
+
+  @Test("who asks for it has the next attempt fetch one, however short ago the last fetch failed")
+  func askedAnew() {
+    let keeper = Bench()
+    #expect(keeper.admit(1, at: at(0)) == .wait && keeper.takeFetch())
+    #expect(keeper.failed(outage, retryAfterMs: 60_000, at: at(0)) == [1])
+    #expect(keeper.admit(2, at: at(1)) == .fail(outage) && !keeper.takeFetch())
+    keeper.askAnew()
+    #expect(!keeper.takeFetch())
+    #expect(keeper.admit(3, at: at(2)) == .wait && keeper.takeFetch())
   }
 
   @Test("nothing is fetched before an attempt needs it, and then once for all that wait, in order")

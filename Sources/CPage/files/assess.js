@@ -98,6 +98,7 @@ const onAll = ({ body }) => ({ name: "onAll", action: body.action, filter: body.
 
 const shown = {
   probe: (act) => ({ name: "probe", upstream: upstreamOf(act) }),
+  try: (act) => ({ name: "tryUpstream", upstream: upstreamOf(act) }),
   pause: (act) => ({ name: "pauseUpstream", upstream: upstreamOf(act) }),
   resume: (act) => ({ name: "resumeUpstream", upstream: upstreamOf(act) }),
   list: (act) => ({ name: "find", filter: filterOf(act) }),

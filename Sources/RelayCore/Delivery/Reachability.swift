@@ -33,7 +33,9 @@ package struct Reachability: Sendable {
   private enum State {
     case reachable(failuresInARow: Int)
     case unreachable(failedProbes: Int, nextProbeAt: MonotonicTime)
-    case probing(failedProbes: Int)
+    /// - Parameter again: Whether another probe follows at once if it fails: somebody has had a new
+    ///   reason to try since it began.
+    case probing(failedProbes: Int, again: Bool)
   }
 
   /// The change that an event made.
@@ -87,7 +89,7 @@ package struct Reachability: Sendable {
   package var failedProbes: Int? {
     switch state {
     case .reachable: nil
-    case .unreachable(let failedProbes, _), .probing(let failedProbes): failedProbes
+    case .unreachable(let failedProbes, _), .probing(let failedProbes, _): failedProbes
     }
   }
 
@@ -108,14 +110,14 @@ package struct Reachability: Sendable {
   /// Notes that an attempt begins; while the upstream is unreachable, it is the probe.
   package mutating func attemptBegan() {
     if case .unreachable(let failedProbes, _) = state {
-      state = .probing(failedProbes: failedProbes)
+      state = .probing(failedProbes: failedProbes, again: false)
     }
   }
 
   /// Notes that an attempt ended without saying anything about the upstream: it was cut off, or
   /// never sent.
   package mutating func attemptWithdrawn(now: MonotonicTime) {
-    if case .probing(let failedProbes) = state {
+    if case .probing(let failedProbes, _) = state {
       state = .unreachable(failedProbes: failedProbes, nextProbeAt: now)
     }
   }
@@ -155,9 +157,9 @@ package struct Reachability: Sendable {
       state = .unreachable(
         failedProbes: 0, nextProbeAt: now.monotonic.adding(milliseconds: wait))
       return .becameUnreachable
-    case .probing(let failedProbes) where wasProbe:
+    case .probing(let failedProbes, let again) where wasProbe:
       lastProbeEndedAt = now.monotonic
-      let wait = probeDelayMs(failedProbes: failedProbes + 1, random: &random)
+      let wait = again ? 0 : probeDelayMs(failedProbes: failedProbes + 1, random: &random)
       state = .unreachable(
         failedProbes: failedProbes + 1, nextProbeAt: now.monotonic.adding(milliseconds: wait))
       return .none
@@ -183,10 +185,18 @@ package struct Reachability: Sendable {
   }
 
   /// Ends the wait for the next probe, since somebody wants to know at once whether the upstream is
-  /// back.
+  /// back, or it is sought in another way from now on.
+  ///
+  /// A probe that is under way may have begun before what was mended; if it fails, the next one
+  /// does not wait.
   package mutating func probeNow(at now: MonotonicTime) {
-    guard case .unreachable(let failedProbes, let time) = state else { return }
-    state = .unreachable(failedProbes: failedProbes, nextProbeAt: min(time, now))
+    switch state {
+    case .reachable: break
+    case .unreachable(let failedProbes, let time):
+      state = .unreachable(failedProbes: failedProbes, nextProbeAt: min(time, now))
+    case .probing(let failedProbes, _):
+      state = .probing(failedProbes: failedProbes, again: true)
+    }
   }
 
   /// The wait before a probe: half of the bound is fixed and half is random, so that probes stay

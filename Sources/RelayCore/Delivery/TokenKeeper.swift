@@ -151,6 +151,9 @@ package struct TokenKeeper: Sendable {
     return waiting
   }
 
+  /// Ends the wait after a failed fetch, since somebody wants to know whether it would do now.
+  package mutating func askAnew() { failure = nil }
+
   /// Notes that the upstream has answered an attempt with a token otherwise than with 401.
   ///
   /// - Parameter beganAt: The attempt's beginning: at that time the token was still good.

@@ -2,6 +2,8 @@
 package enum NeedAct: Sendable, Hashable {
   /// Try an upstream now.
   case probe(upstream: String)
+  /// See whether an upstream takes the relay's credentials now.
+  case tryCredentials(upstream: String)
   /// Stop attempts at an upstream.
   case pause(upstream: String)
   /// Let attempts at an upstream go on.

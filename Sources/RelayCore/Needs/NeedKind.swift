@@ -10,7 +10,8 @@ package enum NeedKind: String, CaseIterable, Sendable {
   case shedding
   /// An upstream does not answer.
   case upstreamUnreachable = "upstream-unreachable"
-  /// The relay's credentials for an upstream are refused by the server that gives access tokens.
+  /// The relay's credentials for an upstream are refused, by it or by the server that gives access
+  /// tokens.
   case credentialsRefused = "credentials-refused"
   /// An upstream answers, and refuses or fails much of what it gets.
   case upstreamFailing = "upstream-failing"

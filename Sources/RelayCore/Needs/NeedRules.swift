@@ -203,7 +203,10 @@ package struct NeedRules: Sendable {
       "the relay's credentials for \(upstream.name) are refused, and "
         + Self.envelopes(upstream.waiting, "waits", "wait"),
       cause: upstream.lastError, count: upstream.waiting,
-      [.probe(upstream: upstream.name), .pause(upstream: upstream.name)])
+      [
+        .tryCredentials(upstream: upstream.name), .probe(upstream: upstream.name),
+        .pause(upstream: upstream.name),
+      ])
   }
 
   private func failing(_ upstream: NeedFacts.Upstream) -> Need? {

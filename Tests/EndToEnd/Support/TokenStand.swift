@@ -11,17 +11,20 @@ final class TokenStand: Sendable {
   private let key: String?
   private let attemptTimeoutMs: Int
   private let batch: [String: any Sendable]?
+  private let probeDelaysMs: (first: Int, max: Int)
   /// The tokens that were given out and are valid, and until when.
   private let valid = Monitor<[String: Date]>([:])
 
   init(
     lifetimeSeconds: Int, secret: String = secret, key: String? = nil,
-    attemptTimeoutMs: Int = 20_000, batch: [String: any Sendable]? = nil
+    attemptTimeoutMs: Int = 20_000, batch: [String: any Sendable]? = nil,
+    probeDelaysMs: (first: Int, max: Int) = (50, 100)
   ) throws {
     self.lifetimeSeconds = lifetimeSeconds
     self.key = key
     self.attemptTimeoutMs = attemptTimeoutMs
     self.batch = batch
+    self.probeDelaysMs = probeDelaysMs
     server = try TestUpstream()
     service = try TestUpstream()
     relay = try Relay(upstreams: [:])
@@ -56,7 +59,9 @@ final class TokenStand: Sendable {
     var settings: [String: any Sendable] = [
       "credentials": credentials, "connectTimeoutMs": 1000,
       "attemptTimeoutMs": attemptTimeoutMs,
-      "reachability": ["firstProbeDelayMs": 50, "maxProbeDelayMs": 100],
+      "reachability": [
+        "firstProbeDelayMs": probeDelaysMs.first, "maxProbeDelayMs": probeDelaysMs.max,
+      ],
     ]
     settings["batch"] = batch
     try relay.configure(upstreams: ["default": Relay.quick(service, settings)])

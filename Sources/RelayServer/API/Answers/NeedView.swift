@@ -68,6 +68,7 @@ extension NeedAct {
   var call: NeedCall {
     switch self {
     case .probe(let upstream): steering("probe", upstream)
+    case .tryCredentials(let upstream): steering("try", upstream)
     case .pause(let upstream): steering("pause", upstream)
     case .resume(let upstream): steering("resume", upstream)
     case .list(let upstream, let state): listing(upstream, state)

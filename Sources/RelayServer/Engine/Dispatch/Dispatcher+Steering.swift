@@ -1,4 +1,5 @@
 import EventLoop
+import Forwarder
 import RelayCore
 import Synchronization
 
@@ -86,7 +87,8 @@ extension Dispatcher {
   ///
   /// - Returns: Whether it is unreachable, so that there was something to try.
   package func probe(_ upstream: UpstreamNumber) -> Bool {
-    apply { state, now in state.scheduler.probe(upstream, now: now) }
+    askAnewForToken(of: upstream)
+    return apply { state, now in state.scheduler.probe(upstream, now: now) }
   }
 
   /// The number of envelopes that wait for an upstream.
@@ -96,6 +98,14 @@ extension Dispatcher {
 
   /// Notes that an upstream has answered a trial.
   func found(_ upstream: UpstreamNumber) {
+    askAnewForToken(of: upstream)
     apply { state, now in state.scheduler.found(upstream, now: now) }
+  }
+
+  /// A probe that somebody asks for shows what is so now, and not what the last request for a token
+  /// has shown.
+  private func askAnewForToken(of upstream: UpstreamNumber) {
+    guard let target = target(of: upstream) else { return }
+    state.withLock { $0.forwarder }?.askAnewForToken(of: target)
   }
 }
