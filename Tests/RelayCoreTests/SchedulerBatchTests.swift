@@ -176,7 +176,7 @@ struct SchedulerBatchTests {
     #expect(relay.batchSizes.bytesMax.last == .some(nil))
   }
 
-  @Test("after results that do not fit each has a request to itself, in its order")
+  @Test("after results that do not fit each is the only one in its request, in order")
   func unreadable() {
     var relay = Self.relay()
     let serials = Self.accept([1, 1, 2], &relay)

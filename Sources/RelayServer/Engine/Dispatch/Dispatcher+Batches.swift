@@ -272,8 +272,9 @@ extension Dispatcher {
       var reports = report.each(request.members, report.event)
       for index in reports.indices {
         reports[index].event = .answered(responses[index])
+        guard request.form.isRelay else { continue }
         // The post was taken, so the token is good as such.
-        if request.form.isRelay { reports[index].read(fromRelay: request.target, showsToken: false) }
+        reports[index].read(fromRelay: request.target, showsToken: false)
       }
       return (reports, .each)
     }
