@@ -16,8 +16,9 @@ package struct BatchCeiling: Sendable, Equatable {
   /// ones may be smaller.
   static let itemsFactor = 2
 
-  /// The most bytes of a request's body, before it is compressed; nil for no limit. A single
-  /// envelope may have more.
+  /// The most bytes of a request's body, before it is compressed; nil for no limit.
+  ///
+  /// A single envelope may have more.
   package private(set) var bytes: Int?
   /// The most bytes that were refused.
   private var peak = 0

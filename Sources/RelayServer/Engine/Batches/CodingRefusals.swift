@@ -1,8 +1,9 @@
 import RelayCore
 import Synchronization
 
-/// The upstreams that have refused a request since it was compressed. They get uncompressed ones
-/// until the configuration is read again.
+/// The upstreams that have refused a request since it was compressed.
+///
+/// They get uncompressed ones until the configuration is read again.
 final class CodingRefusals: Sendable {
   private let upstreams = Mutex<Set<UpstreamNumber>>([])
 
