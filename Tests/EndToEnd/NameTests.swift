@@ -87,12 +87,15 @@ extension EndToEnd {
       #expect(
         second.map { $0["result"] as? String }
           == [String](repeating: "accepted", count: 50) + ["duplicate"])
+      // What was delivered is forgotten at any moment; what waits is not.
+      _ = try await later.request("POST", "/v1/upstreams/default/pause")
       for index in 0..<49 {
         #expect(try await later.post(["path": "/", "lane": "m\(index)"]).status == 202)
       }
       #expect(try await later.post(["path": "/", "lane": "one-more"]).status == 429)
       let next = try await later.post(["path": "/n", "lane": "numbers", "sequence": 2])
       #expect(next.status == 202)
+      _ = try await later.request("POST", "/v1/upstreams/default/resume")
       _ = try await upstream.received(count: 200)
     }
   }

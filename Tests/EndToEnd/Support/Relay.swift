@@ -29,8 +29,8 @@ struct StartFailure: Error, CustomStringConvertible {
 final class Relay: Sendable {
   private struct State {
     var process: ChildProcess?
-    /// Bound first with port 0, and kept from then on.
-    var port: UInt16 = 0
+    /// Where it listens.
+    var port: UInt16
     /// Where it listens, as it has said: one for each listener.
     var addresses: [String] = []
     var environment: [String: String] = [:]
@@ -43,7 +43,8 @@ final class Relay: Sendable {
   private let listenerCount: Int?
   private let environment: [String: String]
   private let wrapper: [String]
-  private let state = Monitor(State())
+  private let reservedPort: ReservedPort
+  private let state: Monitor<State>
 
   /// Prepares a relay; see ``start()``.
   ///
@@ -59,6 +60,8 @@ final class Relay: Sendable {
     wrapper: [String] = []
   ) throws {
     folder = try TemporaryFolder()
+    reservedPort = try ReservedPort()
+    state = Monitor(State(port: reservedPort.number))
     listenerCount = listen?.count
     var more = more
     if let listen { more["listen"] = listen }
