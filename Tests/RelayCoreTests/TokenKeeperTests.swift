@@ -149,6 +149,19 @@ struct TokenKeeperTests {
     #expect(good == .another(.wait), "this one was good before")
   }
 
+  @Test("an accepted token serves others while another one is fetched for a 401 under it")
+  func replaced() {
+    let keeper = bench(lifetimeMs: 3_600_000)
+    keeper.accepted(token: 1, beganAt: at(0))
+    #expect(keeper.rejected(1, token: 1, at: at(100)) == .another(.wait))
+    #expect(keeper.takeFetch())
+    #expect(keeper.admit(2, at: at(101)) == .send(token: 1))
+    #expect(keeper.failed(.init(isRefusal: false, reason: "down"), at: at(102)) == [1])
+    #expect(keeper.admit(3, at: at(103)) == .send(token: 1))
+    #expect(keeper.rejected(4, token: 1, at: at(104)) == .unclear, "no other is to be had just now")
+    #expect(!keeper.takeFetch())
+  }
+
   @Test("a 401 that a fresh token did not change costs no token for each that is alike")
   func wasted() {
     let keeper = bench(lifetimeMs: 3_600_000)

@@ -183,9 +183,18 @@ package struct TokenKeeper: Sendable {
     } else if isRecent(rejectedAt, at: now) {
       return .stands
     }
-    self.token = nil
     rejectedAt = now
-    return .another(admit(serial, at: now))
+    guard token.acceptedAt != nil, now < token.endsAt else {
+      self.token = nil
+      return .another(admit(serial, at: now))
+    }
+    // Others go on with it meanwhile: the refusal may be one client's alone.
+    if fetchBeganAt == nil {
+      guard reasonToWait(at: now) == nil else { return .unclear }
+      beginFetch(at: now)
+    }
+    waiting.append(serial)
+    return .another(.wait)
   }
 
   /// Notes that an attempt that went on with another token was answered with 401 as before.
