@@ -28,6 +28,13 @@ struct UpstreamFiles: Sendable, Equatable {
     tokenAuthorities = target.tokens?.authorities.file
   }
 
+  /// Whether they are the files that a section names, as far as that can be told by their kinds.
+  func fit(_ upstream: UpstreamConfiguration) -> Bool {
+    (authorities == nil) == (upstream.certificateAuthorities == nil)
+      && (tokenAuthorities == nil) == (upstream.credentials?.certificateAuthorities == nil)
+      && (signingKey == nil) == (upstream.credentials?.privateKey == nil)
+  }
+
   /// Reads them.
   ///
   /// - Throws: The first file that cannot be used, with the key that names it.

@@ -67,7 +67,8 @@ struct ImportCommand {
     _ headers: JSONObject, to json: inout JSONWriter, _ hidden: HiddenFields
   ) {
     json.memberObject("headers") { json in
-      for field in headers {
+      // The way that an envelope has come is written by the relays on it.
+      for field in headers where field.name.string.lowercased() != "via" {
         if isHidden(field.value) {
           hidden.count += 1
         } else {

@@ -35,7 +35,12 @@ package struct UpstreamTrial: Sendable {
   static func run(
     _ upstream: UpstreamConfiguration, as target: UpstreamTarget
   ) async -> UpstreamTrial? {
-    await run([upstream]) { _ in UpstreamFiles(inForceFor: target) }.first
+    await run([upstream]) { upstream in
+      let files = UpstreamFiles(inForceFor: target)
+      // Between the two a reload may have come.
+      guard files.fit(upstream) else { throw ConfigurationChange() }
+      return files
+    }.first
   }
 
   private static func run(
@@ -195,4 +200,9 @@ private final class TrialResults: Sendable {
   }
 
   var taken: [Int: TrialResult] { state.withLock { $0.results } }
+}
+
+/// The configuration was read again while a trial began.
+private struct ConfigurationChange: Error, CustomStringConvertible {
+  let description = "the configuration was being read again; try once more"
 }
