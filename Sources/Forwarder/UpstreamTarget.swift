@@ -146,7 +146,7 @@ package final class UpstreamTarget: Sendable {
   private let retired = Atomic(false)
 
   /// Whether it was replaced, so that nothing of it is worth keeping.
-  var isRetired: Bool { retired.load(ordering: .relaxed) }
+  package var isRetired: Bool { retired.load(ordering: .relaxed) }
 
   /// Marks it as replaced.
   func retire() {

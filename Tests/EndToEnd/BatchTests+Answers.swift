@@ -12,14 +12,14 @@ extension EndToEnd.Batches {
 
   @Test("a refusal of the request as such is one of all, by one answer")
   func refusedAsSuch() async throws {
-    let upstream = try TestUpstream { _ in .answer(404, body: Array("no such path".utf8)) }
+    let upstream = try TestUpstream { _ in .answer(405, body: Array("no such method".utf8)) }
     let relay = try await Self.relay(upstream)
     try await Self.post(relay, devices: 10, each: 1)
     try await Self.wait(relay, "failed", 10)
     #expect(upstream.received.count == 1)
     let list = try await relay.device().get("/v1/envelopes?client=d-3").json()
     let one = try #require((list["envelopes"] as? [[String: Any]])?.first)
-    #expect(one["attemptCount"] as? Int == 1 && one["responseStatus"] as? Int == 404)
+    #expect(one["attemptCount"] as? Int == 1 && one["responseStatus"] as? Int == 405)
   }
 
   @Test("an upstream that takes no gzip gets the same uncompressed, until the next reload")

@@ -232,6 +232,22 @@ extension EndToEnd {
       #expect(seen == (1...10).map { "/\($0)" })
     }
 
+    @Test("what stands before the next relay and answers for it refuses no envelope")
+    func proxy() async throws {
+      let upstream = try TestUpstream()
+      let last = try await Relay.started(upstream)
+      let proxy = try TestUpstream { _ in .answer(404, body: Array("no such host".utf8)) }
+      let first = try await Relay.started(
+        proxy, upstreamMore: ["batch": ["format": "waystation"] as Body])
+      let items: [Body] = (1...5).map { ["key": "k-\($0)", "path": "/\($0)"] }
+      #expect(try await first.device("a").post(batch: items).status == 202)
+      _ = try await proxy.received(count: 2)
+      try first.configure(upstreams: ["default": Self.settings(last)])
+      first.signal(SIGHUP)
+      try await Self.waitUntilDelivered(first, 5)
+      #expect(try await upstream.received(count: 5).map(\.target) == (1...5).map { "/\($0)" })
+    }
+
     @Test("an upstream that does not answer as a relay does has taken nothing")
     func noRelay() async throws {
       let upstream = try TestUpstream()

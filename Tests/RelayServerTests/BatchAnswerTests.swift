@@ -1,3 +1,4 @@
+import Compression
 import RelayCore
 import Testing
 
@@ -28,6 +29,7 @@ struct BatchAnswerTests {
       #" {"took": 3, "items": [{"status": 201}, {"status": 422}]}"#,
       #"{"errors": true, "items": [{"index": {"status": 201}}, {"create": {"status": 422}}]}"#,
       "\u{FEFF}[201, 422]", "{\"status\": 201}\r\n{\"status\": 422}\r\n", "{\"status\":201}\n422",
+      "201\n422\n",
     ])
   func each(body: String) {
     for status in [200, 202, 207] {
@@ -185,8 +187,8 @@ struct BatchAnswerTests {
     }
   }
 
-  @Test("an answer that is encoded settles none of them, since nobody knows what it says")
-  func encoded() {
+  @Test("an answer in gzip is read; any other coding settles none, since nobody knows what it says")
+  func encoded() throws {
     var headers = HeaderBlock()
     headers.append(name: "Content-Encoding", value: "gzip")
     guard case .unreadable = Self.answer("\u{1F}", headers: headers),
@@ -194,6 +196,22 @@ struct BatchAnswerTests {
     else {
       Issue.record("it was read")
       return
+    }
+    let response = UpstreamResponse(
+      status: 200, headers: headers, body: try GzipEncoder.encode(Array("[201, 422]".utf8)))
+    let form = BatchForm(format: .ndjson, path: "/in", from: nil, bytesMax: 1000)
+    let answer = BatchAnswer(response, to: form, count: 2, bodyBytesMax: 20)
+    #expect(Self.statuses(answer) == [201, 422])
+  }
+
+  @Test(
+    "of an answer with far more results or lines than envelopes, no more is read than shows that")
+  func endless() {
+    for body in [String(repeating: "200\n", count: 500_000), "[200,200,200,{]"] {
+      guard case .unreadable = Self.answer(body) else {
+        Issue.record("it settles something")
+        continue
+      }
     }
   }
 
@@ -205,7 +223,9 @@ struct BatchAnswerTests {
       Issue.record("it waits for what will not come")
       return
     }
-    #expect(Self.statuses(Self.answer(#"{"status": 422}"#, count: 1)) == [422])
+    for (body, status) in [(#"{"status": 422}"#, 422), ("{\"status\": 201}\n", 201), ("422", 422)] {
+      #expect(Self.statuses(Self.answer(body, count: 1, isRequired: true)) == [status])
+    }
   }
 
   @Test(

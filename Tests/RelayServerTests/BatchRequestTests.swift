@@ -169,6 +169,17 @@ struct BatchRequestTests {
     #expect(request.alone == [1] && request.vanished == [2] && request.members.isEmpty)
   }
 
+  @Test("envelopes that came by different relays go together, and the request is of this one alone")
+  func ways() {
+    let given = ["1.1 waystation-00000001", "1.1 waystation-00000002"].enumerated().map {
+      Given(
+        serial: Serial($0.offset + 1), lane: Int64($0.offset + 1),
+        fields: [("Content-Type", "application/json"), ("Via", $0.element)])
+    }
+    let request = Self.request(given)
+    #expect(request.members.count == 2 && request.content.headers.first("Via") == nil)
+  }
+
   @Test("a request has one key as long as it has the same envelopes, unedited, in the same order")
   func key() {
     let one = Self.request([Given(serial: 1), Given(serial: 2)])

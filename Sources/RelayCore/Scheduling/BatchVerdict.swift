@@ -12,12 +12,13 @@ package enum BatchVerdict: String, Sendable {
   /// It has results that do not fit the envelopes: each is tried again.
   case unreadable
 
-  /// The refusals that may be for what one envelope holds: 400, 409 and 422 (RFC 9110 sections
-  /// 15.5.1, 15.5.10 and 15.5.21).
+  /// The refusals that cannot be for what one envelope holds: its method, its form, its host, its
+  /// protocol (RFC 9110 section 15.5; RFC 6585 section 5).
   ///
-  /// Any other, such as 403, 404 or 415, is for the request, whatever is in it: its path, its
-  /// method, its credentials, its type.
-  private static let statusesOfContent = StatusSet(codes: [400, 409, 422])
+  /// Any other may be for one of them: 404 for a device that nobody knows, 403 for one whose
+  /// account has ended. Its neighbours must not be refused with it.
+  private static let statusesOfRequest = StatusSet(
+    codes: [405, 406, 411, 414, 415, 417, 421, 426, 431])
   /// The request was too large (RFC 9110 section 15.5.14), whatever the status means for one
   /// envelope.
   static let tooLarge = 413
@@ -43,6 +44,7 @@ package enum BatchVerdict: String, Sendable {
   private static func isOfContent(_ report: AttemptReport, _ rules: OutcomeRules) -> Bool {
     guard let status = report.status else { return false }
     if status == tooLarge { return true }
-    return statusesOfContent.contains(status) && rules.outcome(of: report) == .refused
+    let isOfRequest = (300..<400).contains(status) || statusesOfRequest.contains(status)
+    return !isOfRequest && rules.outcome(of: report) == .refused
   }
 }

@@ -116,11 +116,12 @@ extension Scheduler {
   /// - Parameters:
   ///   - reports: One for each of its members, in the order in which they were sent.
   ///   - subject: What the answer speaks of.
-  ///   - bytes: The bytes of its body, before it was compressed.
+  ///   - bytes: The bytes of its body, before it was compressed; nil if it was for an upstream that
+  ///     has been configured anew, of which it shows nothing.
   /// - Returns: What is made of it.
   @discardableResult
   package mutating func batchEnded(
-    _ reports: [AttemptReport], subject: BatchAnswerSubject, bytes: Int, now: Now
+    _ reports: [AttemptReport], subject: BatchAnswerSubject, bytes: Int?, now: Now
   ) -> BatchVerdict {
     guard let first = reports.first, let number = inFlight[first.serial]?.upstream,
       let policy = upstreams[number]?.policy
@@ -129,7 +130,7 @@ extension Scheduler {
       if let lane = inFlight[report.serial]?.lane { lanes[lane]?.goesOneByOne = false }
     }
     let verdict = BatchVerdict(of: first, count: reports.count, subject, policy.outcomes)
-    learnSize(from: first, verdict, bytes: bytes, items: reports.count, of: number)
+    if let bytes { learnSize(from: first, verdict, bytes: bytes, items: reports.count, of: number) }
     switch verdict {
     case .halved, .uncompressed:
       goAgain(reports, inHalves: verdict == .halved, to: number, now: now)

@@ -38,7 +38,7 @@ enum BatchAnswer {
       return
     }
     let needsResults = form.requiresResults || response.status == 207
-    switch UpstreamResults(response) {
+    switch UpstreamResults(response, count: count) {
     case .none where needsResults:
       self = .unreadable("answered \(response.status) without a result for each envelope")
     case .unreadable(let reason) where needsResults || count > 1: self = .unreadable(reason)

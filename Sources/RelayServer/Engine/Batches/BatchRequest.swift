@@ -62,17 +62,19 @@ struct BatchRequest {
   private mutating func add(_ envelope: DeliverableEnvelope, _ entry: LineEntry) {
     let lane = entry.lane
     guard !isFull, !closed.contains(lane) else { return left.append(envelope.serial) }
-    guard let item = item(envelope, entry), item.body.count + 2 <= form.bytesMax else {
+    let draft = BatchItem(envelope, handedOn(envelope, entry), form)
+    // Before its body is read: there may be hundreds that go another way.
+    guard let draft, members.isEmpty || draft.fields == fields else {
+      closed.insert(lane)
+      return draft == nil ? alone.append(envelope.serial) : left.append(envelope.serial)
+    }
+    guard let item = draft.body(), item.count + 2 <= form.bytesMax else {
       closed.insert(lane)
       return alone.append(envelope.serial)
     }
-    if members.isEmpty { fields = item.fields }
-    guard item.fields == fields else {
-      closed.insert(lane)
-      return left.append(envelope.serial)
-    }
+    if members.isEmpty { fields = draft.fields }
     // The separator, and the bracket that ends an array.
-    guard members.isEmpty || body.count + item.body.count + 2 <= sharedBytesMax else {
+    guard members.isEmpty || body.count + item.count + 2 <= sharedBytesMax else {
       isFull = true
       return left.append(envelope.serial)
     }
@@ -80,23 +82,19 @@ struct BatchRequest {
     members.append(envelope)
   }
 
-  private func item(_ envelope: DeliverableEnvelope, _ entry: LineEntry) -> BatchItem? {
-    guard let upstream = form.upstream, let terms = terms[envelope.serial] else {
-      return BatchItem(envelope, form)
-    }
-    // Its fields stand in the post, so that any two that came the same way can go together.
-    let handedOn = HandedOn(envelope, entry, terms, to: upstream)
-    return handedOn.post().map { BatchItem(fields: handedOn.way, body: $0) }
+  private func handedOn(_ envelope: DeliverableEnvelope, _ entry: LineEntry) -> HandedOn? {
+    guard let upstream = form.upstream, let terms = terms[envelope.serial] else { return nil }
+    return HandedOn(envelope, entry, terms, to: upstream)
   }
 
-  private mutating func append(_ item: BatchItem) {
+  private mutating func append(_ item: [UInt8]) {
     switch form.format {
     case .ndjson, .waystation:
-      body.append(contentsOf: item.body)
+      body.append(contentsOf: item)
       body.append(UInt8(ascii: "\n"))
     case .json:
       body.append(UInt8(ascii: members.isEmpty ? "[" : ","))
-      body.append(contentsOf: item.body)
+      body.append(contentsOf: item)
     }
   }
 
@@ -126,20 +124,23 @@ struct BatchRequest {
 /// What goes into a batch of one envelope.
 private struct BatchItem {
   /// The fields that the batch has to have as well.
-  var fields = HeaderBlock()
-  /// The body: one JSON value, on one line.
-  var body: [UInt8]
-
-  init(fields: HeaderBlock, body: [UInt8]) {
-    self.fields = fields
-    self.body = body
-  }
+  private(set) var fields = HeaderBlock()
+  private let content: EnvelopeContent
+  private let handedOn: HandedOn?
 
   /// nil if the envelope needs a request of its own.
-  init?(_ envelope: DeliverableEnvelope, _ form: BatchForm) {
-    let content = envelope.content
+  ///
+  /// - Parameter handedOn: Its post to another relay; nil if it goes to none.
+  init?(_ envelope: DeliverableEnvelope, _ handedOn: HandedOn?, _ form: BatchForm) {
+    content = envelope.content
+    self.handedOn = handedOn
+    if let handedOn {
+      // Its own fields stand in the post, so that any two that came the same way can go together.
+      fields = handedOn.way
+      return
+    }
     guard !envelope.references, content.method == "POST", form.takes(path: content.target),
-      case .inline(let bytes) = content.body, let value = try? JSONValue.parse(bytes)
+      case .inline = content.body
     else { return nil }
     var isJSON = false
     for field in content.headers {
@@ -152,15 +153,26 @@ private struct BatchItem {
       }
     }
     guard isJSON else { return nil }
-    body = Array(value.raw)
+  }
+
+  /// One JSON value, on one line; nil if the envelope needs a request of its own.
+  func body() -> [UInt8]? {
+    if let handedOn { return handedOn.post() }
+    guard case .inline(let bytes) = content.body, let value = try? JSONValue.parse(bytes) else {
+      return nil
+    }
+    var body = Array(value.raw)
     // White space: within a text no line break stands as such (RFC 8259 section 7).
     for index in body.indices where body[index] == 0x0A || body[index] == 0x0D {
       body[index] = 0x20
     }
+    return body
   }
 
   /// Fields that are one envelope's own, and say nothing of its body.
-  private static let ownFields: [StaticString] = ["Idempotency-Key", "traceparent", "tracestate"]
+  private static let ownFields: [StaticString] = [
+    "Idempotency-Key", "traceparent", "tracestate", "Via",
+  ]
 
   private static func isJSON(_ value: some Collection<UInt8>) -> Bool {
     let type = value.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }

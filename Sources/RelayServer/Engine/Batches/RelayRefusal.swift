@@ -41,6 +41,14 @@ enum RelayRefusal: Equatable {
     self = .ofToken(words: Self.plain(Self.text(problem["detail"]) ?? ""))
   }
 
+  /// Whether an answer for a whole post says nothing of its envelopes.
+  ///
+  /// A relay has a result for each, so that somebody before it has answered, or it has not looked
+  /// at them. 413 and 422 are for what is in the post.
+  static func isOfRequest(_ status: Int) -> Bool {
+    !(200..<300).contains(status) && status != 413 && status != 422
+  }
+
   private static func text(_ value: JSONValue?) -> String? { value.flatMap { try? $0.string() } }
 
   private static func plain(_ text: String) -> String {

@@ -1,3 +1,4 @@
+import Compression
 import JSON
 import RelayCore
 
@@ -5,7 +6,7 @@ import RelayCore
 ///
 /// Results are an array, or the `items` of an object, or lines, with one element for each envelope
 /// in its order. An element is a status, or an object with a `status`, or an object whose only
-/// member is such an object.
+/// member is such an object. For one envelope such an element alone will do.
 enum UpstreamResults {
   /// One envelope's.
   typealias Result = (status: Int, value: JSONValue)
@@ -18,50 +19,73 @@ enum UpstreamResults {
   case unreadable(String)
 
   /// Reads an answer.
-  init(_ response: UpstreamResponse) {
+  ///
+  /// No more is read than so many results need, whatever an upstream sends.
+  ///
+  /// - Parameter count: The number of envelopes.
+  init(_ response: UpstreamResponse, count: Int) {
     guard !response.body.isEmpty else {
       self = .none
       return
     }
-    if let encoding = response.headers.first("Content-Encoding"), encoding != "identity" {
-      self = .unreadable("answered with Content-Encoding: \(encoding), which was not asked for")
+    guard let body = Self.decoded(response) else {
+      let coding = response.headers.first("Content-Encoding") ?? ""
+      self = .unreadable("answered with a Content-Encoding that cannot be read: \(coding)")
       return
     }
     // A byte order mark may be ignored (RFC 8259 section 8.1).
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    let text = response.body.dropFirst(response.body.starts(with: mark) ? mark.count : 0)
-    let first = text.first { $0 > 0x20 }
-    guard first == UInt8(ascii: "[") || first == UInt8(ascii: "{") else {
-      self = .none
-      return
+    let text = Array(body.dropFirst(body.starts(with: mark) ? mark.count : 0))
+    switch text.first(where: { $0 > 0x20 }) {
+    case UInt8(ascii: "["), UInt8(ascii: "{"):
+      self =
+        response.isTruncated
+        ? .unreadable("answered more than \(BatchAnswer.bytesMax) bytes")
+        : Self.read(text, count) ?? .unreadable("answered \(response.status) with malformed JSON")
+    case .some(UInt8(ascii: "1")...UInt8(ascii: "9")): self = Self.read(text, count) ?? .none
+    default: self = .none
     }
-    guard !response.isTruncated else {
-      self = .unreadable("answered more than \(BatchAnswer.bytesMax) bytes")
-      return
-    }
-    self = Self.read(Array(text), status: response.status)
   }
 
-  private static func read(_ text: [UInt8], status: Int) -> UpstreamResults {
-    guard let value = try? JSONValue.parse(text) else {
-      let lines = text.split { $0 == 0x0A || $0 == 0x0D }.map { try? JSONValue.parse(Array($0)) }
-      guard !lines.contains(where: { $0 == nil }) else {
-        return .unreadable("answered \(status) with malformed JSON")
-      }
-      return read(lines.compactMap(\.self))
+  /// The body without its coding; nil if that is none that is known here, or is damaged.
+  private static func decoded(_ response: UpstreamResponse) -> [UInt8]? {
+    switch response.headers.first("Content-Encoding")?.lowercased() {
+    case nil, "", "identity": response.body
+    case "gzip", "x-gzip":
+      try? GzipDecoder.decode(response.body, decodedBytesMax: BatchAnswer.bytesMax)
+    default: nil
     }
+  }
+
+  /// nil if the text is no JSON, nor lines of it.
+  private static func read(_ text: [UInt8], _ count: Int) -> UpstreamResults? {
+    guard let value = try? JSONValue.parse(text) else { return readLines(text, count) }
     if let list = (try? value.array()) ?? value["items"].flatMap({ try? $0.array() }) {
-      return read(Array(list))
+      return read(Array(list.prefix(count + 1)), count)
     }
-    guard let result = Self.status(of: value), !(200..<300).contains(result) else { return .none }
+    guard let result = status(of: value), count == 1 || !(200..<300).contains(result) else {
+      return UpstreamResults.none
+    }
     return .some([(result, value)])
   }
 
-  private static func read(_ elements: [JSONValue]) -> UpstreamResults {
+  private static func readLines(_ text: [UInt8], _ count: Int) -> UpstreamResults? {
+    var elements: [JSONValue] = []
+    for line in text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).prefix(count + 1) {
+      guard let element = try? JSONValue.parse(Array(line)) else { return nil }
+      elements.append(element)
+    }
+    return read(elements, count)
+  }
+
+  private static func read(_ elements: [JSONValue], _ count: Int) -> UpstreamResults {
     let found = elements.compactMap { element in
-      Self.status(of: element).map { (status: $0, value: element) }
+      status(of: element).map { (status: $0, value: element) }
     }
     guard !found.isEmpty else { return .none }
+    guard elements.count <= count else {
+      return .unreadable("answered more results than the \(count) envelopes")
+    }
     guard found.count == elements.count else {
       return .unreadable("answered a status for \(found.count) of \(elements.count) envelopes")
     }

@@ -30,7 +30,9 @@ extension Dispatcher {
       fields.append(("result", .text(verdict.rawValue)))
       log.write(.debug, "request with envelopes ended", fields: fields)
     }
-    guard verdict == .uncompressed, codingRefusals.insert(request.upstream) else { return }
+    guard verdict == .uncompressed, !request.target.isRetired,
+      codingRefusals.insert(request.upstream)
+    else { return }
     log.warning(
       "upstream takes no gzip, and gets uncompressed requests until the next reload or start",
       ("upstream", .text(name(of: request.upstream))),

@@ -264,6 +264,7 @@ extension Dispatcher {
     {
     case .whole(let shared):
       let isOfCoding = request.isCompressed && response.mayRefuseGzip
+      report.isUnclear = request.form.isRelay && RelayRefusal.isOfRequest(shared.status)
       return (report.each(request.members, .answered(shared)), isOfCoding ? .coding : .whole)
     case .unreadable(let reason):
       let event = AttemptEvent.failed(.malformedResponse, detail: "the upstream \(reason)")

@@ -137,7 +137,8 @@ package final class Dispatcher: Sendable {
       for report in ended.single { state.scheduler.attemptEnded(report, now: now) }
       let verdicts = ended.together.map { batch in
         state.scheduler.batchEnded(
-          batch.reports, subject: batch.subject, bytes: batch.request.bytes, now: now)
+          batch.reports, subject: batch.subject,
+          bytes: batch.request.target.isRetired ? nil : batch.request.bytes, now: now)
       }
       for serial in batch.withdrawn { state.scheduler.attemptWithdrawn(serial, now: now) }
       return verdicts
