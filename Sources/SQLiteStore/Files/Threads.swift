@@ -30,6 +30,16 @@ final class Monitor<State: Sendable>: @unchecked Sendable {
     mutex.deallocate()
   }
 
+  /// Reads the state, or changes it in a way for which no thread waits: it wakes none.
+  func access<Result>(_ body: (inout State) -> Result) -> Result {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return body(&state)
+  }
+
+  /// Wakes every waiting thread, after the state was changed by ``access(_:)``.
+  func wakeAll() { pthread_cond_broadcast(condition) }
+
   /// Changes the state, and wakes one waiting thread.
   func update<Result>(_ body: (inout State) -> Result) -> Result {
     pthread_mutex_lock(mutex)

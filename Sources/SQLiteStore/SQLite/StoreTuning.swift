@@ -23,6 +23,10 @@ enum StoreTuning {
   ///
   /// Part of what a log may look like after a power cut: see ``LogImage``.
   static let unsyncedCommitsMax = 2
+  /// The changes of a commit from which on the next one is made during its sync.
+  static let overlappedChangesMin = 128
+  /// How long syncs have to take, in microseconds, for smaller commits to be so as well.
+  static let overlappedSyncMicrosecondsMin: Int64 = 1000
 
   /// The bytes in the log at which a checkpoint begins in the background.
   static let checkpointBytes: Int64 = 16 << 20

@@ -77,11 +77,11 @@ final class LogSync: Sendable {
   }
 
   /// Announces that a commit is about to be made.
-  func begin() { queue.update { $0.begin() } }
+  func begin() { queue.access { $0.begin() } }
 
   /// Takes that back, since nothing was committed.
   func withdraw() {
-    for resume in queue.update({ $0.withdraw() }) { resume() }
+    for resume in queue.access({ $0.withdraw() }) { resume() }
   }
 
   /// Has a commit synced and told of: now, or on the thread of ``run(telling:)`` while the writer
@@ -89,8 +89,13 @@ final class LogSync: Sendable {
   func handOver(
     _ transaction: WrittenTransaction, hasMoreToDo: Bool, telling: Telling
   ) {
-    let isOwn = queue.update { $0.handOver(transaction, hasMoreToDo: hasMoreToDo) }
-    if isOwn { complete([transaction], telling) }
+    // To wake the other thread for nothing takes longer than a small commit.
+    let isOwn = queue.access { queue in
+      queue.handOver(
+        transaction, changeCount: transaction.changeCount, hasMoreToDo: hasMoreToDo)
+    }
+    guard isOwn else { return queue.wakeAll() }
+    complete([transaction], isOwn: true, telling)
   }
 
   /// What tells the log from one that was started over: another number each time.
@@ -116,29 +121,37 @@ final class LogSync: Sendable {
         return queue.isClosing && queue.isIdle ? .some(nil) : nil
       }
       guard let taken = taken ?? nil else { return }
-      complete(taken, telling)
+      complete(taken, isOwn: false, telling)
     }
   }
 
   /// Calls `resume` once everything that can be read now has been told of: what a power cut could
   /// still take back is shown to nobody.
   func whenTold(_ resume: @escaping @Sendable () -> Void) {
-    let isTold = queue.update { $0.wait(resume) }
+    let isTold = queue.access { $0.wait(resume) }
     if isTold { resume() }
   }
 
   /// Ends ``run(_:)`` once everything has been told of.
   func close() { queue.updateWakingAll { $0.isClosing = true } }
 
-  private func complete(_ transactions: [WrittenTransaction], _ telling: Telling) {
+  /// - Parameter isOwn: Whether the writer itself does it.
+  private func complete(
+    _ transactions: [WrittenTransaction], isOwn: Bool, _ telling: Telling
+  ) {
+    let begin = MonotonicClock.now()
     do throws(StoreError) {
       try log.withLock { $0 }?.sync()
     } catch {
       telling.giveUp(error)
     }
+    let syncMicroseconds = (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
     for transaction in transactions { telling.tell(transaction) }
-    var ready: [@Sendable () -> Void] = []
-    queue.updateWakingAll { ready = $0.finish() }
+    let (ready, isAwaited) = queue.access { queue in
+      // Only the writer waits for an end, and the other thread for the last one.
+      (queue.finish(after: syncMicroseconds), !isOwn || queue.isClosing)
+    }
+    if isAwaited { queue.wakeAll() }
     for resume in ready { resume() }
   }
 }

@@ -16,6 +16,8 @@ struct SyncQueue<Item: Sendable>: Sendable {
   /// The number of commits told of so far.
   private var told: Int64 = 0
   private var waiters: [(through: Int64, resume: Waiter)] = []
+  /// How long a sync takes, as the last ones did, in microseconds.
+  private var syncMicroseconds: Int64 = 0
   /// Whether no more commits will come.
   var isClosing = false
 
@@ -44,11 +46,13 @@ struct SyncQueue<Item: Sendable>: Sendable {
 
   /// Hands the latest commit over.
   ///
-  /// - Parameter hasMoreToDo: Whether its writer has something else to do meanwhile.
+  /// - Parameters:
+  ///   - changeCount: The number of changes in it.
+  ///   - hasMoreToDo: Whether its writer has something else to do meanwhile.
   /// - Returns: Whether the writer shall sync and tell of it by itself, since another thread would
-  ///   only have to be woken for it; ``finish()`` follows. If not, it is in the queue.
-  mutating func handOver(_ item: Item, hasMoreToDo: Bool) -> Bool {
-    if isIdle, !hasMoreToDo {
+  ///   only have to be woken for it; ``finish(after:)`` follows. If not, it is in the queue.
+  mutating func handOver(_ item: Item, changeCount: Int, hasMoreToDo: Bool) -> Bool {
+    if isIdle, !hasMoreToDo || !isWorthwhile(changeCount) {
       takenCount = 1
       return true
     }
@@ -56,9 +60,18 @@ struct SyncQueue<Item: Sendable>: Sendable {
     return false
   }
 
+  /// Whether the next commit is to be made during the sync of this one.
+  ///
+  /// Commits are smaller then, and so there are more of them. That costs more than it saves if they
+  /// are small anyway and the disk is quick.
+  private func isWorthwhile(_ changeCount: Int) -> Bool {
+    changeCount >= StoreTuning.overlappedChangesMin
+      || syncMicroseconds >= StoreTuning.overlappedSyncMicrosecondsMin
+  }
+
   /// All that was handed over, to be synced at once and told of in this order.
   ///
-  /// Nil if there is nothing. ``finish()`` follows.
+  /// Nil if there is nothing. ``finish(after:)`` follows.
   mutating func take() -> [Item]? {
     guard !items.isEmpty, takenCount == 0 else { return nil }
     takenCount = items.count
@@ -68,8 +81,11 @@ struct SyncQueue<Item: Sendable>: Sendable {
 
   /// What was taken has been told of.
   ///
+  /// - Parameter syncMicroseconds: How long its sync took.
   /// - Returns: The waiters to resume.
-  mutating func finish() -> [Waiter] {
+  mutating func finish(after syncMicroseconds: Int64) -> [Waiter] {
+    // A moving average, in which the last eight or so count.
+    self.syncMicroseconds += (syncMicroseconds - self.syncMicroseconds) / 8
     told += Int64(takenCount)
     takenCount = 0
     return takeReadyWaiters()

@@ -196,7 +196,7 @@ extension Writer {
       isReliedOn: isReliedOn, reservations: reservations, begin: commitBegin)
     reservations = Reservations()
     let hasMoreToDo =
-      requests.count > 0 || transitions.count > 0 || shared.inbox.update { !$0.isEmpty }
+      requests.count > 0 || transitions.count > 0 || shared.inbox.access { !$0.isEmpty }
     shared.sync.handOver(transaction, hasMoreToDo: hasMoreToDo, telling: shared.telling)
   }
 
