@@ -60,7 +60,7 @@ def rows(scale):
         "accept256.socket": Row("acceptance, 256 connections", "the same server, empty handler"),
         "accept256.disk": Row("acceptance, 256 connections", "appending alone, {batch} KiB a sync"),
         "relay": Row("/v1/relay, 256 connections", "acceptance, 256 connections"),
-        "batch.store": Row(f"acceptance, batches of {BATCH}", store, at_least(0.9)),
+        "batch.store": Row(f"acceptance, batches of {BATCH}", store, at_least(0.85)),
         "batch.single": Row(
             f"acceptance, batches of {BATCH}", "acceptance, 256 connections", at_least(3)),
         "one": Row(
