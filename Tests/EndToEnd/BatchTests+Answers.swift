@@ -99,10 +99,7 @@ extension EndToEnd.Batches {
   @Test("the debug log tells each request with its key, and each attempt in it")
   func debugLog() async throws {
     let poison = Item(device: 2, number: 0)
-    let upstream = try TestUpstream { request in
-      guard let items = try? Self.items(request) else { return .answer(400) }
-      return .answer(items.contains(poison) ? 422 : 200)
-    }
+    let upstream = try Self.upstream(refusing: poison, with: 422)
     let batch: Body = ["format": "ndjson", "path": "/ingest"]
     let relay = try Relay(
       upstreams: ["default": ["url": upstream.url, "batch": batch] as Body],
@@ -131,10 +128,7 @@ extension EndToEnd.Batches {
   @Test("the rate of attempts is that of those that are recorded")
   func rate() async throws {
     let poison = Item(device: 7, number: 3)
-    let upstream = try TestUpstream { request in
-      guard let items = try? Self.items(request) else { return .answer(400) }
-      return .answer(items.contains(poison) ? 400 : 200)
-    }
+    let upstream = try Self.upstream(refusing: poison, with: 400)
     let relay = try await Self.relay(upstream)
     try await Self.post(relay, devices: 10, each: 5)
     try await Self.wait(relay, "delivered", 49)

@@ -44,6 +44,14 @@ extension EndToEnd {
       return try #require(list).map { Item(device: $0["device"] ?? 0, number: $0["number"] ?? 0) }
     }
 
+    /// An upstream that refuses each request that has an item in it.
+    static func upstream(refusing poison: Item, with status: Int) throws -> TestUpstream {
+      try TestUpstream { request in
+        guard let items = try? items(request) else { return .answer(400) }
+        return .answer(items.contains(poison) ? status : 200)
+      }
+    }
+
     static func counts(_ relay: Relay) async throws -> [String: Int] {
       let store = try await relay.device().get("/status").json()["store"] as? [String: Any]
       return try #require(store?["envelopes"] as? [String: Int])
@@ -159,10 +167,7 @@ extension EndToEnd {
     @Test("one that spoils every request is found by halving, and takes no other with it")
     func poison() async throws {
       let poison = Item(device: 7, number: 3)
-      let upstream = try TestUpstream { request in
-        guard let items = try? Self.items(request) else { return .answer(400) }
-        return .answer(items.contains(poison) ? 400 : 200)
-      }
+      let upstream = try Self.upstream(refusing: poison, with: 400)
       let relay = try await Self.relay(upstream)
       try await Self.post(relay, devices: 10, each: 5)
       try await Self.wait(relay, "delivered", 49)

@@ -174,6 +174,14 @@ struct SchedulerBatchTests {
     #expect(relay.batchSizes.bytesMax.last == .some(nil))
   }
 
+  @Test("a late 413 of an upstream that was configured anew teaches the new one nothing")
+  func lateCeiling() {
+    var relay = Self.relay(itemsMax: 8, concurrency: 1)
+    _ = Self.accept(Array(1...16), &relay)
+    relay.answer(relay.together[0], statuses: [413], ofReplaced: true)
+    #expect(relay.batchSizes.lowered.isEmpty && relay.batchSizes.bytesMax == [nil, nil])
+  }
+
   @Test("after results that do not fit each is the only one in its request, in order")
   func unreadable() {
     var relay = Self.relay()

@@ -94,6 +94,26 @@ extension EndToEnd {
       #expect(second.output.contains("30 there already"), "\(second)")
     }
 
+    @Test("what came by another relay is exported and imported as well")
+    func importingFromHub() async throws {
+      let away = try TestUpstream()
+      away.stop()
+      let old = try await Relay.started(away)
+      let posted = try await old.device().request(
+        "POST", "/v1/envelopes",
+        headers: ["Content-Type": "application/json", "Via": "1.1 waystation-0000000a"],
+        body: Array(#"{"client": "c", "path": "/a", "body": 1}"#.utf8))
+      #expect(posted.status == 202)
+      let file = old.folder.path + "/out.ndjson"
+      _ = try await old.command("export", "--to", file)
+      #expect(try String(contentsOfFile: file, encoding: .utf8).contains("waystation-0000000a"))
+      let upstream = try TestUpstream()
+      let new = try await Relay.started(upstream)
+      let done = try await new.command("import", file)
+      #expect(done.ending == .exit(0), "\(done.errors)")
+      #expect(try await upstream.received(count: 1)[0].target == "/a")
+    }
+
     /// As the command knows a file again.
     private static func mark(_ text: String) -> String {
       let hash = text.utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) {

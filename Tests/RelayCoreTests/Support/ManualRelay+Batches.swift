@@ -20,7 +20,8 @@ extension ManualRelay {
 
   /// Ends a request with several envelopes, by a status for each or by one for all.
   mutating func answer(
-    _ serials: [Serial], statuses: [Int], subject: BatchAnswerSubject? = nil
+    _ serials: [Serial], statuses: [Int], subject: BatchAnswerSubject? = nil,
+    ofReplaced isOfReplaced: Bool = false
   ) {
     inFlight.removeAll { serials.contains($0.serial) }
     let reports = serials.enumerated().map { index, serial in
@@ -32,7 +33,7 @@ extension ManualRelay {
     }
     scheduler.batchEnded(
       reports, subject: subject ?? (statuses.count == 1 ? .whole : .each),
-      bytes: serials.count * Self.bytesEach, now: clock)
+      bytes: isOfReplaced ? nil : serials.count * Self.bytesEach, now: clock)
     take()
   }
 

@@ -54,7 +54,7 @@ package final class Dispatcher: Sendable {
   let targets: Mutex<[UpstreamNumber: UpstreamTarget]> = Mutex([:])
   /// The requests under way that carry several envelopes.
   let batchesInFlight = BatchesInFlight()
-  /// The upstreams that get no compressed requests for now.
+  /// The upstreams that get no compressed requests until a reload.
   let codingRefusals = CodingRefusals()
   let deadlines = DeadlineAlarm()
   private let alarmTimer = AlarmTimer()
