@@ -2,9 +2,11 @@
 #define WAYSTATION_CLINUX_SHIM_H
 
 // What Swift's Glibc module lacks (sys/epoll.h, sys/eventfd.h, sys/signalfd.h, sys/timerfd.h), what it
-// hides behind _GNU_SOURCE (accept4, pthread_setname_np), and what is easier to spell in C (msghdr,
+// hides behind _GNU_SOURCE (accept4, pthread_setname_np, statx), and what is easier to spell in C (msghdr,
 // packed structs). Only EventLoop imports this module.
 
+#include <fcntl.h>
+#include <linux/stat.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -22,6 +24,7 @@
 #include <sys/un.h>
 
 extern int accept4(int fd, struct sockaddr *address, socklen_t *length, int flags);
+extern int statx(int folder, const char *path, int flags, unsigned int mask, struct statx *status);
 extern int pthread_setname_np(pthread_t thread, const char *name);
 
 // One readiness report: the caller's data word and the EPOLL* bits.
@@ -157,6 +160,21 @@ static inline int64_t waystation_ms_since_data(int fd) {
   socklen_t length = sizeof info;
   if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0) return -1;
   return info.tcpi_last_data_recv;
+}
+
+// What tells a file from every other one that exists at the same time: see inode(7).
+struct waystation_file_place {
+  uint64_t device;
+  uint64_t inode;
+};
+
+// Asks for no times of the file, unlike stat(2).
+static inline int waystation_look_at(const char *path, struct waystation_file_place *place) {
+  struct statx status;
+  if (statx(AT_FDCWD, path, 0, STATX_INO, &status) != 0) return -1;
+  place->device = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+  place->inode = status.stx_ino;
+  return 0;
 }
 
 static inline int waystation_name_thread(pthread_t thread, const char *name) {
