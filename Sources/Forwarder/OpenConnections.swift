@@ -10,12 +10,14 @@ import Glibc
 /// It lives on the thread of the handles whose connections these are.
 final class OpenConnections {
   /// A connection.
-  struct Connection {
+  final class Connection {
     let descriptor: Int32
     /// Whether a request was written on it.
     var hasCarriedRequest = false
     /// The upstream of the last request; nil if it was not given.
     var target: UpstreamTarget?
+
+    init(descriptor: Int32) { self.descriptor = descriptor }
   }
 
   private let unsentBytesMax: Int?
@@ -59,10 +61,9 @@ final class OpenConnections {
   /// Notes that a request is written on a connection, or on each if several have this port.
   func noteRequest(localPort: Int32, to target: UpstreamTarget? = nil) {
     bindAll()
-    let port = max(localPort, 0)
-    for index in byPort[port, default: []].indices {
-      byPort[port]?[index].hasCarriedRequest = true
-      byPort[port]?[index].target = target
+    for connection in byPort[max(localPort, 0)] ?? [] {
+      connection.hasCarriedRequest = true
+      connection.target = target
     }
   }
 

@@ -56,6 +56,21 @@ struct NumberTable<Key: SequentialNumber, Value: Sendable>: Sendable {
     storage.settle(slot, key)
   }
 
+  /// Changes the value for a key in place; nothing happens if there is none.
+  ///
+  /// A change through the subscript takes a piece of memory each time, unless the compiler can put
+  /// the whole accessor in place: several changes at once belong in here.
+  ///
+  /// - Returns: What `body` returns; nil if there is no value.
+  @discardableResult
+  @inline(__always)
+  mutating func update<Result>(_ key: Key, _ body: (inout Value) -> Result) -> Result? {
+    makeUnique()
+    let value = storage.value(at: storage.slot(of: key))
+    guard value.pointee != nil else { return nil }
+    return body(&value.pointee!)
+  }
+
   /// Removes the value for a key and returns it; nil if there is none.
   @discardableResult
   mutating func removeValue(forKey key: Key) -> Value? {

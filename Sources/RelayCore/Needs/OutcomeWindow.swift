@@ -80,16 +80,33 @@ package struct OutcomeWindow: Sendable {
 
   /// Counts committed transitions.
   package mutating func count(_ transitions: [Transition], at now: Now) {
-    for transition in transitions where !transition.isMoot { count(transition, at: now) }
+    // Most of what ends was delivered, one after the other to the same upstream.
+    var deliveries: (upstream: UpstreamNumber, count: Int)?
+    for transition in transitions where !transition.isMoot {
+      let isDelivery = transition.change.isDelivery
+      if isDelivery, deliveries?.upstream == transition.upstream {
+        deliveries?.count += 1
+        continue
+      }
+      count(deliveries, at: now)
+      deliveries = isDelivery ? (transition.upstream, 1) : nil
+      if !isDelivery { count(transition, at: now) }
+    }
+    count(deliveries, at: now)
+  }
+
+  private mutating func count(
+    _ deliveries: (upstream: UpstreamNumber, count: Int)?, at now: Now
+  ) {
+    guard let deliveries else { return }
+    change(deliveries.upstream, at: now) { row, figures in
+      figures.delivered += deliveries.count
+      row.failingSince = nil
+    }
   }
 
   private mutating func count(_ transition: Transition, at now: Now) {
     switch transition.change {
-    case .end(.delivered, _):
-      change(transition.upstream, at: now) { row, figures in
-        figures.delivered += 1
-        row.failingSince = nil
-      }
     case .end(.failed, let reason):
       // What a person discards needs nobody.
       guard transition.attempt != nil else { return }
@@ -239,6 +256,9 @@ extension Transition {
 }
 
 extension Transition.Change {
+  /// Whether the upstream took the envelope.
+  fileprivate var isDelivery: Bool { if case .end(.delivered, _) = self { true } else { false } }
+
   /// The state that it leaves the envelope in; nil if the envelope is tried again.
   fileprivate var leftState: EnvelopeState? {
     switch self {

@@ -32,7 +32,7 @@ extension Scheduler {
 
   /// The head of the lane whose turn it is, taken from the queue; nil if none can begin.
   mutating func popReady(of number: UpstreamNumber, now: Now) -> LineEntry? {
-    while let lane = upstreams[number]?.ready.popFirst() {
+    while let lane = upstreams.update(number, { $0.ready.popFirst() }) ?? nil {
       guard lanes[lane]?.phase == .ready, let head = lanes[lane]?.head, head.upstream == number
       else { continue }
       guard !isReserved(head) else {
@@ -64,7 +64,7 @@ extension Scheduler {
       ambiguity.announcesAttempts ? (head.isInDoubt ? .verifying : .announced) : .sending
     lanes[head.lane]?.phase = .inFlight
     inFlight[head.serial] = Flight(lane: head.lane, upstream: head.upstream, stage: stage)
-    upstreams[head.upstream]?.envelopesInFlight += 1
+    upstreams.update(head.upstream) { $0.envelopesInFlight += 1 }
     noteBegun(head.serial, at: head.upstream, now: now)
     switch stage {
     case .announced: announce(head, now: now)
@@ -75,11 +75,13 @@ extension Scheduler {
 
   /// Notes that a request takes a slot; it is named by its first envelope.
   mutating func noteBegun(_ serial: Serial, at number: UpstreamNumber, now: Now) {
-    upstreams[number]?.inFlight += 1
-    upstreams[number]?.linger = .none
-    if upstreams[number]?.reachability.isReachable == false { upstreams[number]?.probe = serial }
-    upstreams[number]?.reachability.attemptBegan()
-    upstreams[number]?.pace.began(at: now.monotonic)
+    upstreams.update(number) { upstream in
+      upstream.inFlight += 1
+      upstream.linger = .none
+      if !upstream.reachability.isReachable { upstream.probe = serial }
+      upstream.reachability.attemptBegan()
+      upstream.pace.began(at: now.monotonic)
+    }
   }
 
   /// Acts on the end of an attempt.
@@ -171,8 +173,11 @@ extension Scheduler {
   /// Ends an attempt, and frees its slot unless others of the same request are under way.
   mutating func endFlight(_ serial: Serial) -> Flight? {
     guard let flight = inFlight.removeValue(forKey: serial) else { return nil }
-    upstreams[flight.upstream]?.envelopesInFlight -= 1
-    if !flight.isBatched || batches.end(serial) { upstreams[flight.upstream]?.inFlight -= 1 }
+    let endsRequest = !flight.isBatched || batches.end(serial)
+    upstreams.update(flight.upstream) { upstream in
+      upstream.envelopesInFlight -= 1
+      if endsRequest { upstream.inFlight -= 1 }
+    }
     return flight
   }
 
@@ -202,16 +207,11 @@ extension Scheduler {
     if wasProbe { upstreams[number]?.probe = nil }
     switch report.event {
     case .answered(let response):
-      upstreams[number]?.refusesCredentials = false
       learnPace(from: report, response, of: number, now: now)
-      if upstreams[number]?.reachability.answered(now: now) == .becameReachable {
-        upstreams[number]?.lastError = nil
+      let change = upstreams.update(number) { $0.answered(now: now) }
+      if change == .becameReachable {
         actions.append(.reachabilityChanged(number, isReachable: true, reason: nil))
         endBackoff(of: number, now: now)
-      }
-      // What was under way when the wait began says nothing of how much is taken after it.
-      if upstreams[number]?.pace.heldUntil(at: now.monotonic) != nil {
-        upstreams[number]?.reachability.rampUpAnew()
       }
       return false
     case .failed(let failure, _):

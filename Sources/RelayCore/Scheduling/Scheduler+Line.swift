@@ -107,9 +107,9 @@ extension Scheduler {
     let isHastened =
       isNews && upstreams[upstream]?.reachability.hasten(now: now.monotonic) == true
     if isHastened || hasTurn {
-      upstreams[upstream]?.ready.prepend(number, of: client)
+      upstreams.update(upstream) { $0.ready.prepend(number, of: client) }
     } else {
-      upstreams[upstream]?.ready.append(number, of: client)
+      upstreams.update(upstream) { $0.ready.append(number, of: client) }
     }
     fillSlots(of: upstream, now: now)
   }
@@ -126,8 +126,8 @@ extension Scheduler {
     // one that the lane has not seen.
     if lanes[number]?.hasSeen(head.serial) == false { sweep?.ended.insert(head.serial) }
     if isAnswered || lanes[number]?.order == .strict {
-      upstreams[head.upstream]?.connectionBackoff.remove(number)
-      lanes[number]?.forgetFailures(at: head.upstream)
+      upstreams.update(head.upstream) { _ = $0.connectionBackoff.remove(number) }
+      lanes.update(number) { $0.forgetFailures(at: head.upstream) }
     }
     settleHead(of: number, now: now)
   }

@@ -7,7 +7,7 @@ extension Scheduler {
     guard let policy = upstreams[number]?.policy,
       let waitMs = waitMs(after: report, response.status, policy, now: now)
     else {
-      upstreams[number]?.pace.taken(at: now.monotonic)
+      upstreams.update(number) { $0.pace.taken(at: now.monotonic) }
       return
     }
     guard policy.holdsAllLanes, !isLanesOwn(report.serial, at: number) else { return }

@@ -281,6 +281,16 @@ struct UpstreamLine: Sendable {
     return max(end, pace.opensAt)
   }
 
+  /// Notes that the upstream answered, with whatever status.
+  mutating func answered(now: Now) -> Reachability.Change {
+    refusesCredentials = false
+    let change = reachability.answered(now: now)
+    if change == .becameReachable { lastError = nil }
+    // What was under way when the wait began says nothing of how much is taken after it.
+    if pace.heldUntil(at: now.monotonic) != nil { reachability.rampUpAnew() }
+    return change
+  }
+
   init(policy: UpstreamPolicy, since: WallTime) {
     self.policy = policy
     reachability = Reachability(

@@ -38,6 +38,11 @@ final class BatchesInFlight: Sendable {
   /// Where envelopes went that are handed on, each by itself.
   private let handedOn = Mutex<[Serial: UpstreamTarget]>([:])
 
+  /// Whether all that is under way are single envelopes' own requests.
+  ///
+  /// A request is added before it is sent. So none that has ended was missed.
+  var isEmpty: Bool { requests.withLock { $0.isEmpty } && handedOn.withLock { $0.isEmpty } }
+
   func add(_ request: Request) { requests.withLock { $0[request.members[0]] = request } }
 
   /// Adds the request of one envelope that is handed on by itself.
@@ -222,6 +227,9 @@ extension Dispatcher {
 
   /// Says of each envelope what the ends of requests mean for it.
   func parted(_ batch: AttemptBatch) -> EndedAttempts {
+    guard !batchesInFlight.isEmpty else {
+      return EndedAttempts(batch: batch, single: batch.reports)
+    }
     var ended = EndedAttempts()
     for report in batch.reports {
       if let request = batchesInFlight.take(report.serial) {
