@@ -68,7 +68,9 @@ def connections(bench):
         for key in ("idle.bytes", "idle.accept"):
             bench.rows[key].missing = f"left out: {hard} open files are allowed"
         return
-    limits = {"connectionsMax": count + 1000, "idleTimeoutMs": 3_600_000}
+    # They all come from one address, which may not have all of them unless it is said.
+    limits = {"connectionsMax": count + 1000, "connectionsPerPeerMax": count + 1000,
+              "idleTimeoutMs": 3_600_000}
     with contextlib.ExitStack() as both:
         upstream = both.enter_context(run.upstream(bench.programs, is_shut=True))
         held = both.enter_context(

@@ -66,9 +66,7 @@ struct NumberTable<Key: SequentialNumber, Value: Sendable>: Sendable {
   @inline(__always)
   mutating func update<Result>(_ key: Key, _ body: (inout Value) -> Result) -> Result? {
     makeUnique()
-    let value = storage.value(at: storage.slot(of: key))
-    guard value.pointee != nil else { return nil }
-    return body(&value.pointee!)
+    return storage.value(at: storage.slot(of: key)).pointee.update(body)
   }
 
   /// Removes the value for a key and returns it; nil if there is none.
@@ -128,6 +126,16 @@ struct NumberTable<Key: SequentialNumber, Value: Sendable>: Sendable {
 
   private mutating func makeUnique() {
     if !isKnownUniquelyReferenced(&storage) { storage = NumberTableStorage(copying: storage) }
+  }
+}
+
+extension Optional {
+  /// Changes the value in place, if there is one.
+  @inline(__always)
+  fileprivate mutating func update<Result>(_ body: (inout Wrapped) -> Result) -> Result? {
+    // The check costs no copy of the value, and binding it would.
+    // swift-format-ignore: NeverForceUnwrap
+    return self == nil ? nil : body(&self!)
   }
 }
 
