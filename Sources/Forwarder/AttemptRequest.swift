@@ -77,6 +77,9 @@ package struct AttemptBatch: Sendable {
   ///
   /// One that had begun is reported, as ``ConnectionFailure/brokenOff``.
   package var withdrawn: [Serial] = []
+  /// What hides the access tokens of attempts whose answers came compressed: whoever unpacks such
+  /// an answer has to hide them in it.
+  package var masks: [Serial: CredentialMask] = [:]
 
   /// Whether there are no results.
   package var isEmpty: Bool { reports.isEmpty && withdrawn.isEmpty }

@@ -17,10 +17,13 @@ package struct CredentialMask: Sendable {
   private static let replacement = UInt8(ascii: "*")
 
   private let needles: [[UInt8]]
+  /// The credentials as they are sent.
+  private let plain: [[UInt8]]
 
   /// Searches for these texts, and for their escaped forms.
   package init(_ credentials: [String] = []) {
     var needles: Set<[UInt8]> = []
+    plain = credentials.map { Array($0.utf8) }.filter { $0.count >= Self.credentialBytesMin }
     for credential in credentials where credential.utf8.count >= Self.credentialBytesMin {
       let bytes = Array(credential.utf8)
       needles.insert(bytes)
@@ -62,6 +65,23 @@ package struct CredentialMask: Sendable {
       while let place = Self.find(needle, in: bytes, from: start) {
         for index in place..<(place + needle.count) { bytes[index] = Self.replacement }
         start = place + needle.count
+        isChanged = true
+      }
+    }
+    return maskEscaped(&bytes) || isChanged
+  }
+
+  /// Overwrites credentials in JSON any of whose characters are written as `\uXXXX`, as JSON allows
+  /// for each (RFC 8259 section 7).
+  private func maskEscaped(_ bytes: inout [UInt8]) -> Bool {
+    guard Self.find(Array("\\u00".utf8), in: bytes, from: 0) != nil else { return false }
+    let text = JSONEscapes.unescaped(bytes)
+    var isChanged = false
+    for needle in plain {
+      var start = 0
+      while let place = Self.find(needle, in: text.bytes, from: start) {
+        start = place + needle.count
+        for index in text.places[place]..<text.places[start] { bytes[index] = Self.replacement }
         isChanged = true
       }
     }

@@ -283,6 +283,11 @@ final class ForwarderLoop {
       case .unclear: report.isUnclear = true
       case .goesOn(let steps): return take(steps, at: now)
       }
+      if case .answered(let response) = report.event, let token = request.accessToken,
+        response.headers.first("Content-Encoding") != nil
+      {
+        batch.masks[report.serial] = token.mask
+      }
     }
     batch.reports.append(report)
   }

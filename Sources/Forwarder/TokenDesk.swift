@@ -62,10 +62,13 @@ struct TokenDesk {
   mutating func judge(
     _ request: AttemptRequest, _ report: AttemptReport, at now: Now
   ) -> Judgement {
-    guard let token = request.accessToken,
-      let account = accounts[ObjectIdentifier(request.target)],
-      case .answered(let answer) = report.event
-    else { return .stands }
+    guard let token = request.accessToken, case .answered(let answer) = report.event else {
+      return .stands
+    }
+    // It may be for the token of a configuration that is no longer in force. The next attempt is
+    // made by the one that is.
+    if request.target.isRetired { return answer.status == 401 ? .unclear : .stands }
+    guard let account = accounts[ObjectIdentifier(request.target)] else { return .stands }
     guard answer.status == 401 else {
       account.keeper.accepted(
         token: token.number, beganAt: (request.beganAt ?? now).monotonic)

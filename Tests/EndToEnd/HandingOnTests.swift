@@ -45,6 +45,32 @@ extension EndToEnd {
       }
     }
 
+    @Test("a client that has too much waiting at the next relay holds nobody else up")
+    func quotaThere() async throws {
+      let upstream = try TestUpstream()
+      let next = try Relay(
+        upstreams: ["default": Relay.quick(upstream, ["startPaused": true])],
+        more: ["clients": ["bad": ["waitingEnvelopesMax": 1] as Body] as Body])
+      try await next.start()
+      let first = try await Self.relay(to: next)
+      let posted = try await first.device("bad").post(
+        batch: (0..<3).map { ["path": "/\($0)", "method": "GET"] as Body })
+      #expect(posted.status == 202)
+      let bad = first.device("bad")
+      try await eventually("the next relay has refused some") {
+        let list = try await bad.get("/v1/envelopes?client=bad").json()["envelopes"]
+        let waiting = (list as? [[String: Any]])?.filter { $0["state"] as? String != "delivered" }
+        return waiting?.contains { ($0["attemptCount"] as? Int ?? 0) > 0 } == true ? true : nil
+      }
+      let upstreams = try await bad.get("/v1/upstreams").json()["upstreams"] as? [[String: Any]]
+      #expect(upstreams?.first?["heldUntil"] == nil, "\(upstreams ?? [])")
+      _ = try await first.device("good").post(["path": "/good", "method": "GET"])
+      try await eventually("the good client's is handed on") {
+        let list = try await next.device().get("/v1/envelopes?client=good").json()["envelopes"]
+        return (list as? [Any])?.count == 1 ? true : nil
+      }
+    }
+
     @Test(
       "client, lane, key, number, tag, terms, fields and body go along, and the id there is shown")
     func along() async throws {

@@ -34,6 +34,20 @@ struct CredentialMaskTests {
     #expect(mask.masked("{\"echo\": \"\(text)\"}") == "{\"echo\": \"\(stars)\"}")
   }
 
+  @Test(
+    "it is found in JSON whichever of its characters are written as numbers",
+    arguments: [
+      #"\u0073\u0033\u0063\u0072\u0065\u0074\u002F\u0076\u0061\u006c\u0075\u0065"#,
+      #"s3cr\u0065t\/value"#, #"s3cret\u002fvalue"#,
+    ])
+  func numbers(text: String) {
+    let stars = String(repeating: "*", count: text.utf8.count)
+    #expect(
+      mask.masked(#"{"a\u0041":"\u0020\#(text)\u0020"}"#) == #"{"a\u0041":"\u0020\#(stars)\u0020"}"#
+    )
+    #expect(mask.masked(#"\u00"#) == #"\u00"#)
+  }
+
   @Test("where a body was cut, so is a credential's beginning")
   func cut() {
     var response = UpstreamResponse(

@@ -83,6 +83,33 @@ struct SchedulerBatchTests {
     }
   }
 
+  @Test("results of 429 for one client alone hold nobody else up")
+  func paceOfOne() {
+    var relay = Self.relay()
+    relay.scheduler.setPaused(true, .upstream(ManualRelay.upstream), now: relay.clock)
+    for lane in [1, 2, 2] { relay.accept(lane: Int64(lane), client: 7) }
+    relay.scheduler.setPaused(false, .upstream(ManualRelay.upstream), now: relay.clock)
+    relay.take()
+    relay.answer(relay.together[0], statuses: [429, 429, 429])
+    relay.commit()
+    // And one by itself, again.
+    relay.pass(ms: 60_000)
+    relay.answer(relay.together[1], statuses: [429], subject: .each)
+    relay.commit()
+    #expect(relay.scheduler.upstreamViews()[ManualRelay.upstream]?.heldUntil == nil)
+    let other = relay.accept(lane: 8)
+    #expect(relay.together.last == [other] || relay.attempted.last == other)
+  }
+
+  @Test("what may have arrived is told of each in the request")
+  func inDoubt() {
+    var relay = Self.relay()
+    let serials = Self.accept([1, 1, 2, 2], &relay)
+    for serial in serials { relay.fail(serial, .cut, isWritten: true) }
+    let outcomes = relay.uncommitted.compactMap(\.attempt?.outcome)
+    #expect(outcomes == Array(repeating: .ambiguous, count: 4))
+  }
+
   @Test("one that is to be tried again behind its lane's head has its attempt counted")
   func retriedBehind() throws {
     var relay = Self.relay()

@@ -29,7 +29,7 @@ struct BatchAnswerTests {
       #" {"took": 3, "items": [{"status": 201}, {"status": 422}]}"#,
       #"{"errors": true, "items": [{"index": {"status": 201}}, {"create": {"status": 422}}]}"#,
       "\u{FEFF}[201, 422]", "{\"status\": 201}\r\n{\"status\": 422}\r\n", "{\"status\":201}\n422",
-      "201\n422\n",
+      "201\n422\n", #"[{"status": "201"}, {"status": "422"}]"#,
     ])
   func each(body: String) {
     for status in [200, 202, 207] {
@@ -160,6 +160,29 @@ struct BatchAnswerTests {
       return
     }
     #expect(response.status == 200)
+  }
+
+  @Test(
+    "a status that is none of HTTP's settles none: it may be a refusal",
+    arguments: [
+      #"[{"status": 600}, {"status": 0}]"#, #"{"items": [{"status": "1"}, {"status": "2"}]}"#,
+    ])
+  func otherStatuses(body: String) {
+    guard case .unreadable(let reason) = Self.answer(body) else {
+      Issue.record("\(body) is read")
+      return
+    }
+    #expect(reason == "answered results whose status is none of HTTP's")
+  }
+
+  @Test("another relay's results in another order are told as such")
+  func otherOrder() {
+    let text = #"{"results": [{"index": 1, "result": "stored"}, {"index": 0, "result": "stored"}]}"#
+    guard case .unreadable(let reason) = Self.answer(ofRelay: text) else {
+      Issue.record("they are read")
+      return
+    }
+    #expect(reason == "answered results that are not a relay's, or in another order")
   }
 
   @Test("an answer that refuses or fails is for all of them, whatever it says of each")

@@ -77,6 +77,9 @@ package struct AttemptReport: Sendable {
   /// Whether the answer may be about the relay's access token and not about the envelope, which is
   /// then tried again whatever the status means.
   package var isUnclear = false
+  /// Whether a wait that the answer asks for is for this envelope's client, and not for all that
+  /// goes to the upstream.
+  package var isOfClient = false
 
   /// Reports an attempt.
   package init(

@@ -94,9 +94,10 @@ extension Scheduler {
     }
     defer { fillSlots(of: number, now: now) }
     guard !wasLetGo(report.serial, flight, now: now) else { return }
+    let outcome = report.isInDoubt ? .ambiguous : policy.outcomes.outcome(of: report)
     guard let head = lanes[flight.lane]?.head, head.serial == report.serial else {
       if let member, lanes[flight.lane] != nil {
-        recordMember(member, report, outcome: policy.outcomes.outcome(of: report), now: now)
+        recordMember(member, report, outcome: outcome, now: now)
       }
       return
     }
@@ -104,7 +105,6 @@ extension Scheduler {
       return verificationEnded(
         report, of: head, wasGivenUp: wasGivenUp, policy: policy, now: now)
     }
-    let outcome = report.isInDoubt ? .ambiguous : policy.outcomes.outcome(of: report)
     let change = change(
       for: head, after: report, outcome: outcome, wasGivenUp: wasGivenUp, policy: policy, now: now)
     let isToBeVerified = outcome == .ambiguous && policy.ambiguity == .verify

@@ -123,6 +123,7 @@ extension Scheduler {
   package mutating func batchEnded(
     _ reports: [AttemptReport], subject: BatchAnswerSubject, bytes: Int?, now: Now
   ) -> BatchVerdict {
+    var reports = reports
     guard let first = reports.first, let number = inFlight[first.serial]?.upstream,
       let policy = upstreams[number]?.policy
     else { return .all }
@@ -135,16 +136,30 @@ extension Scheduler {
     case .halved, .uncompressed:
       goAgain(reports, inHalves: verdict == .halved, to: number, now: now)
       return verdict
-    case .each:
-      // Where some are taken, the pace is not too fast: a limit of others is their own.
-      if let taken = reports.first(where: { !$0.wantsWait }) {
-        _ = learn(from: taken, of: number, now: now)
-      }
+    case .each: learnEach(from: &reports, of: number, now: now)
     case .unreadable: batches.separate(reports.map(\.serial))
     case .all: break
     }
     for report in reports { attemptEnded(report, now: now) }
     return verdict
+  }
+
+  /// Learns from an answer that has a result for each.
+  ///
+  /// Where some are taken, the pace is not too fast: a limit of others is their own. So is one of
+  /// a single client's envelopes, of which nobody knows what it means for others'.
+  private mutating func learnEach(
+    from reports: inout [AttemptReport], of number: UpstreamNumber, now: Now
+  ) {
+    let clients = Set(
+      reports.compactMap { inFlight[$0.serial].flatMap { lanes[$0.lane]?.client } })
+    if clients.count < 2 {
+      for index in reports.indices where reports[index].wantsWait {
+        reports[index].isOfClient = true
+      }
+    }
+    let telling = reports.first { !$0.wantsWait } ?? reports.first { !$0.isOfClient }
+    _ = learn(from: telling ?? reports[0], of: number, now: now)
   }
 
   /// Has the members go again, without a word of this in their records.

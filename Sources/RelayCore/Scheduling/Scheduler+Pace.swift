@@ -10,7 +10,9 @@ extension Scheduler {
       upstreams.update(number) { $0.pace.taken(at: now.monotonic) }
       return
     }
-    guard policy.holdsAllLanes, !isLanesOwn(report.serial, at: number) else { return }
+    guard policy.holdsAllLanes, !report.isOfClient, !isLanesOwn(report.serial, at: number) else {
+      return
+    }
     if upstreams[number]?.pace.heldUntil(at: now.monotonic) == nil {
       upstreams[number]?.askedBackoff = []
     }

@@ -85,6 +85,15 @@ final class TokenStand: Sendable {
     }
   }
 
+  /// Tells whether a request's token is valid.
+  var validity: @Sendable (WireRequest) -> Bool {
+    let valid = valid
+    return { request in
+      let token = String(request["Authorization"]?.dropFirst("Bearer ".count) ?? "")
+      return valid.read { ($0[token] ?? .distantPast) > Date() }
+    }
+  }
+
   /// Makes the service accept none of the tokens that were given out.
   func revokeAll() { valid.change { $0 = [:] } }
 

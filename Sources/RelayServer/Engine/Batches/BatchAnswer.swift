@@ -73,8 +73,12 @@ enum BatchAnswer {
     let each = elements.indices.compactMap { index in
       Self.response(toRelayed: elements[index], at: index, bodyBytesMax: bodyBytesMax)
     }
-    guard each.count == count, elements.count == count else {
-      self = .unreadable("answered \(each.count) results to \(count) envelopes")
+    guard elements.count == count else {
+      self = .unreadable("answered \(elements.count) results to \(count) envelopes")
+      return
+    }
+    guard each.count == count else {
+      self = .unreadable("answered results that are not a relay's, or in another order")
       return
     }
     self = .each(each)
@@ -98,7 +102,7 @@ enum BatchAnswer {
       return nil
     }
     // A refusal is looked at whole, and cut off afterwards.
-    let isRefusal = status == 401 || status == 403
+    let isRefusal = status == 401 || status == 403 || status == 429
     var response = response(
       status, problem, bodyBytesMax: max(bodyBytesMax, isRefusal ? RelayRefusal.bytesMax : 0))
     if let seconds = problem["retryAfterSeconds"]?.wholeNumber {

@@ -20,6 +20,8 @@ enum RelayRefusal: Equatable {
 
   private static let unauthenticated = "urn:waystation:problem:unauthenticated"
   private static let forbidden = "urn:waystation:problem:forbidden"
+  /// How the names of those limits begin that are of one client.
+  private static let clientLimits = "client"
 
   /// Looks at an answer to a post of several, to one envelope that was handed on by itself, or at
   /// the result for one of several; nil if it is none of these.
@@ -49,6 +51,14 @@ enum RelayRefusal: Equatable {
     !(200..<300).contains(status) && status != 413 && status != 422
   }
 
+  /// Whether an answer says that one client has used up a quota, so that others' is taken.
+  static func isOfClient(_ response: UpstreamResponse) -> Bool {
+    guard response.status == 429, response.body.count <= bytesMax,
+      let problem = try? JSONValue.parse(response.body)
+    else { return false }
+    return text(problem["limit"])?.hasPrefix(clientLimits) == true
+  }
+
   private static func text(_ value: JSONValue?) -> String? { value.flatMap { try? $0.string() } }
 
   private static func plain(_ text: String) -> String {
@@ -73,7 +83,7 @@ extension AttemptReport {
     guard case .answered(let response) = event else { return }
     event = .answered(response.keeping(bodyBytesMax: target.responseBodyBytesMax))
     switch RelayRefusal(response) {
-    case nil: return
+    case nil: isOfClient = RelayRefusal.isOfClient(response)
     case .ofToken(let words) where showsToken:
       let said = words.isEmpty ? "" : " (\(words))"
       event = .failed(

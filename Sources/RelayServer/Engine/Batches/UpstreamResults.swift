@@ -82,7 +82,11 @@ enum UpstreamResults {
     let found = elements.compactMap { element in
       status(of: element).map { (status: $0, value: element) }
     }
-    guard !found.isEmpty else { return .none }
+    guard !found.isEmpty else {
+      // Numbers that mean something else there could as well be refusals.
+      return elements.contains { $0["status"]?.statusNumber != nil }
+        ? .unreadable("answered results whose status is none of HTTP's") : .none
+    }
     guard elements.count <= count else {
       return .unreadable("answered more results than the \(count) envelopes")
     }
@@ -93,7 +97,8 @@ enum UpstreamResults {
   }
 
   private static func status(of element: JSONValue) -> Int? {
-    if let status = element.status ?? element["status"]?.status { return status }
+    if element.wholeNumber != nil { return element.status }
+    if let status = element["status"]?.status { return status }
     guard let members = (try? element.object()).map(Array.init), members.count == 1 else {
       return nil
     }
@@ -102,9 +107,12 @@ enum UpstreamResults {
 }
 
 extension JSONValue {
+  /// A number, also one that is written as a text.
+  var statusNumber: Int64? { wholeNumber ?? (try? string()).flatMap { Int64($0) } }
+
   /// A status of HTTP; nil if it is anything else.
   var status: Int? {
-    guard let number = wholeNumber, StatusSet.codes.contains(Int(clamping: number)) else {
+    guard let number = statusNumber, StatusSet.codes.contains(Int(clamping: number)) else {
       return nil
     }
     return Int(number)

@@ -233,7 +233,7 @@ extension Dispatcher {
     var ended = EndedAttempts()
     for report in batch.reports {
       if let request = batchesInFlight.take(report.serial) {
-        let (reports, subject) = reports(of: request, report)
+        let (reports, subject) = reports(of: request, report, batch.masks[report.serial])
         ended.together.append(
           EndedBatch(request: request, event: report.event, reports: reports, subject: subject))
         continue
@@ -253,7 +253,7 @@ extension Dispatcher {
   }
 
   private func reports(
-    of request: BatchesInFlight.Request, _ report: AttemptReport
+    of request: BatchesInFlight.Request, _ report: AttemptReport, _ tokenMask: CredentialMask?
   ) -> (reports: [AttemptReport], subject: BatchAnswerSubject) {
     var report = report
     if request.form.isRelay, case .answered(let response) = report.event,
@@ -272,15 +272,25 @@ extension Dispatcher {
     {
     case .whole(let shared):
       let isOfCoding = request.isCompressed && response.mayRefuseGzip
-      report.isUnclear = request.form.isRelay && RelayRefusal.isOfRequest(shared.status)
+      if request.form.isRelay {
+        if RelayRefusal.isOfRequest(shared.status) { report.isUnclear = true }
+        report.isOfClient = RelayRefusal.isOfClient(response)
+      }
       return (report.each(request.members, .answered(shared)), isOfCoding ? .coding : .whole)
     case .unreadable(let reason):
       let event = AttemptEvent.failed(.malformedResponse, detail: "the upstream \(reason)")
       return (report.each(request.members, event), .unreadable)
     case .each(let responses):
       var reports = report.each(request.members, report.event)
+      // What came compressed could not be searched for credentials before.
+      let wasPacked = response.headers.first("Content-Encoding") != nil
       for index in reports.indices {
-        reports[index].event = .answered(responses[index])
+        var own = responses[index]
+        if wasPacked {
+          own = request.target.credentials.masked(own)
+          if let tokenMask { own = tokenMask.masked(own) }
+        }
+        reports[index].event = .answered(own)
         guard request.form.isRelay else { continue }
         // The post was taken, so the token is good as such.
         reports[index].read(fromRelay: request.target, showsToken: false)
