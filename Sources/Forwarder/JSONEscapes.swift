@@ -35,8 +35,8 @@ struct JSONEscapes: Sendable {
     return result
   }
 
-  /// A text of JSON with its escapes of ASCII characters undone, and where each byte stood; the last
-  /// place is the text's end.
+  /// A text of JSON with its escapes of ASCII characters undone, and where each byte stood; the
+  /// last place is the text's end.
   static func unescaped(_ text: [UInt8]) -> (bytes: [UInt8], places: [Int]) {
     var bytes: [UInt8] = []
     var places: [Int] = []

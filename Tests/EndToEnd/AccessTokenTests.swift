@@ -1,4 +1,3 @@
-import Compression
 import Foundation
 import Glibc
 import Testing
@@ -63,71 +62,6 @@ extension EndToEnd {
       }
       #expect(stand.service.received.map(\.target).suffix(3) == ["/3", "/3", "/4"])
       #expect(stand.server.received.count == 3, "no token for each refusal")
-    }
-
-    @Test(
-      "a 401 to what was under way at a reload is no refusal: it goes again by the new settings")
-    func rejectedAcrossReload() async throws {
-      let stand = try TokenStand(lifetimeSeconds: 3600)
-      try await stand.relay.start()
-      let device = stand.relay.device()
-      #expect(try await device.relay("GET", "/1", headers: ["Prefer": "wait=20"]).status == 200)
-      stand.revokeAll()
-      let isReloaded = Monitor(false)
-      let stillValid = stand.validity
-      stand.service.behave { request in
-        while !isReloaded.read({ $0 }) { usleep(1000) }
-        return .answer(stillValid(request) ? 200 : 401)
-      }
-      let ids = try await (0..<3).asyncMap { number in
-        let posted = try await device.post([
-          "path": "/\(number)", "method": "GET", "lane": "l-\(number)",
-        ])
-        return try #require(posted.json()["id"] as? String)
-      }
-      _ = try await stand.service.received(count: 2)
-      let before = stand.relay.log
-      try stand.configure(secret: "another-secret-of-the-relay")
-      stand.relay.signal(SIGHUP)
-      try await eventually("the reload") {
-        stand.relay.log.count > before.count && stand.relay.log.contains("reload") ? true : nil
-      }
-      isReloaded.change { $0 = true }
-      for id in ids { #expect(try await device.end(of: id)["state"] as? String == "delivered") }
-    }
-
-    @Test("a token in results that came as gzip is shown to nobody")
-    func packedResults() async throws {
-      let batch: [String: any Sendable] = ["format": "ndjson", "path": "/in", "itemsMax": 25]
-      let stand = try TokenStand(lifetimeSeconds: 3600, batch: batch)
-      stand.service.behave { request in
-        let sent = request["Authorization"] ?? ""
-        let result = #"{"status": 422, "title": "bad \#(sent)", "errorId": "\#(sent)"}"#
-        let count = request.message.text.split(separator: "\n").count
-        let text = "[" + Array(repeating: result, count: count).joined(separator: ",") + "]"
-        let field = WireField(name: "Content-Encoding", value: "gzip")
-        return .answer(
-          200, fields: [field], body: (try? GzipEncoder.encode(Array(text.utf8))) ?? [])
-      }
-      try await stand.relay.start()
-      let device = stand.relay.device()
-      let posted = try await device.post(batch: [
-        ["path": "/", "body": 1], ["path": "/", "body": 2],
-      ])
-      #expect(posted.status == 202)
-      let list = try await eventually("both are refused") {
-        let list = try await device.get("/v1/envelopes?state=failed").json()["envelopes"]
-        let failed = list as? [[String: Any]]
-        return failed?.count == 2 ? failed : nil
-      }
-      let sent = try #require(stand.service.received.first?["Authorization"]).dropFirst(7)
-      var shown = try await device.get("/status").text
-      for id in list.compactMap({ $0["id"] as? String }) {
-        shown += try await device.get("/v1/envelopes/\(id)").text
-        shown += try await device.get("/v1/envelopes/\(id)/response").text
-      }
-      shown += stand.relay.log
-      #expect(shown.contains("bad Bearer ***") && !shown.contains(sent))
     }
 
     @Test("one client's 401s end its envelopes and cost no token each, while others are served")
