@@ -44,6 +44,17 @@ struct UpstreamPaceTests {
     #expect(pace.perSecond(at: Self.at(500)) == 10)
   }
 
+  @Test("an announced request has its token when it is sent, however long that takes")
+  func announced() {
+    var pace = UpstreamPace(limit: RateLimit(perSecond: 10, burst: 3))
+    for _ in 0..<3 { pace.began(isAnnounced: true, at: Self.at(0)) }
+    #expect(pace.opensAt == UpstreamPace.never)
+    pace.announcementEnded(isSent: false, at: Self.at(2000))
+    #expect(pace.opensAt <= Self.at(2000))
+    for _ in 0..<2 { pace.announcementEnded(isSent: true, at: Self.at(2000)) }
+    #expect(Self.begin(&pace, from: 2000, until: 2200) == [2000, 2100])
+  }
+
   @Test("another configured rate holds from the moment at which it is set")
   func reconfigured() {
     var pace = UpstreamPace(limit: RateLimit(perSecond: 0.1, burst: 1))

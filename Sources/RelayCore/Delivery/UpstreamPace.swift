@@ -24,11 +24,16 @@ package struct UpstreamPace: Sendable {
 
   /// The time of a wait that there is not.
   private static let always = MonotonicTime(nanoseconds: .min)
+  /// The time of an end that only another event brings.
+  package static let never = MonotonicTime(nanoseconds: .max)
 
   private var limit: RateLimit?
   private var bucket = TokenBucket()
   private var learned: LearnedRate?
   private var learnedBucket = TokenBucket()
+  /// The requests that are announced and not sent yet. Each has a token kept for it, which it takes
+  /// when it is sent: the announcement may take long to get to the disk.
+  private var announced = 0
   /// The time from which the rates let a request pass.
   private var passesAt = Self.always
   private var heldUntil = Self.always
@@ -52,7 +57,8 @@ package struct UpstreamPace: Sendable {
     notePassing(at: now)
   }
 
-  /// The time from which a request may begin.
+  /// The time from which a request may begin; ``never`` while announced ones need all tokens that
+  /// there can be.
   package var opensAt: MonotonicTime { max(passesAt, heldUntil) }
 
   /// The end of the wait that the upstream has asked for; nil if there is none.
@@ -66,11 +72,23 @@ package struct UpstreamPace: Sendable {
   }
 
   /// Notes that a request begins.
-  package mutating func began(at now: MonotonicTime) {
+  ///
+  /// - Parameter isAnnounced: Whether it is only announced, and will be sent, or not, by
+  ///   ``announcementEnded(isSent:at:)``.
+  package mutating func began(isAnnounced: Bool = false, at now: MonotonicTime) {
+    if isAnnounced { announced += 1 }
     guard limit != nil || learned != nil else { return }
-    if let limit { _ = bucket.take(limit, at: now) }
+    if let limit, !isAnnounced { _ = bucket.take(limit, at: now) }
     learned?.noteUse(at: now)
     if let rate = learnedLimit(at: now) { _ = learnedBucket.take(rate, at: now) }
+    notePassing(at: now)
+  }
+
+  /// Notes that an announced request is sent now, or will not be sent.
+  package mutating func announcementEnded(isSent: Bool, at now: MonotonicTime) {
+    announced -= 1
+    guard let limit else { return }
+    if isSent { _ = bucket.take(limit, at: now) }
     notePassing(at: now)
   }
 
@@ -139,8 +157,12 @@ package struct UpstreamPace: Sendable {
   }
 
   private mutating func notePassing(at now: MonotonicTime) {
+    if let limit, announced >= limit.burst {
+      passesAt = Self.never
+      return
+    }
     let waitNs = max(
-      limit.map { bucket.waitNs(for: $0, at: now) } ?? 0,
+      limit.map { bucket.waitNs(for: $0, tokens: announced + 1, at: now) } ?? 0,
       learnedLimit(at: now).map { learnedBucket.waitNs(for: $0, at: now) } ?? 0)
     passesAt =
       waitNs == 0

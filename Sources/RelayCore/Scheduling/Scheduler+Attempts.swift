@@ -65,7 +65,8 @@ extension Scheduler {
     lanes[head.lane]?.phase = .inFlight
     inFlight[head.serial] = Flight(lane: head.lane, upstream: head.upstream, stage: stage)
     upstreams.update(head.upstream) { $0.envelopesInFlight += 1 }
-    noteBegun(head.serial, at: head.upstream, now: now)
+    noteBegun(
+      head.serial, at: head.upstream, isAnnounced: stage == .announced, now: now)
     switch stage {
     case .announced: announce(head, now: now)
     case .sending: actions.append(.attempt(head))
@@ -74,13 +75,17 @@ extension Scheduler {
   }
 
   /// Notes that a request takes a slot; it is named by its first envelope.
-  mutating func noteBegun(_ serial: Serial, at number: UpstreamNumber, now: Now) {
+  ///
+  /// - Parameter isAnnounced: Whether it is sent only later.
+  mutating func noteBegun(
+    _ serial: Serial, at number: UpstreamNumber, isAnnounced: Bool = false, now: Now
+  ) {
     upstreams.update(number) { upstream in
       upstream.inFlight += 1
       upstream.linger = .none
       if !upstream.reachability.isReachable { upstream.probe = serial }
       upstream.reachability.attemptBegan()
-      upstream.pace.began(at: now.monotonic)
+      upstream.pace.began(isAnnounced: isAnnounced, at: now.monotonic)
     }
   }
 
@@ -89,7 +94,7 @@ extension Scheduler {
     guard let number = inFlight[report.serial]?.upstream else { return }
     let wasGivenUp = learn(from: report, of: number, now: now)
     let member = batches.member(report.serial)
-    guard let flight = endFlight(report.serial), let policy = upstreams[number]?.policy else {
+    guard let flight = endFlight(report.serial, now: now), let policy = upstreams[number]?.policy else {
       return
     }
     defer { fillSlots(of: number, now: now) }
@@ -138,7 +143,7 @@ extension Scheduler {
 
   /// - Parameter hasTurn: Whether its lane is the next to get a slot.
   mutating func withdraw(_ serial: Serial, hasTurn: Bool, now: Now) {
-    guard let flight = endFlight(serial) else { return }
+    guard let flight = endFlight(serial, now: now) else { return }
     giveUpProbe(serial, of: flight.upstream, now: now)
     defer { fillSlots(of: flight.upstream, now: now) }
     guard !wasLetGo(serial, flight, now: now), let head = lanes[flight.lane]?.head,
@@ -153,7 +158,7 @@ extension Scheduler {
 
   /// Acts on an attempt that could not be made, since the envelope no longer waits.
   package mutating func attemptVanished(_ serial: Serial, now: Now) {
-    guard let flight = endFlight(serial) else { return }
+    guard let flight = endFlight(serial, now: now) else { return }
     giveUpProbe(serial, of: flight.upstream, now: now)
     if !wasLetGo(serial, flight, now: now) { vanish(serial, from: flight, now: now) }
     fillSlots(of: flight.upstream, now: now)
@@ -171,12 +176,15 @@ extension Scheduler {
   }
 
   /// Ends an attempt, and frees its slot unless others of the same request are under way.
-  mutating func endFlight(_ serial: Serial) -> Flight? {
+  mutating func endFlight(_ serial: Serial, now: Now) -> Flight? {
     guard let flight = inFlight.removeValue(forKey: serial) else { return nil }
     let endsRequest = !flight.isBatched || batches.end(serial)
     upstreams.update(flight.upstream) { upstream in
       upstream.envelopesInFlight -= 1
       if endsRequest { upstream.inFlight -= 1 }
+      if flight.stage == .announced {
+        upstream.pace.announcementEnded(isSent: false, at: now.monotonic)
+      }
     }
     return flight
   }

@@ -24,14 +24,18 @@ extension Scheduler {
     lanes[head.lane]?.window[0].isInDoubt = true
     guard inFlight[head.serial]?.stage == .announced, mayStillBegin(head) else {
       takeBackAnnouncement(of: head, now: now)
-      guard let flight = endFlight(head.serial) else { return }
+      guard let flight = endFlight(head.serial, now: now) else { return }
       giveUpProbe(head.serial, of: flight.upstream, now: now)
       return fillSlots(of: flight.upstream, now: now)
     }
     inFlight[head.serial]?.stage = .sending
+    upstreams.update(head.upstream) {
+      $0.pace.announcementEnded(isSent: true, at: now.monotonic)
+    }
     var head = head
     head.isInDoubt = true
     actions.append(.attempt(head))
+    fillSlots(of: head.upstream, now: now)
   }
 
   /// Whether nothing has come in between that keeps the announced attempt from beginning.

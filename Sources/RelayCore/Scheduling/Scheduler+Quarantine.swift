@@ -8,7 +8,7 @@ extension Scheduler {
   /// whatever the policy for refusals, until somebody has restored the content or gives the
   /// envelope up. Nothing was sent, so this says nothing about the upstream.
   package mutating func attemptUnreadable(_ serial: Serial, reason: String, now: Now) {
-    guard let flight = endFlight(serial) else { return }
+    guard let flight = endFlight(serial, now: now) else { return }
     giveUpProbe(serial, of: flight.upstream, now: now)
     defer { fillSlots(of: flight.upstream, now: now) }
     guard !wasLetGo(serial, flight, now: now), let head = lanes[flight.lane]?.head,

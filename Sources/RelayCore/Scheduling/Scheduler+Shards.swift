@@ -77,7 +77,7 @@ extension Scheduler {
     for (serial, flight) in inFlight.sorted(by: { $0.key < $1.key })
     where gone.contains(flight.lane) {
       if flight.stage == .announced {
-        _ = endFlight(serial)
+        _ = endFlight(serial, now: now)
         giveUpProbe(serial, of: flight.upstream, now: now)
       } else {
         releasedFlights[flight.lane, default: []].insert(serial)

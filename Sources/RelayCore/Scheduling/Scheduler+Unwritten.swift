@@ -19,7 +19,7 @@ extension Scheduler {
       latestRequeues.remove(transition.serial)
       return
     }
-    if case .begin = transition.change, let flight = endFlight(transition.serial) {
+    if case .begin = transition.change, let flight = endFlight(transition.serial, now: now) {
       giveUpProbe(transition.serial, of: flight.upstream, now: now)
       quarantineUnwritten(transition, now: now)
       return fillSlots(of: flight.upstream, now: now)

@@ -217,7 +217,7 @@ package struct Scheduler: Sendable {
   package mutating func cutOff(now: Now) {
     for (serial, flight) in inFlight.sorted(by: { $0.key < $1.key })
     where flight.stage == .announced {
-      _ = endFlight(serial)
+      _ = endFlight(serial, now: now)
       lanes[flight.lane]?.phase = .recording
     }
   }
@@ -274,6 +274,7 @@ struct UpstreamLine: Sendable {
 
   /// The time at which an envelope that is ready may begin, if time alone keeps it waiting.
   var wakesAt: MonotonicTime? {
+    guard pace.opensAt < UpstreamPace.never else { return linger.end }
     if let probeAt = reachability.nextProbeAt { return max(probeAt, pace.opensAt) }
     // Otherwise the end of an attempt is waited for.
     guard reachability.isReachable, inFlight < reachability.window else { return linger.end }

@@ -17,9 +17,9 @@ package struct RateLimit: Hashable, Sendable {
   /// The time between two tokens, in nanoseconds.
   var intervalNs: Int64 { max(1, Int64(1_000_000_000 / perSecond)) }
 
-  /// The time in which an empty bucket fills, in nanoseconds.
-  var fillingNs: Int64 {
-    let (product, overflow) = intervalNs.multipliedReportingOverflow(by: Int64(burst))
+  /// The time in which so many tokens come, in nanoseconds.
+  func timeNs(for tokens: Int) -> Int64 {
+    let (product, overflow) = intervalNs.multipliedReportingOverflow(by: Int64(tokens))
     return overflow ? .max : product
   }
 }
@@ -42,10 +42,14 @@ package struct TokenBucket: Hashable, Sendable {
   /// Whether it is nearer to full than another one.
   func isFuller(than other: TokenBucket) -> Bool { fullAt < other.fullAt }
 
-  /// The time until there is a token again, in nanoseconds; 0 if there is one.
-  package func waitNs(for limit: RateLimit, at now: MonotonicTime) -> Int64 {
+  /// The time until there are so many tokens, in nanoseconds; 0 if there are.
+  ///
+  /// - Parameter tokens: At most as many as fit in: the limit's burst.
+  package func waitNs(
+    for limit: RateLimit, tokens: Int = 1, at now: MonotonicTime
+  ) -> Int64 {
     let missingNs = max(0, fullAt.nanoseconds.subtractingSaturated(now.nanoseconds))
-    let room = limit.fillingNs.subtractingSaturated(limit.intervalNs)
+    let room = limit.timeNs(for: limit.burst).subtractingSaturated(limit.timeNs(for: tokens))
     return max(0, missingNs - room)
   }
 

@@ -128,7 +128,8 @@ struct Simulation {
     if isSharded { schedule(.shardMoves, inMs: 3000) }
   }
 
-  /// The rate of the first upstream, which is not to be passed.
+  /// The rate of the first two upstreams, which is not to be passed. The second one's attempts are
+  /// announced first.
   static let rate = RateLimit(perSecond: 20, burst: 3)
 
   /// What is configured, unless something is taken out for a while.
@@ -136,7 +137,7 @@ struct Simulation {
     var policies: [UpstreamNumber: UpstreamPolicy] = [:]
     for (number, upstream) in upstreamNumbers.enumerated() {
       policies[upstream] = UpstreamPolicy(
-        concurrencyMax: 2 + number, rate: number == 0 ? rate : nil,
+        concurrencyMax: 2 + number, rate: number < 2 ? rate : nil,
         retry: RetryPolicy(
           firstDelayMs: 100, maxDelayMs: 20_000, factor: 2, retryAfterMaxMs: 60_000),
         reachability: ReachabilityPolicy(
@@ -177,10 +178,14 @@ struct Simulation {
   private mutating func step() -> Bool {
     guard let time = agenda.earliest, let next = agenda.popDue(at: time) else { return false }
     advance(to: time)
-    guard next.life == life || next.event.outlivesTheRelay else { return true }
-    eventCount += 1
-    happen(next.event)
+    let isOfThisLife = next.life == life || next.event.outlivesTheRelay
+    if isOfThisLife {
+      eventCount += 1
+      happen(next.event)
+    }
+    // The clock may have been set, whether or not anything else happens.
     carryOutActions()
+    guard isOfThisLife else { return true }
     told = []
     checkNoSlotIsIdle()
     checkRuns()
