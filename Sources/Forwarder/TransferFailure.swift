@@ -85,7 +85,8 @@ enum TransferFailure {
       case .timeout: "\(authority) took too long"
       case .cut: "\(authority) ended the connection in the middle"
       case .malformedResponse: "\(authority) sent what is no HTTP answer"
-      case .local, .brokenOff, .token, .credentials: "the request to \(authority) could not be made"
+      case .local, .brokenOff, .token, .credentials, .notForwarded:
+        "the request to \(authority) could not be made"
       }
     if hasBegun, code == CURLE_OUT_OF_MEMORY { return sentence }
     let words = words.isEmpty ? String(cString: curl_easy_strerror(code)) : words

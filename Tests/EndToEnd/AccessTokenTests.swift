@@ -170,7 +170,9 @@ extension EndToEnd {
           $0["kind"] as? String == "credentials-refused" && $0["count"] as? Int == 3
         }
       }
-      let title = "the relay's credentials for default are refused, and 3 envelopes wait"
+      let title =
+        "the relay's credentials for default are refused, and 3 envelopes wait until the"
+        + " credentials are mended, and the configuration is reloaded"
       #expect(need["title"] as? String == title)
       #expect(need["severity"] as? String == "critical")
       let cause =

@@ -37,7 +37,9 @@ extension EndToEnd {
     func held() async throws {
       let upstream = try TestUpstream { request in
         let wait = WireField(name: "Retry-After", value: "3000")
-        return request.target == "/first" ? .answer(429, fields: [wait]) : .answer(200)
+        guard request.target == "/first" else { return .answer(200) }
+        let type = WireField(name: "Content-Type", value: "text/plain")
+        return .answer(429, fields: [wait, type], body: Array("slow down\nplease".utf8))
       }
       let relay = try Relay(upstreams: ["default": Relay.quick(upstream)])
       try await relay.start()
@@ -49,6 +51,12 @@ extension EndToEnd {
         return upstreams?.first { $0["heldUntil"] != nil }
       }
       #expect(view["reachable"] as? Bool == true)
+      #expect(view["heldReason"] as? String == "the upstream answered 429 “slow down”")
+      let list = try await Waystation.run(
+        "upstreams", "list", "--server", "http://127.0.0.1:\(relay.port)")
+      #expect(
+        list.output.contains("wants a wait, on in")
+          && list.output.contains("the upstream answered 429 “slow down”"), "\(list.output)")
       try await relay.log(holds: "upstream wants fewer requests")
       let metrics = try await device.get("/metrics").text
       #expect(metrics.contains(#"waystation_upstream_held{upstream="default"} 1"#))

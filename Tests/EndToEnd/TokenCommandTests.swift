@@ -12,7 +12,8 @@ extension EndToEnd {
         "WAYSTATION_SERVER": "http://127.0.0.1:\(relay.port)",
       ]
       let made = try await Waystation.run(
-        "token", "create", "--client", "till-1", "--label", "front desk", environment: environment)
+        "token", "create", "--client", "till-1", "--label", "front desk", "--expires-at", "30d",
+        environment: environment)
       #expect(made.ending == .exit(0), "\(made.errors)")
       let token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
       let id = String(token.dropFirst(4).prefix(16))

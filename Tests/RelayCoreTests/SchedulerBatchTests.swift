@@ -196,7 +196,7 @@ struct SchedulerBatchTests {
     #expect(relay.batchSizes.lowered == [400])
     for _ in 0..<2 { relay.answer(relay.together[relay.together.count - 1], statuses: [200]) }
     #expect(relay.batchSizes.bytesMax == [nil, 400, 400, 400], "two halves, and the next one")
-    relay.scheduler.forgetBatchCeiling(of: ManualRelay.upstream)
+    relay.scheduler.seekAnew(ManualRelay.upstream, now: relay.clock)
     relay.answer(relay.together[relay.together.count - 1], statuses: [200])
     #expect(relay.batchSizes.bytesMax.last == .some(nil))
   }

@@ -30,25 +30,6 @@ struct SchedulerDoubtTests {
     }
   }
 
-  @Test("a slow disk does not let more announced attempts come together than the rate allows")
-  func paced() {
-    var policy = UpstreamPolicy.manual.ambiguity(.verify).concurrency(8)
-    policy.rate = RateLimit(perSecond: 10, burst: 2)
-    var relay = ManualRelay(policy: policy)
-    for lane in 1...8 { relay.accept(lane: Int64(lane)) }
-    for _ in 0..<20 { relay.pass(ms: 100) }
-    relay.commit()
-    #expect(relay.attempted == [1, 2])
-    relay.pass(ms: 100)
-    relay.commit()
-    #expect(relay.attempted == [1, 2, 3])
-    for _ in 0..<8 {
-      relay.pass(ms: 100)
-      relay.commit()
-    }
-    #expect(relay.attempted == Array(1...8))
-  }
-
   @Test("elsewhere an attempt begins at once, and is told as ambiguous if it was written whole")
   func retried() throws {
     var relay = relay(.retry)

@@ -76,6 +76,25 @@ struct SchedulerPaceTests {
     #expect(Self.heldUntil(relay) == nil)
   }
 
+  @Test("a slow disk does not let more announced attempts come together than the rate allows")
+  func paced() {
+    var policy = UpstreamPolicy.manual.ambiguity(.verify).concurrency(8)
+    policy.rate = RateLimit(perSecond: 10, burst: 2)
+    var relay = ManualRelay(policy: policy)
+    for lane in 1...8 { relay.accept(lane: Int64(lane)) }
+    for _ in 0..<20 { relay.pass(ms: 100) }
+    relay.commit()
+    #expect(relay.attempted == [1, 2])
+    relay.pass(ms: 100)
+    relay.commit()
+    #expect(relay.attempted == [1, 2, 3])
+    for _ in 0..<8 {
+      relay.pass(ms: 100)
+      relay.commit()
+    }
+    #expect(relay.attempted == Array(1...8))
+  }
+
   @Test("where the configuration says so, a wait holds the lane alone")
   func lanesAlone() {
     var relay = Self.relay { $0.holdsAllLanes = false }

@@ -178,7 +178,7 @@ function upstreamCard(upstream) {
 }
 
 function updateCard(card, upstream) {
-  const { since, waiting, oldestWaitingAt, lastError } = upstream;
+  const { since, waiting, oldestWaitingAt, lastError, heldReason } = upstream;
   const { inFlight, concurrencyNow, concurrencyMax, heldUntil, requestsPerSecondNow } = upstream;
   const age = (at) => stretch(now() - Date.parse(at));
   const facts = {
@@ -187,7 +187,8 @@ function updateCard(card, upstream) {
     flight: () => `${count(inFlight)} of ${count(concurrencyNow)}`
       + (concurrencyNow < concurrencyMax ? `, ramping up to ${count(concurrencyMax)}` : "")
       + (requestsPerSecondNow ? `, at most ${rate(requestsPerSecondNow)}` : ""),
-    heldUntil: () => `in ${stretch(Date.parse(heldUntil) - now())}`,
+    heldUntil: () => `in ${stretch(Date.parse(heldUntil) - now())}`
+      + (heldReason ? `, since ${heldReason}` : ""),
     error: () => `Last error: ${lastError}`,
   };
   for (const element of card.querySelectorAll("[data-fact]")) {

@@ -28,6 +28,9 @@ package enum ConnectionFailure: String, Sendable, CaseIterable {
   /// The relay's credentials were refused: by the server that gives access tokens, or by the
   /// upstream in a way that cannot be about the envelope. Nothing was taken.
   case credentials
+  /// The next relay forwards to no upstream of the name that this relay's configuration gives it.
+  /// Nothing was taken.
+  case notForwarded
   /// The relay could not make the request: a body file was gone, say, or memory ran out.
   case local
   /// The relay cut the attempt off, since it was shutting down and the grace period was over.
@@ -80,6 +83,8 @@ package struct AttemptReport: Sendable {
   /// Whether a wait that the answer asks for is for this envelope's client, and not for all that
   /// goes to the upstream.
   package var isOfClient = false
+  /// What the upstream said where it did not take the envelope, in a few words; nil if nothing.
+  package var words: String?
 
   /// Reports an attempt.
   package init(
@@ -184,6 +189,8 @@ package struct Transition: Sendable, Equatable {
   package var doubt: String?
   /// Whether the upstream answered: either the envelope itself or the question whether it has it.
   package var isAnswered: Bool
+  /// Whether the answer may be about the relay's access token: see ``AttemptReport/isUnclear``.
+  package var isUnclear = false
   /// The epoch of the lease under which the attempt was made.
   package var epoch: Int64
   /// Whether the store found no such envelope any more, so that nothing was changed.

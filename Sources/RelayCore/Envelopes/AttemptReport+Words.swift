@@ -9,6 +9,9 @@ extension AttemptReport {
   /// The end as a part of a sentence, such as "the upstream answered 503".
   package var sentence: String { event.sentence }
 
+  /// The same with what the upstream said: it stands in the record of the attempt.
+  package var fullSentence: String { words.map { "\(sentence) “\($0)”" } ?? sentence }
+
   /// What is said of an answer.
   package static func sentence(ofAnswer status: Int) -> String {
     successes.contains(status)
@@ -55,6 +58,16 @@ extension AttemptReport {
   }
 }
 
+extension AttemptRecord {
+  /// What the upstream said, as ``AttemptReport/fullSentence`` has it; nil if nothing.
+  package var words: String? {
+    guard let status, let error else { return nil }
+    let beginning = AttemptReport.sentence(ofAnswer: status) + " “"
+    guard error.hasPrefix(beginning), error.hasSuffix("”") else { return nil }
+    return String(error.dropFirst(beginning.count).dropLast())
+  }
+}
+
 extension AttemptEvent {
   /// It as a part of a sentence.
   package var sentence: String {
@@ -78,6 +91,7 @@ extension ConnectionFailure {
     case .malformedResponse: "what came back was no HTTP"
     case .token: "no access token could be fetched"
     case .credentials: "the relay's credentials were refused"
+    case .notForwarded: "the next relay does not forward there"
     case .local: "the relay could not send the request"
     case .brokenOff: "the relay ended, and broke the attempt off"
     }

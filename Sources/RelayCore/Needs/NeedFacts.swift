@@ -18,8 +18,8 @@ package struct NeedFacts: Sendable {
     package var oldestWaitingAt: WallTime?
     /// Its last failure at connection level, in words.
     package var lastError: String?
-    /// Whether that was a refusal of the relay's credentials.
-    package var refusesCredentials = false
+    /// The kind of that failure.
+    package var lastFailure: ConnectionFailure?
     /// What it made of envelopes lately.
     package var outcomes = OutcomeWindow.Figures()
     /// The latest envelope that it did not take, and since when none has got through.

@@ -163,7 +163,8 @@ package struct NeedRules: Sendable {
     } else if !upstream.isReachable {
       // The next envelope is its probe: as long as nothing waits there is nothing to mend.
       if upstream.waiting > 0 {
-        needs.append(upstream.refusesCredentials ? refused(upstream) : unreachable(upstream))
+        needs.append(
+          upstream.lastFailure == .credentials ? refused(upstream) : unreachable(upstream))
       }
     } else {
       needs += [failing(upstream), old(upstream), growing(upstream)].compactMap { $0 }
@@ -189,9 +190,15 @@ package struct NeedRules: Sendable {
   }
 
   private func unreachable(_ upstream: NeedFacts.Upstream) -> Need {
-    need(
+    let words =
+      switch upstream.lastFailure {
+      case .malformedResponse: "answers what cannot be used"
+      case .notForwarded: "does not know where to forward what it is handed"
+      default: "cannot be reached"
+      }
+    return need(
       Need.Key(.upstreamUnreachable, upstream: upstream.name), .critical, since: upstream.since,
-      "\(upstream.name) cannot be reached, and "
+      "\(upstream.name) \(words), and "
         + Self.envelopes(upstream.waiting, "waits", "wait"),
       cause: upstream.lastError, count: upstream.waiting,
       [.probe(upstream: upstream.name), .pause(upstream: upstream.name)])
@@ -201,7 +208,8 @@ package struct NeedRules: Sendable {
     need(
       Need.Key(.credentialsRefused, upstream: upstream.name), .critical, since: upstream.since,
       "the relay's credentials for \(upstream.name) are refused, and "
-        + Self.envelopes(upstream.waiting, "waits", "wait"),
+        + Self.envelopes(upstream.waiting, "waits", "wait")
+        + " until the credentials are mended, and the configuration is reloaded",
       cause: upstream.lastError, count: upstream.waiting,
       [
         .tryCredentials(upstream: upstream.name), .probe(upstream: upstream.name),

@@ -135,7 +135,9 @@ package struct OutcomeWindow: Sendable {
       guard transition.isAnswered, let attempt = transition.attempt else { return }
       change(transition.upstream, at: now) { row, figures in
         figures.retried += 1
-        row.noteFailure(Sample(transition, attempt.error ?? "the upstream asked to try again"))
+        // The upstream's own words are found by the envelope.
+        let reason = attempt.status.map(AttemptReport.sentence(ofAnswer:)) ?? attempt.error
+        row.noteFailure(Sample(transition, reason ?? "the upstream asked to try again"))
       }
     // What is put back in line is told as an end that is gone.
     case .end, .begin, .release, .edit, .requeue: break

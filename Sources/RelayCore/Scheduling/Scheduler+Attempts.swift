@@ -94,7 +94,8 @@ extension Scheduler {
     guard let number = inFlight[report.serial]?.upstream else { return }
     let wasGivenUp = learn(from: report, of: number, now: now)
     let member = batches.member(report.serial)
-    guard let flight = endFlight(report.serial, now: now), let policy = upstreams[number]?.policy else {
+    guard let flight = endFlight(report.serial, now: now), let policy = upstreams[number]?.policy
+    else {
       return
     }
     defer { fillSlots(of: number, now: now) }
@@ -127,12 +128,14 @@ extension Scheduler {
     let attempt = AttemptRecord(
       number: entry.attempts + 1, startedAt: report.startedAt, durationMs: report.durationMs,
       outcome: outcome, status: report.status,
-      error: outcome == .delivered ? nil : report.sentence)
-    return Transition(
+      error: outcome == .delivered ? nil : report.fullSentence)
+    var transition = Transition(
       serial: entry.serial, lane: entry.lane, upstream: entry.upstream, change: change,
       at: now.wall, attempt: attempt, response: report.response(keptFor: change), doubt: doubt,
       isAnswered: report.status != nil, acceptedAt: entry.acceptedAt,
       epoch: epoch(of: entry.client))
+    transition.isUnclear = report.isUnclear
+    return transition
   }
 
   /// Acts on an attempt that was called off before it began: it is not recorded, and the envelope
@@ -223,11 +226,11 @@ extension Scheduler {
       }
       return false
     case .failed(let failure, _):
-      let isRefusal = failure == .credentials
       upstreams[number]?.lastError = report.sentence
-      upstreams[number]?.refusesCredentials = isRefusal
+      upstreams[number]?.lastFailure = failure
       let change = upstreams[number]?.reachability.failed(
-        wasProbe: wasProbe, isCertain: isRefusal, now: now, random: &random)
+        wasProbe: wasProbe, isCertain: failure == .credentials || failure == .notForwarded,
+        now: now, random: &random)
       if change == .becameUnreachable {
         actions.append(
           .reachabilityChanged(number, isReachable: false, reason: report.sentence))

@@ -79,11 +79,6 @@ extension Scheduler {
     upstreams[number]?.batchCeiling.itemsMax(policy.itemsMax) ?? policy.itemsMax
   }
 
-  /// Forgets how large an upstream's requests may be, since it is configured otherwise.
-  package mutating func forgetBatchCeiling(of number: UpstreamNumber) {
-    upstreams[number]?.batchCeiling = BatchCeiling()
-  }
-
   // MARK: - Waiting for more
 
   /// Whether a batch that is not full is to wait for more, while the upstream has others to work

@@ -21,6 +21,17 @@ extension Scheduler {
     for number in policies.keys.sorted() { fillSlots(of: number, now: now) }
   }
 
+  /// Has all that waits for an upstream tried at once, as far as the upstream is why it waits,
+  /// since it is sought elsewhere, or in another way.
+  package mutating func seekAnew(_ number: UpstreamNumber, now: Now) {
+    upstreams[number]?.batchCeiling = BatchCeiling()
+    if let lanes = upstreams[number]?.unclearBackoff {
+      upstreams[number]?.unclearBackoff = []
+      endBackoff(of: lanes, at: number, now: now)
+    }
+    _ = probe(number, now: now)
+  }
+
   private mutating func configure(
     _ number: UpstreamNumber, _ policy: UpstreamPolicy, now: Now
   ) {

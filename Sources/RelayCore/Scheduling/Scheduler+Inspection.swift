@@ -17,14 +17,16 @@ extension Scheduler {
     package var oldestWaitingAt: WallTime?
     /// The last failure at connection level since the upstream was last reachable, in words.
     package var lastError: String?
-    /// Whether that was a refusal of the relay's credentials.
-    package var refusesCredentials = false
+    /// The kind of the last failure at connection level; nil if the upstream has answered since.
+    package var lastFailure: ConnectionFailure?
     /// The time of the next probe; nil if none is due.
     package var nextProbeAt: MonotonicTime?
     /// The most attempts at once: now, and once the upstream has ramped up.
     package var concurrency: (now: Int, max: Int)
     /// The end of a wait that it has asked for; nil if there is none.
     package var heldUntil: MonotonicTime?
+    /// The answer by which it asked for it, in words; nil if there is no such wait.
+    package var heldReason: String?
     /// The most requests a second that it is sent now; nil if nothing limits them.
     package var perSecond: Double?
   }
@@ -68,15 +70,17 @@ extension Scheduler {
   {
     var views: [UpstreamNumber: UpstreamView] = [:]
     for (number, upstream) in upstreams where upstream.isConfigured {
+      let heldUntil = upstream.pace.heldUntil(at: now)
       views[number] = UpstreamView(
         isReachable: upstream.reachability.isReachable,
         isPaused: paused.contains(.upstream(number)), since: upstream.reachability.since,
         inFlight: upstream.inFlight, waiting: waitingFor[number] ?? 0,
         oldestWaitingAt: survey.heads[number]?.oldestAcceptedAt,
-        lastError: upstream.lastError, refusesCredentials: upstream.refusesCredentials,
+        lastError: upstream.lastError, lastFailure: upstream.lastFailure,
         nextProbeAt: upstream.reachability.nextProbeAt,
         concurrency: (upstream.reachability.window, upstream.policy.concurrencyMax),
-        heldUntil: upstream.pace.heldUntil(at: now), perSecond: upstream.pace.perSecond(at: now))
+        heldUntil: heldUntil, heldReason: heldUntil == nil ? nil : upstream.heldReason,
+        perSecond: upstream.pace.perSecond(at: now))
     }
     return views
   }

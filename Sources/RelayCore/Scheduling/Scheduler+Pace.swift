@@ -21,7 +21,8 @@ extension Scheduler {
       // 503 is also said by one that is in trouble however little it gets.
       isForRate: response.status == 429, at: now.monotonic)
     guard isNew == true else { return }
-    actions.append(.upstreamHeld(number, forMs: waitMs, reason: report.sentence))
+    upstreams[number]?.heldReason = report.fullSentence
+    actions.append(.upstreamHeld(number, forMs: waitMs, reason: report.fullSentence))
   }
 
   /// For how long an upstream wants no requests; nil if it has not said that they come too fast.

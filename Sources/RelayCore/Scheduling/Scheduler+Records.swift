@@ -83,6 +83,9 @@ extension Scheduler {
       if upstreams[head.upstream]?.pace.heldUntil(at: now.monotonic) != nil {
         upstreams[head.upstream]?.askedBackoff.insert(transition.lane)
       }
+      if transition.isUnclear {
+        upstreams[head.upstream]?.unclearBackoff.insert(transition.lane)
+      }
     } else if time > now.wall {
       upstreams[head.upstream]?.connectionBackoff.insert(transition.lane)
     }

@@ -246,7 +246,13 @@ struct UpstreamLine: Sendable {
   ///
   /// Their own waits end if somebody ends that one. Some may have gone on since.
   var askedBackoff: NumberSet<LaneNumber> = []
+  /// Lanes whose heads were answered what may be about the relay's credentials.
+  ///
+  /// Their own waits end if the upstream is configured anew. Some may have gone on since.
+  var unclearBackoff: NumberSet<LaneNumber> = []
   var lastError: String?
+  /// The answer because of which the upstream is held, in words.
+  var heldReason: String?
   /// The wait of a batch that is not full.
   var linger = Linger.none
   /// How large its requests with several envelopes may be.
@@ -264,8 +270,8 @@ struct UpstreamLine: Sendable {
     /// Whether it is under way.
     var isUnderWay: Bool { end != nil }
   }
-  /// Whether the last failure was that the relay's credentials were refused.
-  var refusesCredentials = false
+  /// The kind of the last failure at connection level; nil if the upstream has answered since.
+  var lastFailure: ConnectionFailure?
 
   func hasFreeSlot(now: MonotonicTime) -> Bool {
     isConfigured && pace.opensAt <= now
@@ -284,7 +290,7 @@ struct UpstreamLine: Sendable {
 
   /// Notes that the upstream answered, with whatever status.
   mutating func answered(now: Now) -> Reachability.Change {
-    refusesCredentials = false
+    lastFailure = nil
     let change = reachability.answered(now: now)
     if change == .becameReachable { lastError = nil }
     // What was under way when the wait began says nothing of how much is taken after it.

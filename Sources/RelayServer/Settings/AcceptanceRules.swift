@@ -25,8 +25,9 @@ package final class AcceptanceRules: Sendable {
       onFailure = configuration.onFailure
       isRelay = configuration.batch.format == .waystation
       takesContentRange = configuration.takesContentRange
+      // What another relay names stands in its own API, and behind no route of this one.
       answers = AnswerRules(
-        upstream: configuration.name, url: configuration.url,
+        upstream: configuration.name, url: isRelay ? nil : configuration.url,
         fields: AnswerFields(passing: configuration.passHeaders))
     }
   }

@@ -4,7 +4,7 @@ import RelayCore
 package struct AnswerRules: Sendable, Equatable {
   /// The upstream's name.
   package let upstream: String
-  /// The upstream's URL; nil if it is not configured any more.
+  /// The upstream's URL; nil if it is not configured any more, or is another relay.
   package let url: UpstreamURL?
   /// Which fields pass.
   package let fields: AnswerFields

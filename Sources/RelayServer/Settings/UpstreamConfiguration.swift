@@ -3,6 +3,9 @@ import RelayCore
 
 /// One service that envelopes go to, and how it is treated; what stands here are the defaults.
 package struct UpstreamConfiguration: Equatable, Sendable {
+  /// The least version of TLS where the configuration names none.
+  package static let minTLSVersionUsual = TLSConfiguration.Version.tls12
+
   /// Its name in envelopes: letters, digits, `.`, `_` and `-`, at most ``nameBytesMax``.
   package var name: String
   package var url: UpstreamURL
@@ -35,7 +38,7 @@ package struct UpstreamConfiguration: Equatable, Sendable {
   package var clientCertificate: String?
   package var clientKey: String?
   package var http2 = true
-  package var minTLSVersion = TLSConfiguration.Version.tls12
+  package var minTLSVersion = Self.minTLSVersionUsual
   package var passHeaders: [String] = []
   package var takesContentRange = false
   package var signing: SigningConfiguration?

@@ -1,3 +1,4 @@
+import EventLoop
 import RelayCore
 
 /// The parsed command line of `waystation token`.
@@ -13,7 +14,7 @@ struct TokenOptions: Equatable {
   let client: String?
   let role: OperatorRole?
   let label: String?
-  let expiresAt: String?
+  let expiresAt: WallTime?
   /// The token to revoke.
   let id: String?
   /// The name of the key, followed by the file that holds its secret; nil if the environment holds
@@ -29,7 +30,10 @@ struct TokenOptions: Equatable {
     client = given.text("--client")
     role = try given.value("--role", expected: "read or steer", OperatorRole.init)
     label = given.text("--label")
-    expiresAt = given.text("--expires-at")
+    let now = WallClock.now()
+    expiresAt = try given.value("--expires-at", expected: TimeText.formAhead) {
+      TimeText.time($0, after: now)
+    }
     id = given.operands.first ?? given.text("--id")
     key = given.text("--key")
     secretFile = given.text("--secret-file")
@@ -45,7 +49,8 @@ struct TokenOptions: Equatable {
         .name("--client", .clients, "whose it is"),
         .choice("--role", ["read", "steer"], "an operator's, who may read, or also steer"),
         .text("--label", "TEXT", "what the token is for"),
-        .text("--expires-at", "TIME", "when it expires, as in 2027-01-01T00:00:00Z"),
+        .text(
+          "--expires-at", "TIME", "when it expires, as in 2027-01-01T00:00:00Z, or 30d from now"),
       ]
     case .list: return relay + [.name("--client", .clients, "only this client's")]
     case .revoke: return relay + [.text("--id", "ID", "which one, in place of ID")]

@@ -41,7 +41,7 @@ struct EnvelopeDetails {
       let text = moment(name)
       return text.isEmpty ? "" : "\(text) (\(HumanText.age(envelope.text(name), now: now)) ago)"
     }
-    let place = envelope.optionalNumber("position").map { ", number \(HumanText.count($0))" } ?? ""
+    let place = envelope.optionalNumber("position").map { ", place \(HumanText.count($0))" } ?? ""
     return [
       ("id", envelope.text("id") ?? ""),
       ("client", envelope.text("client") ?? ""),
@@ -80,11 +80,20 @@ struct EnvelopeDetails {
     return [""] + table.lines(on: terminal) + more
   }
 
+  /// Whether the upstream refused what is in it, as far as the status says, so that it would be
+  /// refused once more as it is.
+  private var isRefusedForContent: Bool {
+    [400, 409, 413, 415, 422].contains(envelope.optionalNumber("responseStatus") ?? 0)
+  }
+
   /// The command that a person would use next, if any.
   private func next(_ state: String) -> String? {
     let id = SafeText.line(envelope.text("id") ?? "ID")
     return switch state {
     case "blocked": "waystation envelopes retry|edit|discard \(id)\(serverOption)"
+    case "failed" where isRefusedForContent:
+      "waystation envelopes edit \(id) --body FILE --retry\(serverOption)"
+        + ", or requeue \(id) to send it as it is"
     case "failed", "expired": "waystation envelopes requeue \(id)\(serverOption)"
     case "held": "waystation envelopes retry \(id)\(serverOption)"
     default: nil

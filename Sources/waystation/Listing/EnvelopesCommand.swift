@@ -42,9 +42,7 @@ struct EnvelopesCommand {
           .init("\(envelope.number("attemptCount"))"),
           .init(HumanText.age(envelope.text("acceptedAt"), now: now)),
           .init(HumanText.wait(envelope.text("nextAttemptAt"), now: now)),
-          // Of what was delivered nothing went wrong.
-          .init(
-            state == "delivered" ? nil : envelope.text("reason") ?? envelope.text("lastError")))
+          .init(Self.trouble(envelope, state)))
       }
     }
     if !context.isJSON {
@@ -52,6 +50,14 @@ struct EnvelopesCommand {
     }
     context.noteMore(isMore)
     return .good
+  }
+
+  /// What went wrong: nothing, of what was delivered.
+  private static func trouble(_ envelope: JSONObject, _ state: String) -> String? {
+    guard state != "delivered" else { return nil }
+    guard let reason = envelope.text("reason") else { return envelope.text("lastError") }
+    // The last attempt may tell the same with the upstream's words.
+    return envelope.text("lastError").flatMap { $0.hasPrefix(reason) ? $0 : nil } ?? reason
   }
 
   static func style(of state: String) -> Terminal.Style? {
@@ -197,7 +203,14 @@ struct EnvelopesCommand {
     let id = try ids()[0]
     var envelope = try relay.object(
       "PATCH", "/v1/envelopes/\(id)", body: try patch(), type: "application/merge-patch+json")
-    if context.options.has("--retry") { envelope = try retry(id) }
+    if context.options.has("--retry") {
+      envelope = try retry(id)
+    } else if !context.isJSON, let state = envelope.text("state"), state != "queued" {
+      context.say(
+        "\(id) is corrected, and \(SafeText.line(state)) as before; next: waystation envelopes"
+          + " retry \(id)\(context.serverOption)")
+      return .good
+    }
     tell(envelope, id)
     return .good
   }

@@ -12,7 +12,7 @@ enum UpstreamTable {
     for upstream in upstreams {
       let (state, style) = state(upstream, now)
       let isPast = upstream.has("reachable") && upstream.number("waiting") == 0
-      let error = isPast ? nil : upstream.text("lastError")
+      let error = upstream.text("heldReason") ?? (isPast ? nil : upstream.text("lastError"))
       table.add(
         .init(upstream.text("name"), .bold), .init(state, style),
         .init(HumanText.age(upstream.text("since"), now: now)),
@@ -31,7 +31,9 @@ enum UpstreamTable {
     if upstream.has("paused") { return ("paused", .warning) }
     if upstream.has("reachable") {
       let wait = HumanText.wait(upstream.text("heldUntil"), now: now)
-      return wait.isEmpty ? ("reachable", .good) : ("wants a wait, on \(wait)", .warning)
+      guard wait.isEmpty else { return ("wants a wait, on \(wait)", .warning) }
+      let pace = upstream.decimal("requestsPerSecondNow")
+      return ("reachable" + (pace > 0 ? ", \(HumanText.rate(pace)) at most" : ""), .good)
     }
     let probe = HumanText.wait(upstream.text("nextProbeAt"), now: now)
     return ("unreachable" + (probe.isEmpty ? "" : ", probe \(probe)"), .bad)

@@ -36,7 +36,13 @@ enum CheckCommand {
             StandardStream.error.line(line)
           }
         }
-        return trials.allSatisfy(\.isGood) ? .good : .failed
+        let faults = trials.count { !$0.isGood }
+        guard faults > 0 else {
+          StandardStream.output.line("all upstreams that were tried can be used")
+          return .good
+        }
+        StandardStream.error.line("\(faults) of \(trials.count) upstreams cannot be used")
+        return .failed
       }
     } catch {
       StandardStream.error.line("the upstreams cannot be tried: \(error)")
@@ -112,9 +118,17 @@ enum CheckCommand {
 
   private static func together(_ upstream: UpstreamConfiguration) -> String {
     let batch = upstream.batch
-    let form = batch.format.map { ", up to \(batch.itemsMax) together as \($0.rawValue)" } ?? ""
-    let pace = upstream.requestsPerSecondMax.map { ", \(HumanText.rate($0))" } ?? ""
-    return form + pace
+    let form = batch.format.map { format in
+      ", up to \(batch.itemsMax) together as \(format.rawValue)"
+        + (batch.path.map { " to \($0)" } ?? "") + (batch.gzip ? " in gzip" : "")
+    }
+    let pace = upstream.requestsPerSecondMax.map { rate in
+      ", \(HumanText.rate(rate))" + (upstream.burst.map { " and \($0) at once" } ?? "")
+    }
+    let version =
+      upstream.minTLSVersion == UpstreamConfiguration.minTLSVersionUsual
+      ? "" : ", TLS \(upstream.minTLSVersion.rawValue) and later"
+    return (form ?? "") + (pace ?? "") + version + (upstream.http2 ? "" : ", without HTTP/2")
   }
 
   private static func duration(_ seconds: Int) -> String {

@@ -22,6 +22,11 @@ struct TokenRegister {
   private func create() throws(OperatorFailure) {
     let answer = try relay.object("POST", "/v1/tokens", body: body)
     guard let id = answer.text("id"), let token = answer.text("token") else { throw .notARelay }
+    if options.client?.contains("*") == true {
+      StandardStream.error.line(
+        "note: * stands for no other characters in a client's name; a token with --role steer may"
+          + " post for every client")
+    }
     guard !isJSON else { return StandardStream.output.line(answer.line) }
     StandardStream.error.line("made the token \(SafeText.line(id)), which is shown only once:")
     StandardStream.output.line(SafeText.line(token))
@@ -62,7 +67,7 @@ struct TokenRegister {
       if let client = options.client { json.member("client", client) }
       if let role = options.role { json.member("role", role.rawValue) }
       if let label = options.label { json.member("label", label) }
-      if let end = options.expiresAt { json.member("expiresAt", end) }
+      if let end = options.expiresAt { json.member("expiresAt", RFC3339.format(end)) }
     }
     return json.finish()
   }

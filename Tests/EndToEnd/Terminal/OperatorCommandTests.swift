@@ -58,6 +58,11 @@ extension EndToEnd {
       let story = try await relay.command("envelopes", "show", id)
       #expect(story.output.contains("POST /bad") && story.output.contains("refused"), "\(story)")
       #expect(story.output.contains("next: waystation envelopes retry|edit|discard \(id)"))
+      let corrected = try await relay.command("envelopes", "edit", id, "--path", "/good")
+      #expect(
+        corrected.output.hasPrefix(
+          "\(id) is corrected, and blocked as before; next: waystation envelopes retry \(id)"),
+        "\(corrected)")
       let edited = try await relay.command("envelopes", "edit", id, "--path", "/good", "--retry")
       #expect(edited.ending == .exit(0), "\(edited.errors)")
       #expect(try await relay.device().end(of: id)["state"] as? String == "delivered")

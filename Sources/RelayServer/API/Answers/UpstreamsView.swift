@@ -68,6 +68,7 @@ extension UpstreamsView.Configured {
       json.member("concurrencyNow", view.concurrency.now)
       json.member("concurrencyMax", view.concurrency.max)
       json.member("heldUntil", heldUntil)
+      if let reason = view.heldReason { json.member("heldReason", reason) }
       if let rate = view.perSecond {
         json.member("requestsPerSecondNow", (rate * 100).rounded() / 100)
       }

@@ -63,7 +63,7 @@ struct NeedGathering: Sendable {
       upstream.waiting = configured.view.waiting
       upstream.oldestWaitingAt = configured.view.oldestWaitingAt
       upstream.lastError = configured.view.lastError
-      upstream.refusesCredentials = configured.view.refusesCredentials
+      upstream.lastFailure = configured.view.lastFailure
       if let number = relay.upstreamNumber(configured.name) {
         await addOutcomes(to: &upstream, number, now, keeper, &examples)
       }

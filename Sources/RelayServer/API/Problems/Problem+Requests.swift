@@ -30,7 +30,8 @@ extension Problem {
   /// There is no such route.
   package static func notFound() -> Problem {
     Problem(
-      .notFound, "The relay has no route with this path.", fix: "See openapi.yaml for the routes.")
+      .notFound, "The relay has no route with this path.",
+      fix: "See openapi.yaml for the routes. The page for operators is /status, in a browser.")
   }
 
   /// The route has no such method.

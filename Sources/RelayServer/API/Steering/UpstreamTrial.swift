@@ -9,8 +9,8 @@ import Synchronization
 /// attempt: with a certificate, an access token that is fetched first, or a signature. It is asked
 /// with `HEAD` for its base URL, which changes nothing (RFC 9110 section 9.2.1). Any answer shows
 /// that it is there; 401 and 403 show what it thinks of the credentials, which `OPTIONS` does not
-/// at servers that answer it for browsers. Another relay is asked for its envelopes, and nginx once
-/// more with `GET`, where its answer may be about the relay's certificate.
+/// at servers that answer it for browsers. nginx is asked once more with `GET`, where its answer
+/// may be about the relay's certificate. What another relay is asked, ``RelayTrial`` says.
 package struct UpstreamTrial: Sendable {
   /// The upstream's name.
   package let upstream: String
@@ -56,23 +56,29 @@ package struct UpstreamTrial: Sendable {
         results[index] = .failed("\(error)")
       }
     }
-    results.merge(await ask("HEAD", targets)) { _, new in new }
+    results.merge(await ask(targets) { $0.batch?.isRelay == true ? RelayTrial.post : .head }) {
+      _, new in new
+    }
     // What nginx says of a certificate stands in the body, which the answer to HEAD has not.
     let unclear = targets.filter { results[$0.key]?.mayBeOfCertificate ?? false }
-    for (index, result) in await ask("GET", unclear) where result.isRefusal {
+    for (index, result) in await ask(unclear, { _ in .get }) where result.isRefusal {
       results[index] = result
     }
+    let relays = targets.filter { results[$0.key]?.response.map(RelayTrial.isOfRelay) ?? false }
+    let names = await ask(relays) { _ in RelayTrial.list }
     return upstreams.enumerated().compactMap { index, upstream in
-      results[index].map { UpstreamTrial(upstream, $0) }
+      results[index].map { result in
+        UpstreamTrial(upstream, result, targets[index]?.batch?.upstream, names[index])
+      }
     }
   }
 
   /// Asks all of them at once, and waits for what comes of it.
   private static func ask(
-    _ method: String, _ targets: [Int: UpstreamTarget]
+    _ targets: [Int: UpstreamTarget], _ question: (UpstreamTarget) -> Question
   ) async -> [Int: TrialResult] {
     guard !targets.isEmpty else { return [:] }
-    let requests = targets.map { request(method, to: $1, number: Serial($0)) }
+    let requests = targets.map { question($1).request(to: $1, number: Serial($0)) }
     let results = TrialResults(count: requests.count)
     do throws(SystemError) {
       let forwarder = try Forwarder(targets: requests.map(\.target), name: "trial") { batch in
@@ -95,24 +101,38 @@ package struct UpstreamTrial: Sendable {
     return limited
   }
 
-  private static func request(
-    _ method: String, to target: UpstreamTarget, number: Serial
-  ) -> AttemptRequest {
-    let content = EnvelopeContent(
-      method: method, target: path(of: target), headers: HeaderBlock(), body: .inline([]))
-    var request = AttemptRequest(
-      serial: number, id: EnvelopeID(high: 0, low: 0), client: "", attempt: 1,
-      acceptedAt: WallClock.now(), target: target, content: content)
-    request.isOwn = true
-    return request
+  /// A request that changes nothing.
+  struct Question {
+    var method: String
+    var path = "/"
+    var body = ""
+    /// The most bytes of the answer's body that are needed; nil for what is kept of any.
+    var answerBytesMax: Int?
+
+    static let head = Question(method: "HEAD")
+    static let get = Question(method: "GET")
+
+    fileprivate func request(to target: UpstreamTarget, number: Serial) -> AttemptRequest {
+      var headers = HeaderBlock()
+      if !body.isEmpty { headers.append(name: "Content-Type", value: "application/json") }
+      let content = EnvelopeContent(
+        method: method, target: Array(path.utf8), headers: headers, body: .inline(Array(body.utf8)))
+      var request = AttemptRequest(
+        serial: number, id: EnvelopeID(high: 0, low: 0), client: "", attempt: 1,
+        acceptedAt: WallClock.now(), target: target, content: content)
+      request.isOwn = true
+      if let answerBytesMax { request.responseBodyBytesMax = answerBytesMax }
+      return request
+    }
   }
 
-  /// Of another relay something is asked for that it shows to none but those whom it knows.
-  private static func path(of target: UpstreamTarget) -> [UInt8] {
-    Array((target.batch?.isRelay == true ? "/v1/envelopes?limit=1" : "/").utf8)
-  }
-
-  private init(_ upstream: UpstreamConfiguration, _ result: TrialResult) {
+  /// - Parameters:
+  ///   - name: The name by which another relay is to know the upstream.
+  ///   - names: What that relay said of its upstreams.
+  private init(
+    _ upstream: UpstreamConfiguration, _ result: TrialResult, _ name: String?,
+    _ names: TrialResult?
+  ) {
     self.upstream = upstream.name
     switch result {
     case .failed(let reason): (isGood, words) = (false, reason)
@@ -127,8 +147,16 @@ package struct UpstreamTrial: Sendable {
         (isGood, words) = (false, "\(answer): it does not accept the relay's credentials")
       case 407:
         (isGood, words) = (false, "\(answer): the proxy does not accept the relay's credentials")
-      case 500...599: (isGood, words) = (false, "\(answer): it is in trouble")
-      default: (isGood, words) = (true, answer)
+      // Some servers know no HEAD, and answer what RFC 9110 section 9.1 has for that.
+      case 500...599 where status != 501 || name != nil:
+        (isGood, words) = (false, "\(answer): it is in trouble")
+      default:
+        guard let name, let response = result.response else {
+          (isGood, words) = (true, answer)
+          return
+        }
+        let fault = RelayTrial.fault(response, names: names?.response, upstream: name)
+        (isGood, words) = (fault == nil, answer + (fault.map { ": \($0)" } ?? ""))
       }
     }
   }
@@ -148,12 +176,17 @@ private enum TrialResult: Sendable {
   /// It could not be made.
   case failed(String)
 
+  /// The answer; nil if none came.
+  var response: UpstreamResponse? {
+    guard case .ended(let report) = self, case .answered(let response) = report.event else {
+      return nil
+    }
+    return response
+  }
+
   /// Whether nginx may have answered so because of the relay's certificate.
   var mayBeOfCertificate: Bool {
-    guard case .ended(let report) = self, case .answered(let response) = report.event else {
-      return false
-    }
-    return ClientCertificateRefusal.canBe(response)
+    response.map(ClientCertificateRefusal.canBe) ?? false
   }
 
   /// Whether the relay's own credentials were refused.

@@ -2,7 +2,7 @@ import Forwarder
 import JSON
 import RelayCore
 
-/// What another relay refuses, where it is this relay's own token there and no envelope.
+/// What another relay refuses, where it is this relay's own token or settings and no envelope.
 ///
 /// It answers with a problem document (RFC 9457). Its kinds are compared as texts, since whoever
 /// answers may be another release.
@@ -12,6 +12,8 @@ enum RelayRefusal: Equatable {
   case ofToken(words: String)
   /// The token is good, but not for this envelope's client.
   case ofClient
+  /// It forwards to no upstream of the name that this relay gives it, the same for all envelopes.
+  case ofUpstream
 
   /// The most bytes of an answer's body that are needed to know it as one of these.
   static let bytesMax = 4096
@@ -20,6 +22,7 @@ enum RelayRefusal: Equatable {
 
   private static let unauthenticated = "urn:waystation:problem:unauthenticated"
   private static let forbidden = "urn:waystation:problem:forbidden"
+  private static let unknownUpstream = "urn:waystation:problem:unknown-upstream"
   /// How the names of those limits begin that are of one client.
   private static let clientLimits = "client"
 
@@ -30,11 +33,16 @@ enum RelayRefusal: Equatable {
     switch response.status {
     case 401: type = Self.unauthenticated
     case 403: type = Self.forbidden
+    case 404, 422: type = Self.unknownUpstream
     default: return nil
     }
     guard response.body.count <= Self.bytesMax,
       let problem = try? JSONValue.parse(response.body), Self.text(problem["type"]) == type
     else { return nil }
+    guard type != Self.unknownUpstream else {
+      self = .ofUpstream
+      return
+    }
     // What names a field says of the envelope that it names another client than the token's.
     guard problem["field"] == nil else {
       self = .ofClient
@@ -94,6 +102,13 @@ extension AttemptReport {
       isWritten = false
       isUnclear = false
     case .ofToken, .ofClient: isUnclear = true
+    case .ofUpstream:
+      let name = (target.batch?.upstream ?? "").quoted
+      event = .failed(
+        .notForwarded,
+        detail:
+          "\(target.url.authority) has no upstream \(name), to which batch.upstream has it forward")
+      isWritten = false
     }
   }
 }

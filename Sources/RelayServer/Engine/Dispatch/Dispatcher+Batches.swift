@@ -228,12 +228,15 @@ extension Dispatcher {
   /// Says of each envelope what the ends of requests mean for it.
   func parted(_ batch: AttemptBatch) -> EndedAttempts {
     guard !batchesInFlight.isEmpty else {
-      return EndedAttempts(batch: batch, single: batch.reports)
+      var ended = EndedAttempts(batch: batch, single: batch.reports)
+      for index in ended.single.indices { ended.single[index].noteWords() }
+      return ended
     }
     var ended = EndedAttempts()
     for report in batch.reports {
       if let request = batchesInFlight.take(report.serial) {
-        let (reports, subject) = reports(of: request, report, batch.masks[report.serial])
+        var (reports, subject) = reports(of: request, report, batch.masks[report.serial])
+        for index in reports.indices { reports[index].noteWords() }
         ended.together.append(
           EndedBatch(request: request, event: report.event, reports: reports, subject: subject))
         continue
@@ -242,6 +245,7 @@ extension Dispatcher {
       if let target = batchesInFlight.takeHandedOn(report.serial) {
         report.read(fromRelay: target, showsToken: target.fixesAuthorization)
       }
+      report.noteWords()
       ended.single.append(report)
     }
     ended.batch.reports = ended.single + ended.together.flatMap(\.reports)
@@ -301,6 +305,14 @@ extension Dispatcher {
 }
 
 extension AttemptReport {
+  /// Notes what the upstream said, if it has not taken the envelope.
+  fileprivate mutating func noteWords() {
+    guard case .answered(let response) = event, !(200..<300).contains(response.status) else {
+      return
+    }
+    words = UpstreamWords.find(in: response)
+  }
+
   /// The same for each of several envelopes, with another end.
   fileprivate func each(_ members: [Serial], _ event: AttemptEvent) -> [AttemptReport] {
     members.map { serial in

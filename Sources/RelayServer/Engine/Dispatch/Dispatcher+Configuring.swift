@@ -32,10 +32,7 @@ extension Dispatcher {
     }
     let forwarder = apply { state, now in
       state.scheduler.configure(upstreams: upstreams.policies, now: now)
-      for upstream in changed.keys.sorted() {
-        state.scheduler.forgetBatchCeiling(of: upstream)
-        _ = state.scheduler.probe(upstream, now: now)
-      }
+      for upstream in changed.keys.sorted() { state.scheduler.seekAnew(upstream, now: now) }
       state.runs.lookAtAll(in: &state.scheduler, now: now)
       return state.forwarder
     }

@@ -1,4 +1,3 @@
-import JSON
 import RelayCore
 
 /// Envelopes that show what a need is about, with what the upstream said of them.
@@ -66,38 +65,8 @@ struct NeedExamples {
     return Known(
       example: Need.Example(
         id: id, lane: LaneName(client: record.draft.client, lane: record.draft.lane),
-        words: answer.flatMap(UpstreamWords.find(in:))),
+        words: answer.flatMap(UpstreamWords.find(in:)) ?? last?.words),
       since: last.map { $0.startedAt.adding(milliseconds: $0.durationMs) },
-      status: answer?.status)
-  }
-}
-
-/// What an upstream said of an envelope, in a few words.
-enum UpstreamWords {
-  /// The members of a JSON answer that usually say it, the most telling first.
-  private static let members: [StaticString] = ["detail", "title", "message", "error", "reason"]
-
-  /// The words of an answer: a member of a JSON object, else the first line of a text; nil if there
-  /// is neither.
-  static func find(in answer: UpstreamResponse) -> String? {
-    if let object = try? JSONValue.parse(answer.body).object() {
-      for member in members {
-        if let text = try? object[member]?.string(), let words = shortened(text) { return words }
-      }
-      return nil
-    }
-    guard let type = answer.headers.first("Content-Type"), type.hasPrefix("text/plain") else {
-      return nil
-    }
-    return shortened(String(decoding: answer.body, as: UTF8.self))
-  }
-
-  /// The first line that says anything, without characters that do more than be displayed: it is
-  /// shown among other words, on the page, in a terminal and in messages.
-  private static func shortened(_ text: String) -> String? {
-    let line = text.split(whereSeparator: \.isNewline).first ?? ""
-    let shown = line.unicodeScalars.filter { !$0.isHostile }
-    let words = String(String.UnicodeScalarView(shown)).prefix(NeedLimits.wordsMax)
-    return words.allSatisfy(\.isWhitespace) ? nil : String(words)
+      status: answer?.status ?? last?.status)
   }
 }
