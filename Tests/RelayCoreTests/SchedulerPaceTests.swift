@@ -78,7 +78,8 @@ struct SchedulerPaceTests {
 
   @Test("a slow disk does not let more announced attempts come together than the rate allows")
   func paced() {
-    var policy = UpstreamPolicy.manual.ambiguity(.verify).concurrency(8)
+    var policy = UpstreamPolicy.manual.concurrency(8)
+    policy.ambiguity = .verify
     policy.rate = RateLimit(perSecond: 10, burst: 2)
     var relay = ManualRelay(policy: policy)
     for lane in 1...8 { relay.accept(lane: Int64(lane)) }

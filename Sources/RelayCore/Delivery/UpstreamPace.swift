@@ -31,8 +31,10 @@ package struct UpstreamPace: Sendable {
   private var bucket = TokenBucket()
   private var learned: LearnedRate?
   private var learnedBucket = TokenBucket()
-  /// The requests that are announced and not sent yet. Each has a token kept for it, which it takes
-  /// when it is sent: the announcement may take long to get to the disk.
+  /// The requests that are announced and not sent yet.
+  ///
+  /// Each has a token kept for it, which it takes when it is sent: the announcement may take long
+  /// to get to the disk.
   private var announced = 0
   /// The time from which the rates let a request pass.
   private var passesAt = Self.always

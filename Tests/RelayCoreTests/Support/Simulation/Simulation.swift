@@ -128,8 +128,9 @@ struct Simulation {
     if isSharded { schedule(.shardMoves, inMs: 3000) }
   }
 
-  /// The rate of the first two upstreams, which is not to be passed. The second one's attempts are
-  /// announced first.
+  /// The rate of the first two upstreams, which is not to be passed.
+  ///
+  /// The second one's attempts are announced first.
   static let rate = RateLimit(perSecond: 20, burst: 3)
 
   /// What is configured, unless something is taken out for a while.
