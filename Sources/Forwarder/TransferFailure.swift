@@ -78,6 +78,8 @@ enum TransferFailure {
         "\(authority) sent a header with a line that is too long"
       case _ where asksForIdentity(words): "\(authority) asks for a client certificate"
       case _ where refusesIdentity(words): "\(authority) does not accept the client certificate"
+      case .tls where sharesNoVersion(words):
+        "\(authority) and the relay share no version of TLS (minTLSVersion)"
       case .nameResolution: "the name of \(authority) could not be resolved"
       case .connect: "no connection to \(authority) could be made"
       case .tls where isCertificate(code): "the certificate of \(authority) is not trusted"
@@ -95,6 +97,12 @@ enum TransferFailure {
     // The words may quote a peer.
     let visible = text.utf8.lazy.map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") }
     return String(decoding: visible.prefix(bytesMax), as: UTF8.self)
+  }
+
+  /// Whether a peer, or OpenSSL, says that it takes none of the versions that the other one offers
+  /// (RFC 8446 section 6.2, `protocol_version`).
+  private static func sharesNoVersion(_ words: String) -> Bool {
+    words.contains("alert protocol version") || words.contains("unsupported protocol")
   }
 
   /// What libcurl's words add to the sentence; empty if they only say it again.

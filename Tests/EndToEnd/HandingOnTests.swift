@@ -281,6 +281,7 @@ extension EndToEnd {
         upstream, upstreamMore: ["batch": ["format": "waystation"] as Body])
       #expect(try await relay.device("a").post(["key": "k", "path": "/a"]).status == 202)
       _ = try await upstream.received(count: 2)
+      try await relay.log(holds: "results do not fit the envelopes of a request")
       let one = try await Self.envelope(relay, "a", key: "k")
       #expect(one["state"] as? String == "queued" || one["state"] as? String == "delivering")
       #expect(

@@ -95,7 +95,7 @@ extension EndToEnd {
           ], "does not accept the client certificate"
         ),
         "old": (
-          ["url": "\(url)\(ports[1])", "minTLSVersion": "1.3"], "could not be secured"
+          ["url": "\(url)\(ports[1])", "minTLSVersion": "1.3"], "share no version of TLS"
         ),
       ]
       let relay = try Relay(

@@ -39,11 +39,17 @@ struct RelayRefusalTests {
     #expect(RelayRefusal(Self.answer(problem)) == .ofClient)
   }
 
+  @Test("that it has no upstream of the name is about all that goes there")
+  func ofUpstream() {
+    #expect(RelayRefusal(Self.answer(.unknownUpstream("x", field: nil))) == .ofUpstream)
+    #expect(RelayRefusal(Self.answer(.unknownUpstream("x", field: "upstream"))) == .ofUpstream)
+  }
+
   @Test("other problems, other statuses, and what is no problem document are not")
   func others() {
     for problem in [
       Problem.crossSite("https://evil.example"), .unknownHost("a"), .doubleCredentials("A"),
-      .unknownUpstream("x", field: nil),
+      .notFound(),
     ] {
       #expect(RelayRefusal(Self.answer(problem)) == nil)
     }

@@ -30,6 +30,13 @@ extension Dispatcher {
       fields.append(("result", .text(verdict.rawValue)))
       log.write(.debug, "request with envelopes ended", fields: fields)
     }
+    if verdict == .unreadable {
+      let name = name(of: request.upstream)
+      log.repeating(
+        .warning, "results do not fit the envelopes of a request, which then go one by one",
+        about: name, .usual, ("upstream", .text(name)),
+        ("reason", .text(ended.reports.first?.sentence ?? "")))
+    }
     guard verdict == .uncompressed, !request.target.isRetired,
       codingRefusals.insert(request.upstream)
     else { return }

@@ -179,14 +179,12 @@ struct Simulation {
   private mutating func step() -> Bool {
     guard let time = agenda.earliest, let next = agenda.popDue(at: time) else { return false }
     advance(to: time)
-    let isOfThisLife = next.life == life || next.event.outlivesTheRelay
-    if isOfThisLife {
-      eventCount += 1
-      happen(next.event)
-    }
-    // The clock may have been set, whether or not anything else happens.
+    // The clock may have been set, and what follows from that comes before the event.
     carryOutActions()
-    guard isOfThisLife else { return true }
+    guard next.life == life || next.event.outlivesTheRelay else { return true }
+    eventCount += 1
+    happen(next.event)
+    carryOutActions()
     told = []
     checkNoSlotIsIdle()
     checkRuns()
