@@ -25,11 +25,16 @@ struct PEMFile {
 
   init(reading path: String) throws(TLSLoadError) {
     self.path = path
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    // A pipe would be waited for, also at a reload, on the thread that handles signals.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw Self.unreadable(path) }
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw Self.unreadable(path) }
+    let type = status.st_mode & S_IFMT
+    guard type == S_IFREG || type == S_IFDIR else {
+      throw TLSLoadError(path: path, reason: "is no regular file; name a file in PEM form")
+    }
     isReadableByEveryone = status.st_mode & S_IROTH != 0
     var bytes: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 65536)

@@ -89,20 +89,25 @@ package struct AWSSigning: Sendable {
   package func sign(_ request: Request, at time: WallTime) -> Fields {
     let date = Self.date(time)
     var fields = request.fields.map { (name: text($0.name), value: Self.trimmed($0.value)) }
-    fields.append((name: "host", value: request.host))
-    fields.append((name: "x-amz-content-sha256", value: request.bodyDigest))
-    fields.append((name: "x-amz-date", value: date))
-    if let sessionToken { fields.append((name: "x-amz-security-token", value: sessionToken)) }
+    fields.append((name: "host", value: Array(request.host.utf8)))
+    fields.append((name: "x-amz-content-sha256", value: Array(request.bodyDigest.utf8)))
+    fields.append((name: "x-amz-date", value: Array(date.utf8)))
+    if let sessionToken {
+      fields.append((name: "x-amz-security-token", value: Array(sessionToken.utf8)))
+    }
     let merged = Self.merged(fields)
     let names = merged.map(\.name).joined(separator: ";")
     let (path, query) = split(request.target)
-    let canonical = [
-      request.method, text(canonicalPath(path)), text(Self.canonicalQuery(query)),
-      merged.map { "\($0.name):\($0.value)\n" }.joined(), names, request.bodyDigest,
-    ].joined(separator: "\n")
+    // Bytes, since a value is signed as it is sent, also where it is no UTF-8.
+    let canonical = Array(
+      [
+        Array(request.method.utf8), canonicalPath(path), Self.canonicalQuery(query),
+        merged.flatMap { Array("\($0.name):".utf8) + $0.value + [0x0A] }, Array(names.utf8),
+        Array(request.bodyDigest.utf8),
+      ].joined(separator: [0x0A]))
     let scope = "\(date.prefix(8))/\(region)/\(service)/aws4_request"
     let statement =
-      "AWS4-HMAC-SHA256\n\(date)\n\(scope)\n" + Self.hex(SHA256.digest(of: Array(canonical.utf8)))
+      "AWS4-HMAC-SHA256\n\(date)\n\(scope)\n" + Self.hex(SHA256.digest(of: canonical))
     let signature = Self.hex(
       HMACSHA256.code(of: Array(statement.utf8), key: key(for: String(date.prefix(8)))))
     return Fields(
@@ -170,17 +175,18 @@ package struct AWSSigning: Sendable {
 
   /// The fields in the order of their names; values of one name are joined by commas.
   private static func merged(
-    _ fields: [(name: String, value: String)]
-  ) -> [(name: String, value: String)] {
-    var values: [String: [String]] = [:]
+    _ fields: [(name: String, value: [UInt8])]
+  ) -> [(name: String, value: [UInt8])] {
+    var values: [String: [[UInt8]]] = [:]
     for field in fields { values[field.name, default: []].append(field.value) }
-    return values.sorted { $0.key < $1.key }.map { ($0.key, $0.value.joined(separator: ",")) }
+    return values.sorted { $0.key < $1.key }.map {
+      ($0.key, Array($0.value.joined(separator: [UInt8(ascii: ",")])))
+    }
   }
 
   /// A value in which each run of blanks is one, and none are at its ends.
-  private static func trimmed(_ value: [UInt8]) -> String {
-    let words = value.split { $0 == 0x20 || $0 == 0x09 }
-    return String(decoding: Array(words.joined(separator: [0x20])), as: UTF8.self)
+  private static func trimmed(_ value: [UInt8]) -> [UInt8] {
+    Array(value.split { $0 == 0x20 || $0 == 0x09 }.joined(separator: [0x20]))
   }
 
   private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

@@ -33,8 +33,18 @@ enum TransferFailure {
   /// The kind of failure for a result code and libcurl's words: a server that ends the handshake
   /// over the relay's own certificate refuses the relay's credentials.
   static func kind(of code: CURLcode, words: String, hasBegun: Bool) -> ConnectionFailure {
-    asksForIdentity(words) || refusesIdentity(words)
-      ? .credentials : kind(of: code, hasBegun: hasBegun)
+    if asksForIdentity(words) || refusesIdentity(words) { return .credentials }
+    return proxyStatus(words) == nil ? kind(of: code, hasBegun: hasBegun) : .connect
+  }
+
+  /// The status with which a proxy has refused to connect to the upstream; nil if none has.
+  private static func proxyStatus(_ words: String) -> Substring? {
+    // Of libcurl since 7.87, and before.
+    for prefix in ["CONNECT tunnel failed, response ", "Received HTTP code "]
+    where words.hasPrefix(prefix) {
+      return words.dropFirst(prefix.count).prefix { $0.isNumber }
+    }
+    return nil
   }
 
   /// Whether it is the upstream's certificate that did not hold.
@@ -72,6 +82,9 @@ enum TransferFailure {
     target: UpstreamTarget, bytesMax: Int
   ) -> String {
     let authority = target.url.authority
+    if let status = proxyStatus(words) {
+      return "the proxy did not connect to \(authority): it answered \(status)"
+    }
     let sentence =
       switch kind(of: code, hasBegun: hasBegun) {
       case .malformedResponse where code == CURLE_OUT_OF_MEMORY:

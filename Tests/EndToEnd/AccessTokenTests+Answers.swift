@@ -39,6 +39,21 @@ extension EndToEnd.AccessTokens {
     for id in ids { #expect(try await device.end(of: id)["state"] as? String == "delivered") }
   }
 
+  @Test("a lifetime of nothing is none that is stated: not each attempt fetches a token")
+  func noLifetime() async throws {
+    let stand = try TokenStand(lifetimeSeconds: 3600)
+    let answer = #"{"access_token": "t-1", "token_type": "bearer", "expires_in": 0}"#
+    stand.server.behave { _ in .answer(200, body: Array(answer.utf8)) }
+    stand.service.behave { _ in .answer(200) }
+    try await stand.relay.start()
+    let device = stand.relay.device()
+    for number in 0..<5 {
+      let answer = try await device.relay("GET", "/\(number)", headers: ["Prefer": "wait=20"])
+      #expect(answer.status == 200)
+    }
+    #expect(stand.server.received.count == 1)
+  }
+
   @Test("a token in results that came as gzip is shown to nobody")
   func packedResults() async throws {
     let batch: [String: any Sendable] = ["format": "ndjson", "path": "/in", "itemsMax": 25]

@@ -103,7 +103,7 @@ extension EndToEnd {
         one.map { abs($0.timeIntervalSince(other)) < 0.005 } ?? false
       }
       let due = try await eventually("the upstream is away") { try await nextProbe() }
-      shim.fail(.changes, with: EIO)
+      shim.fail(.unsyncedChanges, with: EIO)
       // Of an act that changes nothing on disk: that it was not done is not the disk's doing.
       let refused = try await relay.steering.request("POST", "/v1/upstreams/away/probe")
       #expect(refused.status == 503 && refused.problem == "store-unavailable", "\(refused)")

@@ -58,6 +58,26 @@ extension EndToEnd {
       }
     }
 
+    @Test(
+      "a pipe in the place of a key, or of the configuration, is refused, and waited for by nobody")
+    func pipes() async throws {
+      let secured = try await SecuredRelay.started()
+      let relay = secured.relay
+      for path in [secured.pair.key, relay.folder.path + "/config.json"] {
+        let kept = FileManager.default.contents(atPath: path)
+        try FileManager.default.removeItem(atPath: path)
+        try #require(mkfifo(path, 0o600) == 0)
+        relay.signal(SIGHUP)
+        try await relay.log(
+          holds: "\(path)\(path.hasSuffix(".json") ? "" : ":") is no regular file")
+        #expect(try await secured.tunnel().request("GET", "/healthz").status == 200)
+        try FileManager.default.removeItem(atPath: path)
+        try #require(kept).write(to: URL(fileURLWithPath: path))
+      }
+      relay.signal(SIGTERM)
+      #expect(try await relay.ending() == .exit(0))
+    }
+
     @Test("a relay starts with one that has expired, and says so until there is a better one")
     func expiredAtStart() async throws {
       let authority = try await CertificateAuthority()

@@ -290,6 +290,29 @@ extension EndToEnd {
     }
 
     @Test(
+      "what goes by itself is taken by a relay's receipt alone, and no page that a network answers",
+      arguments: [(200, "<html>Log in</html>"), (200, "{}"), (404, "no such host"), (403, "no")])
+    func alone(status: Int, text: String) async throws {
+      let upstream = try TestUpstream()
+      let last = try await Relay.started(upstream)
+      let network = try TestUpstream { _ in .answer(status, body: Array(text.utf8)) }
+      let first = try await Relay.started(
+        network, upstreamMore: ["batch": ["format": "waystation"] as Body])
+      let body = [UInt8](repeating: 0x5A, count: 600_000)
+      let posted = try await first.device("a").relay(
+        "PUT", "/photos/1", headers: ["Idempotency-Key": "k"], body: body)
+      #expect(posted.status == 202)
+      let asked = try await network.received(count: 2)
+      #expect(asked.allSatisfy { $0.target.hasPrefix("/v1/relay/") })
+      let one = try await Self.envelope(first, "a", key: "k")
+      #expect(one["state"] as? String == "queued" || one["state"] as? String == "delivering")
+      try first.configure(upstreams: ["default": Self.settings(last)])
+      first.signal(SIGHUP)
+      #expect(try await upstream.received(count: 1)[0].body == body)
+      try await Self.waitUntilDelivered(first, 1)
+    }
+
+    @Test(
       "relays in a circle do not swallow an envelope: it waits until one of them leads elsewhere",
       arguments: [1, 2], [10, 200_000])
     func circle(relays count: Int, bodyBytes: Int) async throws {

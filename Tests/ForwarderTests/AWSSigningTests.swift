@@ -40,4 +40,18 @@ struct AWSSigningTests {
         + "Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, "
         + "SignedHeaders=host;\(names)x-amz-content-sha256;x-amz-date, Signature=\(signature)")
   }
+
+  @Test("sign a value's bytes as they are sent, also where they are no UTF-8")
+  func bytes() {
+    let signing = AWSSigning(
+      region: "us-east-1", service: "execute-api", accessKey: "A", secretKey: "S")
+    let signatures = [[0xE9], [0xE8], [0xEF, 0xBF, 0xBD]].map { (value: [UInt8]) in
+      let request = AWSSigning.Request(
+        method: "GET", host: "a.example", target: Array("/".utf8),
+        fields: [(Array("x-amz-meta-a".utf8), value)], bodyDigest: Self.noBody)
+      return signing.sign(request, at: WallTime(millisecondsSinceEpoch: 1_369_353_600_000))
+        .authorization
+    }
+    #expect(Set(signatures).count == 3)
+  }
 }

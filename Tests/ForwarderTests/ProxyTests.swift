@@ -41,6 +41,21 @@ struct ProxyTests {
     #expect(report.event.response?.status == 407 && report.isWritten)
   }
 
+  @Test("a proxy that does not connect is what the words are about", arguments: [403, 502])
+  func refusesTunnel(status: Int) async throws {
+    let proxy = try RawUpstream { connection in
+      _ = connection.readHead()
+      connection.send("HTTP/1.1 \(status) No\r\nContent-Length: 0\r\n\r\n")
+    }
+    let target = try UpstreamTarget.test("https://api.invalid:444", proxy: proxy.url)
+    let ends = try await Attempts().run([request(target)])
+    let report = try #require(ends.reports.first)
+    #expect(report.event.failure == .connect && !report.isWritten)
+    #expect(
+      report.event.detail
+        == "the proxy did not connect to api.invalid:444: it answered \(status)")
+  }
+
   @Test("407 of a proxy that fetches the answer itself is no answer: the upstream has seen nothing")
   func fromProxy() async throws {
     let report = try await report { try .test("http://api.invalid", proxy: $0.url) }

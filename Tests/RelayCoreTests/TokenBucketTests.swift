@@ -31,6 +31,17 @@ struct TokenBucketTests {
     #expect(bucket.take(limit, at: Self.seconds(6)) == 0)
   }
 
+  @Test("a higher rate holds at once, whatever was taken at a lower one")
+  func raised() {
+    var bucket = TokenBucket()
+    let start = Self.seconds(1000)
+    for _ in 0..<100 { _ = bucket.take(RateLimit(perSecond: 0.01, burst: 100), at: start) }
+    let limit = RateLimit(perSecond: 10, burst: 5)
+    #expect(bucket.take(limit, at: start) == 100_000_000)
+    #expect(bucket.take(limit, at: Self.seconds(1000.1)) == 0)
+    #expect(bucket.isFull(at: Self.seconds(1000.6)))
+  }
+
   @Test("lets no more pass in any stretch of time than its rate and one burst", arguments: 1...5)
   func neverMore(seed: UInt64) {
     var random = SplitMix64(seed: seed)

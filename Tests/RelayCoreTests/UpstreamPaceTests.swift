@@ -64,6 +64,14 @@ struct UpstreamPaceTests {
     #expect(pace.opensAt <= Self.at(5))
   }
 
+  @Test("a higher configured rate holds at once, whatever the lower one was owed")
+  func raised() {
+    var pace = UpstreamPace(limit: RateLimit(perSecond: 0.01, burst: 100))
+    for _ in 0..<100 { pace.began(at: Self.at(0)) }
+    pace.update(limit: RateLimit(perSecond: 10, burst: 5), at: Self.at(10))
+    #expect(Self.begin(&pace, from: 10, until: 300) == [110, 210])
+  }
+
   @Test("a wait that the upstream asks for ends when it said, or when somebody ends it")
   func held() {
     var pace = UpstreamPace(limit: nil)

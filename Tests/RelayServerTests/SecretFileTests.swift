@@ -51,6 +51,8 @@ struct SecretFileTests {
   func refused() {
     let start = "upstreams.a.headers.X: the file /s"
     #expect(problem([])?.hasPrefix("\(start) is empty; write the secret into it") == true)
+    let marked: [UInt8] = [0xEF, 0xBB, 0xBF] + Array("s3cret".utf8)
+    #expect(problem(marked)?.hasPrefix("\(start) begins with a byte order mark") == true)
     #expect(problem([0x0A])?.hasPrefix("\(start) is empty") == true)
     #expect(problem(Array("s3cret".utf8) + [0xFF])?.hasPrefix("\(start) is not UTF-8") == true)
     let most = [UInt8](repeating: UInt8(ascii: "x"), count: SecretFile.bytesMax)

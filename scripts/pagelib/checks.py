@@ -238,6 +238,15 @@ def works_by_keyboard(trial):
     assert browser.focused() == "panel-heading", browser.focused()
     browser.key("ESCAPE")
     assert browser.focused() == name, browser.focused()
+    # Where that has gone, the heading above it is the place to go on from.
+    link = browser.one("#backlogs a")
+    browser.run("arguments[0].focus()", link)
+    browser.key("ENTER")
+    browser.says("#panel-body", "lane")
+    browser.run("arguments[0].remove()", link)
+    browser.key("ESCAPE")
+    tag = browser.run("return document.activeElement.tagName")
+    assert tag == "H2", (tag, browser.focused())
 
 
 def says_what_it_misses(trial):

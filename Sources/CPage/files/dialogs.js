@@ -1,7 +1,7 @@
 // The dialogs that ask: for a yes, and for the operator's token; and the line that says what was
 // done.
 
-import { $, replace, say } from "./dom.js";
+import { $, focusToReturn, replace, say } from "./dom.js";
 import { token } from "./relay.js";
 
 const saidMs = 6000;
@@ -49,6 +49,7 @@ export function confirm({ title, text, yes, isDangerous, more, run }) {
     const dialog = $("ask");
     const stop = new AbortController();
     const form = dialog.querySelector("form");
+    const returnFocus = focusToReturn();
     let isRunning = false;
     const end = (value) => {
       asking = undefined;
@@ -57,6 +58,7 @@ export function confirm({ title, text, yes, isDangerous, more, run }) {
       dialog.removeEventListener("close", closed);
       $("ask-no").removeEventListener("click", leave);
       if (dialog.open) dialog.close();
+      returnFocus();
       resolve(value);
     };
     const leave = () => {

@@ -98,10 +98,31 @@ function restoreFocus(element, name) {
 
 /** What had the focus goes away: the heading of its section takes it. */
 function focusInstead(list) {
-  const heading = list.closest("section, dialog")?.querySelector("h1, h2");
-  if (!heading) return;
+  focusHeading(headingOf(list));
+}
+
+function headingOf(element) {
+  return element?.closest("section, dialog")?.querySelector("h1, h2");
+}
+
+function focusHeading(heading) {
+  if (!heading?.isConnected) return;
   heading.tabIndex = -1;
   heading.focus();
+}
+
+/**
+ * Notes what has the focus, before a dialog opens. The function that it returns gives it back, or
+ * gives it to the heading of its section where it has gone by then.
+ */
+export function focusToReturn() {
+  const active = document.activeElement;
+  const heading = headingOf(active);
+  return () => {
+    if (!active || active === document.body) return;
+    if (active.isConnected) active.focus();
+    else focusHeading(heading);
+  };
 }
 
 let isPressed = false;

@@ -3,7 +3,7 @@
 import * as charts from "./charts.js";
 import { clientView, readClient } from "./client.js";
 import { askForToken, hear, said } from "./dialogs.js";
-import { $, h, isSelected, replace, say, whenReleased } from "./dom.js";
+import { $, focusToReturn, h, isSelected, replace, say, whenReleased } from "./dom.js";
 import * as find from "./find.js";
 import { brief, clock } from "./format.js";
 import { Live } from "./live.js";
@@ -102,7 +102,7 @@ const kinds = {
 
 let panel;
 let panelTimer;
-let opener;
+let returnFocus;
 
 function openPanel(kind, name) {
   if (panel?.kind === kind && panel?.name === name && $("panel").open) return;
@@ -111,7 +111,7 @@ function openPanel(kind, name) {
   say($("panel-heading"), kinds[kind].title(name));
   replace($("panel-body"), h("p", { class: "soft" }, "Reading…"));
   if (!$("panel").open) {
-    opener = document.activeElement;
+    returnFocus = focusToReturn();
     $("panel").showModal();
   }
   $("panel-heading").focus();
@@ -124,8 +124,8 @@ function closePanel() {
   panel = undefined;
   clearTimeout(panelTimer);
   if ($("panel").open) $("panel").close();
-  if (opener?.isConnected) opener.focus();
-  opener = undefined;
+  returnFocus?.();
+  returnFocus = undefined;
 }
 
 /** Reads it again soon: something has happened to it. */

@@ -56,6 +56,7 @@ package struct UpstreamPace: Sendable {
   package mutating func update(limit: RateLimit?, at now: MonotonicTime) {
     guard limit != self.limit else { return }
     self.limit = limit
+    if let limit { bucket.fit(limit, at: now) }
     notePassing(at: now)
   }
 

@@ -77,8 +77,10 @@ package struct AttemptReport: Sendable {
   /// Whether the request had been written whole, as far as that could be known: if not, the
   /// upstream cannot have taken it.
   package var isWritten: Bool
-  /// Whether the answer may be about the relay's access token and not about the envelope, which is
-  /// then tried again whatever the status means.
+  /// Whether the answer may be about something else than the envelope.
+  ///
+  /// It may be about the relay's access token, or come from what stands before the next relay. The
+  /// envelope is then tried again, whatever the status means.
   package var isUnclear = false
   /// Whether a wait that the answer asks for is for this envelope's client, and not for all that
   /// goes to the upstream.
@@ -189,7 +191,7 @@ package struct Transition: Sendable, Equatable {
   package var doubt: String?
   /// Whether the upstream answered: either the envelope itself or the question whether it has it.
   package var isAnswered: Bool
-  /// Whether the answer may be about the relay's access token: see ``AttemptReport/isUnclear``.
+  /// Whether the answer may be about something else: see ``AttemptReport/isUnclear``.
   package var isUnclear = false
   /// The epoch of the lease under which the attempt was made.
   package var epoch: Int64

@@ -53,10 +53,18 @@ package struct TokenBucket: Hashable, Sendable {
     return max(0, missingNs - room)
   }
 
+  /// Owes no more than the limit's burst, which is all that a bucket can: what more there is was
+  /// taken at a lower rate, which does not count any more.
+  mutating func fit(_ limit: RateLimit, at now: MonotonicTime) {
+    let emptyAt = now.nanoseconds.addingSaturated(limit.timeNs(for: limit.burst))
+    fullAt = min(fullAt, MonotonicTime(nanoseconds: emptyAt))
+  }
+
   /// Takes a token, if there is one.
   ///
   /// - Returns: 0 if there was one, else the time until there is one, in nanoseconds.
   package mutating func take(_ limit: RateLimit, at now: MonotonicTime) -> Int64 {
+    fit(limit, at: now)
     let wait = waitNs(for: limit, at: now)
     guard wait == 0 else { return wait }
     fullAt = MonotonicTime(

@@ -147,9 +147,12 @@ struct OAuthClient: Sendable {
   }
 
   /// A number of seconds; some servers write it as a text, or with a fraction.
+  ///
+  /// - Returns: nil also for less than a second, by which each attempt would fetch a token of its
+  ///   own: such a server states no lifetime.
   private static func milliseconds(_ value: JSONValue) -> Int64? {
     let seconds = (try? value.double()) ?? (try? value.string()).flatMap { Double($0) }
-    return seconds.flatMap { $0.isFinite ? Int64(min(max($0, 0), 1e9) * 1000) : nil }
+    return seconds.flatMap { $0 >= 1 ? Int64(min($0, 1e9) * 1000) : nil }
   }
 
   private func refused(_ answer: UpstreamResponse, mask: CredentialMask) -> TokenAnswer {

@@ -36,6 +36,9 @@ package enum SecretFile {
       if rest.last == 0x0D { rest = rest.dropLast() }
     }
     guard !rest.isEmpty else { throw Fault("is empty; write the secret into it") }
+    guard !rest.starts(with: [0xEF, 0xBB, 0xBF]) else {
+      throw Fault("begins with a byte order mark; write the secret into it without one")
+    }
     guard let text = String(validating: rest, as: UTF8.self) else {
       throw Fault("is not UTF-8; write the secret into it as text")
     }

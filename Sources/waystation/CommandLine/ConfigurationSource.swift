@@ -24,11 +24,19 @@ struct ConfigurationSource: Equatable {
   /// Loads the configuration that file, variables and options make together.
   ///
   /// Opens no other files than those that the configuration names as `${file:PATH}`.
-  func load(environment: [String: String]) throws(Failure) -> Configuration {
+  ///
+  /// - Parameter isAnew: Whether it is loaded while the relay runs. Then the file has to be a
+  ///   regular one: a pipe would be waited for.
+  func load(
+    environment: [String: String], isAnew: Bool = false
+  ) throws(Failure) -> Configuration {
     var file: (path: String, bytes: [UInt8])?
     if let path = Configuration.filePath(flag: configPath, environment: environment) {
       do throws(SystemError) {
-        file = (path, try FileContents.read(path, bytesMax: Self.fileBytesMax))
+        let read = isAnew ? FileContents.readRegular : FileContents.read
+        file = (path, try read(path, Self.fileBytesMax))
+      } catch  where error.code == EINVAL {
+        throw Failure(problems: ["\(path) is no regular file, and only such a one is read again"])
       } catch {
         throw Failure(problems: ["\(path) cannot be read: \(error.reason)"])
       }

@@ -58,7 +58,7 @@ final class RunningRelay: Sendable {
       defer { manager?.tell(.ready, .status(relay.standing)) }
       let unusable = relay.reloadCertificates()
       do throws(ConfigurationSource.Failure) {
-        let configuration = try source.load(environment: Environment.variables())
+        let configuration = try source.load(environment: Environment.variables(), isAnew: true)
         guard unusable.isEmpty else {
           relay.refuseReload(unusable)
           continue

@@ -172,7 +172,7 @@ extension EndToEnd {
     func readOnly() async throws {
       let disk = try await FailingDisk(upstream: try TestUpstream())
       #expect(try await disk.post(bytes: 100).status == 202)
-      disk.shim.fail(.changes, with: EROFS)
+      disk.shim.fail(.unsyncedChanges, with: EROFS)
       for bytes in [100, 9000] {
         let answer = try await disk.post(bytes: bytes)
         #expect(answer.status == 503 && answer.problem == "store-unavailable", "\(answer)")

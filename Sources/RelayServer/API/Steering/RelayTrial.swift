@@ -20,26 +20,41 @@ enum RelayTrial {
     return type == "urn:waystation:problem:invalid-field"
   }
 
-  /// What keeps the relay from taking envelopes; nil if nothing was found.
+  /// What a trial found out about a relay.
+  enum Finding: Equatable {
+    /// It takes envelopes, and has the upstream.
+    case good
+    /// It takes envelopes. Whether it has the upstream could not be seen, for this reason.
+    case unseen(String)
+    /// It takes no envelopes that go to the upstream, for this reason.
+    case fault(String)
+  }
+
+  /// What the answers show.
   ///
   /// - Parameters:
   ///   - response: Its answer to ``post``.
-  ///   - names: Its answer to ``list``; nil if it was not asked, or did not answer.
+  ///   - names: Its answer to ``list``; nil if it gave none.
   ///   - upstream: The name of the upstream that it is to forward to.
-  static func fault(
+  static func finding(
     _ response: UpstreamResponse, names: UpstreamResponse?, upstream: String
-  ) -> String? {
-    guard isOfRelay(response) else { return "it does not take envelopes as a relay does" }
-    guard let names else { return nil }
+  ) -> Finding {
+    guard isOfRelay(response) else { return .fault("it does not take envelopes as a relay does") }
+    let unseen =
+      "whether it has an upstream \(upstream.quoted) (batch.upstream) could not be seen: "
+    guard let names else { return .unseen(unseen + "it did not say what upstreams it has") }
     switch names.status {
-    case 401, 403: return "the token is of one client, and posts for no other"
+    case 401, 403: return .fault("the token is of one client, and posts for no other")
     case 200:
-      guard let list = try? JSONValue.parse(names.body)["upstreams"]?.array() else { return nil }
+      let document = try? JSONValue.parse(names.body)
+      guard let list = try? document?["upstreams"]?.array(), !names.isTruncated else {
+        return .unseen(unseen + "its list of upstreams cannot be read")
+      }
       let isThere = list.contains { one in
         (try? one["name"]?.string()) == upstream && (try? one["configured"]?.bool()) == true
       }
-      return isThere ? nil : "it has no upstream \(upstream.quoted) (batch.upstream)"
-    default: return nil
+      return isThere ? .good : .fault("it has no upstream \(upstream.quoted) (batch.upstream)")
+    default: return .unseen(unseen + "it answered \(names.status) when asked for its upstreams")
     }
   }
 }

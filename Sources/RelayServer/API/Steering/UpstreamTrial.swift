@@ -155,8 +155,11 @@ package struct UpstreamTrial: Sendable {
           (isGood, words) = (true, answer)
           return
         }
-        let fault = RelayTrial.fault(response, names: names?.response, upstream: name)
-        (isGood, words) = (fault == nil, answer + (fault.map { ": \($0)" } ?? ""))
+        switch RelayTrial.finding(response, names: names?.response, upstream: name) {
+        case .good: (isGood, words) = (true, answer)
+        case .unseen(let reason): (isGood, words) = (true, "\(answer); \(reason)")
+        case .fault(let reason): (isGood, words) = (false, "\(answer): \(reason)")
+        }
       }
     }
   }

@@ -54,9 +54,13 @@ enum RelayRefusal: Equatable {
   /// Whether an answer for a whole post says nothing of its envelopes.
   ///
   /// A relay has a result for each, so that somebody before it has answered, or it has not looked
-  /// at them. 413 and 422 are for what is in the post.
-  static func isOfRequest(_ status: Int) -> Bool {
-    !(200..<300).contains(status) && status != 413 && status != 422
+  /// at them. 413, and a relay's 422, are for what is in the post.
+  static func isOfRequest(_ response: UpstreamResponse) -> Bool {
+    switch response.status {
+    case 200..<300, 413: false
+    case 422: !RelayAnswer.isProblemOfEnvelope(try? JSONValue.parse(response.body))
+    default: true
+    }
   }
 
   /// Whether an answer says that one client has used up a quota, so that others' is taken.

@@ -243,7 +243,7 @@ extension Dispatcher {
       }
       var report = report
       if let target = batchesInFlight.takeHandedOn(report.serial) {
-        report.read(fromRelay: target, showsToken: target.fixesAuthorization)
+        report.read(alone: target)
       }
       report.noteWords()
       ended.single.append(report)
@@ -277,7 +277,7 @@ extension Dispatcher {
     case .whole(let shared):
       let isOfCoding = request.isCompressed && response.mayRefuseGzip
       if request.form.isRelay {
-        if RelayRefusal.isOfRequest(shared.status) { report.isUnclear = true }
+        if RelayRefusal.isOfRequest(response) { report.isUnclear = true }
         report.isOfClient = RelayRefusal.isOfClient(response)
       }
       return (report.each(request.members, .answered(shared)), isOfCoding ? .coding : .whole)

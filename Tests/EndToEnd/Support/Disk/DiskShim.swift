@@ -21,6 +21,8 @@ final class DiskShim: @unchecked Sendable {
     static let read = Calls(rawValue: 128)
     /// Everything that changes the disk.
     static let changes: Calls = [.open, .write, .truncate, .sync, .rename, .unlink, .mkdir]
+    /// The same without syncs, one of which may be under way: a relay ends when one fails.
+    static let unsyncedChanges = changes.subtracting(.sync)
   }
 
   private enum Slot: Int {
