@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test test-quick test-asan test-tsan fuzz simulate power-cuts disk-errors damage check format reference bench bench-quick openapi page metrics mutants deploy package package-test backlog overload networks soak dockerfile clean
+.PHONY: help run sink stop-sink test test-quick test-asan test-tsan fuzz fuzz-quick simulate power-cuts disk-errors damage check format reference bench bench-quick openapi page metrics mutants deploy package package-test backlog overload networks soak dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -25,9 +25,8 @@ sink: ## Start a sink on $SINK_LISTEN: an upstream that prints what reaches it
 stop-sink: ## Stop the sink that `make run` or `make sink` started, as an outage would
 	@scripts/sink stop
 
-test: ## Build, run every test, and fuzz for a moment
+test: ## Build, and run every test
 	@scripts/test
-	@scripts/fuzz --quick
 
 test-quick: ## Build, and run the tests of the pure parts alone, within a minute
 	@scripts/test --quick
@@ -37,6 +36,9 @@ test-asan: ## The same tests under the address sanitizer
 
 test-tsan: ## The same tests under the thread sanitizer
 	@scripts/test-sanitized thread
+
+fuzz-quick: ## The fuzzers for 20 seconds in all, to see that they run and find nothing at once
+	@scripts/fuzz --quick
 
 fuzz: ## Fuzz what reads strangers' bytes, for FUZZ_SECONDS (600) in all
 	@scripts/fuzz
