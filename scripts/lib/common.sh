@@ -18,7 +18,8 @@ die() {
 {
   build_options=()
   [ -z "${WAYSTATION_BUILD_ONCE:-}" ] \
-    || build_options=(-debug-info-format none -Xswiftc -whole-module-optimization)
+    || build_options=(-debug-info-format none -Xswiftc -whole-module-optimization \
+      -Xswiftc -num-threads -Xswiftc 2)
 }
 
 # Tells whether a command can be found.
