@@ -242,7 +242,8 @@ def works_by_keyboard(trial):
     link = browser.one("#backlogs a")
     browser.run("arguments[0].focus()", link)
     browser.key("ENTER")
-    browser.says("#panel-body", "lane")
+    # A link is followed a moment after the key.
+    wait_for("the panel", lambda: browser.run("return document.getElementById('panel').open"))
     browser.run("arguments[0].remove()", link)
     browser.key("ESCAPE")
     tag = browser.run("return document.activeElement.tagName")
