@@ -207,6 +207,34 @@ extension EndToEnd {
       #expect(there["sequence"] as? Int == 1)
     }
 
+    @Test(
+      "the upstream at the end knows repeats by what it would get from the first relay, together or alone",
+      arguments: [10, 600_000])
+    func keys(bodyBytes: Int) async throws {
+      let upstream = try TestUpstream()
+      let last = try await Relay.started(upstream)
+      let first = try await Self.relay(to: last)
+      let text = String(repeating: "x", count: bodyBytes)
+      var wanted: Set<String> = ["their own"]
+      for client in ["a", "b"] {
+        let envelope: Body = ["client": client, "key": "same", "path": "/\(client)", "body": text]
+        let posted = try await first.device(client).post(envelope)
+        wanted.insert(try #require(try posted.json()["id"] as? String))
+      }
+      let own: Body = [
+        "client": "c", "key": "k", "path": "/c", "body": text,
+        "headers": ["Idempotency-Key": "their own"],
+      ]
+      #expect(try await first.device("c").post(own).status == 202)
+      let requests = try await upstream.received(count: 3)
+      #expect(Set(requests.compactMap { $0["Idempotency-Key"] }) == wanted)
+      #expect(requests.allSatisfy { $0["Waystation-Key"] == nil })
+      for (client, key) in [("a", "same"), ("b", "same"), ("c", "k")] {
+        let there = try await Self.envelope(last, client, key: key)
+        #expect(there["key"] as? String == key)
+      }
+    }
+
     @Test("what the next relay refuses blocks or skips its own lane, and says why")
     func refused() async throws {
       let upstream = try TestUpstream()

@@ -76,6 +76,17 @@ struct RelayRequestDecoderTests {
     #expect(draft.content.headers.isEmpty && draft.key == nil)
   }
 
+  @Test("a field for the key alone leaves Idempotency-Key to the upstream, whatever it holds")
+  func ownKey() throws {
+    let decoded = try Fixture.relay(
+      "/v1/relay/billing/a",
+      ["Idempotency-Key: not a key", "Waystation-Key: k-1", "Idempotency-Key: k-2"])
+    #expect(decoded.draft.key == "k-1")
+    #expect(
+      text(decoded.draft.content.headers)
+        == "Idempotency-Key: not a key\r\nIdempotency-Key: k-2\r\n")
+  }
+
   @Test("without those fields the defaults hold")
   func defaults() throws {
     let draft = try Fixture.relay("/v1/relay/default/a", []).draft

@@ -63,9 +63,9 @@ struct EnvelopeField: Sendable {
     }
   }
 
-  /// The sender's own key, which goes on to the upstream in its header field.
-  static let key = EnvelopeField(
-    "key", "Idempotency-Key", \.key, .name, isFixed: true,
+  /// The sender's own key.
+  private static let key = EnvelopeField(
+    "key", "Waystation-Key", \.key, .name, isFixed: true,
     check: { (key) throws(Problem) in
       guard !AccessToken.isHeld(in: Array(key.utf8)[...]) else {
         throw .invalidField(
@@ -73,6 +73,11 @@ struct EnvelopeField: Sendable {
           fix: "Choose another key.")
       }
     })
+
+  /// The key of a request on `/v1/relay` that has no field for it alone: what the upstream is to
+  /// know repeats by, which goes on to it.
+  static let idempotencyKey = EnvelopeField(
+    "key", "Idempotency-Key", \.key, .name, isFixed: true)
 
   /// Every field that there is; those that most senders use come first, since a field is looked
   /// for from the beginning.
@@ -118,9 +123,8 @@ struct EnvelopeField: Sendable {
   static let names = all.map(\.name.description)
   /// The names of those that a sender says once and for all.
   static let fixedNames = Set(all.filter(\.isFixed).map(\.name.description))
-  /// The fields that the relay alone reads on `/v1/relay`: all that have a header field but the
-  /// key, whose field belongs to the upstream as well.
-  static let relayed = all.filter { $0.header.map { "\($0)".hasPrefix("Waystation-") } ?? false }
+  /// The fields that the relay alone reads on `/v1/relay`.
+  static let relayed = all.filter { $0.header != nil }
   /// The names of their header fields.
   static let relayedNames = relayed.compactMap { $0.header?.description }
 }

@@ -9,6 +9,8 @@ struct RelayedFields {
   private(set) var lines: HeaderLines
   /// The names in the sender's `Connection` fields.
   private let connectionNames: [ArraySlice<UInt8>]
+  /// The values of `Idempotency-Key`.
+  private var idempotencyKeys: [ArraySlice<UInt8>] = []
 
   init(_ head: RequestHead) {
     lines = HeaderLines(capacity: head.bytes.count)
@@ -31,10 +33,19 @@ struct RelayedFields {
       guard let rest = PreferenceElement.removing("wait", from: value) else { return }
       return lines.append(name, rest)
     }
-    if FieldSyntax.equals(name, "Idempotency-Key") {
-      try EnvelopeField.key.readHeader(&terms, value)
-    }
+    if FieldSyntax.equals(name, "Idempotency-Key") { idempotencyKeys.append(value) }
     lines.append(name, value)
+  }
+
+  /// Ends the reading, once all fields have been taken.
+  ///
+  /// `Idempotency-Key` is the key unless there is a field for the key alone. Another relay has one,
+  /// since what its upstream is to know repeats by may be another text, or none that is a key.
+  mutating func finish() throws(Problem) {
+    guard terms.key == nil else { return }
+    for value in idempotencyKeys {
+      try EnvelopeField.idempotencyKey.readHeader(&terms, value)
+    }
   }
 
   private mutating func readOwn(

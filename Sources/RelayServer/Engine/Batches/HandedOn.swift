@@ -26,6 +26,9 @@ struct HandedOn {
   /// The key under which the next relay stores it.
   var key: String { envelope.key ?? envelope.idempotencyKey }
 
+  /// What any upstream recognises a repeat by, unless the sender gave it something else.
+  var idempotencyKey: String { envelope.idempotencyKey }
+
   /// `Via` of the way that it has come, which the post that carries it is to have.
   var way: HeaderBlock {
     var fields = HeaderBlock()
@@ -144,6 +147,7 @@ struct HandedOn {
   /// The fields by which the next relay is told the rest.
   var termFields: HeaderBlock {
     var fields = HeaderBlock()
+    fields.append(name: "Waystation-Key", value: key)
     fields.append(name: "Waystation-Lane", value: terms.lane)
     if let sequence = terms.sequence {
       fields.append(name: "Waystation-Sequence", value: String(sequence))
@@ -167,7 +171,7 @@ extension AttemptRequest {
   mutating func handOn(_ envelope: HandedOn) {
     content = envelope.content
     responseBodyBytesMax = RelayRefusal.bytesMax
-    idempotencyKey = envelope.key
+    idempotencyKey = envelope.idempotencyKey
     termFields = envelope.termFields
   }
 }
