@@ -172,7 +172,7 @@ extension EndToEnd {
       }
       let title =
         "the relay's credentials for default are refused, and 3 envelopes wait until the"
-        + " credentials are mended, and the configuration is reloaded"
+        + " credentials are mended"
       #expect(need["title"] as? String == title)
       #expect(need["severity"] as? String == "critical")
       let cause =

@@ -208,7 +208,7 @@ extension EndToEnd {
     }
 
     @Test(
-      "the upstream at the end knows repeats by what it would get from the first relay, together or alone",
+      "the upstream at the end knows repeats by what it would get from the first relay",
       arguments: [10, 600_000])
     func keys(bodyBytes: Int) async throws {
       let upstream = try TestUpstream()

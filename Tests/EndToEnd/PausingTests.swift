@@ -93,5 +93,24 @@ extension EndToEnd {
       #expect(try await ask("/v1/upstreams/default/probe")["reachable"] as? Bool == true)
       #expect(try await device.request("POST", "/v1/upstreams/none/probe").status == 404)
     }
+
+    @Test("what a reachable upstream made wait is tried when somebody asks for it")
+    func probeReachable() async throws {
+      let isWell = Monitor(false)
+      let upstream = try TestUpstream { _ in .answer(isWell.read { $0 } ? 200 : 502) }
+      let hour: [String: any Sendable] = ["firstDelayMs": 3_600_000, "maxDelayMs": 3_600_000]
+      let relay = try await Relay.started(upstream, upstreamMore: ["retry": hour])
+      let device = relay.device()
+      for number in 0..<3 {
+        _ = try await device.post(["path": "/\(number)", "lane": "l-\(number)"])
+      }
+      _ = try await upstream.received(count: 3)
+      isWell.change { $0 = true }
+      try await eventually("all are tried again") {
+        let answer = try await device.request("POST", "/v1/upstreams/default/probe").json()
+        #expect(answer["reachable"] as? Bool == true)
+        return Set(upstream.received.dropFirst(3).map(\.target)).count == 3 ? true : nil
+      }
+    }
   }
 }

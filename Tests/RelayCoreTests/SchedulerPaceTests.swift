@@ -119,6 +119,24 @@ struct SchedulerPaceTests {
     #expect(!isProbedAgain)
   }
 
+  @Test("somebody can end the waits of lanes that a reachable upstream has answered with an error")
+  func endedWaits() {
+    var relay = Self.relay()
+    for serial in 1...8 {
+      relay.answer(Serial(serial), status: 502)
+      relay.commit()
+    }
+    #expect(relay.inFlight.isEmpty)
+    let count = relay.scheduler.endWaits(at: ManualRelay.upstream, now: relay.clock)
+    relay.take()
+    #expect(count == 8 && relay.inFlight.map(\.serial) == [1, 2, 3])
+    for serial in relay.inFlight.map(\.serial) { relay.answer(serial) }
+    relay.commit()
+    #expect(relay.inFlight.map(\.serial) == [4, 5, 6])
+    let countThen = relay.scheduler.endWaits(at: ManualRelay.upstream, now: relay.clock)
+    #expect(countThen == 0, "none waits that is under way, or has its turn")
+  }
+
   @Test("with the wait of an upstream end those of the lanes that were told of it")
   func endedInLanes() {
     var relay = Self.relay()

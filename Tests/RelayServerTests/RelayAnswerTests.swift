@@ -38,6 +38,14 @@ struct RelayAnswerTests {
     }
   }
 
+  @Test("who has answered in a relay's place is seen by the status and the type of the body")
+  func statusAndType() {
+    var response = UpstreamResponse(status: 200, headers: HeaderBlock(), body: [])
+    #expect(response.statusAndType == "200")
+    response.headers.append(name: "Content-Type", value: "text/html; charset=utf-8")
+    #expect(response.statusAndType == "200 with text/html; charset=utf-8")
+  }
+
   @Test("a relay's problem with the envelope refuses it, and so does its size")
   func refusal() {
     for problem in [

@@ -12,10 +12,18 @@ LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 REFERENCE = re.compile(r"^\s*\[[^\]]+\]:\s+<?(\S+?)>?(?:\s|$)")
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 
+# What a newcomer sees first; what a trial leaves behind is not among them.
+TOP = {
+    "CHANGELOG.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile", "Package.swift",
+    "README.md", "compose.yaml", "openapi.yaml",
+}
+
 
 def check(repository):
     for path, text in repository.texts.items():
         yield from _words(path, text)
+        if "/" not in path and not path.startswith(".") and path not in TOP:
+            yield Finding(path, 1, "top", "no such file belongs at the top: see TOP")
     for path, text in repository.select(suffix=".md"):
         yield from _links(repository, path, text)
     if "CHANGELOG.md" not in repository.texts:

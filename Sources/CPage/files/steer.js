@@ -103,7 +103,8 @@ const acts = {
   probe: {
     words: "Probe now",
     run: ({ upstream }) => call("POST", path("v1/upstreams", upstream, "probe")),
-    done: ({ upstream }, answer) => answer.reachable ? `${upstream} is reachable.`
+    done: ({ upstream }, answer) => answer.reachable
+      ? `${upstream} is reachable; ${many(answer.retriedLanes, "lane")} tried at once.`
       : answer.waiting === 0 ? `Nothing waits for ${upstream}, so nothing was sent.` : `Probing ${upstream}; what comes of it shows here.`,
   },
   tryUpstream: {

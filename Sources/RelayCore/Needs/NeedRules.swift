@@ -209,7 +209,7 @@ package struct NeedRules: Sendable {
       Need.Key(.credentialsRefused, upstream: upstream.name), .critical, since: upstream.since,
       "the relay's credentials for \(upstream.name) are refused, and "
         + Self.envelopes(upstream.waiting, "waits", "wait")
-        + " until the credentials are mended, and the configuration is reloaded",
+        + " until the credentials are mended",
       cause: upstream.lastError, count: upstream.waiting,
       [
         .tryCredentials(upstream: upstream.name), .probe(upstream: upstream.name),
@@ -236,7 +236,9 @@ package struct NeedRules: Sendable {
       count: outcomes.failing, example: failure.example,
       (failure.example.map { [.show($0.id)] } ?? []) + [
         failure.left.map { .list(upstream: upstream.name, $0) }
-          ?? .listWaiting(upstream: upstream.name), .pause(upstream: upstream.name),
+          ?? .listWaiting(upstream: upstream.name)
+      ] + (failure.left == nil ? [.probe(upstream: upstream.name)] : []) + [
+        .pause(upstream: upstream.name)
       ])
   }
 

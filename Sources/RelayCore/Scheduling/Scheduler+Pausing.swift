@@ -54,6 +54,26 @@ extension Scheduler {
     return true
   }
 
+  /// Has all lanes tried in turn now that wait for another attempt at a reachable upstream, since
+  /// somebody wants to know at once whether it takes them.
+  ///
+  /// - Returns: The number of these lanes.
+  package mutating func endWaits(at number: UpstreamNumber, now: Now) -> Int {
+    guard isConfigured(number), upstreams[number]?.reachability.isReachable == true else {
+      return 0
+    }
+    var waiting: NumberSet<LaneNumber> = []
+    for (key, lane) in lanes {
+      guard case .waiting = lane.phase, let head = lane.head, head.upstream == number,
+        head.attempts > 0 || lane.backoffs[number] != nil
+      else { continue }
+      waiting.insert(key)
+    }
+    endBackoff(of: waiting, at: number, now: now)
+    fillSlots(of: number, now: now)
+    return waiting.count
+  }
+
   /// Notes that an upstream has answered something that is no envelope.
   ///
   /// Where something waits for it, that is tried now.

@@ -147,7 +147,7 @@ extension CommandTable {
       ActionSpec(name: "pause", summary: "send nothing there", operand: upstream),
       ActionSpec(name: "resume", summary: "send there again", operand: upstream),
       ActionSpec(
-        name: "probe", summary: "check at once whether it is back", operand: upstream),
+        name: "probe", summary: "try it at once, with what waits", operand: upstream),
       ActionSpec(
         name: "try", summary: "connect without an envelope, and say what came of it",
         operand: upstream),

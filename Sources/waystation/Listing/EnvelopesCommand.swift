@@ -127,6 +127,10 @@ struct EnvelopesCommand {
     let state = selection.first { $0.name == "state" }?.value
     switch (context.order.action, state) {
     case ("retry", nil), ("retry", "blocked"): return try operate("retry", selection)
+    case ("retry", "queued"), ("retry", "delivering"):
+      throw OperatorFailure(
+        reason: "what waits for its next attempt is tried at once by 'waystation upstreams probe"
+          + " NAME', or by ids", code: .usage)
     case ("discard", nil), ("discard", "blocked"): return try operate("discard", selection)
     case ("discard", _), ("cancel", _): return try operate("cancel", selection)
     default: return try operate("requeue", selection)

@@ -122,7 +122,9 @@ struct StatusText {
         + "\(rate("deliveredPerSecond")), failed \(rate("failedPerSecond")), attempts "
         + rate("attemptsPerSecond")
         + ((rates?.decimal("shedPerSecond") ?? 0) > 0 ? ", shed \(rate("shedPerSecond"))" : ""),
-      label("envelopes") + (kept.isEmpty ? "none" : kept.joined(separator: ", ")),
+      label("envelopes") + (kept.isEmpty ? "none" : kept.joined(separator: ", "))
+        + ((counts[.failed] ?? 0) > 0
+          ? " ('waystation envelopes list --state failed\(serverOption)' shows why)" : ""),
       label("store") + "\(size("fileBytes")) on disk, \(size("logBytes")) of log, room for "
         + size("roomBytes"),
     ]

@@ -29,6 +29,13 @@ struct UpstreamsCommand {
       context.say(
         "nothing waits for upstream \(SafeText.line(name)), so nothing was sent; 'waystation"
           + " upstreams try' connects without an envelope")
+    } else if context.order.action == "probe", answer.has("reachable") {
+      let lanes = answer.optionalNumber("retriedLanes") ?? 0
+      context.say(
+        "upstream \(SafeText.line(name)) is reachable; "
+          + (lanes == 0
+            ? "no lane waits for another attempt"
+            : "\(HumanText.counted(lanes, "lane")) that waited for another attempt, now in turn"))
     } else {
       let deed =
         ["pause": "is paused", "resume": "goes on", "probe": "is being probed"][

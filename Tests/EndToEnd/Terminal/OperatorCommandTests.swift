@@ -115,6 +115,10 @@ extension EndToEnd {
       _ = try await relay.command("upstreams", "resume", "default")
       _ = try await upstream.received(count: 1)
       #expect(try await relay.device().end(of: id)["state"] as? String == "delivered")
+      let idle = try await relay.command("upstreams", "probe", "default")
+      #expect(idle.output.contains("nothing waits for upstream default"), "\(idle)")
+      let queued = try await relay.command("envelopes", "retry", "--state", "queued")
+      #expect(queued.ending == .exit(2) && queued.errors.contains("upstreams probe"), "\(queued)")
       let probe = try await relay.command("upstreams", "probe", "nobody")
       #expect(probe.ending == .exit(1) && probe.errors.contains("404"), "\(probe)")
     }

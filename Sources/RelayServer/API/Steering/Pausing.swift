@@ -26,14 +26,15 @@ struct Pausing {
     return try await set(isPaused, .lane(lane), isKnown: try await isKnown(lane))
   }
 
-  /// Tries an unreachable upstream at once.
+  /// Tries an upstream at once.
   func probe(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
     let number = try configuredUpstream(captures).number
-    let wasUnreachable = context.relay.dispatcher.probe(number)
+    let (isReachable, retriedLanes) = context.relay.dispatcher.probe(number)
     let waiting = context.relay.dispatcher.waiting(for: number)
     return Self.json { json in
-      json.member("reachable", !wasUnreachable)
+      json.member("reachable", isReachable)
       json.member("waiting", waiting)
+      json.member("retriedLanes", retriedLanes)
     }
   }
 

@@ -144,7 +144,8 @@ package struct UpstreamTrial: Sendable {
       let answer = "answered \(status) within \(report.durationMs) ms"
       switch status {
       case 401 where upstream.showsCredentials, 403 where upstream.showsCredentials:
-        (isGood, words) = (false, "\(answer): it does not accept the relay's credentials")
+        let said = result.response.flatMap(Self.refusal(of:)).map { " (\($0))" } ?? ""
+        (isGood, words) = (false, "\(answer): it does not accept the relay's credentials\(said)")
       case 407:
         (isGood, words) = (false, "\(answer): the proxy does not accept the relay's credentials")
       // Some servers know no HEAD, and answer what RFC 9110 section 9.1 has for that.
@@ -162,6 +163,12 @@ package struct UpstreamTrial: Sendable {
         }
       }
     }
+  }
+
+  /// What another relay says of the token; nil if the answer is none of a relay's.
+  private static func refusal(of response: UpstreamResponse) -> String? {
+    guard case .ofToken(let words) = RelayRefusal(response), !words.isEmpty else { return nil }
+    return words
   }
 }
 

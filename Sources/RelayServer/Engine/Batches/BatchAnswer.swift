@@ -65,7 +65,9 @@ enum BatchAnswer {
     guard !response.isTruncated, let results else {
       self =
         isTaken
-        ? .unreadable("did not answer as a relay does, with a result for each envelope")
+        ? .unreadable(
+          "did not answer as a relay does, with a result for each envelope: it answered "
+            + response.statusAndType)
         : .whole(response.shared(by: count))
       return
     }

@@ -63,6 +63,19 @@ enum RelayAnswer: Equatable {
   private static func text(_ value: JSONValue?) -> String? { value.flatMap { try? $0.string() } }
 }
 
+extension UpstreamResponse {
+  /// The status and the type of the body, by which a person sees who has answered.
+  var statusAndType: String {
+    guard let type = headers.first("Content-Type"), !type.isEmpty else { return "\(status)" }
+    let shown = type.utf8.prefix(Self.typeBytesMax).map {
+      $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?")
+    }
+    return "\(status) with \(String(decoding: shown, as: UTF8.self))"
+  }
+
+  private static let typeBytesMax = 60
+}
+
 extension AttemptReport {
   /// What the next relay's answer, as it stands in the report, means for an envelope that was
   /// handed on by itself.
@@ -76,8 +89,8 @@ extension AttemptReport {
     case .noReceipt:
       event = .failed(
         .malformedResponse,
-        detail: "\(target.url.authority) did not answer as a relay does: its \(response.status)"
-          + " has no id of an envelope")
+        detail: "\(target.url.authority) did not answer as a relay does, with an envelope's id:"
+          + " it answered \(response.statusAndType)")
     }
   }
 }

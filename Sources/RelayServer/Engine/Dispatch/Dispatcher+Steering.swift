@@ -83,12 +83,16 @@ extension Dispatcher {
     state.withLock { $0.scheduler.isPaused(target) }
   }
 
-  /// Tries an unreachable upstream now.
+  /// Tries an upstream now: by a probe where it is unreachable, and else with the lanes that wait
+  /// for another attempt at it.
   ///
-  /// - Returns: Whether it is unreachable, so that there was something to try.
-  package func probe(_ upstream: UpstreamNumber) -> Bool {
+  /// - Returns: Whether it is reachable, and then the number of these lanes.
+  package func probe(_ upstream: UpstreamNumber) -> (isReachable: Bool, retriedLanes: Int) {
     askAnewForToken(of: upstream)
-    return apply { state, now in state.scheduler.probe(upstream, now: now) }
+    return apply { state, now in
+      let isProbed = state.scheduler.probe(upstream, now: now)
+      return (!isProbed, state.scheduler.endWaits(at: upstream, now: now))
+    }
   }
 
   /// The number of envelopes that wait for an upstream.
