@@ -65,5 +65,12 @@ struct HeaderBlockTests {
     block.append(name: "retry-after", value: "3")
     #expect(block.first("RETRY-AFTER") == "2")
     #expect(block.first("Retry") == nil)
+    for name in ["B", "retry-After"] as [StaticString] { #expect(block.has(name), "\(name)") }
+    for name in ["Retry", "R", "After", "Retry-After-", "Content-Range-Of-A-Long-Name"]
+      as [StaticString]
+    {
+      #expect(!block.has(name), "\(name)")
+    }
+    #expect(!HeaderBlock().has("B"))
   }
 }

@@ -124,6 +124,26 @@ extension HeaderBlock: Sequence {
       end: carriageReturn + 2)
   }
 
+  /// Whether there is a field of this name.
+  ///
+  /// By itself, since every envelope is asked: it makes nothing of the fields that it passes.
+  package func has(_ name: StaticString) -> Bool {
+    let lines = bytes.span
+    let length = name.utf8CodeUnitCount
+    var start = 0
+    while start + length < lines.count {
+      if lines[start + length] == UInt8(ascii: ":"),
+        FieldSyntax.equals(bytes[start..<start + length], name)
+      {
+        return true
+      }
+      // The next line's start, behind LF; a value holds none.
+      while lines[start] != 0x0A { start += 1 }
+      start += 1
+    }
+    return false
+  }
+
   /// The value of the first field of this name, as text; nil if there is none.
   ///
   /// Bytes that are not UTF-8 become U+FFFD.

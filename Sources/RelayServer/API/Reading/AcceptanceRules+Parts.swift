@@ -8,7 +8,7 @@ extension AcceptanceRules.Upstream {
   ///
   /// - Parameter field: How whoever sends it writes the field.
   func checkPart(_ headers: HeaderBlock, field: String) throws(Problem) {
-    guard !takesContentRange, headers.first("Content-Range") != nil else { return }
+    guard !takesContentRange, headers.has("Content-Range") else { return }
     throw .partialContent(upstream: name, field: field)
   }
 }

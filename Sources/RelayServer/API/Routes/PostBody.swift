@@ -13,6 +13,11 @@ struct PostBody {
   /// They become at most about a thousand times as many (zlib's technical notes) before the memory
   /// is counted.
   private static let packedPieceBytes = 2048
+  /// The first bytes of a body that show that more come: whoever sends fewer and pauses holds no room.
+  private static let earnestBytesMin = 4096
+  /// The most bytes for which room is made before they come, so that a batch is not copied from one
+  /// array to the next as it grows. What is not written to takes no memory.
+  private static let reservedBytesMax = 256 * 1024
   /// Each byte is counted twice: once as it came, once in the drafts that are made of it.
   private static let bytesPerByte = 2
 
@@ -52,7 +57,12 @@ struct PostBody {
     _ memory: inout MemoryReservation
   ) async throws(Problem) -> [UInt8] {
     var bytes: [UInt8] = []
-    while let piece = try await next() { try add(piece, to: &bytes, &memory) }
+    while let piece = try await next() {
+      if bytes.isEmpty, piece.count >= Self.earnestBytesMin, let length = body.knownLength {
+        bytes.reserveCapacity(Int(min(length, Int64(Self.reservedBytesMax))))
+      }
+      try add(piece, to: &bytes, &memory)
+    }
     return bytes
   }
 
@@ -62,7 +72,7 @@ struct PostBody {
   ) throws(Problem) {
     guard piece.count <= bytesMax - bytes.count else { throw .batchTooLarge(bytesMax: bytesMax) }
     try memory.take(piece.count * Self.bytesPerByte)
-    if bytes.isEmpty { bytes = piece } else { bytes.append(contentsOf: piece) }
+    if bytes.capacity == 0 { bytes = piece } else { bytes.append(contentsOf: piece) }
   }
 
   private func unpack(_ memory: inout MemoryReservation) async throws(Problem) -> [UInt8] {
