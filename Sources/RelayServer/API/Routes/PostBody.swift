@@ -13,10 +13,12 @@ struct PostBody {
   /// They become at most about a thousand times as many (zlib's technical notes) before the memory
   /// is counted.
   private static let packedPieceBytes = 2048
-  /// The first bytes of a body that show that more come: whoever sends fewer and pauses holds no room.
+  /// The fewest first bytes after which room is made for more: who sends fewer and pauses has none.
   private static let earnestBytesMin = 4096
-  /// The most bytes for which room is made before they come, so that a batch is not copied from one
-  /// array to the next as it grows. What is not written to takes no memory.
+  /// The most bytes for which room is made before they come.
+  ///
+  /// So a batch is not copied from one array to the next as it grows. What is not written to takes
+  /// no memory.
   private static let reservedBytesMax = 256 * 1024
   /// Each byte is counted twice: once as it came, once in the drafts that are made of it.
   private static let bytesPerByte = 2
