@@ -22,20 +22,23 @@ struct RelayAnswerTests {
 
   @Test("an id, or the word for what was done, is a receipt")
   func receipt() {
-    #expect(Self.answer(status: 202, id: "01J") == .receipt)
+    let id = "01a21554-fa6a-71d1-8000-0000007f2b6e"
+    #expect(Self.answer(status: 202, id: id) == .receipt)
     for word in ["accepted", "duplicate", "coalesced"] {
-      #expect(Self.answer(#"{"result": "\#(word)"}"#, status: 202) == .receipt)
+      #expect(Self.answer(#"{"result": "\#(word)", "id": "\#(id)"}"#, status: 202) == .receipt)
     }
+    #expect(Self.answer(#"{"result": "duplicate"}"#, status: 202) == .receipt, "forgotten there")
   }
 
   @Test("any other 2xx is none")
   func noReceipt() {
     for text in [
       "", "<html></html>", "{}", "[]", #"{"result": "void"}"#, #"{"result": "ok"}"#,
-      #"{"result": 1}"#,
+      #"{"result": 1}"#, #"{"result": "accepted"}"#, #"{"result": "accepted", "id": "x"}"#,
     ] {
       #expect(Self.answer(text, status: 200) == .noReceipt, "\(text)")
     }
+    #expect(Self.answer("<html></html>", status: 200, id: "hello") == .noReceipt)
   }
 
   @Test("who has answered in a relay's place is seen by the status and the type of the body")

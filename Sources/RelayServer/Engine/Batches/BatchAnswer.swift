@@ -97,12 +97,11 @@ enum BatchAnswer {
       result["index"].map({ $0.wholeNumber == Int64(index) }) ?? true
     else { return nil }
     guard word == "rejected" else {
-      guard let taken = PostResult(rawValue: word), taken != .void else { return nil }
+      guard RelayAnswer.isTaken(result) else { return nil }
       return response(202, result, bodyBytesMax: bodyBytesMax)
     }
-    guard let problem = result["problem"], let status = problem["status"]?.status else {
-      return nil
-    }
+    guard let problem = result["problem"], let status = problem["status"]?.status, status >= 400
+    else { return nil }
     // A refusal is looked at whole, and cut off afterwards.
     let isRefusal = status == 401 || status == 403 || status == 429
     var response = response(

@@ -38,9 +38,8 @@ enum RelayAnswer: Equatable {
     let isShort = response.body.count <= Self.bytesMax
     let document = isShort ? try? JSONValue.parse(response.body) : nil
     guard !(200..<300).contains(response.status) else {
-      let result = Self.text(document?["result"]).flatMap(PostResult.init(rawValue:))
-      let hasId = response.headers.first("Waystation-Id") != nil
-      self = hasId || (result ?? .void) != .void ? .receipt : .noReceipt
+      let hasId = response.headers.first("Waystation-Id").map(Self.isId) ?? false
+      self = hasId || document.map(Self.isTaken(_:)) ?? false ? .receipt : .noReceipt
       return
     }
     let isRefusal =
@@ -48,6 +47,18 @@ enum RelayAnswer: Equatable {
       || (Self.isOfClientError(response.status) && Self.isProblemOfEnvelope(document))
     self = isRefusal ? .refusal : .unclear
   }
+
+  /// Whether a relay's result says that it has the envelope: with its id there, which only a
+  /// duplicate may lack, since that may be forgotten.
+  static func isTaken(_ result: JSONValue) -> Bool {
+    switch text(result["result"]).flatMap(PostResult.init(rawValue:)) {
+    case .accepted, .coalesced: text(result["id"]).map(isId) ?? false
+    case .duplicate: true
+    case .void, nil: false
+    }
+  }
+
+  private static func isId(_ text: String) -> Bool { EnvelopeID(parsing: text) != nil }
 
   /// Whether a problem document is a relay's, about what it was posted.
   static func isProblemOfEnvelope(_ document: JSONValue?) -> Bool {
