@@ -55,6 +55,22 @@ install_packages() {
     || die "apt-get could not install $names (see above). As root, run: apt-get install $names"
 }
 
+# Makes a minimal Debian in a folder; once more from the beginning if a package could not be fetched.
+# $1: the folder, $2: the file for what debootstrap prints, $3: the suite, $4: the mirror, then options.
+minimal_debian() {
+  local root=$1 log=$2 suite=$3 mirror=$4
+  shift 4
+  for _ in 1 2; do
+    rm -rf "$root"
+    # An empty mirror leaves debootstrap its own default.
+    if debootstrap --variant=minbase "$@" "$suite" "$root" ${mirror:+"$mirror"} >"$log" 2>&1; then
+      return
+    fi
+  done
+  tail -n 20 "$log" >&2
+  die "debootstrap failed twice (see above)"
+}
+
 # Makes the pinned tools of scripts/requirements.txt at hand in .venv, once per set of versions.
 python_tools() {
   local stamp=.venv/installed
