@@ -109,7 +109,7 @@ private final class LimitedServer: Sendable {
   init(perSecond: Int, burst: Int) async throws {
     let folder = try TemporaryFolder()
     self.folder = folder
-    let port = try TestUpstream.freePort()
+    let port = try ReservedPort.kept()
     url = "http://127.0.0.1:\(port)"
     let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
       .map { "\($0)_temp_path \(folder.path)/\($0);" }.joined(separator: " ")

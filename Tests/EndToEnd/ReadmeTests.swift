@@ -10,7 +10,7 @@ private func tourStand(relayPort: UInt16) throws -> ShellStand {
   }
   stand.replace("127.0.0.1:8080", by: "127.0.0.1:\(relayPort)")
   stand.set("LISTEN", "127.0.0.1:\(relayPort)")
-  stand.set("SINK_LISTEN", "127.0.0.1:\(try TestUpstream.freePort())")
+  stand.set("SINK_LISTEN", "127.0.0.1:\(try ReservedPort.kept())")
   stand.set("WAYSTATION_BINARY", Waystation.path)
   return stand
 }
@@ -22,7 +22,7 @@ extension EndToEnd {
     func tour() async throws {
       let blocks = try ShellDocument("README.md").blocks.map(\.text)
       try #require(blocks.count == 7, "the tour was changed: change this test with it")
-      let port = try TestUpstream.freePort()
+      let port = try ReservedPort.kept()
       let stand = try tourStand(relayPort: port)
       do {
         try await tour(blocks, stand, Device("truck-7", port: port))

@@ -15,7 +15,7 @@ extension EndToEnd {
         try await stranger.sign("stranger", subject: "/CN=stranger"),
       ]
       let right = try await authority.sign("right", subject: "/CN=right")
-      let port = try TestUpstream.freePort()
+      let port = try ReservedPort.kept()
       var upstream: [String: any Sendable] = [
         "url": "https://127.0.0.1:\(port)", "certificateAuthorities": authority.certificate,
         "reachability": ["firstProbeDelayMs": 50, "maxProbeDelayMs": 100],
@@ -53,7 +53,7 @@ extension EndToEnd {
         atPath: system.certificate, toPath: trusted.path + "/system.pem")
       try #require(
         try await ChildProcess("openssl", ["rehash", trusted.path]).ending() == .exit(0))
-      let port = try TestUpstream.freePort()
+      let port = try ReservedPort.kept()
       var upstream: [String: any Sendable] = [
         "url": "https://127.0.0.1:\(port)", "certificateAuthorities": authority.certificate,
         "reachability": ["firstProbeDelayMs": 50, "maxProbeDelayMs": 100],
@@ -85,7 +85,7 @@ extension EndToEnd {
     @Test("a file of authorities that is half written, or gone, breaks nothing until it is whole")
     func halfWritten() async throws {
       let authority = try await CertificateAuthority()
-      let port = try TestUpstream.freePort()
+      let port = try ReservedPort.kept()
       let server = try await SecureUpstream(
         port: port, try await authority.sign("server", subject: "/CN=server"))
       let upstream: [String: any Sendable] = [

@@ -79,7 +79,7 @@ extension EndToEnd {
       let servers = try await CertificateAuthority(name: "servers")
       let right = try await servers.sign("server", subject: "/CN=server")
       let stranger = try await servers.sign("stranger", subject: "/CN=stranger")
-      let ports = try (0..<2).map { _ in try TestUpstream.freePort() }
+      let ports = try (0..<2).map { _ in try ReservedPort.kept() }
       let strict = try await SecureUpstream(
         port: ports[0], right,
         more: ["-Verify", "1", "-verify_return_error", "-CAfile", clients.certificate])

@@ -72,7 +72,7 @@ extension EndToEnd {
         "stranger", subject: "/CN=stranger", names: "DNS:elsewhere.example")
       let right = try await authority.sign(
         "right", subject: "/CN=right", names: "DNS:upstream.example")
-      let port = try TestUpstream.freePort()
+      let port = try ReservedPort.kept()
       let names = try NameServer(.address(127, 0, 0, 1))
       var upstream = configuration(port)
       upstream["url"] = "https://upstream.example:\(port)"

@@ -37,7 +37,7 @@ struct ConversationTests {
 
   @Test("a server that cannot be reached is told by the one reason, and nothing twice")
   func unreachable() async throws {
-    #expect(await ask("http://127.0.0.1:\(try freePort())") == ["connection refused"])
+    #expect(await ask("http://127.0.0.1:\(try reservedPort())") == ["connection refused"])
     let host = String(repeating: "a", count: 64) + ".invalid"
     #expect(await ask("http://\(host)") == ["its name could not be resolved"])
   }

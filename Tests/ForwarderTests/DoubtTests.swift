@@ -70,7 +70,7 @@ struct DoubtTests {
 
   @Test("it cannot, if there never was a connection")
   func noConnection() async throws {
-    let port = try freePort()
+    let port = try reservedPort()
     let report = try await report(.test("http://127.0.0.1:\(port)"))
     #expect(report.event.failure == .connect && !report.isInDoubt)
   }

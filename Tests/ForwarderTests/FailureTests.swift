@@ -16,7 +16,7 @@ struct FailureTests {
 
   @Test("a port on which nobody listens")
   func refused() async throws {
-    let port = try freePort()
+    let port = try reservedPort()
     let event = try await Attempts().run(request(.test("http://127.0.0.1:\(port)")))
     #expect(event.failure == .connect)
     #expect(event.detail == "no connection to 127.0.0.1:\(port) could be made: connection refused")
@@ -116,7 +116,7 @@ struct FailureTests {
     var fixed = HeaderBlock()
     fixed.append(name: "Authorization", value: "Bearer hunter2")
     let upstream = try RawUpstream { _ = $0.readRequest() }
-    for url in [upstream.url, "http://127.0.0.1:\(try freePort())"] {
+    for url in [upstream.url, "http://127.0.0.1:\(try reservedPort())"] {
       let event = try await Attempts().run(
         request(.test(url, headers: fixed), "GET", "/p?token=hunter2", headers: [("X", "hunter2")]))
       #expect(event.failure != nil)
@@ -135,11 +135,4 @@ struct FailureTests {
       exit(event.response?.status == 200 && seen.all.count == 1 ? 0 : 1)
     }
   }
-}
-
-/// A port on which nobody listens.
-func freePort() throws -> UInt16 {
-  let (listener, port) = try RawUpstream.listen(backlog: 1)
-  close(listener)
-  return port
 }

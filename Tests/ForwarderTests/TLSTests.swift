@@ -76,7 +76,7 @@ private final class SecureServer {
 
   init() throws {
     folder = try CertificateFolder()
-    port = try freePort()
+    port = try reservedPort()
     tool = try Tool(
       Tool.path(of: "openssl") ?? "openssl",
       [
@@ -96,7 +96,7 @@ private final class HTTP2Server {
 
   init() throws {
     folder = try CertificateFolder()
-    port = try freePort()
+    port = try reservedPort()
     let configuration = """
       daemon off; master_process off; pid \(folder.path)/pid; error_log stderr notice;
       events {}

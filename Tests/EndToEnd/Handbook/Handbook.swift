@@ -55,7 +55,7 @@ final class Handbook: Sendable {
   /// - Parameter upstreamMore: What the relay's configuration says of its upstream besides its URL.
   init(upstreamMore: String = "") throws {
     upstream = try TestUpstream()
-    port = try TestUpstream.freePort()
+    port = try ReservedPort.kept()
     stand = try ShellStand()
     pages = [
       "operating": try ShellDocument("docs/operating.md"),

@@ -30,7 +30,7 @@ extension EndToEnd {
     @Test("certificates are made, shown by a device, and renewed while the relay runs")
     func certificates() async throws {
       let book = try await Handbook.installed()
-      let port = try TestUpstream.freePort()
+      let port = try ReservedPort.kept()
       book.stand.replace("localhost:8443", by: "localhost:\(port)")
       book.stand.replace("127.0.0.1:8443", by: "127.0.0.1:\(port)")
       let blocks = try book.blocks("TLS", of: "configuration", count: 3)

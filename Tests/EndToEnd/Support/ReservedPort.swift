@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// A port that nobody else is given while this value lives, so that a relay finds it free at each
 /// of its starts.
@@ -32,4 +33,16 @@ final class ReservedPort: Sendable {
   }
 
   deinit { close(descriptor) }
+
+  /// The number of a port that nobody else is given until this process ends.
+  ///
+  /// It is for a server of another program, and for an address at which nobody is: another test's
+  /// upstream, which runs beside, would otherwise be given a port that was just free.
+  static func kept() throws -> UInt16 {
+    let port = try ReservedPort()
+    keeps.withLock { $0.append(port) }
+    return port.number
+  }
+
+  private static let keeps = Mutex<[ReservedPort]>([])
 }

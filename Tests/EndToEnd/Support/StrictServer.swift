@@ -10,7 +10,7 @@ final class StrictServer: Sendable {
 
   init(_ pair: CertificateAuthority.Pair, for clients: CertificateAuthority) async throws {
     folder = try TemporaryFolder()
-    port = try TestUpstream.freePort()
+    port = try ReservedPort.kept()
     let settings = """
       daemon off; master_process off; pid \(folder.path)/pid; error_log stderr notice;
       events {}

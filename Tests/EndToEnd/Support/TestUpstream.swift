@@ -24,7 +24,9 @@ final class TestUpstream: Sendable {
   }
 
   /// Where it listens; the same after it was stopped and started again.
-  let port: UInt16
+  var port: UInt16 { reservedPort.number }
+  /// Kept while it is stopped: another upstream would otherwise be given its port.
+  private let reservedPort: ReservedPort
   private let state: Monitor<State>
   private let behave: Monitor<@Sendable (WireRequest) -> Behaviour>
 
@@ -35,8 +37,8 @@ final class TestUpstream: Sendable {
   ///
   /// - Parameter behave: Decides for each request, on a thread that may block.
   init(_ behave: @escaping @Sendable (WireRequest) -> Behaviour = { _ in .answer(200) }) throws {
-    let (listener, port) = try Self.listen(port: 0)
-    self.port = port
+    reservedPort = try ReservedPort()
+    let (listener, _) = try Self.listen(port: reservedPort.number)
     state = Monitor(State(listener: listener))
     self.behave = Monitor(behave)
     acceptOnThread(listener)
@@ -113,13 +115,6 @@ final class TestUpstream: Sendable {
       throw TimeLimitExceeded(
         description: "after \(seconds) s still not \(what); \(received.count) came: \(targets)")
     }
-  }
-
-  /// A port on which nobody listens just now.
-  static func freePort() throws -> UInt16 {
-    let (listener, port) = try listen(port: 0)
-    Glibc.close(listener)
-    return port
   }
 
   static func listen(port: UInt16) throws -> (Int32, UInt16) {

@@ -114,7 +114,7 @@ extension EndToEnd {
     func silence() async throws {
       let guarded = try await Relay.guarded(try TestUpstream())
       let never = try TestUpstream { _ in .never }
-      let closed = "http://127.0.0.1:\(try TestUpstream.freePort())"
+      let closed = "http://127.0.0.1:\(try ReservedPort.kept())"
       for server in ["http://127.0.0.1:\(guarded.port)", never.url, closed, "no URL", "unix:/no"] {
         let begin = ContinuousClock.now
         let asked = try await Waystation.run(

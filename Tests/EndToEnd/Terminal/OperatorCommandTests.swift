@@ -148,7 +148,7 @@ extension EndToEnd {
       let steering = try await relay.command("status", token: Credentials.steer)
       #expect(steering.ending == .exit(0), "\(steering.errors)")
       let away = try await Waystation.run(
-        "status", "--server", "http://127.0.0.1:\(try TestUpstream.freePort())")
+        "status", "--server", "http://127.0.0.1:\(try ReservedPort.kept())")
       #expect(away.ending == .exit(4) && away.errors.contains("waystation health"), "\(away)")
       let plain = try await Waystation.run(
         "status", "--server", "http://relay.invalid:8080",

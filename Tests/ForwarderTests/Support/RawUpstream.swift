@@ -54,18 +54,24 @@ final class RawUpstream: Sendable {
   /// A listening socket and its port.
   static func listen(backlog: Int32) throws -> (socket: Int32, port: UInt16) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    guard let port = bind(listener), Glibc.listen(listener, backlog) == 0 else {
+      throw SystemError(code: errno, operation: "listen for a test")
+    }
+    return (listener, port)
+  }
+
+  /// Binds a socket to a free port of the loopback, and returns that; nil with `errno` if it fails.
+  static func bind(_ socket: Int32) -> UInt16? {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let isBound = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) == 0 && Glibc.listen(listener, backlog) == 0
-          && getsockname(listener, $0, &length) == 0
+        Glibc.bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
       }
     }
-    guard isBound else { throw SystemError(code: errno, operation: "listen for a test") }
-    return (listener, UInt16(bigEndian: address.sin_port))
+    return isBound ? UInt16(bigEndian: address.sin_port) : nil
   }
 }
 
