@@ -7,7 +7,7 @@ struct BodySigning: ~Copyable {
   private var digest: SHA256?
 
   /// Begins what an upstream asks for; nil if it asks for nothing.
-  init?(_ request: AttemptRequest, at time: WallTime) {
+  init?(_ request: borrowing AttemptRequest, at time: WallTime) {
     let target = request.target
     guard target.signing != nil || target.awsSigning != nil else { return nil }
     if let signing = target.signing {

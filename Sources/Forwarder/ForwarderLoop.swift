@@ -303,7 +303,7 @@ final class ForwarderLoop {
         continue
       }
       running[transfer.serial] = nil
-      let request = transfer.request
+      let request = transfer.target.tokens == nil ? nil : transfer.request
       let report = transfer.finish(code, at: time)
       if case .failed(.timeout, _) = report.event { transfer.leaveConnectionIfDead(at: time) }
       noteConnection(to: transfer.target, report.event)

@@ -77,7 +77,7 @@ final class Transfer {
     headers.rebuild(for: request, signed.signatures, at: now.wall)
     body = signed.body
     serial = request.serial
-    self.request = target.tokens == nil ? nil : request
+    if target.tokens != nil { self.request = request }
     startedAt = now
     beginCount = 0
     wasBegunBefore = false
@@ -219,7 +219,7 @@ final class Transfer {
 
   /// Frees what only this attempt needed.
   func release() {
-    request = nil
+    if request != nil { request = nil }
     body = OutgoingBody()
     collector = ResponseCollector(bodyBytesMax: 0, limits: limits, hasNoBody: false)
   }

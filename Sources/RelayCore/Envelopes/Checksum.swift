@@ -46,10 +46,7 @@ package struct Checksum: Sendable {
       place += 8
     }
     self.state = state
-    while place < count {
-      take(bytes[place])
-      place += 1
-    }
+    if place < count { begin(start, place, count) }
   }
 
   /// Ends the field that was begun, so that moving bytes from one field to the next changes the
@@ -79,6 +76,19 @@ package struct Checksum: Sendable {
     guard pendingBits == 64 else { return }
     add(pending)
     (pending, pendingBits) = (0, 0)
+  }
+
+  /// Begins a word with the last bytes of a part, fewer than eight.
+  private mutating func begin(_ start: UnsafeRawPointer, _ place: Int, _ count: Int) {
+    let bits = UInt64(count - place) * 8
+    if pendingBits == 0, count >= 8 {
+      // The last eight bytes, without those before `place`.
+      let word = start.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
+      pending = UInt64(littleEndian: word) >> (64 - bits)
+      pendingBits = bits
+    } else {
+      for place in place..<count { take(start.load(fromByteOffset: place, as: UInt8.self)) }
+    }
   }
 
   @inline(__always)

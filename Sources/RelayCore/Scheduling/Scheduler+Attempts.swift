@@ -62,7 +62,7 @@ extension Scheduler {
     let ambiguity = upstreams[head.upstream]?.policy.ambiguity ?? .retry
     let stage: Flight.Stage =
       ambiguity.announcesAttempts ? (head.isInDoubt ? .verifying : .announced) : .sending
-    lanes[head.lane]?.phase = .inFlight
+    setPhase(of: head.lane, .inFlight)
     inFlight[head.serial] = Flight(lane: head.lane, upstream: head.upstream, stage: stage)
     upstreams.update(head.upstream) { $0.envelopesInFlight += 1 }
     noteBegun(

@@ -63,7 +63,7 @@ extension Scheduler {
   private mutating func begin(_ members: [LineEntry], now: Now) {
     let first = members[0]
     for member in members {
-      lanes[member.lane]?.phase = .inFlight
+      setPhase(of: member.lane, .inFlight)
       inFlight[member.serial] = Flight(
         lane: member.lane, upstream: member.upstream, stage: .sending, isBatched: true)
     }

@@ -33,7 +33,7 @@ extension Scheduler {
     guard case .waiting(var until) = lanes[number]?.phase else { return }
     if let time = awaitedTimeOfDay(in: number, until: until, now: now) {
       until = time <= now.wall ? now.monotonic : now.monotonic(at: time)
-      lanes[number]?.phase = .waiting(until: until)
+      setPhase(of: number, .waiting(until: until))
     }
     if until <= now.monotonic {
       endWait(of: number, now: now)

@@ -63,7 +63,7 @@ extension Scheduler {
   ///
   /// They are newer ones, or in a strict lane a requeued one.
   mutating func putHeadInOrder(of number: LaneNumber) {
-    guard lanes[number]?.yieldHead() == .leftToWalk else { return }
+    guard lanes.update(number, { $0.yieldHead() }) == .leftToWalk else { return }
     windowEntries -= 1
     leaveToNextSweep(number)
   }

@@ -29,8 +29,10 @@ extension Scheduler {
         client: entry.client, order: order, seenThrough: order.rank(of: entry.serial) - 1)
     }
     let hasRoom = hasRoom
-    let fits = lanes[entry.lane]?.admit(
-      entry, during: sweep, hasRoom: hasRoom, windowMin: limits.laneWindowMin)
+    let (sweep, windowMin) = (sweep, limits.laneWindowMin)
+    let fits = lanes.update(entry.lane) {
+      $0.admit(entry, during: sweep, hasRoom: hasRoom, windowMin: windowMin)
+    }
     if fits == true { windowEntries += 1 }
     clientsWaiting[entry.client, default: 0] += 1
     countWaiting(1, for: entry.upstream, of: entry.client)
@@ -57,25 +59,25 @@ extension Scheduler {
     guard !standsForLetGo(number) else { return }
     guard !batches.isUnderWay(head.serial) else {
       // Those before it in its batch have left the lane.
-      lanes[number]?.phase = .inFlight
+      setPhase(of: number, .inFlight)
       return
     }
     guard changing[head.serial] == nil else {
       // A change of it was on its way to the disk before it became the head.
-      lanes[number]?.phase = .recording
+      setPhase(of: number, .recording)
       return
     }
     guard !isReserved(head) else { return standStill(number, hasTurn: hasTurn) }
     guard lanes[number]?.unwritable != head.serial else {
-      lanes[number]?.phase = .unwritable
+      setPhase(of: number, .unwritable)
       blocked.insert(number)
       return
     }
     switch head.standing {
     case .parked: preconditionFailure("a parked envelope stands in no window")
-    case .held: lanes[number]?.phase = .held
+    case .held: setPhase(of: number, .held)
     case .blocked:
-      lanes[number]?.phase = .blocked
+      setPhase(of: number, .blocked)
       blocked.insert(number)
     case .queued:
       if blockIfInDoubt(head, now: now) { return }
@@ -83,20 +85,25 @@ extension Scheduler {
       if let dueAt = lanes[number]?.dueAt, dueAt > now.wall {
         wait(number, until: dueAt, now: now)
       } else if !isConfigured(head.upstream) {
-        lanes[number]?.phase = .unconfigured
+        setPhase(of: number, .unconfigured)
       } else if isPaused(lane: number, of: client) {
-        lanes[number]?.phase = .paused
+        setPhase(of: number, .paused)
       } else {
-        lanes[number]?.phase = .ready
+        setPhase(of: number, .ready)
         queue(
           number, of: client, for: head.upstream, now: now, isNews: isNews, hasTurn: hasTurn)
       }
     }
   }
 
+  /// Says where a lane stands.
+  mutating func setPhase(of number: LaneNumber, _ phase: Lane.Phase) {
+    lanes.update(number) { $0.phase = phase }
+  }
+
   private mutating func wait(_ number: LaneNumber, until time: WallTime, now: Now) {
     let dueAt = now.monotonic(at: time)
-    lanes[number]?.phase = .waiting(until: dueAt)
+    setPhase(of: number, .waiting(until: dueAt))
     startTimer(of: number, until: dueAt, now: now)
   }
 
@@ -119,7 +126,7 @@ extension Scheduler {
   /// - Parameter isAnswered: Whether the upstream has taken or refused the head, so that its
   ///   backoff ends.
   mutating func advance(_ number: LaneNumber, isAnswered: Bool, now: Now) {
-    guard let head = lanes[number]?.window.popFirst() else { return }
+    guard let head = lanes.update(number, { $0.window.popFirst() }) ?? nil else { return }
     windowEntries -= 1
     batches.forget(head.serial)
     // The window may have been cut short in front of it. Then a page that is on its way shows it as
@@ -134,7 +141,7 @@ extension Scheduler {
 
   /// Counts envelopes of a lane that no longer wait.
   mutating func countOut(_ count: Int = 1, of number: LaneNumber, for upstream: UpstreamNumber?) {
-    lanes[number]?.waiting -= count
+    lanes.update(number) { $0.waiting -= count }
     waitingTotal -= count
     guard let client = lanes[number]?.client else { return }
     if let upstream { countWaiting(-count, for: upstream, of: client) }
@@ -146,7 +153,7 @@ extension Scheduler {
   private mutating func starve(_ number: LaneNumber) {
     guard let isWhole = lanes[number]?.isWhole, let order = lanes[number]?.order else { return }
     guard !isWhole else { return restEmpty(number) }
-    lanes[number]?.phase = .starved
+    setPhase(of: number, .starved)
     starving[order].insert(number)
     beginSweepIfNeeded()
   }

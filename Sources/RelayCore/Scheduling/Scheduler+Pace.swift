@@ -4,7 +4,7 @@ extension Scheduler {
   mutating func learnPace(
     from report: AttemptReport, _ response: UpstreamResponse, of number: UpstreamNumber, now: Now
   ) {
-    guard let policy = upstreams[number]?.policy,
+    guard Self.asksForLess(response.status), let policy = upstreams[number]?.policy,
       let waitMs = waitMs(after: report, response.status, policy, now: now)
     else {
       upstreams.update(number) { $0.pace.taken(at: now.monotonic) }
@@ -25,15 +25,17 @@ extension Scheduler {
     actions.append(.upstreamHeld(number, forMs: waitMs, reason: report.fullSentence))
   }
 
-  /// For how long an upstream wants no requests; nil if it has not said that they come too fast.
+  /// Whether a status may say that requests come too fast.
   ///
-  /// 429 says that (RFC 6585 section 4), and 503 with a `Retry-After` (RFC 9110 section 15.6.4),
-  /// unless the upstream's statuses mean something else.
+  /// 429 does (RFC 6585 section 4), and 503 with a `Retry-After` (RFC 9110 section 15.6.4).
+  private static func asksForLess(_ status: Int) -> Bool { status == 429 || status == 503 }
+
+  /// For how long an upstream wants no requests; nil if it has not said that they come too fast, or
+  /// its statuses mean something else.
   private mutating func waitMs(
     after report: AttemptReport, _ status: Int, _ policy: UpstreamPolicy, now: Now
   ) -> Int64? {
-    guard status == 429 || status == 503, policy.outcomes.outcome(of: report) == .unreachable
-    else { return nil }
+    guard policy.outcomes.outcome(of: report) == .unreachable else { return nil }
     guard let asked = report.retryAfterMs(at: now.wall) else {
       return status == 429 ? policy.retry.firstDelayMs : nil
     }

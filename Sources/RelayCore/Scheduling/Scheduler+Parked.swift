@@ -9,7 +9,7 @@ extension Scheduler {
     if lanes[entry.lane] == nil {
       lanes[entry.lane] = Lane(
         client: entry.client, order: order, seenThrough: order.rank(of: entry.serial) - 1)
-      lanes[entry.lane]?.phase = .parked
+      setPhase(of: entry.lane, .parked)
     }
     lanes[entry.lane]?.parked += 1
     lanes[entry.lane]?.waiting += 1
@@ -104,7 +104,7 @@ extension Scheduler {
     noteHeadChange(of: number)
     if let order = lanes[number]?.order { starving[order].remove(number) }
     if let parked = lanes[number]?.parked, parked > 0 {
-      lanes[number]?.phase = .parked
+      setPhase(of: number, .parked)
       // Whatever stood behind a shortened window has ended.
       lanes[number]?.noteEnd()
     } else {

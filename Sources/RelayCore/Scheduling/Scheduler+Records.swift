@@ -2,7 +2,7 @@
 
 extension Scheduler {
   mutating func record(_ transition: Transition) {
-    lanes[transition.lane]?.phase = .recording
+    setPhase(of: transition.lane, .recording)
     actions.append(.record(transition))
   }
 

@@ -31,7 +31,7 @@ extension Scheduler {
   ///
   /// - Parameter hasTurn: Whether there is a slot for it.
   mutating func standStill(_ number: LaneNumber, hasTurn: Bool) {
-    lanes[number]?.phase = .recording
+    setPhase(of: number, .recording)
     heldBack[number] = hasTurn
   }
 

@@ -148,7 +148,7 @@ extension Scheduler {
   /// - Returns: Whether it does.
   mutating func standsForLetGo(_ number: LaneNumber) -> Bool {
     guard !releasedFlights.isEmpty, releasedFlights[number] != nil else { return false }
-    lanes[number]?.phase = .inFlight
+    setPhase(of: number, .inFlight)
     return true
   }
 }

@@ -87,7 +87,7 @@ extension Scheduler {
       guard isBlocked else { return .notBlocked }
     case .cancel, .edit, .requeue: break
     }
-    lanes[entry.lane]?.phase = .recording
+    setPhase(of: entry.lane, .recording)
     set(change(for: command), of: entry, now: now)
     return .recording
   }
@@ -109,7 +109,7 @@ extension Scheduler {
     guard let head = lanes[number]?.head else { return .gone }
     switch lanes[number]?.phase {
     case .held, .waiting:
-      lanes[number]?.phase = .recording
+      setPhase(of: number, .recording)
       set(.release, of: head, now: now)
       return .recording
     case .ready:

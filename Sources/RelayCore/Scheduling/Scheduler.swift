@@ -218,7 +218,7 @@ package struct Scheduler: Sendable {
     for (serial, flight) in inFlight.sorted(by: { $0.key < $1.key })
     where flight.stage == .announced {
       _ = endFlight(serial, now: now)
-      lanes[flight.lane]?.phase = .recording
+      setPhase(of: flight.lane, .recording)
     }
   }
 }

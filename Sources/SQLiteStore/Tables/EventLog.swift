@@ -71,10 +71,11 @@ struct EventLog {
   }
 
   private mutating func append(text: String) {
-    var bytes = Substring(text)
-    while bytes.utf8.count > EventLimits.reasonBytesMax { bytes.removeLast() }
-    append(number: Int64(bytes.utf8.count))
-    entries.append(contentsOf: bytes.utf8)
+    var text = text
+    while text.utf8.count > EventLimits.reasonBytesMax { text.removeLast() }
+    append(number: Int64(text.utf8.count))
+    // Copied in one piece; `utf8` as a sequence is copied byte by byte.
+    text.withUTF8 { entries.append(contentsOf: $0) }
   }
 
   /// The parts of an entry, in the order in which they follow its code and this set.

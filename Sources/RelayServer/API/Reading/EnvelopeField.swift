@@ -114,9 +114,15 @@ struct EnvelopeField: Sendable {
   /// references.
   private static let places = all.map(\.name)
 
-  /// The field of a name in JSON; nil if there is none.
-  static func named(_ name: JSONName) -> EnvelopeField? {
-    places.firstIndex { $0 ~= name }.map { all[$0] }
+  /// Takes a member of an envelope in JSON.
+  ///
+  /// - Returns: Whether there is a field of its name.
+  static func read(
+    _ member: JSONMember, into fields: inout EnvelopeFields
+  ) throws(Problem) -> Bool {
+    guard let place = places.firstIndex(where: member.name.equals) else { return false }
+    try all[place].read(&fields, member.value)
+    return true
   }
 
   /// The names of all fields.

@@ -31,10 +31,9 @@ struct EnvelopeFields {
 
   /// Takes one member.
   mutating func read(_ member: JSONMember) throws(Problem) {
-    guard let field = EnvelopeField.named(member.name) else {
+    guard try EnvelopeField.read(member, into: &self) else {
       throw Self.unknown(member.name.string)
     }
-    try field.read(&self, member.value)
   }
 
   /// The header fields, with the default `Content-Type` where the sender gave none, and the body.
