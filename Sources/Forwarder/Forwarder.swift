@@ -35,7 +35,7 @@ package final class Forwarder: Sendable {
       pauses: try CurlMulti(idleConnectionsMax: 1, connections: OpenConnections()))
     self.shared = shared
     thread = try Thread.spawn(name: name) {
-      ForwarderLoop(shared: shared, limits: limits, deliver: deliver).run()
+      ForwarderLoop(shared: shared, targets: targets, limits: limits, deliver: deliver).run()
     }
   }
 

@@ -16,6 +16,7 @@ final class ForwarderLoop {
   private var batch = AttemptBatch()
   private var signing = SigningQueue()
   private var tokens = TokenDesk()
+  private var sharedDestinations: SharedDestinations
   /// Upstreams to which the last connection could not be made.
   private var unconnected: Set<ObjectIdentifier> = []
   /// Whether attempts were begun since libcurl last worked.
@@ -25,9 +26,11 @@ final class ForwarderLoop {
   private var spinGuard = SpinGuard()
 
   init(
-    shared: ForwarderShared, limits: ForwarderLimits, deliver: @escaping Forwarder.Delivery
+    shared: ForwarderShared, targets: [UpstreamTarget], limits: ForwarderLimits,
+    deliver: @escaping Forwarder.Delivery
   ) {
     self.shared = shared
+    sharedDestinations = SharedDestinations(targets)
     self.limits = limits
     self.deliver = deliver
   }
@@ -86,6 +89,7 @@ final class ForwarderLoop {
   /// Frees what was kept for replaced upstreams.
   private func configure(_ targets: [UpstreamTarget]) {
     shared.multi.keep(idleConnectionsMax: limits.idleConnections(to: targets))
+    sharedDestinations = SharedDestinations(targets)
     for (key, transfers) in idle where transfers.first?.target.isRetired ?? true {
       idle[key] = nil
       unconnected.remove(key)
@@ -240,7 +244,8 @@ final class ForwarderLoop {
     let transfer = try handle(for: request.target)
     transfer.prepare(
       request, signed, at: now,
-      looksUpAnew: unconnected.contains(ObjectIdentifier(request.target)), headers: &headers)
+      looksUpAnew: unconnected.contains(ObjectIdentifier(request.target)),
+      sharesDestination: sharedDestinations.contains(request.target), headers: &headers)
     guard shared.multi.add(transfer.handle) else {
       transfer.release()
       throw SystemError(code: ENOMEM, operation: "begin a transfer")

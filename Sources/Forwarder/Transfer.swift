@@ -25,6 +25,7 @@ final class Transfer {
   private var requestTarget: [UInt8]
   private var lastMethod = ""
   private var looksUpAnew = false
+  private var sharesDestination = false
   /// Whether the options are set for a request that is moved to a new connection.
   private var isOnNewConnection = false
   /// Whether they are set for less than an attempt's whole time.
@@ -64,11 +65,17 @@ final class Transfer {
   ///   - signed: Its body, and the signatures if there are any.
   ///   - looksUpAnew: Whether the last address must not be used again: it may be the reason that
   ///     the upstream cannot be reached.
+  ///   - sharesDestination: Whether it must not wait for a connection that is being made:
+  ///     ``SharedDestinations``.
   ///   - headers: Scratch memory.
   func prepare(
     _ request: AttemptRequest, _ signed: consuming SignedBody, at now: Now, looksUpAnew: Bool,
-    headers: inout OutgoingHeaders
+    sharesDestination: Bool, headers: inout OutgoingHeaders
   ) {
+    if sharesDestination != self.sharesDestination {
+      handle.set(CURLOPT_PIPEWAIT, target.mayUseHTTP2 && !sharesDestination ? 1 : 0)
+      self.sharesDestination = sharesDestination
+    }
     if looksUpAnew != self.looksUpAnew {
       handle.set(CURLOPT_DNS_CACHE_TIMEOUT, looksUpAnew ? 0 : limits.nameCacheSeconds)
       self.looksUpAnew = looksUpAnew

@@ -1,3 +1,4 @@
+import Compression
 import Foundation
 import Glibc
 import Testing
@@ -145,6 +146,36 @@ extension EndToEnd {
         ])
       edge.signal(SIGHUP)
       _ = try await upstream.received(count: 4)
+    }
+
+    @Test(
+      "its answer is read also where something between the two has compressed it",
+      arguments: [10, 400_000])
+    func compressed(bodyBytes: Int) async throws {
+      let id = "01a21554-fa6a-71d1-8000-0000007f2b6e"
+      let receipt = #"{"result": "accepted", "id": "\#(id)"}"#
+      let packed = [
+        WireField(name: "Content-Encoding", value: "gzip"),
+        WireField(name: "Content-Type", value: "application/json"),
+      ]
+      let hub = try TestUpstream { request in
+        let isAlone = request.target.hasPrefix("/v1/relay/")
+        let text = isAlone ? receipt : #"{"results": [\#(receipt)]}"#
+        guard let body = try? GzipEncoder.encode(Array(text.utf8)) else { return .cut }
+        return .answer(202, fields: packed, body: body)
+      }
+      let edge = try Relay(upstreams: ["default": Self.settings(hub.url)])
+      try await edge.start()
+      let body = String(repeating: "x", count: bodyBytes)
+      let posted = try await edge.device("cam").post(["path": "/", "body": body])
+      try posted.require(202)
+      let mine = try #require(try posted.json()["id"] as? String)
+      try await eventually("delivered") {
+        try await Self.counts(edge)["delivered"] == 1 ? true : nil
+      }
+      #expect(hub.received.count == 1)
+      let answer = try await edge.device("cam").get("/v1/envelopes/\(mine)/response")
+      #expect(answer.text.contains(id), "\(answer.text)")
     }
 
     @Test("its Location stands in a field of its own, since it names its own API and no upstream's")

@@ -65,6 +65,28 @@ struct TLSTests {
       #expect(String(decoding: response.body, as: UTF8.self) == expected)
     }
   }
+
+  @Test(
+    "over HTTP/2 nobody waits for another upstream's proxy that hangs, before the same server",
+    .enabled(if: Tool.path(of: "nginx") != nil))
+  func sharedDestination() async throws {
+    let server = try HTTP2Server()
+    let authorities = try UpstreamTarget.CertificateAuthorities.file(
+      path: server.folder.certificate)
+    let (asked, tell) = AsyncStream.makeStream(of: Void.self)
+    let hanging = try RawUpstream { connection in
+      while connection.readHead() != nil { tell.yield() }
+    }
+    let stuck = try UpstreamTarget.test(
+      server.url, proxy: hanging.url, certificates: authorities)
+    let free = try UpstreamTarget.test(server.url, certificates: authorities)
+    let attempts = try Attempts([stuck, free])
+    #expect(attempts.forwarder.submit([request(stuck, serial: 1)]))
+    for await _ in asked { break }
+    let ends = try await attempts.run([request(free, serial: 2)])
+    #expect(ends.reports.map(\.serial) == [2])
+    #expect(ends.reports.first?.event.response?.status == 200)
+  }
 }
 
 /// openssl's own server with a self-signed certificate; answers each GET with 200.

@@ -9,8 +9,8 @@ struct HumanTextTests {
   @Test(
     "a rate tells little from nothing",
     arguments: [
-      (0, "0.0/s"), (0.033, "0.03/s"), (0.001, "0.01/s"), (0.5, "0.50/s"), (0.999, "1.0/s"),
-      (1.26, "1.3/s"), (12_000, "12000.0/s"),
+      (0, "0.0/s"), (0.033, "0.03/s"), (0.001, "0.001/s"), (0.0003, "0.001/s"), (0.0098, "0.01/s"),
+      (0.5, "0.50/s"), (0.994, "0.99/s"), (0.999, "1.0/s"), (1.26, "1.3/s"), (12_000, "12000.0/s"),
     ] as [(Double, String)])
   func rate(perSecond: Double, text: String) {
     #expect(HumanText.rate(perSecond) == text)

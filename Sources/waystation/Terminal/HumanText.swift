@@ -31,10 +31,10 @@ enum HumanText {
 
   /// A number of a second, with as many places as it takes to tell little from nothing.
   static func rate(_ perSecond: Double) -> String {
-    guard (0.0001..<1).contains(perSecond) else { return decimal(perSecond) + "/s" }
-    let hundredths = max(1, Int64((perSecond * 100).rounded()))
-    return hundredths >= 100
-      ? "1.0/s" : "0.\(hundredths < 10 ? "0" : "")\(hundredths)/s"
+    guard (0.0001..<0.995).contains(perSecond) else { return decimal(perSecond) + "/s" }
+    let (count, places) = perSecond < 0.0095 ? (1000.0, 3) : (100.0, 2)
+    let digits = String(max(1, Int64((perSecond * count).rounded())))
+    return "0." + String(repeating: "0", count: places - digits.count) + digits + "/s"
   }
 
   /// A time span, in one unit below an hour and in two from there on.

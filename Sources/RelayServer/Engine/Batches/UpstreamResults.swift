@@ -1,4 +1,3 @@
-import Compression
 import JSON
 import RelayCore
 
@@ -28,7 +27,7 @@ enum UpstreamResults {
       self = .none
       return
     }
-    guard let body = Self.decoded(response) else {
+    guard let body = response.uncodedBody else {
       let coding = response.headers.first("Content-Encoding") ?? ""
       self = .unreadable("answered with a Content-Encoding that cannot be read: \(coding)")
       return
@@ -44,16 +43,6 @@ enum UpstreamResults {
         : Self.read(text, count) ?? .unreadable("answered \(response.status) with malformed JSON")
     case .some(UInt8(ascii: "1")...UInt8(ascii: "9")): self = Self.read(text, count) ?? .none
     default: self = .none
-    }
-  }
-
-  /// The body without its coding; nil if that is none that is known here, or is damaged.
-  private static func decoded(_ response: UpstreamResponse) -> [UInt8]? {
-    switch response.headers.first("Content-Encoding")?.lowercased() {
-    case nil, "", "identity": response.body
-    case "gzip", "x-gzip":
-      try? GzipDecoder.decode(response.body, decodedBytesMax: BatchAnswer.bytesMax)
-    default: nil
     }
   }
 

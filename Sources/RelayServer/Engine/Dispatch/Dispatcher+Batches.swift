@@ -243,6 +243,7 @@ extension Dispatcher {
       }
       var report = report
       if let target = batchesInFlight.takeHandedOn(report.serial) {
+        report.unpack(from: target, batch.masks[report.serial])
         report.read(alone: target)
       }
       report.noteWords()
@@ -260,6 +261,7 @@ extension Dispatcher {
     of request: BatchesInFlight.Request, _ report: AttemptReport, _ tokenMask: CredentialMask?
   ) -> (reports: [AttemptReport], subject: BatchAnswerSubject) {
     var report = report
+    if request.form.isRelay { report.unpack(from: request.target, tokenMask) }
     if request.form.isRelay, case .answered(let response) = report.event,
       RelayRefusal(response) != nil
     {

@@ -1,0 +1,41 @@
+import Compression
+import Forwarder
+import RelayCore
+
+extension UpstreamResponse {
+  /// The body without its coding; nil if that is none that is known here, or is damaged.
+  ///
+  /// No more than ``BatchAnswer/bytesMax`` is made of it.
+  var uncodedBody: [UInt8]? {
+    switch headers.first("Content-Encoding")?.lowercased() {
+    case nil, "", "identity": body
+    case "gzip", "x-gzip": try? GzipDecoder.decode(body, decodedBytesMax: BatchAnswer.bytesMax)
+    default: nil
+    }
+  }
+
+  /// The answer with its body as it was before something between the relays compressed it; the same
+  /// if it is not compressed, or in a way that is not known here.
+  ///
+  /// - Parameter masks: What hides credentials, which could not be searched for before.
+  func unpacked(_ masks: [CredentialMask]) -> UpstreamResponse {
+    guard headers.has("Content-Encoding"), let body = uncodedBody else { return self }
+    var fields = HeaderBlock()
+    for field in headers where !field.isNamed("Content-Encoding") {
+      fields.append(name: field.name, value: field.value)
+    }
+    let response = UpstreamResponse(
+      status: status, headers: fields, body: body, isTruncated: isTruncated)
+    return masks.reduce(response) { $1.masked($0) }
+  }
+}
+
+extension AttemptReport {
+  /// Takes another relay's answer out of its coding.
+  ///
+  /// - Parameter tokenMask: What hides the access token that was sent.
+  mutating func unpack(from target: UpstreamTarget, _ tokenMask: CredentialMask?) {
+    guard case .answered(let response) = event else { return }
+    event = .answered(response.unpacked([target.credentials] + (tokenMask.map { [$0] } ?? [])))
+  }
+}
