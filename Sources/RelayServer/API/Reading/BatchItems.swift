@@ -1,4 +1,3 @@
-import Glibc
 import JSON
 
 /// Cuts a batch into the texts of its items, without looking into them.
@@ -32,7 +31,7 @@ package enum BatchItems {
     var items: [Range<Int>] = []
     var start = 0
     while start < text.count {
-      let end = lineFeed(in: text, from: start) ?? text.count
+      let end = text.place(of: 0x0A, from: start) ?? text.count
       let line = start..<end
       start = end + 1
       if text[line].allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
@@ -40,17 +39,6 @@ package enum BatchItems {
       items.append(line)
     }
     return try notEmpty(items)
-  }
-
-  // Sound: `start` lies within the text, of which memchr(3) reads no more than the rest.
-  /// The place of the next LF; nil if there is none.
-  private static func lineFeed(in text: [UInt8], from start: Int) -> Int? {
-    text.withUnsafeBytes { bytes in
-      guard let base = bytes.baseAddress,
-        let found = memchr(base + start, 0x0A, bytes.count - start)
-      else { return nil }
-      return UnsafeRawPointer(found) - base
-    }
   }
 
   private static func notEmpty(_ items: [Range<Int>]) throws(Problem) -> [Range<Int>] {

@@ -43,6 +43,7 @@ struct BatchRequest {
     self.form = form
     sharedBytesMax = min(form.bytesMax, bytesMax ?? .max)
     self.terms = terms
+    reserveRoom(for: contents)
     for entry in entries {
       guard !unreadable.contains(entry.serial) else {
         closed.insert(entry.lane)
@@ -57,6 +58,17 @@ struct BatchRequest {
       add(envelope, entry)
     }
     if form.format == .json, !members.isEmpty { body.append(UInt8(ascii: "]")) }
+  }
+
+  /// Makes room for the bodies, so that what is there already is not copied for each that follows.
+  private mutating func reserveRoom(for contents: [Serial: DeliverableEnvelope]) {
+    var bytes = 0
+    for envelope in contents.values {
+      // Each has a separator, and the array its brackets.
+      if case .inline(let body) = envelope.content.body { bytes += body.count + 1 }
+    }
+    body.reserveCapacity(min(bytes + 2, sharedBytesMax))
+    members.reserveCapacity(contents.count)
   }
 
   private mutating func add(_ envelope: DeliverableEnvelope, _ entry: LineEntry) {
@@ -161,11 +173,11 @@ private struct BatchItem {
     guard case .inline(let bytes) = content.body, let value = try? JSONValue.parse(bytes) else {
       return nil
     }
-    var body = Array(value.raw)
+    let isBare = value.range.count == bytes.count
+    var body = isBare ? bytes : Array(value.raw)
     // White space: within a text no line break stands as such (RFC 8259 section 7).
-    for index in body.indices where body[index] == 0x0A || body[index] == 0x0D {
-      body[index] = 0x20
-    }
+    body.replace(0x0A, by: 0x20)
+    body.replace(0x0D, by: 0x20)
     return body
   }
 
@@ -174,7 +186,8 @@ private struct BatchItem {
     "Idempotency-Key", "traceparent", "tracestate", "Via",
   ]
 
-  private static func isJSON(_ value: some Collection<UInt8>) -> Bool {
+  private static func isJSON(_ value: ArraySlice<UInt8>) -> Bool {
+    if FieldSyntax.equals(value, "application/json") { return true }
     let type = value.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
     let name = String(decoding: type, as: UTF8.self).lowercased()
     return name == "application/json" || name.hasSuffix("+json")
