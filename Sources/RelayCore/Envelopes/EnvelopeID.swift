@@ -37,6 +37,9 @@ package struct EnvelopeID: Hashable, Sendable {
 }
 
 extension EnvelopeID: CustomStringConvertible {
+  /// The bytes of an id's text.
+  private static let textBytes = 36
+
   /// The 36 characters of RFC 9562 section 4, in lower case.
   package var description: String { description(behind: "") }
 
@@ -44,7 +47,7 @@ extension EnvelopeID: CustomStringConvertible {
   /// between.
   package func description(behind prefix: StaticString) -> String {
     let prefixBytes = prefix.utf8CodeUnitCount
-    return String(unsafeUninitializedCapacity: prefixBytes + 36) { buffer in
+    return String(unsafeUninitializedCapacity: prefixBytes + Self.textBytes) { buffer in
       let all = UnsafeMutableRawBufferPointer(buffer)
       prefix.withUTF8Buffer { all.copyMemory(from: UnsafeRawBufferPointer($0)) }
       let text = UnsafeMutableRawBufferPointer(rebasing: all[prefixBytes...])
@@ -56,7 +59,7 @@ extension EnvelopeID: CustomStringConvertible {
         let start = 4 * quad + min(max(quad - 1, 0), 4)
         text.storeBytes(of: Self.hexDigits(bits), toByteOffset: start, as: UInt32.self)
       }
-      return prefixBytes + 36
+      return prefixBytes + Self.textBytes
     }
   }
 
@@ -77,21 +80,21 @@ extension EnvelopeID: CustomStringConvertible {
   ///
   /// Returns nil for any other text, and for a UUID that is not of version 7 and the RFC's variant:
   /// the relay has never given out such an id.
-  package init?(parsing text: some StringProtocol) {
+  package init?(parsing text: String) {
     var words: (UInt64, UInt64) = (0, 0)
     var digits = 0
-    var length = 0
-    for character in text.utf8 {
-      if length == 8 || length == 13 || length == 18 || length == 23 {
-        guard character == UInt8(ascii: "-") else { return nil }
+    let bytes = text.utf8Span.span
+    guard bytes.count == Self.textBytes else { return nil }
+    for place in bytes.indices {
+      if place == 8 || place == 13 || place == 18 || place == 23 {
+        guard bytes[place] == UInt8(ascii: "-") else { return nil }
       } else {
-        guard length < 36, let value = Self.value(ofHexDigit: character) else { return nil }
+        guard let value = Self.value(ofHexDigit: bytes[place]) else { return nil }
         if digits < 16 { words.0 = words.0 << 4 | value } else { words.1 = words.1 << 4 | value }
         digits += 1
       }
-      length += 1
     }
-    guard length == 36, words.0 >> 12 & 0xF == 7, words.1 >> 62 == 0b10 else { return nil }
+    guard words.0 >> 12 & 0xF == 7, words.1 >> 62 == 0b10 else { return nil }
     self.init(high: words.0, low: words.1)
   }
 

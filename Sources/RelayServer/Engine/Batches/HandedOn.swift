@@ -123,7 +123,8 @@ struct HandedOn {
   private func isPlainJSON(_ body: [UInt8]) -> Bool {
     guard body[0] == UInt8(ascii: "{") || body[0] == UInt8(ascii: "["),
       envelope.content.headers.contains(where: { $0.isNamed("Content-Type") }),
-      !body.contains(0x0A), !body.contains(0x0D), let value = try? JSONValue.parse(body)
+      body.place(of: 0x0A, from: 0) == nil, body.place(of: 0x0D, from: 0) == nil,
+      let value = try? JSONValue.parse(body)
     else { return false }
     return value.raw.count == body.count
   }
