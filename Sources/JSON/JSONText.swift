@@ -41,7 +41,12 @@ enum JSONText {
         append(first, to: &text)
         return min(start + 6, end)
       }
-      let second = codeUnit(bytes, at: start + 6, to: end)
+      // The path to a fault is made of text that has not passed: a half may stand alone there.
+      let second = start + 12 <= end ? codeUnit(bytes, at: start + 6, to: end) : 0
+      guard second & 0xFC00 == 0xDC00 else {
+        append(first, to: &text)
+        return min(start + 6, end)
+      }
       append(0x10000 + ((first & 0x3FF) << 10 | second & 0x3FF), to: &text)
       return min(start + 12, end)
     case let itself: text.append(itself)
@@ -60,7 +65,7 @@ enum JSONText {
   }
 
   private static func append(_ scalar: UInt32, to text: inout [UInt8]) {
-    guard let scalar = Unicode.Scalar(scalar) else { return }
-    text.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+    let encoded = Unicode.Scalar(scalar).flatMap(UTF8.encode)
+    text.append(contentsOf: encoded ?? UTF8.encodedReplacementCharacter)
   }
 }

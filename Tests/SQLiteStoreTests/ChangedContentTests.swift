@@ -58,6 +58,27 @@ struct ChangedContentTests {
     }
   }
 
+  @Test(
+    "two rows that name different upstreams are named, and a salvage makes both the right one",
+    arguments: ["envelope", "line"])
+  func twoUpstreams(table: String) async throws {
+    try await DamageBench.with { bench in
+      for client in ["a", "b"] { try await bench.bench.accept(bench.bench.draft(client: client)) }
+      _ = try await bench.bench.store.register(upstreams: ["other"])
+      try await change(bench.bench, "UPDATE \(table) SET upstream = 2 WHERE serial = 1")
+      await bench.bench.store.close()
+      let verdict = try StoreCheck.run(folder: bench.folder)
+      #expect(verdict.findings.first { $0.kind == "two-upstreams" }?.examples == ["1"])
+      let (_, findings) = try bench.salvage()
+      #expect(findings.map(\.table) == [table], "\(findings)")
+      #expect(try StoreCheck.run(folder: bench.newFolder).isSound)
+      let store = try SQLiteStore.open(folder: bench.newFolder)
+      store.start(observer: RecordingObserver())
+      #expect(try await store.load([1, 2]).map(\.serial) == [1, 2])
+      await store.close()
+    }
+  }
+
   @Test("one that was accepted before there were checksums is sent as it is")
   func older() async throws {
     try await Bench.with { bench in

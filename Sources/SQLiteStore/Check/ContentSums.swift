@@ -14,20 +14,38 @@ enum ContentSums {
   static func forEachChanged(
     on connection: borrowing Connection, _ body: (Changed) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let row = try Statement(
-      """
-      SELECT e.serial, e.id, e.client, e.lane, coalesce(s.upstream, e.upstream), e.key, e.method, \
-      e.target, e.headers, e.body, e.has_references, e.checksum, f.bytes, f.checksum, c.name, \
-      l.name FROM envelope AS e LEFT JOIN line AS s ON s.serial = e.serial \
-      LEFT JOIN body_file AS f ON f.serial = e.serial LEFT JOIN client AS c ON c.number = e.client \
-      LEFT JOIN lane AS l ON l.number = e.lane WHERE e.checksum IS NOT NULL
-      """, on: connection)
+    let row = try rows("coalesce(s.upstream, e.upstream)", "e.checksum IS NOT NULL", on: connection)
     while try row.step() {
       let id = RowRules.id(row.bytes(1))
       if let id, let sum = sum(of: row, id), sum == row.int(11) { continue }
       try body(
         Changed(serial: row.int(0), id: id, client: row.text(14), lane: row.text(15)))
     }
+  }
+
+  /// Calls `body` with each envelope of which two rows name different upstreams, and with whether
+  /// its own row is right, as its checksum says, and not its place in the line.
+  static func forEachDoubtedUpstream(
+    on connection: borrowing Connection, _ body: (Serial, Bool) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let row = try rows("e.upstream", "s.upstream <> e.upstream", on: connection)
+    while try row.step() {
+      let sum = RowRules.id(row.bytes(1)).flatMap { Self.sum(of: row, $0) }
+      try body(row.int(0), sum != nil && sum == row.optionalInt(11))
+    }
+  }
+
+  private static func rows(
+    _ upstream: String, _ condition: String, on connection: borrowing Connection
+  ) throws(StoreError) -> Statement {
+    try Statement(
+      """
+      SELECT e.serial, e.id, e.client, e.lane, \(upstream), e.key, e.method, \
+      e.target, e.headers, e.body, e.has_references, e.checksum, f.bytes, f.checksum, c.name, \
+      l.name FROM envelope AS e LEFT JOIN line AS s ON s.serial = e.serial \
+      LEFT JOIN body_file AS f ON f.serial = e.serial LEFT JOIN client AS c ON c.number = e.client \
+      LEFT JOIN lane AS l ON l.number = e.lane WHERE \(condition)
+      """, on: connection)
   }
 
   /// Calls `body` with the number and id of each envelope whose body file has changed bytes.

@@ -87,6 +87,13 @@ struct StoreRule {
         WHERE s.client <> e.client OR s.lane <> e.lane
         """),
     StoreRule(
+      kind: "two-upstreams",
+      meaning: "Two tables name different upstreams for what waits; one of them is wrong.",
+      sql: """
+        SELECT s.serial FROM line AS s JOIN envelope AS e USING (serial) \
+        WHERE s.upstream <> e.upstream
+        """),
+    StoreRule(
       kind: "paused-nothing", meaning: "A pause names something that does not exist.",
       sql: """
         SELECT kind || ' ' || number FROM paused WHERE CASE kind \(pausedNothing) ELSE 1 END

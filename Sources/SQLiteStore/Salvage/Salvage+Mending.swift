@@ -22,6 +22,7 @@ extension Salvage {
     try connection.execute("BEGIN")
     try placeTheStateless()
     try dropOrphans()
+    try mendUpstreams()
     try mendNumbers()
     try mendEvents()
     try mendCounts()
@@ -250,6 +251,25 @@ extension Salvage {
       try connection.execute(
         "UPDATE \(table) SET (client, lane) = (\(source)) WHERE serial = \(serial)")
       try noteOwner(table, serial)
+    }
+  }
+
+  /// Corrects the upstream of what waits where two rows name different ones: the checksum says
+  /// which is right.
+  func mendUpstreams() throws(StoreError) {
+    var doubted: [(serial: Serial, isOwnRight: Bool)] = []
+    try ContentSums.forEachDoubtedUpstream(on: connection) { doubted.append(($0, $1)) }
+    for (serial, isOwnRight) in doubted {
+      let (wrong, right) = isOwnRight ? ("line", "envelope") : ("envelope", "line")
+      try connection.execute(
+        """
+        UPDATE \(wrong) SET upstream = (SELECT r.upstream FROM \(right) AS r \
+        WHERE r.serial = \(serial)) WHERE serial = \(serial)
+        """)
+      try add(
+        SalvageFinding(
+          kind: .row, table: wrong, row: serial,
+          reason: "its upstream was another than in its other row; it has that one's"))
     }
   }
 
