@@ -107,7 +107,8 @@ struct RelayRequestDecoderTests {
       ("Waystation-Expires-At:", "Waystation-Expires-At"),
       ("Waystation-On-Failure: Skip", "Waystation-On-Failure"),
       ("Waystation-Client: again", "Waystation-Client"), ("Waystation-Tag:", "Waystation-Tag"),
-      ("Idempotency-Key: a b", "Idempotency-Key"),
+      ("Idempotency-Key: a b", "Idempotency-Key"), ("Waystation-Key: a b", "Waystation-Key"),
+      ("Waystation-Key: wso_" + String(repeating: "5a", count: 32), "Waystation-Key"),
     ])
   func invalid(_ line: String, _ field: String) throws {
     let problem = #expect(throws: Problem.self) {

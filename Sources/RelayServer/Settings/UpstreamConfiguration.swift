@@ -130,7 +130,7 @@ extension UpstreamConfiguration: KeyedSection {
       "the most requests a second in the long run; one that carries a batch counts once")
     Key(
       "burst", \.burst, .optional(.integer(1...1_000_000)), absent: "those of 0.1 s",
-      "how many of them at once after a pause")
+      "how many of them at once after a pause; only with `requestsPerSecondMax`")
     Key(
       "reuseConnections", \.reuseConnections, .flag,
       """

@@ -32,12 +32,13 @@ struct EnvelopeField: Sendable {
 
   /// A term.
   ///
-  /// - Parameter check: What JSON's value has to pass besides.
+  /// - Parameter check: What the value has to pass besides; it is told how the sender writes the
+  ///   field.
   private init<Value>(
     _ name: StaticString, _ header: StaticString,
     _ path: any WritableKeyPath<EnvelopeTerms, Value?> & Sendable, _ form: TermForm<Value>,
     isFixed: Bool = false,
-    check: @escaping @Sendable (Value) throws(Problem) -> Void = { _ in }
+    check: @escaping @Sendable (Value, _ field: String) throws(Problem) -> Void = { _, _ in }
   ) {
     self.name = name
     self.header = header
@@ -46,7 +47,7 @@ struct EnvelopeField: Sendable {
       guard let value = form.json(json) else {
         throw EnvelopeFields.wrong(name.description, json, form.rule)
       }
-      try check(value)
+      try check(value, "/\(name)")
       fields.terms[keyPath: path] = value
     }
     readHeader = { (terms, text) throws(Problem) in
@@ -59,6 +60,7 @@ struct EnvelopeField: Sendable {
         throw .invalidField(
           header.description, "\(header) is \(shown); it has to be \(form.rule).")
       }
+      try check(value, header.description)
       terms[keyPath: path] = value
     }
   }
@@ -66,10 +68,10 @@ struct EnvelopeField: Sendable {
   /// The sender's own key.
   private static let key = EnvelopeField(
     "key", "Waystation-Key", \.key, .name, isFixed: true,
-    check: { (key) throws(Problem) in
+    check: { (key, field) throws(Problem) in
       guard !AccessToken.isHeld(in: Array(key.utf8)[...]) else {
         throw .invalidField(
-          "/key", "The key holds a token of the relay's, which must not be sent on.",
+          field, "The key holds a token of the relay's, which must not be sent on.",
           fix: "Choose another key.")
       }
     })
