@@ -41,7 +41,9 @@ extension EndToEnd {
       let relay = try await Relay.guarded(try TestUpstream())
       let device = relay.steering
       let routes = Route.all.filter { $0.method == .get }.map(\.pattern)
-      #expect(Set(routes) == Set(Self.table.keys))
+      for route in Set(routes).symmetricDifference(Self.table.keys).sorted() {
+        Issue.record("add a row for \(route) to the table in this file, or take it out")
+      }
       for (route, (fate, target)) in Self.table {
         let answer = try await device.get(target + "?nonsense=1")
         switch fate {

@@ -114,7 +114,7 @@ struct CommitListenerTests {
 
   /// A declaration that makes a type a listener, be it its own or an extension.
   private static var conformance: Regex<(Substring, Substring)> {
-    #/\b(?:class|actor|extension) (\w+)(?:<[^>{]*>)?\s*:[^{]*\bCommitListener\b[^{]*\{/#
+    #/\b(?:class|actor|extension) (?:\w+\.)*(\w+)(?:<[^>{]*>)?\s*:[^{]*\bCommitListener\b[^{]*\{/#
   }
 
   @Test("each listener stands in one of the two lists, once")

@@ -10,12 +10,14 @@ struct SendingFieldTests {
     // The key and the header fields are written anew; numbers and a deadline belong to the past.
     let others: Set = ["key", "headers", "sequence", "expiresAt", "void", "inOrder"]
     #expect(Set(ImportCommand.kept).isDisjoint(with: others))
-    #expect(Set(ImportCommand.kept).union(others) == Set(EnvelopeField.names))
+    let lacking = others.union(ImportCommand.kept).symmetricDifference(EnvelopeField.names)
+    #expect(lacking.isEmpty, "keep these in ImportCommand.kept, or say here why not")
   }
 
   @Test("`send` has an option for each field, and each has its own name")
   func sent() {
-    #expect(Set(SendOptions.fields.map(\.name)) == Set(EnvelopeField.names))
+    let lacking = Set(SendOptions.fields.map(\.name)).symmetricDifference(EnvelopeField.names)
+    #expect(lacking.isEmpty, "give these an option in SendOptions")
     #expect(Set(SendOptions.rules.map(\.name)).count == SendOptions.fields.count)
   }
 }

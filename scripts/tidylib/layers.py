@@ -51,6 +51,9 @@ ROOMS = {
 # These decide, and touch no system: they import nothing at all.
 PURE = {"JSON", "RelayCore"}
 
+# What shows the rooms and the files to strangers.
+DOCUMENT = "docs/architecture.md"
+
 # C module -> (the names it brings, the target that is its one gate).
 GATES = {
     "CSQLite": (r"\bsqlite3_\w+", "SQLiteStore"),
@@ -88,6 +91,45 @@ def check(repository):
         if path.startswith("Sources/"):
             yield from _imports(path, target, code)
         yield from _gates(path, target, code)
+    if DOCUMENT in repository.texts:
+        yield from _tables(repository.texts[DOCUMENT])
+    yield from _places(repository)
+
+
+def _tables(text):
+    """Holds the document's tables of rooms to the rooms."""
+    tables, rooms = {}, []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if head := re.match(r"\| `(\w+)` \| what is in it \|", line):
+            rooms = tables.setdefault(head.group(1), [])
+        elif not line.startswith("|"):
+            rooms = []
+        elif cell := re.match(r"\| ((?:`[\w/]+`(?:, )?)+|the folder itself) \|", line):
+            rooms += re.findall(r"`([\w/]+)`", cell.group(1)) or ["."]
+    for target in sorted(tables.keys() | ROOMS.keys()):
+        if tables.get(target) != ROOMS.get(target):
+            yield Finding(DOCUMENT, 1, "document", f"its table of the rooms of {target} says "
+                          f"{tables.get(target)}, and scripts/tidylib/layers.py {ROOMS.get(target)}")
+
+
+def _places(repository):
+    """Holds every file, folder and type that the documents name to what is there."""
+    places = {str(PurePosixPath(path).with_suffix(""))
+              for path, _ in repository.select("Sources", "Tests")}
+    places |= {str(folder) for place in places for folder in PurePosixPath(place).parents}
+    names = set().union(*(re.findall(r"\w+", code)
+                          for _, code in repository.select("Sources", "Tests")))
+    for path in (DOCUMENT, "CONTRIBUTING.md"):
+        lines = repository.texts.get(path, "").splitlines()
+        for number, line in enumerate(lines, start=1):
+            # The first cell of a row names a room or a target, which are looked at elsewhere.
+            said = re.sub(r"^\|[^|]*\|", "", line)
+            for name in re.findall(r"`([A-Z][\w/+]+?)/?(?:\.swift)?`", said):
+                is_there = (any(f"/{place}".endswith(f"/{name}") for place in places)
+                            or (repository.root / name).exists()
+                            or (repository.root / f"{name}.swift").exists())
+                if not is_there and ("/" in name or "+" in name or name not in names):
+                    yield Finding(path, number, "document", f"`{name}` is no file, folder or name")
 
 
 def _folders(repository):

@@ -1,6 +1,7 @@
 """Rules on Swift files: lengths, calls with something better, soundness, tests that test."""
 
 import re
+from collections import Counter
 
 from .repository import Finding
 from .swift_code import code_only, functions
@@ -19,6 +20,15 @@ TOP_TYPE = re.compile(
     r"^(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:package|public|internal|final|indirect|nonisolated)\s+)*"
     r"(?:struct|class|enum|actor|protocol|typealias)\s+(\w+)", re.MULTILINE)
 EXTENDED = re.compile(r"^(?:\w+\s+)?extension\s+([\w.]+)", re.MULTILINE)
+
+# A member of a type, or what a file keeps for itself: what nobody else in it, or in the repository,
+# names is not used.
+OWN_MEMBER = re.compile(
+    r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*"
+    r"(?P<modifiers>(?:\w+(?:\([^)]*\))?\s+)*?(?:static|private|fileprivate)\s+"
+    r"(?:\w+(?:\([^)]*\))?\s+)*?)(?:let|var|func)\s+(?P<name>\w+)", re.MULTILINE)
+COMMENT = re.compile(r"(?m)^\s*//.*$|\s//\s.*$")
+CALLED_BY_THE_COMPILER = {"buildBlock", "buildExpression"}
 
 # (rule, pattern, folders, folders that may, what to do instead)
 BANNED = [
@@ -45,6 +55,7 @@ def check(repository):
         yield from _sound(path, text, code)
         yield from _documented(path, text, code)
         yield from _tests(path, code)
+    yield from _unused(repository)
 
 
 def _name(path, code):
@@ -132,6 +143,24 @@ def _has_record(line, text):
     name = re.search(r"\bvar\s+(\w+)", line)
     return name and re.search(r'\b(?:Key|Key\.\w+)\(\s*(?:(?:\w+: )?"\w+", )?\\\.%s\b' % name.group(1),
                               text)
+
+
+def _unused(repository):
+    """Lists that nobody reads, and the like: neither the compiler nor a test misses them."""
+    texts = {path: COMMENT.sub("", text)
+             for path, text in repository.select("Sources", "Tests", "Benchmarks")}
+    counts = {path: Counter(re.findall(r"\w+", text)) for path, text in texts.items()}
+    everywhere = sum(counts.values(), Counter())
+    for path, text in texts.items():
+        if not path.startswith("Sources/"):
+            continue
+        for match in OWN_MEMBER.finditer(text):
+            name = match.group("name")
+            is_private = re.search(r"\b(?:file)?private\b(?!\()", match.group("modifiers"))
+            count = counts[path][name] if is_private else everywhere[name]
+            if count == 1 and name not in CALLED_BY_THE_COMPILER:
+                yield Finding(path, text.count("\n", 0, match.start("name")) + 1, "unused",
+                              f"nothing names {name}: use it, or take it out")
 
 
 def _tests(path, code):

@@ -2,7 +2,7 @@
 ///
 /// To add a kind:
 /// 1. Add a case here, with its name as listeners see it, and its ``record``.
-/// 2. Give it a code of its own in `SQLiteStore/Tables/EventCodes.swift`. No code is ever used
+/// 2. Give it a code of its own in `SQLiteStore/Tables/StoredCodes.swift`. No code is ever used
 ///    again.
 /// 3. Have the store log it in the transaction that makes it true: in the writer,
 ///    `state.events.append(EventEntry(.kind, …))`, nothing more. An event that belongs to no

@@ -11,7 +11,7 @@ package struct EventPosition: Hashable, Comparable, Sendable {
   /// The position before everything that any store logs.
   package static let beginning = EventPosition(row: 0, index: 0)
 
-  /// Names a position: for stores, and for what reads an id.
+  /// Makes a position of its two numbers; only stores, and what reads an event's id, have them.
   package init(row: Int64, index: Int) {
     self.row = row
     self.index = index

@@ -51,7 +51,7 @@ package struct LineSummary: Sendable {
     package fileprivate(set) var blocked: Serial?
     /// The number of parked envelopes.
     package fileprivate(set) var parked = 0
-    /// When they were accepted.
+    /// The times of their acceptance, counted.
     package fileprivate(set) var parkedTimes = TimeTally()
     /// The time of acceptance of the earliest parked envelope.
     package var parkedSince: WallTime? { parkedTimes.earliest }

@@ -126,7 +126,7 @@ extension HeaderBlock: Sequence {
 
   /// Whether there is a field of this name.
   ///
-  /// By itself, since every envelope is asked: it makes nothing of the fields that it passes.
+  /// It makes no ``Field`` of what it passes over, since every envelope is asked.
   package func has(_ name: StaticString) -> Bool {
     let lines = bytes.span
     let length = name.utf8CodeUnitCount

@@ -25,7 +25,7 @@ package final class RelayHandler: RequestHandler {
 
   /// Answers, and keeps what the access log is to say.
   ///
-  /// By itself: what it keeps meanwhile would be kept of every request that waits.
+  /// Never inlined: the task of every request that waits would keep room for its variables.
   @inline(never)
   private func answerNoting(_ request: HTTPRequest) async -> HTTPResponse {
     let note = AccessNote()
@@ -108,7 +108,7 @@ package final class RelayHandler: RequestHandler {
 
   /// Lets a request in, if it may come in.
   ///
-  /// By itself: what it takes to find that out would be kept of every request that waits.
+  /// Never inlined: the task of every request that waits would keep room for its variables.
   @inline(never)
   private func admit(
     _ request: HTTPRequest, to route: Route, _ captures: PathCaptures,

@@ -37,6 +37,54 @@ struct AcceptanceConformance {
     }
   }
 
+  /// Two drafts between which every part is said that a post can say.
+  private func wholeDrafts(_ bench: Bench) -> [EnvelopeDraft] {
+    let later = bench.clock.now.adding(milliseconds: 60_000)
+    let numbered = bench.draft(
+      key: "k", sequence: 1, hold: true, notBefore: later, expiresInMs: 5000, onFailure: .block)
+    var named = bench.draft(lane: "other", coalesce: "position")
+    named.references = true
+    return [numbered, named]
+  }
+
+  @Test("every part of a post is read back as it was said", arguments: StoreFactory.planned)
+  func everyPart(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let drafts = wholeDrafts(bench)
+      for (part, said) in Parts(drafts[0]).values where said == "nil" {
+        #expect(Parts(drafts[1]).values[part] != "nil", "say \(part) in wholeDrafts(_:)")
+      }
+      for draft in drafts {
+        let id = try await bench.accept(draft)
+        let record = try #require(try await bench.planned.envelope(id))
+        #expect(Parts(record.draft).differing(from: Parts(draft)).isEmpty)
+      }
+    }
+  }
+
+  @Test("every part of a correction is read back as it was said", arguments: StoreFactory.planned)
+  func everyPartCorrected(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let id = try await bench.accept(bench.draft(hold: true))
+      let before = try #require(try await bench.planned.envelope(id))
+      var (content, entry) = (before.draft.content, before.entry)
+      content.target = Array("/right".utf8)
+      entry.onFailure = .block
+      entry.standing = .queued
+      let edit = EnvelopeEdit(
+        content: content, tag: "corrected", entry: entry, notBefore: bench.clock.now,
+        references: true)
+      let (said, had) = (Parts(edit), Parts(before.draft))
+      for part in said.values.keys where part != "entry" {
+        #expect(said.values[part] != had.values[part], "change \(part) in this test")
+      }
+      try await bench.record(id, .edit(edit))
+      let after = try #require(try await bench.planned.envelope(id))
+      #expect(said.differing(from: Parts(after.draft), besides: ["entry"]).isEmpty)
+      #expect(after.draft.onFailure == .block && after.entry.standing == .queued)
+    }
+  }
+
   @Test("an empty body stays an empty body", arguments: StoreFactory.planned)
   func emptyBody(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
@@ -168,6 +216,25 @@ struct AcceptanceConformance {
   func leases() async throws {
     try await Bench.with { bench in
       #expect(bench.store.leases().map(\.shard) == Array(0..<Shard.count))
+    }
+  }
+}
+
+/// The parts of a value by their names, so that one that is added later is compared as well.
+private struct Parts {
+  let values: [String: String]
+
+  init(_ value: Any) {
+    values = Dictionary(
+      uniqueKeysWithValues: Mirror(reflecting: value).children.map {
+        ($0.label ?? "", "\($0.value)")
+      })
+  }
+
+  /// The parts that another value does not have, or has otherwise, with both.
+  func differing(from other: Parts, besides known: Set<String> = []) -> [String] {
+    values.filter { !known.contains($0.key) && other.values[$0.key] != $0.value }.map {
+      "\($0.key): \($0.value), and not \(other.values[$0.key] ?? "there")"
     }
   }
 }

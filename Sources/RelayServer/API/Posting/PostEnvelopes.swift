@@ -60,7 +60,7 @@ struct PostEnvelopes {
     return try answer(results[0], to: names)
   }
 
-  /// By itself, as ``draft(_:_:_:)`` is.
+  /// Never inlined, as ``draft(_:_:_:)``.
   @inline(never)
   private func answer(
     _ result: AppendResult, to names: SenderNames
@@ -73,7 +73,7 @@ struct PostEnvelopes {
     return response
   }
 
-  /// By itself, so that nothing but the draft is kept while the envelope is stored.
+  /// Never inlined: while the envelope is stored, the task that waits keeps nothing but the draft.
   @inline(never)
   private func draft(
     _ text: [UInt8], _ head: RequestHead, _ sender: String?

@@ -5,7 +5,7 @@ import RelayCore
 extension Problem {
   /// The problem as an answer: `application/problem+json`, with the fields that belong to it.
   ///
-  /// By itself: who may have to answer with one, and waits, needs no room for making it.
+  /// Never inlined: a task that waits, and may answer with a problem later, would keep room for it.
   @inline(never)
   package var response: HTTPResponse {
     var response = HTTPResponse(status: status)

@@ -112,8 +112,10 @@ struct EnvelopeField: Sendable {
     },
   ]
 
-  /// The names alone, in the same order: a record that is looked at costs four counts of
-  /// references.
+  /// The names alone, in the same order.
+  ///
+  /// To look for a name among the records would copy each of them, which counts four references up
+  /// and down.
   private static let places = all.map(\.name)
 
   /// Takes a member of an envelope in JSON.

@@ -24,7 +24,8 @@ struct Auditor {
     return try await watch(act.action, on: act.subject(captures), carryOut)
   }
 
-  /// By itself: most requests do nothing that is written down, and need no room for it.
+  /// Never inlined: most requests do nothing that is written down, and need no room for it in
+  /// their tasks.
   @inline(never)
   private func watch(
     _ action: String, on subject: String,

@@ -38,7 +38,7 @@ struct PostBody {
 
   /// The body, where all of it is at hand as it is; nil where ``read(_:)`` has to see to it.
   ///
-  /// By itself, since most bodies are like that, and a call that could wait costs more than this.
+  /// Most bodies are like that, and a function that cannot wait costs less than one that can.
   func takeWhole(_ memory: inout MemoryReservation) throws(Problem) -> [UInt8]? {
     guard !isPacked, let whole = body.takeWhole() else { return nil }
     var bytes: [UInt8] = []

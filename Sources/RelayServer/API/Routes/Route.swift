@@ -7,7 +7,7 @@ import HTTPServer
 package final class Route: Sendable {
   /// Answers a call, or throws the ``Problem`` that is the answer.
   ///
-  /// It throws nothing else. A closure that is not to repeat the type of its errors cannot say so.
+  /// It throws nothing else. The type does not say so, since every closure would have to repeat it.
   typealias Endpoint =
     @Sendable (HTTPRequest, PathCaptures, EndpointContext) async throws -> HTTPResponse
 

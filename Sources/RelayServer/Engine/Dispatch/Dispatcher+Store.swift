@@ -68,7 +68,7 @@ extension Dispatcher: StoreObserver {
     changes.settle(transitions.lazy.filter { !$0.isMoot }.map(\.serial))
   }
 
-  /// Lets go of what changes were to free that could not be written, and tells those who asked.
+  /// Takes back changes that could not be written, and tells those who asked for them.
   private func take(unwritten transitions: [Transition], into state: inout State, now: Now) {
     for transition in transitions { state.unwritten(transition, now: now) }
     turns.ended(transitions.lazy.map(\.serial))

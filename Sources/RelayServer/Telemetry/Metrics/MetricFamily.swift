@@ -25,9 +25,9 @@ struct MetricFamily: Sendable {
   }
 
   let kind: Kind
-  /// The family's name, which a unit ends.
+  /// The family's name, which ends with its unit.
   ///
-  /// Without what a counter, or an info, has behind it: `_total`, `_info`.
+  /// It has no `_total` or `_info`: samples get these.
   let name: StaticString
   /// The labels of its series, in their order.
   let labels: [StaticString]

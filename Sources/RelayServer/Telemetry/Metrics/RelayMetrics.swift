@@ -9,9 +9,9 @@ import Synchronization
 /// loops, the store's writer and the forwarder's thread do not wait for each other, and a look at
 /// one histogram never shows its sum without its count.
 package final class RelayMetrics: Sendable {
-  /// Whom listeners are for, as labels.
+  /// The labels of listeners, each once: whom they are for, such as `devices`.
   package let listenerKinds: [String]
-  /// For each listener the place of its kind.
+  /// For each listener, the index of its label in ``listenerKinds``.
   private let kinds: [Int]
 
   private let deliveryFigures = Mutex(DeliveryFigures())
