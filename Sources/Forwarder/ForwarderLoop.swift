@@ -16,7 +16,7 @@ final class ForwarderLoop {
   private var batch = AttemptBatch()
   private var signing = SigningQueue()
   private var tokens = TokenDesk()
-  private var sharedDestinations: SharedDestinations
+  private var proxiedServers: ProxiedServers
   /// Upstreams to which the last connection could not be made.
   private var unconnected: Set<ObjectIdentifier> = []
   /// Whether attempts were begun since libcurl last worked.
@@ -30,7 +30,7 @@ final class ForwarderLoop {
     deliver: @escaping Forwarder.Delivery
   ) {
     self.shared = shared
-    sharedDestinations = SharedDestinations(targets)
+    proxiedServers = ProxiedServers(targets)
     self.limits = limits
     self.deliver = deliver
   }
@@ -89,7 +89,7 @@ final class ForwarderLoop {
   /// Frees what was kept for replaced upstreams.
   private func configure(_ targets: [UpstreamTarget]) {
     shared.multi.keep(idleConnectionsMax: limits.idleConnections(to: targets))
-    sharedDestinations = SharedDestinations(targets)
+    proxiedServers.add(targets)
     for (key, transfers) in idle where transfers.first?.target.isRetired ?? true {
       idle[key] = nil
       unconnected.remove(key)
@@ -245,7 +245,7 @@ final class ForwarderLoop {
     transfer.prepare(
       request, signed, at: now,
       looksUpAnew: unconnected.contains(ObjectIdentifier(request.target)),
-      sharesDestination: sharedDestinations.contains(request.target), headers: &headers)
+      isProxied: proxiedServers.contains(request.target), headers: &headers)
     guard shared.multi.add(transfer.handle) else {
       transfer.release()
       throw SystemError(code: ENOMEM, operation: "begin a transfer")

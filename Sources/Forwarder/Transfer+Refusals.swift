@@ -3,9 +3,7 @@ import RelayCore
 // Answers that are not the upstream's about the request.
 extension Transfer {
   /// The most bytes of an answer's body that are needed to know it as one of these.
-  var refusalBytesMax: Int {
-    target.url.scheme == .https ? ClientCertificateRefusal.bodyBytesMax : 0
-  }
+  var refusalBytesMax: Int { NginxPage.bodyBytesMax }
 
   /// The attempt's end, if what was answered is not about the request; the upstream has then taken
   /// nothing.
@@ -15,16 +13,21 @@ extension Transfer {
         .connect,
         detail: "no connection to \(target.url.authority) could be made: the proxy answered 407")
     }
-    guard target.url.scheme == .https, let refusal = ClientCertificateRefusal(response) else {
-      return nil
-    }
-    let answer = "it answered \(response.status) (\(refusal.words))"
     let authority = target.url.authority
+    let answer = { (words: String) in "it answered \(response.status) (\(words))" }
+    guard target.url.scheme == .https else {
+      return PlainTextRefusal(response).map { refusal in
+        .failed(
+          .tls,
+          detail: "\(authority) speaks TLS, and its url begins with http: \(answer(refusal.words))")
+      }
+    }
+    guard let refusal = ClientCertificateRefusal(response) else { return nil }
     return .failed(
       .credentials,
       detail: target.identity == nil
-        ? "\(authority) asks for a client certificate: \(answer)"
-        : "\(authority) refused the relay's client certificate: \(answer)")
+        ? "\(authority) asks for a client certificate: \(answer(refusal.words))"
+        : "\(authority) refused the relay's client certificate: \(answer(refusal.words))")
   }
 
   /// Whether a response comes from a proxy and not from the upstream.

@@ -25,7 +25,7 @@ final class Transfer {
   private var requestTarget: [UInt8]
   private var lastMethod = ""
   private var looksUpAnew = false
-  private var sharesDestination = false
+  private var isProxied = false
   /// Whether the options are set for a request that is moved to a new connection.
   private var isOnNewConnection = false
   /// Whether they are set for less than an attempt's whole time.
@@ -65,16 +65,16 @@ final class Transfer {
   ///   - signed: Its body, and the signatures if there are any.
   ///   - looksUpAnew: Whether the last address must not be used again: it may be the reason that
   ///     the upstream cannot be reached.
-  ///   - sharesDestination: Whether it must not wait for a connection that is being made:
-  ///     ``SharedDestinations``.
+  ///   - isProxied: Whether it must not wait for a connection that is being made:
+  ///     ``ProxiedServers``.
   ///   - headers: Scratch memory.
   func prepare(
     _ request: AttemptRequest, _ signed: consuming SignedBody, at now: Now, looksUpAnew: Bool,
-    sharesDestination: Bool, headers: inout OutgoingHeaders
+    isProxied: Bool, headers: inout OutgoingHeaders
   ) {
-    if sharesDestination != self.sharesDestination {
-      handle.set(CURLOPT_PIPEWAIT, target.mayUseHTTP2 && !sharesDestination ? 1 : 0)
-      self.sharesDestination = sharesDestination
+    if isProxied != self.isProxied {
+      handle.set(CURLOPT_PIPEWAIT, target.mayUseHTTP2 && !isProxied ? 1 : 0)
+      self.isProxied = isProxied
     }
     if looksUpAnew != self.looksUpAnew {
       handle.set(CURLOPT_DNS_CACHE_TIMEOUT, looksUpAnew ? 0 : limits.nameCacheSeconds)

@@ -93,7 +93,11 @@ enum TransferFailure {
       case _ where refusesIdentity(words): "\(authority) does not accept the client certificate"
       case .tls where sharesNoVersion(words):
         "\(authority) and the relay share no version of TLS (minTLSVersion)"
+      case .tls where speaksNoTLS(words):
+        "\(authority) speaks no TLS, and its url begins with https"
       case .nameResolution: "the name of \(authority) could not be resolved"
+      case .connect where target.proxy != nil && code == CURLE_COULDNT_CONNECT:
+        "no connection to the proxy before \(authority) could be made"
       case .connect: "no connection to \(authority) could be made"
       case .tls where isCertificate(code): "the certificate of \(authority) is not trusted"
       case .tls: "the connection to \(authority) could not be secured"
@@ -116,6 +120,12 @@ enum TransferFailure {
   /// (RFC 8446 section 6.2, `protocol_version`).
   private static func sharesNoVersion(_ words: String) -> Bool {
     words.contains("alert protocol version") || words.contains("unsupported protocol")
+  }
+
+  /// Whether OpenSSL says that what came in place of a handshake is none, such as an HTTP answer.
+  private static func speaksNoTLS(_ words: String) -> Bool {
+    words.contains("wrong version number") || words.contains("packet length too long")
+      || words.contains("http request")
   }
 
   /// What libcurl's words add to the sentence; empty if they only say it again.

@@ -72,6 +72,22 @@ extension EndToEnd {
       #expect(!(run.output + run.errors).contains("wr0ng-t0ken"))
     }
 
+    @Test("an answer to plain text where TLS is spoken is not taken for the upstream's")
+    func plainText() async throws {
+      let text = "Client sent an HTTP request to an HTTPS server.\n"
+      let upstream = try TestUpstream { request in
+        .answer(400, body: request.method == "HEAD" ? [] : Array(text.utf8))
+      }
+      let other = try TestUpstream { _ in .answer(400) }
+      let run = try await check(["tls": ["url": upstream.url], "odd": ["url": other.url]])
+      #expect(run.ending == .exit(1))
+      let words =
+        "upstream tls: 127.0.0.1:\(upstream.port) speaks TLS, and its url begins with http"
+      #expect(run.errors.contains(words), "\(run.errors)")
+      #expect(run.output.contains("upstream odd: answered 400 within "), "\(run.output)")
+      #expect(run.output.contains(" ms; it can be reached"))
+    }
+
     @Test("an upstream gets one HEAD request, and no envelope")
     func noEnvelope() async throws {
       let upstream = try Self.upstream()

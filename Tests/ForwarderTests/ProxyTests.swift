@@ -56,6 +56,16 @@ struct ProxyTests {
         == "the proxy did not connect to api.invalid:444: it answered \(status)")
   }
 
+  @Test("a proxy at which nobody is, is what the words are about")
+  func noProxyThere() async throws {
+    let proxy = "127.0.0.1:\(try reservedPort())"
+    for url in ["http://api.invalid", "https://api.invalid:444"] {
+      let event = try await Attempts().run(request(.test(url, proxy: "http://\(proxy)")))
+      let words = "no connection to the proxy before \(url.split(separator: "/")[1]) could be made"
+      #expect(event.failure == .connect && event.detail.hasPrefix(words), "\(event.detail)")
+    }
+  }
+
   @Test("407 of a proxy that fetches the answer itself is no answer: the upstream has seen nothing")
   func fromProxy() async throws {
     let report = try await report { try .test("http://api.invalid", proxy: $0.url) }

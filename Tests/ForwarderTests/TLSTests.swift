@@ -43,7 +43,23 @@ struct TLSTests {
       connection.waitForEnd()
     }
     let event = try await Attempts().run(request(.test("https://127.0.0.1:\(upstream.port)")))
-    #expect(event.failure == .tls && event.detail.contains("could not be secured"))
+    #expect(event.failure == .tls)
+    let words = "127.0.0.1:\(upstream.port) speaks no TLS, and its url begins with https: "
+    #expect(event.detail.hasPrefix(words), "\(event.detail)")
+  }
+
+  @Test(
+    "a server that was sent plain text where it speaks TLS has looked at no request",
+    .enabled(if: Tool.path(of: "nginx") != nil))
+  func plainText() async throws {
+    let server = try HTTP2Server()
+    let target = try UpstreamTarget.test("http://127.0.0.1:\(server.port)")
+    let ends = try await Attempts().run([request(target, "POST", body: .inline([1]))])
+    let report = try #require(ends.reports.first)
+    #expect(report.event.failure == .tls && !report.isWritten)
+    #expect(
+      report.event.detail == "127.0.0.1:\(server.port) speaks TLS, and its url begins with http: "
+        + "it answered 400 (The plain HTTP request was sent to HTTPS port)")
   }
 
   @Test(
@@ -68,8 +84,8 @@ struct TLSTests {
 
   @Test(
     "over HTTP/2 nobody waits for another upstream's proxy that hangs, before the same server",
-    .enabled(if: Tool.path(of: "nginx") != nil))
-  func sharedDestination() async throws {
+    .enabled(if: Tool.path(of: "nginx") != nil), arguments: [false, true])
+  func proxiedServer(isRetired: Bool) async throws {
     let server = try HTTP2Server()
     let authorities = try UpstreamTarget.CertificateAuthorities.file(
       path: server.folder.certificate)
@@ -83,6 +99,7 @@ struct TLSTests {
     let attempts = try Attempts([stuck, free])
     #expect(attempts.forwarder.submit([request(stuck, serial: 1)]))
     for await _ in asked { break }
+    if isRetired { attempts.forwarder.configure(targets: [free], retired: [stuck]) }
     let ends = try await attempts.run([request(free, serial: 2)])
     #expect(ends.reports.map(\.serial) == [2])
     #expect(ends.reports.first?.event.response?.status == 200)

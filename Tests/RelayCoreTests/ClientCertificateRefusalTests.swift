@@ -25,7 +25,7 @@ struct ClientCertificateRefusalTests {
       for page in [page(words), page(words, attributes: " bgcolor=\"white\"")] {
         let refusal = ClientCertificateRefusal(Self.answer(page, server: server))
         #expect(refusal?.words == words)
-        let cut = String(page.prefix(ClientCertificateRefusal.bodyBytesMax))
+        let cut = String(page.prefix(NginxPage.bodyBytesMax))
         #expect(ClientCertificateRefusal(Self.answer(cut, server: server))?.words == words)
       }
     }

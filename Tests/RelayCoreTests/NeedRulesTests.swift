@@ -85,7 +85,9 @@ struct NeedRulesTests {
     let need = try #require(needs.first)
     #expect(need.key.kind == .upstreamFailing)
     #expect(need.severity == .warning)
-    #expect(need.title == "billing failed 20 % of what it got within ten minutes: it answers 503")
+    #expect(
+      need.title
+        == "billing failed 20 % of what it got within ten minutes; the last: it answered 503")
   }
 
   @Test(

@@ -173,4 +173,19 @@ struct UpstreamPaceTests {
     #expect(pace.perSecond(at: Self.at(1001)) == 5)
     #expect(Self.begin(&pace, from: 1001, until: 2001).count == 5)
   }
+
+  @Test("whoever changes the configured rate knows more than was learned, which is forgotten")
+  func changed() throws {
+    var pace = UpstreamPace(limit: nil)
+    _ = Self.refuse(&pace, from: 0, 0, waitMs: 1000)
+    for _ in 0..<4 { pace.taken(at: Self.at(100)) }
+    _ = Self.refuse(&pace, from: 1990, 2000, waitMs: 1000)
+    #expect(try #require(pace.perSecond(at: Self.at(3000))) < 3)
+    let limit = RateLimit(perSecond: 20, burst: 2)
+    pace.update(limit: limit, at: Self.at(3000))
+    #expect(pace.perSecond(at: Self.at(3000)) == 20)
+    _ = Self.refuse(&pace, from: 3990, 4000, waitMs: 1000)
+    pace.update(limit: limit, at: Self.at(4000))
+    #expect(pace.perSecond(at: Self.at(4000)) == 20, "nothing was taken since")
+  }
 }

@@ -142,6 +142,18 @@ struct BatchRequestTests {
     }
   }
 
+  @Test("one that fills a request to the last byte goes in it, and one byte more goes alone")
+  func exactBytes() {
+    for (format, extra) in [(BatchForm.Format.ndjson, 1), (.json, 2)] {
+      let text = { (count: Int) in "\"" + String(repeating: "x", count: count - 2) + "\"" }
+      let form = Self.form(format, bytesMax: 50)
+      let full = Self.request([Given(serial: 1, body: text(50 - extra))], as: form)
+      #expect(full.body.count == 50 && full.members.count == 1, "\(format)")
+      let over = Self.request([Given(serial: 1, body: text(51 - extra))], as: form)
+      #expect(over.alone == [1] && over.members.isEmpty, "\(format)")
+    }
+  }
+
   @Test("several stay within what the upstream takes, and one that is larger goes as the only one")
   func sharedBytes() {
     let large = "\"" + String(repeating: "x", count: 100) + "\""

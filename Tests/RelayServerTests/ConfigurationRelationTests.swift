@@ -17,4 +17,14 @@ struct ConfigurationRelationTests {
         #"upstreams.a.burst: goes with "requestsPerSecondMax", the rate that it belongs to"#
       ])
   }
+
+  @Test("an attempt's time that is less than a connection's says that this is the default")
+  func connecting() {
+    let found = problems(#"{"upstreams": {"a": {"url": "http://x", "attemptTimeoutMs": 2000}}}"#)
+    #expect(
+      found == [
+        "upstreams.a.connectTimeoutMs: must not be above upstreams.a.attemptTimeoutMs:"
+          + " 10000 (the default) is above 2000"
+      ])
+  }
 }

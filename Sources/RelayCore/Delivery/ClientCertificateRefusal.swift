@@ -10,29 +10,21 @@ package struct ClientCertificateRefusal: Sendable, Equatable {
   /// What the page says, such as "No required SSL certificate was sent".
   package let words: String
 
-  /// The most bytes of an answer's body that are looked at.
-  package static let bodyBytesMax = 256
-
   private static let phrases = [
     "No required SSL certificate was sent", "The SSL certificate error",
   ]
 
   /// Looks at an answer; nil if it is none of these.
   package init?(_ response: UpstreamResponse) {
-    guard Self.canBe(response) else { return nil }
-    let page = response.body.prefix(Self.bodyBytesMax).filter { $0 > 0x20 }
-    let words = Self.phrases.first { words in
-      let title = "<html><head><title>400 \(words)</title>".utf8.filter { $0 > 0x20 }
-      return page.starts(with: title)
-    }
-    guard let words else { return nil }
+    guard Self.canBe(response),
+      let words = Self.phrases.first(where: { NginxPage.isOne(response, titled: "400 \($0)") })
+    else { return nil }
     self.words = words
   }
 
   /// Whether an answer can be one of these as far as its status and fields tell: the answer to
   /// `HEAD` has no more.
   package static func canBe(_ response: UpstreamResponse) -> Bool {
-    response.status == 400
-      && response.headers.first("Server").map { $0.lowercased().hasPrefix("nginx") } ?? false
+    response.status == 400 && NginxPage.mayBe(response)
   }
 }

@@ -53,9 +53,12 @@ package struct UpstreamPace: Sendable {
   package init(limit: RateLimit?) { self.limit = limit }
 
   /// Changes the configured rate.
+  ///
+  /// Whoever sets another one knows more than was learned, which is forgotten.
   package mutating func update(limit: RateLimit?, at now: MonotonicTime) {
     guard limit != self.limit else { return }
     self.limit = limit
+    (learned, slowRefusals) = (nil, 0)
     if let limit { bucket.fit(limit, at: now) }
     notePassing(at: now)
   }

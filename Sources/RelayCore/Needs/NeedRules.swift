@@ -223,12 +223,14 @@ package struct NeedRules: Sendable {
       outcomes.failing * 100 >= outcomes.answered * NeedLimits.failingPercent
     else { return nil }
     let isNothing = outcomes.delivered == 0
-    let answer = failure.answer.map { "it answers \($0)" } ?? failure.reason
+    let verb = isNothing ? "answers" : "answered"
+    let answer = failure.answer.map { "it \(verb) \($0)" } ?? failure.reason
     let percent = outcomes.failing * 100 / outcomes.answered
     let title =
       isNothing
       ? "nothing gets through to \(upstream.name): \(answer)"
-      : "\(upstream.name) failed \(percent) % of what it got within ten minutes: \(answer)"
+      : "\(upstream.name) failed \(percent) % of what it got within ten minutes; the last: "
+        + answer
     return need(
       Need.Key(.upstreamFailing, upstream: upstream.name),
       isNothing && outcomes.failing >= NeedLimits.failingCriticalMin ? .critical : .warning,

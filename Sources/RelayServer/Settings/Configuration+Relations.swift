@@ -82,9 +82,13 @@ extension UpstreamConfiguration {
       }
       return
     }
-    notAbove(
-      "\(path).connectTimeoutMs", connectTimeoutMs, "\(path).attemptTimeoutMs", attemptTimeoutMs,
-      problems)
+    if connectTimeoutMs > attemptTimeoutMs {
+      let isDefault = connectTimeoutMs == Self.connectTimeoutMsUsual
+      problems.add(
+        "\(path).connectTimeoutMs",
+        "must not be above \(path).attemptTimeoutMs: \(connectTimeoutMs)"
+          + (isDefault ? " (the default)" : "") + " is above \(attemptTimeoutMs)")
+    }
     if let idleTimeoutMs {
       notAbove(
         "\(path).idleTimeoutMs", idleTimeoutMs, "\(path).attemptTimeoutMs", attemptTimeoutMs,

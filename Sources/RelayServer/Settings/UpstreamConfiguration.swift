@@ -5,12 +5,15 @@ import RelayCore
 package struct UpstreamConfiguration: Equatable, Sendable {
   /// The least version of TLS where the configuration names none.
   package static let minTLSVersionUsual = TLSConfiguration.Version.tls12
+  /// How long a connection may take to be made where the configuration does not say, in
+  /// milliseconds.
+  package static let connectTimeoutMsUsual = 10_000
 
   /// Its name in envelopes: letters, digits, `.`, `_` and `-`, at most ``nameBytesMax``.
   package var name: String
   package var url: UpstreamURL
   package var headers: [Header] = []
-  package var connectTimeoutMs = 10_000
+  package var connectTimeoutMs = connectTimeoutMsUsual
   package var attemptTimeoutMs: Int? = 120_000
   package var idleTimeoutMs: Int?
   package var maxConcurrent = 64

@@ -90,8 +90,9 @@ extension CommandTable {
         + " secrets, or everything that is wrong, with each missing variable and file.",
       "--try-upstreams sends no envelope. It resolves each upstream's name, connects, secures the"
         + " connection, fetches an access token where one is needed, and asks for the base URL by"
-        + " HEAD, all within 15 s each. Any answer is good but 401 and 403 where the relay shows"
-        + " credentials of its own, 407, and 5xx.",
+        + " HEAD, within 15 s for each request. Any answer is good but 401 and 403 where the relay"
+        + " shows credentials of its own, 407, 5xx other than 501, and 400 where it is about the"
+        + " connection. Another relay has to take posts, and to have the upstream.",
     ],
     exits: "0 it is good, 1 it is not, or an upstream could not be tried with success.",
     examples: [

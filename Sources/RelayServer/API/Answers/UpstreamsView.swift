@@ -70,7 +70,7 @@ extension UpstreamsView.Configured {
       json.member("heldUntil", heldUntil)
       if let reason = view.heldReason { json.member("heldReason", reason) }
       if let rate = view.perSecond {
-        json.member("requestsPerSecondNow", max(0.001, (rate * 1000).rounded() / 1000))
+        json.member("requestsPerSecondNow", max(0.0001, (rate * 10_000).rounded() / 10_000))
       }
     }
   }

@@ -9,8 +9,9 @@ import Synchronization
 /// attempt: with a certificate, an access token that is fetched first, or a signature. It is asked
 /// with `HEAD` for its base URL, which changes nothing (RFC 9110 section 9.2.1). Any answer shows
 /// that it is there; 401 and 403 show what it thinks of the credentials, which `OPTIONS` does not
-/// at servers that answer it for browsers. nginx is asked once more with `GET`, where its answer
-/// may be about the relay's certificate. What another relay is asked, ``RelayTrial`` says.
+/// at servers that answer it for browsers. It is asked once more with `GET` where its answer may be
+/// about the connection: nginx's about the relay's certificate, or one to plain text where TLS is
+/// spoken. What another relay is asked, ``RelayTrial`` says.
 package struct UpstreamTrial: Sendable {
   /// The upstream's name.
   package let upstream: String
@@ -59,8 +60,8 @@ package struct UpstreamTrial: Sendable {
     results.merge(await ask(targets) { $0.batch?.isRelay == true ? RelayTrial.post : .head }) {
       _, new in new
     }
-    // What nginx says of a certificate stands in the body, which the answer to HEAD has not.
-    let unclear = targets.filter { results[$0.key]?.mayBeOfCertificate ?? false }
+    // What is said of the connection stands in the body, which the answer to HEAD has not.
+    let unclear = targets.filter { results[$0.key]?.mayBeOfConnection(to: $0.value.url) ?? false }
     for (index, result) in await ask(unclear, { _ in .get }) where result.isRefusal {
       results[index] = result
     }
@@ -153,7 +154,7 @@ package struct UpstreamTrial: Sendable {
         (isGood, words) = (false, "\(answer): it is in trouble")
       default:
         guard let name, let response = result.response else {
-          (isGood, words) = (true, answer)
+          (isGood, words) = (true, status < 400 ? answer : "\(answer); it can be reached")
           return
         }
         switch RelayTrial.finding(response, names: names?.response, upstream: name) {
@@ -186,25 +187,28 @@ private enum TrialResult: Sendable {
   /// It could not be made.
   case failed(String)
 
-  /// The answer; nil if none came.
+  /// The answer, as it was before anything on the way compressed it; nil if none came.
   var response: UpstreamResponse? {
     guard case .ended(let report) = self, case .answered(let response) = report.event else {
       return nil
     }
-    return response
+    return response.unpacked([])
   }
 
-  /// Whether nginx may have answered so because of the relay's certificate.
-  var mayBeOfCertificate: Bool {
-    response.map(ClientCertificateRefusal.canBe) ?? false
+  /// Whether the answer may be about the relay's certificate, or about plain text where TLS is
+  /// spoken.
+  func mayBeOfConnection(to url: UpstreamURL) -> Bool {
+    guard let response else { return false }
+    return url.scheme == .https
+      ? ClientCertificateRefusal.canBe(response) : PlainTextRefusal.canBe(response)
   }
 
-  /// Whether the relay's own credentials were refused.
+  /// Whether the connection was refused for what it is, or shows.
   var isRefusal: Bool {
-    if case .ended(let report) = self, case .failed(.credentials, _) = report.event {
-      true
-    } else {
-      false
+    guard case .ended(let report) = self else { return false }
+    return switch report.event {
+    case .failed(.credentials, _), .failed(.tls, _): true
+    default: false
     }
   }
 }

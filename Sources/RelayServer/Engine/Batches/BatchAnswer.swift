@@ -34,7 +34,7 @@ enum BatchAnswer {
       return
     }
     guard (200..<300).contains(response.status) else {
-      self = .whole(response.shared(by: count))
+      self = .whole(response.shared(by: count, bodyBytesMax: bodyBytesMax))
       return
     }
     let needsResults = form.requiresResults || response.status == 207
@@ -42,7 +42,7 @@ enum BatchAnswer {
     case .none where needsResults:
       self = .unreadable("answered \(response.status) without a result for each envelope")
     case .unreadable(let reason) where needsResults || count > 1: self = .unreadable(reason)
-    case .none, .unreadable: self = .whole(response.shared(by: count))
+    case .none, .unreadable: self = .whole(response.shared(by: count, bodyBytesMax: bodyBytesMax))
     case .some(let results) where results.count == count:
       self = .each(
         results.map { Self.response($0.status, $0.value, bodyBytesMax: bodyBytesMax) })
@@ -58,7 +58,7 @@ enum BatchAnswer {
   private init(ofRelay response: UpstreamResponse, count: Int, bodyBytesMax: Int) {
     let isTaken = (200..<300).contains(response.status)
     guard isTaken || response.status == 422 else {
-      self = .whole(response.shared(by: count))
+      self = .whole(response.shared(by: count, bodyBytesMax: bodyBytesMax))
       return
     }
     let results = (try? JSONValue.parse(response.body))?["results"].flatMap { try? $0.array() }
@@ -66,9 +66,10 @@ enum BatchAnswer {
       self =
         isTaken
         ? .unreadable(
-          "did not answer as a relay does, with a result for each envelope: it answered "
+          response.codingWords
+            ?? "did not answer as a relay does, with a result for each envelope: it answered "
             + response.statusAndType)
-        : .whole(response.shared(by: count))
+        : .whole(response.shared(by: count, bodyBytesMax: bodyBytesMax))
       return
     }
     let elements = Array(results)
@@ -130,8 +131,10 @@ enum BatchAnswer {
 
 extension UpstreamResponse {
   /// The same for each of several envelopes, which keep little of it.
-  fileprivate func shared(by count: Int) -> UpstreamResponse {
-    guard count > 1 else { return self }
+  ///
+  /// One alone keeps what is kept of the answer to one.
+  fileprivate func shared(by count: Int, bodyBytesMax: Int) -> UpstreamResponse {
+    guard count > 1 else { return keeping(bodyBytesMax: bodyBytesMax) }
     let bodyBytesMax = BatchAnswer.sharedBodyBytesMax
     return UpstreamResponse(
       status: status, headers: sharedHeaders, body: Array(body.prefix(bodyBytesMax)),

@@ -80,13 +80,13 @@ struct BatchRequest {
       closed.insert(lane)
       return draft == nil ? alone.append(envelope.serial) : left.append(envelope.serial)
     }
-    guard let item = draft.body(), item.count + 2 <= form.bytesMax else {
+    guard let item = draft.body(), item.count + form.separatorBytes <= form.bytesMax else {
       closed.insert(lane)
       return alone.append(envelope.serial)
     }
     if members.isEmpty { fields = draft.fields }
-    // The separator, and the bracket that ends an array.
-    guard members.isEmpty || body.count + item.count + 2 <= sharedBytesMax else {
+    guard members.isEmpty || body.count + item.count + form.separatorBytes <= sharedBytesMax
+    else {
       isFull = true
       return left.append(envelope.serial)
     }
@@ -195,6 +195,10 @@ private struct BatchItem {
 }
 
 extension BatchForm {
+  /// The bytes that come with an item: a line's end, or what stands before an element and the
+  /// bracket behind the last one.
+  fileprivate var separatorBytes: Int { format == .json ? 2 : 1 }
+
   /// Whether an envelope with this path goes together with others; one with a query does not, since
   /// the query would be lost.
   fileprivate func takes(path target: [UInt8]) -> Bool {

@@ -7,11 +7,31 @@ extension UpstreamResponse {
   ///
   /// No more than ``BatchAnswer/bytesMax`` is made of it.
   var uncodedBody: [UInt8]? {
-    switch headers.first("Content-Encoding")?.lowercased() {
-    case nil, "", "identity": body
-    case "gzip", "x-gzip": try? GzipDecoder.decode(body, decodedBytesMax: BatchAnswer.bytesMax)
+    switch codings {
+    case []: body
+    case ["gzip"], ["x-gzip"]:
+      try? GzipDecoder.decode(body, decodedBytesMax: BatchAnswer.bytesMax)
     default: nil
     }
+  }
+
+  /// The codings that were applied to the body, in their order (RFC 9110 section 8.4), without
+  /// `identity`, which is none.
+  private var codings: [String] {
+    headers.filter { $0.isNamed("Content-Encoding") }.flatMap { field in
+      String(decoding: field.value, as: UTF8.self).lowercased().split(separator: ",").map {
+        coding in
+        String(coding.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" })
+      }
+    }.filter { !["", "identity"].contains($0) }
+  }
+
+  /// What is wrong with the coding, as a sentence's part; nil if there is none.
+  var codingWords: String? {
+    let codings = codings
+    return codings.isEmpty
+      ? nil
+      : "answered with a Content-Encoding that cannot be read: \(codings.joined(separator: ", "))"
   }
 
   /// The answer with its body as it was before something between the relays compressed it; the same

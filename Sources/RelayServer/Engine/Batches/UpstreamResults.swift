@@ -28,8 +28,7 @@ enum UpstreamResults {
       return
     }
     guard let body = response.uncodedBody else {
-      let coding = response.headers.first("Content-Encoding") ?? ""
-      self = .unreadable("answered with a Content-Encoding that cannot be read: \(coding)")
+      self = .unreadable(response.codingWords ?? "")
       return
     }
     // A byte order mark may be ignored (RFC 8259 section 8.1).
