@@ -170,9 +170,10 @@ extension EndToEnd {
       _ = try await device.request("POST", "/v1/upstreams/default/pause")
       let (port, others, hasRoom) = (relay.port, Monitor(2), Monitor(false))
       let front = try TestUpstream { request in
-        guard request.target == "/v1/envelopes" else { return .passed(request, to: port) }
-        // The second post comes once there is room, however slow the machine is.
+        // The next check-in, and the second post, come once there is room, however slow the machine
+        // is: a check-in that finds none has its device wait for longer than this test does.
         if others.read({ $0 == 0 }) { _ = hasRoom.block(seconds: 60) { $0 ? true : nil } }
+        guard request.target == "/v1/envelopes" else { return .passed(request, to: port) }
         // Somebody else is quicker, twice: there is room for the first of the three.
         while let other = others.change({ $0 > 0 ? ($0, $0 -= 1).0 : nil }) {
           _ = Behaviour.passed(Self.post("/other/\(3 - other)"), to: port)
