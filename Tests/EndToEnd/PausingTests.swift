@@ -96,8 +96,15 @@ extension EndToEnd {
 
     @Test("what a reachable upstream made wait is tried when somebody asks for it")
     func probeReachable() async throws {
-      let isWell = Monitor(false)
-      let upstream = try TestUpstream { _ in .answer(isWell.read { $0 } ? 200 : 502) }
+      // The first three requests meet trouble, whenever their answers are made.
+      let troubles = Monitor(3)
+      let upstream = try TestUpstream { _ in
+        .answer(
+          troubles.change { left in
+            defer { left -= 1 }
+            return left > 0 ? 502 : 200
+          })
+      }
       let hour: [String: any Sendable] = ["firstDelayMs": 3_600_000, "maxDelayMs": 3_600_000]
       let relay = try await Relay.started(upstream, upstreamMore: ["retry": hour])
       let device = relay.device()
@@ -105,7 +112,6 @@ extension EndToEnd {
         _ = try await device.post(["path": "/\(number)", "lane": "l-\(number)"])
       }
       _ = try await upstream.received(count: 3)
-      isWell.change { $0 = true }
       try await eventually("all are tried again") {
         let answer = try await device.request("POST", "/v1/upstreams/default/probe").json()
         #expect(answer["reachable"] as? Bool == true)
