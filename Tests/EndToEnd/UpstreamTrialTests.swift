@@ -75,10 +75,10 @@ extension EndToEnd {
     @Test("an answer to plain text where TLS is spoken is not taken for the upstream's")
     func plainText() async throws {
       let text = "Client sent an HTTP request to an HTTPS server.\n"
-      let upstream = try TestUpstream { request in
-        .answer(400, body: request.method == "HEAD" ? [] : Array(text.utf8))
-      }
-      let other = try TestUpstream { _ in .answer(400) }
+      // As Go's `net/http` answers, before it has read a request.
+      let upstream = try TestUpstream { _ in .bytes("HTTP/1.0 400 Bad Request\r\n\r\n" + text) }
+      // One that answers with what it was sent, as any device may have it do.
+      let other = try TestUpstream { _ in .answer(400, body: Array(text.utf8)) }
       let run = try await check(["tls": ["url": upstream.url], "odd": ["url": other.url]])
       #expect(run.ending == .exit(1))
       let words =

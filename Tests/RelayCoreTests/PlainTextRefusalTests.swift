@@ -31,7 +31,7 @@ struct PlainTextRefusalTests {
       Self.answer(Self.page(Self.nginxWords), status: 403),
       Self.answer(Self.page(Self.nginxWords), server: "Apache"),
       Self.answer(Self.page("Bad Request")), Self.answer(Self.nginxWords), Self.answer(""),
-      Self.answer("you sent: " + Self.goText, server: nil),
+      Self.answer("you sent: " + Self.goText, server: nil), Self.answer(Self.goText, server: "Go"),
       Self.answer(Self.goText, status: 200, server: nil),
     ]
     for other in others { #expect(PlainTextRefusal(other) == nil, "\(other)") }

@@ -1,8 +1,9 @@
 /// An answer by which a server says that it speaks TLS where it was sent plain text.
 ///
 /// So it is about the configured URL, and says nothing of the request, which nobody has looked at.
-/// nginx answers with 400 and a page of its own, and what is written in Go with 400 and one line
-/// (`net/http`). Nothing else counts: an upstream may repeat in an answer what a device has sent.
+/// nginx answers with 400 and a page of its own, and what is written in Go (`net/http`) with 400
+/// and one line, without any header field. Nothing else counts: an upstream may repeat in an answer
+/// what a device has sent.
 package struct PlainTextRefusal: Sendable, Equatable {
   /// What the answer says.
   package let words: String
@@ -15,7 +16,7 @@ package struct PlainTextRefusal: Sendable, Equatable {
     guard Self.canBe(response) else { return nil }
     if NginxPage.isOne(response, titled: "400 \(Self.nginxWords)") {
       words = Self.nginxWords
-    } else if response.body.elementsEqual("\(Self.goWords)\n".utf8) {
+    } else if response.headers.isEmpty, response.body.elementsEqual("\(Self.goWords)\n".utf8) {
       words = Self.goWords
     } else {
       return nil

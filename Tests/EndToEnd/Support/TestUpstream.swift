@@ -5,6 +5,8 @@ import Glibc
 enum Behaviour: Sendable {
   /// Answers, after a while.
   case answer(Int, fields: [WireField] = [], body: [UInt8] = [], delayMs: Int = 0)
+  /// Answers with exactly these bytes, and closes the connection.
+  case bytes(String)
   /// Cuts the connection instead of answering.
   case cut
   /// Keeps the connection open and never answers.
@@ -189,6 +191,9 @@ final class TestUpstream: Sendable {
     _ state: Monitor<State>, stops: Int
   ) -> Bool {
     switch behaviour {
+    case .bytes(let bytes):
+      try? connection.write(Array(bytes.utf8))
+      return false
     case .cut:
       connection.reset()
       return false
