@@ -73,10 +73,13 @@ package struct ResponseFields: Sendable {
   }
 
   /// Adds a field.
+  ///
+  /// - Precondition: the name is a token, and none that belongs to the connection.
   package mutating func add(_ name: StaticString, _ value: String) {
     // As plain buffers: iterating over a string's bytes is several times slower.
     name.withUTF8Buffer { name in
-      value.utf8Span.span.withUnsafeBufferPointer { value in _ = add(name: name, value: value) }
+      assert(name.allSatisfy(CharacterClass.isToken) && !Self.isReserved(name))
+      value.utf8Span.span.withUnsafeBufferPointer { value in append(name, value) }
     }
   }
 
@@ -98,6 +101,12 @@ package struct ResponseFields: Sendable {
     guard !name.isEmpty, name.allSatisfy(CharacterClass.isToken), !Self.isReserved(name) else {
       return false
     }
+    append(name, value)
+    return true
+  }
+
+  @inline(__always)
+  private mutating func append(_ name: some Collection<UInt8>, _ value: some Collection<UInt8>) {
     // Most responses have two or three short fields.
     if bytes.isEmpty { bytes.reserveCapacity(max(128, name.count + value.count + 4)) }
     if Self.matches(name, "date") { hasDate = true }
@@ -111,7 +120,6 @@ package struct ResponseFields: Sendable {
     }
     bytes.append(0x0D)
     bytes.append(0x0A)
-    return true
   }
 
   /// The value of the first field of a name, ignoring case; nil if there is none.

@@ -7,10 +7,10 @@ package enum MethodSyntax {
     "a method of at most \(bytesMax) characters, such as POST, and not CONNECT, TRACE or TRACK"
 
   /// Whether some bytes are a method: a token (RFC 9110 section 9.1) that can be relayed.
-  package static func isMethod(_ bytes: ArraySlice<UInt8>) -> Bool {
+  package static func isMethod(_ bytes: Span<UInt8>) -> Bool {
     guard !bytes.isEmpty, bytes.count <= bytesMax else { return false }
-    for byte in bytes where !FieldSyntax.isTokenByte(byte) { return false }
-    return canBeRelayed(bytes.span)
+    for place in bytes.indices where !FieldSyntax.isTokenByte(bytes[place]) { return false }
+    return canBeRelayed(bytes)
   }
 
   /// Whether a method can be stored and forwarded: not `CONNECT`, which asks for a tunnel, nor

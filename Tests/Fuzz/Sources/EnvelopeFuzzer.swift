@@ -70,7 +70,7 @@ enum DraftCheck {
     }
     let content = draft.content
     expectHolds(
-      MethodSyntax.isMethod(Array(content.method.utf8)[...]), "a method: \(content.method)")
+      MethodSyntax.isMethod(Array(content.method.utf8).span), "a method: \(content.method)")
     expectHolds(
       draft.sequence.map { SequenceSyntax.range.contains($0) } ?? true, "a number in range")
     check(content.headers)

@@ -79,10 +79,11 @@ package struct OriginPolicy: Equatable, Sendable {
   /// An address counts as one of its own if it is the one that the connection came to.
   private func isKnown(_ host: ArraySlice<UInt8>, _ local: SocketAddress.Host?) -> Bool {
     guard let authority = Authority(host) else { return false }
-    if authority.isLocalName { return true }
     if let address = authority.address?.unmapped {
       let own = SocketAddress(host: address, port: 0)
       if own.isLoopback || own.isUnspecified || address == local?.unmapped { return true }
+    } else if authority.isLocalName {
+      return true
     }
     return hosts.contains { $0.covers(authority) }
   }

@@ -38,7 +38,7 @@ struct EnvelopeField: Sendable {
     _ name: StaticString, _ header: StaticString,
     _ path: any WritableKeyPath<EnvelopeTerms, Value?> & Sendable, _ form: TermForm<Value>,
     isFixed: Bool = false,
-    check: @escaping @Sendable (Value, _ field: String) throws(Problem) -> Void = { _, _ in }
+    check: (@Sendable (Value, _ field: String) throws(Problem) -> Void)? = nil
   ) {
     self.name = name
     self.header = header
@@ -47,7 +47,7 @@ struct EnvelopeField: Sendable {
       guard let value = form.json(json) else {
         throw EnvelopeFields.wrong(name.description, json, form.rule)
       }
-      try check(value, "/\(name)")
+      try check?(value, "/\(name)")
       fields.terms[keyPath: path] = value
     }
     readHeader = { (terms, text) throws(Problem) in
@@ -60,7 +60,7 @@ struct EnvelopeField: Sendable {
         throw .invalidField(
           header.description, "\(header) is \(shown); it has to be \(form.rule).")
       }
-      try check(value, header.description)
+      try check?(value, header.description)
       terms[keyPath: path] = value
     }
   }

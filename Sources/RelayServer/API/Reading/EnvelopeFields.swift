@@ -69,7 +69,7 @@ struct EnvelopeFields {
   }
 
   mutating func readMethod(_ value: JSONValue) throws(Problem) {
-    guard let method = try? value.utf8(), MethodSyntax.isMethod(method[...]) else {
+    guard let method = try? value.utf8(), MethodSyntax.isMethod(method.span) else {
       throw Self.wrong("method", value, MethodSyntax.rule)
     }
     self.method = String(decoding: method, as: UTF8.self)

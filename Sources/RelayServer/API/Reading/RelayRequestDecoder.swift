@@ -42,7 +42,7 @@ package struct RelayRequestDecoder: Sendable {
     }
     let method = head.method.description
     guard !MethodSyntax.isTrace(method.utf8.span) else { throw .traceNotRelayed() }
-    guard MethodSyntax.isMethod(Array(method.utf8)[...]) else {
+    guard MethodSyntax.isMethod(method.utf8Span.span) else {
       throw .invalidField(
         "method", "The method is \(method.quoted); it has to be \(MethodSyntax.rule).")
     }
