@@ -42,6 +42,11 @@ let storeModel: Target = .target(
   name: "StoreModel", dependencies: ["RelayCore"], path: "Tests/Support/StoreModel",
   swiftSettings: strict)
 
+/// A real PostgreSQL server for tests; only tests link against it.
+let postgresTesting: Target = .target(
+  name: "PostgresTesting", dependencies: ["Postgres"], path: "Tests/Support/PostgresTesting",
+  swiftSettings: strict)
+
 let package = Package(
   name: "waystation",
   products: [
@@ -51,11 +56,16 @@ let package = Package(
     // Loaded into the relay by tests of power cuts and failing disks; nothing links against it.
     .library(name: "DiskShim", type: .dynamic, targets: ["DiskShim"]),
   ],
+  traits: [
+    .trait(name: "PostgreSQL", description: "Stores in PostgreSQL, by libpq"),
+    .default(enabledTraits: ["PostgreSQL"]),
+  ],
   targets: [
     systemLibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
     systemLibrary("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
     systemLibrary("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
     systemLibrary("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
+    systemLibrary("CPostgres", pkgConfig: "libpq", apt: "libpq-dev"),
     systemLibrary("CLinux", apt: "libc6-dev"),
 
     // The operators' page, embedded by the C compiler.
@@ -68,6 +78,9 @@ let package = Package(
     target("Compression", ["CZlib"]),
     target("HTTPServer", ["EventLoop", "Cryptography", "RelayCore"]),
     target("SQLiteStore", ["CSQLite", "RelayCore", "EventLoop"]),
+    // Without the trait it is empty, and nothing needs libpq.
+    target(
+      "Postgres", [.target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"]))]),
     target("Forwarder", ["CCurl", "RelayCore", "EventLoop", "Cryptography"]),
     target(
       "RelayServer",
@@ -92,6 +105,7 @@ let package = Package(
       cSettings: [.unsafeFlags(["-fno-sanitize=all"])]),
 
     storeModel,
+    postgresTesting,
     tests(of: "JSON"),
     tests(of: "RelayCore", ["StoreModel"]),
     tests(of: "EventLoop", ["CLinux"]),
@@ -99,6 +113,7 @@ let package = Package(
     tests(of: "Compression"),
     tests(of: "HTTPServer", ["EventLoop", "RelayCore", "Cryptography", "COpenSSL"]),
     tests(of: "SQLiteStore", ["CSQLite", "RelayCore", "EventLoop", "StoreModel"]),
+    tests(of: "Postgres", ["PostgresTesting"]),
     tests(of: "Forwarder", ["COpenSSL", "EventLoop", "HTTPServer", "RelayCore"]),
     tests(
       of: "RelayServer",

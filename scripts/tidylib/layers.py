@@ -17,6 +17,7 @@ IMPORTS = {
     "Compression": {"CZlib"},
     "HTTPServer": {"EventLoop", "Cryptography", "RelayCore"},
     "SQLiteStore": {"CSQLite", "RelayCore", "EventLoop"},
+    "Postgres": {"CPostgres"},
     "Forwarder": {"CCurl", "Cryptography", "RelayCore", "EventLoop"},
     "RelayServer": {
         "CPage", "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
@@ -59,6 +60,7 @@ GATES = {
     "CSQLite": (r"\bsqlite3_\w+", "SQLiteStore"),
     "CCurl": (r"\bcurl_\w+", "Forwarder"),
     "COpenSSL": (r"\b(?:SSL|EVP|X509|BIO|PEM)_\w+", "Cryptography"),
+    "CPostgres": (r"\bPQ[a-z]\w+", "Postgres"),
     "CLinux": (r"\bepoll_\w+", "EventLoop"),
     "CPage": (r"\bpage_file\b", "RelayServer"),
     "CZlib": (r"\b(?:inflate|deflate)(?:Init|End|Reset)\w*", "Compression"),

@@ -1,0 +1,145 @@
+#if PostgreSQL
+import CPostgres
+import Glibc
+
+extension PostgresConnection {
+  /// Tries the hosts in their order.
+  ///
+  /// libpq would do so itself, but waits for each one as long as the system does: hosts behind one
+  /// that is down were never tried in time.
+  static func connect(
+    to address: PostgresAddress, timeoutMs: Int, notices: Notices
+  ) throws(PostgresError) -> OpaquePointer {
+    guard PQisthreadsafe() == 1 else {
+      throw PostgresError(
+        kind: .invalid, operation: "connect", subject: address.subject,
+        detail: "this libpq was built for programs of one thread")
+    }
+    let deadline = Deadline(inMs: timeoutMs)
+    var failures: [PostgresError] = []
+    for (index, host) in address.hosts.enumerated() {
+      let part = deadline.remainingMs / (address.hosts.count - index)
+      do {
+        let parameters = try address.parameters(for: host)
+        return try connect(
+          with: parameters, to: host.description, of: address, timeoutMs: part, notices: notices)
+      } catch {
+        failures.append(error)
+      }
+    }
+    // What an operator can do something about is told first.
+    let first =
+      failures.first { $0.kind == .denied } ?? failures.first { $0.kind == .invalid }
+      ?? failures.first
+    throw PostgresError(
+      kind: first?.kind ?? .unreachable, operation: "connect", subject: address.subject,
+      detail: failures.map(\.detail).joined(separator: "; "), sqlState: first?.sqlState)
+  }
+
+  /// Connects to one host.
+  private static func connect(
+    with parameters: [String: String], to host: String, of address: PostgresAddress,
+    timeoutMs: Int, notices: Notices
+  ) throws(PostgresError) -> OpaquePointer {
+    func failure(_ kind: PostgresError.Kind, _ detail: String, _ state: String? = nil)
+      -> PostgresError
+    {
+      PostgresError(
+        kind: kind, operation: "connect", subject: address.subject, detail: detail,
+        sqlState: state)
+    }
+    guard let connection = start(with: parameters) else {
+      throw failure(.unreachable, "there is no memory")
+    }
+    notices.listen(to: connection)
+    // Only so does libpq tell the code of an error that a connection ends with.
+    PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
+    guard let isMade = complete(connection, by: Deadline(inMs: timeoutMs)) else {
+      PQfinish(connection)
+      throw failure(.unreachable, "\(host) did not answer within \(timeoutMs) ms")
+    }
+    guard isMade else {
+      defer { PQfinish(connection) }
+      let message = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
+      let state = ServerMessage.state(in: message)
+      let isDenied = state.map(isDenial) ?? (PQconnectionNeedsPassword(connection) == 1)
+      throw failure(
+        isDenied ? .denied : .unreachable, ServerMessage.line(message), isDenied ? state : nil)
+    }
+    let version = Int(PQserverVersion(connection))
+    guard version >= serverVersionMin else {
+      PQfinish(connection)
+      throw failure(
+        .invalid, "\(host) is PostgreSQL \(version / 10_000), and 15 or later is needed")
+    }
+    PQsetErrorVerbosity(connection, PQERRORS_DEFAULT)
+    guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else {
+      PQfinish(connection)
+      throw failure(.unreachable, "\(host) has ended the connection at once")
+    }
+    return connection
+  }
+
+  /// Begins a connection.
+  private static func start(with parameters: [String: String]) -> OpaquePointer? {
+    // libpq reads the texts before it returns, and copies what it keeps.
+    var texts: [UnsafeMutablePointer<CChar>?] = []
+    defer { for text in texts { free(text) } }
+    var names: [UnsafePointer<CChar>?] = []
+    var values: [UnsafePointer<CChar>?] = []
+    for (name, value) in parameters {
+      let copies = (strdup(name), strdup(value))
+      texts += [copies.0, copies.1]
+      names.append(copies.0.map { UnsafePointer($0) })
+      values.append(copies.1.map { UnsafePointer($0) })
+    }
+    names.append(nil)
+    values.append(nil)
+    return PQconnectStartParams(names, values, 0)
+  }
+
+  /// Brings a connection that was begun to its end.
+  ///
+  /// - Returns: Whether it could be made; nil if that is not known in time.
+  private static func complete(_ connection: OpaquePointer, by deadline: Deadline) -> Bool? {
+    // "Behave as if PQconnectPoll last returned PGRES_POLLING_WRITING" (libpq's documentation).
+    var state =
+      PQstatus(connection) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
+    while state == PGRES_POLLING_WRITING || state == PGRES_POLLING_READING {
+      let events = state == PGRES_POLLING_READING ? POLLIN : POLLOUT
+      // The socket is another one for each of a name's addresses.
+      guard deadline.wait(for: PQsocket(connection), events: events) != 0 else { return nil }
+      state = PQconnectPoll(connection)
+    }
+    return state == PGRES_POLLING_OK
+  }
+
+  /// Whether a server that ended the connection with this code has refused the relay.
+  ///
+  /// The others are troubles of the server, such as too many connections, a start or an end: it is
+  /// worth trying again (<https://www.postgresql.org/docs/15/errcodes-appendix.html>).
+  private static func isDenial(_ state: String) -> Bool {
+    !["08", "53", "57", "58", "XX"].contains(state.prefix(2))
+  }
+}
+
+extension ServerMessage {
+  /// A message of several lines as one, without where in the server's source it comes from.
+  static func line(_ message: String) -> String {
+    message.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }
+      .map { $0.split { $0.isWhitespace }.joined(separator: " ") }.joined(separator: " ")
+  }
+
+  /// The code in the message of a connection that failed, as in `FATAL:  28P01: password …`.
+  ///
+  /// The last one, as there is one for each address of the host.
+  static func state(in message: String) -> String? {
+    let words = message.split { $0.isWhitespace }
+    return words.last { word in
+      word.utf8.count == 6 && word.last == ":"
+        && word.dropLast().allSatisfy { $0.isASCII && ($0.isNumber || $0.isUppercase) }
+        && word.contains(where: \.isNumber)
+    }.map { String($0.dropLast()) }
+  }
+}
+#endif

@@ -1,0 +1,50 @@
+#if PostgreSQL
+/// What went wrong between the relay and a database.
+package struct PostgresError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// The kind of trouble, which says what is known of what was sent.
+  package enum Kind: Sendable, Equatable {
+    /// No connection could be made: the name, a refusal, a timeout, a server about to start or end.
+    case unreachable
+    /// The server was reached, and refused the relay: authentication, rights, no such database.
+    case denied
+    /// The connection ended, or was silent for too long.
+    ///
+    /// What was sent may have been carried out, or not.
+    case lost
+    /// The database answered with an error; nothing of the pipeline was carried out.
+    case rejected
+    /// Carried out by the server, but not confirmed by its standby: to be treated as ``lost``.
+    case unconfirmed
+    /// The configuration: a URL that cannot be read, a server that is too old.
+    case invalid
+  }
+
+  /// The kind of trouble.
+  package var kind: Kind
+  /// The operation that failed, such as `connect`, or the first word of a statement.
+  package var operation: String
+  /// The hosts with their ports, and the database; never a password.
+  package var subject: String
+  /// The message of the server, the library or the system.
+  package var detail: String
+  /// The five characters of the server's error, of ``Kind/rejected`` and ``Kind/denied``.
+  package var sqlState: String?
+
+  /// Describes the trouble.
+  package init(
+    kind: Kind, operation: String, subject: String, detail: String, sqlState: String? = nil
+  ) {
+    self.kind = kind
+    self.operation = operation
+    self.subject = subject
+    self.detail = detail
+    self.sqlState = sqlState
+  }
+
+  /// One sentence for a log or a terminal.
+  package var description: String {
+    let state = sqlState.map { " (SQLSTATE \($0))" } ?? ""
+    return "cannot \(operation) at \(subject): \(detail)\(state)"
+  }
+}
+#endif

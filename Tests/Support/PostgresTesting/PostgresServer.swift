@@ -1,0 +1,148 @@
+#if PostgreSQL
+import Foundation
+import Synchronization
+
+/// The server that the tests of one process share, on loopback.
+package struct PostgresServer: Sendable {
+  /// The port on 127.0.0.1.
+  package let port: Int
+  /// The file of its certificate, for 127.0.0.1, which it has issued itself.
+  package let certificate: String
+
+  /// The end of a pipe that the server's keeper reads: it stops the server when the pipe is closed,
+  /// as it is when this process ends.
+  private let keeper: Int32
+
+  /// The server, started once.
+  package static let shared: Result<PostgresServer, any Error> = Result {
+    // A port that was free a moment ago may be somebody else's by now.
+    for _ in 0..<3 {
+      if let server = try start() { return server }
+    }
+    throw Failure("PostgreSQL did not start three times; its log is above")
+  }
+
+  /// The folder of PostgreSQL's programs, of the newest version from 15 on; nil if there is none.
+  static let programs: String? = {
+    let folder = "/usr/lib/postgresql"
+    let versions = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    let newest = versions.compactMap(Int.init).filter { $0 >= 15 }.max()
+    return newest.map { "\(folder)/\($0)/bin" }.flatMap {
+      FileManager.default.isExecutableFile(atPath: $0 + "/pg_ctl") ? $0 : nil
+    }
+  }()
+
+  /// The URL of one of its databases, over TLS unless `?sslmode=disable` is added.
+  package func url(ofDatabase name: String) -> String {
+    "postgresql://postgres@127.0.0.1:\(port)/\(name)"
+  }
+
+  /// The role that needs a password to log in, once a test has created it.
+  package static let roleWithPassword = "secretive"
+
+  /// Starts the server, and what keeps it.
+  ///
+  /// PostgreSQL refuses to run as root, so root runs it as `postgres`. Nothing is synced: a test's
+  /// data may be lost with the machine. A standby that does not exist is named, so that a commit
+  /// with `synchronous_commit=on` waits for it for ever; by default none does.
+  private static let script = """
+    set -eu
+    programs=$1 port=$2 role=$3
+    folder=$(mktemp -d /tmp/waystation-postgres.XXXXXX)
+    as=
+    if [ "$(id -u)" = 0 ]; then
+      as='setpriv --reuid=postgres --regid=postgres --init-groups'
+      chown postgres: "$folder"
+    fi
+    cd "$folder"
+    finish() {
+      $as "$programs/pg_ctl" -D "$folder/data" stop -m immediate >/dev/null 2>&1 || true
+      rm -rf "$folder"
+    }
+    trap finish EXIT
+    trap '' INT TERM HUP PIPE
+    $as "$programs/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C --no-sync \\
+      >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
+    {
+      echo "host all $role 127.0.0.1/32 scram-sha-256"
+      echo "host all all 127.0.0.1/32 trust"
+    } >"$folder/data/pg_hba.conf"
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 \\
+      -subj /CN=test -addext subjectAltName=IP:127.0.0.1 -keyout "$folder/key.pem" \\
+      -out "$folder/certificate.pem" >/dev/null 2>&1
+    if [ -n "$as" ]; then chown postgres: "$folder/key.pem"; fi
+    chmod 0600 "$folder/key.pem"
+    chmod 0755 "$folder"
+    cat >>"$folder/data/postgresql.conf" <<END
+    ssl = on
+    ssl_key_file = '$folder/key.pem'
+    ssl_cert_file = '$folder/certificate.pem'
+    listen_addresses = '127.0.0.1'
+    port = $port
+    unix_socket_directories = ''
+    max_connections = 200
+    fsync = off
+    full_page_writes = off
+    shared_buffers = 64MB
+    max_wal_senders = 1
+    synchronous_standby_names = 'nobody'
+    synchronous_commit = local
+    lc_messages = 'C'
+    END
+    $as "$programs/pg_ctl" -D "$folder/data" -l "$folder/data/log" -w start >/dev/null 2>&1 \\
+      || { cat "$folder/data/log" >&2; exit 1; }
+    echo "$folder/certificate.pem"
+    read -r line || true
+    """
+
+  private static func start() throws -> PostgresServer? {
+    guard let programs else { throw Failure("PostgreSQL is not installed") }
+    let port = try freePort()
+    var ends: [Int32] = [-1, -1]
+    // No other program that tests start gets an end: the server would outlive this process with it.
+    guard pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }) else {
+      throw Failure("no pipe")
+    }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = [
+      "-c", script, "postgres-keeper", programs, String(port), roleWithPassword,
+    ]
+    process.standardInput = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+    let output = Pipe()
+    process.standardOutput = output
+    // What the tests' own process is run with, such as a sanitizer's library, is not for others.
+    process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "LD_PRELOAD" }
+    try process.run()
+    let said = output.fileHandleForReading.availableData
+    guard let path = String(data: said, encoding: .utf8), path.hasPrefix("/") else {
+      close(ends[1])
+      return nil
+    }
+    return PostgresServer(
+      port: port, certificate: path.trimmingCharacters(in: .newlines), keeper: ends[1])
+  }
+
+  private static func freePort() throws -> Int {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(listener) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutableBytes(of: &address) { bytes in
+      guard let start = bytes.baseAddress else { return false }
+      let place = start.assumingMemoryBound(to: sockaddr.self)
+      return bind(listener, place, length) == 0 && getsockname(listener, place, &length) == 0
+    }
+    guard isBound else { throw Failure("no port is free") }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  /// Why there is no server.
+  package struct Failure: Error, CustomStringConvertible {
+    package let description: String
+    init(_ description: String) { self.description = description }
+  }
+}
+#endif
