@@ -1,3 +1,4 @@
+import EventLoop
 import RelayCore
 import Synchronization
 

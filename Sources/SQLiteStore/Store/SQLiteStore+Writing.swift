@@ -1,4 +1,5 @@
 import CSQLite
+import EventLoop
 import RelayCore
 import Synchronization
 

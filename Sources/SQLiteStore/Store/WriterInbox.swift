@@ -1,3 +1,4 @@
+import EventLoop
 import RelayCore
 
 /// Envelopes that someone waits to see stored.

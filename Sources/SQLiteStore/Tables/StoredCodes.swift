@@ -1,30 +1,13 @@
 import RelayCore
 
-/// The codes of the vocabulary's words in the database.
-///
-/// Fixed for good.
 extension EnvelopeState {
-  /// The ends in the order of their codes.
-  static let ends = allCases.filter(\.isEnd).sorted { ($0.endCode ?? 0) < ($1.endCode ?? 0) }
-
-  /// The code of an end, from 1 without a gap; nil if the state is no end.
-  var endCode: Int64? {
-    switch self {
-    case .delivered: 1
-    case .failed: 2
-    case .expired: 3
-    case .cancelled: 4
-    case .held, .queued, .parked, .delivering, .blocked: nil
-    }
-  }
-
   /// The ledger's columns for ends, in the order of the codes.
   static let endColumns = ends.map(\.rawValue)
 
   /// The end of this code.
   init(endCode: Int64) throws(StoreError) {
-    guard Self.isEndCode(endCode) else { throw .invalidRow("state \(endCode)") }
-    self = Self.ends[Int(endCode - 1)]
+    guard let end = Self.end(ofCode: endCode) else { throw .invalidRow("state \(endCode)") }
+    self = end
   }
 }
 
@@ -42,54 +25,21 @@ extension Standing {
   }
 }
 
-extension FailurePolicy {
-  /// The policy's code.
-  var code: Int64 { self == .skip ? 0 : 1 }
-
-  /// The policy of this code.
-  init(code: Int64) { self = code == 0 ? .skip : .block }
-}
-
 extension Outcome {
-  /// The outcome's code.
-  var code: Int64 {
-    switch self {
-    case .delivered: 0
-    case .unreachable: 1
-    case .refused: 2
-    case .ambiguous: 3
-    }
-  }
-
   /// The outcome of this code.
   init(code: Int64) throws(StoreError) {
-    switch code {
-    case 0: self = .delivered
-    case 1: self = .unreachable
-    case 2: self = .refused
-    case 3: self = .ambiguous
-    default: throw .invalidRow("outcome \(code)")
-    }
+    guard let outcome = Self.of(code: code) else { throw .invalidRow("outcome \(code)") }
+    self = outcome
   }
 }
 
 extension EnvelopeID {
-  /// The sixteen bytes in network order.
-  var bytes: [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
-      for index in 0..<8 {
-        buffer[index] = UInt8(truncatingIfNeeded: high >> UInt64(56 - 8 * index))
-        buffer[index + 8] = UInt8(truncatingIfNeeded: low >> UInt64(56 - 8 * index))
-      }
-      count = 16
-    }
-  }
-
-  /// Restores an id from ``bytes``.
+  /// The id as it is stored.
   init(stored bytes: [UInt8]) throws(StoreError) {
-    guard bytes.count == 16 else { throw .invalidRow("an id of \(bytes.count) bytes") }
-    func word(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
-    self.init(high: word(0..<8), low: word(8..<16))
+    guard let id = EnvelopeID(bytes: bytes) else {
+      throw .invalidRow("an id of \(bytes.count) bytes")
+    }
+    self = id
   }
 }
 

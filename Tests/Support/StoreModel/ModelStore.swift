@@ -35,6 +35,11 @@ package final class ModelStore: PlannedStore {
   package func start(observer: any StoreObserver) { self.observer.withLock { $0 = observer } }
 
   /// See ``EnvelopeStore``.
+  package func leases() -> [ShardLease] {
+    (0..<Shard.count).map { ShardLease(shard: $0, epoch: 1) }
+  }
+
+  /// See ``EnvelopeStore``.
   package func close() async { isClosed.store(true, ordering: .releasing) }
 
   // MARK: - Transactions

@@ -43,5 +43,6 @@ package protocol PlannedStore: Sendable {
     _ isPaused: Bool, _ name: PauseName, effect: @escaping @Sendable (PauseTarget) -> Void
   ) async throws(StoreError) -> QuotaRefusal?
   func pauses() async throws(StoreError) -> Set<PauseTarget>
+  func leases() -> [ShardLease]
   func close() async
 }

@@ -1,7 +1,5 @@
-import RelayCore
-
 /// What came of the posts of one transaction, and what else it put in line.
-struct AppendReceipt {
+package struct AppendReceipt {
   private struct Parked {
     let result: Int
     let entry: LineEntry
@@ -15,14 +13,22 @@ struct AppendReceipt {
   private var parked: [Parked] = []
   /// The lanes in which something that was parked may be put in line, as yet or by the next
   /// transaction.
-  private(set) var flowing: Set<LaneNumber> = []
+  package private(set) var flowing: Set<LaneNumber> = []
 
-  init(results: [AppendResult] = [], flowing: Set<LaneNumber> = []) {
+  /// Starts with some answers, or with lanes in which an earlier transaction has left something.
+  package init(results: [AppendResult] = [], flowing: Set<LaneNumber> = []) {
     self.results = results
     self.flowing = flowing
   }
 
-  mutating func note(_ plan: PostPlan, of draft: EnvelopeDraft) {
+  /// The number of posts answered so far.
+  package var answerCount: Int { results.count }
+
+  /// Takes the answers to an atomic batch of which nothing is written.
+  package mutating func note(refusal: [AppendResult]) { results += refusal }
+
+  /// Takes what was decided on a post.
+  package mutating func note(_ plan: PostPlan, of draft: EnvelopeDraft) {
     switch plan {
     case .answer(let result): results.append(result)
     case .void(let plan):
@@ -62,19 +68,21 @@ struct AppendReceipt {
     }
   }
 
-  /// Puts in line what was parked and waits for nothing any more, so many at the most.
-  mutating func flow(in tables: inout ModelTables, countMax: Int) {
-    var left = countMax
-    for lane in flowing.sorted() where left > 0 {
-      let (placed, hasMore) = tables.placeParked(of: lane, countMax: left)
-      accepted += placed
-      left -= placed.count
-      if !hasMore { flowing.remove(lane) }
-    }
+  /// Takes what was parked in a lane and has been put in line.
+  ///
+  /// - Parameter hasMore: Whether the next transaction goes on with the lane.
+  package mutating func place(
+    _ envelopes: [AcceptedEnvelope], of lane: LaneNumber, hasMore: Bool
+  ) {
+    accepted += envelopes
+    if hasMore { flowing.insert(lane) } else { flowing.remove(lane) }
   }
 
+  /// The lanes in which something is parked that this transaction has taken.
+  package var parkedLanes: Set<LaneNumber> { Set(parked.map(\.entry.lane)) }
+
   /// Says of what is parked what it waits for, or where it is if it has moved already.
-  mutating func nameMissing(_ missing: (LaneNumber) -> MissingNumbers) {
+  package mutating func nameMissing(_ missing: (LaneNumber) -> MissingNumbers) {
     for envelope in parked {
       guard case .parked(let id, _) = results[envelope.result] else { continue }
       if let place = accepted.firstIndex(where: { $0.movedFrom == envelope.entry.serial }) {
@@ -87,13 +95,14 @@ struct AppendReceipt {
     }
   }
 
-  func tell(in commit: inout Commit) {
+  /// Adds to the commit what has been accepted and replaced.
+  package func tell(in commit: inout Commit) {
     if !coalesced.isEmpty { commit.changes.append(.coalesced(coalesced)) }
     if !accepted.isEmpty { commit.changes.append(.accepted(accepted)) }
   }
 
   /// The results, with their positions in their lanes.
-  func answers(at positions: CommitPositions) -> [AppendResult] {
+  package func answers(at positions: CommitPositions) -> [AppendResult] {
     var places: [EnvelopeID: Int?] = [:]
     for (envelope, place) in zip(coalesced, positions.coalesced) { places[envelope.id] = place }
     for (envelope, place) in zip(accepted, positions.accepted) { places[envelope.id] = place }
