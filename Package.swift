@@ -81,6 +81,7 @@ let package = Package(
     // Without the trait it is empty, and nothing needs libpq.
     target(
       "Postgres", [.target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"]))]),
+    target("PostgresStore", ["Postgres", "RelayCore", "EventLoop"]),
     target("Forwarder", ["CCurl", "RelayCore", "EventLoop", "Cryptography"]),
     target(
       "RelayServer",
@@ -112,8 +113,14 @@ let package = Package(
     tests(of: "Cryptography", ["COpenSSL"]),
     tests(of: "Compression"),
     tests(of: "HTTPServer", ["EventLoop", "RelayCore", "Cryptography", "COpenSSL"]),
-    tests(of: "SQLiteStore", ["CSQLite", "RelayCore", "EventLoop", "StoreModel"]),
+    tests(
+      of: "SQLiteStore",
+      [
+        "CSQLite", "RelayCore", "EventLoop", "StoreModel", "Postgres", "PostgresStore",
+        "PostgresTesting",
+      ]),
     tests(of: "Postgres", ["PostgresTesting"]),
+    tests(of: "PostgresStore", ["Postgres", "PostgresTesting", "RelayCore"]),
     tests(of: "Forwarder", ["COpenSSL", "EventLoop", "HTTPServer", "RelayCore"]),
     tests(
       of: "RelayServer",

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import EventLoop
 import RelayCore
 import Testing
 

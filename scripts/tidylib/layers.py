@@ -18,6 +18,7 @@ IMPORTS = {
     "HTTPServer": {"EventLoop", "Cryptography", "RelayCore"},
     "SQLiteStore": {"CSQLite", "RelayCore", "EventLoop"},
     "Postgres": {"CPostgres"},
+    "PostgresStore": {"Postgres", "RelayCore", "EventLoop"},
     "Forwarder": {"CCurl", "Cryptography", "RelayCore", "EventLoop"},
     "RelayServer": {
         "CPage", "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
@@ -38,6 +39,7 @@ ROOMS = {
         "SQLite", "Files", "Bodies", "Schema", "Pages", "Tables", "Store",
         "Accepting", "Changing", "Listing", "Retention", "Events", "Operators", "Check",
         "Salvage", "Opening"],
+    "PostgresStore": ["Schema", "Database", "Reading", "Writing", "Store"],
     "RelayServer": [
         "Text", "Settings", "Telemetry/Log", "Telemetry/Metrics", "Telemetry/Traces",
         "Engine/Limits", "Engine/References", "Engine/Needs",

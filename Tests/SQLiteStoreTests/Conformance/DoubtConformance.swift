@@ -119,7 +119,7 @@ struct DoubtConformance {
     bench.planned.record([
       Transition(
         serial: record.entry.serial, lane: record.lane, upstream: record.entry.upstream,
-        change: .requeue(record.entry), at: bench.clock.now, epoch: 1)
+        change: .requeue(record.entry), at: bench.clock.now, epoch: bench.epoch)
     ])
     await bench.observer.waitUntilRecorded(count + 1)
   }

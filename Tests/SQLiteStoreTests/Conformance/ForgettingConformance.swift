@@ -143,7 +143,7 @@ struct ForgettingConformance {
       bench.store.record([
         Transition(
           serial: entry.serial, lane: entry.lane, upstream: entry.upstream,
-          change: .requeue(entry), at: bench.clock.now, epoch: 1)
+          change: .requeue(entry), at: bench.clock.now, epoch: bench.epoch)
       ])
       await bench.observer.waitUntilRecorded(count + 1)
       _ = try await bench.forgetNames()

@@ -67,7 +67,7 @@ struct LineConformance {
     }
     return Transition(
       serial: entry.serial, lane: entry.lane, upstream: entry.upstream, change: change,
-      at: bench.clock.now, attempt: outcome.map { bench.attempt(1, $0) }, epoch: 1)
+      at: bench.clock.now, attempt: outcome.map { bench.attempt(1, $0) }, epoch: bench.epoch)
   }
 
   private func expect(_ summary: LineSummary, _ page: LinePage) throws {

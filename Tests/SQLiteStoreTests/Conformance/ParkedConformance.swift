@@ -81,7 +81,7 @@ struct ParkedConformance {
       bench.planned.record([
         Transition(
           serial: old.serial, lane: old.lane, upstream: old.upstream,
-          change: .end(.cancelled, reason: "x"), at: bench.clock.now, epoch: 1)
+          change: .end(.cancelled, reason: "x"), at: bench.clock.now, epoch: bench.epoch)
       ])
       await bench.observer.waitUntilRecorded(count + 1)
       #expect(bench.observer.state.withLock { $0.recorded.last?.isMoot } == true)
@@ -187,7 +187,7 @@ struct ParkedConformance {
     bench.planned.record([
       Transition(
         serial: record.entry.serial, lane: record.lane, upstream: record.entry.upstream,
-        change: .requeue(record.entry), at: bench.clock.now, epoch: 1)
+        change: .requeue(record.entry), at: bench.clock.now, epoch: bench.epoch)
     ])
     await bench.observer.waitUntilRecorded(count + 1)
   }

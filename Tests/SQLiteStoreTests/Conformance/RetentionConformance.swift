@@ -108,7 +108,8 @@ struct RetentionConformance {
         #expect(bench.planned.statistics().contentBytes == 0)
         try await bench.reopen()
         let page = try await bench.planned.line(after: 0, countMax: 1)
-        #expect(page.scannedThrough == last)
+        // A store may have set numbers apart that nobody has got.
+        #expect(page.scannedThrough >= last)
       }
     }
   }

@@ -158,7 +158,7 @@ struct TransitionConformance {
       let change = { (change: Transition.Change) in
         Transition(
           serial: id.serial, lane: entry.lane, upstream: entry.upstream, change: change,
-          at: bench.clock.now, epoch: 1)
+          at: bench.clock.now, epoch: bench.epoch)
       }
       bench.planned.record([
         change(.end(.cancelled, reason: "by the sender")), change(.end(.delivered, reason: "")),
@@ -203,7 +203,7 @@ struct TransitionConformance {
           Transition(
             serial: id.serial, lane: entry.lane, upstream: entry.upstream,
             change: .retry(at: bench.clock.now), at: bench.clock.now,
-            attempt: bench.attempt(number, .unreachable), epoch: 1)
+            attempt: bench.attempt(number, .unreachable), epoch: bench.epoch)
         })
       await bench.observer.waitUntilRecorded(Int(total))
       try await bench.record(

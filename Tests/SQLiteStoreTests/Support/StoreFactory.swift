@@ -5,6 +5,12 @@ import StoreModel
 import Synchronization
 import Testing
 
+#if PostgreSQL
+import Postgres
+import PostgresStore
+import PostgresTesting
+#endif
+
 /// A kind of store that the conformance suite runs against.
 struct StoreFactory: Sendable, CustomTestStringConvertible {
   let testDescription: String
@@ -16,7 +22,7 @@ struct StoreFactory: Sendable, CustomTestStringConvertible {
   /// Every kind of whole store: for what ``Bench/store`` does.
   static let all = [sqlite]
   /// Every kind that carries out plans: for what ``Bench/planned`` does.
-  static let planned = [sqlite, model]
+  static let planned = [sqlite, model] + postgres
 
   private static let sqlite = StoreFactory(testDescription: "SQLite") { folder, clock, rules in
     var options = SQLiteStore.Options(clock: { clock.now })
@@ -34,11 +40,37 @@ struct StoreFactory: Sendable, CustomTestStringConvertible {
       on: disk, clock: { clock.now }, startPauses: rules.startPauses, nameLimits: rules.names)
   }
 
+  #if PostgreSQL
+  /// None where PostgreSQL is not installed.
+  private static let postgres = TestDatabase.isInstalled ? [onDatabase] : []
+
+  private static let onDatabase = StoreFactory(testDescription: "PostgreSQL") {
+    folder, clock, rules in
+    let url = try databases.withLock { databases in
+      let url = try databases[folder] ?? TestDatabase.fresh().url
+      databases[folder] = url
+      return url
+    }
+    var options = PostgresStore.Options(clock: { clock.now })
+    options.startPauses = rules.startPauses
+    options.nameLimits = rules.names
+    let address = try PostgresAddress(url: url, applicationName: "waystation")
+    return try PostgresStore(at: address, options)
+  }
+
+  /// What the stores on PostgreSQL have instead of folders.
+  private static let databases = Mutex<[String: String]>([:])
+  #else
+  private static let postgres: [StoreFactory] = []
+  #endif
   /// What the models have instead of folders.
   private static let disks = Mutex<[String: ModelStore.Disk]>([:])
 }
 
 extension SQLiteStore: PlannedStore {}
+#if PostgreSQL
+extension PostgresStore: PlannedStore {}
+#endif
 
 /// A clock that stands still until a test moves it.
 final class ManualClock: Sendable {
@@ -73,6 +105,9 @@ final class Bench: Sendable {
 
   /// The store, whose rules are plans.
   var planned: any PlannedStore { current.withLock { $0 } }
+
+  /// The epoch under which it writes.
+  var epoch: Int64 { planned.leases().first?.epoch ?? 1 }
 
   /// The same, where it is a whole store.
   var store: any EnvelopeStore {
@@ -134,168 +169,6 @@ final class Bench: Sendable {
   }
 }
 
-/// Remembers what a store told, counts positions, and lets a test wait for what is recorded.
-final class RecordingObserver: StoreObserver {
-  struct State {
-    var startedPaused: [PauseTarget] = []
-    /// How many had been accepted when the last of those was told.
-    var acceptedBeforeStartedPaused = 0
-    var accepted: [AcceptedEnvelope] = []
-    var recorded: [Transition] = []
-    /// What could not be written, and those who wait for so many of it.
-    var unwritten: [Transition] = []
-    var unwrittenWaiters: [(count: Int, resume: @Sendable () -> Void)] = []
-    /// What the store has said that it goes on without, each time.
-    var goesOnWithout: [Set<StoreDamage.Part>] = []
-    var acceptedGroups = 0
-    var loggedThrough: [EventPosition] = []
-    var waitingByLane: [LaneNumber: Set<Serial>] = [:]
-    var waiters: [(count: Int, resume: @Sendable () -> Void)] = []
-    /// What may not be replaced, since an attempt is said to be under way.
-    var underWay: Set<Serial> = []
-    var reserved: Set<Serial> = []
-    var coalesced: [CoalescedEnvelope] = []
-    var clearing: Set<ClientNumber> = []
-    var cleared: [ClearedBacklog] = []
-    var endsChanged: [EndChange] = []
-    /// What others are changing.
-    var changing: Set<Serial> = []
-    /// How often it was told that clients were forgotten.
-    var forgettings = 0
-  }
-
-  let state = Mutex(State())
-
-  func committed(_ commit: Commit, answer: (CommitPositions) -> Void) {
-    if let damage = commit.damage {
-      state.withLock { $0.goesOnWithout.append(damage.leftOut) }
-    }
-    if !commit.startedPaused.isEmpty { startedPaused(commit.startedPaused) }
-    var positions = CommitPositions()
-    for change in commit.changes {
-      switch change {
-      case .changed(let transitions): recorded(transitions)
-      case .unwritten(let transitions): unwritten(transitions)
-      case .coalesced(let envelopes): positions.coalesced = coalesced(envelopes)
-      case .accepted(let envelopes): positions.accepted = accepted(envelopes)
-      case .cleared(let backlog): cleared(backlog)
-      case .endsChanged(let changes): state.withLock { $0.endsChanged += changes }
-      }
-    }
-    state.withLock { state in
-      if commit.hasForgottenClients { state.forgettings += 1 }
-      if let end = commit.eventsEnd { state.loggedThrough.append(end) }
-    }
-    answer(positions)
-  }
-
-  private func startedPaused(_ targets: [PauseTarget]) {
-    state.withLock { state in
-      state.startedPaused += targets
-      state.acceptedBeforeStartedPaused = state.accepted.count
-    }
-  }
-
-  private func accepted(_ envelopes: [AcceptedEnvelope]) -> [Int] {
-    state.withLock { state in
-      state.acceptedGroups += 1
-      state.accepted += envelopes
-      return envelopes.map {
-        if let old = $0.movedFrom { state.waitingByLane[$0.entry.lane]?.remove(old) }
-        guard $0.entry.standing != .parked else { return 0 }
-        state.waitingByLane[$0.entry.lane, default: []].insert($0.entry.serial)
-        return state.waitingByLane[$0.entry.lane]?.count ?? 0
-      }
-    }
-  }
-
-  private func recorded(_ transitions: [Transition]) {
-    let ready = state.withLock { state in
-      state.recorded += transitions
-      for case let transition in transitions {
-        if case .end = transition.change {
-          state.waitingByLane[transition.lane]?.remove(transition.serial)
-        }
-      }
-      let count = state.recorded.count
-      defer { state.waiters.removeAll { $0.count <= count } }
-      return state.waiters.filter { $0.count <= count }
-    }
-    for waiter in ready { waiter.resume() }
-  }
-
-  private func unwritten(_ transitions: [Transition]) {
-    let ready = state.withLock { state in
-      state.unwritten += transitions
-      let count = state.unwritten.count
-      defer { state.unwrittenWaiters.removeAll { $0.count <= count } }
-      return state.unwrittenWaiters.filter { $0.count <= count }
-    }
-    for waiter in ready { waiter.resume() }
-  }
-
-  func reserve(_ serial: Serial, in lane: LaneNumber) -> Bool {
-    state.withLock { state in
-      !state.underWay.contains(serial) && state.reserved.insert(serial).inserted
-    }
-  }
-
-  private func coalesced(_ envelopes: [CoalescedEnvelope]) -> [Int?] {
-    state.withLock { state in
-      state.coalesced += envelopes
-      return envelopes.map { state.reserved.remove($0.entry.serial) == nil ? nil : 1 }
-    }
-  }
-
-  func released(_ reservations: Reservations) {
-    state.withLock { state in
-      state.reserved.subtract(reservations.envelopes.keys)
-      state.clearing.subtract(reservations.clients)
-    }
-  }
-
-  func reserveAll(of client: ClientNumber) -> SparedEnvelopes {
-    state.withLock { state in
-      state.clearing.insert(client)
-      return SparedEnvelopes(inFlight: state.underWay, changing: state.changing)
-    }
-  }
-
-  private func cleared(_ backlog: ClearedBacklog) {
-    state.withLock { state in
-      state.clearing.remove(backlog.client)
-      state.cleared.append(backlog)
-    }
-  }
-
-  /// Waits until so many transitions have been recorded in all.
-  func waitUntilRecorded(_ count: Int) async {
-    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      let isThere = state.withLock { state in
-        if state.recorded.count >= count { return true }
-        state.waiters.append((count, { continuation.resume() }))
-        return false
-      }
-      if isThere { continuation.resume() }
-    }
-  }
-
-  /// Waits until so many transitions could not be written in all.
-  func waitUntilUnwritten(_ count: Int) async {
-    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      let isThere = state.withLock { state in
-        if state.unwritten.count >= count { return true }
-        state.unwrittenWaiters.append((count, { continuation.resume() }))
-        return false
-      }
-      if isThere { continuation.resume() }
-    }
-  }
-
-  var endsChanged: [EndChange] { state.withLock { $0.endsChanged } }
-  var recordedCount: Int { state.withLock { $0.recorded.count } }
-}
-
 extension Bench {
   /// A draft with what a test does not care about filled in.
   func draft(
@@ -348,7 +221,7 @@ extension Bench {
     planned.record([
       Transition(
         serial: entry.serial, lane: entry.lane, upstream: entry.upstream, change: change,
-        at: clock.now, attempt: attempt, response: response, doubt: doubt, epoch: 1)
+        at: clock.now, attempt: attempt, response: response, doubt: doubt, epoch: epoch)
     ])
     await observer.waitUntilRecorded(count + 1)
   }

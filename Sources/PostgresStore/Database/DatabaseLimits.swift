@@ -1,0 +1,29 @@
+#if PostgreSQL
+/// The times that a store gives its database, and the sizes of its transactions.
+struct DatabaseLimits: Sendable {
+  /// How long a connection may take to be made, in milliseconds.
+  var connectTimeoutMs = 5000
+  /// How long the database may be silent while an answer is awaited, in milliseconds: then the
+  /// connection is given up, and the outcome found out by another one.
+  var silenceMs = 3000
+  /// The pause before the database is tried again, in milliseconds: from the first one to the
+  /// longest, at random between a half of it and all.
+  var reconnectMs: ClosedRange<UInt32> = 100...2000
+  /// The most posts of one transaction.
+  var postsMax = 1024
+  /// The most bytes of posts in one transaction, but for the last one.
+  var postBytesMax = 4 << 20
+  /// The most changes of one transaction.
+  var changesMax = 1024
+  /// The most parked envelopes that one transaction puts in line.
+  var placedMax = 1000
+  /// How many numbers of envelopes are set apart at a time.
+  var serialsAhead: Int64 = 100_000
+  /// How many numbers of clients, and of lanes, are set apart at a time.
+  var namesAhead: Int64 = 1000
+  /// The pause before changes that the database has refused are written again, in milliseconds.
+  var retryMs: Int64 = 1000
+  /// The number of connections that read.
+  var readerCount = 3
+}
+#endif

@@ -1,0 +1,251 @@
+#if PostgreSQL
+import Glibc
+import Postgres
+import RelayCore
+
+/// The right to write: a connection that writes under an incarnation of its own.
+///
+/// Each transaction begins with `fence`, which locks the seat's row and compares shards and epochs.
+/// So nothing is written once somebody else has taken them. Used by one thread.
+final class Seat {
+  private let address: PostgresAddress
+  private let limits: DatabaseLimits
+  private var connection: PostgresConnection?
+  /// All incarnations that this seat has had: of the last one it may not be known whether the
+  /// database has it.
+  private var incarnations: [Int64] = []
+  /// The number of the last transaction.
+  private var number: Int64 = 0
+  /// The epoch under which the shards are held.
+  private(set) var epoch: Int64 = 0
+
+  private var incarnation: Int64 { incarnations.last ?? 0 }
+  /// Whether the database has refused, the last time that it was asked, what it was given (states
+  /// of the classes 22, data exception, and 23, integrity constraint): it would refuse it again.
+  private(set) var hasRefusedData = false
+
+  /// Makes the tables if there are none, and takes all shards.
+  ///
+  /// Whoever held them before writes nothing from then on.
+  ///
+  /// - Throws: ``StoreError`` if the database cannot be reached, refuses the relay, or has tables
+  ///   of a newer version.
+  init(at address: PostgresAddress, _ limits: DatabaseLimits) throws(StoreError) {
+    self.address = address
+    self.limits = limits
+    do throws(PostgresError) {
+      var connection = try Self.connect(to: address, limits)
+      try Self.prepare(&connection)
+      self.connection = consume connection
+      try take()
+    } catch {
+      throw StoreError(error)
+    }
+    try checkVersion()
+  }
+
+  private static func connect(
+    to address: PostgresAddress, _ limits: DatabaseLimits
+  ) throws(PostgresError) -> PostgresConnection {
+    try PostgresConnection(
+      to: address, connectTimeoutMs: limits.connectTimeoutMs, silenceMs: limits.silenceMs)
+  }
+
+  /// Makes the tables where there are none; of several relays one makes them.
+  private static func prepare(_ connection: inout PostgresConnection) throws(PostgresError) {
+    let isThere = try connection.run([
+      PostgresCommand("SELECT to_regclass('schema_version') IS NOT NULL")
+    ])
+    guard !isThere[0].bool(0, 0) else { return }
+    do throws(PostgresError) {
+      try connection.execute(script: Schema.script)
+    } catch {
+      // Another relay has made them at the same moment.
+      guard error.sqlState == duplicateTable || error.sqlState == duplicateKey else { throw error }
+    }
+  }
+
+  private static let duplicateTable = "42P07"
+  private static let duplicateKey = "23505"
+  private static let lockTimeout = "55P03"
+
+  private func checkVersion() throws(StoreError) {
+    let version = try read([PostgresCommand("SELECT version FROM schema_version")])[0].int32(0, 0)
+    guard version > Schema.version else { return }
+    throw StoreError(
+      kind: .newerSchema, operation: "open", subject: address.subject,
+      detail: "its tables are of version \(version), and this relay knows them up to "
+        + "\(Schema.version). Run a newer relay.")
+  }
+
+  private func take() throws(PostgresError) {
+    let mine = Int64.random(in: 1...Int64.max)
+    let commands = [
+      PostgresCommand("DELETE FROM seat"),
+      PostgresCommand("DELETE FROM seat_commit"),
+      PostgresCommand("INSERT INTO seat VALUES ($1, pg_backend_pid())", [.int64(mine)]),
+      PostgresCommand("INSERT INTO seat_commit VALUES ($1, 0)", [.int64(mine)]),
+      PostgresCommand("UPDATE shard SET holder = $1, epoch = epoch + 1", [.int64(mine)]),
+      PostgresCommand("SELECT max(epoch) FROM shard"),
+    ]
+    do throws(PostgresError) {
+      epoch = try run(commands)[5].int64(0, 0)
+    } catch {
+      guard error.sqlState == Self.lockTimeout else { throw error }
+      // A seat stands in an open transaction of a process that does not go on.
+      _ = try run([PostgresCommand("SELECT pg_terminate_backend(backend) FROM seat")])
+      epoch = try run(commands)[5].int64(0, 0)
+    }
+    incarnations = [mine]
+  }
+
+  private func run(_ commands: [PostgresCommand]) throws(PostgresError) -> [PostgresRows] {
+    guard var open = connection.take() else {
+      throw PostgresError(
+        kind: .lost, operation: "write to", subject: address.subject,
+        detail: "it is not connected",
+        sqlState: nil)
+    }
+    do throws(PostgresError) {
+      let rows = try open.run(commands)
+      connection = consume open
+      return rows
+    } catch {
+      if error.kind == .rejected { connection = consume open }
+      let state = error.sqlState ?? ""
+      hasRefusedData = state.hasPrefix("22") || state.hasPrefix("23")
+      throw error
+    }
+  }
+
+  // MARK: - Transactions
+
+  /// Asks for facts; nothing is written.
+  ///
+  /// - Parameter whileLost: See ``write(_:whileLost:)``.
+  func read(
+    _ commands: [PostgresCommand], whileLost: (StoreError) -> Bool = { _ in false }
+  ) throws(StoreError) -> [PostgresRows] {
+    while true {
+      do throws(PostgresError) {
+        return try run(commands)
+      } catch {
+        guard error.kind != .rejected else { throw StoreError(error) }
+        _ = try recover(from: error, whileLost)
+      }
+    }
+  }
+
+  /// Writes, and returns once the database has confirmed it.
+  ///
+  /// If the connection is lost, it is found out whether the transaction was committed; if not, it
+  /// is written again.
+  ///
+  /// - Parameter whileLost: Is told, again and again, why the database cannot be reached, and says
+  ///   whether to go on trying.
+  /// - Throws: ``StoreError`` if nothing was written, or, once it was to try no more, if nobody
+  ///   knows.
+  func write(
+    _ commands: [PostgresCommand], shards: Set<Int>, whileLost: (StoreError) -> Bool
+  ) throws(StoreError) {
+    number += 1
+    let held = shards.sorted()
+    while true {
+      let fence = PostgresCommand(
+        "SELECT fence($1, $2, $3)",
+        [
+          .int64(incarnation), .int32s(held.map { Int32($0) }),
+          .int64s([Int64?](repeating: epoch, count: held.count)),
+        ])
+      let mark = PostgresCommand(
+        "UPDATE seat_commit SET number = $2 WHERE incarnation = $1",
+        [.int64(incarnation), .int64(number)])
+      do throws(PostgresError) {
+        _ = try run([fence] + commands + [mark])
+        return
+      } catch {
+        guard error.kind != .rejected else { throw StoreError(error) }
+        if try recover(from: error, whileLost) { return }
+      }
+    }
+  }
+
+  /// Connects anew, under another incarnation.
+  ///
+  /// Its own row is deleted first. That waits for a transaction that the old connection has left
+  /// open, and lets no other one begin; so what is read then is what there will be.
+  ///
+  /// - Returns: Whether the last transaction was committed.
+  private func recover(
+    from error: PostgresError, _ whileLost: (StoreError) -> Bool
+  ) throws(StoreError) -> Bool {
+    var last = error
+    var pauseMs = limits.reconnectMs.lowerBound
+    connection = nil
+    while true {
+      guard whileLost(StoreError(last)) else { throw StoreError(last) }
+      do throws(PostgresError) {
+        connection = try Self.connect(to: address, limits)
+        let isHeld = try reseat()
+        guard let committed = isHeld else { throw leaseLost }
+        return committed >= number
+      } catch {
+        if error.kind == .rejected {
+          if error.sqlState == Self.leaseLostState { throw StoreError(error) }
+          connection = nil
+        }
+        last = error
+      }
+      usleep(UInt32.random(in: pauseMs / 2...pauseMs) * 1000)
+      pauseMs = min(2 * pauseMs, limits.reconnectMs.upperBound)
+    }
+  }
+
+  private static let leaseLostState = "WS001"
+
+  private var leaseLost: PostgresError {
+    PostgresError(
+      kind: .rejected, operation: "write to", subject: address.subject,
+      detail: "another relay has taken this one's shards", sqlState: Self.leaseLostState)
+  }
+
+  /// Takes the place of the former incarnations.
+  ///
+  /// - Returns: The number of the last transaction that was committed; nil if the shards are
+  ///   another's.
+  private func reseat() throws(PostgresError) -> Int64? {
+    let former = incarnations
+    let mine = Int64.random(in: 1...Int64.max)
+    incarnations.append(mine)
+    let old = PostgresValue.int64s(former)
+    let commands = [
+      PostgresCommand("DELETE FROM seat WHERE incarnation = ANY($1)", [old]),
+      PostgresCommand(
+        """
+        INSERT INTO seat_commit SELECT $2, max(number) FROM seat_commit WHERE incarnation = ANY($1)
+        HAVING count(*) > 0
+        """, [old, .int64(mine)]),
+      PostgresCommand("DELETE FROM seat_commit WHERE incarnation = ANY($1)", [old]),
+      PostgresCommand("INSERT INTO seat VALUES ($1, pg_backend_pid())", [.int64(mine)]),
+      PostgresCommand(
+        "UPDATE shard SET holder = $2 WHERE holder = ANY($1)", [old, .int64(mine)]),
+      PostgresCommand("SELECT number FROM seat_commit WHERE incarnation = $1", [.int64(mine)]),
+    ]
+    do throws(PostgresError) {
+      return try found(run(commands))
+    } catch {
+      guard error.sqlState == Self.lockTimeout else { throw error }
+      let end = PostgresCommand(
+        "SELECT pg_terminate_backend(backend) FROM seat WHERE incarnation = ANY($1)", [old])
+      _ = try run([end])
+      return try found(run(commands))
+    }
+  }
+
+  private func found(_ rows: [PostgresRows]) -> Int64? {
+    guard rows[0].affectedCount > 0, rows[5].count > 0 else { return nil }
+    incarnations = [incarnation]
+    return rows[5].int64(0, 0)
+  }
+}
+#endif

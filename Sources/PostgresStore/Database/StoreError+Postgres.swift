@@ -1,0 +1,43 @@
+#if PostgreSQL
+import Postgres
+import RelayCore
+
+extension StoreError {
+  /// What the database said, as an error of the store.
+  init(_ error: PostgresError) {
+    self.init(
+      kind: Self.kind(of: error), operation: error.operation, subject: error.subject,
+      detail: error.detail)
+  }
+
+  private static func kind(of error: PostgresError) -> Kind {
+    switch error.kind {
+    case .unreachable, .denied, .lost, .unconfirmed: return .inputOutput
+    case .invalid: return .other
+    case .rejected: break
+    }
+    return switch error.sqlState {
+    case Self.fencedOff: .leaseLost
+    // insufficient_resources, disk_full
+    case "53000", "53100": .diskFull
+    // data_corrupted, index_corrupted
+    case "XX001", "XX002": .corrupt
+    default: .other
+    }
+  }
+
+  /// What `fence` raises: the seat is gone, or a shard is another's.
+  private static let fencedOff = "WS001"
+
+  static func closed(operation: String) -> StoreError {
+    StoreError(kind: .closed, operation: operation, subject: "the store", detail: "it is closed")
+  }
+
+  /// A row that this program has not written.
+  static func invalidRow(_ what: String) -> StoreError {
+    StoreError(
+      kind: .corrupt, operation: "read", subject: "the store",
+      detail: "it holds \(what), which makes no sense")
+  }
+}
+#endif

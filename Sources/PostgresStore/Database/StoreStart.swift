@@ -1,0 +1,65 @@
+#if PostgreSQL
+import Postgres
+import RelayCore
+
+/// What a store knows when it starts.
+struct StoreStart: Sendable {
+  /// The numbers that have been given out, and how many names are known.
+  var given = GivenNumbers()
+  /// Up to where numbers are set apart.
+  private(set) var setApart = GivenNumbers()
+  private(set) var figures = StoreFigures()
+  /// Lanes in which something is parked.
+  private(set) var parkedLanes: Set<LaneNumber> = []
+  private(set) var upstreams: [String: UpstreamNumber] = [:]
+
+  /// Reads and counts.
+  init(_ seat: Seat) throws(StoreError) {
+    let rows = try seat.read([
+      PostgresCommand("SELECT serial, client, lane FROM given"),
+      PostgresCommand("SELECT (SELECT count(*) FROM client), (SELECT count(*) FROM lane)"),
+      PostgresCommand(
+        """
+        SELECT standing, count(*), sum(bytes)::bigint, max(accepted_at) FROM line GROUP BY standing
+        """),
+      PostgresCommand(
+        """
+        SELECT state, count(*), sum(bytes)::bigint, max(accepted_at) FROM ended GROUP BY state
+        """),
+      PostgresCommand("SELECT number FROM lane WHERE placed_through IS NOT NULL"),
+      PostgresCommand("SELECT name, number FROM upstream"),
+    ])
+    given.lastSerial = rows[0].int64(0, 0)
+    given.lastClient = rows[0].int64(0, 1)
+    given.lastLane = rows[0].int64(0, 2)
+    setApart = given
+    given.names.clients = rows[1].int64(0, 0)
+    given.names.lanes = rows[1].int64(0, 1)
+    try count(waiting: rows[2], ended: rows[3])
+    for row in 0..<rows[4].count { parkedLanes.insert(LaneNumber(rawValue: rows[4].int64(row, 0))) }
+    for row in 0..<rows[5].count {
+      upstreams[rows[5].text(row, 0)] = UpstreamNumber(rawValue: rows[5].int32(row, 1))
+    }
+    figures.given = given
+  }
+
+  private mutating func count(
+    waiting: PostgresRows, ended: PostgresRows
+  ) throws(StoreError) {
+    for row in 0..<waiting.count {
+      figures.standing[try Standing(stored: waiting.int16(row, 0))] = waiting.int64(row, 1)
+      note(waiting, row)
+    }
+    for row in 0..<ended.count {
+      figures.ended[try EnvelopeState(stored: ended.int16(row, 0))] = ended.int64(row, 1)
+      note(ended, row)
+    }
+  }
+
+  private mutating func note(_ rows: PostgresRows, _ row: Int) {
+    figures.contentBytes += rows.int64(row, 2)
+    let latest = WallTime(millisecondsSinceEpoch: rows.int64(row, 3))
+    given.latestTime = max(given.latestTime, latest)
+  }
+}
+#endif

@@ -1,0 +1,125 @@
+#if PostgreSQL
+import EventLoop
+import RelayCore
+import Synchronization
+
+// Calls that read, each on one of the connections for that.
+extension PostgresStore {
+  /// See ``EnvelopeStore``.
+  package func upstreamNames() async throws(StoreError) -> [UpstreamNumber: String] {
+    try await read { reader throws(StoreError) in try reader.upstreamNames() }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func pauses() async throws(StoreError) -> Set<PauseTarget> {
+    try await read { reader throws(StoreError) in try reader.pauses() }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func line(after serial: Serial, countMax: Int) async throws(StoreError) -> LinePage {
+    // Before the rows are read: what comes meanwhile has a greater number.
+    let last = shared.figures.withLock { $0.given.lastSerial }
+    return try await read { reader throws(StoreError) in
+      try reader.line(after: serial, countMax: countMax, lastSerial: last)
+    }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func line(before serial: Serial, countMax: Int) async throws(StoreError) -> LinePage {
+    try await read { reader throws(StoreError) in
+      try reader.line(before: serial, countMax: countMax)
+    }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func line(at serials: [Serial]) async throws(StoreError) -> [LineEntry] {
+    try await read { reader throws(StoreError) in try reader.line(at: serials) }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func load(_ serials: [Serial]) async throws(StoreError) -> [DeliverableEnvelope] {
+    try await read { reader throws(StoreError) in try reader.load(serials) }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func terms(of serials: [Serial]) async throws(StoreError) -> [Serial: SenderTerms] {
+    try await read { reader throws(StoreError) in try reader.terms(of: serials) }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func serial(in id: EnvelopeID) -> Serial { Serial(id.low >> 22 & 0xFF_FFFF_FFFF) }
+
+  /// See ``EnvelopeStore``.
+  package func envelope(_ id: EnvelopeID) async throws(StoreError) -> EnvelopeRecord? {
+    let serial = serial(in: id)
+    return try await read { reader throws(StoreError) in
+      try reader.envelope(id, postedUnder: serial)
+    }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func envelope(client: String, key: String) async throws(StoreError) -> EnvelopeID? {
+    try await read { reader throws(StoreError) in try reader.envelope(client: client, key: key) }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func ids(of serials: [Serial]) async throws(StoreError) -> [Serial: EnvelopeID] {
+    try await read { reader throws(StoreError) in try reader.ids(of: serials) }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func response(_ id: EnvelopeID) async throws(StoreError) -> UpstreamResponse? {
+    let serial = serial(in: id)
+    return try await read { reader throws(StoreError) in
+      try reader.response(id, postedUnder: serial)
+    }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func client(_ name: String) async throws(StoreError) -> ClientRecord? {
+    try await read { reader throws(StoreError) in try reader.client(name) }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func clientNames(
+    _ numbers: [ClientNumber]
+  ) async throws(StoreError) -> [ClientNumber: String] {
+    try await read { reader throws(StoreError) in try reader.clientNames(numbers) }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func laneNames(
+    _ numbers: [LaneNumber]
+  ) async throws(StoreError) -> [LaneNumber: LaneName] {
+    try await read { reader throws(StoreError) in try reader.laneNames(numbers) }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func statistics() -> StoreStatistics {
+    let figures = shared.figures.withLock { $0 }
+    var counts: [EnvelopeState: Int64] = [:]
+    for standing in Standing.allCases { counts[standing.state] = figures.standing[standing] ?? 0 }
+    for end in EnvelopeState.ends { counts[end] = figures.ended[end] ?? 0 }
+    var statistics = StoreStatistics(
+      envelopes: counts, contentBytes: figures.contentBytes,
+      trouble: figures.trouble ?? figures.refusal,
+      latestTime: figures.given.latestTime.millisecondsSinceEpoch > 0
+        ? figures.given.latestTime : nil)
+    statistics.names = figures.given.names
+    return statistics
+  }
+
+  private func read<Value: Sendable>(
+    _ body: @escaping @Sendable (Reader) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
+      let isQueued = reads.push { reader in
+        let result = Result { () throws(StoreError) -> Value in try body(reader) }
+        continuation.resume(returning: result)
+      }
+      if !isQueued { continuation.resume(returning: .failure(.closed(operation: "read"))) }
+    }
+    return try result.get()
+  }
+}
+#endif

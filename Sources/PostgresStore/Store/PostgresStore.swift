@@ -1,0 +1,144 @@
+#if PostgreSQL
+import EventLoop
+import Postgres
+import RelayCore
+import Synchronization
+
+/// A store in a PostgreSQL database.
+///
+/// It carries out the plans of `RelayCore/Planning`, as every store does: facts are gathered by one
+/// round trip, and what the plans say is written by another one, in one transaction
+/// (`docs/decisions/0058-a-store-on-postgresql.md`). One thread writes; reads have connections of
+/// their own.
+package final class PostgresStore: Sendable {
+  /// What may be set.
+  package struct Options: Sendable {
+    /// Where the time comes from.
+    package var clock: @Sendable () -> WallTime
+    /// The upstreams, clients and lanes that start paused.
+    package var startPauses = StartPauses()
+    /// The limits on known names.
+    package var nameLimits = NameLimits()
+
+    /// Sets the clock.
+    package init(clock: @escaping @Sendable () -> WallTime) { self.clock = clock }
+  }
+
+  typealias ReadJob = @Sendable (Reader) -> Void
+
+  let shared: StoreShared
+  let reads = WorkQueue<ReadJob>()
+  private let epoch: Int64
+  private let closing = Monitor(Closing())
+  private let beginning = Monitor(Beginning.awaited)
+
+  /// Whether somebody listens to the commits.
+  private enum Beginning: Sendable {
+    case awaited
+    case listening(any StoreObserver)
+    /// The store was closed before.
+    case never
+
+    /// The listener; the outer nil while it is awaited.
+    var observer: (any StoreObserver)?? {
+      switch self {
+      case .awaited: nil
+      case .listening(let observer): .some(observer)
+      case .never: .some(nil)
+      }
+    }
+  }
+
+  private struct Closing: Sendable {
+    var isDone = false
+    var waiters: [@Sendable () -> Void] = []
+  }
+
+  /// Opens the store, and takes it from whoever had it.
+  ///
+  /// - Throws: ``StoreError`` if the database cannot be reached or used.
+  package init(at address: PostgresAddress, _ options: Options) throws(StoreError) {
+    let seat = try Seat(at: address, DatabaseLimits())
+    epoch = seat.epoch
+    let begun = try StoreStart(seat)
+    shared = StoreShared(
+      clock: options.clock, startPauses: options.startPauses, nameLimits: options.nameLimits,
+      begun.figures)
+    try startThreads(at: address, Handover(seat), begun)
+  }
+
+  // Without close() nobody waits; the threads still finish what they have, and end.
+  deinit { Self.stop(shared, beginning) }
+
+  private static func stop(_ shared: StoreShared, _ beginning: Monitor<Beginning>) {
+    beginning.update { if case .awaited = $0 { $0 = .never } }
+    shared.inbox.update { $0.isClosing = true }
+  }
+
+  /// Starts to take calls, and tells `observer` of every commit from then on.
+  ///
+  /// - Precondition: called once, before any other call.
+  package func start(observer: any StoreObserver) {
+    beginning.update { $0 = .listening(observer) }
+  }
+
+  private func startThreads(
+    at address: PostgresAddress, _ seat: Handover<Seat>, _ begun: StoreStart
+  ) throws(StoreError) {
+    let (shared, closing, reads, beginning) = (shared, closing, reads, beginning)
+    var readers: [Thread] = []
+    for index in 0..<shared.limits.readerCount {
+      readers.append(
+        try Self.spawn("store-read-\(index)") {
+          let reader = Reader(at: address, shared.limits)
+          while let job = reads.next() { job(reader) }
+        })
+    }
+    let joined = readers
+    _ = try Self.spawn("store-write") {
+      let seat = seat.take()
+      if let observer = beginning.wait(\.observer) ?? nil {
+        Writer(seat, begun, shared, observer).run()
+      }
+      reads.close()
+      for reader in joined { reader.join() }
+      let waiters = closing.update { closing in
+        closing.isDone = true
+        defer { closing.waiters = [] }
+        return closing.waiters
+      }
+      for waiter in waiters { waiter() }
+    }
+  }
+
+  private static func spawn(
+    _ name: String, _ body: @escaping @Sendable () -> Void
+  ) throws(StoreError) -> Thread {
+    do throws(SystemError) {
+      return try Thread.spawn(name: name, body)
+    } catch {
+      throw StoreError(
+        kind: .other, operation: "start the thread", subject: name, detail: error.description)
+    }
+  }
+
+  /// Finishes the work that was handed over, and closes.
+  ///
+  /// Later calls throw ``StoreError/Kind/closed``.
+  package func close() async {
+    Self.stop(shared, beginning)
+    await withCheckedContinuation { continuation in
+      let isDone = closing.update { closing in
+        if !closing.isDone { closing.waiters.append { continuation.resume() } }
+        return closing.isDone
+      }
+      if isDone { continuation.resume() }
+    }
+  }
+
+  /// The shards that this relay delivers for: all, until somebody else takes them.
+  package func leases() -> [ShardLease] {
+    (0..<Shard.count).map { ShardLease(shard: $0, epoch: epoch) }
+  }
+}
+#endif

@@ -1,0 +1,25 @@
+#if PostgreSQL
+import EventLoop
+import RelayCore
+import Synchronization
+
+/// What the store's threads share.
+final class StoreShared: Sendable {
+  let clock: @Sendable () -> WallTime
+  let startPauses: StartPauses
+  let nameLimits: NameLimits
+  let limits = DatabaseLimits()
+  let inbox = Monitor(WriterInbox())
+  let figures: Mutex<StoreFigures>
+
+  init(
+    clock: @escaping @Sendable () -> WallTime, startPauses: StartPauses, nameLimits: NameLimits,
+    _ figures: StoreFigures
+  ) {
+    self.clock = clock
+    self.startPauses = startPauses
+    self.nameLimits = nameLimits
+    self.figures = Mutex(figures)
+  }
+}
+#endif

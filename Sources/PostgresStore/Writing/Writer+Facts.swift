@@ -1,0 +1,245 @@
+#if PostgreSQL
+import Postgres
+import RelayCore
+
+// What a batch of posts asks is answered by one round trip, before its transaction.
+extension Writer {
+  /// Answers the questions of a batch.
+  ///
+  /// - Returns: The facts, and the places of what waits under the names that were asked for.
+  func gather(
+    _ questions: AppendQuestions, reserve: @escaping @Sendable (Serial, LaneNumber) -> Bool
+  ) throws(StoreError) -> (facts: GatheredFacts, waiting: [Serial: LineRow]) {
+    var facts = GatheredFacts(
+      given: given, nameLimits: shared.nameLimits, reserve: reserve)
+    for name in questions.upstreams {
+      if let number = upstreams[name] { facts.fill(upstream: name, number) }
+    }
+    let asked = AskedFacts(questions)
+    let waiting = try asked.fill(&facts, from: try read(asked.commands))
+    return (facts, waiting)
+  }
+}
+
+/// The queries of a batch, and how their answers are read.
+struct AskedFacts {
+  private let questions: AppendQuestions
+  private let lanes: [LaneName]
+  private let keys: [AppendQuestions.Key]
+  private let numbers: [(lane: LaneName, number: Int64)]
+  private let names: [AppendQuestions.Name]
+
+  init(_ questions: AppendQuestions) {
+    self.questions = questions
+    lanes = Array(questions.lanes)
+    keys = Array(questions.keys)
+    numbers = questions.numbers.flatMap { lane, numbers in numbers.map { (lane, $0) } }
+    names = Array(questions.names)
+  }
+
+  /// Clients and lanes are always asked for, and the rest where there is something to ask.
+  var commands: [PostgresCommand] {
+    let clients = Set(lanes.map(\.client))
+    var commands = [
+      PostgresCommand(
+        """
+        SELECT name, number, (SELECT count(*) FROM lane WHERE lane.client = client.number)
+        FROM client WHERE name = ANY($1)
+        """, [.texts(Array(clients))]),
+      PostgresCommand(
+        """
+        SELECT client.name, lane.name, lane.number, client.number, last_sequence, placed_through
+        FROM unnest($1, $2) AS asked(client, lane)
+        JOIN client ON client.name = asked.client
+        JOIN lane ON lane.client = client.number AND lane.name = asked.lane
+        """, [.texts(lanes.map(\.client)), .texts(lanes.map(\.lane))]),
+    ]
+    if !keys.isEmpty { commands.append(keyCommand) }
+    if !numbers.isEmpty { commands += numberCommands }
+    if !names.isEmpty { commands.append(nameCommand) }
+    return commands
+  }
+
+  private var keyCommand: PostgresCommand {
+    PostgresCommand(
+      """
+      SELECT asked.key, client.number, envelope.id,
+        coalesce(key_index.fingerprint, envelope.fingerprint), envelope.key, standing, state
+      FROM unnest($1, $2) AS asked(client, key)
+      JOIN client ON client.name = asked.client
+      JOIN key_index ON key_index.client = client.number AND key_index.key = asked.key
+      JOIN envelope ON envelope.serial = key_index.serial
+      LEFT JOIN line ON line.serial = envelope.serial
+      LEFT JOIN ended ON ended.serial = envelope.serial
+      """, [.texts(keys.map(\.client)), .texts(keys.map(\.key))])
+  }
+
+  private var numberCommands: [PostgresCommand] {
+    let asked: [PostgresValue] = [
+      .texts(numbers.map(\.lane.client)), .texts(numbers.map(\.lane.lane)),
+      .int64s(numbers.map(\.number)),
+    ]
+    let lanes = Array(questions.numbers.keys)
+    return [
+      PostgresCommand(
+        """
+        SELECT lane.number, asked.number, envelope.id, envelope.fingerprint, envelope.key,
+          standing, state
+        FROM unnest($1, $2, $3) AS asked(client, lane, number)
+        JOIN client ON client.name = asked.client
+        JOIN lane ON lane.client = client.number AND lane.name = asked.lane
+        JOIN sequence_index AS taken ON taken.lane = lane.number AND taken.number = asked.number
+        LEFT JOIN envelope ON envelope.serial = taken.serial
+        LEFT JOIN line ON line.serial = taken.serial
+        LEFT JOIN ended ON ended.serial = taken.serial
+        """, asked),
+      PostgresCommand(
+        """
+        SELECT lane.number, gap.first, gap.last, gap.is_skipped
+        FROM unnest($1, $2, $3) AS asked(client, lane, number)
+        JOIN client ON client.name = asked.client
+        JOIN lane ON lane.client = client.number AND lane.name = asked.lane
+        JOIN LATERAL (
+          SELECT * FROM gap WHERE gap.lane = lane.number AND gap.first <= asked.number
+          ORDER BY gap.first DESC LIMIT 1
+        ) AS gap ON gap.last >= asked.number
+        """, asked),
+      PostgresCommand(
+        """
+        SELECT lane.number, gap.first, gap.last, gap.is_skipped
+        FROM unnest($1, $2, $3) AS asked(client, lane, count)
+        JOIN client ON client.name = asked.client
+        JOIN lane ON lane.client = client.number AND lane.name = asked.lane
+        JOIN LATERAL (
+          SELECT * FROM gap
+          WHERE gap.lane = lane.number AND NOT is_skipped
+            AND gap.first > coalesce(placed_through, 0)
+          ORDER BY gap.first LIMIT asked.count
+        ) AS gap ON true
+        """,
+        [
+          .texts(lanes.map(\.client)), .texts(lanes.map(\.lane)),
+          .int64s(lanes.map { Int64(questions.openGapCount(in: $0)) }),
+        ]),
+    ]
+  }
+
+  private var nameCommand: PostgresCommand {
+    PostgresCommand(
+      sql: """
+        SELECT \(LineRow.columns), asked.name, envelope.id, envelope.key, envelope.fingerprint,
+          envelope.not_before, envelope.revision
+        FROM unnest($1, $2, $3) AS asked(client, lane, name)
+        JOIN client ON client.name = asked.client
+        JOIN lane ON lane.client = client.number AND lane.name = asked.lane
+        JOIN name_index ON name_index.lane = lane.number AND name_index.name = asked.name
+        JOIN line ON line.serial = name_index.serial
+        JOIN envelope ON envelope.serial = name_index.serial
+        """,
+      [
+        .texts(names.map(\.lane.client)), .texts(names.map(\.lane.lane)),
+        .texts(names.map(\.name)),
+      ])
+  }
+
+  // MARK: - Answers
+
+  /// Fills the answers in.
+  ///
+  /// - Returns: The places of what waits under names.
+  func fill(
+    _ facts: inout GatheredFacts, from rows: [PostgresRows]
+  ) throws(StoreError) -> [Serial: LineRow] {
+    var rest = rows[...]
+    let (clients, lanes) = (rest.removeFirst(), rest.removeFirst())
+    for row in 0..<clients.count {
+      facts.fill(
+        client: clients.text(row, 0), ClientNumber(rawValue: clients.int64(row, 1)),
+        laneCount: clients.int64(row, 2))
+    }
+    let keyRows = keys.isEmpty ? nil : rest.removeFirst()
+    let numberRows =
+      numbers.isEmpty ? nil : (rest.removeFirst(), rest.removeFirst(), rest.removeFirst())
+    let gaps = numberRows.map { Self.gaps([$0.1, $0.2]) } ?? [:]
+    for row in 0..<lanes.count {
+      let number = LaneNumber(rawValue: lanes.int64(row, 2))
+      facts.fill(
+        lane: LaneName(client: lanes.text(row, 0), lane: lanes.text(row, 1)),
+        KnownLane(
+          client: ClientNumber(rawValue: lanes.int64(row, 3)), number: number,
+          lastSequence: lanes.int64OrNil(row, 4)),
+        placedThrough: lanes.int64OrNil(row, 5), gaps: gaps[number] ?? [])
+    }
+    if let rows = keyRows { try fillKeys(&facts, rows) }
+    if let rows = numberRows?.0 { try fillNumbers(&facts, rows) }
+    return try rest.first.map { rows throws(StoreError) in try fillNames(&facts, rows) } ?? [:]
+  }
+
+  private static func gaps(_ tables: [PostgresRows]) -> [LaneNumber: [SequenceGap]] {
+    var gaps: [LaneNumber: [Int64: SequenceGap]] = [:]
+    for rows in tables {
+      for row in 0..<rows.count {
+        let range = SequenceRange(first: rows.int64(row, 1), last: rows.int64(row, 2))
+        gaps[LaneNumber(rawValue: rows.int64(row, 0)), default: [:]][range.first] = SequenceGap(
+          range, isSkipped: rows.bool(row, 3))
+      }
+    }
+    return gaps.mapValues { $0.values.sorted { $0.range.first < $1.range.first } }
+  }
+
+  private func fillKeys(
+    _ facts: inout GatheredFacts, _ rows: PostgresRows
+  ) throws(StoreError) {
+    for row in 0..<rows.count {
+      facts.fill(
+        key: rows.text(row, 0), of: ClientNumber(rawValue: rows.int64(row, 1)),
+        try Self.post(rows, row, from: 2))
+    }
+  }
+
+  private func fillNumbers(
+    _ facts: inout GatheredFacts, _ rows: PostgresRows
+  ) throws(StoreError) {
+    for row in 0..<rows.count {
+      // One that ended while it was parked, and was not kept any longer, is forgotten.
+      facts.fill(
+        number: rows.int64(row, 1), in: LaneNumber(rawValue: rows.int64(row, 0)),
+        rows.isNull(row, 2) ? .forgotten : .post(try Self.post(rows, row, from: 2)))
+    }
+  }
+
+  /// Columns: id, fingerprint, key, standing, state.
+  private static func post(
+    _ rows: PostgresRows, _ row: Int, from column: Int
+  ) throws(StoreError) -> StoredPost {
+    let state: EnvelopeState
+    if let code = rows.int16OrNil(row, column + 3) {
+      state = try Standing(stored: code).state
+    } else {
+      state = try EnvelopeState(stored: rows.int16OrNil(row, column + 4))
+    }
+    return StoredPost(
+      id: try EnvelopeID(stored: rows.uuid(row, column)), fingerprint: rows.bytes(row, column + 1),
+      key: rows.textOrNil(row, column + 2), state: state)
+  }
+
+  private func fillNames(
+    _ facts: inout GatheredFacts, _ rows: PostgresRows
+  ) throws(StoreError) -> [Serial: LineRow] {
+    var places: [Serial: LineRow] = [:]
+    let next = LineRow.columnCount
+    for row in 0..<rows.count {
+      let line = try LineRow(rows, row)
+      facts.fill(
+        name: rows.text(row, next), in: line.entry.lane,
+        WaitingPost(
+          id: try EnvelopeID(stored: rows.uuid(row, next + 1)), key: rows.textOrNil(row, next + 2),
+          fingerprint: rows.bytes(row, next + 3),
+          notBefore: WallTime(stored: rows.int64OrNil(row, next + 4)),
+          revision: rows.int64(row, next + 5), entry: line.entry))
+      places[line.entry.serial] = line
+    }
+    return places
+  }
+}
+#endif

@@ -1,0 +1,214 @@
+#if PostgreSQL
+import Postgres
+import RelayCore
+import Synchronization
+
+// Posts: facts are gathered, plans made, and all of them written in one transaction.
+extension Writer {
+  /// Writes posts, tells of them, and answers.
+  ///
+  /// - Throws: ``StoreError`` if nothing was written; nobody has been answered then.
+  func append(_ group: [PendingAppend]) throws(StoreError) {
+    let drafts = group.flatMap(\.drafts)
+    try register(upstreamsOf: drafts)
+    let reserved = Mutex(Reservations())
+    let (facts, waiting) = try gather(AppendQuestions(of: drafts)) { [observer] serial, lane in
+      guard observer.reserve(serial, in: lane) else { return false }
+      reserved.withLock { $0.envelopes[serial] = lane }
+      return true
+    }
+    do throws(StoreError) {
+      try write(group, facts, waiting)
+    } catch {
+      let reservations = reserved.withLock { $0 }
+      if !reservations.isEmpty { observer.released(reservations) }
+      throw error
+    }
+  }
+
+  private func write(
+    _ group: [PendingAppend], _ gathered: GatheredFacts, _ waiting: [Serial: LineRow]
+  ) throws(StoreError) {
+    var facts = gathered
+    var rows = PostRows()
+    var receipt = AppendReceipt()
+    var commit = Commit()
+    for append in group {
+      try plan(append, &facts, &rows, &receipt, in: &commit)
+    }
+    let before = given
+    given = facts.given
+    do throws(StoreError) {
+      try flow(receipt.flowing.sorted(), &rows, &receipt)
+      try write(rows)
+    } catch {
+      given = before
+      throw error
+    }
+    count(rows, replaced: waiting, in: &commit)
+    flowing.formUnion(receipt.flowing)
+    let missing = try? missing(in: receipt.parkedLanes)
+    receipt.nameMissing { missing?[$0] ?? .none }
+    receipt.tell(in: &commit)
+    answer(group, receipt.answers(at: tell(commit)))
+  }
+
+  private func plan(
+    _ append: PendingAppend, _ facts: inout GatheredFacts, _ rows: inout PostRows,
+    _ receipt: inout AppendReceipt, in commit: inout Commit
+  ) throws(StoreError) {
+    if append.isAtomic,
+      let refusal = try AppendRules.refusal(ofAtomic: append.drafts, facts: facts)
+    {
+      return receipt.note(refusal: refusal)
+    }
+    for draft in append.drafts {
+      let plan = try AppendRules.plan(
+        draft, now: shared.clock(), random: random.next(), facts: facts)
+      facts.note(plan, of: draft)
+      rows.take(plan, of: draft)
+      receipt.note(plan, of: draft)
+      if case .insert(let plan) = plan { startPaused(plan, draft, &rows, in: &commit) }
+    }
+  }
+
+  private func answer(_ group: [PendingAppend], _ results: [AppendResult]) {
+    var start = 0
+    for append in group {
+      let end = start + append.drafts.count
+      append.resume(.success(Array(results[start..<end])))
+      start = end
+    }
+  }
+
+  private func startPaused(
+    _ plan: InsertPlan, _ draft: EnvelopeDraft, _ rows: inout PostRows, in commit: inout Commit
+  ) {
+    if plan.isNewClient {
+      startPaused(.client(draft.client), .client(plan.entry.client), &rows, in: &commit)
+    }
+    if plan.isNewLane {
+      let lane = LaneName(client: draft.client, lane: draft.lane)
+      startPaused(.lane(lane), .lane(plan.entry.lane), &rows, in: &commit)
+    }
+  }
+
+  func startPaused(
+    _ name: PauseName, _ target: PauseTarget, _ rows: inout PostRows, in commit: inout Commit
+  ) {
+    guard shared.startPauses.includes(name) else { return }
+    rows.pause(target)
+    commit.startedPaused.append(target)
+  }
+
+  /// Writes the rows of posts, and sets more numbers apart where they run out.
+  func write(_ rows: PostRows) throws(StoreError) {
+    guard !rows.isEmpty else { return }
+    let (more, through) = numbersToSetApart()
+    try write(more + rows.commands, shards: rows.shards)
+    setApart = through
+    let given = given
+    shared.figures.withLock { $0.given = given }
+  }
+
+  /// None of the numbers is used again, whatever becomes of this process.
+  func numbersToSetApart() -> (commands: [PostgresCommand], through: GivenNumbers) {
+    var through = setApart
+    if given.lastSerial > through.lastSerial {
+      through.lastSerial = given.lastSerial + limits.serialsAhead
+    }
+    if given.lastClient > through.lastClient {
+      through.lastClient = given.lastClient + limits.namesAhead
+    }
+    if given.lastLane > through.lastLane {
+      through.lastLane = given.lastLane + limits.namesAhead
+    }
+    guard through != setApart else { return ([], through) }
+    let command = PostgresCommand(
+      "UPDATE given SET serial = $1, client = $2, lane = $3",
+      [.int64(through.lastSerial), .int64(through.lastClient), .int64(through.lastLane)])
+    return ([command], through)
+  }
+
+  /// Counts what posts have added and changed.
+  ///
+  /// - Parameter replaced: The places that replaced envelopes had.
+  func count(
+    _ rows: PostRows, replaced: [Serial: LineRow] = [:], in commit: inout Commit
+  ) {
+    shared.figures.withLock { figures in
+      for insert in rows.inserts.values {
+        let bytes = insert.draft.content.byteCount
+        figures.standing[insert.entry.standing, default: 0] += 1
+        figures.contentBytes += bytes
+        commit.use[insert.entry.client, default: WaitingUse()] += WaitingUse(count: 1, bytes: bytes)
+      }
+      for (serial, plan) in rows.replaces {
+        guard let before = replaced[serial] else { continue }
+        let bytes = plan.edit.content.byteCount - before.bytes
+        figures.standing[before.entry.standing, default: 0] -= 1
+        figures.standing[plan.edit.entry.standing, default: 0] += 1
+        figures.contentBytes += bytes
+        commit.use[before.entry.client, default: WaitingUse()] += WaitingUse(bytes: bytes)
+      }
+      for move in rows.moves {
+        figures.standing[.parked, default: 0] -= 1
+        figures.standing[move.standing, default: 0] += 1
+      }
+    }
+  }
+
+  // MARK: - Upstreams
+
+  private func register(upstreamsOf drafts: [EnvelopeDraft]) throws(StoreError) {
+    let new = Set(drafts.lazy.filter { !$0.isVoid }.map(\.upstream))
+      .filter { upstreams[$0] == nil }
+    guard !new.isEmpty else { return }
+    _ = try register(upstreams: new.sorted(), pauses: false)
+  }
+
+  /// Gives each name its number.
+  ///
+  /// - Parameter pauses: Whether those that start paused are paused, if they never were.
+  func register(
+    upstreams names: [String], pauses: Bool
+  ) throws(StoreError) -> [String: UpstreamNumber] {
+    let list = PostgresValue.texts(names)
+    try write(
+      [
+        PostgresCommand(
+          """
+          INSERT INTO upstream (number, name)
+          SELECT (SELECT coalesce(max(number), 0) FROM upstream) + row_number() OVER (), new.name
+          FROM unnest($1) AS new(name)
+          WHERE NOT EXISTS (SELECT 1 FROM upstream WHERE upstream.name = new.name)
+          """, [list])
+      ], shards: [])
+    let rows = try read([
+      PostgresCommand(
+        "SELECT name, number, started_paused FROM upstream WHERE name = ANY($1)", [list])
+    ])[0]
+    var numbers: [String: UpstreamNumber] = [:]
+    var first: [(String, UpstreamNumber)] = []
+    for row in 0..<rows.count {
+      let (name, number) = (rows.text(row, 0), UpstreamNumber(rawValue: rows.int32(row, 1)))
+      numbers[name] = number
+      upstreams[name] = number
+      let starts = pauses && shared.startPauses.includes(.upstream(name))
+      if starts, !rows.bool(row, 2) { first.append((name, number)) }
+    }
+    if !first.isEmpty { try startPaused(first) }
+    return numbers
+  }
+
+  private func startPaused(_ first: [(name: String, number: UpstreamNumber)]) throws(StoreError) {
+    var commit = Commit()
+    commit.startedPaused = first.map { .upstream($0.number) }
+    let mark = PostgresCommand(
+      "UPDATE upstream SET started_paused = true WHERE name = ANY($1)",
+      [.texts(first.map(\.name))])
+    try write([mark] + commit.startedPaused.map { .pause($0, true) }, shards: [])
+    tell(commit)
+  }
+}
+#endif

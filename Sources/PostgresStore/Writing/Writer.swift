@@ -1,0 +1,216 @@
+#if PostgreSQL
+import EventLoop
+import Postgres
+import RelayCore
+import Synchronization
+
+/// Writes everything; used by its thread alone.
+///
+/// Each turn writes the changes that wait, and then the requests in their order, posts together.
+/// Facts are read before each transaction: nobody else writes for these clients.
+final class Writer {
+  let seat: Seat
+  let shared: StoreShared
+  let observer: any StoreObserver
+  var random = SystemRandomNumberGenerator()
+  var upstreams: [String: UpstreamNumber]
+  /// The numbers that have been given out.
+  var given: GivenNumbers
+  /// Up to where numbers are set apart for this store.
+  var setApart: GivenNumbers
+  /// Lanes in which something that was parked may be put in line.
+  var flowing: Set<LaneNumber>
+  /// Up to where retention has looked in its present round.
+  var retentionCursor: Serial = 0
+  /// Changes that the database has refused, and when they are tried again.
+  private var refused: [Transition] = []
+  private var retriesAt: MonotonicTime?
+
+  init(
+    _ seat: Seat, _ start: StoreStart, _ shared: StoreShared, _ observer: any StoreObserver
+  ) {
+    self.seat = seat
+    (given, setApart) = (start.given, start.setApart)
+    (flowing, upstreams) = (start.parkedLanes, start.upstreams)
+    self.shared = shared
+    self.observer = observer
+  }
+
+  var limits: DatabaseLimits { shared.limits }
+
+  /// Works until the store is closed and all work is done.
+  func run() {
+    while let work = next() {
+      change(work.transitions)
+      answer(work.requests)
+      flow()
+    }
+    drop()
+  }
+
+  private func next() -> (transitions: [Transition], requests: [WriteRequest])? {
+    while true {
+      // What flows on needs no word from anybody.
+      let due = flowing.isEmpty ? retriesAt : MonotonicClock.now()
+      let work = shared.inbox.wait(until: due) { inbox -> WriterInbox? in
+        guard !inbox.isEmpty || inbox.isClosing else { return nil }
+        let work = inbox
+        inbox.requests = []
+        inbox.transitions = []
+        return work
+      }
+      var transitions = refused
+      (refused, retriesAt) = ([], nil)
+      guard let work else {
+        return (transitions, [])
+      }
+      transitions += work.transitions
+      if work.isClosing, work.isEmpty, transitions.isEmpty, flowing.isEmpty { return nil }
+      return (transitions, work.requests)
+    }
+  }
+
+  private func drop() {
+    let error = StoreError.closed(operation: "write to")
+    let requests = shared.inbox.update { inbox in
+      inbox.isClosing = true
+      defer { inbox.requests = [] }
+      return inbox.requests
+    }
+    for request in requests { request.fail(error) }
+  }
+
+  // MARK: - Turns
+
+  private func change(_ transitions: [Transition]) {
+    let held = transitions.filter { $0.epoch == seat.epoch }
+    if let other = transitions.last(where: { $0.epoch != seat.epoch }) {
+      let refusal = "a change under the lease of epoch \(other.epoch) is refused"
+      shared.figures.withLock { $0.refusal = refusal }
+    }
+    var rest = held[...]
+    while !rest.isEmpty {
+      change(together: Array(rest.prefix(limits.changesMax)))
+      rest = rest.dropFirst(limits.changesMax)
+    }
+  }
+
+  /// Writes changes in one transaction; one that the database cannot take is found by halving.
+  private func change(together transitions: [Transition]) {
+    do throws(StoreError) {
+      try record(transitions)
+    } catch {
+      guard seat.hasRefusedData else {
+        note(trouble: error)
+        // Nothing of a shard that is another's is to be written again.
+        guard error.kind != .leaseLost, !isClosing else { return }
+        refused += transitions
+        retriesAt = MonotonicClock.now().adding(milliseconds: limits.retryMs)
+        return
+      }
+      guard transitions.count > 1 else {
+        var commit = Commit()
+        commit.changes.append(.unwritten(transitions))
+        tell(commit)
+        return
+      }
+      let half = transitions.count / 2
+      change(together: Array(transitions[..<half]))
+      change(together: Array(transitions[half...]))
+    }
+  }
+
+  private func answer(_ requests: [WriteRequest]) {
+    var group: [PendingAppend] = []
+    var (posts, bytes) = (0, 0)
+    func post() {
+      if !group.isEmpty { append(together: group) }
+      (group, posts, bytes) = ([], 0, 0)
+    }
+    for request in requests {
+      switch request {
+      case .append(let append):
+        if posts + append.drafts.count > limits.postsMax || bytes > limits.postBytesMax { post() }
+        group.append(append)
+        posts += append.drafts.count
+        bytes += append.byteCount
+      case .task(let task):
+        post()
+        task.run(self)
+      }
+    }
+    post()
+  }
+
+  /// Writes posts in one transaction; those that the database cannot take are found by halving.
+  private func append(together group: [PendingAppend]) {
+    do throws(StoreError) {
+      try append(group)
+    } catch {
+      if group.count > 1, seat.hasRefusedData {
+        let half = group.count / 2
+        append(together: Array(group[..<half]))
+        return append(together: Array(group[half...]))
+      }
+      note(trouble: error)
+      for append in group { append.resume(.failure(error)) }
+    }
+  }
+
+  private func flow() {
+    guard !flowing.isEmpty else { return }
+    do throws(StoreError) {
+      try flowOn()
+    } catch {
+      note(trouble: error)
+      // The next start goes on with what is left.
+      if isClosing { flowing = [] }
+      retriesAt = MonotonicClock.now().adding(milliseconds: limits.retryMs)
+    }
+  }
+
+  // MARK: - The database
+
+  /// Reads facts for a transaction.
+  func read(_ commands: [PostgresCommand]) throws(StoreError) -> [PostgresRows] {
+    try seat.read(commands) { self.isToGoOn($0) }
+  }
+
+  /// Writes a transaction, and clears the trouble that there was.
+  func write(_ commands: [PostgresCommand], shards: Set<Int>) throws(StoreError) {
+    try seat.write(commands, shards: shards) { self.isToGoOn($0) }
+    shared.figures.withLock { $0.trouble = nil }
+  }
+
+  /// While the database cannot be reached, nobody waits for it in vain.
+  private func isToGoOn(_ error: StoreError) -> Bool {
+    note(trouble: error)
+    failRequests(error)
+    return !isClosing
+  }
+
+  private var isClosing: Bool { shared.inbox.access { $0.isClosing } }
+
+  private func failRequests(_ error: StoreError) {
+    let requests = shared.inbox.update { inbox in
+      defer { inbox.requests = [] }
+      return inbox.requests
+    }
+    for request in requests { request.fail(error) }
+  }
+
+  private func note(trouble error: StoreError) {
+    shared.figures.withLock { $0.trouble = error.description }
+  }
+
+  /// Tells of a transaction that is committed.
+  ///
+  /// - Returns: Where what was put into lanes stands there.
+  @discardableResult
+  func tell(_ commit: Commit) -> CommitPositions {
+    var positions = CommitPositions()
+    if !commit.isEmpty { observer.committed(commit) { positions = $0 } }
+    return positions
+  }
+}
+#endif

@@ -1,0 +1,108 @@
+#if PostgreSQL
+import Postgres
+import PostgresStore
+import PostgresTesting
+import RelayCore
+import Testing
+
+@Suite(
+  "the right to write", .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"),
+  .timeLimit(.minutes(1)))
+struct SeatTests {
+  @Test("a commit whose answer is lost is found out: acknowledged, and written once")
+  func lostAnswer() async throws {
+    let bench = try StoreBench()
+    let port = try #require(StoreBench.port(of: bench.database.url))
+    let proxy = try LossyProxy(to: port)
+    defer { proxy.stop() }
+    let observer = QuietObserver()
+    let store = try bench.open(port: proxy.port, observer)
+    for number in 1...40 {
+      // Whatever comes next: facts, the transaction, or the look at what came of it.
+      if number.isMultiple(of: 2) { proxy.loseAnswers(1 + number % 3) }
+      let results = try await store.append([StoreBench.draft(number)], isAtomic: false)
+      guard case .accepted = results[0] else {
+        Issue.record("\(results)")
+        continue
+      }
+    }
+    #expect(proxy.losses >= 20)
+    #expect(try bench.storedKeys() == (1...40).map { "key-\($0)" })
+    #expect(observer.accepted.count == 40)
+    await store.close()
+  }
+
+  @Test("connections that are ended at any moment lose and double nothing")
+  func terminated() async throws {
+    let bench = try StoreBench()
+    let observer = QuietObserver()
+    let store = try bench.open(observer)
+    async let posts: Void = {
+      for number in 1...300 {
+        _ = try await store.append([StoreBench.draft(number)], isAtomic: false)
+      }
+    }()
+    var connection = try bench.database.connect()
+    let kill = PostgresCommand("SELECT pg_terminate_backend(backend) FROM seat")
+    // Each time that it has got on a little: at any moment of what it does then.
+    for count in stride(from: 10, to: 300, by: 10) {
+      try await observer.accepted(count: count)
+      _ = try connection.run([kill])
+    }
+    try await posts
+    #expect(try bench.storedKeys() == (1...300).map { "key-\($0)" })
+    await store.close()
+  }
+
+  @Test("who opens the store has it, and who had it writes nothing more")
+  func takenOver() async throws {
+    let bench = try StoreBench()
+    let first = try bench.open()
+    _ = try await first.append([StoreBench.draft(1)], isAtomic: false)
+    let second = try bench.open()
+    #expect(second.leases()[0].epoch == first.leases()[0].epoch + 1)
+    await #expect(throws: StoreError.self) {
+      try await first.append([StoreBench.draft(2)], isAtomic: false)
+    }
+    _ = try await second.append([StoreBench.draft(3)], isAtomic: false)
+    #expect(try bench.storedKeys() == ["key-1", "key-3"])
+    #expect(first.statistics().trouble?.contains("seat") == true)
+    await first.close()
+    await second.close()
+  }
+
+  @Test("who had it finds that out, too, when its connection is lost at the same moment")
+  func takenOverWhileAway() async throws {
+    let bench = try StoreBench()
+    let first = try bench.open()
+    _ = try await first.append([StoreBench.draft(1)], isAtomic: false)
+    var connection = try bench.database.connect()
+    _ = try connection.run([PostgresCommand("SELECT pg_terminate_backend(backend) FROM seat")])
+    let second = try bench.open()
+    do {
+      _ = try await first.append([StoreBench.draft(2)], isAtomic: false)
+      Issue.record("it was written")
+    } catch {
+      #expect(error.kind == .leaseLost, "\(error)")
+    }
+    #expect(try bench.storedKeys() == ["key-1"])
+    await first.close()
+    await second.close()
+  }
+
+  @Test("a store that was made by a newer relay is refused, and told so")
+  func newer() async throws {
+    let bench = try StoreBench()
+    await (try bench.open()).close()
+    var connection = try bench.database.connect()
+    _ = try connection.run([PostgresCommand("UPDATE schema_version SET version = 1000")])
+    do {
+      _ = try bench.open()
+      Issue.record("it was opened")
+    } catch let error as StoreError {
+      #expect(error.kind == .newerSchema)
+      #expect(error.detail.contains("1000"))
+    }
+  }
+}
+#endif

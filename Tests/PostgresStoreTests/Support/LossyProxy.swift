@@ -1,0 +1,111 @@
+#if PostgreSQL
+import Foundation
+import Glibc
+import Synchronization
+
+/// A proxy in front of the database that passes everything on, until it is told to lose an answer.
+///
+/// One thread a connection, plain blocking sockets.
+final class LossyProxy: Sendable {
+  let port: UInt16
+  private let target: UInt16
+  private let listener: Int32
+  /// How many answers are still to be lost.
+  private let lossesLeft = Atomic(0)
+  private let lossCount = Atomic(0)
+
+  /// How many answers have been lost.
+  var losses: Int { lossCount.load(ordering: .sequentiallyConsistent) }
+
+  /// Listens in front of a port of the loopback.
+  init(to target: UInt16) throws {
+    self.target = target
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    self.listener = listener
+    var address = Self.loopback(0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(listener, $0, length) == 0 && getsockname(listener, $0, &length) == 0
+      }
+    }
+    guard isBound, listen(listener, 64) == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
+    port = UInt16(bigEndian: address.sin_port)
+    acceptOnThread()
+  }
+
+  private func acceptOnThread() {
+    Thread.detachNewThread {
+      while case let client = accept(self.listener, nil, nil), client >= 0 {
+        Thread.detachNewThread { self.serve(client) }
+      }
+    }
+  }
+
+  /// Ends the thread that accepts.
+  func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
+
+  /// Loses the answers to the next requests, after the database has given them: one a connection,
+  /// which is cut then.
+  func loseAnswers(_ count: Int) {
+    lossesLeft.store(count, ordering: .sequentiallyConsistent)
+  }
+
+  private func serve(_ client: Int32) {
+    let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = Self.loopback(target)
+    let isConnected = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
+    }
+    defer {
+      close(client)
+      close(server)
+    }
+    guard isConnected else { return }
+    var places = [
+      pollfd(fd: client, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: server, events: Int16(POLLIN), revents: 0),
+    ]
+    while poll(&places, 2, -1) > 0 {
+      if places[0].revents != 0, !pass(from: client, to: server) { return }
+      if places[1].revents != 0 {
+        guard !isToBeLost() else { return }
+        if !pass(from: server, to: client) { return }
+      }
+    }
+  }
+
+  private func isToBeLost() -> Bool {
+    guard lossesLeft.load(ordering: .sequentiallyConsistent) > 0 else { return false }
+    lossesLeft.subtract(1, ordering: .sequentiallyConsistent)
+    lossCount.add(1, ordering: .sequentiallyConsistent)
+    return true
+  }
+
+  private func pass(from source: Int32, to target: Int32) -> Bool {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = recv(source, &bytes, bytes.count, 0)
+    guard count > 0 else { return false }
+    var sent = 0
+    while sent < count {
+      let step = bytes.withUnsafeBytes { bytes in
+        send(
+          target, bytes.baseAddress.map { $0 + sent }, count - sent, Int32(MSG_NOSIGNAL))
+      }
+      guard step > 0 else { return false }
+      sent += step
+    }
+    return true
+  }
+
+  private static func loopback(_ port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_port = port.bigEndian
+    return address
+  }
+}
+#endif

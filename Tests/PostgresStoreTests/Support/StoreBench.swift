@@ -1,0 +1,103 @@
+#if PostgreSQL
+import Foundation
+import Postgres
+import PostgresStore
+import PostgresTesting
+import RelayCore
+import Synchronization
+
+/// Listens to a store, and lets everything happen.
+final class QuietObserver: StoreObserver {
+  private struct State {
+    var accepted: [Serial] = []
+    var waiter: (count: Int, resume: @Sendable () -> Void)?
+  }
+
+  private let state = Mutex(State())
+
+  /// What was told to be accepted, in order.
+  var accepted: [Serial] { state.withLock { $0.accepted } }
+
+  /// Waits until so many have been accepted.
+  func accepted(count: Int) async throws {
+    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+      let isThere = state.withLock { state in
+        if state.accepted.count < count {
+          state.waiter = (count, { continuation.resume() })
+          return false
+        }
+        return true
+      }
+      if isThere { continuation.resume() }
+    }
+  }
+
+  func committed(_ commit: Commit, answer: (CommitPositions) -> Void) {
+    var positions = CommitPositions()
+    for case .accepted(let envelopes) in commit.changes {
+      let waiter = state.withLock { state in
+        state.accepted += envelopes.map(\.entry.serial)
+        guard let waiter = state.waiter, state.accepted.count >= waiter.count else {
+          return nil as (@Sendable () -> Void)?
+        }
+        state.waiter = nil
+        return waiter.resume
+      }
+      waiter?()
+      positions.accepted = envelopes.map { _ in 1 }
+    }
+    answer(positions)
+  }
+
+  func reserve(_ serial: Serial, in lane: LaneNumber) -> Bool { true }
+  func reserveAll(of client: ClientNumber) -> SparedEnvelopes { SparedEnvelopes() }
+  func released(_ reservations: Reservations) {}
+}
+
+/// Stores on one database, by a proxy or without.
+struct StoreBench {
+  let database: TestDatabase
+
+  init() throws { database = try TestDatabase.fresh() }
+
+  /// Opens the store; whoever had it loses it.
+  func open(
+    port: UInt16? = nil, _ observer: QuietObserver = QuietObserver()
+  ) throws -> PostgresStore {
+    var url = database.url
+    if let port, let own = Self.port(of: url) {
+      url = url.replacingOccurrences(of: ":\(own)/", with: ":\(port)/")
+    }
+    let address = try PostgresAddress(url: url, applicationName: "waystation")
+    let options = PostgresStore.Options {
+      WallTime(millisecondsSinceEpoch: Int64(Date().timeIntervalSince1970 * 1000))
+    }
+    let store = try PostgresStore(at: address, options)
+    store.start(observer: observer)
+    return store
+  }
+
+  /// The server's port.
+  static func port(of url: String) -> UInt16? { URL(string: url)?.port.map { UInt16($0) } }
+
+  /// The keys that the database has envelopes of.
+  func storedKeys() throws -> [String] {
+    var connection = try database.connect()
+    let rows = try connection.run([PostgresCommand("SELECT key FROM envelope ORDER BY serial")])[0]
+    return (0..<rows.count).map { rows.text($0, 0) }
+  }
+
+  /// A post with a key, in the client's only lane.
+  static func draft(_ number: Int) -> EnvelopeDraft {
+    var draft = EnvelopeDraft(
+      client: "device-1", lane: "default", upstream: "default",
+      content: EnvelopeContent(
+        method: "POST", target: Array("/".utf8), headers: HeaderBlock(),
+        body: .inline(Array("\(number)".utf8))),
+      expiresAt: WallTime(millisecondsSinceEpoch: 4_000_000_000_000))
+    draft.key = "key-\(number)"
+    draft.fingerprint = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 32)
+    return draft
+  }
+}
+#endif
