@@ -33,8 +33,8 @@ IMPORTS = {
 # its file: such a file belongs into the lowest room that uses it.
 ROOMS = {
     "RelayCore": [
-        "Text", "Collections", "Time", "Envelopes", "Delivery", "Limits", "Storing", "Planning",
-        "Observing", "Needs", "Scheduling"],
+        "Text", "Collections", "Time", "Envelopes", "Delivery", "Limits", "Storing", "Leases",
+        "Planning", "Observing", "Needs", "Scheduling"],
     "SQLiteStore": [
         "SQLite", "Files", "Bodies", "Schema", "Pages", "Tables", "Store",
         "Accepting", "Changing", "Listing", "Retention", "Events", "Operators", "Check",
