@@ -23,6 +23,12 @@ struct DatabaseLimits: Sendable {
   var namesAhead: Int64 = 1000
   /// The pause before changes that the database has refused are written again, in milliseconds.
   var retryMs: Int64 = 1000
+  /// The most acts that are deleted when one is added.
+  var auditEntriesForgottenMax: Int64 = 100
+  /// How long a body is kept that no envelope refers to, since its last piece, in seconds.
+  var bodyOrphanAgeS: Int64 = 24 * 60 * 60
+  /// The most bodies that are deleted at once.
+  var bodiesSweptMax: Int64 = 4
   /// The number of connections that read.
   var readerCount = 3
 }

@@ -5,7 +5,7 @@ import RelayCore
 /// A connection that reads; used by one thread.
 final class Reader {
   private let address: PostgresAddress
-  private let limits: DatabaseLimits
+  let limits: DatabaseLimits
   private var connection: PostgresConnection?
 
   init(at address: PostgresAddress, _ limits: DatabaseLimits) {

@@ -18,6 +18,8 @@ final class Seat {
   private var number: Int64 = 0
   /// The epoch under which the shards are held.
   private(set) var epoch: Int64 = 0
+  /// The number of this use of the store, which outlives incarnations: what it does is known by it.
+  let process = Int64.random(in: 1...Int64.max)
 
   private var incarnation: Int64 { incarnations.last ?? 0 }
   /// Whether the database has refused, the last time that it was asked, what it was given (states
@@ -83,7 +85,8 @@ final class Seat {
     let commands = [
       PostgresCommand("DELETE FROM seat"),
       PostgresCommand("DELETE FROM seat_commit"),
-      PostgresCommand("INSERT INTO seat VALUES ($1, pg_backend_pid())", [.int64(mine)]),
+      PostgresCommand(
+        "INSERT INTO seat VALUES ($1, pg_backend_pid(), $2)", [.int64(mine), .int64(process)]),
       PostgresCommand("INSERT INTO seat_commit VALUES ($1, 0)", [.int64(mine)]),
       PostgresCommand("UPDATE shard SET holder = $1, epoch = epoch + 1", [.int64(mine)]),
       PostgresCommand("SELECT max(epoch) FROM shard"),
@@ -143,11 +146,12 @@ final class Seat {
   ///
   /// - Parameter whileLost: Is told, again and again, why the database cannot be reached, and says
   ///   whether to go on trying.
+  /// - Returns: One result for each command; nil if they were lost, and all is written.
   /// - Throws: ``StoreError`` if nothing was written, or, once it was to try no more, if nobody
   ///   knows.
   func write(
     _ commands: [PostgresCommand], shards: Set<Int>, whileLost: (StoreError) -> Bool
-  ) throws(StoreError) {
+  ) throws(StoreError) -> [PostgresRows]? {
     number += 1
     let held = shards.sorted()
     while true {
@@ -161,11 +165,10 @@ final class Seat {
         "UPDATE seat_commit SET number = $2 WHERE incarnation = $1",
         [.int64(incarnation), .int64(number)])
       do throws(PostgresError) {
-        _ = try run([fence] + commands + [mark])
-        return
+        return Array(try run([fence] + commands + [mark]).dropFirst().dropLast())
       } catch {
         guard error.kind != .rejected else { throw StoreError(error) }
-        if try recover(from: error, whileLost) { return }
+        if try recover(from: error, whileLost) { return nil }
       }
     }
   }
@@ -226,7 +229,12 @@ final class Seat {
         HAVING count(*) > 0
         """, [old, .int64(mine)]),
       PostgresCommand("DELETE FROM seat_commit WHERE incarnation = ANY($1)", [old]),
-      PostgresCommand("INSERT INTO seat VALUES ($1, pg_backend_pid())", [.int64(mine)]),
+      // None for one whose seat another relay has deleted: it has ended.
+      PostgresCommand(
+        """
+        INSERT INTO seat SELECT $1, pg_backend_pid(), $2
+        WHERE EXISTS (SELECT 1 FROM seat_commit WHERE incarnation = $1)
+        """, [.int64(mine), .int64(process)]),
       PostgresCommand(
         "UPDATE shard SET holder = $2 WHERE holder = ANY($1)", [old, .int64(mine)]),
       PostgresCommand("SELECT number FROM seat_commit WHERE incarnation = $1", [.int64(mine)]),

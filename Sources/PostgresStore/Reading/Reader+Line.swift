@@ -62,12 +62,12 @@ extension Reader {
   func load(_ serials: [Serial]) throws(StoreError) -> [DeliverableEnvelope] {
     let rows = try run([
       PostgresCommand(
-        """
-        SELECT envelope.serial, id, client.name, key, refers, revision, method, target, headers,
-          body
-        FROM line JOIN envelope ON envelope.serial = line.serial
-        JOIN client ON client.number = line.client WHERE line.serial = ANY($1)
-        """, [.int64s(serials)])
+        sql: """
+          SELECT envelope.serial, id, client.name, key, refers, revision, method, target, headers,
+            \(EnvelopeBody.columns)
+          FROM line JOIN envelope ON envelope.serial = line.serial
+          JOIN client ON client.number = line.client WHERE line.serial = ANY($1)
+          """, [.int64s(serials)])
     ])[0]
     var found: [Serial: DeliverableEnvelope] = [:]
     for row in 0..<rows.count {
@@ -101,14 +101,14 @@ extension Reader {
 }
 
 extension EnvelopeContent {
-  /// Reads method, target, headers and body, which begin at this place.
+  /// Reads method, target, headers and the columns of the body, which begin at this place.
   init(_ rows: PostgresRows, _ row: Int, from first: Int) throws(StoreError) {
     guard let headers = HeaderBlock(stored: rows.bytes(row, first + 2)) else {
       throw .invalidRow("a header block")
     }
     self.init(
       method: rows.text(row, first), target: rows.bytes(row, first + 1), headers: headers,
-      body: .inline(rows.bytes(row, first + 3)))
+      body: try EnvelopeBody(rows, row, from: first + 3))
   }
 }
 #endif

@@ -19,7 +19,7 @@ extension Reader {
         sql: """
           SELECT client.name, lane.name, upstream.name, key, fingerprint, sequence, tag, hold,
             not_before, envelope.expires_at, envelope.on_failure, refers, coalesce, revision,
-            method, target, headers, body, envelope.lane
+            method, target, headers, \(EnvelopeBody.columns), envelope.lane
           FROM envelope JOIN client ON client.number = envelope.client
           JOIN lane ON lane.number = envelope.lane
           JOIN upstream ON upstream.number = envelope.upstream WHERE \(Self.standsAt)

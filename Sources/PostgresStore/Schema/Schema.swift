@@ -8,7 +8,7 @@ enum Schema {
   static let version: Int32 = 1
 
   /// Makes all tables, in one transaction.
-  static let script = seats + names + envelopes + numbers
+  static let script = seats + names + envelopes + numbers + operators
 
   /// Who may write: a seat's row is the right to.
   private static let seats = """
@@ -17,7 +17,9 @@ enum Schema {
 
     CREATE TABLE seat (
       incarnation bigint PRIMARY KEY,
-      backend int NOT NULL
+      backend int NOT NULL,
+      -- The same for as long as the process has the store open, whatever its incarnation.
+      process bigint NOT NULL
     ) WITH (fillfactor = 20);
     -- The last transaction of each seat: by it a commit whose answer was lost is found out.
     CREATE TABLE seat_commit (
@@ -116,7 +118,11 @@ enum Schema {
       method text NOT NULL,
       target bytea NOT NULL,
       headers bytea NOT NULL,
-      body bytea NOT NULL
+      -- Either the body, or where its pieces are (body_chunk), its length and its checksum.
+      body bytea,
+      body_file uuid,
+      body_bytes bigint,
+      body_checksum bigint
     );
     ALTER TABLE envelope ALTER COLUMN body SET STORAGE EXTERNAL;
 
@@ -234,6 +240,7 @@ enum Schema {
       old bigint PRIMARY KEY,
       new bigint NOT NULL
     );
+
     """
 }
 #endif

@@ -109,7 +109,7 @@ extension PostgresStore {
     return statistics
   }
 
-  private func read<Value: Sendable>(
+  func read<Value: Sendable>(
     _ body: @escaping @Sendable (Reader) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
     let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in

@@ -19,6 +19,8 @@ package final class PostgresStore: Sendable {
     package var startPauses = StartPauses()
     /// The limits on known names.
     package var nameLimits = NameLimits()
+    /// The number of operators' acts that are kept.
+    package var auditEntriesMax = 100_000
 
     /// Sets the clock.
     package init(clock: @escaping @Sendable () -> WallTime) { self.clock = clock }
@@ -28,6 +30,8 @@ package final class PostgresStore: Sendable {
 
   let shared: StoreShared
   let reads = WorkQueue<ReadJob>()
+  /// The number of this use of the store.
+  let process: Int64
   private let epoch: Int64
   private let closing = Monitor(Closing())
   private let beginning = Monitor(Beginning.awaited)
@@ -60,10 +64,11 @@ package final class PostgresStore: Sendable {
   package init(at address: PostgresAddress, _ options: Options) throws(StoreError) {
     let seat = try Seat(at: address, DatabaseLimits())
     epoch = seat.epoch
+    process = seat.process
     let begun = try StoreStart(seat)
     shared = StoreShared(
       clock: options.clock, startPauses: options.startPauses, nameLimits: options.nameLimits,
-      begun.figures)
+      auditEntriesMax: options.auditEntriesMax, begun.figures)
     try startThreads(at: address, Handover(seat), begun)
   }
 
@@ -87,13 +92,19 @@ package final class PostgresStore: Sendable {
   ) throws(StoreError) {
     let (shared, closing, reads, beginning) = (shared, closing, reads, beginning)
     var readers: [Thread] = []
-    for index in 0..<shared.limits.readerCount {
+    func spawnReader(_ name: String, of jobs: WorkQueue<ReadJob>) throws(StoreError) {
       readers.append(
-        try Self.spawn("store-read-\(index)") {
+        try Self.spawn(name) {
           let reader = Reader(at: address, shared.limits)
-          while let job = reads.next() { job(reader) }
+          while let job = jobs.next() { job(reader) }
         })
     }
+    for index in 0..<shared.limits.readerCount {
+      try spawnReader("store-read-\(index)", of: reads)
+    }
+    let bodies = shared.bodies
+    try spawnReader("store-bodies", of: bodies.jobs)
+    bodies.sweep()
     let joined = readers
     _ = try Self.spawn("store-write") {
       let seat = seat.take()
@@ -101,6 +112,7 @@ package final class PostgresStore: Sendable {
         Writer(seat, begun, shared, observer).run()
       }
       reads.close()
+      bodies.jobs.close()
       for reader in joined { reader.join() }
       let waiters = closing.update { closing in
         closing.isDone = true

@@ -6,10 +6,12 @@ import RelayCore
 extension PostRows {
   var insertEnvelopes: [PostgresCommand] {
     let rows = inserts.values.sorted { $0.entry.serial < $1.entry.serial }
+    let bodies = rows.map(\.draft.content.body.file)
     let envelopes = PostgresCommand(
       """
       INSERT INTO envelope SELECT * FROM unnest(
-        $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+        $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+        $21, $22, $23)
       """,
       [
         .int64s(rows.map(\.entry.serial)), .uuids(rows.map(\.id.bytes)),
@@ -24,13 +26,16 @@ extension PostRows {
         .texts(rows.map(\.draft.content.method)), .byteStrings(rows.map(\.draft.content.target)),
         .byteStrings(rows.map(\.draft.content.headers.bytes)),
         .byteStrings(rows.map(\.draft.content.body.inlineBytes)),
+        .uuids(bodies.map { $0?.uuid }), .int64s(bodies.map { $0?.byteCount }),
+        .int64s(bodies.map { $0?.checksum }),
       ])
+    let files = bodies.compactMap(\.self)
     let places = rows.map { insert in
       LineRow(
         entry: insert.entry, shard: Int32(Shard.of(client: insert.draft.client)),
         bytes: insert.draft.content.byteCount)
     }
-    return [envelopes, .insert(line: places)]
+    return [envelopes, .insert(line: places)] + (files.isEmpty ? [] : [.take(bodies: files)])
   }
 
   /// Puts another content in the place of one that waits.
@@ -82,16 +87,6 @@ extension PostRows {
   }
 }
 
-extension EnvelopeBody {
-  /// The bytes of a body that is kept in its row.
-  fileprivate var inlineBytes: [UInt8] {
-    switch self {
-    case .inline(let bytes): bytes
-    case .file: preconditionFailure("this store makes no files")
-    }
-  }
-}
-
 extension PostgresCommand {
   /// Puts rows in line.
   static func insert(line rows: [LineRow]) -> PostgresCommand {
@@ -116,15 +111,14 @@ extension PostgresCommand {
 
   /// Replaces an envelope's content and terms.
   static func edit(_ edit: EnvelopeEdit) -> [PostgresCommand] {
-    guard case .inline(let body) = edit.content.body else {
-      preconditionFailure("this store makes no files")
-    }
     let entry = edit.entry
-    return [
+    let body = edit.content.body
+    return exchangeBody(of: entry.serial, for: body) + [
       PostgresCommand(
         """
         UPDATE envelope SET upstream = $2, tag = $3, hold = $4, not_before = $5, expires_at = $6,
-          on_failure = $7, refers = $8, method = $9, target = $10, headers = $11, body = $12
+          on_failure = $7, refers = $8, method = $9, target = $10, headers = $11, body = $12,
+          body_file = $13, body_bytes = $14, body_checksum = $15
         WHERE serial = $1
         """,
         [
@@ -132,7 +126,8 @@ extension PostgresCommand {
           .bool(edit.hold), .int64(edit.notBefore?.millisecondsSinceEpoch),
           .int64(entry.expiresAt.millisecondsSinceEpoch), .int16(Int16(entry.onFailure.code)),
           .bool(edit.references), .text(edit.content.method), .bytes(edit.content.target),
-          .bytes(edit.content.headers.bytes), .bytes(body),
+          .bytes(edit.content.headers.bytes), .bytes(body.inlineBytes), .uuid(body.file?.uuid),
+          .int64(body.file?.byteCount), .int64(body.file?.checksum),
         ])
     ]
   }

@@ -8,17 +8,20 @@ final class StoreShared: Sendable {
   let clock: @Sendable () -> WallTime
   let startPauses: StartPauses
   let nameLimits: NameLimits
+  let auditEntriesMax: Int
+  let bodies = BodyWork()
   let limits = DatabaseLimits()
   let inbox = Monitor(WriterInbox())
   let figures: Mutex<StoreFigures>
 
   init(
     clock: @escaping @Sendable () -> WallTime, startPauses: StartPauses, nameLimits: NameLimits,
-    _ figures: StoreFigures
+    auditEntriesMax: Int, _ figures: StoreFigures
   ) {
     self.clock = clock
     self.startPauses = startPauses
     self.nameLimits = nameLimits
+    self.auditEntriesMax = auditEntriesMax
     self.figures = Mutex(figures)
   }
 }

@@ -177,6 +177,7 @@ extension Writer {
     if !due.isEmpty { try delete(due) }
     let isRoundDone = rows.count < countMax
     retentionCursor = isRoundDone ? 0 : rows.int64(rows.count - 1, 0)
+    if isRoundDone || !due.isEmpty { shared.bodies.sweep() }
     return RetentionPage(deletedCount: due.count, isRoundDone: isRoundDone)
   }
 
@@ -246,6 +247,7 @@ extension PostgresCommand {
           AND name_index.name = envelope.coalesce AND name_index.serial = envelope.serial
         """, [serials]),
       PostgresCommand("DELETE FROM moved WHERE new = ANY($1)", [serials]),
+      .dropBodies(of: serials),
     ]
     let tables = ["former_key", "attempt", "response", "ended", "envelope"]
     return names

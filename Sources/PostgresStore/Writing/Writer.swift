@@ -177,9 +177,15 @@ final class Writer {
   }
 
   /// Writes a transaction, and clears the trouble that there was.
-  func write(_ commands: [PostgresCommand], shards: Set<Int>) throws(StoreError) {
-    try seat.write(commands, shards: shards) { self.isToGoOn($0) }
+  ///
+  /// - Returns: One result for each command; nil if they were lost, and all is written.
+  @discardableResult
+  func write(
+    _ commands: [PostgresCommand], shards: Set<Int>
+  ) throws(StoreError) -> [PostgresRows]? {
+    let rows = try seat.write(commands, shards: shards) { self.isToGoOn($0) }
     shared.figures.withLock { $0.trouble = nil }
+    return rows
   }
 
   /// While the database cannot be reached, nobody waits for it in vain.

@@ -87,19 +87,4 @@ extension AuditEntry {
   }
 }
 
-extension AuditEnd.Result: StoredCode {
-  /// The code of the result in the database, fixed for good.
-  var code: Int64 {
-    switch self {
-    case .begun: 0
-    case .done: 1
-    case .refused: 2
-    case .failed: 3
-    }
-  }
-
-  fileprivate init?(code: Int64) {
-    guard let result = Self.allCases.first(where: { $0.code == code }) else { return nil }
-    self = result
-  }
-}
+extension AuditEnd.Result: StoredCode {}

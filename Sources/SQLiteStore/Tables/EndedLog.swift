@@ -48,16 +48,3 @@ struct EndedLog {
     }
   }
 }
-
-extension [UInt8] {
-  /// Appends a number, seven bits a byte, the lowest first; the highest bit says that more follow
-  /// (LEB128).
-  mutating func append(leastFirst number: UInt64) {
-    var rest = number
-    while rest >= 0x80 {
-      append(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    append(UInt8(rest))
-  }
-}

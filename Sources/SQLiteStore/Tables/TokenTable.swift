@@ -58,49 +58,14 @@ final class TokenQueries {
 extension TokenRecord {
   /// The token in the present row.
   fileprivate init(_ row: borrowing Statement) throws(StoreError) {
+    guard let grant = Grant(kindCode: row.int(1), client: row.text(2)) else {
+      throw .invalidRow("a token of kind \(row.int(1))")
+    }
     self.init(
-      id: row.text(0) ?? "", grant: try Grant(kindCode: row.int(1), client: row.text(2)),
+      id: row.text(0) ?? "", grant: grant,
       digest: row.bytes(3), label: row.text(4), createdAt: row.time(5),
       expiresAt: row.optionalTime(6))
   }
 }
 
-extension TokenRecord.Grant {
-  /// The kinds of tokens, by their codes in the database: fixed for good.
-  enum Kind: Int64, StoredCode {
-    case client = 0
-    case reader = 1
-    case steerer = 2
-    case revoked = 3
-
-    /// The code.
-    var code: Int64 { rawValue }
-
-    /// Whether such a token's row names a client.
-    var namesClient: Bool { self == .client || self == .revoked }
-
-    /// The length of the digest of such a token's secret: a revoked one was made of a key, and none
-    /// of its secret is stored.
-    var digestBytes: Int { self == .revoked ? 0 : 32 }
-  }
-
-  /// The kind.
-  fileprivate var kind: Kind {
-    switch self {
-    case .client: .client
-    case .operator(.read): .reader
-    case .operator(.steer): .steerer
-    case .revoked: .revoked
-    }
-  }
-
-  fileprivate init(kindCode: Int64, client: String?) throws(StoreError) {
-    switch (Kind(rawValue: kindCode), client) {
-    case (.client, let client?): self = .client(client)
-    case (.reader, nil): self = .operator(.read)
-    case (.steerer, nil): self = .operator(.steer)
-    case (.revoked, let client?): self = .revoked(client: client)
-    default: throw .invalidRow("a token of kind \(kindCode)")
-    }
-  }
-}
+extension TokenRecord.Grant.Kind: StoredCode {}

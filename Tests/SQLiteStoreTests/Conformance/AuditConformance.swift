@@ -10,23 +10,23 @@ struct AuditConformance {
   }
 
   @Test(
-    "an act is there as begun, and with its end, also after a restart", arguments: StoreFactory.all)
+    "an act is there as begun, and with its end, also after a restart", arguments: StoreFactory.operators)
   func survives(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
-      let first = try await bench.store.beginAct(act("upstreams/a", bench))
+      let first = try await bench.audit.beginAct(act("upstreams/a", bench))
       try await bench.reopen()
-      let begun = try await bench.store.acts(before: nil, subject: nil, countMax: 10)
+      let begun = try await bench.audit.acts(before: nil, subject: nil, countMax: 10)
       #expect(begun.entries.map(\.end) == [AuditEnd(.begun)] && !begun.hasMore)
       #expect(begun.entries.first?.act == act("upstreams/a", bench))
-      let second = try await bench.store.beginAct(act("clients/b", bench, action: "cancel"))
+      let second = try await bench.audit.beginAct(act("clients/b", bench, action: "cancel"))
       #expect(second == first + 1)
       let ends: [AuditEnd] = [
         AuditEnd(.done, status: 200, detail: "3 cancelled"), AuditEnd(.refused, status: 409),
       ]
-      try await bench.store.endAct(second, ends[0])
-      try await bench.store.endAct(first, ends[1])
+      try await bench.audit.endAct(second, ends[0])
+      try await bench.audit.endAct(first, ends[1])
       try await bench.reopen()
-      let page = try await bench.store.acts(before: nil, subject: nil, countMax: 10)
+      let page = try await bench.audit.acts(before: nil, subject: nil, countMax: 10)
       #expect(page.entries.map(\.number) == [second, first])
       #expect(page.entries.map(\.end) == ends)
       #expect(page.entries.map(\.act.action) == ["cancel", "pause"])
@@ -34,12 +34,12 @@ struct AuditConformance {
   }
 
   @Test(
-    "acts come page by page, the newest first, all or one subject's", arguments: StoreFactory.all)
+    "acts come page by page, the newest first, all or one subject's", arguments: StoreFactory.operators)
   func pages(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       for number in 0..<20 {
         let subject = number.isMultiple(of: 2) ? "upstreams/even" : "upstreams/odd"
-        _ = try await bench.store.beginAct(act(subject, bench))
+        _ = try await bench.audit.beginAct(act(subject, bench))
       }
       let subjects: [(String?, Int)] = [
         (nil, 20), ("upstreams/even", 10), ("upstreams/odd", 10), ("upstreams", 0),
@@ -48,7 +48,7 @@ struct AuditConformance {
         var found: [Int64] = []
         var hasMore = true
         while hasMore {
-          let page = try await bench.store.acts(
+          let page = try await bench.audit.acts(
             before: found.last, subject: subject, countMax: 3)
           found += page.entries.map(\.number)
           hasMore = page.hasMore
@@ -69,32 +69,23 @@ struct AuditConformance {
     #expect(end.detail?.utf8.count == AuditAct.detailBytesMax - 1)
     #expect(end.detail?.hasSuffix("é") == true)
   }
-}
 
-@Suite("The audit log's bound")
-struct AuditBoundTests {
-  @Test("the oldest acts go once there are more than are kept, also under a lower limit")
-  func bound() async throws {
-    let folder = Bench.freshFolder()
-    let bench = try Bench(folder: folder)
-    for number in 1...30 { _ = try await bench.store.beginAct(act(number, bench)) }
-    await bench.store.close()
-    var options = SQLiteStore.Options()
-    options.rules.auditEntriesMax = 10
-    let store = try SQLiteStore.open(folder: folder, options: options)
-    store.start(observer: RecordingObserver())
-    #expect(try await store.beginAct(act(31, bench)) == 31)
-    let kept = try await store.acts(before: nil, subject: nil, countMax: 100)
-    #expect(kept.entries.map(\.number) == Array((22...31).reversed()))
-    // The end of an act that is not kept any more goes nowhere.
-    try await store.endAct(3, AuditEnd(.done))
-    #expect(try await store.acts(before: 22, subject: nil, countMax: 100).entries.isEmpty)
-    await store.close()
-    await bench.tearDown()
-  }
-
-  private func act(_ number: Int, _ bench: Bench) -> AuditAct {
-    AuditAct(
-      at: bench.clock.now, who: "ops", role: "steer", action: "pause", subject: "clients/\(number)")
+  @Test(
+    "the oldest acts go once there are more than are kept, also under a lower limit",
+    arguments: StoreFactory.operators)
+  func bound(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      for number in 1...30 { _ = try await bench.audit.beginAct(act("clients/\(number)", bench)) }
+      var rules = StoreRules()
+      rules.auditEntriesMax = 10
+      try await bench.reopen(rules: rules)
+      #expect(try await bench.audit.beginAct(act("clients/31", bench)) == 31)
+      let kept = try await bench.audit.acts(before: nil, subject: nil, countMax: 100)
+      #expect(kept.entries.map(\.number) == Array((22...31).reversed()))
+      // The end of an act that is not kept any more goes nowhere.
+      try await bench.audit.endAct(3, AuditEnd(.done))
+      let older = try await bench.audit.acts(before: 22, subject: nil, countMax: 100)
+      #expect(older.entries.isEmpty)
+    }
   }
 }

@@ -114,23 +114,21 @@ struct ParkedConformance {
     }
   }
 
-  @Test("a large body comes along, and outlives a restart")
-  func body() async throws {
-    try await Bench.with { bench in
-      let writer = try await bench.store.beginBody()
-      try await writer.append(Array("large".utf8))
-      let file = try await writer.finish()
+  @Test("a large body comes along, and outlives a restart", arguments: StoreFactory.operators)
+  func body(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      let file = try await bench.bodies.write([Array("large".utf8)])
       let id = try await bench.accept(bench.draft(body: .file(file), sequence: 2))
       try await bench.accept(bench.draft(sequence: 1))
       try await bench.reopen()
-      let serial = try #require(try await bench.store.envelope(id)?.entry.serial)
-      let loaded = try #require(try await bench.store.load([serial]).first)
+      let serial = try #require(try await bench.planned.envelope(id)?.entry.serial)
+      let loaded = try #require(try await bench.planned.load([serial]).first)
       #expect(loaded.content.body == .file(file))
-      #expect(FileManager.default.contents(atPath: file.path) == Data("large".utf8))
+      #expect(try await bench.bodies.bytes(of: file) == Array("large".utf8))
       try await bench.record(id, .end(.delivered, reason: ""))
       try await deleteAll(bench)
-      #expect(try await bench.store.envelope(id) == nil)
-      #expect(bench.store.statistics().envelopes[.delivered] == 0)
+      #expect(try await bench.planned.envelope(id) == nil)
+      #expect(bench.planned.statistics().envelopes[.delivered] == 0)
     }
   }
 

@@ -23,6 +23,8 @@ struct StoreFactory: Sendable, CustomTestStringConvertible {
   static let all = [sqlite]
   /// Every kind that carries out plans: for what ``Bench/planned`` does.
   static let planned = [sqlite, model] + postgres
+  /// Every kind that keeps what operators do, and large bodies: for the parts of ``Bench``.
+  static let operators = [sqlite] + postgres
 
   private static let sqlite = StoreFactory(testDescription: "SQLite") { folder, clock, rules in
     var options = SQLiteStore.Options(clock: { clock.now })
@@ -54,6 +56,7 @@ struct StoreFactory: Sendable, CustomTestStringConvertible {
     var options = PostgresStore.Options(clock: { clock.now })
     options.startPauses = rules.startPauses
     options.nameLimits = rules.names
+    options.auditEntriesMax = rules.auditEntriesMax
     let address = try PostgresAddress(url: url, applicationName: "waystation")
     return try PostgresStore(at: address, options)
   }
@@ -135,10 +138,15 @@ final class Bench: Sendable {
   func reopen(
     _ startPauses: StartPauses = StartPauses(), names: NameLimits = NameLimits()
   ) async throws {
-    await planned.close()
     var rules = StoreRules()
     rules.startPauses = startPauses
     rules.names = names
+    try await reopen(rules: rules)
+  }
+
+  /// Closes the store and opens it again, under these rules.
+  func reopen(rules: StoreRules) async throws {
+    await planned.close()
     let store = try factory.open(folder, clock, rules)
     store.start(observer: observer)
     current.withLock { $0 = store }

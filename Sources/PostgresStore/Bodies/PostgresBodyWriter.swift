@@ -1,0 +1,124 @@
+import EventLoop
+import Postgres
+import RelayCore
+
+/// A large body on its way into the database, piece by piece; all work is done on the thread of
+/// bodies.
+///
+/// No envelope refers to it yet, so its pieces are not fenced. Each is confirmed before the next
+/// one is written.
+// Sound: `rest`, `chunkCount`, `byteCount`, `checksum` and `state` are only touched by jobs of that
+// one thread, which runs them one after another.
+final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
+  private enum State { case open, finished, discarded }
+
+  private let jobs: WorkQueue<PostgresStore.ReadJob>
+  private let uuid = StoredBodyFile.freshUUID()
+  /// Bytes that do not fill a piece yet.
+  private var rest: [UInt8] = []
+  private var chunkCount: Int32 = 0
+  private var byteCount: Int64 = 0
+  private var checksum = Checksum()
+  private var state = State.open
+
+  private init(_ jobs: WorkQueue<PostgresStore.ReadJob>) { self.jobs = jobs }
+
+  /// Begins a body; nothing is written before its first piece is full.
+  static func begin(
+    on jobs: WorkQueue<PostgresStore.ReadJob>
+  ) async throws(StoreError) -> PostgresBodyWriter {
+    let writer = PostgresBodyWriter(jobs)
+    try await writer.perform("begin a body in") { _ throws(StoreError) in }
+    return writer
+  }
+
+  func append(_ bytes: [UInt8]) async throws(StoreError) {
+    try await perform("write a body to") { reader throws(StoreError) in
+      try self.append(bytes, reader)
+    }
+  }
+
+  func finish() async throws(StoreError) -> StoredBodyFile {
+    try await perform("finish a body in") { reader throws(StoreError) in
+      try self.finish(reader)
+    }
+  }
+
+  func discard() {
+    _ = jobs.push { self.remove($0) }
+  }
+
+  // MARK: - On the thread of bodies
+
+  private func append(_ bytes: [UInt8], _ reader: Reader) throws(StoreError) {
+    guard state == .open else { throw cutOff("write") }
+    byteCount += Int64(bytes.count)
+    bytes.withUnsafeBytes { checksum.append($0) }
+    var next = bytes[...]
+    while rest.count + next.count >= StoredBodyFile.chunkBytes {
+      let count = StoredBodyFile.chunkBytes - rest.count
+      rest += next.prefix(count)
+      next = next.dropFirst(count)
+      try writeRest(reader)
+    }
+    rest += next
+  }
+
+  private func finish(_ reader: Reader) throws(StoreError) -> StoredBodyFile {
+    guard state == .open else { throw cutOff("finish") }
+    if !rest.isEmpty || chunkCount == 0 { try writeRest(reader) }
+    state = .finished
+    checksum.endField()
+    return StoredBodyFile(uuid: uuid, byteCount: byteCount, checksum: checksum.value)
+  }
+
+  private func writeRest(_ reader: Reader) throws(StoreError) {
+    do throws(StoreError) {
+      guard try reader.write(chunk: chunkCount, of: uuid, rest) else {
+        throw .bodyGone(uuid, operation: "write")
+      }
+    } catch {
+      remove(reader)
+      throw error
+    }
+    chunkCount += 1
+    rest.removeAll(keepingCapacity: true)
+  }
+
+  private func remove(_ reader: Reader) {
+    guard state != .discarded else { return }
+    state = .discarded
+    rest = []
+    // What cannot be deleted now is deleted by its age.
+    if chunkCount > 0 { try? reader.discard(body: uuid) }
+  }
+
+  private func cutOff(_ operation: String) -> StoreError {
+    StoreError(
+      kind: .inputOutput, operation: operation, subject: "a body",
+      detail: "it was discarded or finished, or an earlier write of it failed. Begin it anew.")
+  }
+
+  private func perform<Value: Sendable>(
+    _ operation: String, _ body: @escaping @Sendable (Reader) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
+      let isQueued = jobs.push { reader in
+        let result = Result { () throws(StoreError) -> Value in try body(reader) }
+        continuation.resume(returning: result)
+      }
+      if !isQueued { continuation.resume(returning: .failure(.closed(operation: operation))) }
+    }
+    return try result.get()
+  }
+}
+
+extension StoreError {
+  /// There is no such body.
+  static func bodyGone(_ uuid: [UInt8], operation: String) -> StoreError {
+    let file = StoredBodyFile(uuid: uuid, byteCount: 0, checksum: nil)
+    return StoreError(
+      kind: .inputOutput, operation: operation, subject: "the body \(file.path)",
+      detail: "it has been deleted, as bodies are that nobody refers to any more.")
+  }
+}
