@@ -39,7 +39,7 @@ ROOMS = {
         "SQLite", "Files", "Bodies", "Schema", "Pages", "Tables", "Store",
         "Accepting", "Changing", "Listing", "Retention", "Events", "Operators", "Check",
         "Salvage", "Opening"],
-    "PostgresStore": ["Schema", "Database", "Reading", "Writing", "Store"],
+    "PostgresStore": ["Schema", "Database", "Bodies", "Reading", "Writing", "Operators", "Store"],
     "RelayServer": [
         "Text", "Settings", "Telemetry/Log", "Telemetry/Metrics", "Telemetry/Traces",
         "Engine/Limits", "Engine/References", "Engine/Needs",

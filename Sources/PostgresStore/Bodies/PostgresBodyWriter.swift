@@ -1,3 +1,4 @@
+#if PostgreSQL
 import EventLoop
 import Postgres
 import RelayCore
@@ -122,3 +123,4 @@ extension StoreError {
       detail: "it has been deleted, as bodies are that nobody refers to any more.")
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if PostgreSQL
 import EventLoop
 import RelayCore
 
@@ -59,3 +60,4 @@ final class BodyWork: Sendable {
     }
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 
@@ -73,9 +74,11 @@ extension Reader {
     let rows = try run([
       PostgresCommand(
         sql: """
-          SELECT substr(bytes, (greatest($4 - n::bigint * \(size), 0) + 1)::int,
-            greatest(least($5 - n::bigint * \(size), \(size)) - greatest($4 - n::bigint * \(size), 0), 0)::int)
-          FROM body_chunk WHERE body = $1 AND n BETWEEN $2 AND $3 ORDER BY n
+          SELECT substr(bytes, skipped::int + 1, greatest(wanted - skipped, 0)::int)
+          FROM body_chunk, LATERAL (
+            SELECT greatest($4 - n::bigint * \(size), 0), least($5 - n::bigint * \(size), \(size))
+          ) AS part(skipped, wanted)
+          WHERE body = $1 AND n BETWEEN $2 AND $3 ORDER BY n
           """,
         [
           .uuid(uuid), .int32(Int32(truncatingIfNeeded: first)),
@@ -93,3 +96,4 @@ extension Reader {
     return bytes
   }
 }
+#endif

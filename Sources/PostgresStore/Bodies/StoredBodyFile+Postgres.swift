@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 
@@ -91,3 +92,4 @@ extension PostgresCommand {
     return [drop] + (body.file.map { [.take(bodies: [$0])] } ?? [])
   }
 }
+#endif

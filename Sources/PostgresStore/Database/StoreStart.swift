@@ -12,6 +12,8 @@ struct StoreStart: Sendable {
   /// Lanes in which something is parked.
   private(set) var parkedLanes: Set<LaneNumber> = []
   private(set) var upstreams: [String: UpstreamNumber] = [:]
+  /// Whether there are bodies that no envelope refers to.
+  private(set) var hasPendingBodies = false
 
   /// Reads and counts.
   init(_ seat: Seat) throws(StoreError) {
@@ -28,6 +30,7 @@ struct StoreStart: Sendable {
         """),
       PostgresCommand("SELECT number FROM lane WHERE placed_through IS NOT NULL"),
       PostgresCommand("SELECT name, number FROM upstream"),
+      PostgresCommand("SELECT EXISTS (SELECT 1 FROM body_pending)"),
     ])
     given.lastSerial = rows[0].int64(0, 0)
     given.lastClient = rows[0].int64(0, 1)
@@ -40,6 +43,7 @@ struct StoreStart: Sendable {
     for row in 0..<rows[5].count {
       upstreams[rows[5].text(row, 0)] = UpstreamNumber(rawValue: rows[5].int32(row, 1))
     }
+    hasPendingBodies = rows[6].bool(0, 0)
     figures.given = given
   }
 

@@ -1,3 +1,4 @@
+#if PostgreSQL
 import RelayCore
 
 // What operators keep in the store, beside what senders do: tokens, acts, operations, the history.
@@ -96,3 +97,4 @@ extension PostgresStore: AccessStore, AuditStore, HistoryStore, OperationStore {
     }
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if PostgreSQL
 import RelayCore
 
 extension Schema {
@@ -127,3 +128,4 @@ extension Schema {
     $$;
     """
 }
+#endif

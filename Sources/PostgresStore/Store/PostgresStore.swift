@@ -104,7 +104,7 @@ package final class PostgresStore: Sendable {
     }
     let bodies = shared.bodies
     try spawnReader("store-bodies", of: bodies.jobs)
-    bodies.sweep()
+    if begun.hasPendingBodies { bodies.sweep() }
     let joined = readers
     _ = try Self.spawn("store-write") {
       let seat = seat.take()

@@ -65,3 +65,80 @@ extension EnvelopeID {
     self.init(high: word(0..<8), low: word(8..<16))
   }
 }
+
+extension AuditEnd.Result {
+  /// The code of the result in the database, fixed for good.
+  package var code: Int64 {
+    switch self {
+    case .begun: 0
+    case .done: 1
+    case .refused: 2
+    case .failed: 3
+    }
+  }
+
+  /// The result of this code; nil for a number that is none.
+  package init?(code: Int64) {
+    guard let result = Self.allCases.first(where: { $0.code == code }) else { return nil }
+    self = result
+  }
+}
+
+extension Operation.State {
+  /// The code of the state in the database, fixed for good.
+  package var code: Int64 {
+    switch self {
+    case .running: 0
+    case .done: 1
+    case .stopped: 2
+    case .interrupted: 3
+    }
+  }
+
+  /// The state of this code; nil for a number that is none.
+  package init?(code: Int64) {
+    guard let state = Self.allCases.first(where: { $0.code == code }) else { return nil }
+    self = state
+  }
+}
+
+extension TokenRecord.Grant {
+  /// The kinds of tokens, by their codes in the database: fixed for good.
+  package enum Kind: Int64, CaseIterable, Sendable {
+    case client = 0
+    case reader = 1
+    case steerer = 2
+    case revoked = 3
+
+    /// The code.
+    package var code: Int64 { rawValue }
+
+    /// Whether such a token's row names a client.
+    package var namesClient: Bool { self == .client || self == .revoked }
+
+    /// The length of the digest of such a token's secret: a revoked one was made of a key, and none
+    /// of its secret is stored.
+    package var digestBytes: Int { self == .revoked ? 0 : 32 }
+  }
+
+  /// The kind.
+  package var kind: Kind {
+    switch self {
+    case .client: .client
+    case .operator(.read): .reader
+    case .operator(.steer): .steerer
+    case .revoked: .revoked
+    }
+  }
+
+  /// Puts a grant together; nil if these make none.
+  package init?(kindCode: Int64, client: String?) {
+    switch (Kind(rawValue: kindCode), client) {
+    case (.client, let client?): self = .client(client)
+    case (.reader, nil): self = .operator(.read)
+    case (.steerer, nil): self = .operator(.steer)
+    case (.revoked, let client?): self = .revoked(client: client)
+    default: return nil
+    }
+  }
+}

@@ -10,7 +10,8 @@ struct AuditConformance {
   }
 
   @Test(
-    "an act is there as begun, and with its end, also after a restart", arguments: StoreFactory.operators)
+    "an act is there as begun, and with its end, also after a restart",
+    arguments: StoreFactory.operators)
   func survives(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let first = try await bench.audit.beginAct(act("upstreams/a", bench))
@@ -34,7 +35,8 @@ struct AuditConformance {
   }
 
   @Test(
-    "acts come page by page, the newest first, all or one subject's", arguments: StoreFactory.operators)
+    "acts come page by page, the newest first, all or one subject's",
+    arguments: StoreFactory.operators)
   func pages(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       for number in 0..<20 {

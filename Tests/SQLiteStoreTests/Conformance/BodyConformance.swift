@@ -1,6 +1,7 @@
 import Foundation
 import RelayCore
 import SQLiteStore
+import StoreModel
 import Testing
 
 /// What every store promises of bodies that are too large to sit in memory.

@@ -68,7 +68,8 @@ struct HistoryConformance {
       #expect(kept.allSatisfy { $0.accepted >= 5 } && kept.count == 288)
       // Older than a day: nothing is left but what waits.
       #expect(try await points(bench, through: 300, .hour).allSatisfy { $0.accepted == 0 })
-      try await bench.history.writeHistory([row(9999, 2, waiting: 6)], now: Self.start.adding(10_000))
+      try await bench.history.writeHistory(
+        [row(9999, 2, waiting: 6)], now: Self.start.adding(10_000))
       for _ in 0..<20 {
         try await bench.history.writeHistory([row(9999, 2)], now: Self.start.adding(10_000))
       }
@@ -81,7 +82,8 @@ struct HistoryConformance {
     }
   }
 
-  @Test("what a clock that was set back has left in the future goes", arguments: StoreFactory.operators)
+  @Test(
+    "what a clock that was set back has left in the future goes", arguments: StoreFactory.operators)
   func future(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       try await bench.history.writeHistory(

@@ -69,7 +69,8 @@ struct OperationConformance {
       #expect(!ended.contains(bench.operations.incarnation))
       try await interruptEnded(bench)
       #expect(try await states() == [.running, .running, .interrupted])
-      try await bench.operations.interruptOperations(of: bench.operations.incarnation, at: bench.clock.now)
+      try await bench.operations.interruptOperations(
+        of: bench.operations.incarnation, at: bench.clock.now)
       #expect(try await states() == [.interrupted, .interrupted, .interrupted])
     }
   }

@@ -1,7 +1,7 @@
-import PostgresStore
 import PostgresTesting
 import RelayCore
 import SQLiteStore
+import StoreModel
 
 /// The part of ``EnvelopeStore`` that keeps large bodies.
 ///
@@ -15,7 +15,9 @@ protocol BodyStore: PlannedStore {
 }
 
 extension SQLiteStore: BodyStore {}
+#if PostgreSQL
 extension PostgresStore: BodyStore {}
+#endif
 
 extension BodyStore {
   /// Writes a body.

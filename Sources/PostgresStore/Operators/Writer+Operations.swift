@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 
@@ -149,3 +150,4 @@ extension EnvelopeSelection {
     errorID = rows.textOrNil(row, first + 12)
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 
@@ -200,3 +201,4 @@ private struct ProcessHistoryRow {
       figures)
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 
@@ -90,3 +91,4 @@ extension AuditEntry {
         result, status: rows.int32OrNil(row, 7).map { Int($0) }, detail: rows.textOrNil(row, 8)))
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 
@@ -77,3 +78,4 @@ extension TokenRecord {
       expiresAt: WallTime(stored: rows.int64OrNil(row, 6)))
   }
 }
+#endif
