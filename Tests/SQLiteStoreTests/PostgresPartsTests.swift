@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import PostgresStore
 import PostgresTesting
@@ -199,3 +200,4 @@ struct PostgresOperatorsTests {
       [HistoryRow(place, figures)], now: Minute(rawValue: 28_000_003))
   }
 }
+#endif

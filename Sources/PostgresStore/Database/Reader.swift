@@ -4,6 +4,9 @@ import RelayCore
 
 /// A connection that reads; used by one thread.
 final class Reader {
+  /// Work for a thread that has a reader.
+  typealias Job = @Sendable (Reader) -> Void
+
   private let address: PostgresAddress
   let limits: DatabaseLimits
   private var connection: PostgresConnection?

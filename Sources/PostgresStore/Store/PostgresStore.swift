@@ -26,10 +26,8 @@ package final class PostgresStore: Sendable {
     package init(clock: @escaping @Sendable () -> WallTime) { self.clock = clock }
   }
 
-  typealias ReadJob = @Sendable (Reader) -> Void
-
   let shared: StoreShared
-  let reads = WorkQueue<ReadJob>()
+  let reads = WorkQueue<Reader.Job>()
   /// The number of this use of the store.
   let process: Int64
   private let epoch: Int64
@@ -92,7 +90,7 @@ package final class PostgresStore: Sendable {
   ) throws(StoreError) {
     let (shared, closing, reads, beginning) = (shared, closing, reads, beginning)
     var readers: [Thread] = []
-    func spawnReader(_ name: String, of jobs: WorkQueue<ReadJob>) throws(StoreError) {
+    func spawnReader(_ name: String, of jobs: WorkQueue<Reader.Job>) throws(StoreError) {
       readers.append(
         try Self.spawn(name) {
           let reader = Reader(at: address, shared.limits)

@@ -1,7 +1,10 @@
-import PostgresTesting
 import RelayCore
 import SQLiteStore
 import StoreModel
+
+#if PostgreSQL
+import PostgresStore
+#endif
 
 /// The part of ``EnvelopeStore`` that keeps large bodies.
 ///

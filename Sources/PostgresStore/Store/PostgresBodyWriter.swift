@@ -13,7 +13,7 @@ import RelayCore
 final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
   private enum State { case open, finished, discarded }
 
-  private let jobs: WorkQueue<PostgresStore.ReadJob>
+  private let jobs: WorkQueue<Reader.Job>
   private let uuid = StoredBodyFile.freshUUID()
   /// Bytes that do not fill a piece yet.
   private var rest: [UInt8] = []
@@ -22,11 +22,11 @@ final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
   private var checksum = Checksum()
   private var state = State.open
 
-  private init(_ jobs: WorkQueue<PostgresStore.ReadJob>) { self.jobs = jobs }
+  private init(_ jobs: WorkQueue<Reader.Job>) { self.jobs = jobs }
 
   /// Begins a body; nothing is written before its first piece is full.
   static func begin(
-    on jobs: WorkQueue<PostgresStore.ReadJob>
+    on jobs: WorkQueue<Reader.Job>
   ) async throws(StoreError) -> PostgresBodyWriter {
     let writer = PostgresBodyWriter(jobs)
     try await writer.perform("begin a body in") { _ throws(StoreError) in }
