@@ -87,4 +87,21 @@ extension EndToEnd.AccessTokens {
     shown += stand.relay.log
     #expect(shown.contains("bad Bearer ***") && !shown.contains(sent))
   }
+
+  @Test("a trial shows no token, also where another relay repeats it in a refusal that is gzip")
+  func packedRefusal() async throws {
+    let stand = try TokenStand(lifetimeSeconds: 3600, batch: ["format": "waystation"])
+    stand.service.behave { request in
+      let sent = request["Authorization"] ?? ""
+      let type = "urn:waystation:problem:unauthenticated"
+      let problem = #"{"type": "\#(type)", "status": 401, "detail": "no \#(sent)"}"#
+      let field = WireField(name: "Content-Encoding", value: "gzip")
+      return .answer(
+        401, fields: [field], body: (try? GzipEncoder.encode(Array(problem.utf8))) ?? [])
+    }
+    try await stand.relay.start()
+    let tried = try await stand.relay.device().request("POST", "/v1/upstreams/default/try")
+    let sent = try #require(stand.service.received.first?["Authorization"]).dropFirst(7)
+    #expect(tried.text.contains("(no Bearer ***") && !tried.text.contains(sent), "\(tried.text)")
+  }
 }

@@ -1,3 +1,4 @@
+import Compression
 import Foundation
 import Testing
 
@@ -69,6 +70,26 @@ extension EndToEnd {
       #expect(run.ending == .exit(1))
       #expect(run.errors.contains("upstream wrong: answered 401"), "\(run.errors)")
       #expect(run.errors.contains(" ms: it does not accept the relay's credentials"))
+      #expect(!(run.output + run.errors).contains("wr0ng-t0ken"))
+    }
+
+    @Test("a relay's refusal that is gzip is told without the credentials that it repeats")
+    func packed() async throws {
+      let upstream = try TestUpstream { request in
+        let sent = request["Authorization"] ?? ""
+        let type = "urn:waystation:problem:forbidden"
+        let problem = #"{"type": "\#(type)", "status": 403, "detail": "no \#(sent)"}"#
+        let field = WireField(name: "Content-Encoding", value: "gzip")
+        guard let body = try? GzipEncoder.encode(Array(problem.utf8)) else { return .cut }
+        return .answer(403, fields: [field], body: body)
+      }
+      let run = try await check([
+        "next": [
+          "url": upstream.url, "credentials": Self.bearer("wr0ng-t0ken"),
+          "batch": ["format": "waystation"] as [String: any Sendable],
+        ]
+      ])
+      #expect(run.errors.contains("(no Bearer ***"), "\(run.errors)")
       #expect(!(run.output + run.errors).contains("wr0ng-t0ken"))
     }
 

@@ -83,7 +83,13 @@ package struct UpstreamTrial: Sendable {
     let results = TrialResults(count: requests.count)
     do throws(SystemError) {
       let forwarder = try Forwarder(targets: requests.map(\.target), name: "trial") { batch in
-        for report in batch.reports { results.set(.ended(report), of: Int(report.serial)) }
+        for var report in batch.reports {
+          // Something between two relays may have compressed what the other one says.
+          if let target = targets[Int(report.serial)] {
+            report.unpack(from: target, batch.masks[report.serial])
+          }
+          results.set(.ended(report), of: Int(report.serial))
+        }
       }
       forwarder.submit(requests)
       await results.all()
@@ -187,12 +193,12 @@ private enum TrialResult: Sendable {
   /// It could not be made.
   case failed(String)
 
-  /// The answer, as it was before anything on the way compressed it; nil if none came.
+  /// The answer; nil if none came.
   var response: UpstreamResponse? {
     guard case .ended(let report) = self, case .answered(let response) = report.event else {
       return nil
     }
-    return response.unpacked([])
+    return response
   }
 
   /// Whether the answer may be about the relay's certificate, or about plain text where TLS is

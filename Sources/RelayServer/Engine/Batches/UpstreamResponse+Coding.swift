@@ -37,8 +37,12 @@ extension UpstreamResponse {
   /// The answer with its body as it was before something between the relays compressed it; the same
   /// if it is not compressed, or in a way that is not known here.
   ///
-  /// - Parameter masks: What hides credentials, which could not be searched for before.
-  func unpacked(_ masks: [CredentialMask]) -> UpstreamResponse {
+  /// - Parameters:
+  ///   - credentials: What hides the upstream's credentials, which could not be searched for before.
+  ///   - token: What hides the access token that was sent, if one was.
+  func unpacked(
+    hiding credentials: CredentialMask, token: CredentialMask?
+  ) -> UpstreamResponse {
     guard headers.has("Content-Encoding"), let body = uncodedBody else { return self }
     var fields = HeaderBlock()
     for field in headers where !field.isNamed("Content-Encoding") {
@@ -46,16 +50,17 @@ extension UpstreamResponse {
     }
     let response = UpstreamResponse(
       status: status, headers: fields, body: body, isTruncated: isTruncated)
-    return masks.reduce(response) { $1.masked($0) }
+    let masked = credentials.masked(response)
+    return token?.masked(masked) ?? masked
   }
 }
 
 extension AttemptReport {
-  /// Takes another relay's answer out of its coding.
+  /// Takes an upstream's answer out of its coding.
   ///
   /// - Parameter tokenMask: What hides the access token that was sent.
   mutating func unpack(from target: UpstreamTarget, _ tokenMask: CredentialMask?) {
     guard case .answered(let response) = event else { return }
-    event = .answered(response.unpacked([target.credentials] + (tokenMask.map { [$0] } ?? [])))
+    event = .answered(response.unpacked(hiding: target.credentials, token: tokenMask))
   }
 }
