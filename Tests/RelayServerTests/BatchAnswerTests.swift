@@ -240,7 +240,7 @@ struct BatchAnswerTests {
     let text = Array("[201, 422]".utf8)
     let response = UpstreamResponse(
       status: 200, headers: headers, body: try GzipEncoder.encode(text))
-    let unpacked = response.unpacked(hiding: CredentialMask(), token: nil)
+    let unpacked = response.unpacked(hiding: CredentialMask(), token: nil, bytesMax: 1000)
     #expect((unpacked.body == text) == isRead)
     #expect(unpacked.headers.has("Content-Encoding") != isRead, "the rest stays as it was")
   }
@@ -254,6 +254,35 @@ struct BatchAnswerTests {
         continue
       }
     }
+  }
+
+  @Test("of another relay's results, too, no more are read than show that there are too many")
+  func endlessOfRelay() {
+    let results = String(repeating: "0,", count: 500_000) + "0"
+    guard case .unreadable(let reason) = Self.answer(ofRelay: #"{"results": [\#(results)]}"#) else {
+      Issue.record("it settles something")
+      return
+    }
+    #expect(reason == "answered more results than the 2 envelopes")
+  }
+
+  @Test("of a packed answer, as much is unpacked as so many results may need")
+  func packed() throws {
+    var headers = HeaderBlock()
+    headers.append(name: "Content-Encoding", value: "gzip")
+    var form = BatchForm(format: .ndjson, path: "/in", from: nil, bytesMax: 1000)
+    form.requiresResults = true
+    for (blanks, isRead) in [(100_000, true), (300_000, false)] {
+      let text = "[201, 422" + String(repeating: " ", count: blanks) + "]"
+      let response = UpstreamResponse(
+        status: 200, headers: headers, body: try GzipEncoder.encode(Array(text.utf8)))
+      let answer = BatchAnswer(response, to: form, count: 2, bodyBytesMax: 20)
+      #expect((Self.statuses(answer) == [201, 422]) == isRead)
+      guard case .unreadable(let reason) = answer else { continue }
+      #expect(reason.hasSuffix("gzip that is damaged, or has more than 196608 bytes"), "\(reason)")
+    }
+    #expect(BatchAnswer.unpackedBytesMax(count: 1, bodyBytesMax: 200_000) == 400_000)
+    #expect(BatchAnswer.unpackedBytesMax(count: 1000, bodyBytesMax: 1 << 30) == 4 << 20)
   }
 
   @Test("an answer to one envelope that cannot be read counts by its status, or by its own result")

@@ -86,7 +86,8 @@ package struct UpstreamTrial: Sendable {
         for var report in batch.reports {
           // Something between two relays may have compressed what the other one says.
           if let target = targets[Int(report.serial)] {
-            report.unpack(from: target, batch.masks[report.serial])
+            report.unpack(
+              from: target, batch.masks[report.serial], bytesMax: BatchAnswer.bytesMax)
           }
           results.set(.ended(report), of: Int(report.serial))
         }

@@ -13,10 +13,22 @@ enum BatchAnswer {
 
   /// The most bytes of an answer that are read for what it says of each.
   static let bytesMax = 4 * 1024 * 1024
+  /// The fewest bytes that may be made, for each envelope, of an answer that is packed.
+  private static let unpackedBytesMin = 64 * 1024
   /// The most bytes that are kept of the body of an answer that is for several.
   static let sharedBodyBytesMax = 1024
   /// The most bytes that are kept of its header fields.
   static let sharedHeaderBytesMax = 1024
+
+  /// The most bytes that are made of an answer that is packed: as many as results for so many
+  /// envelopes, and what stands around them, may need.
+  ///
+  /// A few thousand bytes can be packed millions.
+  ///
+  /// - Parameter bodyBytesMax: The most bytes that are kept of the answer to one.
+  static func unpackedBytesMax(count: Int, bodyBytesMax: Int) -> Int {
+    min(bytesMax, (count + 1) * min(bytesMax, max(bodyBytesMax, unpackedBytesMin)))
+  }
 
   /// Reads an answer.
   ///
@@ -38,7 +50,8 @@ enum BatchAnswer {
       return
     }
     let needsResults = form.requiresResults || response.status == 207
-    switch UpstreamResults(response, count: count) {
+    let unpackedBytesMax = Self.unpackedBytesMax(count: count, bodyBytesMax: bodyBytesMax)
+    switch UpstreamResults(response, count: count, unpackedBytesMax: unpackedBytesMax) {
     case .none where needsResults:
       self = .unreadable("answered \(response.status) without a result for each envelope")
     case .unreadable(let reason) where needsResults || count > 1: self = .unreadable(reason)
@@ -66,19 +79,24 @@ enum BatchAnswer {
       self =
         isTaken
         ? .unreadable(
-          response.codingWords
+          response.codingWords(
+            bytesMax: Self.unpackedBytesMax(count: count, bodyBytesMax: bodyBytesMax))
             ?? "did not answer as a relay does, with a result for each envelope: it answered "
             + response.statusAndType)
         : .whole(response.shared(by: count, bodyBytesMax: bodyBytesMax))
       return
     }
-    let elements = Array(results)
+    // One more shows that there are too many, of which there can be millions.
+    let elements = Array(results.prefix(count + 1))
+    guard elements.count == count else {
+      self = .unreadable(
+        elements.count > count
+          ? "answered more results than the \(count) envelopes"
+          : "answered \(elements.count) results to \(count) envelopes")
+      return
+    }
     let each = elements.indices.compactMap { index in
       Self.response(toRelayed: elements[index], at: index, bodyBytesMax: bodyBytesMax)
-    }
-    guard elements.count == count else {
-      self = .unreadable("answered \(elements.count) results to \(count) envelopes")
-      return
     }
     guard each.count == count else {
       self = .unreadable("answered results that are not a relay's, or in another order")

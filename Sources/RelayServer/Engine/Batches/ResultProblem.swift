@@ -11,7 +11,7 @@ enum ResultProblem {
   ///
   /// - Returns: nil if there is none.
   static func find(in result: JSONValue) -> JSONValue? {
-    guard let members = (try? result.object()).map(Array.init) else { return nil }
+    guard let members = (try? result.object()).map({ Array($0.prefix(2)) }) else { return nil }
     if let problem = result["problem"], (try? problem.object()) != nil { return problem }
     if isProblem(result) { return result }
     guard members.count == 1, (try? members[0].value.object()) != nil else { return nil }

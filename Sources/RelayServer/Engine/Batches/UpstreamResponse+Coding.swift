@@ -5,12 +5,11 @@ import RelayCore
 extension UpstreamResponse {
   /// The body without its coding; nil if that is none that is known here, or is damaged.
   ///
-  /// No more than ``BatchAnswer/bytesMax`` is made of it.
-  var uncodedBody: [UInt8]? {
+  /// - Parameter bytesMax: The most bytes that may be made of it, of which more are as if damaged.
+  func uncodedBody(bytesMax: Int) -> [UInt8]? {
     switch codings {
     case []: body
-    case ["gzip"], ["x-gzip"]:
-      try? GzipDecoder.decode(body, decodedBytesMax: BatchAnswer.bytesMax)
+    case ["gzip"], ["x-gzip"]: try? GzipDecoder.decode(body, decodedBytesMax: bytesMax)
     default: nil
     }
   }
@@ -26,24 +25,34 @@ extension UpstreamResponse {
     }.filter { !["", "identity"].contains($0) }
   }
 
-  /// What is wrong with the coding, as a sentence's part; nil if there is none.
-  var codingWords: String? {
+  /// What is wrong with a coding that could not be undone, as a sentence's part; nil if there is
+  /// none.
+  ///
+  /// - Parameter bytesMax: The most bytes that were to be made of the body.
+  func codingWords(bytesMax: Int) -> String? {
     let codings = codings
-    return codings.isEmpty
-      ? nil
-      : "answered with a Content-Encoding that cannot be read: \(codings.joined(separator: ", "))"
+    return switch codings {
+    case []: nil
+    case ["gzip"], ["x-gzip"]:
+      "answered with a Content-Encoding of gzip that is damaged, or has more than \(bytesMax) bytes"
+    default:
+      "answered with a Content-Encoding that cannot be read: \(codings.joined(separator: ", "))"
+    }
   }
 
   /// The answer with its body as it was before something between the relays compressed it; the same
   /// if it is not compressed, or in a way that is not known here.
   ///
   /// - Parameters:
-  ///   - credentials: What hides the upstream's credentials, which could not be searched for before.
+  ///   - credentials: What hides the upstream's credentials: it could not search what was packed.
   ///   - token: What hides the access token that was sent, if one was.
+  ///   - bytesMax: The most bytes that may be made of the body.
   func unpacked(
-    hiding credentials: CredentialMask, token: CredentialMask?
+    hiding credentials: CredentialMask, token: CredentialMask?, bytesMax: Int
   ) -> UpstreamResponse {
-    guard headers.has("Content-Encoding"), let body = uncodedBody else { return self }
+    guard headers.has("Content-Encoding"), let body = uncodedBody(bytesMax: bytesMax) else {
+      return self
+    }
     var fields = HeaderBlock()
     for field in headers where !field.isNamed("Content-Encoding") {
       fields.append(name: field.name, value: field.value)
@@ -58,9 +67,14 @@ extension UpstreamResponse {
 extension AttemptReport {
   /// Takes an upstream's answer out of its coding.
   ///
-  /// - Parameter tokenMask: What hides the access token that was sent.
-  mutating func unpack(from target: UpstreamTarget, _ tokenMask: CredentialMask?) {
+  /// - Parameters:
+  ///   - tokenMask: What hides the access token that was sent.
+  ///   - bytesMax: The most bytes that may be made of it.
+  mutating func unpack(
+    from target: UpstreamTarget, _ tokenMask: CredentialMask?, bytesMax: Int
+  ) {
     guard case .answered(let response) = event else { return }
-    event = .answered(response.unpacked(hiding: target.credentials, token: tokenMask))
+    event = .answered(
+      response.unpacked(hiding: target.credentials, token: tokenMask, bytesMax: bytesMax))
   }
 }

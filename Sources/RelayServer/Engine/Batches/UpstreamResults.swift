@@ -21,14 +21,16 @@ enum UpstreamResults {
   ///
   /// No more is read than so many results need, whatever an upstream sends.
   ///
-  /// - Parameter count: The number of envelopes.
-  init(_ response: UpstreamResponse, count: Int) {
+  /// - Parameters:
+  ///   - count: The number of envelopes.
+  ///   - unpackedBytesMax: The most bytes that may be made of a body that is packed.
+  init(_ response: UpstreamResponse, count: Int, unpackedBytesMax: Int) {
     guard !response.body.isEmpty else {
       self = .none
       return
     }
-    guard let body = response.uncodedBody else {
-      self = .unreadable(response.codingWords ?? "")
+    guard let body = response.uncodedBody(bytesMax: unpackedBytesMax) else {
+      self = .unreadable(response.codingWords(bytesMax: unpackedBytesMax) ?? "")
       return
     }
     // A byte order mark may be ignored (RFC 8259 section 8.1).
@@ -59,7 +61,9 @@ enum UpstreamResults {
 
   private static func readLines(_ text: [UInt8], _ count: Int) -> UpstreamResults? {
     var elements: [JSONValue] = []
-    for line in text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).prefix(count + 1) {
+    // What follows is left in one piece, and is not looked at.
+    let lines = text.split(maxSplits: count + 1, whereSeparator: { $0 == 0x0A || $0 == 0x0D })
+    for line in lines.prefix(count + 1) {
       guard let element = try? JSONValue.parse(Array(line)) else { return nil }
       elements.append(element)
     }
@@ -87,9 +91,9 @@ enum UpstreamResults {
   private static func status(of element: JSONValue) -> Int? {
     if element.wholeNumber != nil { return element.status }
     if let status = element["status"]?.status { return status }
-    guard let members = (try? element.object()).map(Array.init), members.count == 1 else {
-      return nil
-    }
+    // Two show that it is not the only one.
+    guard let members = (try? element.object()).map({ Array($0.prefix(2)) }), members.count == 1
+    else { return nil }
     return members[0].value["status"]?.status
   }
 }

@@ -50,6 +50,11 @@ final class BatchesInFlight: Sendable {
     handedOn.withLock { $0[serial] = target }
   }
 
+  /// Whether a request carries several envelopes, or hands one on.
+  func contains(_ serial: Serial) -> Bool {
+    requests.withLock { $0[serial] != nil } || handedOn.withLock { $0[serial] != nil }
+  }
+
   /// A request that has ended; nil for one that is a single envelope's.
   func take(_ serial: Serial) -> Request? {
     requests.withLock { $0.isEmpty ? nil : $0.removeValue(forKey: serial) }
@@ -225,6 +230,31 @@ extension Dispatcher {
     var together: [EndedBatch] = []
   }
 
+  /// The most bytes of an answer that are read at once, while the ends of others wait.
+  private static let promptBytesMax = 64 * 1024
+
+  /// Takes those ends out of the others whose answers take long to read: milliseconds, as a few
+  /// bytes may be packed millions.
+  func takeLong(from batch: inout AttemptBatch) -> [AttemptBatch] {
+    guard !batchesInFlight.isEmpty, batch.reports.contains(where: isLong(_:)) else { return [] }
+    var long: [AttemptBatch] = []
+    for report in batch.reports where isLong(report) {
+      var one = AttemptBatch()
+      one.reports = [report]
+      one.masks[report.serial] = batch.masks[report.serial]
+      long.append(one)
+    }
+    batch.reports.removeAll(where: isLong(_:))
+    return long
+  }
+
+  private func isLong(_ report: AttemptReport) -> Bool {
+    guard case .answered(let response) = report.event, !response.body.isEmpty else { return false }
+    let isLong =
+      response.body.count > Self.promptBytesMax || response.headers.has("Content-Encoding")
+    return isLong && batchesInFlight.contains(report.serial)
+  }
+
   /// Says of each envelope what the ends of requests mean for it.
   func parted(_ batch: AttemptBatch) -> EndedAttempts {
     guard !batchesInFlight.isEmpty else {
@@ -243,7 +273,9 @@ extension Dispatcher {
       }
       var report = report
       if let target = batchesInFlight.takeHandedOn(report.serial) {
-        report.unpack(from: target, batch.masks[report.serial])
+        let bytesMax = BatchAnswer.unpackedBytesMax(
+          count: 1, bodyBytesMax: target.responseBodyBytesMax)
+        report.unpack(from: target, batch.masks[report.serial], bytesMax: bytesMax)
         report.read(alone: target)
       }
       report.noteWords()
@@ -261,7 +293,11 @@ extension Dispatcher {
     of request: BatchesInFlight.Request, _ report: AttemptReport, _ tokenMask: CredentialMask?
   ) -> (reports: [AttemptReport], subject: BatchAnswerSubject) {
     var report = report
-    if request.form.isRelay { report.unpack(from: request.target, tokenMask) }
+    if request.form.isRelay {
+      let bytesMax = BatchAnswer.unpackedBytesMax(
+        count: request.members.count, bodyBytesMax: request.target.responseBodyBytesMax)
+      report.unpack(from: request.target, tokenMask, bytesMax: bytesMax)
+    }
     if request.form.isRelay, case .answered(let response) = report.event,
       RelayRefusal(response) != nil
     {

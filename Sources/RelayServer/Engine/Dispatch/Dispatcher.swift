@@ -129,7 +129,15 @@ package final class Dispatcher: Sendable {
 
   /// Attempts ended, or were called off.
   func attemptsEnded(_ requests: AttemptBatch) {
-    let ended = parted(requests)
+    var requests = requests
+    for long in takeLong(from: &requests) {
+      // Its envelopes are under way until then, so nothing passes them.
+      Task.detached { [self] in attemptsEnded(parted(long)) }
+    }
+    if !requests.isEmpty { attemptsEnded(parted(requests)) }
+  }
+
+  private func attemptsEnded(_ ended: EndedAttempts) {
     let batch = ended.batch
     if log.isOn(.debug) { tell(calledOff: batch.calledOff) }
     tracer.ended(batch)
