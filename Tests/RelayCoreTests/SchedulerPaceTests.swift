@@ -37,13 +37,48 @@ struct SchedulerPaceTests {
   @Test("503 holds an upstream only with a Retry-After; 429 holds it for a first wait without one")
   func statuses() {
     for (status, retryAfter, isHeld) in [
-      (503, nil, false), (503, "5", true), (503, "0", false), (429, "0", false), (429, nil, true),
+      (503, nil, false), (503, "5", true), (503, "0", false), (429, "0", true), (429, nil, true),
+      (429, "Thu, 01 Jan 1970 00:00:00 GMT", true), (503, "Thu, 01 Jan 1970 00:00:00 GMT", false),
       (500, "5", false), (200, "5", false),
     ] {
       var relay = Self.relay()
       relay.answer(1, status: status, retryAfter: retryAfter)
       #expect((Self.heldUntil(relay) != nil) == isHeld, "\(status), \(retryAfter ?? "-")")
     }
+  }
+
+  @Test("what is answered 429, or 503 with any wait, was not taken, also if no wait is left")
+  func notTaken() {
+    for (status, retryAfter, taken) in [
+      (429, "0", 0), (429, nil, 0), (503, "0", 0), (503, nil, 1), (500, nil, 1), (200, nil, 1),
+    ] {
+      var relay = Self.relay()
+      relay.answer(1, status: status, retryAfter: retryAfter)
+      let pace = relay.scheduler.upstreams[ManualRelay.upstream]?.pace
+      #expect(pace?.takenSinceRefusal == taken, "\(status), \(retryAfter ?? "-")")
+    }
+  }
+
+  @Test("a rate is learned also from refusals that ask for no wait")
+  func learnsWithoutWait() {
+    var relay = Self.relay()
+    for serial in 1...7 {
+      relay.answer(Serial(serial))
+      relay.commit()
+    }
+    for lane in 9...40 { relay.accept(lane: Int64(lane)) }
+    for serial in 8...39 where relay.inFlight.contains(where: { $0.serial == serial }) {
+      relay.answer(Serial(serial))
+      relay.commit()
+    }
+    guard let last = relay.inFlight.first?.serial else {
+      Issue.record("nothing is under way")
+      return
+    }
+    relay.pass(ms: 10)
+    relay.answer(last, status: 429, retryAfter: "0")
+    let pace = relay.scheduler.upstreams[ManualRelay.upstream]?.pace
+    #expect(pace?.perSecond(at: relay.clock.monotonic) != nil)
   }
 
   @Test("a status that means something else by the configuration holds nothing")

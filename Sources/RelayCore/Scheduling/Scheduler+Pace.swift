@@ -4,12 +4,15 @@ extension Scheduler {
   mutating func learnPace(
     from report: AttemptReport, _ response: UpstreamResponse, of number: UpstreamNumber, now: Now
   ) {
-    guard Self.asksForLess(response.status), let policy = upstreams[number]?.policy,
-      let waitMs = waitMs(after: report, response.status, policy, now: now)
+    guard Self.mayAskForLess(report, response.status, at: now.wall),
+      upstreams[number]?.policy.outcomes.outcome(of: report) != .delivered
     else {
       upstreams.update(number) { $0.pace.taken(at: now.monotonic) }
       return
     }
+    guard let policy = upstreams[number]?.policy,
+      let waitMs = waitMs(after: report, response.status, policy, now: now)
+    else { return }
     guard policy.holdsAllLanes, !report.isOfClient, !isLanesOwn(report.serial, at: number) else {
       return
     }
@@ -25,10 +28,15 @@ extension Scheduler {
     actions.append(.upstreamHeld(number, forMs: waitMs, reason: report.fullSentence))
   }
 
-  /// Whether a status may say that requests come too fast.
+  /// Whether an answer may say that requests come too fast.
   ///
-  /// 429 does (RFC 6585 section 4), and 503 with a `Retry-After` (RFC 9110 section 15.6.4).
-  private static func asksForLess(_ status: Int) -> Bool { status == 429 || status == 503 }
+  /// 429 does (RFC 6585 section 4), and 503 with a `Retry-After` (RFC 9110 section 15.6.4), also
+  /// with one for a time that is over. Neither shows that a request was taken.
+  private static func mayAskForLess(
+    _ report: AttemptReport, _ status: Int, at time: WallTime
+  ) -> Bool {
+    status == 429 || (status == 503 && report.retryAfterMs(at: time) != nil)
+  }
 
   /// For how long an upstream wants no requests; nil if it has not said that they come too fast, or
   /// its statuses mean something else.
@@ -36,11 +44,10 @@ extension Scheduler {
     after report: AttemptReport, _ status: Int, _ policy: UpstreamPolicy, now: Now
   ) -> Int64? {
     guard policy.outcomes.outcome(of: report) == .unreachable else { return nil }
-    guard let asked = report.retryAfterMs(at: now.wall) else {
-      return status == 429 ? policy.retry.firstDelayMs : nil
-    }
-    let wait = min(asked, policy.retry.retryAfterMaxMs)
-    return wait > 0 ? wait : nil
+    let asked = report.retryAfterMs(at: now.wall).map { min($0, policy.retry.retryAfterMaxMs) } ?? 0
+    // A time that is over already is as good as none.
+    guard asked <= 0 else { return asked }
+    return status == 429 ? policy.retry.firstDelayMs : nil
   }
 
   /// Whether only this lane is refused: its head was before, and others were taken meanwhile.
