@@ -67,8 +67,8 @@ struct ResponseCollector {
 
   /// The result of a transfer, by libcurl's result and what had come by then.
   enum Verdict {
-    /// There is a response.
-    case answered(UpstreamResponse)
+    /// There is a response, which came with so many fields.
+    case answered(UpstreamResponse, fieldCount: Int)
     /// There is a response that is not valid.
     case malformed(String)
     /// There is no response; the transfer's own error says why.
@@ -92,7 +92,8 @@ struct ResponseCollector {
     let isTruncated = bodyBytesSeen > Int64(body.count) || (failedInSending && !isWhole)
     return .answered(
       UpstreamResponse(
-        status: status, headers: head.headers(), body: body, isTruncated: isTruncated))
+        status: status, headers: head.headers(), body: body, isTruncated: isTruncated),
+      fieldCount: head.fieldCount)
   }
 
   /// Whether the whole response has come, as far as its header tells.

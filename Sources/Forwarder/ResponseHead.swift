@@ -30,6 +30,8 @@ package struct ResponseHead {
   package private(set) var status: Int?
   /// The length of the body, if the response states it.
   package private(set) var contentLength: Int64?
+  /// The number of the final response's field lines, also of those that are left out.
+  package private(set) var fieldCount = 0
   /// Whether all of the final response's fields have come.
   package var isComplete: Bool { stage == .complete }
 
@@ -68,6 +70,7 @@ package struct ResponseHead {
         stage = .complete
         return .complete
       }
+      fieldCount += 1
       receiveField(content)
       return .goesOn
     }

@@ -7,7 +7,9 @@ extension Transfer {
 
   /// The attempt's end, if what was answered is not about the request; the upstream has then taken
   /// nothing.
-  func refusal(in response: UpstreamResponse) -> AttemptEvent? {
+  ///
+  /// - Parameter fieldCount: The number of fields with which it came.
+  func refusal(in response: UpstreamResponse, fieldCount: Int) -> AttemptEvent? {
     if isFromProxy(response) {
       return .failed(
         .connect,
@@ -16,7 +18,7 @@ extension Transfer {
     let authority = target.url.authority
     let answer = { (words: String) in "it answered \(response.status) (\(words))" }
     guard target.url.scheme == .https else {
-      return PlainTextRefusal(response).map { refusal in
+      return PlainTextRefusal(response, fieldCount: fieldCount).map { refusal in
         .failed(
           .tls,
           detail: "\(authority) speaks TLS, and its url begins with http: \(answer(refusal.words))")

@@ -183,8 +183,12 @@ final class Transfer {
     let verdict = collector.verdict(
       succeeded: code == CURLE_OK, failedInSending: failedInSending)
     switch verdict {
-    case .answered(let response):
-      if let refusal = refusal(in: response) { return report(refusal, isWritten: false, at: now) }
+    case .answered(let response, let fieldCount):
+      if let refusal = refusal(in: response, fieldCount: fieldCount) {
+        var report = report(refusal, isWritten: false, at: now)
+        report.isToldByAnswer = true
+        return report
+      }
       var masked = target.credentials.masked(response.keeping(bodyBytesMax: bodyBytesMax))
       if let token = request?.accessToken { masked = token.mask.masked(masked) }
       return report(.answered(masked), isWritten: true, at: now)

@@ -5,8 +5,10 @@ import Synchronization
 
 extension ServerConnection {
   /// The response to plain HTTP on a TLS port; it is sent without TLS as well.
+  ///
+  /// Another relay knows it by its three fields: ``PlainTextRefusal``.
   private static let plainAnswer: [UInt8] = {
-    let words = "This port speaks TLS: use https:// instead.\n"
+    let words = "\(PlainTextRefusal.ownWords)\n"
     let head =
       "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
       + "Content-Length: \(words.utf8.count)\r\nConnection: close\r\n\r\n"

@@ -13,6 +13,22 @@ struct ResponseHeadTests {
     #expect(text(head) == "X-One: 1\r\nx-two: \r\nX-One: 2\r\n")
   }
 
+  @Test("all field lines of the final answer are counted, also those that are left out")
+  func counted() {
+    var head = ResponseHead(bytesMax: 1000)
+    feed(["HTTP/1.1 103 Early Hints", "Link: </x>"], to: &head)
+    feed(
+      [
+        "HTTP/1.1 400 Bad Request", "Connection: x-a, date, content-length", "X-A: 1",
+        "Content-Length: 5", "Date: x",
+        "nonsense",
+      ], to: &head)
+    #expect(text(head) == "" && head.fieldCount == 5)
+    var bare = ResponseHead(bytesMax: 1000)
+    feed(["HTTP/1.0 400 Bad Request"], to: &bare)
+    #expect(bare.isComplete && bare.fieldCount == 0)
+  }
+
   @Test("HTTP/2 has no reason phrase")
   func http2() {
     var head = ResponseHead(bytesMax: 1000)

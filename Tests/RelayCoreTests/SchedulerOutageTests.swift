@@ -28,6 +28,47 @@ struct SchedulerOutageTests {
     #expect(relay.inFlight.count == 1)
   }
 
+  /// Ends an attempt with an answer that says that the upstream refuses the relay's credentials.
+  private func refuse(_ serial: Serial, at relay: inout ManualRelay) {
+    relay.inFlight.removeAll { $0.serial == serial }
+    var report = AttemptReport(
+      serial: serial, event: .failed(.credentials, detail: ""), startedAt: relay.clock.wall,
+      durationMs: 1)
+    report.isToldByAnswer = true
+    relay.scheduler.attemptEnded(report, now: relay.clock)
+    relay.take()
+  }
+
+  @Test("an answer that may be an echo holds all lanes only if nothing else has been answered")
+  func echoes() {
+    var relay = ManualRelay(policy: .manual.concurrency(3))
+    for lane in 1...8 { relay.accept(lane: Int64(lane)) }
+    refuse(1, at: &relay)
+    #expect(isReachable(relay) == false, "nobody has shown that it takes anything")
+    for serial in [2, 3] { relay.answer(Serial(serial)) }
+    relay.commit()
+    #expect(isReachable(relay) == true)
+    let echo = relay.inFlight[0].serial
+    refuse(echo, at: &relay)
+    relay.commit()
+    #expect(isReachable(relay) == true && !relay.inFlight.contains { $0.serial == echo })
+    relay.fail(relay.inFlight[0].serial, .credentials)
+    #expect(isReachable(relay) == false, "nobody repeats what ends a handshake")
+  }
+
+  @Test("so it does once the upstream is sought elsewhere")
+  func echoesAfterChange() {
+    var relay = ManualRelay(policy: .manual.concurrency(3))
+    for lane in 1...8 { relay.accept(lane: Int64(lane)) }
+    relay.answer(1)
+    relay.commit()
+    relay.scheduler.seekAnew(ManualRelay.upstream, now: relay.clock)
+    relay.take()
+    guard let last = relay.inFlight.last?.serial else { return }
+    refuse(last, at: &relay)
+    #expect(isReachable(relay) == false)
+  }
+
   @Test("a failed probe goes behind the other lanes, and all of them take turns")
   func probesTakeTurns() {
     var relay = ManualRelay(policy: .manual.concurrency(1))

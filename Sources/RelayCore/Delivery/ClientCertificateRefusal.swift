@@ -4,8 +4,8 @@
 /// with 400 and a page of its own (`ngx_http_ssl_module`, the statuses 495 and 496, which it sends
 /// as 400). So the answer is about whoever sent the request, and says nothing of the request.
 ///
-/// Only nginx's own page counts, from its first byte on: an upstream behind nginx may repeat in an
-/// answer what a device has sent.
+/// Only nginx's own page counts, from its first byte to its last: an upstream behind nginx may
+/// repeat in an answer what a device has sent.
 package struct ClientCertificateRefusal: Sendable, Equatable {
   /// What the page says, such as "No required SSL certificate was sent".
   package let words: String
@@ -17,7 +17,7 @@ package struct ClientCertificateRefusal: Sendable, Equatable {
   /// Looks at an answer; nil if it is none of these.
   package init?(_ response: UpstreamResponse) {
     guard Self.canBe(response),
-      let words = Self.phrases.first(where: { NginxPage.isOne(response, titled: "400 \($0)") })
+      let words = Self.phrases.first(where: { NginxPage.isOne(response, saying: $0) })
     else { return nil }
     self.words = words
   }

@@ -82,6 +82,10 @@ package struct AttemptReport: Sendable {
   /// It may be about the relay's access token, or come from what stands before the next relay. The
   /// envelope is then tried again, whatever the status means.
   package var isUnclear = false
+  /// Whether the connection's failure is told by what an answer says.
+  ///
+  /// A device may have had the upstream say it.
+  package var isToldByAnswer = false
   /// Whether a wait that the answer asks for is for this envelope's client, and not for all that
   /// goes to the upstream.
   package var isOfClient = false

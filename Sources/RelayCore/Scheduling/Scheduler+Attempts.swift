@@ -228,9 +228,9 @@ extension Scheduler {
     case .failed(let failure, _):
       upstreams[number]?.lastError = report.sentence
       upstreams[number]?.lastFailure = failure
+      let isCertain = isCertain(failure, in: report, of: number)
       let change = upstreams[number]?.reachability.failed(
-        wasProbe: wasProbe, isCertain: failure == .credentials || failure == .notForwarded,
-        now: now, random: &random)
+        wasProbe: wasProbe, isCertain: isCertain, now: now, random: &random)
       if change == .becameUnreachable {
         actions.append(
           .reachabilityChanged(number, isReachable: false, reason: report.sentence))
@@ -238,6 +238,17 @@ extension Scheduler {
       return upstreams[number]?.reachability.isReachable == false
     case .unsendable: return false
     }
+  }
+
+  /// Whether this one failure tells that no other attempt could do better.
+  ///
+  /// What an answer says may be what a device has had the upstream say, if others were answered
+  /// something else.
+  private func isCertain(
+    _ failure: ConnectionFailure, in report: AttemptReport, of number: UpstreamNumber
+  ) -> Bool {
+    guard failure == .credentials || failure == .notForwarded else { return false }
+    return !(report.isToldByAnswer && upstreams[number]?.hasAnswered == true)
   }
 
   private mutating func change(

@@ -272,6 +272,8 @@ struct UpstreamLine: Sendable {
   }
   /// The kind of the last failure at connection level; nil if the upstream has answered since.
   var lastFailure: ConnectionFailure?
+  /// Whether it has answered a request since it was last configured anew, or the start.
+  var hasAnswered = false
 
   func hasFreeSlot(now: MonotonicTime) -> Bool {
     isConfigured && pace.opensAt <= now
@@ -291,6 +293,7 @@ struct UpstreamLine: Sendable {
   /// Notes that the upstream answered, with whatever status.
   mutating func answered(now: Now) -> Reachability.Change {
     lastFailure = nil
+    hasAnswered = true
     let change = reachability.answered(now: now)
     if change == .becameReachable { lastError = nil }
     // What was under way when the wait began says nothing of how much is taken after it.
