@@ -126,6 +126,23 @@ extension EndToEnd {
       #expect(elsewhere.received.map(\.target) == ["/y"])
     }
 
+    @Test("one that leads away from an upstream that hangs is followed at once by all others")
+    func hanging() async throws {
+      let stuck = try TestUpstream { _ in .never }
+      let good = try TestUpstream()
+      let settings: [String: any Sendable] = ["maxConcurrent": 2, "attemptTimeoutMs": 600_000]
+      let relay = try Relay(upstreams: ["default": Relay.quick(stuck, settings)])
+      try await relay.start()
+      let device = relay.device()
+      let posts = (0..<5).map { ["path": "/\($0)", "lane": "l-\($0)"] as [String: any Sendable] }
+      #expect(try await device.post(batch: posts).status == 202)
+      let begun = Set(try await stuck.received(count: 2).map(\.target))
+      try relay.configure(upstreams: ["default": Relay.quick(good, settings)])
+      try await reload(relay)
+      let others = Set(try await good.received(count: 3).map(\.target))
+      #expect(begun.union(others).count == 5 && begun.isDisjoint(with: others))
+    }
+
     @Test("an upstream can be added and taken out; what waits for it stands until it is back")
     func removal() async throws {
       let kept = try TestUpstream()

@@ -101,4 +101,82 @@ struct SchedulerConfiguringTests {
     relay.commit()
     #expect(relay.scheduler.waitingCount == 0)
   }
+
+  /// What is under way for an upstream, as others see it.
+  private func shown(_ relay: ManualRelay) -> Int? {
+    relay.scheduler.upstreamViews()[ManualRelay.upstream]?.inFlight
+  }
+
+  private func seekAnew(_ relay: inout ManualRelay) {
+    relay.scheduler.seekAnew(ManualRelay.upstream, now: relay.clock)
+    relay.take()
+  }
+
+  @Test("attempts that hang where an upstream was sought before keep only their own lanes waiting")
+  func hanging() {
+    var relay = ManualRelay(policy: .manual.concurrency(2))
+    for lane in 1...4 { relay.accept(count: 2, lane: Int64(lane)) }
+    let hanging = relay.inFlight.map(\.serial)
+    seekAnew(&relay)
+    #expect(relay.inFlight.count == 4 && shown(relay) == 4)
+    seekAnew(&relay)
+    #expect(relay.inFlight.count == 4, "all lanes are under way")
+    for entry in relay.inFlight where !hanging.contains(entry.serial) {
+      relay.answer(entry.serial)
+    }
+    relay.commit()
+    #expect(relay.inFlight.count == 4, "the lanes of those that have ended go on")
+    relay.fail(hanging[0], .timeout)
+    relay.commit()
+    #expect(!relay.inFlight.contains { $0.serial == hanging[0] }, "both slots are taken")
+    relay.deliverAll()
+    #expect(relay.scheduler.waitingCount == 0 && shown(relay) == 0)
+  }
+
+  @Test("no more is sent to where an upstream is sought now than may be at once")
+  func slots() {
+    var relay = ManualRelay(policy: .manual.concurrency(1))
+    for lane in 1...4 { relay.accept(lane: Int64(lane)) }
+    seekAnew(&relay)
+    #expect(relay.inFlight.count == 2)
+    let first = relay.inFlight[0].serial
+    relay.answer(first)
+    relay.commit()
+    #expect(relay.inFlight.count == 1, "the end of an earlier one frees no slot")
+  }
+
+  @Test("a probe that hangs where an upstream was sought before is not waited for")
+  func hangingProbe() {
+    var relay = ManualRelay(policy: .manual.concurrency(1))
+    for lane in 1...5 { relay.accept(lane: Int64(lane)) }
+    for _ in 1...3 {
+      relay.fail(relay.inFlight[0].serial)
+      relay.commit()
+    }
+    relay.pass(ms: 60_000)
+    #expect(relay.inFlight.count == 1)
+    let stuck = relay.inFlight[0].serial
+    seekAnew(&relay)
+    #expect(relay.inFlight.count == 2, "another probe goes out at once")
+    relay.fail(stuck, .timeout)
+    relay.commit()
+    #expect(relay.inFlight.count == 1, "its end says nothing of where the upstream is now")
+    relay.answer(relay.inFlight[0].serial)
+    relay.commit()
+    #expect(relay.scheduler.upstreamViews()[ManualRelay.upstream]?.isReachable == true)
+    relay.deliverAll()
+    #expect(relay.scheduler.waitingCount == 0)
+  }
+
+  @Test("what fails where an upstream was sought before does not make it unreachable")
+  func lateFailures() {
+    var relay = ManualRelay(policy: .manual.concurrency(4))
+    for lane in 1...4 { relay.accept(lane: Int64(lane)) }
+    let earlier = relay.inFlight.map(\.serial)
+    seekAnew(&relay)
+    for serial in earlier { relay.fail(serial, .timeout) }
+    relay.commit()
+    #expect(relay.scheduler.upstreamViews()[ManualRelay.upstream]?.isReachable == true)
+    #expect(relay.inFlight.count == 4, "and they are tried at once")
+  }
 }

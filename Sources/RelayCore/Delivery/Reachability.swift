@@ -184,8 +184,23 @@ package struct Reachability: Sendable {
     return hastened < time
   }
 
+  /// Notes that the upstream is sought elsewhere, or in another way, from now on.
+  ///
+  /// What failed before says nothing of it, and a probe that is under way is not waited for.
+  ///
+  /// - Parameter isProbed: Whether the probe that is under way will be sent in the new way.
+  package mutating func soughtAnew(isProbed: Bool, at now: MonotonicTime) {
+    lastProbeEndedAt = nil
+    switch state {
+    case .reachable: state = .reachable(failuresInARow: 0)
+    case .probing(let failedProbes, _) where !isProbed:
+      state = .unreachable(failedProbes: failedProbes, nextProbeAt: now)
+    case .unreachable, .probing: break
+    }
+  }
+
   /// Ends the wait for the next probe, since somebody wants to know at once whether the upstream is
-  /// back, or it is sought in another way from now on.
+  /// back.
   ///
   /// A probe that is under way may have begun before what was mended; if it fails, the next one
   /// does not wait.

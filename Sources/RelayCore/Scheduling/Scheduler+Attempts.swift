@@ -184,7 +184,10 @@ extension Scheduler {
     let endsRequest = !flight.isBatched || batches.end(serial)
     upstreams.update(flight.upstream) { upstream in
       upstream.envelopesInFlight -= 1
-      if endsRequest { upstream.inFlight -= 1 }
+      if endsRequest {
+        upstream.inFlight -= 1
+        if flight.isOutdated { upstream.outdated -= 1 }
+      }
       if flight.stage == .announced {
         upstream.pace.announcementEnded(isSent: false, at: now.monotonic)
       }
@@ -208,6 +211,11 @@ extension Scheduler {
   ) -> Bool {
     if report.saysNothingOfUpstream {
       giveUpProbe(report.serial, of: number, now: now)
+      return false
+    }
+    if inFlight[report.serial]?.isOutdated == true {
+      // It goes again at once, to where the upstream is sought now.
+      if case .failed = report.event { return true }
       return false
     }
     // One request shows one thing, however many envelopes it carries.

@@ -84,7 +84,7 @@ extension Scheduler {
   /// Whether a batch that is not full is to wait for more, while the upstream has others to work
   /// on.
   mutating func lingers(_ number: UpstreamNumber, _ policy: BatchPolicy, now: Now) -> Bool {
-    guard policy.lingerMs > 0, let upstream = upstreams[number], upstream.inFlight > 0,
+    guard policy.lingerMs > 0, let upstream = upstreams[number], upstream.slotsTaken > 0,
       upstream.ready.count > 0, upstream.reachability.isReachable
     else { return false }
     let waiting = (waitingFor[number] ?? 0) - upstream.envelopesInFlight

@@ -23,13 +23,36 @@ extension Scheduler {
 
   /// Has all that waits for an upstream tried at once, as far as the upstream is why it waits,
   /// since it is sought elsewhere, or in another way.
+  ///
+  /// What is under way ends where it was begun. Its lanes wait for that, and nothing else does: it
+  /// takes no slot, and is no probe.
   package mutating func seekAnew(_ number: UpstreamNumber, now: Now) {
+    setAside(number, now: now)
     upstreams[number]?.batchCeiling = BatchCeiling()
     if let lanes = upstreams[number]?.unclearBackoff {
       upstreams[number]?.unclearBackoff = []
       endBackoff(of: lanes, at: number, now: now)
     }
     _ = probe(number, now: now)
+    fillSlots(of: number, now: now)
+  }
+
+  /// Sets those attempts at an upstream aside that were begun by other settings.
+  private mutating func setAside(_ number: UpstreamNumber, now: Now) {
+    // What is only announced will be sent by the new ones.
+    var announced = 0
+    for serial in inFlight.keys {
+      guard let flight = inFlight[serial], flight.upstream == number else { continue }
+      if flight.stage == .announced { announced += 1 } else { inFlight[serial]?.isOutdated = true }
+    }
+    let probe = upstreams[number]?.probe
+    let keptProbe = probe.flatMap { inFlight[$0]?.stage == .announced ? $0 : nil }
+    upstreams.update(number) { upstream in
+      upstream.outdated = upstream.inFlight - announced
+      upstream.hasAnswered = false
+      upstream.probe = keptProbe
+      upstream.reachability.soughtAnew(isProbed: upstream.probe != nil, at: now.monotonic)
+    }
   }
 
   private mutating func configure(

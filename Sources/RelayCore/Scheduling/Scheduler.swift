@@ -66,6 +66,8 @@ package struct Scheduler: Sendable {
     var stage: Stage
     /// Whether others go in the same request, which has one slot for all.
     var isBatched = false
+    /// Whether its upstream has been configured anew since, so that it shows nothing of it.
+    var isOutdated = false
 
     /// The stage of an attempt.
     enum Stage: Sendable {
@@ -233,8 +235,11 @@ struct UpstreamLine: Sendable {
   var reachability: Reachability
   var pace: UpstreamPace
   var ready = FairQueue()
-  /// The number of requests under way, each of which takes a slot.
+  /// The number of requests under way.
   var inFlight = 0
+  /// How many of them were begun before it was configured anew, and take no slot of it as it is
+  /// now.
+  var outdated = 0
   /// The number of envelopes in them.
   var envelopesInFlight = 0
   /// The attempt that shows whether the upstream is back.
@@ -275,9 +280,12 @@ struct UpstreamLine: Sendable {
   /// Whether it has answered a request since it was last configured anew, or the start.
   var hasAnswered = false
 
+  /// The number of slots that are taken.
+  var slotsTaken: Int { inFlight - outdated }
+
   func hasFreeSlot(now: MonotonicTime) -> Bool {
     isConfigured && pace.opensAt <= now
-      && reachability.freeSlots(inFlight: inFlight, now: now) > 0
+      && reachability.freeSlots(inFlight: slotsTaken, now: now) > 0
   }
 
   /// The time at which an envelope that is ready may begin, if time alone keeps it waiting.
@@ -285,7 +293,7 @@ struct UpstreamLine: Sendable {
     guard pace.opensAt < UpstreamPace.never else { return linger.end }
     if let probeAt = reachability.nextProbeAt { return max(probeAt, pace.opensAt) }
     // Otherwise the end of an attempt is waited for.
-    guard reachability.isReachable, inFlight < reachability.window else { return linger.end }
+    guard reachability.isReachable, slotsTaken < reachability.window else { return linger.end }
     guard let end = linger.end else { return pace.opensAt }
     return max(end, pace.opensAt)
   }
