@@ -93,6 +93,8 @@ enum TransferFailure {
       case _ where refusesIdentity(words): "\(authority) does not accept the client certificate"
       case .tls where sharesNoVersion(words):
         "\(authority) and the relay share no version of TLS (minTLSVersion)"
+      case .tls where speaksNoTLS(words) && target.proxy != nil:
+        "\(authority), or the proxy before it, speaks no TLS, and its url begins with https"
       case .tls where speaksNoTLS(words):
         "\(authority) speaks no TLS, and its url begins with https"
       case .nameResolution: "the name of \(authority) could not be resolved"

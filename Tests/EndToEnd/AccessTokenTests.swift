@@ -131,6 +131,12 @@ extension EndToEnd {
         (.answer(200, body: Array("<html>".utf8)), "answered 200 without a token"),
         (.answer(200, body: Array(#"{"access_token": "a b"}"#.utf8)), "without a token"),
         (.answer(200, body: Array(#"{\#(token), \#(token)}"#.utf8)), "without a token"),
+        (
+          .answer(
+            200, fields: [WireField(name: "Content-Encoding", value: "gzip")],
+            body: [0x1F, 0x8B, 8]),
+          "answered 200 without a token (its Content-Encoding is gzip)"
+        ),
         (.answer(200, body: huge), "answered more than 65536 bytes"),
       ]
       stand.server.behave { _ in troubles[0].0 }

@@ -100,11 +100,17 @@ extension EndToEnd {
       let upstream = try TestUpstream { _ in .bytes("HTTP/1.0 400 Bad Request\r\n\r\n" + text) }
       // One that answers with what it was sent, as any device may have it do.
       let other = try TestUpstream { _ in .answer(400, body: Array(text.utf8)) }
-      let run = try await check(["tls": ["url": upstream.url], "odd": ["url": other.url]])
+      let secured = try await SecuredRelay.started()
+      let run = try await check([
+        "tls": ["url": upstream.url], "odd": ["url": other.url],
+        "relay": ["url": "http://127.0.0.1:\(secured.port)"],
+      ])
       #expect(run.ending == .exit(1))
       let words =
         "upstream tls: 127.0.0.1:\(upstream.port) speaks TLS, and its url begins with http"
       #expect(run.errors.contains(words), "\(run.errors)")
+      let own = "upstream relay: 127.0.0.1:\(secured.port) speaks TLS, and its url begins with http"
+      #expect(run.errors.contains(own), "\(run.errors)")
       #expect(run.output.contains("upstream odd: answered 400 within "), "\(run.output)")
       #expect(run.output.contains(" ms; it can be reached"))
     }

@@ -56,6 +56,19 @@ struct ProxyTests {
         == "the proxy did not connect to api.invalid:444: it answered \(status)")
   }
 
+  @Test("where a proxy answers with a page in the tunnel's place, it may be the proxy's fault")
+  func pageInTunnel() async throws {
+    let proxy = try RawUpstream { connection in
+      _ = connection.readHead()
+      connection.send("HTTP/1.1 200 OK\r\n\r\n")
+      connection.send("<html>please log in to this network</html>\r\n")
+      connection.waitForEnd()
+    }
+    let event = try await Attempts().run(request(.test("https://127.0.0.1:9", proxy: proxy.url)))
+    let words = "127.0.0.1:9, or the proxy before it, speaks no TLS, and its url begins with https"
+    #expect(event.failure == .tls && event.detail.hasPrefix(words), "\(event.detail)")
+  }
+
   @Test("a proxy at which nobody is, is what the words are about")
   func noProxyThere() async throws {
     let proxy = "127.0.0.1:\(try reservedPort())"

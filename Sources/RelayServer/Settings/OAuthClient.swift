@@ -131,7 +131,10 @@ struct OAuthClient: Sendable {
     }
     guard let document = try? JSONValue.parse(answer.body),
       let token = document["access_token"].flatMap({ try? $0.string() }), Self.isToken(token)
-    else { return unavailable("\(url.authority) answered \(answer.status) without a token") }
+    else {
+      let coding = Self.codingWords(answer, mask: mask)
+      return unavailable("\(url.authority) answered \(answer.status) without a token\(coding)")
+    }
     let kind = document["token_type"].flatMap { try? $0.string() } ?? "bearer"
     guard kind.lowercased() == "bearer" else {
       return .refused(
@@ -163,8 +166,17 @@ struct OAuthClient: Sendable {
         (try? $0.string()).map { mask.masked($0) }
       }
     }
-    let said = words.isEmpty ? "" : ": " + Self.plain(words.joined(separator: ", "), max: 160)
+    let said =
+      words.isEmpty
+      ? Self.codingWords(answer, mask: mask)
+      : ": " + Self.plain(words.joined(separator: ", "), max: 160)
     return .refused("no access token: \(url.authority) answered \(answer.status)\(said)")
+  }
+
+  /// Why nothing could be read in an answer that came in a coding, which was not asked for.
+  private static func codingWords(_ answer: UpstreamResponse, mask: CredentialMask) -> String {
+    guard let coding = answer.headers.first("Content-Encoding") else { return "" }
+    return " (its Content-Encoding is \(plain(mask.masked(coding), max: 40)))"
   }
 
   /// Words of the server's that may be shown: one line of visible ASCII.

@@ -64,9 +64,10 @@ struct StoreRule {
         """),
   ]
 
-  private static func nameless(_ name: String) -> StoreRule {
+  private static func nameless(_ name: String, article: String = "a") -> StoreRule {
     StoreRule(
-      kind: "\(name)-without-name", meaning: "Rows refer to a \(name) whose name is lost.",
+      kind: "\(name)-without-name",
+      meaning: "Rows refer to \(article) \(name) whose name is lost.",
       sql: """
         SELECT \(name) FROM (SELECT DISTINCT \(name) FROM line UNION \
         SELECT DISTINCT \(name) FROM envelope) WHERE \(name) NOT IN (SELECT number FROM \(name))
@@ -74,7 +75,7 @@ struct StoreRule {
   }
 
   private static let names = [
-    nameless("client"), nameless("lane"), nameless("upstream"),
+    nameless("client"), nameless("lane"), nameless("upstream", article: "an"),
     StoreRule(
       kind: "lane-of-another-client",
       meaning: "A lane and its envelopes belong to different clients.",
