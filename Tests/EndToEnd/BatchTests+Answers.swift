@@ -48,6 +48,33 @@ extension EndToEnd.Batches {
     #expect(codings.count { $0 != nil } == 2, "\(codings)")
   }
 
+  @Test("JSON in which no results are known is told in the log, once, until the next reload")
+  func unknownResults() async throws {
+    let upstream = try TestUpstream { _ in .answer(200, body: Array("taken".utf8)) }
+    let relay = try await Self.relay(upstream)
+    let warnings = {
+      try Self.lines(relay).filter {
+        ($0["event"] as? String)?.contains("JSON without known results") == true
+      }
+    }
+    try await Self.post(relay, devices: 4, each: 1)
+    try await Self.wait(relay, "delivered", 4)
+    #expect(try warnings().isEmpty)
+    upstream.behave { _ in .answer(200, body: Array(#"{"results": [{"status": 422}]}"#.utf8)) }
+    for round in 2...3 {
+      try await Self.post(relay, devices: 4, each: 1)
+      try await Self.wait(relay, "delivered", round * 4)
+    }
+    let told = try warnings()
+    #expect(told.count == 1 && told.first?["upstream"] as? String == "default")
+    #expect(told.first?["level"] as? String == "warning")
+    relay.signal(SIGHUP)
+    try await relay.log(holds: "nothing has changed")
+    try await Self.post(relay, devices: 4, each: 1)
+    try await Self.wait(relay, "delivered", 16)
+    #expect(try warnings().count == 2)
+  }
+
   @Test("after 413 requests have the size that is taken, until the batch is configured anew")
   func ceiling() async throws {
     let upstream = try TestUpstream { request in .answer(request.body.count > 400 ? 413 : 200) }

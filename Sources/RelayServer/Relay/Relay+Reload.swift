@@ -196,7 +196,7 @@ extension Relay {
 
   private func unchanged(_ new: Configuration) -> ConfigurationReload {
     // An upstream may take gzip by now.
-    parts.dispatcher.codingRefusals.removeAll()
+    parts.dispatcher.forgetMarks()
     // What the file holds may read otherwise and yet say the same.
     parts.inForce.withLock {
       $0.settings = RelaySettings(new, numbers: $0.settings.numbers)

@@ -37,6 +37,7 @@ extension Dispatcher {
         about: name, .usual, ("upstream", .text(name)),
         ("reason", .text(ended.reports.first?.sentence ?? "")))
     }
+    warnOfUnknownResults(in: ended)
     guard verdict == .uncompressed, !request.target.isRetired,
       codingRefusals.insert(request.upstream)
     else { return }
@@ -44,6 +45,23 @@ extension Dispatcher {
       "upstream takes no gzip, and gets uncompressed requests until the next reload or start",
       ("upstream", .text(name(of: request.upstream))),
       ("fix", "Set batch.gzip to false, or have the upstream take Content-Encoding: gzip."))
+  }
+
+  /// An upstream that says something of each in a form that is not known refuses some unheard.
+  private func warnOfUnknownResults(in ended: EndedBatch) {
+    let request = ended.request
+    guard case .whole = ended.subject, case .answered(let response) = ended.event,
+      (200..<300).contains(response.status), request.members.count > 1, !request.form.isRelay,
+      !request.target.isRetired, !resultless.contains(request.upstream), response.isJSONOfParts,
+      resultless.insert(request.upstream)
+    else { return }
+    log.warning(
+      "upstream answers several envelopes with JSON without known results: all count as delivered",
+      ("upstream", .text(name(of: request.upstream))),
+      (
+        "fix",
+        "If that JSON can refuse single envelopes, take batch out of the upstream's configuration."
+      ))
   }
 
   /// Requests were too large for an upstream.
@@ -57,5 +75,15 @@ extension Dispatcher {
 
   private func name(of upstream: UpstreamNumber) -> String {
     targets.withLock { $0[upstream]?.name } ?? ""
+  }
+}
+
+extension UpstreamResponse {
+  /// Whether the body begins as an object or an array does: what is malformed is no answer for all.
+  fileprivate var isJSONOfParts: Bool {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    guard let body = uncodedBody else { return false }
+    let first = body.dropFirst(body.starts(with: mark) ? mark.count : 0).first { $0 > 0x20 }
+    return first == UInt8(ascii: "[") || first == UInt8(ascii: "{")
   }
 }

@@ -20,9 +20,9 @@ extension Dispatcher {
   ///
   /// An attempt that is under way ends where it was begun. An upstream that is sought elsewhere, or
   /// in another way, is tried at once, even if it was given up for the moment. How large its
-  /// requests may be is forgotten, and of all upstreams, which of them take no gzip.
+  /// requests may be is forgotten, and what was noted of their answers.
   func configure(_ upstreams: Upstreams) {
-    codingRefusals.removeAll()
+    forgetMarks()
     let (changed, retired) = targets.withLock { targets in
       let changed = upstreams.targets.filter { targets[$0.key] !== $0.value }
       let retired = changed.keys.compactMap { targets[$0] }
@@ -37,5 +37,11 @@ extension Dispatcher {
       return state.forwarder
     }
     forwarder?.configure(targets: Array(upstreams.targets.values), retired: retired)
+  }
+
+  /// Forgets which upstreams take no gzip, and which of them the log has told something of.
+  func forgetMarks() {
+    codingRefusals.removeAll()
+    resultless.removeAll()
   }
 }

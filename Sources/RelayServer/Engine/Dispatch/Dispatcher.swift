@@ -55,7 +55,9 @@ package final class Dispatcher: Sendable {
   /// The requests under way that carry several envelopes.
   let batchesInFlight = BatchesInFlight()
   /// The upstreams that get no compressed requests until a reload.
-  let codingRefusals = CodingRefusals()
+  let codingRefusals = UpstreamMarks()
+  /// The upstreams of which the log has told that they answer several with JSON without results.
+  let resultless = UpstreamMarks()
   let deadlines = DeadlineAlarm()
   private let alarmTimer = AlarmTimer()
   /// Those who listen to events.

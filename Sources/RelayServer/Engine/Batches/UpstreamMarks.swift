@@ -1,10 +1,8 @@
 import RelayCore
 import Synchronization
 
-/// The upstreams that have refused a request since it was compressed.
-///
-/// They get uncompressed ones until the configuration is read again.
-final class CodingRefusals: Sendable {
+/// Upstreams of which one thing was noted since the configuration was last read.
+final class UpstreamMarks: Sendable {
   private let upstreams = Mutex<Set<UpstreamNumber>>([])
 
   func contains(_ upstream: UpstreamNumber) -> Bool {
