@@ -48,6 +48,28 @@ extension EndToEnd {
       try await relay.log(holds: #""event":"somebody is needed","kind":"upstream-failing""#)
     }
 
+    @Test("what is to be tried again is listed, and nothing that was delivered")
+    func triedAgain() async throws {
+      let hour: [String: any Sendable] = ["firstDelayMs": 3_600_000, "maxDelayMs": 3_600_000]
+      let upstream = try TestUpstream()
+      let relay = try await Relay.started(upstream, upstreamMore: ["retry": hour])
+      let device = relay.device("operator")
+      let taken = try #require(try await device.post(["path": "/a"]).json()["id"] as? String)
+      #expect(try await device.end(of: taken)["state"] as? String == "delivered")
+      upstream.behave { _ in .answer(503) }
+      for number in 0..<25 { _ = try await relay.device("d-\(number)").post(["path": "/a"]) }
+      let need = try await need("upstream-failing", of: relay)
+      let acts = try #require(need["acts"] as? [[String: Any]])
+      let list = try #require(acts.first { $0["name"] as? String == "list" })
+      #expect(
+        list["command"] as? [String] == [
+          "envelopes", "list", "--upstream", "default", "--state", "queued,delivering",
+        ])
+      let found = try await device.get(try #require(list["path"] as? String)).json()
+      let states = (found["envelopes"] as? [[String: Any]])?.map { $0["state"] as? String }
+      #expect(states?.count == 25 && states?.contains("delivered") == false)
+    }
+
     @Test("lanes that stand for one reason are one need, after a restart too, until all go on")
     func blocked() async throws {
       let upstream = try TestUpstream { _ in .answer(422, body: Self.refusal) }

@@ -93,9 +93,9 @@ struct NeedRulesTests {
   @Test(
     "what an upstream fails is listed in the state in which it is now",
     arguments: [
-      (.failed, .list(upstream: "billing", .failed)),
-      (.blocked, .list(upstream: "billing", .blocked)),
-      (nil, .listWaiting(upstream: "billing")),
+      (.failed, .list(upstream: "billing", [.failed])),
+      (.blocked, .list(upstream: "billing", [.blocked])),
+      (nil, .list(upstream: "billing", [.queued, .delivering])),
     ] as [(EnvelopeState?, NeedAct)])
   func listed(_ left: EnvelopeState?, _ act: NeedAct) throws {
     let needs = needsOfOne { upstream in

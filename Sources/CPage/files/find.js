@@ -6,7 +6,7 @@ import { $, h, replace, say, time } from "./dom.js";
 import { brief, clock, count, many, stateWords } from "./format.js";
 import { manyControls } from "./many.js";
 import { Refusal, call, now, query } from "./relay.js";
-import { describe, endings, groupStates, groups, names, times } from "./selection.js";
+import { describe, endings, groupOf, groupStates, groups, names, times } from "./selection.js";
 
 const pageCount = 50;
 const idSyntax = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -72,7 +72,8 @@ function offer(value) {
 }
 
 /** Shows what a search's parts find; nothing for none. */
-export async function show(parts) {
+export async function show(asked) {
+  const parts = asked?.state ? { ...asked, state: groupOf(asked.state) } : asked;
   searching?.abort();
   shown = undefined;
   $("found").hidden = !parts;

@@ -12,13 +12,21 @@ export const endings = [...times, "status", "reason", "errorId"];
 
 /** The states and groups of states to choose from, with their words. */
 export const groups = [
-  ["", "Any state"], ["waiting", "All that waits"], ["ended", "All that ended badly"],
+  ["", "Any state"], ["waiting", "All that waits"], ["trying", "Queued or being delivered"],
+  ["ended", "All that ended badly"],
   ...Object.entries(stateWords),
 ];
 /** The states of each group. */
 export const groupStates = {
-  waiting: waitingStates.join(","), ended: "failed,expired,cancelled",
+  waiting: waitingStates.join(","), trying: "queued,delivering",
+  ended: "failed,expired,cancelled",
 };
+/** The group of some states, as the relay lists them; the states themselves if it is none. */
+export function groupOf(states) {
+  const sorted = (list) => list.split(",").sort().join();
+  const has = ([, list]) => sorted(list) === sorted(states);
+  return Object.entries(groupStates).find(has)?.[0] ?? states;
+}
 
 /** A search in words. */
 export function describe(asked) {

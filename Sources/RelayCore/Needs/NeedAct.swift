@@ -8,10 +8,8 @@ package enum NeedAct: Sendable, Hashable {
   case pause(upstream: String)
   /// Let attempts at an upstream go on.
   case resume(upstream: String)
-  /// See the envelopes of an upstream in one state.
-  case list(upstream: String, EnvelopeState)
-  /// See the envelopes that wait for an upstream.
-  case listWaiting(upstream: String)
+  /// See the envelopes of an upstream in some states.
+  case list(upstream: String, Set<EnvelopeState>)
   /// Do the same with all envelopes of a selection, in one operation.
   case operate(Operation.Action, EnvelopeSelection)
   /// See one envelope, and what the upstream said of it.

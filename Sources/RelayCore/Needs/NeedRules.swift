@@ -179,7 +179,7 @@ package struct NeedRules: Sendable {
       Need.Key(.upstreamUnconfigured, upstream: upstream.name), .critical,
       "\(upstream.name) is not configured, and "
         + Self.envelopes(upstream.waiting, "waits", "wait") + " for it",
-      count: upstream.waiting, [.listWaiting(upstream: upstream.name)])
+      count: upstream.waiting, [.list(upstream: upstream.name, EnvelopeState.waiting)])
   }
 
   private func paused(_ upstream: NeedFacts.Upstream) -> Need {
@@ -237,8 +237,7 @@ package struct NeedRules: Sendable {
       since: failure.since, title, cause: failure.cause, status: failure.status,
       count: outcomes.failing, example: failure.example,
       (failure.example.map { [.show($0.id)] } ?? []) + [
-        failure.left.map { .list(upstream: upstream.name, $0) }
-          ?? .listWaiting(upstream: upstream.name)
+        .list(upstream: upstream.name, failure.left.map { [$0] } ?? [.queued, .delivering])
       ] + (failure.left == nil ? [.probe(upstream: upstream.name)] : []) + [
         .pause(upstream: upstream.name)
       ])
@@ -257,7 +256,7 @@ package struct NeedRules: Sendable {
       cause: letters.isMixed ? last.cause.map { "the last: \($0)" } : last.cause,
       status: last.status, count: letters.count, example: last.example,
       (last.example.map { [.show($0.id)] } ?? []) + [
-        .list(upstream: upstream.name, .failed),
+        .list(upstream: upstream.name, [.failed]),
         .operate(.requeue, Self.deadLetters(of: upstream.name, since: last.since)),
       ])
   }
@@ -277,7 +276,7 @@ package struct NeedRules: Sendable {
       Self.envelopes(upstream.outcomes.expired, "for", "for")
         + " \(upstream.name) expired within ten minutes",
       cause: last.reason, count: upstream.outcomes.expired, example: last.example,
-      [.list(upstream: upstream.name, .expired)])
+      [.list(upstream: upstream.name, [.expired])])
   }
 
   private func old(_ upstream: NeedFacts.Upstream) -> Need? {
@@ -288,7 +287,7 @@ package struct NeedRules: Sendable {
       Need.Key(.oldestWaiting, upstream: upstream.name), .warning, since: oldest,
       "\(upstream.name) answers, and its oldest envelope waits all the same",
       cause: "it may be held, parked or paused, or behind one that is refused again and again",
-      count: upstream.waiting, [.listWaiting(upstream: upstream.name)])
+      count: upstream.waiting, [.list(upstream: upstream.name, EnvelopeState.waiting)])
   }
 
   private func growing(_ upstream: NeedFacts.Upstream) -> Need? {
@@ -301,7 +300,7 @@ package struct NeedRules: Sendable {
         + Self.envelopes(growth.more, "more waits", "more wait"),
       cause: "it may be slow or limited in its rate, or one client sends more than it should",
       count: growth.more,
-      [.listWaiting(upstream: upstream.name), .listClients])
+      [.list(upstream: upstream.name, EnvelopeState.waiting), .listClients])
   }
 
   // MARK: - Lanes

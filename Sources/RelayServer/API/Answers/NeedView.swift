@@ -71,8 +71,7 @@ extension NeedAct {
     case .tryCredentials(let upstream): steering("try", upstream)
     case .pause(let upstream): steering("pause", upstream)
     case .resume(let upstream): steering("resume", upstream)
-    case .list(let upstream, let state): listing(upstream, state)
-    case .listWaiting(let upstream): listing(upstream, nil)
+    case .list(let upstream, let states): listing(upstream, states)
     case .operate(let action, let selection): operation(action, selection)
     case .show(let id):
       NeedCall(
@@ -96,12 +95,11 @@ extension NeedAct {
       command: ["upstreams", action, upstream])
   }
 
-  private func listing(_ upstream: String, _ state: EnvelopeState?) -> NeedCall {
-    let query = "?upstream=\(upstream)" + (state.map { "&state=\($0.rawValue)" } ?? "")
+  private func listing(_ upstream: String, _ states: Set<EnvelopeState>) -> NeedCall {
+    let words = EnvelopeSelection(states: states).stateWords
     return NeedCall(
-      name: "list", call: ("GET", "/v1/envelopes" + query),
-      command: ["envelopes", "list", "--upstream", upstream]
-        + (state.map { ["--state", $0.rawValue] } ?? []))
+      name: "list", call: ("GET", "/v1/envelopes?upstream=\(upstream)&state=\(words)"),
+      command: ["envelopes", "list", "--upstream", upstream, "--state", words])
   }
 
   private func operation(_ action: Operation.Action, _ selection: EnvelopeSelection) -> NeedCall {
