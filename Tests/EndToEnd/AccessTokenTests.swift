@@ -178,7 +178,7 @@ extension EndToEnd {
       }
       let title =
         "the relay's credentials for default are refused, and 3 envelopes wait until the"
-        + " credentials are mended"
+        + " credentials are mended, and read again by a reload (SIGHUP)"
       #expect(need["title"] as? String == title)
       #expect(need["severity"] as? String == "critical")
       let cause =

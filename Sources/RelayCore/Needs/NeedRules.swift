@@ -209,7 +209,7 @@ package struct NeedRules: Sendable {
       Need.Key(.credentialsRefused, upstream: upstream.name), .critical, since: upstream.since,
       "the relay's credentials for \(upstream.name) are refused, and "
         + Self.envelopes(upstream.waiting, "waits", "wait")
-        + " until the credentials are mended",
+        + " until the credentials are mended, and read again by a reload (SIGHUP)",
       cause: upstream.lastError, count: upstream.waiting,
       [
         .tryCredentials(upstream: upstream.name), .probe(upstream: upstream.name),
