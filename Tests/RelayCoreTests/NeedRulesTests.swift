@@ -189,6 +189,7 @@ struct NeedRulesTests {
     }
     #expect(needs.first?.severity == severity)
     #expect(needs.isEmpty || needs[0].title == "the certificate of relay \(words)")
+    #expect(needs.isEmpty || needs[0].since == Self.now, "it was not known before")
   }
 
   @Test("a refused reload is told with its first problem, and when it was")

@@ -124,7 +124,6 @@ package struct NeedRules: Sendable {
       return need(
         Need.Key(.certificateEnding, subject: certificate.what),
         leftMs < NeedLimits.certificateCriticalMs ? .critical : .warning,
-        since: certificate.endsAt.adding(milliseconds: -NeedLimits.certificateMs),
         "\(certificate.what) \(end)", [])
     }
     return unusable + ending
