@@ -214,8 +214,10 @@ extension CommandTable {
     notes: [
       "A line without a key gets one made from its number and content, so sending the same file"
         + " again stores nothing twice. FILE.progress notes which lines have been acknowledged; a"
-        + " second run goes on after them, and the note is removed at the end. While the relay is"
-        + " full or away, send waits and tries again for five minutes."
+        + " second run goes on after them, and the note is removed at the end.",
+      "With --file, while the relay is full or away, send waits and tries again for five"
+        + " minutes. One envelope from options is posted once: if that fails, send says so and"
+        + " ends.",
     ],
     exits: exits + " With --file, 1 if any line was refused; each is named.",
     examples: [
