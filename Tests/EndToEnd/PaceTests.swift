@@ -15,6 +15,11 @@ extension EndToEnd {
       let statuses = try await server.statuses { $0.count { $0 == 202 } == 240 }
       let refused = statuses.count { $0 == 429 }
       #expect((1...80).contains(refused), "\(refused) were refused")
+      #expect(try await Self.shown(of: relay)["requestsPerSecondLearned"] as? Bool == true)
+      let list = try await relay.command("upstreams", "list")
+      #expect(list.output.contains("/s at most (learned)"), "\(list.output)")
+      let metrics = try await relay.device().get("/metrics").text
+      #expect(metrics.contains(#"waystation_upstream_requests_per_second{upstream="default"} "#))
       try await server.stop()
     }
 
@@ -30,6 +35,13 @@ extension EndToEnd {
       try await Self.post(100, to: relay)
       let statuses = try await server.statuses { $0.count == 100 }
       #expect(statuses.allSatisfy { $0 == 202 })
+      let shown = try await Self.shown(of: relay)
+      #expect(shown["requestsPerSecondNow"] as? Double == 38)
+      #expect(shown["requestsPerSecondLearned"] as? Bool == false)
+      let list = try await relay.command("upstreams", "list")
+      #expect(list.output.contains("38.0/s at most") && !list.output.contains("learned"))
+      let metrics = try await relay.device().get("/metrics").text
+      #expect(metrics.contains(#"waystation_upstream_requests_per_second{upstream="default"} 38"#))
       try await server.stop()
     }
 
@@ -85,6 +97,12 @@ extension EndToEnd {
       upstream.behave { _ in .answer(200) }
       #expect(try await device.request("POST", "/v1/upstreams/default/probe").status == 200)
       #expect(try await device.end(of: id)["state"] as? String == "delivered")
+    }
+
+    /// The upstream as an operator sees it.
+    private static func shown(of relay: Relay) async throws -> [String: Any] {
+      let answer = try await relay.device().get("/v1/upstreams").json()
+      return try #require((answer["upstreams"] as? [[String: Any]])?.first)
     }
 
     private static func post(_ count: Int, to relay: Relay) async throws {

@@ -170,7 +170,7 @@ struct UpstreamPaceTests {
     _ = Self.refuse(&pace, from: 0, 0, waitMs: 1)
     for _ in 0..<100 { pace.taken(at: Self.at(1)) }
     _ = Self.refuse(&pace, from: 1, 1000, waitMs: 1)
-    #expect(pace.perSecond(at: Self.at(1001)) == 5)
+    #expect(pace.perSecond(at: Self.at(1001)) == 5 && !pace.isLearned(at: Self.at(1001)))
     #expect(Self.begin(&pace, from: 1001, until: 2001).count == 5)
   }
 
@@ -181,9 +181,10 @@ struct UpstreamPaceTests {
     for _ in 0..<4 { pace.taken(at: Self.at(100)) }
     _ = Self.refuse(&pace, from: 1990, 2000, waitMs: 1000)
     #expect(try #require(pace.perSecond(at: Self.at(3000))) < 3)
+    #expect(pace.isLearned(at: Self.at(3000)))
     let limit = RateLimit(perSecond: 20, burst: 2)
     pace.update(limit: limit, at: Self.at(3000))
-    #expect(pace.perSecond(at: Self.at(3000)) == 20)
+    #expect(pace.perSecond(at: Self.at(3000)) == 20 && !pace.isLearned(at: Self.at(3000)))
     _ = Self.refuse(&pace, from: 3990, 4000, waitMs: 1000)
     pace.update(limit: limit, at: Self.at(4000))
     #expect(pace.perSecond(at: Self.at(4000)) == 20, "nothing was taken since")

@@ -179,14 +179,16 @@ function upstreamCard(upstream) {
 
 function updateCard(card, upstream) {
   const { since, waiting, oldestWaitingAt, lastError, heldReason } = upstream;
-  const { inFlight, concurrencyNow, concurrencyMax, heldUntil, requestsPerSecondNow } = upstream;
+  const { inFlight, concurrencyNow, concurrencyMax, heldUntil } = upstream;
+  const { requestsPerSecondNow, requestsPerSecondLearned } = upstream;
   const age = (at) => stretch(now() - Date.parse(at));
   const facts = {
     since: () => `${clock(since, now())}, for ${age(since)}`, waiting: () => count(waiting),
     oldest: () => age(oldestWaitingAt),
     flight: () => `${count(inFlight)} of ${count(concurrencyNow)}`
       + (concurrencyNow < concurrencyMax ? `, ramping up to ${count(concurrencyMax)}` : "")
-      + (requestsPerSecondNow ? `, at most ${rate(requestsPerSecondNow)}` : ""),
+      + (requestsPerSecondNow ? `, at most ${rate(requestsPerSecondNow)}` : "")
+      + (requestsPerSecondLearned ? " (learned)" : ""),
     heldUntil: () => `in ${stretch(Date.parse(heldUntil) - now())}`
       + (heldReason ? `, since ${heldReason}` : ""),
     error: () => `Last error: ${lastError}`,

@@ -77,6 +77,11 @@ package struct UpstreamPace: Sendable {
     [limit?.perSecond, learned?.perSecond(at: now)].compactMap { $0 }.min()
   }
 
+  /// Whether that rate was learned from refusals, and is not the configured one.
+  package func isLearned(at now: MonotonicTime) -> Bool {
+    learned?.perSecond(at: now).map { $0 < limit?.perSecond ?? .infinity } ?? false
+  }
+
   /// Notes that a request begins.
   ///
   /// - Parameter isAnnounced: Whether it is only announced, and will be sent, or not, by

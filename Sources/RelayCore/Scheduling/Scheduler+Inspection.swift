@@ -29,6 +29,8 @@ extension Scheduler {
     package var heldReason: String?
     /// The most requests a second that it is sent now; nil if nothing limits them.
     package var perSecond: Double?
+    /// Whether it was learned from refusals, and is not the configured one.
+    package var isPerSecondLearned: Bool
   }
 
   /// The lane and the upstream of a running attempt; nil if there is none.
@@ -80,7 +82,8 @@ extension Scheduler {
         nextProbeAt: upstream.reachability.nextProbeAt,
         concurrency: (upstream.reachability.window, upstream.policy.concurrencyMax),
         heldUntil: heldUntil, heldReason: heldUntil == nil ? nil : upstream.heldReason,
-        perSecond: upstream.pace.perSecond(at: now))
+        perSecond: upstream.pace.perSecond(at: now),
+        isPerSecondLearned: upstream.pace.isLearned(at: now))
     }
     return views
   }

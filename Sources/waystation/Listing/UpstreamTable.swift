@@ -33,7 +33,9 @@ enum UpstreamTable {
       let wait = HumanText.wait(upstream.text("heldUntil"), now: now)
       guard wait.isEmpty else { return ("wants a wait, on \(wait)", .warning) }
       let pace = upstream.decimal("requestsPerSecondNow")
-      return ("reachable" + (pace > 0 ? ", \(HumanText.rate(pace)) at most" : ""), .good)
+      guard pace > 0 else { return ("reachable", .good) }
+      let learned = upstream.has("requestsPerSecondLearned") ? " (learned)" : ""
+      return ("reachable, \(HumanText.rate(pace)) at most\(learned)", .good)
     }
     let probe = HumanText.wait(upstream.text("nextProbeAt"), now: now)
     return ("unreachable" + (probe.isEmpty ? "" : ", probe \(probe)"), .bad)

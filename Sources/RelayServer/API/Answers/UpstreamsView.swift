@@ -71,6 +71,7 @@ extension UpstreamsView.Configured {
       if let reason = view.heldReason { json.member("heldReason", reason) }
       if let rate = view.perSecond {
         json.member("requestsPerSecondNow", max(0.0001, (rate * 10_000).rounded() / 10_000))
+        json.member("requestsPerSecondLearned", view.isPerSecondLearned)
       }
     }
   }

@@ -102,6 +102,15 @@ extension MetricFamily {
       "waystation_upstream_held", "1 while it has asked for a wait, and all its lanes wait; else 0."
     ) { $0.heldUntil == nil ? 0 : 1 },
     MetricFamily(
+      .gauge, "waystation_upstream_requests_per_second", ["upstream"],
+      "How many requests a second it is sent at most now; none where nothing limits them."
+    ) { view, writer in
+      for upstream in view.upstreams {
+        guard let rate = upstream.view.perSecond else { continue }
+        writer.sample(upstream.name, value: rate)
+      }
+    },
+    MetricFamily(
       .gauge, "waystation_blocked_lanes", "Lanes that stand until somebody resolves their heads."
     ) { Int64($0.blockedLaneCount) },
   ]
