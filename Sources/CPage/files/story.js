@@ -34,16 +34,28 @@ export function storyView(envelope) {
   ];
 }
 
+/** What may keep a queued envelope waiting, but for those before it. */
+const waitWords = {
+  "client-paused": "Its client is paused.",
+  "lane-paused": "Its lane is paused.",
+  "upstream-not-configured": "Its upstream is not configured.",
+  "upstream-paused": "Its upstream is paused.",
+  "upstream-unreachable": "Its upstream cannot be reached.",
+  "upstream-held": "Its upstream has asked for a wait.",
+};
+
 /** How it stands, in a sentence. */
 function standing(envelope) {
-  const { state, reason, nextAttemptAt, position, notBefore, attempts } = envelope;
+  const { state, reason, nextAttemptAt, position, notBefore, attempts, waitsFor } = envelope;
   const last = attempts?.at(-1)?.error;
+  const isStopped = /-(paused|configured)$/.test(waitsFor);
   switch (state) {
     case "queued":
-      if (nextAttemptAt) {
+      if (nextAttemptAt && !isStopped) {
         const wait = stretch(Date.parse(nextAttemptAt) - now());
         return `Tried again in ${wait}${last ? `: ${last}` : ""}.`;
       }
+      if (waitWords[waitsFor]) return waitWords[waitsFor];
       return position > 1 ? `${count(position - 1)} before it in its lane.` : "Next in its lane.";
     case "held": return notBefore
       ? `Waits until ${clock(notBefore, now())}.` : "Waits until somebody runs it.";

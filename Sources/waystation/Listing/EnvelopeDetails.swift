@@ -50,6 +50,7 @@ struct EnvelopeDetails {
       ("tag", envelope.text("tag") ?? ""),
       ("sequence", envelope.optionalNumber("sequence").map { "\($0)" } ?? ""),
       ("reason", envelope.text("reason") ?? ""),
+      ("waits", wait()),
       ("accepted", ago("acceptedAt")),
       ("from", envelope.text("from") ?? ""),
       ("trace", envelope.text("trace") ?? ""),
@@ -61,6 +62,24 @@ struct EnvelopeDetails {
       ("body", HumanText.bytes(envelope.number("bodyBytes"))),
       ("error id", envelope.text("errorId") ?? ""),
     ]
+  }
+
+  /// Why it waits, if the relay says so.
+  private func wait() -> String {
+    guard let cause = envelope.text("waitsFor") else { return "" }
+    let words =
+      switch Hindrance.Cause(rawValue: cause) {
+      case .clientPaused: "its client is paused"
+      case .lanePaused: "its lane is paused"
+      case .upstreamNotConfigured: "its upstream is not configured"
+      case .upstreamPaused: "its upstream is paused"
+      case .upstreamUnreachable: "its upstream cannot be reached"
+      case .upstreamHeld: "its upstream has asked for a wait"
+      case .earlier: ""
+      case nil: cause
+      }
+    let behind = envelope.text("waitsBehind").map { "behind \($0), which heads its lane" }
+    return [words, behind ?? ""].filter { !$0.isEmpty }.joined(separator: "; ")
   }
 
   private func attempts() -> [String] {

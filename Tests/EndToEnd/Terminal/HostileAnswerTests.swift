@@ -17,7 +17,7 @@ extension EndToEnd {
     private static let texts = [
       "id", "state", "method", "path", "client", "lane", "key", "tag", "reason", "acceptedAt",
       "from", "trace", "notBefore", "nextAttemptAt", "endedAt", "expiresAt", "onFailure",
-      "errorId",
+      "errorId", "waitsFor", "waitsBehind",
       "upstream", "lastError", "name", "since", "version", "oldestWaitingAt", "startedAt",
       "outcome",
       "error", "detail", "title", "fix", "field", "type", "trouble", "role", "label", "createdAt",

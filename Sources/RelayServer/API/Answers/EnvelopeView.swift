@@ -6,6 +6,13 @@ import RelayCore
 ///
 /// Its headers and its body are not: they may hold secrets.
 package struct EnvelopeView: Sendable {
+  /// What keeps a queued envelope waiting, with the id of the one before it.
+  package struct Hindrance: Sendable {
+    var cause: RelayCore.Hindrance.Cause
+    /// The envelope that heads its lane; nil if that is itself, or has just ended.
+    var behind: EnvelopeID?
+  }
+
   private let summary: EnvelopeSummary
   /// nil where only what went wrong last is shown.
   private let attempts: [AttemptRecord]?
@@ -20,6 +27,8 @@ package struct EnvelopeView: Sendable {
   package var trace: String?
   /// The id of the envelope that it is a copy of, made by a replay; a list does not tell it.
   private var replayOf: String?
+  /// What keeps it waiting, if it is queued; a list does not tell it.
+  package var hindrance: Hindrance?
   /// The upstream's id of the error for which it refused the envelope; nil if it gave none.
   package var errorID: String?
 
@@ -83,6 +92,10 @@ package struct EnvelopeView: Sendable {
       if let trace { json.member("trace", trace) }
       json.member("state", state.rawValue)
       if let position { json.member("position", position) }
+      if let hindrance, state == .queued {
+        json.member("waitsFor", hindrance.cause.rawValue)
+        if let behind = hindrance.behind { json.member("waitsBehind", behind.description) }
+      }
       json.member(missing)
       if let reason = summary.fate.reason { json.member("reason", reason) }
       json.member("acceptedAt", summary.id.acceptedAt)

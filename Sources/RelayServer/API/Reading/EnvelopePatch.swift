@@ -18,7 +18,7 @@ package struct EnvelopePatch: Sendable {
   static let shownNames: Set<String> = [
     "id", "state", "position", "reason", "acceptedAt", "nextAttemptAt", "endedAt", "attemptCount",
     "attempts", "responseStatus", "bodyBytes", "missing", "moreMissing",
-    "inDoubt", "progress", "trace",
+    "inDoubt", "progress", "trace", "waitsFor", "waitsBehind",
   ]
 
   /// Reads a patch.

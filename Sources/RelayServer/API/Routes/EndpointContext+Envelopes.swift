@@ -36,7 +36,15 @@ extension EndpointContext {
     view.progress = progress
     view.trace = relay.dispatcher.tracer.traceID(of: record)
     view.errorID = await errorID(of: record.id, record.state)
+    if record.state == .queued { view.hindrance = await hindrance(of: record.entry) }
     return view
+  }
+
+  private func hindrance(of entry: LineEntry) async -> EnvelopeView.Hindrance? {
+    guard let hindrance = relay.dispatcher.hindrance(of: entry) else { return nil }
+    var behind: EnvelopeID?
+    if let head = hindrance.behind { behind = try? await store.ids(of: [head])[head] }
+    return EnvelopeView.Hindrance(cause: hindrance.cause, behind: behind)
   }
 
   /// An envelope as it stands, with how far its attempt has come.

@@ -63,6 +63,12 @@ extension Dispatcher {
     }
   }
 
+  /// What keeps a queued envelope waiting; nil if only its turn or a time of its own does.
+  func hindrance(of entry: LineEntry) -> Hindrance? {
+    let now = clock().monotonic
+    return state.withLock { $0.scheduler.hindrance(of: entry, at: now) }
+  }
+
   /// The envelopes of which an attempt is under way.
   package func inFlightSerials() -> Set<Serial> {
     state.withLock { $0.scheduler.inFlightSerials }
