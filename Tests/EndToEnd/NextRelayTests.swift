@@ -148,6 +148,29 @@ extension EndToEnd {
       _ = try await upstream.received(count: 4)
     }
 
+    @Test("who has sent an envelope is found there by its Via, and by the token in the access log")
+    func sender() async throws {
+      let upstream = try TestUpstream()
+      let hub = try await Relay.guarded(upstream, more: ["log": ["access": true] as Settings])
+      let made = try await hub.token(["role": "steer", "label": "edge-1"])
+      let edge = try Relay(
+        upstreams: ["default": Self.settings(Self.url(hub), token: made.text)])
+      try await edge.start()
+      _ = try await edge.device("d-1").post(["path": "/a", "key": "k"])
+      let request = try #require(try await upstream.received(count: 1).first)
+      let operators = hub.steering
+      let there = try await operators.get("/v1/clients/d-1/envelopes/k").json()
+      let id = try #require(there["id"] as? String)
+      let shown = try await operators.get("/v1/envelopes/\(id)/request").text
+      let names = try #require(request["Via"]).split(separator: ", ")
+      #expect(names.count == 2 && shown.contains(names[0]) && !shown.contains(names[1]), "\(shown)")
+      try await eventually("a line of the access log") {
+        let lines = hub.log.split(separator: "\n").filter { $0.contains(#""event":"request""#) }
+        let line = lines.first { $0.contains(id) && $0.contains("POST") }
+        return line?.contains(#""who":"\#(made.id)""#) == true ? true : nil
+      }
+    }
+
     @Test(
       "its answer is read also where something between the two has compressed it",
       arguments: [10, 400_000])
