@@ -52,7 +52,10 @@ extension Dispatcher {
     let request = ended.request
     guard case .whole = ended.subject, case .answered(let response) = ended.event,
       (200..<300).contains(response.status), request.members.count > 1, !request.form.isRelay,
-      !request.target.isRetired, !resultless.contains(request.upstream), response.isJSONOfParts,
+      !request.target.isRetired, !resultless.contains(request.upstream),
+      response.isJSONOfParts(
+        bytesMax: BatchAnswer.unpackedBytesMax(
+          count: request.members.count, bodyBytesMax: request.target.responseBodyBytesMax)),
       resultless.insert(request.upstream)
     else { return }
     log.warning(
@@ -80,9 +83,11 @@ extension Dispatcher {
 
 extension UpstreamResponse {
   /// Whether the body begins as an object or an array does: what is malformed is no answer for all.
-  fileprivate var isJSONOfParts: Bool {
+  ///
+  /// - Parameter bytesMax: The most bytes that may be made of a body that is packed.
+  fileprivate func isJSONOfParts(bytesMax: Int) -> Bool {
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    guard let body = uncodedBody else { return false }
+    guard let body = uncodedBody(bytesMax: bytesMax) else { return false }
     let first = body.dropFirst(body.starts(with: mark) ? mark.count : 0).first { $0 > 0x20 }
     return first == UInt8(ascii: "[") || first == UInt8(ascii: "{")
   }
