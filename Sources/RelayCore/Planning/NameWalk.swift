@@ -1,20 +1,27 @@
-import RelayCore
-
 /// The writer's record of the names that were used since the search for unused ones began.
-struct NameWatch {
+package struct NameWatch: Sendable {
   /// The kind of names in the range.
-  let kind: NameWalk.Kind
+  package let kind: NameWalk.Kind
   /// The names of the range that have not been used since.
-  private(set) var unused: NumberBits
+  package private(set) var unused: NumberBits
 
-  init(_ kind: NameWalk.Kind, _ stretch: ClosedRange<Int64>) {
+  /// Begins to watch a range, of which nothing was used yet.
+  package init(_ kind: NameWalk.Kind, _ stretch: ClosedRange<Int64>) {
     self.kind = kind
     unused = NumberBits(stretch, areIn: true)
   }
 
   /// Marks the names in an event as used.
-  mutating func note(_ entry: EventEntry) {
+  package mutating func note(_ entry: EventEntry) {
     if let name = kind.name(in: entry) { unused.remove(name) }
+  }
+
+  /// Marks the names of an envelope's place as used.
+  package mutating func note(_ entry: LineEntry) {
+    switch kind {
+    case .lanes: unused.remove(entry.lane.rawValue)
+    case .clients: unused.remove(entry.client.rawValue)
+    }
   }
 }
 
@@ -25,13 +32,13 @@ struct NameWatch {
 /// and sequence numbers, and scans the line and the event log for references. A name that is left,
 /// is not paused, and has not been used meanwhile, is forgotten. So no acceptance has to write a
 /// count, and no index of waiting envelopes by lane is needed.
-struct NameWalk: Sendable {
+package struct NameWalk: Sendable {
   /// The kind of names.
-  enum Kind: Sendable {
+  package enum Kind: Sendable {
     case lanes, clients
 
     /// The number of the name that an event is about; nil if it is about none of this kind.
-    func name(in entry: EventEntry) -> Int64? {
+    package func name(in entry: EventEntry) -> Int64? {
       switch self {
       case .lanes: entry.lane?.rawValue
       case .clients: entry.client?.rawValue
@@ -40,7 +47,7 @@ struct NameWalk: Sendable {
   }
 
   /// The next step.
-  enum Phase: Sendable {
+  package enum Phase: Sendable {
     /// The writer begins to note used names of the next range.
     case begin
     /// Candidates are read, after this number.
@@ -53,35 +60,40 @@ struct NameWalk: Sendable {
     case forget(from: Int64)
   }
 
-  var kind = Kind.lanes
-  var phase = Phase.begin
+  /// The kind of names that are looked at.
+  package var kind = Kind.lanes
+  /// The next step.
+  package var phase = Phase.begin
   /// The number up to which the round has come.
-  var through: Int64 = 0
+  package var through: Int64 = 0
   /// The names of the present range that may be forgotten.
-  var candidates = NumberBits(1...1, areIn: false)
+  package var candidates = NumberBits(1...1, areIn: false)
+
+  /// Begins a round.
+  package init() {}
 
   /// Goes on after the present range.
-  mutating func advance() {
+  package mutating func advance() {
     through = candidates.last
     phase = .begin
   }
 }
 
 /// A set of numbers from a range, one bit for each number of the range.
-struct NumberBits: Sendable {
+package struct NumberBits: Sendable {
   /// The most numbers in a range: one mebibyte of bits.
-  static let spanMax: Int64 = 1 << 23
+  package static let spanMax: Int64 = 1 << 23
 
   /// The first number of the range.
-  let first: Int64
+  package let first: Int64
   /// The last number of the range.
-  let last: Int64
+  package let last: Int64
   private var words: [UInt64]
 
   /// Makes a set of none or all of the numbers of a range.
   ///
   /// - Precondition: The range has between 1 and ``spanMax`` numbers.
-  init(_ stretch: ClosedRange<Int64>, areIn: Bool) {
+  package init(_ stretch: ClosedRange<Int64>, areIn: Bool) {
     precondition(stretch.upperBound - stretch.lowerBound < Self.spanMax, "a stretch is bounded")
     (first, last) = (stretch.lowerBound, stretch.upperBound)
     let count = Int(last - first) / 64 + 1
@@ -89,25 +101,25 @@ struct NumberBits: Sendable {
   }
 
   /// Whether a number is in the set.
-  func contains(_ number: Int64) -> Bool {
+  package func contains(_ number: Int64) -> Bool {
     guard let place = place(of: number) else { return false }
     return words[place.word] & place.bit != 0
   }
 
   /// Adds a number of the range.
-  mutating func insert(_ number: Int64) {
+  package mutating func insert(_ number: Int64) {
     guard let place = place(of: number) else { return }
     words[place.word] |= place.bit
   }
 
   /// Removes a number, in the range or not.
-  mutating func remove(_ number: Int64) {
+  package mutating func remove(_ number: Int64) {
     guard let place = place(of: number) else { return }
     words[place.word] &= ~place.bit
   }
 
   /// The first number of the set from `number` on; nil if there is none.
-  func next(from number: Int64) -> Int64? {
+  package func next(from number: Int64) -> Int64? {
     guard number <= last else { return nil }
     let start = max(number, first)
     var word = Int(start - first) / 64
