@@ -33,6 +33,48 @@ package struct LineSummary: Sendable {
     }
   }
 
+  /// What stands in one lane for one upstream, parked envelopes left out, where the store itself
+  /// counts.
+  package struct Group: Sendable {
+    /// The lane.
+    package var lane: LaneNumber
+    /// The client that the lane belongs to.
+    package var client: ClientNumber
+    /// The upstream.
+    package var upstream: UpstreamNumber
+    /// The number of envelopes, at least 1.
+    package var count: Int
+    /// The first of them in order of acceptance.
+    package var first: Serial
+    /// The last of them.
+    package var last: Serial
+    /// The first one that blocks the lane.
+    package var blocked: Serial?
+    /// The size of all their bodies, headers and targets in bytes.
+    package var bytes: Int64
+    /// The longest wait among those that were attempted, but for those that block.
+    package var backoff: WallTime?
+    /// The earliest time when one of them ends as `expired`.
+    package var expiresAt: WallTime
+
+    /// Describes a group; see the properties for what each part means.
+    package init(
+      lane: LaneNumber, client: ClientNumber, upstream: UpstreamNumber, count: Int, first: Serial,
+      last: Serial, blocked: Serial?, bytes: Int64, backoff: WallTime?, expiresAt: WallTime
+    ) {
+      self.lane = lane
+      self.client = client
+      self.upstream = upstream
+      self.count = count
+      self.first = first
+      self.last = last
+      self.blocked = blocked
+      self.bytes = bytes
+      self.backoff = backoff
+      self.expiresAt = expiresAt
+    }
+  }
+
   /// The part of one lane.
   package struct LaneShare: Sendable, Equatable {
     /// The lane.
@@ -115,6 +157,18 @@ package struct LineSummary: Sendable {
     lanes.change(
       place.lane, orFirst: LaneShare(lane: place.lane, client: client(), least: place.serial)
     ) { $0?.count(place, acceptedAt: acceptedAt()) }
+  }
+
+  /// Adds a group; groups may come in any order.
+  package mutating func add(_ group: Group) {
+    counts[group.upstream, default: 0] += group.count
+    earliestDeadline = min(earliestDeadline ?? group.expiresAt, group.expiresAt)
+    let fresh = LaneShare(lane: group.lane, client: group.client, least: group.first)
+    var share = fresh
+    (share.count, share.bytes) = (group.count, group.bytes)
+    (share.first, share.last, share.blocked) = (group.first, group.last, group.blocked)
+    if let backoff = group.backoff { share.backoffs = [group.upstream: backoff] }
+    lanes.change(group.lane, orFirst: fresh) { $0?.add(share) }
   }
 
   /// Adds the counts of another stretch.
