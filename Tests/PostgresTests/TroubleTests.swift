@@ -111,14 +111,14 @@ struct TroubleTests {
   @Test("a commit whose standby is no longer waited for is unconfirmed")
   func unconfirmed() async throws {
     let database = try TestDatabase.fresh()
-    var other = try database.connect()
+    var other = try database.connect(silenceMs: 120_000)
     try other.execute(script: "CREATE TABLE a (b int8)")
     let (backends, continuation) = AsyncStream.makeStream(of: Int32.self)
     let waiting = Task.detached { () -> PostgresError? in
       let url = database.url + "%20-csynchronous_commit%3Don"
       var connection = try PostgresConnection(
         to: PostgresAddress(url: url, applicationName: "test"), connectTimeoutMs: 20_000,
-        silenceMs: 20_000)
+        silenceMs: 120_000)
       continuation.yield(connection.backend)
       continuation.finish()
       let error = connection.failure(of: "INSERT INTO a VALUES (1)")

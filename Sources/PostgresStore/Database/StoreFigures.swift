@@ -7,6 +7,7 @@ struct StoreFigures: Sendable {
   var ended: [EnvelopeState: Int64] = [:]
   var contentBytes: Int64 = 0
   var given = GivenNumbers()
+  var commits = CommitFigures()
   /// Why nothing can be written at the moment.
   var trouble: String?
   /// What was refused last, in words.

@@ -63,8 +63,8 @@ extension Reader {
     let rows = try run([
       PostgresCommand(
         sql: """
-          SELECT envelope.serial, id, client.name, key, refers, revision, method, target, headers,
-            \(EnvelopeBody.columns)
+          SELECT envelope.serial, id, client.name, key, envelope.refers, revision, method, target,
+            headers, \(EnvelopeBody.columns)
           FROM line JOIN envelope ON envelope.serial = line.serial
           JOIN client ON client.number = line.client WHERE line.serial = ANY($1)
           """, [.int64s(serials)])

@@ -118,11 +118,15 @@ extension Reader {
     return rows.count == 1 ? try EnvelopeID(stored: rows.uuid(0, 0)) : nil
   }
 
-  /// The ids of the envelopes of these numbers.
+  /// The ids of the envelopes of these numbers, also by those that they had while they were parked.
   func ids(of serials: [Serial]) throws(StoreError) -> [Serial: EnvelopeID] {
     let rows = try run([
       PostgresCommand(
-        "SELECT serial, id FROM envelope WHERE serial = ANY($1)", [.int64s(serials)])
+        """
+        SELECT asked.serial, envelope.id FROM unnest($1) AS asked(serial)
+        LEFT JOIN moved ON moved.old = asked.serial
+        JOIN envelope ON envelope.serial = coalesce(moved.new, asked.serial)
+        """, [.int64s(serials)])
     ])[0]
     var ids: [Serial: EnvelopeID] = [:]
     for row in 0..<rows.count {

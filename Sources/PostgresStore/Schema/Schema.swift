@@ -8,7 +8,7 @@ enum Schema {
   static let version: Int32 = 1
 
   /// Makes all tables, in one transaction.
-  static let script = seats + names + envelopes + numbers + operators
+  static let script = seats + names + envelopes + numbers + operators + listing
 
   /// Who may write: a seat's row is the right to.
   private static let seats = """

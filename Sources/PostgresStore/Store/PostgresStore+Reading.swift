@@ -109,6 +109,7 @@ extension PostgresStore {
     return statistics
   }
 
+  /// Has one of the connections that read ask something.
   func read<Value: Sendable>(
     _ body: @escaping @Sendable (Reader) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {

@@ -86,6 +86,7 @@ extension PostgresStore {
     }
   }
 
+  /// Has the writer do something.
   func write<Value: Sendable>(
     _ body: @escaping @Sendable (Writer) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {

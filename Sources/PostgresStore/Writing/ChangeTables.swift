@@ -205,6 +205,7 @@ struct ChangeTables: ChangeFacts {
             .int64s(Array(requeuedUntil.keys)),
             .int64s(requeuedUntil.values.map(\.millisecondsSinceEpoch)),
           ]))
+      commands.append(.noteReferring(Array(requeuedUntil.keys)))
     }
     let counts = endCounts.filter { $0.value != 0 }
     if !counts.isEmpty {

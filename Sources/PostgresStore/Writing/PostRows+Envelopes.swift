@@ -35,7 +35,9 @@ extension PostRows {
         entry: insert.entry, shard: Int32(Shard.of(client: insert.draft.client)),
         bytes: insert.draft.content.byteCount)
     }
+    let referring = rows.filter(\.draft.references).map(\.entry.serial)
     return [envelopes, .insert(line: places)] + (files.isEmpty ? [] : [.take(bodies: files)])
+      + (referring.isEmpty ? [] : [.noteReferring(referring)])
   }
 
   /// Puts another content in the place of one that waits.
@@ -128,7 +130,10 @@ extension PostgresCommand {
           .bool(edit.references), .text(edit.content.method), .bytes(edit.content.target),
           .bytes(edit.content.headers.bytes), .bytes(body.inlineBytes), .uuid(body.file?.uuid),
           .int64(body.file?.byteCount), .int64(body.file?.checksum),
-        ])
+        ]),
+      PostgresCommand(
+        "UPDATE line SET refers = $2 WHERE serial = $1 AND refers <> $2",
+        [.int64(entry.serial), .bool(edit.references)]),
     ]
   }
 

@@ -63,6 +63,8 @@ struct PostRows {
   private(set) var shards: Set<Int> = []
 
   var isEmpty: Bool { shards.isEmpty }
+  /// The number of envelopes that are accepted, replaced or moved.
+  var envelopeCount: Int { inserts.count + replaces.count + moves.count }
 
   mutating func note(shardOf client: String) { shards.insert(Shard.of(client: client)) }
   mutating func note(shard: Int) { shards.insert(shard) }

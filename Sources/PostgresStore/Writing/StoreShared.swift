@@ -13,6 +13,7 @@ final class StoreShared: Sendable {
   let limits = DatabaseLimits()
   let inbox = Monitor(WriterInbox())
   let figures: Mutex<StoreFigures>
+  let walks = Mutex(StoreWalks())
 
   init(
     clock: @escaping @Sendable () -> WallTime, startPauses: StartPauses, nameLimits: NameLimits,

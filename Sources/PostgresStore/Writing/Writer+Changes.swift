@@ -18,6 +18,7 @@ extension Writer {
       }
       if case .requeue(let end) = plan.line, case .requeue(let entry) = made[index].change {
         ends.append(EndChange(of: entry, end, .gone))
+        nameWatch?.note(entry)
       }
       if case .retry = plan.line { given.latestTime = max(given.latestTime, made[index].at) }
       tables.carryOut(plan, of: made[index])
@@ -26,7 +27,7 @@ extension Writer {
     var commit = Commit()
     commit.changes.append(.changed(made))
     if !ends.isEmpty { commit.changes.append(.endsChanged(ends)) }
-    try write(tables, in: &commit)
+    try write(tables, changeCount: made.count, in: &commit)
     tell(commit)
   }
 
@@ -138,9 +139,13 @@ extension Writer {
     try ChangeTables(try read(ChangeTables.commands(serials.sorted())))
   }
 
-  private func write(_ tables: ChangeTables, in commit: inout Commit) throws(StoreError) {
+  private func write(
+    _ tables: ChangeTables, changeCount: Int = 0, in commit: inout Commit
+  ) throws(StoreError) {
     let commands = tables.commands
-    if !commands.isEmpty { try write(commands, shards: tables.shards) }
+    if !commands.isEmpty {
+      try write(commands, shards: tables.shards, changeCount: changeCount)
+    }
     commit.use = tables.use
     let latest = given.latestTime
     shared.figures.withLock { figures in
@@ -160,7 +165,7 @@ extension Writer {
     let rows = try read([
       PostgresCommand(
         sql: """
-          SELECT \(EndedRow.columns), sequence, placed_through FROM ended
+          SELECT \(EndedRow.columns), sequence, placed_through, \(Self.isReferable) FROM ended
           JOIN envelope ON envelope.serial = ended.serial JOIN lane ON lane.number = ended.lane
           WHERE ended.serial > $1 ORDER BY ended.serial LIMIT $2
           """, [.int64(retentionCursor), .int64(Int64(countMax))])
@@ -168,7 +173,9 @@ extension Writer {
     var due: [(end: EndedRow, forgetsNumber: Bool)] = []
     for row in 0..<rows.count {
       let end = try EndedRow(rows, row)
-      guard RetentionRules.isDue(end.state, endedAt: end.endedAt, retention) else { continue }
+      guard RetentionRules.isDue(end.state, endedAt: end.endedAt, retention),
+        !rows.bool(row, EndedRow.columnCount + 2)
+      else { continue }
       let number = rows.int64OrNil(row, EndedRow.columnCount)
       let placed = rows.int64OrNil(row, EndedRow.columnCount + 1)
       due.append(
@@ -180,6 +187,15 @@ extension Writer {
     if isRoundDone || !due.isEmpty { shared.bodies.sweep() }
     return RetentionPage(deletedCount: due.count, isRoundDone: isRoundDone)
   }
+
+  /// Whether something waits that may refer to an ended envelope: behind it in its lane, or parked.
+  private static let isReferable = """
+    (EXISTS (
+      SELECT 1 FROM line WHERE line.refers AND line.lane = ended.lane
+        AND (line.serial > ended.serial OR line.standing = \(Standing.parked.rawValue))
+    ) AND (key IS NOT NULL
+      OR EXISTS (SELECT 1 FROM former_key WHERE former_key.serial = ended.serial)))
+    """
 
   private func delete(_ due: [(end: EndedRow, forgetsNumber: Bool)]) throws(StoreError) {
     let serials = PostgresValue.int64s(due.map(\.end.serial))

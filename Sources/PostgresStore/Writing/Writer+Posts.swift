@@ -105,7 +105,8 @@ extension Writer {
   func write(_ rows: PostRows) throws(StoreError) {
     guard !rows.isEmpty else { return }
     let (more, through) = numbersToSetApart()
-    try write(more + rows.commands, shards: rows.shards)
+    for insert in rows.inserts.values { nameWatch?.note(insert.entry) }
+    try write(more + rows.commands, shards: rows.shards, changeCount: rows.envelopeCount)
     setApart = through
     let given = given
     shared.figures.withLock { $0.given = given }

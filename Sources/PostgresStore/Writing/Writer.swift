@@ -22,6 +22,8 @@ final class Writer {
   var flowing: Set<LaneNumber>
   /// Up to where retention has looked in its present round.
   var retentionCursor: Serial = 0
+  /// Which of the names that may be forgotten have not been used since they were looked for.
+  var nameWatch: NameWatch?
   /// Changes that the database has refused, and when they are tried again.
   private var refused: [Transition] = []
   private var retriesAt: MonotonicTime?
@@ -178,13 +180,19 @@ final class Writer {
 
   /// Writes a transaction, and clears the trouble that there was.
   ///
+  /// - Parameter changeCount: The number of envelopes, and changes of envelopes, in it.
   /// - Returns: One result for each command; nil if they were lost, and all is written.
   @discardableResult
   func write(
-    _ commands: [PostgresCommand], shards: Set<Int>
+    _ commands: [PostgresCommand], shards: Set<Int>, changeCount: Int = 0
   ) throws(StoreError) -> [PostgresRows]? {
+    let begin = MonotonicClock.now()
     let rows = try seat.write(commands, shards: shards) { self.isToGoOn($0) }
-    shared.figures.withLock { $0.trouble = nil }
+    let durationUs = (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
+    shared.figures.withLock { figures in
+      figures.trouble = nil
+      figures.commits.note(durationUs: durationUs, changeCount: changeCount)
+    }
     return rows
   }
 
