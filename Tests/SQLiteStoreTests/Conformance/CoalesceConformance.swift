@@ -18,7 +18,7 @@ struct CoalesceConformance {
 
   @Test(
     "the latest content and terms take the waiting one's place, and all else stays",
-    arguments: StoreFactory.all)
+    arguments: StoreFactory.listing)
   func replaced(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft(body: body("old"), coalesce: "c"))
@@ -33,18 +33,19 @@ struct CoalesceConformance {
           coalesce: "c"))
       #expect(result == .coalesced(id: id, state: .held, position: 1))
       for _ in 0..<2 {
-        let record = try #require(try await bench.store.envelope(id))
+        let record = try #require(try await bench.listing.envelope(id))
         #expect(record.state == .held && record.draft.hold && record.draft.coalesce == "c")
         #expect(record.draft.upstream == "other" && record.draft.content.body == body("newer"))
         #expect(record.draft.notBefore == due && record.draft.onFailure == .block)
         let entry = try await bench.entry(id)
         #expect(entry.acceptedAt == before.acceptedAt && entry.expiresAt > before.expiresAt)
         #expect(entry.dueAt == due && entry.standing == .held)
-        let line = try await bench.store.line(after: 0, countMax: 9).entries.map(\.serial)
+        let line = try await bench.listing.line(after: 0, countMax: 9).entries.map(\.serial)
         #expect(line == [id.serial, next.serial])
-        let page = try await bench.store.list(EnvelopeFilter(), after: 0, countMax: 9, looksMax: 9)
+        let page = try await bench.listing.list(
+          EnvelopeFilter(), after: 0, countMax: 9, looksMax: 9)
         #expect(page.envelopes.map(\.terms.coalesce) == ["c", nil])
-        let statistics = bench.store.statistics()
+        let statistics = bench.listing.statistics()
         #expect(statistics.envelopes[.held] == 1 && statistics.envelopes[.queued] == 1)
         let fields = Int64(record.draft.content.headers.bytes.count + 6)
         #expect(statistics.contentBytes == 2 * fields + 5 + 5)
@@ -158,17 +159,17 @@ struct CoalesceConformance {
     }
   }
 
-  @Test("of many keys the latest are kept", arguments: StoreFactory.all)
+  @Test("of many keys the latest are kept", arguments: StoreFactory.listing)
   func keysKept(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let total = StoreLimits.coalescedKeysKeptMax + 3
       var posts: [EnvelopeDraft] = []
       for number in 0..<total { posts.append(bench.draft(key: "k\(number)", coalesce: "c")) }
       for start in stride(from: 0, to: total, by: 100) {
-        _ = try await bench.store.append(
+        _ = try await bench.listing.append(
           Array(posts[start..<min(start + 100, total)]), isAtomic: false)
       }
-      let found = try await bench.store.fates(
+      let found = try await bench.listing.fates(
         of: (0..<total).map { EnvelopeReference.key("k\($0)", client: "device-1") })
       #expect(found.prefix(3).allSatisfy { $0 == nil })
       #expect(found.dropFirst(3).allSatisfy { $0 != nil })

@@ -226,7 +226,7 @@ extension Bench {
     planned.record([
       Transition(
         serial: entry.serial, lane: entry.lane, upstream: entry.upstream, change: change,
-        at: clock.now, epoch: 1)
+        at: clock.now, epoch: epoch)
     ])
     await observer.waitUntilRecorded(count + 1)
   }
