@@ -1,3 +1,4 @@
+#if PostgreSQL
 import PostgresTesting
 import RelayCore
 import StoreModel
@@ -148,3 +149,4 @@ struct PostgresListingTests {
     }
   }
 }
+#endif

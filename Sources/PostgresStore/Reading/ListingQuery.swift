@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 
@@ -247,3 +248,4 @@ extension EnvelopeFilter {
       || anyOfTags?.contains { $0.utf8.contains(0) } == true
   }
 }
+#endif

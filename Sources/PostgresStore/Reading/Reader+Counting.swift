@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 
@@ -113,3 +114,4 @@ extension Reader {
     return found
   }
 }
+#endif

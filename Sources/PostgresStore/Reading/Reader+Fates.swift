@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 
@@ -115,3 +116,4 @@ extension String {
   /// Whether PostgreSQL can keep it; what it cannot keep, nothing there is called.
   fileprivate var isStorable: Bool { !utf8.contains(0) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 
@@ -90,3 +91,4 @@ enum UnusedNames {
   /// Of a client: it has no lanes.
   static let client = "NOT EXISTS (SELECT 1 FROM lane WHERE lane.client = client.number)"
 }
+#endif

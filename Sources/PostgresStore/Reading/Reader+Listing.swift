@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 
@@ -53,3 +54,4 @@ extension Reader {
     return summaries
   }
 }
+#endif

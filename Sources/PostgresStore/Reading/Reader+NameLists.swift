@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 
@@ -71,3 +72,4 @@ extension Reader {
     return LaneNamePage(lanes: lanes, hasMore: rows.count > countMax)
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if PostgreSQL
 import RelayCore
 
 /// The sizes of steps that read.
@@ -25,3 +26,4 @@ struct StoreWalks: Sendable {
     var nextDeadline: WallTime?
   }
 }
+#endif

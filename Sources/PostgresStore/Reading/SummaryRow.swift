@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 
@@ -82,3 +83,4 @@ extension EnvelopeState {
     }
   }
 }
+#endif

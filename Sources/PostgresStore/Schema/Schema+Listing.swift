@@ -1,8 +1,9 @@
+#if PostgreSQL
 extension Schema {
   /// What lists, retention and the search for unused names need besides.
   ///
-  /// No index serves a filter by client, lane or tag: each acceptance would pay for it. A list walks
-  /// the narrow tables by number, and a call looks at so many rows at the most.
+  /// No index serves a filter by client, lane or tag: each acceptance would pay for it. A list
+  /// walks the narrow tables by number, and a call looks at so many rows at the most.
   static let listing = """
     -- What failed, expired or was cancelled is looked for all the time, among many more that were
     -- delivered. Those are not in it: neither acceptance nor a delivery pays.
@@ -51,3 +52,4 @@ extension Schema {
 
     """
 }
+#endif

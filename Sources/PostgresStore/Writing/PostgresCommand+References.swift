@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 
@@ -13,3 +14,4 @@ extension PostgresCommand {
       """, [.int64s(serials)])
   }
 }
+#endif

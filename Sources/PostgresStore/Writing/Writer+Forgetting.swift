@@ -1,3 +1,4 @@
+#if PostgreSQL
 import Postgres
 import RelayCore
 import Synchronization
@@ -107,3 +108,4 @@ extension PostgresCommand {
     }
   }
 }
+#endif

@@ -1,7 +1,10 @@
-import PostgresStore
 import RelayCore
 import SQLiteStore
 import StoreModel
+
+#if PostgreSQL
+import PostgresStore
+#endif
 
 /// The part of ``EnvelopeStore`` that lists, counts and looks up many at once, and that forgets
 /// names.
@@ -24,7 +27,9 @@ protocol ListingStore: PlannedStore, NameStore {
 }
 
 extension SQLiteStore: ListingStore {}
+#if PostgreSQL
 extension PostgresStore: ListingStore {}
+#endif
 
 extension StoreFactory {
   /// Every kind that lists and forgets names: for what ``Bench/listing`` does.

@@ -80,7 +80,7 @@ package struct PostgresServer: Sendable {
     listen_addresses = '127.0.0.1'
     port = $port
     unix_socket_directories = ''
-    max_connections = 500
+    max_connections = 1000
     fsync = off
     full_page_writes = off
     shared_buffers = 64MB

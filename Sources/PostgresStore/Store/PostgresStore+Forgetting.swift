@@ -1,3 +1,4 @@
+#if PostgreSQL
 import RelayCore
 import Synchronization
 
@@ -71,3 +72,4 @@ extension PostgresStore {
     }
   }
 }
+#endif

@@ -1,3 +1,4 @@
+#if PostgreSQL
 import RelayCore
 import Synchronization
 
@@ -102,10 +103,11 @@ extension PostgresStore {
 
   /// See ``EnvelopeStore``.
   ///
-  /// It waits for nothing: the store itself does that from its start on, since it knows the lanes in
-  /// which something is parked (``Writer/flowing``).
+  /// It waits for nothing: the store itself does that from its start on, since it knows the lanes
+  /// in which something is parked (``Writer/flowing``).
   package func placeParked() async throws(StoreError) {}
 
   /// See ``EnvelopeStore``.
   package var commitFigures: CommitFigures { shared.figures.withLock { $0.commits } }
 }
+#endif
