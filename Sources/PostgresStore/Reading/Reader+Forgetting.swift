@@ -18,9 +18,9 @@ extension Reader {
     case .line(let serial):
       let next = try takeOutWaiting(from: &walk.candidates, after: serial)
       walk.phase = next.map { .line(after: $0) } ?? .events(from: 0)
-    case .events(let number):
-      let next = try takeOutOfEvents(from: &walk.candidates, walk.kind, row: number)
-      walk.phase = next.map { .events(from: $0) } ?? .forget(from: walk.candidates.first)
+    case .events:
+      // This store logs no events.
+      walk.phase = .forget(from: walk.candidates.first)
     }
   }
 
@@ -70,15 +70,6 @@ extension Reader {
       last = max(last, rows.int64(row, 2))
     }
     return count < countMax ? nil : last
-  }
-
-  /// Removes the names in events. There are none as long as this store logs none.
-  ///
-  /// - Returns: The place to go on with; nil at the end of the log.
-  private func takeOutOfEvents(
-    from names: inout NumberBits, _ kind: NameWalk.Kind, row number: Int64
-  ) throws(StoreError) -> Int64? {
-    nil
   }
 }
 
