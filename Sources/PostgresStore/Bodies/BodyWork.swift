@@ -5,7 +5,7 @@ import EventLoop
 /// deleting what is left over.
 final class BodyWork: Sendable {
   /// Work for the thread.
-  let jobs = WorkQueue<Reader.Job>()
+  let jobs = WorkQueue<DatabaseReader.Job>()
   private let isSweeping = Monitor(false)
 
   /// Deletes bodies that no envelope refers to any more, in steps; others have their turns between.

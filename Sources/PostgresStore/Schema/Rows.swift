@@ -3,7 +3,7 @@ import Postgres
 import RelayCore
 
 /// A row of `line`.
-struct LineRow: Equatable {
+struct WaitingRow: Equatable {
   /// The place; its serial may differ from the one that it is stored under while it is moved.
   var entry: LineEntry
   var shard: Int32
@@ -71,7 +71,7 @@ struct EndedRow: Equatable {
 
   /// How a place in the line has ended.
   init(
-    _ line: LineRow, _ state: EnvelopeState, at time: WallTime, reason: String?, isInDoubt: Bool,
+    _ line: WaitingRow, _ state: EnvelopeState, at time: WallTime, reason: String?, isInDoubt: Bool,
     attempt: AttemptRecord?
   ) {
     let entry = line.entry

@@ -13,7 +13,7 @@ import RelayCore
 final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
   private enum State { case open, finished, discarded }
 
-  private let jobs: WorkQueue<Reader.Job>
+  private let jobs: WorkQueue<DatabaseReader.Job>
   private let uuid = StoredBodyFile.freshUUID()
   /// Bytes that do not fill a piece yet.
   private var rest: [UInt8] = []
@@ -22,11 +22,11 @@ final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
   private var checksum = Checksum()
   private var state = State.open
 
-  private init(_ jobs: WorkQueue<Reader.Job>) { self.jobs = jobs }
+  private init(_ jobs: WorkQueue<DatabaseReader.Job>) { self.jobs = jobs }
 
   /// Begins a body; nothing is written before its first piece is full.
   static func begin(
-    on jobs: WorkQueue<Reader.Job>
+    on jobs: WorkQueue<DatabaseReader.Job>
   ) async throws(StoreError) -> PostgresBodyWriter {
     let writer = PostgresBodyWriter(jobs)
     try await writer.perform("begin a body in") { _ throws(StoreError) in }
@@ -51,7 +51,7 @@ final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
 
   // MARK: - On the thread of bodies
 
-  private func append(_ bytes: [UInt8], _ reader: Reader) throws(StoreError) {
+  private func append(_ bytes: [UInt8], _ reader: DatabaseReader) throws(StoreError) {
     guard state == .open else { throw cutOff("write") }
     byteCount += Int64(bytes.count)
     bytes.withUnsafeBytes { checksum.append($0) }
@@ -65,7 +65,7 @@ final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
     rest += next
   }
 
-  private func finish(_ reader: Reader) throws(StoreError) -> StoredBodyFile {
+  private func finish(_ reader: DatabaseReader) throws(StoreError) -> StoredBodyFile {
     guard state == .open else { throw cutOff("finish") }
     if !rest.isEmpty || chunkCount == 0 { try writeRest(reader) }
     state = .finished
@@ -73,7 +73,7 @@ final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
     return StoredBodyFile(uuid: uuid, byteCount: byteCount, checksum: checksum.value)
   }
 
-  private func writeRest(_ reader: Reader) throws(StoreError) {
+  private func writeRest(_ reader: DatabaseReader) throws(StoreError) {
     do throws(StoreError) {
       guard try reader.write(chunk: chunkCount, of: uuid, rest) else {
         throw .bodyGone(uuid, operation: "write")
@@ -86,7 +86,7 @@ final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
     rest.removeAll(keepingCapacity: true)
   }
 
-  private func remove(_ reader: Reader) {
+  private func remove(_ reader: DatabaseReader) {
     guard state != .discarded else { return }
     state = .discarded
     rest = []
@@ -101,7 +101,7 @@ final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
   }
 
   private func perform<Value: Sendable>(
-    _ operation: String, _ body: @escaping @Sendable (Reader) throws(StoreError) -> Value
+    _ operation: String, _ body: @escaping @Sendable (DatabaseReader) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
     let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
       let isQueued = jobs.push { reader in

@@ -104,7 +104,7 @@ extension PostgresStore {
   /// See ``EnvelopeStore``.
   ///
   /// It waits for nothing: the store itself does that from its start on, since it knows the lanes
-  /// in which something is parked (``Writer/flowing``).
+  /// in which something is parked (``DatabaseWriter/flowing``).
   package func placeParked() async throws(StoreError) {}
 
   /// See ``EnvelopeStore``.

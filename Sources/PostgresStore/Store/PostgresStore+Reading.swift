@@ -111,7 +111,7 @@ extension PostgresStore {
 
   /// Has one of the connections that read ask something.
   func read<Value: Sendable>(
-    _ body: @escaping @Sendable (Reader) throws(StoreError) -> Value
+    _ body: @escaping @Sendable (DatabaseReader) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
     let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
       let isQueued = reads.push { reader in

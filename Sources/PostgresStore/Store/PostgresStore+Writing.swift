@@ -11,7 +11,7 @@ extension PostgresStore {
     let result = await withUnsafeContinuation { continuation in
       hand(
         .append(
-          PendingAppend(drafts: drafts, isAtomic: isAtomic) { continuation.resume(returning: $0) }))
+          AppendRequest(drafts: drafts, isAtomic: isAtomic) { continuation.resume(returning: $0) }))
     }
     return try result.get()
   }
@@ -88,12 +88,12 @@ extension PostgresStore {
 
   /// Has the writer do something.
   func write<Value: Sendable>(
-    _ body: @escaping @Sendable (Writer) throws(StoreError) -> Value
+    _ body: @escaping @Sendable (DatabaseWriter) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
     let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
       hand(
         .task(
-          WriteTask(
+          DatabaseTask(
             run: { writer in
               let result = Result { () throws(StoreError) -> Value in try body(writer) }
               continuation.resume(returning: result)
@@ -103,7 +103,7 @@ extension PostgresStore {
     return try result.get()
   }
 
-  private func hand(_ request: WriteRequest) {
+  private func hand(_ request: DatabaseRequest) {
     let isTaken = shared.inbox.update { inbox in
       guard !inbox.isClosing else { return false }
       inbox.requests.append(request)

@@ -26,8 +26,8 @@ package final class PostgresStore: Sendable {
     package init(clock: @escaping @Sendable () -> WallTime) { self.clock = clock }
   }
 
-  let shared: StoreShared
-  let reads = WorkQueue<Reader.Job>()
+  let shared: DatabaseShared
+  let reads = WorkQueue<DatabaseReader.Job>()
   /// The number of this use of the store.
   let process: Int64
   private let epoch: Int64
@@ -64,7 +64,7 @@ package final class PostgresStore: Sendable {
     epoch = seat.epoch
     process = seat.process
     let begun = try StoreStart(seat)
-    shared = StoreShared(
+    shared = DatabaseShared(
       clock: options.clock, startPauses: options.startPauses, nameLimits: options.nameLimits,
       auditEntriesMax: options.auditEntriesMax, begun.figures)
     try startThreads(at: address, Handover(seat), begun)
@@ -73,7 +73,7 @@ package final class PostgresStore: Sendable {
   // Without close() nobody waits; the threads still finish what they have, and end.
   deinit { Self.stop(shared, beginning) }
 
-  private static func stop(_ shared: StoreShared, _ beginning: Monitor<Beginning>) {
+  private static func stop(_ shared: DatabaseShared, _ beginning: Monitor<Beginning>) {
     beginning.update { if case .awaited = $0 { $0 = .never } }
     shared.inbox.update { $0.isClosing = true }
   }
@@ -90,10 +90,10 @@ package final class PostgresStore: Sendable {
   ) throws(StoreError) {
     let (shared, closing, reads, beginning) = (shared, closing, reads, beginning)
     var readers: [Thread] = []
-    func spawnReader(_ name: String, of jobs: WorkQueue<Reader.Job>) throws(StoreError) {
+    func spawnReader(_ name: String, of jobs: WorkQueue<DatabaseReader.Job>) throws(StoreError) {
       readers.append(
         try Self.spawn(name) {
-          let reader = Reader(at: address, shared.limits)
+          let reader = DatabaseReader(at: address, shared.limits)
           while let job = jobs.next() { job(reader) }
         })
     }
@@ -107,7 +107,7 @@ package final class PostgresStore: Sendable {
     _ = try Self.spawn("store-write") {
       let seat = seat.take()
       if let observer = beginning.wait(\.observer) ?? nil {
-        Writer(seat, begun, shared, observer).run()
+        DatabaseWriter(seat, begun, shared, observer).run()
       }
       reads.close()
       bodies.jobs.close()

@@ -6,9 +6,9 @@ import RelayCore
 ///
 /// They are read before, changed here as the plans say, and what differs then is written.
 struct ChangeTables: ChangeFacts {
-  private let lineBefore: [Serial: LineRow]
+  private let lineBefore: [Serial: WaitingRow]
   private let endedBefore: [Serial: EndedRow]
-  private var line: [Serial: LineRow]
+  private var line: [Serial: WaitingRow]
   private var ended: [Serial: EndedRow]
   private let aheadOfGap: Set<Serial>
   private var attempts: [(serial: Serial, record: AttemptRecord)] = []
@@ -32,7 +32,7 @@ struct ChangeTables: ChangeFacts {
   static func commands(_ serials: [Serial]) -> [PostgresCommand] {
     [
       PostgresCommand(
-        sql: "SELECT \(LineRow.columns) FROM line WHERE serial = ANY($1)", [.int64s(serials)]),
+        sql: "SELECT \(WaitingRow.columns) FROM line WHERE serial = ANY($1)", [.int64s(serials)]),
       PostgresCommand(
         sql: "SELECT \(EndedRow.columns) FROM ended WHERE serial = ANY($1)", [.int64s(serials)]),
       PostgresCommand(
@@ -45,9 +45,9 @@ struct ChangeTables: ChangeFacts {
 
   /// Reads the answers.
   init(_ rows: [PostgresRows]) throws(StoreError) {
-    var line: [Serial: LineRow] = [:]
+    var line: [Serial: WaitingRow] = [:]
     for row in 0..<rows[0].count {
-      let place = try LineRow(rows[0], row)
+      let place = try WaitingRow(rows[0], row)
       line[place.entry.serial] = place
     }
     var ended: [Serial: EndedRow] = [:]
@@ -101,7 +101,7 @@ struct ChangeTables: ChangeFacts {
   }
 
   private mutating func carryOut(
-    _ change: ChangePlan.Line, of transition: Transition, _ row: LineRow
+    _ change: ChangePlan.Line, of transition: Transition, _ row: WaitingRow
   ) {
     var row = row
     let serial = transition.serial
@@ -143,7 +143,7 @@ struct ChangeTables: ChangeFacts {
     if let attempt = former.attempt { attempts.append((former.serial, attempt)) }
     entry.isInDoubt = end.isInDoubt
     if let standing { entry.standing = standing }
-    var row = LineRow(entry: entry, shard: former.shard, bytes: former.bytes)
+    var row = WaitingRow(entry: entry, shard: former.shard, bytes: former.bytes)
     row.attempts = end.attempts
     line[transition.serial] = row
     responses[transition.serial] = nil

@@ -31,7 +31,7 @@ extension PostRows {
       ])
     let files = bodies.compactMap(\.self)
     let places = rows.map { insert in
-      LineRow(
+      WaitingRow(
         entry: insert.entry, shard: Int32(Shard.of(client: insert.draft.client)),
         bytes: insert.draft.content.byteCount)
     }
@@ -91,7 +91,7 @@ extension PostRows {
 
 extension PostgresCommand {
   /// Puts rows in line.
-  static func insert(line rows: [LineRow]) -> PostgresCommand {
+  static func insert(line rows: [WaitingRow]) -> PostgresCommand {
     PostgresCommand(
       """
       INSERT INTO line SELECT * FROM unnest(

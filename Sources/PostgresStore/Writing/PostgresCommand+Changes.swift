@@ -4,7 +4,7 @@ import RelayCore
 
 extension PostgresCommand {
   /// Sets waiting envelopes' places as they are now.
-  static func update(line rows: [LineRow]) -> PostgresCommand {
+  static func update(line rows: [WaitingRow]) -> PostgresCommand {
     PostgresCommand(
       """
       UPDATE line SET upstream = new.upstream, expires_at = new.expires_at,

@@ -4,7 +4,7 @@ import RelayCore
 
 // Each is a bounded step of the search for names that nothing refers to any more: it removes names
 // from the candidates, or adds names to them. See ``NameWalk``.
-extension Reader {
+extension DatabaseReader {
   /// Takes one step of a walk along names.
   func look(_ walk: inout NameWalk) throws(StoreError) {
     switch walk.phase {

@@ -4,7 +4,7 @@ import RelayCore
 import Synchronization
 
 // Changes of envelopes, and what is forgotten of them.
-extension Writer {
+extension DatabaseWriter {
   /// Makes changes, and tells of them.
   func record(_ transitions: [Transition]) throws(StoreError) {
     guard !transitions.isEmpty else { return }

@@ -3,13 +3,13 @@ import Postgres
 import RelayCore
 
 // What a batch of posts asks is answered by one round trip, before its transaction.
-extension Writer {
+extension DatabaseWriter {
   /// Answers the questions of a batch.
   ///
   /// - Returns: The facts, and the places of what waits under the names that were asked for.
   func gather(
     _ questions: AppendQuestions, reserve: @escaping @Sendable (Serial, LaneNumber) -> Bool
-  ) throws(StoreError) -> (facts: GatheredFacts, waiting: [Serial: LineRow]) {
+  ) throws(StoreError) -> (facts: GatheredFacts, waiting: [Serial: WaitingRow]) {
     var facts = GatheredFacts(
       given: given, nameLimits: shared.nameLimits, reserve: reserve)
     for name in questions.upstreams {
@@ -127,7 +127,7 @@ struct AskedFacts {
   private var nameCommand: PostgresCommand {
     PostgresCommand(
       sql: """
-        SELECT \(LineRow.columns), asked.name, envelope.id, envelope.key, envelope.fingerprint,
+        SELECT \(WaitingRow.columns), asked.name, envelope.id, envelope.key, envelope.fingerprint,
           envelope.not_before, envelope.revision
         FROM unnest($1, $2, $3) AS asked(client, lane, name)
         JOIN client ON client.name = asked.client
@@ -149,7 +149,7 @@ struct AskedFacts {
   /// - Returns: The places of what waits under names.
   func fill(
     _ facts: inout GatheredFacts, from rows: [PostgresRows]
-  ) throws(StoreError) -> [Serial: LineRow] {
+  ) throws(StoreError) -> [Serial: WaitingRow] {
     var rest = rows[...]
     let (clients, lanes) = (rest.removeFirst(), rest.removeFirst())
     for row in 0..<clients.count {
@@ -225,11 +225,11 @@ struct AskedFacts {
 
   private func fillNames(
     _ facts: inout GatheredFacts, _ rows: PostgresRows
-  ) throws(StoreError) -> [Serial: LineRow] {
-    var places: [Serial: LineRow] = [:]
-    let next = LineRow.columnCount
+  ) throws(StoreError) -> [Serial: WaitingRow] {
+    var places: [Serial: WaitingRow] = [:]
+    let next = WaitingRow.columnCount
     for row in 0..<rows.count {
-      let line = try LineRow(rows, row)
+      let line = try WaitingRow(rows, row)
       facts.fill(
         name: rows.text(row, next), in: line.entry.lane,
         WaitingPost(

@@ -2,7 +2,7 @@
 import Postgres
 import RelayCore
 
-extension Reader {
+extension DatabaseReader {
   /// All upstreams that are known.
   func upstreamNames() throws(StoreError) -> [UpstreamNumber: String] {
     let rows = try run([PostgresCommand("SELECT number, name FROM upstream")])[0]

@@ -2,7 +2,7 @@
 import Postgres
 import RelayCore
 
-extension Reader {
+extension DatabaseReader {
   /// The counts of a stretch of the line, and where it ends.
   struct CountedStretch: Sendable {
     var summary = LineSummary()
@@ -105,10 +105,11 @@ extension Reader {
           SELECT count(*), max(serial), min(expires_at) FILTER (WHERE expires_at > $3) \(stretch)
           """, values),
       PostgresCommand(
-        sql: "SELECT \(LineRow.columns) \(stretch) WHERE expires_at <= $3 ORDER BY serial", values),
+        sql: "SELECT \(WaitingRow.columns) \(stretch) WHERE expires_at <= $3 ORDER BY serial",
+        values),
     ])
     var found = ExpiredStretch()
-    for row in 0..<rows[1].count { found.expired.append(try LineRow(rows[1], row).entry) }
+    for row in 0..<rows[1].count { found.expired.append(try WaitingRow(rows[1], row).entry) }
     if rows[0].int64(0, 0) >= Int64(countMax) { found.rest = rows[0].int64OrNil(0, 1) }
     found.nextDeadline = WallTime(stored: rows[0].int64OrNil(0, 2))
     return found

@@ -2,7 +2,7 @@
 import Postgres
 import RelayCore
 
-extension Reader {
+extension DatabaseReader {
   /// A page of the line, after a number.
   ///
   /// - Parameter lastSerial: The greatest number that had been given out before.
@@ -12,13 +12,13 @@ extension Reader {
     let rows = try run([
       PostgresCommand(
         sql: """
-          SELECT \(LineRow.columns) FROM line WHERE serial > $1 ORDER BY serial LIMIT $2
+          SELECT \(WaitingRow.columns) FROM line WHERE serial > $1 ORDER BY serial LIMIT $2
           """, [.int64(serial), .int64(Int64(countMax))])
     ])[0]
     var entries: [LineEntry] = []
     var use: [ClientNumber: WaitingUse] = [:]
     for row in 0..<rows.count {
-      let place = try LineRow(rows, row)
+      let place = try WaitingRow(rows, row)
       use[place.entry.client, default: WaitingUse()] += WaitingUse(count: 1, bytes: place.bytes)
       entries.append(place.entry)
     }
@@ -35,7 +35,7 @@ extension Reader {
     let entries = try entries(
       PostgresCommand(
         sql: """
-          SELECT \(LineRow.columns) FROM line WHERE serial < $1 ORDER BY serial DESC LIMIT $2
+          SELECT \(WaitingRow.columns) FROM line WHERE serial < $1 ORDER BY serial DESC LIMIT $2
           """, [.int64(serial), .int64(Int64(countMax))]))
     let isFull = entries.count == countMax
     return LinePage(
@@ -46,7 +46,7 @@ extension Reader {
   func line(at serials: [Serial]) throws(StoreError) -> [LineEntry] {
     let entries = try entries(
       PostgresCommand(
-        sql: "SELECT \(LineRow.columns) FROM line WHERE serial = ANY($1)", [.int64s(serials)]))
+        sql: "SELECT \(WaitingRow.columns) FROM line WHERE serial = ANY($1)", [.int64s(serials)]))
     let places = Dictionary(uniqueKeysWithValues: entries.map { ($0.serial, $0) })
     return serials.compactMap { places[$0] }
   }
@@ -54,7 +54,7 @@ extension Reader {
   private func entries(_ command: PostgresCommand) throws(StoreError) -> [LineEntry] {
     let rows = try run([command])[0]
     var entries: [LineEntry] = []
-    for row in 0..<rows.count { entries.append(try LineRow(rows, row).entry) }
+    for row in 0..<rows.count { entries.append(try WaitingRow(rows, row).entry) }
     return entries
   }
 

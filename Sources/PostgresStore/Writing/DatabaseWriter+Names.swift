@@ -4,7 +4,7 @@ import RelayCore
 import Synchronization
 
 // Pauses.
-extension Writer {
+extension DatabaseWriter {
   /// Pauses or resumes; a name that is not known becomes known, if the limits on names allow it.
   func setPaused(
     _ isPaused: Bool, _ name: PauseName

@@ -2,7 +2,7 @@
 import Postgres
 import RelayCore
 
-extension Writer {
+extension DatabaseWriter {
   /// Adds rows to this process's history, and deletes some old ones of any process.
   func writeHistory(_ rows: [HistoryRow], now: Minute) throws(StoreError) {
     var figures = try historyFigures(at: Set(rows.map(\.place)))
@@ -46,7 +46,7 @@ extension Writer {
   }
 }
 
-extension Reader {
+extension DatabaseReader {
   /// Adds the rows that a series needs to it, those of all processes added up.
   func readHistory(
     into series: HistorySeries, of upstream: UpstreamNumber?

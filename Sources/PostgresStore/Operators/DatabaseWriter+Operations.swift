@@ -2,7 +2,7 @@
 import Postgres
 import RelayCore
 
-extension Writer {
+extension DatabaseWriter {
   /// Records the beginning of an operation, and deletes the oldest if there are too many.
   ///
   /// - Returns: Its number.
@@ -52,7 +52,7 @@ extension Writer {
   }
 }
 
-extension Reader {
+extension DatabaseReader {
   /// The processes that have ended, and have left operations that are stored as running.
   func endedIncarnations() throws(StoreError) -> [Incarnation] {
     let rows = try run([
@@ -116,7 +116,7 @@ extension PostgresCommand {
 }
 
 extension Operation {
-  /// Reads what ``Reader/operations()`` asks for.
+  /// Reads what ``DatabaseReader/operations()`` asks for.
   fileprivate init(_ rows: PostgresRows, _ row: Int) throws(StoreError) {
     guard let action = Action(rawValue: rows.text(row, 3)),
       let state = State(code: Int64(rows.int16(row, 9)))

@@ -2,7 +2,7 @@
 import Postgres
 import RelayCore
 
-extension Reader {
+extension DatabaseReader {
   /// The envelopes after `serial` that pass a filter; see ``EnvelopeStore``.
   func list(
     _ filter: EnvelopeFilter, after serial: Serial, countMax: Int, looksMax: Int

@@ -4,14 +4,14 @@ import RelayCore
 import Synchronization
 
 /// What the store's threads share.
-final class StoreShared: Sendable {
+final class DatabaseShared: Sendable {
   let clock: @Sendable () -> WallTime
   let startPauses: StartPauses
   let nameLimits: NameLimits
   let auditEntriesMax: Int
   let bodies = BodyWork()
   let limits = DatabaseLimits()
-  let inbox = Monitor(WriterInbox())
+  let inbox = Monitor(DatabaseInbox())
   let figures: Mutex<StoreFigures>
   let walks = Mutex(StoreWalks())
 

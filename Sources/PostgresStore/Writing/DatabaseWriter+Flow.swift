@@ -4,7 +4,7 @@ import RelayCore
 
 // How what was parked gets into line once nothing is missing before it: at the end of the line,
 // under a new number, in the order of its sequence numbers.
-extension Writer {
+extension DatabaseWriter {
   /// What the database knows of a lane behind the numbers that are in line.
   private struct LaneFacts {
     /// The name of its client; nil if it becomes known by this transaction.
@@ -204,13 +204,13 @@ extension Writer {
   ) throws(StoreError) -> [Serial: (id: EnvelopeID, isHeld: Bool, entry: LineEntry?)] {
     let rows = try read([
       PostgresCommand(
-        sql: "SELECT \(LineRow.columns) FROM line WHERE serial = ANY($1)", [.int64s(serials)]),
+        sql: "SELECT \(WaitingRow.columns) FROM line WHERE serial = ANY($1)", [.int64s(serials)]),
       PostgresCommand(
         "SELECT serial, id, hold FROM envelope WHERE serial = ANY($1)", [.int64s(serials)]),
     ])
     var entries: [Serial: LineEntry] = [:]
     for row in 0..<rows[0].count {
-      let line = try LineRow(rows[0], row)
+      let line = try WaitingRow(rows[0], row)
       entries[line.entry.serial] = line.entry
     }
     var found: [Serial: (id: EnvelopeID, isHeld: Bool, entry: LineEntry?)] = [:]

@@ -2,8 +2,8 @@
 import RelayCore
 
 /// What the writer was handed.
-struct WriterInbox: Sendable {
-  var requests: [WriteRequest] = []
+struct DatabaseInbox: Sendable {
+  var requests: [DatabaseRequest] = []
   var transitions: [Transition] = []
   var isClosing = false
 
@@ -11,9 +11,9 @@ struct WriterInbox: Sendable {
 }
 
 /// A call that waits for the writer.
-enum WriteRequest: Sendable {
-  case append(PendingAppend)
-  case task(WriteTask)
+enum DatabaseRequest: Sendable {
+  case append(AppendRequest)
+  case task(DatabaseTask)
 
   func fail(_ error: StoreError) {
     switch self {
@@ -24,7 +24,7 @@ enum WriteRequest: Sendable {
 }
 
 /// Posts that wait to be written.
-struct PendingAppend: Sendable {
+struct AppendRequest: Sendable {
   let drafts: [EnvelopeDraft]
   let isAtomic: Bool
   let resume: @Sendable (Result<[AppendResult], StoreError>) -> Void
@@ -33,9 +33,9 @@ struct PendingAppend: Sendable {
 }
 
 /// Anything else that is to be written, in a transaction of its own.
-struct WriteTask: Sendable {
+struct DatabaseTask: Sendable {
   /// Does it, and answers.
-  let run: @Sendable (Writer) -> Void
+  let run: @Sendable (DatabaseWriter) -> Void
   let fail: @Sendable (StoreError) -> Void
 }
 #endif

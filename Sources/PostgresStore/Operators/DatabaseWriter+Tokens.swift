@@ -2,7 +2,7 @@
 import Postgres
 import RelayCore
 
-extension Writer {
+extension DatabaseWriter {
   /// Stores a token; false if there is one of this id.
   func insertToken(_ record: TokenRecord) throws(StoreError) -> Bool {
     let rows = try write(
@@ -37,7 +37,7 @@ extension Writer {
   }
 }
 
-extension Reader {
+extension DatabaseReader {
   /// A page of tokens, after an id.
   func tokens(after id: String, client: String?, countMax: Int) throws(StoreError) -> TokenPage {
     let rows = try run([

@@ -2,7 +2,7 @@
 import Postgres
 import RelayCore
 
-extension Writer {
+extension DatabaseWriter {
   /// Records an act, and deletes some of the oldest if there are more than are kept.
   ///
   /// - Returns: Its number.
@@ -46,7 +46,7 @@ extension Writer {
   }
 }
 
-extension Reader {
+extension DatabaseReader {
   /// A page of the audit log, backwards.
   func acts(
     before number: Int64?, subject: String?, countMax: Int

@@ -3,9 +3,9 @@ import Postgres
 import RelayCore
 
 /// A connection that reads; used by one thread.
-final class Reader {
+final class DatabaseReader {
   /// Work for a thread that has a reader.
-  typealias Job = @Sendable (Reader) -> Void
+  typealias Job = @Sendable (DatabaseReader) -> Void
 
   private let address: PostgresAddress
   let limits: DatabaseLimits

@@ -2,7 +2,7 @@
 import Postgres
 import RelayCore
 
-extension Reader {
+extension DatabaseReader {
   /// Envelopes by the numbers that they were posted under, and their ids: `$1` and `$2`.
   static let askedByID = """
     FROM unnest($1, $2) WITH ORDINALITY AS asked(posted, id, place)

@@ -8,9 +8,9 @@ import Synchronization
 ///
 /// Each turn writes the changes that wait, and then the requests in their order, posts together.
 /// Facts are read before each transaction: nobody else writes for these clients.
-final class Writer {
+final class DatabaseWriter {
   let seat: Seat
-  let shared: StoreShared
+  let shared: DatabaseShared
   let observer: any StoreObserver
   var random = SystemRandomNumberGenerator()
   var upstreams: [String: UpstreamNumber]
@@ -29,7 +29,7 @@ final class Writer {
   private var retriesAt: MonotonicTime?
 
   init(
-    _ seat: Seat, _ start: StoreStart, _ shared: StoreShared, _ observer: any StoreObserver
+    _ seat: Seat, _ start: StoreStart, _ shared: DatabaseShared, _ observer: any StoreObserver
   ) {
     self.seat = seat
     (given, setApart) = (start.given, start.setApart)
@@ -50,11 +50,11 @@ final class Writer {
     drop()
   }
 
-  private func next() -> (transitions: [Transition], requests: [WriteRequest])? {
+  private func next() -> (transitions: [Transition], requests: [DatabaseRequest])? {
     while true {
       // What flows on needs no word from anybody.
       let due = flowing.isEmpty ? retriesAt : MonotonicClock.now()
-      let work = shared.inbox.wait(until: due) { inbox -> WriterInbox? in
+      let work = shared.inbox.wait(until: due) { inbox -> DatabaseInbox? in
         guard !inbox.isEmpty || inbox.isClosing else { return nil }
         let work = inbox
         inbox.requests = []
@@ -122,8 +122,8 @@ final class Writer {
     }
   }
 
-  private func answer(_ requests: [WriteRequest]) {
-    var group: [PendingAppend] = []
+  private func answer(_ requests: [DatabaseRequest]) {
+    var group: [AppendRequest] = []
     var (posts, bytes) = (0, 0)
     func post() {
       if !group.isEmpty { append(together: group) }
@@ -145,7 +145,7 @@ final class Writer {
   }
 
   /// Writes posts in one transaction; those that the database cannot take are found by halving.
-  private func append(together group: [PendingAppend]) {
+  private func append(together group: [AppendRequest]) {
     do throws(StoreError) {
       try append(group)
     } catch {

@@ -4,7 +4,7 @@ import RelayCore
 
 // Pieces of large bodies. Each of these may be done twice: a connection that is lost is made anew,
 // and what it was asked is asked again.
-extension Reader {
+extension DatabaseReader {
   /// Writes a piece; false if the body has been deleted since its first one.
   func write(chunk number: Int32, of body: [UInt8], _ bytes: [UInt8]) throws(StoreError) -> Bool {
     let touch =

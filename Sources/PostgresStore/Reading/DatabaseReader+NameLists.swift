@@ -2,7 +2,7 @@
 import Postgres
 import RelayCore
 
-extension Reader {
+extension DatabaseReader {
   /// A page of the clients, by name; see ``NameStore``.
   func clients(
     prefix: String, after name: String, countMax: Int

@@ -4,7 +4,7 @@ import RelayCore
 import Synchronization
 
 // Forgetting names that nothing refers to any more; see ``NameWalk``.
-extension Writer {
+extension DatabaseWriter {
   /// Begins to note which names of the next range are used.
   ///
   /// - Returns: The range; nil if there is none.

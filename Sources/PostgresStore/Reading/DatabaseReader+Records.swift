@@ -2,7 +2,7 @@
 import Postgres
 import RelayCore
 
-extension Reader {
+extension DatabaseReader {
   /// Where an envelope stands now, as a part of a statement: `$1` is the number that it was posted
   /// under, `$2` its id.
   private static let standsAt = """
@@ -26,7 +26,7 @@ extension Reader {
           """, values),
       PostgresCommand(
         sql: """
-          SELECT \(LineRow.columns) FROM line JOIN envelope ON envelope.serial = line.serial
+          SELECT \(WaitingRow.columns) FROM line JOIN envelope ON envelope.serial = line.serial
           WHERE \(Self.standsAt)
           """, values),
       PostgresCommand(
@@ -70,7 +70,7 @@ extension Reader {
     let status = rows[4].count == 1 ? Int(rows[4].int32(0, 0)) : nil
     var record: EnvelopeRecord
     if rows[1].count == 1 {
-      let place = try LineRow(rows[1], 0)
+      let place = try WaitingRow(rows[1], 0)
       record = EnvelopeRecord(
         id: id, draft: draft, state: place.entry.standing.state, reason: place.reason,
         entry: place.entry, endedAt: nil, attemptCount: place.entry.attempts, attempts: attempts,

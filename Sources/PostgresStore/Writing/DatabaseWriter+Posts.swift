@@ -4,11 +4,11 @@ import RelayCore
 import Synchronization
 
 // Posts: facts are gathered, plans made, and all of them written in one transaction.
-extension Writer {
+extension DatabaseWriter {
   /// Writes posts, tells of them, and answers.
   ///
   /// - Throws: ``StoreError`` if nothing was written; nobody has been answered then.
-  func append(_ group: [PendingAppend]) throws(StoreError) {
+  func append(_ group: [AppendRequest]) throws(StoreError) {
     let drafts = group.flatMap(\.drafts)
     try register(upstreamsOf: drafts)
     let reserved = Mutex(Reservations())
@@ -27,7 +27,7 @@ extension Writer {
   }
 
   private func write(
-    _ group: [PendingAppend], _ gathered: GatheredFacts, _ waiting: [Serial: LineRow]
+    _ group: [AppendRequest], _ gathered: GatheredFacts, _ waiting: [Serial: WaitingRow]
   ) throws(StoreError) {
     var facts = gathered
     var rows = PostRows()
@@ -54,7 +54,7 @@ extension Writer {
   }
 
   private func plan(
-    _ append: PendingAppend, _ facts: inout GatheredFacts, _ rows: inout PostRows,
+    _ append: AppendRequest, _ facts: inout GatheredFacts, _ rows: inout PostRows,
     _ receipt: inout AppendReceipt, in commit: inout Commit
   ) throws(StoreError) {
     if append.isAtomic,
@@ -72,7 +72,7 @@ extension Writer {
     }
   }
 
-  private func answer(_ group: [PendingAppend], _ results: [AppendResult]) {
+  private func answer(_ group: [AppendRequest], _ results: [AppendResult]) {
     var start = 0
     for append in group {
       let end = start + append.drafts.count
@@ -135,7 +135,7 @@ extension Writer {
   ///
   /// - Parameter replaced: The places that replaced envelopes had.
   func count(
-    _ rows: PostRows, replaced: [Serial: LineRow] = [:], in commit: inout Commit
+    _ rows: PostRows, replaced: [Serial: WaitingRow] = [:], in commit: inout Commit
   ) {
     shared.figures.withLock { figures in
       for insert in rows.inserts.values {
