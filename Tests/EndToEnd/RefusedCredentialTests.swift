@@ -183,7 +183,7 @@ extension EndToEnd {
       edge.signal(SIGHUP)
       let forbidden = try await eventually("another cause") {
         let need = try await Self.need(of: edge, count: 1)
-        return (need["cause"] as? String).flatMap { $0.contains("403") ? $0 : nil }
+        return (need["cause"] as? String).flatMap { $0.contains("answered 403") ? $0 : nil }
       }
       #expect(forbidden.hasSuffix("it answered 403 (This token does not allow the call.)"))
       try Credentials.steer.write(toFile: file, atomically: true, encoding: .utf8)

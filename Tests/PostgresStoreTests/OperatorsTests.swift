@@ -32,18 +32,18 @@ struct OperatorsTests {
     let bench = try PartsBench()
     let first = bench.store
     _ = try await first.beginOperation(bench.operation)
+    let backend = Int32(try bench.number("SELECT backend FROM seat"))
     let second = try bench.bench.open()
     _ = try await second.beginOperation(bench.operation)
     #expect(try await second.endedIncarnations() == [first.incarnation])
     for _ in 0..<2 {
       let error = await #expect(throws: StoreError.self) { try await first.beginAct(bench.act) }
       #expect(error?.kind == .leaseLost)
-      try bench.run(
-        """
-        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE application_name = 'waystation' AND query LIKE '%fence%'
-          AND pid NOT IN (SELECT backend FROM seat)
-        """)
+      // Its own connection, and nobody else's on this server.
+      var connection = try bench.bench.database.connect()
+      _ = try connection.run([
+        PostgresCommand("SELECT pg_terminate_backend($1)", [.int32(backend)])
+      ])
     }
     #expect(try bench.number("SELECT count(*) FROM seat") == 1)
     try await second.interruptOperations(of: first.incarnation, at: bench.now)
