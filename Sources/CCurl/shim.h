@@ -176,6 +176,8 @@ static inline CURLcode waystation_curl_global_init(void) {
 /* Macros that Swift's importer leaves out, for their casts. */
 enum {
   waystation_curl_read_abort = CURL_READFUNC_ABORT,
+  waystation_curl_read_pause = CURL_READFUNC_PAUSE,
+  waystation_curl_pause_none = CURLPAUSE_CONT,
   waystation_curl_request_ok = CURL_PREREQFUNC_OK,
   waystation_curl_request_abort = CURL_PREREQFUNC_ABORT,
 };

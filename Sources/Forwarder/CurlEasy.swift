@@ -127,6 +127,11 @@ struct CurlEasy: ~Copyable {
     check(waystation_curl_set_headers(pointer, first), CURLOPT_HTTPHEADER)
   }
 
+  /// Goes on with a transfer whose callback had nothing to send (curl_easy_pause(3)).
+  ///
+  /// A failure shows in the transfer's own end.
+  func goOn() { _ = curl_easy_pause(pointer, Int32(waystation_curl_pause_none)) }
+
   private func check(_ code: CURLcode, _ option: CURLoption) {
     precondition(
       code == CURLE_OK, "curl_easy_setopt \(option.rawValue) failed with \(code.rawValue)")

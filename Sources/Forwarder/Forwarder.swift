@@ -22,11 +22,12 @@ package final class Forwarder: Sendable {
   ///   - targets: The configured upstreams; they decide how many idle connections are kept. A
   ///     request to another upstream works as well.
   ///   - name: The thread's name.
+  ///   - bodies: Reads large bodies that are no files on this machine; nil if all are.
   ///   - deliver: Receives the results.
   /// - Throws: ``SystemError`` if there is no memory, or no room for one more thread.
   package init(
     targets: [UpstreamTarget], limits: ForwarderLimits = ForwarderLimits(),
-    name: String = "forwarder", deliver: @escaping Delivery
+    name: String = "forwarder", bodies: BodyReading? = nil, deliver: @escaping Delivery
   ) throws(SystemError) {
     let shared = ForwarderShared(
       multi: try CurlMulti(
@@ -35,7 +36,9 @@ package final class Forwarder: Sendable {
       pauses: try CurlMulti(idleConnectionsMax: 1, connections: OpenConnections()))
     self.shared = shared
     thread = try Thread.spawn(name: name) {
-      ForwarderLoop(shared: shared, targets: targets, limits: limits, deliver: deliver).run()
+      ForwarderLoop(
+        shared: shared, targets: targets, limits: limits, bodies: bodies, deliver: deliver
+      ).run()
     }
   }
 

@@ -28,6 +28,8 @@ struct ForwarderInbox: Sendable {
   private(set) var questions: [ProgressQuery] = []
   /// Upstreams whose access tokens are asked for anew, before ``requests`` begin.
   private(set) var renewals: [UpstreamTarget] = []
+  /// Parts of bodies that have come for running attempts.
+  private(set) var arrivals: [BodyArrival] = []
   /// The upstreams that are configured from now on; nil if they have not changed.
   private(set) var targets: [UpstreamTarget]?
   /// Whether the thread is to end.
@@ -39,7 +41,7 @@ struct ForwarderInbox: Sendable {
   var isEmpty: Bool {
     guard case .none = cancellation, targets == nil else { return false }
     return requests.isEmpty && withdrawn.isEmpty && questions.isEmpty && renewals.isEmpty
-      && !isStopping
+      && arrivals.isEmpty && !isStopping
   }
 
   /// Adds attempts to begin; false if the thread is ending.
@@ -58,6 +60,9 @@ struct ForwarderInbox: Sendable {
 
   /// Has an upstream's access token asked for anew.
   mutating func renew(_ target: UpstreamTarget) { renewals.append(target) }
+
+  /// Adds a part of a body.
+  mutating func arrive(_ arrival: BodyArrival) { arrivals.append(arrival) }
 
   /// Changes the configured upstreams.
   mutating func configure(_ targets: [UpstreamTarget]) { self.targets = targets }

@@ -9,6 +9,9 @@ final class ForwarderLoop {
   private let shared: ForwarderShared
   private let limits: ForwarderLimits
   private let deliver: Forwarder.Delivery
+  private let bodies: BodyReading?
+  /// How many bodies were read that are no files on this machine.
+  private var remoteCount = 0
 
   private var running: [Serial: Transfer] = [:]
   private var idle: [ObjectIdentifier: [Transfer]] = [:]
@@ -27,9 +30,10 @@ final class ForwarderLoop {
 
   init(
     shared: ForwarderShared, targets: [UpstreamTarget], limits: ForwarderLimits,
-    deliver: @escaping Forwarder.Delivery
+    bodies: BodyReading?, deliver: @escaping Forwarder.Delivery
   ) {
     self.shared = shared
+    self.bodies = bodies
     proxiedServers = ProxiedServers(targets)
     self.limits = limits
     self.deliver = deliver
@@ -45,7 +49,7 @@ final class ForwarderLoop {
       // New requests are sent before anything is waited for; the same pass over all transfers
       // handles input that came meanwhile.
       sign()
-      let mayWait = !hasBegun && signing.isEmpty
+      let mayWait = !hasBegun && signing.isIdle && batch.isEmpty
       let waitedNs = mayWait ? wait() : 0
       shared.multi.perform()
       collect()
@@ -80,6 +84,7 @@ final class ForwarderLoop {
     cancel(inbox.cancellation)
     if let targets = inbox.targets { configure(targets) }
     for target in inbox.renewals { tokens.askAnew(for: target) }
+    for arrival in inbox.arrivals { take(arrival) }
     hasBegun = !inbox.requests.isEmpty
     begin(inbox.requests)
     for question in inbox.questions { answer(question) }
@@ -193,13 +198,37 @@ final class ForwarderLoop {
 
   private func start(_ request: AttemptRequest, at now: Now) {
     do throws(SystemError) {
-      let body = try OutgoingBody(request.content.body)
+      let body = try body(of: request)
       guard let signing = BodySigning(request, at: Self.signingTime(now)) else {
         return try send(request, SignedBody(body: body), at: now)
       }
       try sign(request, body, signing, at: now)
     } catch {
       fail(request, error, at: now)
+    }
+  }
+
+  private func body(of request: AttemptRequest) throws(SystemError) -> OutgoingBody {
+    guard let bodies else { return try OutgoingBody(request.content.body) }
+    let serial = request.serial
+    return try OutgoingBody(request.content.body) { [shared] file in
+      self.remoteCount += 1
+      return RemoteBody(byteCount: file.byteCount, number: self.remoteCount) { part, number in
+        bodies(file, part.lowerBound, part.count) { [weak shared] result in
+          shared?.post {
+            $0.arrive(BodyArrival(serial: serial, body: number, result: result))
+          }
+        }
+      }
+    }
+  }
+
+  /// Goes on with what has waited for a part of its body.
+  private func take(_ arrival: BodyArrival) {
+    if let transfer = running[arrival.serial] {
+      transfer.take(arrival)
+    } else {
+      signing.take(arrival)
     }
   }
 
@@ -226,9 +255,10 @@ final class ForwarderLoop {
   private func sign() {
     guard let entry = signing.advance() else { return }
     let now = Now(wall: WallClock.now(), monotonic: MonotonicClock.now())
+    let failure = entry.failure
     guard let signed = entry.finish() else {
-      let error = SystemError(code: EIO, operation: "read a stored body")
-      return fail(entry.request, error, at: now)
+      let reason = failure ?? "a part of it is missing"
+      return fail(entry.request, "could not read a stored body: \(reason)", at: now)
     }
     do throws(SystemError) {
       try send(entry.request, signed, at: entry.startedAt)
@@ -262,7 +292,10 @@ final class ForwarderLoop {
   }
 
   private func fail(_ request: AttemptRequest, _ error: SystemError, at now: Now) {
-    let detail = "could not \(error.operation): \(error.reason)"
+    fail(request, "could not \(error.operation): \(error.reason)", at: now)
+  }
+
+  private func fail(_ request: AttemptRequest, _ detail: String, at now: Now) {
     end(request, as: .failed(.local, detail: detail), at: now)
   }
 

@@ -12,7 +12,18 @@ struct OutgoingBody: ~Copyable {
   /// large bodies come as files.
   let memory: UnsafeMutableRawPointer?
 
+  /// What there is to send now.
+  enum Reading {
+    /// As many bytes as this; 0 at the end.
+    case bytes(Int)
+    /// Nothing, until the next part has come.
+    case notYet
+    /// Nothing, since the body cannot be read, or has become shorter.
+    case failed
+  }
+
   private let file: Int32?
+  private let remote: RemoteBody?
   private var offset: Int64 = 0
 
   /// Makes an empty body.
@@ -20,20 +31,33 @@ struct OutgoingBody: ~Copyable {
     byteCount = 0
     memory = nil
     file = nil
+    remote = nil
   }
 
   /// Takes a body; a file is opened, and has to have its stored length.
-  init(_ body: EnvelopeBody) throws(SystemError) {
+  ///
+  /// - Parameter remotely: How to read what is no file on this machine; nil if it is one.
+  init(
+    _ body: EnvelopeBody, remotely: ((StoredBodyFile) -> RemoteBody)? = nil
+  ) throws(SystemError) {
     switch body {
     case .inline(let bytes):
       memory = bytes.isEmpty ? nil : Self.copy(of: bytes)
       file = nil
+      remote = nil
     case .file(let stored):
       memory = nil
-      file = try Self.open(stored)
+      remote = remotely?(stored)
+      file = remote == nil ? try Self.open(stored) : nil
     }
     byteCount = body.byteCount
   }
+
+  /// Why it could not be read; nil if it could, or is on this machine.
+  var failure: String? { remote?.failure }
+
+  /// Takes a part of it that has come; false if it was for another one.
+  func take(_ arrival: BodyArrival) -> Bool { remote?.take(arrival) ?? false }
 
   deinit {
     memory?.deallocate()
@@ -59,22 +83,24 @@ struct OutgoingBody: ~Copyable {
     return number
   }
 
-  /// Continues reading the file; nil if it cannot be read, or has become shorter.
-  mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-    guard let file else { return nil }
+  /// Continues reading.
+  mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
+    if let remote { return remote.read(into: buffer) }
+    guard let file else { return .failed }
     let wanted = min(Int64(buffer.count), byteCount - offset)
-    guard wanted > 0 else { return 0 }
+    guard wanted > 0 else { return .bytes(0) }
     while true {
       let count = pread(file, buffer.baseAddress, Int(wanted), off_t(offset))
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else { return nil }
+      guard count > 0 else { return .failed }
       offset += Int64(count)
-      return count
+      return .bytes(count)
     }
   }
 
-  /// Moves to an offset in the file, since libcurl has to send it again.
+  /// Moves to an offset, since libcurl has to send it again.
   mutating func seek(to offset: Int64) -> Bool {
+    if let remote { return remote.seek(to: offset) }
     guard offset >= 0, offset <= byteCount else { return false }
     self.offset = offset
     return true

@@ -17,6 +17,8 @@ struct SigningQueue {
     /// The opened body: the file that was signed is the one that is sent.
     fileprivate(set) var body: OutgoingBody?
     fileprivate(set) var signature: BodySigning?
+    /// Whether the next part of the body has yet to come.
+    fileprivate var isAwaiting = false
 
     fileprivate init(
       _ request: AttemptRequest, _ body: consuming OutgoingBody,
@@ -27,6 +29,9 @@ struct SigningQueue {
       self.signature = consume signature
       startedAt = now
     }
+
+    /// Why its body could not be read, as far as that is known.
+    var failure: String? { body?.failure }
 
     /// Returns the body, rewound, and its signature; nil unless all of it was signed.
     func finish() -> SignedBody? {
@@ -40,8 +45,8 @@ struct SigningQueue {
   private var entries: [Entry] = []
   private var buffer: [UInt8] = []
 
-  /// Whether the queue is empty.
-  var isEmpty: Bool { entries.isEmpty }
+  /// Whether there is nothing to sign: the queue is empty, or waits for parts of bodies.
+  var isIdle: Bool { entries.allSatisfy(\.isAwaiting) }
 
   /// Whether an envelope's attempt is in the queue.
   func contains(_ serial: Serial) -> Bool { entries.contains { $0.request.serial == serial } }
@@ -61,24 +66,39 @@ struct SigningQueue {
     return serials
   }
 
-  /// Continues with the first one for a turn; returns it if it is finished or cannot be read.
+  /// Takes a part of a body that has come for one of them.
+  func take(_ arrival: BodyArrival) {
+    guard let entry = entries.first(where: { $0.request.serial == arrival.serial }),
+      entry.body?.take(arrival) ?? false
+    else { return }
+    entry.isAwaiting = false
+  }
+
+  /// Continues for a turn with the first one whose body is there; returns it if it is finished or
+  /// cannot be read.
   mutating func advance() -> Entry? {
-    guard let entry = entries.first else { return nil }
+    guard let index = entries.firstIndex(where: { !$0.isAwaiting }) else { return nil }
+    let entry = entries[index]
     if buffer.isEmpty { buffer = [UInt8](repeating: 0, count: Self.bufferBytes) }
     var left = Self.bytesPerTurn
     while left > 0 {
-      let count = buffer.withUnsafeMutableBytes { entry.body?.read(into: $0) ?? nil }
-      guard let count, count > 0 else {
+      let reading = buffer.withUnsafeMutableBytes { entry.body?.read(into: $0) ?? .failed }
+      switch reading {
+      case .bytes(let count) where count > 0:
+        buffer.withUnsafeBytes {
+          entry.signature?.update(UnsafeRawBufferPointer(rebasing: $0[..<count]))
+        }
+        left -= count
+      case .notYet:
+        entry.isAwaiting = true
+        return nil
+      case .bytes, .failed:
         // A body that could not be read to its end has no signature.
-        if count == nil { entry.signature = nil }
-        entries.removeFirst()
+        if case .failed = reading { entry.signature = nil }
+        entries.remove(at: index)
         if entries.isEmpty { buffer = [] }
         return entry
       }
-      buffer.withUnsafeBytes {
-        entry.signature?.update(UnsafeRawBufferPointer(rebasing: $0[..<count]))
-      }
-      left -= count
     }
     return nil
   }

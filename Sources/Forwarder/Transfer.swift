@@ -31,6 +31,8 @@ final class Transfer {
   /// Whether they are set for less than an attempt's whole time.
   private var hasLessTime = false
   private var body = OutgoingBody()
+  /// Whether libcurl has to be told once the next part of the body has come.
+  private var isAwaitingBody = false
   private var collector: ResponseCollector
   /// The most bytes of the answer's body that are reported.
   private var bodyBytesMax = 0
@@ -83,6 +85,7 @@ final class Transfer {
     if isOnNewConnection || hasLessTime { forgetNewConnection() }
     headers.rebuild(for: request, signed.signatures, at: now.wall)
     body = signed.body
+    isAwaitingBody = false
     serial = request.serial
     if target.tokens != nil { self.request = request }
     startedAt = now
@@ -205,6 +208,9 @@ final class Transfer {
     if code == CURLE_ABORTED_BY_CALLBACK, case .refused(let refusal) = refusal {
       return refusal.event(target: target, bytesMax: limits.errorDetailBytesMax)
     }
+    if code == CURLE_ABORTED_BY_CALLBACK, let reason = body.failure {
+      return .failed(.local, detail: "could not read a stored body: \(reason)")
+    }
     let hasBegun = headerBytes > 0
     let detail = TransferFailure.detail(
       code, words: handle.error, osError: handle.osError, hasBegun: hasBegun, target: target,
@@ -220,6 +226,24 @@ final class Transfer {
     let isWritten = isWritten
     release()
     return report(.failed(failure, detail: detail), isWritten: isWritten, at: now)
+  }
+
+  /// Hands out what can be sent of the body; libcurl asks no more until the next part has come.
+  private func readBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    switch body.read(into: buffer) {
+    case .bytes(let count): return count
+    case .failed: return Int(waystation_curl_read_abort)
+    case .notYet:
+      isAwaitingBody = true
+      return Int(waystation_curl_read_pause)
+    }
+  }
+
+  /// Takes a part of the body that has come, and goes on.
+  func take(_ arrival: BodyArrival) {
+    guard body.take(arrival), isAwaitingBody else { return }
+    isAwaitingBody = false
+    handle.goOn()
   }
 
   private func report(_ event: AttemptEvent, isWritten: Bool, at now: Now) -> AttemptReport {
@@ -282,8 +306,7 @@ extension Transfer {
     _ = waystation_curl_set_data_callback(handle.pointer, CURLOPT_READFUNCTION) {
       bytes, size, count, context in
       let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-      return Transfer.at(context)?.body.read(into: buffer)
-        ?? Int(waystation_curl_read_abort)
+      return Transfer.at(context)?.readBody(into: buffer) ?? Int(waystation_curl_read_abort)
     }
     _ = waystation_curl_set_seek_callback(handle.pointer) { context, offset, origin in
       guard let transfer = Transfer.at(context), origin == SEEK_SET,

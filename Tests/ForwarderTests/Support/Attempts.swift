@@ -7,10 +7,15 @@ final class Attempts {
   let forwarder: Forwarder
   private var batches: AsyncStream<AttemptBatch>.Iterator
 
-  init(_ targets: [UpstreamTarget] = [], limits: ForwarderLimits = ForwarderLimits()) throws {
+  init(
+    _ targets: [UpstreamTarget] = [], limits: ForwarderLimits = ForwarderLimits(),
+    bodies: BodyReading? = nil
+  ) throws {
     let (stream, continuation) = AsyncStream.makeStream(of: AttemptBatch.self)
     batches = stream.makeAsyncIterator()
-    forwarder = try Forwarder(targets: targets, limits: limits) { continuation.yield($0) }
+    forwarder = try Forwarder(targets: targets, limits: limits, bodies: bodies) {
+      continuation.yield($0)
+    }
   }
 
   deinit { forwarder.shutdown() }
