@@ -55,7 +55,7 @@ struct OperatorsTests {
   @Test("the history of several processes is added up, and one that has ended waits no more")
   func history() async throws {
     let bench = try PartsBench()
-    try bench.run("INSERT INTO seat VALUES (5, 0, 77)")
+    try bench.run("INSERT INTO seat VALUES (5, 0, now(), 77)")
     try bench.run("INSERT INTO history VALUES (1, 28000000, 77, 10, 1, 1, 4, '')")
     try await write(0, waiting: 3, bench)
     try await write(1, waiting: 2, bench)

@@ -90,6 +90,24 @@ struct SeatTests {
     await second.close()
   }
 
+  @Test("a connection that only has the number of one that has ended is left alone")
+  func reusedNumber() async throws {
+    let bench = try StoreBench()
+    await (try bench.open()).close()
+    var stranger = try bench.database.connect()
+    let pid = try stranger.run([PostgresCommand("SELECT pg_backend_pid()")])[0].int32(0, 0)
+    var other = try bench.database.connect()
+    _ = try other.run([PostgresCommand("UPDATE seat SET backend = $1", [.int32(pid)])])
+    // The seat cannot be taken as long as this goes on, and its owner's connection is ended.
+    _ = try stranger.run([
+      PostgresCommand("SET idle_in_transaction_session_timeout = 0"),
+      PostgresCommand("BEGIN"), PostgresCommand("SELECT 1 FROM seat FOR KEY SHARE"),
+    ])
+    #expect(throws: StoreError.self) { try bench.open() }
+    _ = try stranger.run([PostgresCommand("COMMIT")])
+    await (try bench.open()).close()
+  }
+
   @Test("a store that was made by a newer relay is refused, and told so")
   func newer() async throws {
     let bench = try StoreBench()

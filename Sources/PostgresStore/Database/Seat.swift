@@ -67,6 +67,19 @@ final class Seat {
     }
   }
 
+  /// The row of a seat on this connection: `$1` is its incarnation, `$2` the process.
+  private static let seatOfMine = """
+    SELECT $1, pid, backend_start, $2 FROM pg_stat_activity WHERE pid = pg_backend_pid()
+    """
+  /// Ends the connections of seats.
+  ///
+  /// The number of one that has ended may be another one's by now, and after a failover it is: so
+  /// the time of its beginning has to be the same as well.
+  private static let endBackends = """
+    SELECT pg_terminate_backend(pid) FROM seat JOIN pg_stat_activity
+    ON pid = backend AND pg_stat_activity.backend_start = seat.backend_start
+    """
+
   private static let duplicateTable = "42P07"
   private static let duplicateKey = "23505"
   private static let lockTimeout = "55P03"
@@ -86,7 +99,7 @@ final class Seat {
       PostgresCommand("DELETE FROM seat"),
       PostgresCommand("DELETE FROM seat_commit"),
       PostgresCommand(
-        "INSERT INTO seat VALUES ($1, pg_backend_pid(), $2)", [.int64(mine), .int64(process)]),
+        sql: "INSERT INTO seat \(Self.seatOfMine)", [.int64(mine), .int64(process)]),
       PostgresCommand("INSERT INTO seat_commit VALUES ($1, 0)", [.int64(mine)]),
       PostgresCommand("UPDATE shard SET holder = $1, epoch = epoch + 1", [.int64(mine)]),
       PostgresCommand("SELECT max(epoch) FROM shard"),
@@ -96,7 +109,7 @@ final class Seat {
     } catch {
       guard error.sqlState == Self.lockTimeout else { throw error }
       // A seat stands in an open transaction of a process that does not go on.
-      _ = try run([PostgresCommand("SELECT pg_terminate_backend(backend) FROM seat")])
+      _ = try run([PostgresCommand(sql: Self.endBackends)])
       epoch = try run(commands)[5].int64(0, 0)
     }
     incarnations = [mine]
@@ -231,10 +244,10 @@ final class Seat {
       PostgresCommand("DELETE FROM seat_commit WHERE incarnation = ANY($1)", [old]),
       // None for one whose seat another relay has deleted: it has ended.
       PostgresCommand(
-        """
-        INSERT INTO seat SELECT $1, pg_backend_pid(), $2
-        WHERE EXISTS (SELECT 1 FROM seat_commit WHERE incarnation = $1)
-        """, [.int64(mine), .int64(process)]),
+        sql: """
+          INSERT INTO seat \(Self.seatOfMine)
+          AND EXISTS (SELECT 1 FROM seat_commit WHERE incarnation = $1)
+          """, [.int64(mine), .int64(process)]),
       PostgresCommand(
         "UPDATE shard SET holder = $2 WHERE holder = ANY($1)", [old, .int64(mine)]),
       PostgresCommand("SELECT number FROM seat_commit WHERE incarnation = $1", [.int64(mine)]),
@@ -244,7 +257,7 @@ final class Seat {
     } catch {
       guard error.sqlState == Self.lockTimeout else { throw error }
       let end = PostgresCommand(
-        "SELECT pg_terminate_backend(backend) FROM seat WHERE incarnation = ANY($1)", [old])
+        sql: "\(Self.endBackends) WHERE incarnation = ANY($1)", [old])
       _ = try run([end])
       return try found(run(commands))
     }

@@ -17,7 +17,9 @@ enum Schema {
 
     CREATE TABLE seat (
       incarnation bigint PRIMARY KEY,
+      -- The connection, and when it began: its number alone may be another one's later.
       backend int NOT NULL,
+      backend_start timestamptz NOT NULL,
       -- The same for as long as the process has the store open, whatever its incarnation.
       process bigint NOT NULL
     ) WITH (fillfactor = 20);
