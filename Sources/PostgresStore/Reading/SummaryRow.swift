@@ -29,10 +29,10 @@ enum SummaryRow {
   static let columns = """
     passing.serial, envelope.id, client.name, lane.name, upstream.name, envelope.key,
     envelope.sequence, envelope.tag, envelope.hold, envelope.not_before, envelope.expires_at,
-    envelope.on_failure, envelope.method, envelope.target, octet_length(envelope.body),
-    passing.lane, envelope.refers, envelope.coalesce, passing.standing, passing.state,
-    passing.reason, passing.ended_at, passing.attempts, passing.in_doubt, passing.due_at,
-    response.status,
+    envelope.on_failure, envelope.method, envelope.target,
+    coalesce(envelope.body_bytes, octet_length(envelope.body)), passing.lane, envelope.refers,
+    envelope.coalesce, passing.standing, passing.state, passing.reason, passing.ended_at,
+    passing.attempts, passing.in_doubt, passing.due_at, response.status,
     CASE WHEN passing.is_tried THEN passing.error ELSE (
       SELECT attempt.error FROM attempt WHERE attempt.serial = passing.serial
       ORDER BY attempt.number DESC LIMIT 1
