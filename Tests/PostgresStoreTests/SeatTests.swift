@@ -97,7 +97,10 @@ struct SeatTests {
     var stranger = try bench.database.connect()
     let pid = try stranger.run([PostgresCommand("SELECT pg_backend_pid()")])[0].int32(0, 0)
     var other = try bench.database.connect()
-    _ = try other.run([PostgresCommand("UPDATE seat SET backend = $1", [.int32(pid)])])
+    // Of a relay that was killed, whose connection began at another time.
+    _ = try other.run([
+      PostgresCommand("INSERT INTO seat VALUES (7, $1, 'epoch', 7)", [.int32(pid)])
+    ])
     // The seat cannot be taken as long as this goes on, and its owner's connection is ended.
     _ = try stranger.run([
       PostgresCommand("SET idle_in_transaction_session_timeout = 0"),

@@ -1,4 +1,6 @@
 #if PostgreSQL
+import RelayCore
+
 /// The times that a store gives its database, and the sizes of its transactions.
 struct DatabaseLimits: Sendable {
   /// How long a connection may take to be made, in milliseconds.
@@ -9,6 +11,11 @@ struct DatabaseLimits: Sendable {
   /// The pause before the database is tried again, in milliseconds: from the first one to the
   /// longest, at random between a half of it and all.
   var reconnectMs: ClosedRange<UInt32> = 100...2000
+  /// How long a beat may take, and how long its connection may take to be made, in milliseconds: a
+  /// half of the time in which one has to succeed.
+  var beatTimeoutMs: Int { Int(lease.ttlMs - lease.marginMs) / 2 }
+  /// The times by which relays take the store from each other.
+  var lease = LeaseLimits()
   /// The most posts of one transaction.
   var postsMax = 1024
   /// The most bytes of posts in one transaction, but for the last one.

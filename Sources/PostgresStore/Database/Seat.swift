@@ -20,30 +20,44 @@ final class Seat {
   private(set) var epoch: Int64 = 0
   /// The number of this use of the store, which outlives incarnations: what it does is known by it.
   let process = Int64.random(in: 1...Int64.max)
+  /// When it was asked for the store, which it then got.
+  private(set) var takenAt = Lease.now()
 
   private var incarnation: Int64 { incarnations.last ?? 0 }
   /// Whether the database has refused, the last time that it was asked, what it was given (states
   /// of the classes 22, data exception, and 23, integrity constraint): it would refuse it again.
   private(set) var hasRefusedData = false
 
-  /// Makes the tables if there are none, and takes all shards.
+  /// Connects, and makes the tables if there are none.
   ///
-  /// Whoever held them before writes nothing from then on.
+  /// - Throws: ``PostgresError`` if the database cannot be reached, or refuses the relay.
+  init(at address: PostgresAddress, _ limits: DatabaseLimits) throws(PostgresError) {
+    self.address = address
+    self.limits = limits
+    var connection = try Self.connect(to: address, limits)
+    try Self.prepare(&connection)
+    self.connection = consume connection
+  }
+
+  /// Takes the store at once: whoever had it writes nothing from then on.
   ///
   /// - Throws: ``StoreError`` if the database cannot be reached, refuses the relay, or has tables
   ///   of a newer version.
-  init(at address: PostgresAddress, _ limits: DatabaseLimits) throws(StoreError) {
-    self.address = address
-    self.limits = limits
+  static func taken(
+    at address: PostgresAddress, _ limits: DatabaseLimits
+  ) throws(StoreError) -> Seat {
+    let refusal: StoreError
     do throws(PostgresError) {
-      var connection = try Self.connect(to: address, limits)
-      try Self.prepare(&connection)
-      self.connection = consume connection
-      try take()
+      let seat = try Seat(at: address, limits)
+      guard let newer = try seat.newerTables() else {
+        _ = try seat.take(.fromAnybody)
+        return seat
+      }
+      refusal = newer
     } catch {
       throw StoreError(error)
     }
-    try checkVersion()
+    throw refusal
   }
 
   private static func connect(
@@ -71,48 +85,56 @@ final class Seat {
   private static let seatOfMine = """
     SELECT $1, pid, backend_start, $2 FROM pg_stat_activity WHERE pid = pg_backend_pid()
     """
-  /// Ends the connections of seats.
-  ///
-  /// The number of one that has ended may be another one's by now, and after a failover it is: so
-  /// the time of its beginning has to be the same as well.
-  private static let endBackends = """
-    SELECT pg_terminate_backend(pid) FROM seat JOIN pg_stat_activity
-    ON pid = backend AND pg_stat_activity.backend_start = seat.backend_start
-    """
 
   private static let duplicateTable = "42P07"
   private static let duplicateKey = "23505"
   private static let lockTimeout = "55P03"
 
-  private func checkVersion() throws(StoreError) {
-    let version = try read([PostgresCommand("SELECT version FROM schema_version")])[0].int32(0, 0)
-    guard version > Schema.version else { return }
-    throw StoreError(
+  // MARK: - Taking the store
+
+  /// What is wrong with the tables; nil if this relay can use them.
+  func newerTables() throws(PostgresError) -> StoreError? {
+    let version = try run([PostgresCommand("SELECT version FROM schema_version")])[0].int32(0, 0)
+    guard version > Schema.version else { return nil }
+    return StoreError(
       kind: .newerSchema, operation: "open", subject: address.subject,
       detail: "its tables are of version \(version), and this relay knows them up to "
         + "\(Schema.version). Run a newer relay.")
   }
 
-  private func take() throws(PostgresError) {
+  /// The seats that stand.
+  func standing() throws(PostgresError) -> [SeatBeats] {
+    PostgresCommand.seats(in: try run([.seats])[0])
+  }
+
+  /// Takes the store; false if somebody else has it.
+  func take(_ taking: SeatTaking) throws(PostgresError) -> Bool {
     let mine = Int64.random(in: 1...Int64.max)
-    let commands = [
-      PostgresCommand("DELETE FROM seat"),
-      PostgresCommand("DELETE FROM seat_commit"),
-      PostgresCommand(
-        sql: "INSERT INTO seat \(Self.seatOfMine)", [.int64(mine), .int64(process)]),
-      PostgresCommand("INSERT INTO seat_commit VALUES ($1, 0)", [.int64(mine)]),
-      PostgresCommand("UPDATE shard SET holder = $1, epoch = epoch + 1", [.int64(mine)]),
-      PostgresCommand("SELECT max(epoch) FROM shard"),
-    ]
+    let commands = PostgresCommand.takeStore(for: mine, process: process, taking)
+    var rows: [PostgresRows]
+    takenAt = Lease.now()
     do throws(PostgresError) {
-      epoch = try run(commands)[5].int64(0, 0)
+      rows = try run(commands)
     } catch {
       guard error.sqlState == Self.lockTimeout else { throw error }
       // A seat stands in an open transaction of a process that does not go on.
-      _ = try run([PostgresCommand(sql: Self.endBackends)])
-      epoch = try run(commands)[5].int64(0, 0)
+      _ = try run([.endBackends(of: taking)])
+      takenAt = Lease.now()
+      rows = try run(commands)
     }
+    guard let epoch = rows.last?.int64OrNil(0, 0) else { return false }
+    self.epoch = epoch
     incarnations = [mine]
+    return true
+  }
+
+  /// Gives the store up, so that the next one need not wait; as far as that can be done at once.
+  func leave() {
+    let mine = PostgresValue.int64s(incarnations)
+    _ = try? run([
+      PostgresCommand("DELETE FROM seat WHERE incarnation = ANY($1)", [mine]),
+      PostgresCommand("DELETE FROM seat_commit WHERE incarnation = ANY($1)", [mine]),
+    ])
   }
 
   private func run(_ commands: [PostgresCommand]) throws(PostgresError) -> [PostgresRows] {
@@ -256,9 +278,8 @@ final class Seat {
       return try found(run(commands))
     } catch {
       guard error.sqlState == Self.lockTimeout else { throw error }
-      let end = PostgresCommand(
-        sql: "\(Self.endBackends) WHERE incarnation = ANY($1)", [old])
-      _ = try run([end])
+      let seats = former.map { SeatBeats(incarnation: Incarnation(rawValue: $0), beats: 0) }
+      _ = try run([.endBackends(of: .from(seats))])
       return try found(run(commands))
     }
   }

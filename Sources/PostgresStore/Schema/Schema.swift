@@ -21,7 +21,9 @@ enum Schema {
       backend int NOT NULL,
       backend_start timestamptz NOT NULL,
       -- The same for as long as the process has the store open, whatever its incarnation.
-      process bigint NOT NULL
+      process bigint NOT NULL,
+      -- Grows for as long as the process runs and reaches the database.
+      beats bigint NOT NULL DEFAULT 0
     ) WITH (fillfactor = 20);
     -- The last transaction of each seat: by it a commit whose answer was lost is found out.
     CREATE TABLE seat_commit (
@@ -52,6 +54,27 @@ enum Schema {
         RAISE EXCEPTION 'a shard is not held by the seat % any more', mine
           USING ERRCODE = 'WS001';
       END IF;
+    END $$;
+
+    -- Gives all shards to a new seat of this connection, unless another one stands: but for those
+    -- that are still at these beats. Returns the epoch, or null.
+    CREATE FUNCTION take_store(mine bigint, of_process bigint, former bigint[], at_beats bigint[])
+    RETURNS bigint LANGUAGE plpgsql AS $$
+    BEGIN
+      -- One after another: who comes second sees what the first one has done.
+      PERFORM 1 FROM schema_version FOR UPDATE;
+      DELETE FROM seat USING unnest(former, at_beats) AS dead(number, last)
+      WHERE incarnation = dead.number AND beats = dead.last;
+      IF EXISTS (SELECT 1 FROM seat) THEN
+        RETURN NULL;
+      END IF;
+      DELETE FROM seat_commit;
+      INSERT INTO seat
+      SELECT mine, pid, backend_start, of_process FROM pg_stat_activity
+      WHERE pid = pg_backend_pid();
+      INSERT INTO seat_commit VALUES (mine, 0);
+      UPDATE shard SET holder = mine, epoch = epoch + 1;
+      RETURN (SELECT max(epoch) FROM shard);
     END $$;
 
     """

@@ -30,6 +30,7 @@ package final class PostgresStore: Sendable {
   let reads = WorkQueue<DatabaseReader.Job>()
   /// The number of this use of the store.
   let process: Int64
+  let lease: Lease
   private let epoch: Int64
   private let closing = Monitor(Closing())
   private let beginning = Monitor(Beginning.awaited)
@@ -56,13 +57,20 @@ package final class PostgresStore: Sendable {
     var waiters: [@Sendable () -> Void] = []
   }
 
-  /// Opens the store, and takes it from whoever had it.
+  /// Opens the store at once, and takes it from whoever had it; see ``open(at:_:waiting:)``.
   ///
   /// - Throws: ``StoreError`` if the database cannot be reached or used.
-  package init(at address: PostgresAddress, _ options: Options) throws(StoreError) {
-    let seat = try Seat(at: address, DatabaseLimits())
+  package convenience init(
+    at address: PostgresAddress, _ options: Options
+  ) throws(StoreError) {
+    try self.init(try Seat.taken(at: address, DatabaseLimits()), at: address, options)
+  }
+
+  /// Begins with a seat that has just been taken.
+  init(_ seat: Seat, at address: PostgresAddress, _ options: Options) throws(StoreError) {
     epoch = seat.epoch
     process = seat.process
+    lease = Lease(takenAt: seat.takenAt, DatabaseLimits())
     let begun = try StoreStart(seat)
     shared = DatabaseShared(
       clock: options.clock, startPauses: options.startPauses, nameLimits: options.nameLimits,
@@ -74,7 +82,7 @@ package final class PostgresStore: Sendable {
   deinit { Self.stop(shared, beginning) }
 
   private static func stop(_ shared: DatabaseShared, _ beginning: Monitor<Beginning>) {
-    beginning.update { if case .awaited = $0 { $0 = .never } }
+    beginning.updateWakingAll { if case .awaited = $0 { $0 = .never } }
     shared.inbox.update { $0.isClosing = true }
   }
 
@@ -82,13 +90,14 @@ package final class PostgresStore: Sendable {
   ///
   /// - Precondition: called once, before any other call.
   package func start(observer: any StoreObserver) {
-    beginning.update { $0 = .listening(observer) }
+    beginning.updateWakingAll { $0 = .listening(observer) }
   }
 
   private func startThreads(
     at address: PostgresAddress, _ seat: Handover<Seat>, _ begun: StoreStart
   ) throws(StoreError) {
     let (shared, closing, reads, beginning) = (shared, closing, reads, beginning)
+    let (lease, process) = (lease, process)
     var readers: [Thread] = []
     func spawnReader(_ name: String, of jobs: WorkQueue<DatabaseReader.Job>) throws(StoreError) {
       readers.append(
@@ -103,12 +112,20 @@ package final class PostgresStore: Sendable {
     let bodies = shared.bodies
     try spawnReader("store-bodies", of: bodies.jobs)
     if begun.hasPendingBodies { bodies.sweep() }
+    let keeper = try Self.spawn("store-lease") {
+      guard let observer = beginning.wait(\.observer) ?? nil else { return }
+      LeaseKeeper(of: process, lease, at: address, observer).run()
+    }
     let joined = readers
     _ = try Self.spawn("store-write") {
       let seat = seat.take()
       if let observer = beginning.wait(\.observer) ?? nil {
         DatabaseWriter(seat, begun, shared, observer).run()
       }
+      lease.end()
+      keeper.join()
+      // Nothing is attempted any more: the next one need not wait until this one is dead.
+      seat.leave()
       reads.close()
       bodies.jobs.close()
       for reader in joined { reader.join() }
@@ -121,7 +138,7 @@ package final class PostgresStore: Sendable {
     }
   }
 
-  private static func spawn(
+  static func spawn(
     _ name: String, _ body: @escaping @Sendable () -> Void
   ) throws(StoreError) -> Thread {
     do throws(SystemError) {
@@ -145,6 +162,9 @@ package final class PostgresStore: Sendable {
       if isDone { continuation.resume() }
     }
   }
+
+  /// See ``EnvelopeStore``.
+  package var mayAttempt: Bool { lease.isGood }
 
   /// The shards that this relay delivers for: all, until somebody else takes them.
   package func leases() -> [ShardLease] {

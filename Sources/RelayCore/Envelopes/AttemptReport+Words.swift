@@ -93,7 +93,7 @@ extension ConnectionFailure {
     case .credentials: "the relay's credentials were refused"
     case .notForwarded: "the next relay does not forward there"
     case .local: "the relay could not send the request"
-    case .brokenOff: "the relay ended, and broke the attempt off"
+    case .brokenOff: "the relay broke the attempt off"
     }
   }
 }

@@ -6,7 +6,7 @@ extension Scheduler {
   /// Where envelopes go together, that waits until ``takeActions()``: then all that comes at one
   /// moment is known.
   mutating func fillSlots(of number: UpstreamNumber, now: Now) {
-    guard !isStopped, let policy = upstreams[number]?.policy else { return }
+    guard mayAttempt, let policy = upstreams[number]?.policy else { return }
     guard policy.batch == nil else {
       unfilled[number] = now
       return
@@ -20,7 +20,7 @@ extension Scheduler {
   mutating func fillDeferred() {
     while let (number, now) = unfilled.min(by: { $0.key < $1.key }) {
       unfilled[number] = nil
-      guard !isStopped, let policy = upstreams[number]?.policy.batch else { continue }
+      guard mayAttempt, let policy = upstreams[number]?.policy.batch else { continue }
       endLinger(of: number, now: now)
       while hasFreeSlot(number, now: now), !lingers(number, policy, now: now),
         let head = popReady(of: number, now: now)

@@ -40,7 +40,7 @@ extension Scheduler {
 
   /// Whether nothing has come in between that keeps the announced attempt from beginning.
   private func mayStillBegin(_ head: LineEntry) -> Bool {
-    !isStopped && !isReserved(head) && !paused.contains(.upstream(head.upstream))
+    mayAttempt && !isReserved(head) && !paused.contains(.upstream(head.upstream))
       && !isPaused(lane: head.lane, of: head.client)
   }
 

@@ -140,6 +140,8 @@ package struct Scheduler: Sendable {
   var isSweepPutOff = false
   var lastSweepOrder = LaneOrder.latest
   var isStopped = false
+  /// Whether no attempt may begin for now.
+  package internal(set) var isSuspended = false
   /// Whether the wall clock has been set back, so that waits may be stored by what it showed
   /// before.
   var isClockSuspect = false
@@ -175,6 +177,7 @@ package struct Scheduler: Sendable {
   package var nextWake: MonotonicTime? {
     guard !isStopped else { return nil }
     var earliest = timers.earliest
+    guard !isSuspended else { return earliest }
     upstreams.forEachValue { number, upstream in
       guard upstream.ready.count > 0, !paused.contains(.upstream(number)),
         let time = upstream.wakesAt
@@ -214,8 +217,7 @@ package struct Scheduler: Sendable {
   /// Stops all further attempts, since the relay is shutting down.
   package mutating func stop() { isStopped = true }
 
-  /// Gives up attempts that are announced but not sent, since the grace period is over: only sent
-  /// ones are still waited for.
+  /// Gives up attempts that are announced but not sent: only sent ones are still waited for.
   package mutating func cutOff(now: Now) {
     for (serial, flight) in inFlight.sorted(by: { $0.key < $1.key })
     where flight.stage == .announced {

@@ -290,9 +290,19 @@ package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore
   /// The shards that this relay delivers for.
   func leases() -> [ShardLease]
 
+  /// Whether attempts may begin now: whether no other relay can have taken the store.
+  ///
+  /// Always, where nobody else could; so cheap that it is asked before each attempt.
+  var mayAttempt: Bool { get }
+
   /// Finishes the work that was handed over, and closes. Later calls throw
   /// ``StoreError/Kind/closed``.
   func close() async
+}
+
+extension EnvelopeStore {
+  /// A store that one relay alone can have.
+  package var mayAttempt: Bool { true }
 }
 
 /// The result for one draft.

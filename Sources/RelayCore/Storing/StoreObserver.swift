@@ -31,11 +31,32 @@ package protocol StoreObserver: Sendable {
   /// Reports that an embedded store cannot know any more what is on the disk, and ends the process:
   /// the next start finds out.
   func syncFailed(_ error: StoreError) -> Never
+
+  /// Reports, again and again, that a shared store is this relay's.
+  func leaseHeld()
+
+  /// Reports that a shared store may soon be another relay's, since this one has not been able to
+  /// show for a while that it runs: attempts under way are to be broken off.
+  ///
+  /// ``EnvelopeStore/mayAttempt`` is false until ``leaseHeld()``.
+  func leaseLapsed()
+
+  /// Reports that a shared store is another relay's: nothing can be written any more.
+  func leaseLost(_ error: StoreError)
 }
 
 extension StoreObserver {
   /// Ignores where the files are.
   package func displaced(_ error: StoreError?) {}
+
+  /// Ignores it.
+  package func leaseHeld() {}
+
+  /// Ignores it.
+  package func leaseLapsed() {}
+
+  /// Ignores it: whoever writes is told as well.
+  package func leaseLost(_ error: StoreError) {}
 
   /// Traps.
   package func syncFailed(_ error: StoreError) -> Never { preconditionFailure("\(error)") }

@@ -10,6 +10,8 @@ final class LossyProxy: Sendable {
   let port: UInt16
   private let target: UInt16
   private let listener: Int32
+  /// A pipe whose end tells all threads to end.
+  private let ending: (read: Int32, write: Int32)
   /// How many answers are still to be lost.
   private let lossesLeft = Atomic(0)
   private let lossCount = Atomic(0)
@@ -31,6 +33,9 @@ final class LossyProxy: Sendable {
     }
     guard isBound, listen(listener, 64) == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
     port = UInt16(bigEndian: address.sin_port)
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else { throw POSIXError(.EMFILE) }
+    ending = (ends[0], ends[1])
     acceptOnThread()
   }
 
@@ -42,8 +47,11 @@ final class LossyProxy: Sendable {
     }
   }
 
-  /// Ends the thread that accepts.
-  func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
+  /// Cuts all connections, and takes no more.
+  func stop() {
+    shutdown(listener, Int32(SHUT_RDWR))
+    close(ending.write)
+  }
 
   /// Loses the answers to the next requests, after the database has given them: one a connection,
   /// which is cut then.
@@ -67,8 +75,9 @@ final class LossyProxy: Sendable {
     var places = [
       pollfd(fd: client, events: Int16(POLLIN), revents: 0),
       pollfd(fd: server, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: ending.read, events: Int16(POLLIN), revents: 0),
     ]
-    while poll(&places, 2, -1) > 0 {
+    while poll(&places, 3, -1) > 0, places[2].revents == 0 {
       if places[0].revents != 0, !pass(from: client, to: server) { return }
       if places[1].revents != 0 {
         guard !isToBeLost() else { return }

@@ -14,6 +14,23 @@ final class QuietObserver: StoreObserver {
   }
 
   private let state = Mutex(State())
+  private let beats = AsyncStream.makeStream(of: Void.self)
+  private let lapses = AsyncStream.makeStream(of: Void.self)
+  private let losses = AsyncStream.makeStream(of: StoreError.self)
+
+  /// Waits until the lease is held once more.
+  func beat() async { for await _ in beats.stream { return } }
+  /// Waits until the lease has lapsed.
+  func lapse() async { for await _ in lapses.stream { return } }
+  /// Waits until the store is another relay's.
+  func loss() async -> StoreError {
+    for await error in losses.stream { return error }
+    fatalError("nobody listens any more")
+  }
+
+  func leaseHeld() { beats.continuation.yield() }
+  func leaseLapsed() { lapses.continuation.yield() }
+  func leaseLost(_ error: StoreError) { losses.continuation.yield(error) }
 
   /// What was told to be accepted, in order.
   var accepted: [Serial] { state.withLock { $0.accepted } }
@@ -64,17 +81,25 @@ struct StoreBench {
   func open(
     port: UInt16? = nil, _ observer: QuietObserver = QuietObserver()
   ) throws -> PostgresStore {
+    let store = try PostgresStore(at: try address(port: port), options)
+    store.start(observer: observer)
+    return store
+  }
+
+  /// Where the database is, by a proxy or without.
+  func address(port: UInt16? = nil) throws -> PostgresAddress {
     var url = database.url
     if let port, let own = Self.port(of: url) {
       url = url.replacingOccurrences(of: ":\(own)/", with: ":\(port)/")
     }
-    let address = try PostgresAddress(url: url, applicationName: "waystation")
-    let options = PostgresStore.Options {
+    return try PostgresAddress(url: url, applicationName: "waystation")
+  }
+
+  /// How it is opened.
+  var options: PostgresStore.Options {
+    PostgresStore.Options {
       WallTime(millisecondsSinceEpoch: Int64(Date().timeIntervalSince1970 * 1000))
     }
-    let store = try PostgresStore(at: address, options)
-    store.start(observer: observer)
-    return store
   }
 
   /// The server's port.

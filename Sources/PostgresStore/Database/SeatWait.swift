@@ -1,0 +1,90 @@
+#if PostgreSQL
+import EventLoop
+import Postgres
+import RelayCore
+
+/// The wait of a spare relay until nobody has the store.
+///
+/// Blocks its thread. It polls: a relay that has died tells nobody.
+struct SeatWait {
+  let address: PostgresAddress
+  let limits: DatabaseLimits
+  /// Is told, each time that it changes, what it waits for.
+  let tell: (StoreWait) -> Void
+  /// Whether to wait no longer.
+  let isOver: (_ milliseconds: Int64) -> Bool
+
+  private var watch: SpareWatch
+  private var told: StoreWait?
+  private var refusal: StoreError?
+
+  init(
+    at address: PostgresAddress, _ limits: DatabaseLimits, tell: @escaping (StoreWait) -> Void,
+    isOver: @escaping (_ milliseconds: Int64) -> Bool
+  ) {
+    self.address = address
+    self.limits = limits
+    self.tell = tell
+    self.isOver = isOver
+    watch = SpareWatch(limits.lease)
+  }
+
+  /// Waits, and takes the store; nil if it is to wait no longer.
+  ///
+  /// - Throws: ``StoreError`` if the database refuses the relay, or has tables of a newer version.
+  mutating func seat() throws(StoreError) -> Seat? {
+    var seat: Seat?
+    repeat {
+      do throws(PostgresError) {
+        let open = if let seat { seat } else { try Seat(at: address, limits) }
+        seat = open
+        switch try look(by: open) {
+        case .taken: return open
+        case .waits: note(.another)
+        case .refused(let error): refusal = error
+        }
+      } catch {
+        guard error.mayPass else { throw StoreError(error) }
+        seat = nil
+        watch.failed()
+        note(.unreachable(StoreError(error)))
+      }
+      if let refusal { throw refusal }
+    } while !isOver(limits.lease.beatMs)
+    return nil
+  }
+
+  private enum Look {
+    case taken
+    case waits
+    case refused(StoreError)
+  }
+
+  private mutating func look(by seat: Seat) throws(PostgresError) -> Look {
+    if let newer = try seat.newerTables() { return .refused(newer) }
+    guard let dead = watch.see(try seat.standing(), at: Lease.now()) else { return .waits }
+    return try seat.take(.from(dead)) ? .taken : .waits
+  }
+
+  private mutating func note(_ wait: StoreWait) {
+    guard wait != told else { return }
+    told = wait
+    tell(wait)
+  }
+}
+
+extension PostgresError {
+  /// Whether a later try could help by itself.
+  var mayPass: Bool {
+    switch kind {
+    case .unreachable, .lost, .unconfirmed: return true
+    case .denied, .invalid: return false
+    case .rejected: break
+    }
+    let state = sqlState ?? ""
+    // A conflict with another transaction, a lock, an operator's hand (classes 40, 55 and 57 of
+    // PostgreSQL's error codes); a database that only reads, until it is promoted.
+    return ["40", "55", "57"].contains { state.hasPrefix($0) } || state == "25006"
+  }
+}
+#endif

@@ -1,0 +1,140 @@
+#if PostgreSQL
+import EventLoop
+import Postgres
+import PostgresStore
+import PostgresTesting
+import RelayCore
+import Synchronization
+import Testing
+
+@Suite(
+  "a spare relay", .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"),
+  .timeLimit(.minutes(1)))
+struct SpareTests {
+  /// A relay that waits for the store.
+  private struct Spare {
+    let store: Task<PostgresStore?, any Error>
+    let waits: AsyncStream<StoreWait>
+
+    init(_ bench: StoreBench, port: UInt16? = nil) throws {
+      let (waits, noted) = AsyncStream.makeStream(of: StoreWait.self)
+      let address = try bench.address(port: port)
+      self.waits = waits
+      store = Task {
+        try await PostgresStore.open(at: address, bench.options) { noted.yield($0) }
+      }
+    }
+
+    /// What it says next that it waits for.
+    func nextWait() async throws -> StoreWait {
+      var waits = waits.makeAsyncIterator()
+      return try #require(await waits.next(isolation: #isolation))
+    }
+  }
+
+  @Test("takes the store as soon as the one that has it closes it")
+  func closed() async throws {
+    let bench = try StoreBench()
+    let first = try bench.open()
+    _ = try await first.append([StoreBench.draft(1)], isAtomic: false)
+    let spare = try Spare(bench)
+    #expect(try await spare.nextWait() == .another)
+    await first.close()
+    let second = try #require(try await spare.store.value)
+    second.start(observer: QuietObserver())
+    #expect(second.mayAttempt)
+    _ = try await second.append([StoreBench.draft(2)], isAtomic: false)
+    #expect(try bench.storedKeys() == ["key-1", "key-2"])
+    await second.close()
+  }
+
+  @Test("takes it from one that cannot reach the database, which attempts nothing by then")
+  func unreachable() async throws {
+    let bench = try StoreBench()
+    let port = try #require(StoreBench.port(of: bench.database.url))
+    let proxy = try LossyProxy(to: port)
+    let observer = QuietObserver()
+    let first = try bench.open(port: proxy.port, observer)
+    _ = try await first.append([StoreBench.draft(1)], isAtomic: false)
+    let spare = try Spare(bench)
+    #expect(try await spare.nextWait() == .another)
+    #expect(first.mayAttempt)
+    proxy.stop()
+    await observer.lapse()
+    #expect(!first.mayAttempt)
+    let second = try #require(try await spare.store.value)
+    second.start(observer: QuietObserver())
+    #expect(second.leases()[0].epoch > first.leases()[0].epoch)
+    _ = try await second.append([StoreBench.draft(2)], isAtomic: false)
+    #expect(try bench.storedKeys() == ["key-1", "key-2"])
+    async let end: Void = first.close()
+    await second.close()
+    await end
+  }
+
+  @Test("takes nothing from one that runs and is silent, however long that is")
+  func idle() async throws {
+    let bench = try StoreBench()
+    let observer = QuietObserver()
+    let first = try bench.open(observer)
+    let spare = try Spare(bench)
+    #expect(try await spare.nextWait() == .another)
+    // As many beats as would take it twice.
+    for _ in 1...12 { await observer.beat() }
+    #expect(first.mayAttempt)
+    spare.store.cancel()
+    #expect(try await spare.store.value == nil)
+    _ = try await first.append([StoreBench.draft(1)], isAtomic: false)
+    await first.close()
+  }
+
+  @Test("waits for a database that is not there yet")
+  func absent() async throws {
+    let bench = try StoreBench()
+    let reserved = try LossyProxy(to: 1)
+    reserved.stop()
+    let spare = try Spare(bench, port: reserved.port)
+    guard case .unreachable = try await spare.nextWait() else {
+      Issue.record("it waits for something else")
+      return
+    }
+    spare.store.cancel()
+    #expect(try await spare.store.value == nil)
+  }
+
+  @Test("of two, one gets it")
+  func two() async throws {
+    let bench = try StoreBench()
+    let first = try bench.open()
+    let spares = try [Spare(bench), Spare(bench)]
+    for spare in spares { #expect(try await spare.nextWait() == .another) }
+    await first.close()
+    let (opened, noteOpened) = AsyncStream.makeStream(of: PostgresStore.self)
+    for spare in spares {
+      Task { if let store = try await spare.store.value { noteOpened.yield(store) } }
+    }
+    var stores = opened.makeAsyncIterator()
+    let second = try #require(await stores.next(isolation: #isolation))
+    let observer = QuietObserver()
+    second.start(observer: observer)
+    for _ in 1...3 { await observer.beat() }
+    _ = try await second.append([StoreBench.draft(1)], isAtomic: false)
+    await second.close()
+    let third = try #require(await stores.next(isolation: #isolation))
+    third.start(observer: QuietObserver())
+    #expect(third.leases()[0].epoch == second.leases()[0].epoch + 1)
+    await third.close()
+  }
+
+  @Test("one whose store was taken is told so, though it writes nothing")
+  func taken() async throws {
+    let bench = try StoreBench()
+    let observer = QuietObserver()
+    let first = try bench.open(observer)
+    let second = try bench.open()
+    #expect(await observer.loss().kind == .leaseLost)
+    await first.close()
+    await second.close()
+  }
+}
+#endif
