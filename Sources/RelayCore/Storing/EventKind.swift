@@ -2,11 +2,10 @@
 ///
 /// To add a kind:
 /// 1. Add a case here, with its name as listeners see it, and its ``record``.
-/// 2. Give it a code of its own in `SQLiteStore/Tables/StoredCodes.swift`. No code is ever used
-///    again.
-/// 3. Have the store log it in the transaction that makes it true: in the writer,
-///    `state.events.append(EventEntry(.kind, …))`, nothing more. An event that belongs to no
-///    transaction is handed to ``EnvelopeStore/note(_:)``.
+/// 2. Give it a code of its own in `EventKind+Code.swift`. No code is ever used again.
+/// 3. Have each store log it in the transaction that makes it true: SQLite's writer by
+///    `log(EventEntry(.kind, …))`, PostgreSQL's among the events of what it writes. An event that
+///    belongs to no transaction is handed to ``EnvelopeStore/note(_:)``.
 /// 4. Describe it in the table of `docs/protocol.md` and in `openapi.yaml` (`EventName`), which a
 ///    test compares with the kinds.
 package enum EventKind: String, Sendable, CaseIterable {
