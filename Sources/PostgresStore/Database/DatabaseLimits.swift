@@ -24,7 +24,7 @@ struct DatabaseLimits: Sendable {
   var changesMax = 1024
   /// The most parked envelopes that one transaction puts in line.
   var placedMax = 1000
-  /// How many numbers of envelopes are set apart at a time.
+  /// How many numbers of envelopes, and of endings, are set apart at a time.
   var serialsAhead: Int64 = 100_000
   /// How many numbers of clients, and of lanes, are set apart at a time.
   var namesAhead: Int64 = 1000
@@ -32,6 +32,12 @@ struct DatabaseLimits: Sendable {
   var retryMs: Int64 = 1000
   /// The most acts that are deleted when one is added.
   var auditEntriesForgottenMax: Int64 = 100
+  /// The excess at which the event log is cut down: one part in so many.
+  var eventLogSlackShare: Int64 = 16
+  /// The most rows of the event log that one transaction deletes to make room.
+  var eventRowsForgottenMax = 256
+  /// The most bytes of events that one transaction deletes, roughly.
+  var eventBytesForgottenMax: Int64 = 1 << 20
   /// How long a body is kept that no envelope refers to, since its last piece, in seconds.
   var bodyOrphanAgeS: Int64 = 24 * 60 * 60
   /// The most bodies that are deleted at once.

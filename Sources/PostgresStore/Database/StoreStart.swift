@@ -12,13 +12,16 @@ struct StoreStart: Sendable {
   /// Lanes in which something is parked.
   private(set) var parkedLanes: Set<LaneNumber> = []
   private(set) var upstreams: [String: UpstreamNumber] = [:]
+  private(set) var eventLog = EventLog()
+  /// The clients that check in.
+  private(set) var checkingIn: Set<ClientNumber> = []
   /// Whether there are bodies that no envelope refers to.
   private(set) var hasPendingBodies = false
 
   /// Reads and counts.
   init(_ seat: Seat) throws(StoreError) {
     let rows = try seat.read([
-      PostgresCommand("SELECT serial, client, lane FROM given"),
+      PostgresCommand("SELECT serial, client, lane, ending FROM given"),
       PostgresCommand("SELECT (SELECT count(*) FROM client), (SELECT count(*) FROM lane)"),
       PostgresCommand(
         """
@@ -31,10 +34,18 @@ struct StoreStart: Sendable {
       PostgresCommand("SELECT number FROM lane WHERE placed_through IS NOT NULL"),
       PostgresCommand("SELECT name, number FROM upstream"),
       PostgresCommand("SELECT EXISTS (SELECT 1 FROM body_pending)"),
+      PostgresCommand(
+        """
+        SELECT last.number, last.bytes_through, first.bytes_through - octet_length(first.entries)
+        FROM (SELECT * FROM event_log ORDER BY number DESC LIMIT 1) AS last,
+          (SELECT * FROM event_log ORDER BY number LIMIT 1) AS first
+        """),
+      PostgresCommand("SELECT client FROM checks_in"),
     ])
     given.lastSerial = rows[0].int64(0, 0)
     given.lastClient = rows[0].int64(0, 1)
     given.lastLane = rows[0].int64(0, 2)
+    given.lastEnding = rows[0].int64(0, 3)
     setApart = given
     given.names.clients = rows[1].int64(0, 0)
     given.names.lanes = rows[1].int64(0, 1)
@@ -44,6 +55,14 @@ struct StoreStart: Sendable {
       upstreams[rows[5].text(row, 0)] = UpstreamNumber(rawValue: rows[5].int32(row, 1))
     }
     hasPendingBodies = rows[6].bool(0, 0)
+    if rows[7].count == 1 {
+      eventLog.lastRow = rows[7].int64(0, 0)
+      eventLog.bytesThrough = rows[7].int64(0, 1)
+      eventLog.bytesForgotten = rows[7].int64(0, 2) - EventLog.rowOverheadBytes
+    }
+    for row in 0..<rows[8].count {
+      checkingIn.insert(ClientNumber(rawValue: rows[8].int64(row, 0)))
+    }
     figures.given = given
   }
 

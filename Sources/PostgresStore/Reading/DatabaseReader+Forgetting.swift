@@ -18,9 +18,9 @@ extension DatabaseReader {
     case .line(let serial):
       let next = try takeOutWaiting(from: &walk.candidates, after: serial)
       walk.phase = next.map { .line(after: $0) } ?? .events(from: 0)
-    case .events:
-      // This store logs no events.
-      walk.phase = .forget(from: walk.candidates.first)
+    case .events(let number):
+      let next = try takeOutOfEvents(from: &walk.candidates, walk.kind, row: number)
+      walk.phase = next.map { .events(from: $0) } ?? .forget(from: walk.candidates.first)
     }
   }
 

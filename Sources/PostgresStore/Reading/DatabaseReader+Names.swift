@@ -5,7 +5,11 @@ import RelayCore
 extension DatabaseReader {
   /// All upstreams that are known.
   func upstreamNames() throws(StoreError) -> [UpstreamNumber: String] {
-    let rows = try run([PostgresCommand("SELECT number, name FROM upstream")])[0]
+    Self.upstreamNames(try run([.upstreamNames])[0])
+  }
+
+  /// Reads the answer to ``PostgresCommand/upstreamNames``.
+  static func upstreamNames(_ rows: PostgresRows) -> [UpstreamNumber: String] {
     var names: [UpstreamNumber: String] = [:]
     for row in 0..<rows.count {
       names[UpstreamNumber(rawValue: rows.int32(row, 0))] = rows.text(row, 1)
@@ -135,5 +139,10 @@ extension DatabaseReader {
       return record
     }
   }
+}
+
+extension PostgresCommand {
+  /// Asks for all upstreams that are known.
+  static let upstreamNames = PostgresCommand("SELECT number, name FROM upstream")
 }
 #endif

@@ -60,26 +60,28 @@ struct EndedRow: Equatable {
   var bytes: Int64
   var reason: String?
   var attempt: AttemptRecord?
+  /// The number under which its client is told of it; nil if it is not told.
+  var ending: EndingNumber?
 
   static let columns = """
     ended.serial, ended.shard, ended.client, ended.lane, ended.upstream, ended.accepted_at, \
     ended.state, ended.ended_at, ended.attempts, ended.in_doubt, ended.bytes, ended.reason, \
     ended.attempt_number, ended.attempt_started_at, ended.attempt_duration_ms, \
-    ended.attempt_outcome, ended.attempt_status, ended.attempt_error
+    ended.attempt_outcome, ended.attempt_status, ended.attempt_error, ended.ending
     """
-  static let columnCount = 18
+  static let columnCount = 19
 
   /// How a place in the line has ended.
   init(
     _ line: WaitingRow, _ state: EnvelopeState, at time: WallTime, reason: String?, isInDoubt: Bool,
-    attempt: AttemptRecord?
+    attempt: AttemptRecord?, ending: EndingNumber?
   ) {
     let entry = line.entry
     (serial, shard, client, lane) = (entry.serial, line.shard, entry.client, entry.lane)
     (upstream, acceptedAt) = (entry.upstream, entry.acceptedAt)
     (self.state, endedAt, self.reason) = (state, time, reason)
     (attempts, self.isInDoubt, bytes) = (line.attempts, isInDoubt, line.bytes)
-    self.attempt = attempt
+    (self.attempt, self.ending) = (attempt, ending)
   }
 
   /// Reads ``columns``, which begin at this place.
@@ -97,6 +99,7 @@ struct EndedRow: Equatable {
     bytes = rows.int64(row, first + 10)
     reason = rows.textOrNil(row, first + 11)
     attempt = rows.isNull(row, first + 12) ? nil : try AttemptRecord(rows, row, from: first + 12)
+    ending = rows.int64OrNil(row, first + 18)
   }
 
   /// The place that it had, as it stands once it has ended.
@@ -110,7 +113,7 @@ struct EndedRow: Equatable {
   /// What the rules of changes ask.
   var stored: StoredEnd {
     StoredEnd(
-      state: state, attempts: attempts, isInDoubt: isInDoubt, ending: nil, at: endedAt,
+      state: state, attempts: attempts, isInDoubt: isInDoubt, ending: ending, at: endedAt,
       isTried: attempt != nil)
   }
 

@@ -8,7 +8,7 @@ enum Schema {
   static let version: Int32 = 1
 
   /// Makes all tables, in one transaction.
-  static let script = seats + names + envelopes + numbers + operators + listing
+  static let script = seats + names + envelopes + numbers + operators + listing + logs
 
   /// Who may write: a seat's row is the right to.
   private static let seats = """
@@ -85,9 +85,10 @@ enum Schema {
       is_only bool PRIMARY KEY DEFAULT true CHECK (is_only),
       serial bigint NOT NULL,
       client bigint NOT NULL,
-      lane bigint NOT NULL
+      lane bigint NOT NULL,
+      ending bigint NOT NULL
     );
-    INSERT INTO given VALUES (true, 0, 0, 0);
+    INSERT INTO given VALUES (true, 0, 0, 0, 0);
 
     CREATE TABLE client (
       number bigint PRIMARY KEY,
@@ -192,7 +193,9 @@ enum Schema {
       attempt_duration_ms bigint,
       attempt_outcome smallint,
       attempt_status int,
-      attempt_error text
+      attempt_error text,
+      -- The number under which the client is told of it; see ending.
+      ending bigint
     );
     -- Changes of the counts in lanes' rows that are still to be added up.
     CREATE TABLE ended_log (

@@ -4,7 +4,7 @@ import RelayCore
 // What operators keep in the store, beside what senders do: tokens, acts, operations, the history.
 // Any relay may write it: its transactions are fenced by the seat alone, and by no shard.
 
-extension PostgresStore: AccessStore, AuditStore, HistoryStore, OperationStore {
+extension PostgresStore {
   /// See ``AccessStore``.
   package func tokens(
     after id: String, client: String?, countMax: Int

@@ -29,7 +29,7 @@ extension PostgresStore {
   /// See ``EnvelopeStore``.
   package func cancelEnded(_ entry: LineEntry, reason: String) async throws(StoreError) -> Bool {
     try await write { writer throws(StoreError) in
-      try writer.cancelEnded(entry.serial, reason: reason)
+      try writer.cancelEnded(entry, reason: reason)
     }
   }
 

@@ -10,7 +10,7 @@ import Synchronization
 /// round trip, and what the plans say is written by another one, in one transaction
 /// (`docs/decisions/0058-a-store-on-postgresql.md`). One thread writes; reads have connections of
 /// their own.
-package final class PostgresStore: Sendable {
+package final class PostgresStore: EnvelopeStore {
   /// What may be set.
   package struct Options: Sendable {
     /// Where the time comes from.
@@ -21,6 +21,9 @@ package final class PostgresStore: Sendable {
     package var nameLimits = NameLimits()
     /// The number of operators' acts that are kept.
     package var auditEntriesMax = 100_000
+    /// The bytes of events that are kept; the log may be larger by a sixteenth before its oldest
+    /// rows are deleted.
+    package var eventLogBytesMax: Int64 = 64 << 20
 
     /// Sets the clock.
     package init(clock: @escaping @Sendable () -> WallTime) { self.clock = clock }
@@ -74,7 +77,8 @@ package final class PostgresStore: Sendable {
     let begun = try StoreStart(seat)
     shared = DatabaseShared(
       clock: options.clock, startPauses: options.startPauses, nameLimits: options.nameLimits,
-      auditEntriesMax: options.auditEntriesMax, begun.figures)
+      auditEntriesMax: options.auditEntriesMax, eventLogBytesMax: options.eventLogBytesMax,
+      begun.figures)
     try startThreads(at: address, Handover(seat), begun)
   }
 

@@ -82,7 +82,11 @@ struct ChangeTables: ChangeFacts {
   // MARK: - Changes
 
   /// Carries out a change.
-  mutating func carryOut(_ plan: ChangePlan, of transition: Transition) {
+  ///
+  /// - Parameter ending: The number under which the client is told of an end; nil if it is not.
+  mutating func carryOut(
+    _ plan: ChangePlan, of transition: Transition, ending: EndingNumber? = nil
+  ) {
     let serial = transition.serial
     if case .requeue(let end) = plan.line {
       requeue(transition, end, standing: plan.standing)
@@ -91,7 +95,7 @@ struct ChangeTables: ChangeFacts {
       row.entry.attempts = Int32(truncatingIfNeeded: plan.attempts)
       if let standing = plan.standing { row.entry.standing = standing }
       line[serial] = row
-      carryOut(plan.line, of: transition, row)
+      carryOut(plan.line, of: transition, row, ending)
     }
     if plan.keepsAttempt, let attempt = transition.attempt {
       attempts.append((serial, attempt))
@@ -101,7 +105,8 @@ struct ChangeTables: ChangeFacts {
   }
 
   private mutating func carryOut(
-    _ change: ChangePlan.Line, of transition: Transition, _ row: WaitingRow
+    _ change: ChangePlan.Line, of transition: Transition, _ row: WaitingRow,
+    _ ending: EndingNumber?
   ) {
     var row = row
     let serial = transition.serial
@@ -126,7 +131,7 @@ struct ChangeTables: ChangeFacts {
       line[serial] = nil
       ended[serial] = EndedRow(
         row, state, at: transition.at, reason: reason, isInDoubt: isInDoubt,
-        attempt: transition.attempt)
+        attempt: transition.attempt, ending: ending)
       endCounts[LaneEnd(lane: row.entry.lane, state: state), default: 0] += 1
       return
     case .requeue: return
@@ -172,11 +177,13 @@ struct ChangeTables: ChangeFacts {
   }
 
   /// Replaces the end of an envelope.
-  mutating func cancelEnded(_ serial: Serial, reason: String, at time: WallTime) {
+  mutating func cancelEnded(
+    _ serial: Serial, reason: String, at time: WallTime, ending: EndingNumber?
+  ) {
     guard var end = ended[serial] else { return }
     endCounts[LaneEnd(lane: end.lane, state: end.state), default: 0] -= 1
     endCounts[LaneEnd(lane: end.lane, state: .cancelled), default: 0] += 1
-    (end.state, end.endedAt, end.reason) = (.cancelled, time, reason)
+    (end.state, end.endedAt, end.reason, end.ending) = (.cancelled, time, reason, ending)
     ended[serial] = end
   }
 
@@ -184,7 +191,7 @@ struct ChangeTables: ChangeFacts {
 
   /// What differs from before, each table by few statements.
   var commands: [PostgresCommand] {
-    var commands = endCommands + lineCommands
+    var commands = endCommands + endingCommands + lineCommands
     if !attempts.isEmpty { commands += attemptCommands }
     commands += responseCommands
     // The terms of a correction are the envelope's own; the place has been written above.
@@ -239,6 +246,20 @@ struct ChangeTables: ChangeFacts {
         PostgresCommand("DELETE FROM ended WHERE serial = ANY($1)", [.int64s(Array(gone))]))
     }
     if !new.isEmpty { commands.append(.insert(ended: new)) }
+    return commands
+  }
+
+  /// What clients are to be told, and what not any more.
+  private var endingCommands: [PostgresCommand] {
+    let gone = endedBefore.values.filter {
+      $0.ending != nil && ended[$0.serial]?.ending != $0.ending
+    }
+    let new = ended.values.filter {
+      $0.ending != nil && endedBefore[$0.serial]?.ending != $0.ending
+    }
+    var commands: [PostgresCommand] = []
+    if !gone.isEmpty { commands.append(.delete(endingsOf: gone)) }
+    if !new.isEmpty { commands += PostgresCommand.insert(endingsOf: new) }
     return commands
   }
 

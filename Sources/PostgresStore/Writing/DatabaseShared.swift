@@ -9,6 +9,7 @@ final class DatabaseShared: Sendable {
   let startPauses: StartPauses
   let nameLimits: NameLimits
   let auditEntriesMax: Int
+  let eventLogBytesMax: Int64
   let bodies = BodyWork()
   let limits = DatabaseLimits()
   let inbox = Monitor(DatabaseInbox())
@@ -17,12 +18,13 @@ final class DatabaseShared: Sendable {
 
   init(
     clock: @escaping @Sendable () -> WallTime, startPauses: StartPauses, nameLimits: NameLimits,
-    auditEntriesMax: Int, _ figures: StoreFigures
+    auditEntriesMax: Int, eventLogBytesMax: Int64, _ figures: StoreFigures
   ) {
     self.clock = clock
     self.startPauses = startPauses
     self.nameLimits = nameLimits
     self.auditEntriesMax = auditEntriesMax
+    self.eventLogBytesMax = eventLogBytesMax
     self.figures = Mutex(figures)
   }
 }

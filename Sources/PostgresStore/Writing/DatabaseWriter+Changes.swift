@@ -11,6 +11,7 @@ extension DatabaseWriter {
     var tables = try tables(Set(transitions.map(\.serial)))
     var made = transitions
     var ends: [EndChange] = []
+    var events: [EventEntry] = []
     for index in made.indices {
       guard let plan = try ChangeRules.plan(made[index], facts: tables) else {
         made[index].isMoot = true
@@ -18,16 +19,16 @@ extension DatabaseWriter {
       }
       if case .requeue(let end) = plan.line, case .requeue(let entry) = made[index].change {
         ends.append(EndChange(of: entry, end, .gone))
-        nameWatch?.note(entry)
       }
+      if let event = plan.event { events.append(event) }
       if case .retry = plan.line { given.latestTime = max(given.latestTime, made[index].at) }
-      tables.carryOut(plan, of: made[index])
+      tables.carryOut(plan, of: made[index], ending: ending(of: plan))
       if plan.isParkedAgain { made[index].noteParked() }
     }
     var commit = Commit()
     commit.changes.append(.changed(made))
     if !ends.isEmpty { commit.changes.append(.endsChanged(ends)) }
-    try write(tables, changeCount: made.count, in: &commit)
+    try write(tables, changeCount: made.count, logging: events, in: &commit)
     tell(commit)
   }
 
@@ -46,7 +47,7 @@ extension DatabaseWriter {
       commit.changes.append(.endsChanged([change]))
     }
     tables.apply(edit)
-    try write(tables, in: &commit)
+    try write(tables, logging: [EventEntry(editedEnded: edit.entry)], in: &commit)
     tell(commit)
     return true
   }
@@ -54,17 +55,20 @@ extension DatabaseWriter {
   /// Cancels an envelope that has ended.
   ///
   /// - Returns: false if it may not be cancelled.
-  func cancelEnded(_ serial: Serial, reason: String) throws(StoreError) -> Bool {
+  func cancelEnded(_ entry: LineEntry, reason: String) throws(StoreError) -> Bool {
+    let serial = entry.serial
     var tables = try tables([serial])
     switch ChangeRules.cancellation(of: tables.end(of: serial)) {
     case .refuse: return false
     case .leave: return true
     case .replace:
       guard let former = tables.ending(of: serial) else { return false }
-      tables.cancelEnded(serial, reason: reason, at: shared.clock())
+      tables.cancelEnded(
+        serial, reason: reason, at: shared.clock(), ending: numberEnding(of: former.client))
       var commit = Commit()
       commit.changes.append(.endsChanged([former.change(.cancelled)]))
-      try write(tables, in: &commit)
+      let event = EventEntry(cancelledEnded: entry, reason: reason)
+      try write(tables, logging: [event], in: &commit)
       tell(commit)
       return true
     }
@@ -97,17 +101,23 @@ extension DatabaseWriter {
   private func cancel(_ backlog: ClearedBacklog, reason: String) throws(StoreError) {
     var tables = try tables(Set(backlog.items.map(\.serial)))
     let now = shared.clock()
+    var events: [EventEntry] = []
     for item in backlog.items {
       let transition = Transition(
         serial: item.serial, lane: item.lane, upstream: item.upstream,
         change: .end(.cancelled, reason: reason), at: now, epoch: seat.epoch)
       guard let plan = try ChangeRules.plan(transition, facts: tables) else { continue }
-      tables.carryOut(plan, of: transition)
+      tables.carryOut(plan, of: transition, ending: ending(of: plan))
+      if let event = plan.event { events.append(event) }
     }
     var commit = Commit()
     commit.changes.append(.cleared(backlog))
-    try write(tables, in: &commit)
+    try write(tables, logging: events, in: &commit)
     tell(commit)
+  }
+
+  private func ending(of plan: ChangePlan) -> EndingNumber? {
+    if case .end = plan.line { numberEnding(of: plan.client) } else { nil }
   }
 
   /// What waits of a client and was accepted under a number up to this one.
@@ -140,12 +150,12 @@ extension DatabaseWriter {
   }
 
   private func write(
-    _ tables: ChangeTables, changeCount: Int = 0, in commit: inout Commit
+    _ tables: ChangeTables, changeCount: Int = 0, logging events: [EventEntry],
+    in commit: inout Commit
   ) throws(StoreError) {
-    let commands = tables.commands
-    if !commands.isEmpty {
-      try write(commands, shards: tables.shards, changeCount: changeCount)
-    }
+    try write(
+      tables.commands, shards: tables.shards, changeCount: changeCount, logging: events,
+      in: &commit)
     commit.use = tables.use
     let latest = given.latestTime
     shared.figures.withLock { figures in
@@ -261,6 +271,12 @@ extension PostgresCommand {
         DELETE FROM name_index USING envelope
         WHERE envelope.serial = ANY($1) AND name_index.lane = envelope.lane
           AND name_index.name = envelope.coalesce AND name_index.serial = envelope.serial
+        """, [serials]),
+      PostgresCommand(
+        """
+        DELETE FROM ending USING ended
+        WHERE ended.serial = ANY($1) AND ending.client = ended.client
+          AND ending.number = ended.ending
         """, [serials]),
       PostgresCommand("DELETE FROM moved WHERE new = ANY($1)", [serials]),
       .dropBodies(of: serials),

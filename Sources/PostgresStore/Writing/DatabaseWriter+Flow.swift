@@ -25,7 +25,7 @@ extension DatabaseWriter {
     var commit = Commit()
     do throws(StoreError) {
       try flow(flowing.sorted(), &rows, &receipt)
-      try write(rows)
+      try write(rows, in: &commit)
     } catch {
       given = before
       throw error
@@ -162,6 +162,7 @@ extension DatabaseWriter {
       let place = PostRows.Place(lane: lane, number: number)
       if let envelope = moveInsert(serial, place, &rows) {
         placed.append(envelope)
+        rows.log(EventEntry(placed: envelope.entry))
       } else if let envelope = stored[serial] {
         let new = nextSerial()
         rows.sequences[place] = new
@@ -170,6 +171,7 @@ extension DatabaseWriter {
         guard var entry = envelope.entry else { continue }
         (entry.serial, entry.standing) = (new, standing)
         placed.append(AcceptedEnvelope(entry: entry, id: envelope.id, movedFrom: serial))
+        rows.log(EventEntry(placed: entry))
       } else {
         // It ended while it was parked, and is kept no longer.
         rows.emptied.append(place)
@@ -280,11 +282,17 @@ extension DatabaseWriter {
     var rows = PostRows()
     rows.note(shardOf: client)
     rows.skip(below: number, in: lane)
-    try write(rows)
-    flowing.insert(lane)
-    return (0..<open.count).map {
+    let skipped = (0..<open.count).map {
       SequenceRange(first: open.int64($0, 0), last: open.int64($0, 1))
     }
+    for range in skipped {
+      rows.log(EventEntry(.gapSkipped, lane: lane, numbers: [range.first, range.last]))
+    }
+    var commit = Commit()
+    try write(rows, in: &commit)
+    flowing.insert(lane)
+    tell(commit)
+    return skipped
   }
 }
 

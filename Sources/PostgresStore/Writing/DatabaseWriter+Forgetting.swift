@@ -30,13 +30,14 @@ extension DatabaseWriter {
     guard !unused.isEmpty else { return 0 }
     let (forgotten, shards) = try forgettable(kind, unused)
     guard !forgotten.isEmpty else { return 0 }
-    try write([.forget(kind, forgotten)], shards: shards)
+    try write(PostgresCommand.forget(kind, forgotten), shards: shards)
     var commit = Commit()
     let count = Int64(forgotten.count)
     switch kind {
     case .lanes: given.names.lanes -= count
     case .clients:
       given.names.clients -= count
+      for number in forgotten { checkingIn.remove(ClientNumber(rawValue: number)) }
       commit.hasForgottenClients = true
     }
     let given = given
@@ -99,12 +100,15 @@ extension PostgresCommand {
 
   fileprivate static func forget(
     _ kind: NameWalk.Kind, _ numbers: [Int64]
-  ) -> PostgresCommand {
-    switch kind {
-    case .lanes:
-      PostgresCommand("DELETE FROM lane WHERE number = ANY($1)", [.int64s(numbers)])
+  ) -> [PostgresCommand] {
+    let values: [PostgresValue] = [.int64s(numbers)]
+    return switch kind {
+    case .lanes: [PostgresCommand("DELETE FROM lane WHERE number = ANY($1)", values)]
     case .clients:
-      PostgresCommand("DELETE FROM client WHERE number = ANY($1)", [.int64s(numbers)])
+      [
+        PostgresCommand("DELETE FROM checks_in WHERE client = ANY($1)", values),
+        PostgresCommand("DELETE FROM client WHERE number = ANY($1)", values),
+      ]
     }
   }
 }

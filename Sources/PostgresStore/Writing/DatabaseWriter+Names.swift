@@ -15,8 +15,13 @@ extension DatabaseWriter {
     do throws(StoreError) {
       let result = try target(of: name, &rows, in: &commit)
       guard case .success(let target) = result else { return result }
-      let (commands, shards) = (rows.commands, rows.shards)
-      try write(rowsOf: commands, .pause(target, isPaused), shards: shards)
+      let wasPaused = rows.paused.contains(target) ? true : try isPausedNow(target)
+      if wasPaused != isPaused { rows.log(EventEntry(isPaused: isPaused, target)) }
+      try write(
+        rows.commands + [.pause(target, isPaused)], shards: rows.shards, logging: rows.events,
+        in: &commit)
+      let given = given
+      shared.figures.withLock { $0.given = given }
       tell(commit)
       return result
     } catch {
@@ -25,14 +30,8 @@ extension DatabaseWriter {
     }
   }
 
-  private func write(
-    rowsOf commands: [PostgresCommand], _ pause: PostgresCommand, shards: Set<Int>
-  ) throws(StoreError) {
-    let (more, through) = numbersToSetApart()
-    try write(more + commands + [pause], shards: shards)
-    setApart = through
-    let given = given
-    shared.figures.withLock { $0.given = given }
+  private func isPausedNow(_ target: PauseTarget) throws(StoreError) -> Bool {
+    try read([.findPause(target)])[0].count > 0
   }
 
   private func target(

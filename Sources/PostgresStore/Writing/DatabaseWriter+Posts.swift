@@ -40,7 +40,7 @@ extension DatabaseWriter {
     given = facts.given
     do throws(StoreError) {
       try flow(receipt.flowing.sorted(), &rows, &receipt)
-      try write(rows)
+      try write(rows, in: &commit)
     } catch {
       given = before
       throw error
@@ -66,9 +66,20 @@ extension DatabaseWriter {
       let plan = try AppendRules.plan(
         draft, now: shared.clock(), random: random.next(), facts: facts)
       facts.note(plan, of: draft)
+      switch plan {
+      case .insert(let plan):
+        let entry = plan.entry
+        startPaused(
+          plan.isNewClient ? entry.client : nil, plan.isNewLane ? entry.lane : nil, draft, &rows,
+          in: &commit)
+      case .void(let plan):
+        startPaused(
+          plan.isNewClient ? plan.lane.client : nil, plan.isNewLane ? plan.lane.number : nil,
+          draft, &rows, in: &commit)
+      case .answer, .replace: break
+      }
       rows.take(plan, of: draft)
       receipt.note(plan, of: draft)
-      if case .insert(let plan) = plan { startPaused(plan, draft, &rows, in: &commit) }
     }
   }
 
@@ -81,15 +92,17 @@ extension DatabaseWriter {
     }
   }
 
+  /// Pauses what becomes known by a post, if it starts paused.
   private func startPaused(
-    _ plan: InsertPlan, _ draft: EnvelopeDraft, _ rows: inout PostRows, in commit: inout Commit
+    _ client: ClientNumber?, _ lane: LaneNumber?, _ draft: EnvelopeDraft, _ rows: inout PostRows,
+    in commit: inout Commit
   ) {
-    if plan.isNewClient {
-      startPaused(.client(draft.client), .client(plan.entry.client), &rows, in: &commit)
+    if let client {
+      startPaused(.client(draft.client), .client(client), &rows, in: &commit)
     }
-    if plan.isNewLane {
-      let lane = LaneName(client: draft.client, lane: draft.lane)
-      startPaused(.lane(lane), .lane(plan.entry.lane), &rows, in: &commit)
+    if let lane {
+      let name = LaneName(client: draft.client, lane: draft.lane)
+      startPaused(.lane(name), .lane(lane), &rows, in: &commit)
     }
   }
 
@@ -101,34 +114,14 @@ extension DatabaseWriter {
     commit.startedPaused.append(target)
   }
 
-  /// Writes the rows of posts, and sets more numbers apart where they run out.
-  func write(_ rows: PostRows) throws(StoreError) {
+  /// Writes the rows of posts, and what is logged of them.
+  func write(_ rows: PostRows, in commit: inout Commit) throws(StoreError) {
     guard !rows.isEmpty else { return }
-    let (more, through) = numbersToSetApart()
-    for insert in rows.inserts.values { nameWatch?.note(insert.entry) }
-    try write(more + rows.commands, shards: rows.shards, changeCount: rows.envelopeCount)
-    setApart = through
+    try write(
+      rows.commands, shards: rows.shards, changeCount: rows.envelopeCount, logging: rows.events,
+      in: &commit)
     let given = given
     shared.figures.withLock { $0.given = given }
-  }
-
-  /// None of the numbers is used again, whatever becomes of this process.
-  func numbersToSetApart() -> (commands: [PostgresCommand], through: GivenNumbers) {
-    var through = setApart
-    if given.lastSerial > through.lastSerial {
-      through.lastSerial = given.lastSerial + limits.serialsAhead
-    }
-    if given.lastClient > through.lastClient {
-      through.lastClient = given.lastClient + limits.namesAhead
-    }
-    if given.lastLane > through.lastLane {
-      through.lastLane = given.lastLane + limits.namesAhead
-    }
-    guard through != setApart else { return ([], through) }
-    let command = PostgresCommand(
-      "UPDATE given SET serial = $1, client = $2, lane = $3",
-      [.int64(through.lastSerial), .int64(through.lastClient), .int64(through.lastLane)])
-    return ([command], through)
   }
 
   /// Counts what posts have added and changed.
@@ -208,7 +201,9 @@ extension DatabaseWriter {
     let mark = PostgresCommand(
       "UPDATE upstream SET started_paused = true WHERE name = ANY($1)",
       [.texts(first.map(\.name))])
-    try write([mark] + commit.startedPaused.map { .pause($0, true) }, shards: [])
+    try write(
+      [mark] + commit.startedPaused.map { .pause($0, true) }, shards: [],
+      logging: commit.startedPaused.map { EventEntry(isPaused: true, $0) }, in: &commit)
     tell(commit)
   }
 }

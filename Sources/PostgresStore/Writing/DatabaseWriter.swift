@@ -22,6 +22,10 @@ final class DatabaseWriter {
   var flowing: Set<LaneNumber>
   /// Up to where retention has looked in its present round.
   var retentionCursor: Serial = 0
+  /// The log of events, as far as it is committed.
+  var eventLog: EventLog
+  /// The clients whose endings are kept to be told.
+  var checkingIn: Set<ClientNumber>
   /// Which of the names that may be forgotten have not been used since they were looked for.
   var nameWatch: NameWatch?
   /// Changes that the database has refused, and when they are tried again.
@@ -34,6 +38,7 @@ final class DatabaseWriter {
     self.seat = seat
     (given, setApart) = (start.given, start.setApart)
     (flowing, upstreams) = (start.parkedLanes, start.upstreams)
+    (eventLog, checkingIn) = (start.eventLog, start.checkingIn)
     self.shared = shared
     self.observer = observer
   }
@@ -180,6 +185,8 @@ final class DatabaseWriter {
 
   /// Writes a transaction, and clears the trouble that there was.
   ///
+  /// Where numbers run out, it sets more of them apart.
+  ///
   /// - Parameter changeCount: The number of envelopes, and changes of envelopes, in it.
   /// - Returns: One result for each command; nil if they were lost, and all is written.
   @discardableResult
@@ -187,13 +194,40 @@ final class DatabaseWriter {
     _ commands: [PostgresCommand], shards: Set<Int>, changeCount: Int = 0
   ) throws(StoreError) -> [PostgresRows]? {
     let begin = MonotonicClock.now()
-    let rows = try seat.write(commands, shards: shards) { self.isToGoOn($0) }
+    let (more, through) = numbersToSetApart()
+    let rows = try seat.write(commands + more, shards: shards) { self.isToGoOn($0) }
+    setApart = through
     let durationUs = (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
     shared.figures.withLock { figures in
       figures.trouble = nil
       figures.commits.note(durationUs: durationUs, changeCount: changeCount)
     }
     return rows
+  }
+
+  /// None of the numbers is used again, whatever becomes of this process.
+  private func numbersToSetApart() -> (commands: [PostgresCommand], through: GivenNumbers) {
+    var through = setApart
+    if given.lastSerial > through.lastSerial {
+      through.lastSerial = given.lastSerial + limits.serialsAhead
+    }
+    if given.lastClient > through.lastClient {
+      through.lastClient = given.lastClient + limits.namesAhead
+    }
+    if given.lastLane > through.lastLane {
+      through.lastLane = given.lastLane + limits.namesAhead
+    }
+    if given.lastEnding > through.lastEnding {
+      through.lastEnding = given.lastEnding + limits.serialsAhead
+    }
+    guard through != setApart else { return ([], through) }
+    let command = PostgresCommand(
+      "UPDATE given SET serial = $1, client = $2, lane = $3, ending = $4",
+      [
+        .int64(through.lastSerial), .int64(through.lastClient), .int64(through.lastLane),
+        .int64(through.lastEnding),
+      ])
+    return ([command], through)
   }
 
   /// While the database cannot be reached, nobody waits for it in vain.

@@ -171,17 +171,30 @@ extension PostRows {
 extension PostgresCommand {
   /// Begins or ends a pause.
   static func pause(_ target: PauseTarget, _ isPaused: Bool) -> PostgresCommand {
+    guard isPaused else {
+      return PostgresCommand(
+        "DELETE FROM paused WHERE kind = $1 AND number = $2", target.values)
+    }
+    return PostgresCommand(
+      "INSERT INTO paused VALUES ($1, $2) ON CONFLICT DO NOTHING", target.values)
+  }
+
+  /// Asks for a row if something is paused.
+  static func findPause(_ target: PauseTarget) -> PostgresCommand {
+    PostgresCommand("SELECT 1 FROM paused WHERE kind = $1 AND number = $2", target.values)
+  }
+}
+
+extension PauseTarget {
+  /// Its kind and its number, as they are stored.
+  fileprivate var values: [PostgresValue] {
     let (kind, number): (Int16, Int64) =
-      switch target {
+      switch self {
       case .upstream(let upstream): (0, Int64(upstream.rawValue))
       case .client(let client): (1, client.rawValue)
       case .lane(let lane): (2, lane.rawValue)
       }
-    let values: [PostgresValue] = [.int16(kind), .int64(number)]
-    guard isPaused else {
-      return PostgresCommand("DELETE FROM paused WHERE kind = $1 AND number = $2", values)
-    }
-    return PostgresCommand("INSERT INTO paused VALUES ($1, $2) ON CONFLICT DO NOTHING", values)
+    return [.int16(kind), .int64(number)]
   }
 }
 #endif

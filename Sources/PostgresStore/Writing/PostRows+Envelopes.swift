@@ -77,6 +77,12 @@ extension PostRows {
       UPDATE line SET serial = moves.new, standing = moves.standing, reason = NULL
       FROM unnest($1, $2, $3) AS moves(old, new, standing) WHERE line.serial = moves.old
       """, numbers + [.int16s(moves.map { Int16($0.standing.rawValue) })])
+    let endings = PostgresCommand(
+      """
+      UPDATE ending SET serial = moves.new
+      FROM unnest($1, $2) AS moves(old, new) JOIN ended ON ended.serial = moves.old
+      WHERE ending.client = ended.client AND ending.number = ended.ending
+      """, numbers)
     let tables = ["envelope", "ended", "attempt", "response", "former_key"]
     let others = tables.map { table in
       PostgresCommand(
@@ -85,7 +91,7 @@ extension PostRows {
           WHERE \(table).serial = moves.old
           """, numbers)
     }
-    return [keys, line] + others + [insertMoved(moves.map { ($0.old, $0.new) })]
+    return [keys, line, endings] + others + [insertMoved(moves.map { ($0.old, $0.new) })]
   }
 }
 

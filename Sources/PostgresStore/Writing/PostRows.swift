@@ -59,6 +59,8 @@ struct PostRows {
   var movedInserts: [Serial: Serial] = [:]
   /// Numbers whose envelopes are gone.
   var emptied: [Place] = []
+  /// What is logged, in order.
+  private(set) var events: [EventEntry] = []
   /// The shards of all that is written.
   private(set) var shards: Set<Int> = []
 
@@ -68,7 +70,13 @@ struct PostRows {
 
   mutating func note(shardOf client: String) { shards.insert(Shard.of(client: client)) }
   mutating func note(shard: Int) { shards.insert(shard) }
-  mutating func pause(_ target: PauseTarget) { paused.append(target) }
+  mutating func log(_ event: EventEntry) { events.append(event) }
+
+  mutating func pause(_ target: PauseTarget) {
+    paused.append(target)
+    log(EventEntry(isPaused: true, target))
+  }
+
   mutating func put(key: Key, _ serial: Serial) { keys[key] = (serial, keys[key]?.fingerprint) }
 
   /// Has a client become known.
@@ -96,6 +104,8 @@ struct PostRows {
         client: plan.isNewClient ? plan.lane.client : nil, lane: plan.isNewLane, plan.lane.number,
         of: plan.lane.client, draft)
       take(plan.numbering, in: plan.lane.number)
+      let number = plan.numbering.number
+      log(EventEntry(.gapSkipped, lane: plan.lane.number, numbers: [number, number]))
     case .replace(let plan): take(plan, by: draft)
     }
   }
@@ -103,6 +113,7 @@ struct PostRows {
   private mutating func take(_ plan: InsertPlan, of draft: EnvelopeDraft) {
     let entry = plan.entry
     note(shardOf: draft.client)
+    log(EventEntry(accepted: entry))
     add(
       client: plan.isNewClient ? entry.client : nil, lane: plan.isNewLane, entry.lane,
       of: entry.client, draft)
@@ -154,6 +165,7 @@ struct PostRows {
     let entry = plan.edit.entry
     let key = { (name: String) in Key(client: entry.client, key: name) }
     note(shardOf: draft.client)
+    log(EventEntry(coalesced: entry))
     if let former = plan.former.key {
       keys[key(former)] = (entry.serial, plan.former.fingerprint)
       formerKeys.append((entry.serial, plan.former.revision, key(former)))

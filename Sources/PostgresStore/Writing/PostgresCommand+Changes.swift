@@ -31,7 +31,7 @@ extension PostgresCommand {
     PostgresCommand(
       """
       INSERT INTO ended SELECT * FROM unnest(
-        $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+        $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
       """,
       [
         .int64s(rows.map(\.serial)), .int32s(rows.map(\.shard)),
@@ -42,7 +42,7 @@ extension PostgresCommand {
         .int64s(rows.map(\.endedAt.millisecondsSinceEpoch)), .int64s(rows.map(\.attempts)),
         .bools(rows.map(\.isInDoubt)), .int64s(rows.map(\.bytes)),
         .texts(rows.map { $0.reason?.storable }),
-      ] + values(of: rows.map(\.attempt)))
+      ] + values(of: rows.map(\.attempt)) + [.int64s(rows.map(\.ending))])
   }
 
   /// Adds attempts to the history of their envelopes; one that is there already is replaced.

@@ -59,6 +59,8 @@ package struct GivenNumbers: Equatable, Sendable {
   package var lastClient: Int64 = 0
   /// The greatest number of a lane, forgotten ones included.
   package var lastLane: Int64 = 0
+  /// The greatest number of an ending that a client is told, where the store gives them out here.
+  package var lastEnding: EndingNumber = 0
   /// The known names.
   package var names = NameCounts()
   /// The latest time of an acceptance or an attempt.

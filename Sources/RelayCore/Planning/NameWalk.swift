@@ -15,14 +15,6 @@ package struct NameWatch: Sendable {
   package mutating func note(_ entry: EventEntry) {
     if let name = kind.name(in: entry) { unused.remove(name) }
   }
-
-  /// Marks the names of an envelope's place as used.
-  package mutating func note(_ entry: LineEntry) {
-    switch kind {
-    case .lanes: unused.remove(entry.lane.rawValue)
-    case .clients: unused.remove(entry.client.rawValue)
-    }
-  }
 }
 
 /// The state of the search for names that nothing refers to any more.

@@ -103,6 +103,13 @@ package struct EventEntry: Sendable, Equatable {
       standing: entry.standing, dueAt: entry.dueAt)
   }
 
+  /// The entry for an envelope that was parked and stands in line now, under a new number.
+  package init(placed entry: LineEntry) {
+    self.init(
+      .placed, serial: entry.serial, lane: entry.lane, upstream: entry.upstream,
+      standing: entry.standing)
+  }
+
   /// The entry for the beginning or end of a pause.
   package init(isPaused: Bool, _ target: PauseTarget) {
     self.init(isPaused ? .paused : .resumed)

@@ -119,9 +119,7 @@ extension Writer {
     guard let entry = try moveLine(old, standing: envelope.standing) else {
       return try moveEnded(old, client: envelope.client)
     }
-    log(
-      EventEntry(
-        .placed, serial: new, lane: lane, upstream: entry.upstream, standing: entry.standing))
+    log(EventEntry(placed: entry))
     receipt.moved[old] = receipt.accepted.count
     receipt.accepted.append(AcceptedEnvelope(entry: entry, id: envelope.id, movedFrom: old))
   }

@@ -94,13 +94,7 @@ struct CheckInConformance {
       try await end(id, bench, as: .failed)
       let first = try await bench.store.checkIn("device-1", seenThrough: 0, countMax: 9)
       #expect(first?.endings.count == 1)
-      let count = bench.observer.recordedCount
-      bench.store.record([
-        Transition(
-          serial: id.serial, lane: entry.lane, upstream: entry.upstream, change: .requeue(entry),
-          at: bench.clock.now, epoch: 1)
-      ])
-      await bench.observer.waitUntilRecorded(count + 1)
+      try await bench.requeue(entry)
       let waiting = try await bench.store.checkIn("device-1", seenThrough: 0, countMax: 9)
       #expect(waiting?.endings.isEmpty == true)
       try await end(id, bench, as: .delivered)

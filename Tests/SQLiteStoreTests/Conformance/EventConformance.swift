@@ -145,9 +145,11 @@ struct EventConformance {
     }
   }
 
-  @Test("each commit that logs something is told, with the place behind it")
-  func told() async throws {
-    try await Bench.with { bench in
+  @Test(
+    "each commit that logs something is told, with the place behind it",
+    arguments: StoreFactory.all)
+  func told(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
       try await bench.record(id, .end(.delivered, reason: ""))
       try await bench.store.setPaused(true, .client("device-1")) { _ in }
@@ -178,9 +180,10 @@ struct EventConformance {
       let span = try await bench.store.eventLogSpan()
       #expect(span.first == EventPosition(row: 15, index: 0) && span.origin == old.origin)
       try await bench.reopen()
-      try await bench.accept(bench.draft())
+      // Numbers of envelopes may be left out by a restart, those of the log are not.
+      let last = try await bench.accept(bench.draft())
       #expect(try await bench.store.eventLogSpan().end == EventPosition(row: 17, index: 0))
-      #expect(try await bench.events().compactMap(\.id?.serial) == [15, 16])
+      #expect(try await bench.events().compactMap(\.id?.serial) == [15, last.serial])
     }
   }
 

@@ -20,7 +20,7 @@ struct StoreFactory: Sendable, CustomTestStringConvertible {
       -> any PlannedStore
 
   /// Every kind of whole store: for what ``Bench/store`` does.
-  static let all = [sqlite]
+  static let all = [sqlite] + postgres
   /// Every kind that carries out plans: for what ``Bench/planned`` does.
   static let planned = [sqlite, model] + postgres
   /// Every kind that keeps what operators do, and large bodies: for the parts of ``Bench``.
