@@ -49,6 +49,8 @@ struct BodyTests {
     try await writer.append([3])
     await #expect(throws: StoreError.self) { _ = try await writer.finish() }
     #expect(try bench.number("SELECT count(*) FROM body_chunk") == 1)
+    // Nothing is logged of what was refused, and no row is left out for it.
+    #expect(try await store.eventLogSpan().end == EventPosition(row: 2, index: 0))
     await store.close()
   }
 

@@ -29,6 +29,10 @@ struct SeatTests {
     #expect(proxy.losses >= 20)
     #expect(try bench.storedKeys() == (1...40).map { "key-\($0)" })
     #expect(observer.accepted.count == 40)
+    // Each is logged once as well, in a row of its own.
+    let page = try await store.events(
+      behind: EventPosition(row: 1, index: 0), EventFilter(), countMax: 99, looksMax: 99)
+    #expect(page.events.map(\.position.row) == Array(1...40) && !page.hasMore)
     await store.close()
   }
 

@@ -94,7 +94,7 @@ struct ChangedContentTests {
       let edited = try await bench.accept(bench.draft(client: "a", key: "k"))
       var content = bench.draft().content
       content.target = Array("/elsewhere".utf8)
-      content.body = .file(try await BodyConformance.write([[1, 2], [3]], to: bench.store))
+      content.body = .file(try await bench.store.write([[1, 2], [3]]))
       let entry = try await bench.entry(edited)
       try await bench.record(
         edited, .edit(EnvelopeEdit(content: content, tag: nil, entry: entry, notBefore: nil)))
@@ -132,7 +132,7 @@ struct ChangedContentTests {
   func files() async throws {
     try await DamageBench.with { bench in
       let bytes = [UInt8](repeating: 7, count: 700_000)
-      let file = try await BodyConformance.write([bytes, [1]], to: bench.bench.store)
+      let file = try await bench.bench.store.write([bytes, [1]])
       let id = try await bench.bench.accept(bench.bench.draft(body: .file(file)))
       try await bench.bench.store.checkBody(in: file)
       try Damage.overwrite(file.path, at: 600_001, with: [6])

@@ -1,9 +1,8 @@
-import Foundation
 import RelayCore
 import SQLiteStore
 import Testing
 
-/// How the event log stays within its bytes, and tells nothing that was not committed.
+/// The event log tells nothing that was not committed.
 @Suite("SQLite store: the event log", .timeLimit(.minutes(1)))
 struct EventLogTests {
   @Test("what a full disk has kept from being stored is not told, and no row is left out")
@@ -22,27 +21,6 @@ struct EventLogTests {
       #expect(try await bench.events().compactMap(\.id?.serial) == stored + [last.serial])
       let span = try await store.eventLogSpan()
       #expect(span.end.row == Int64(stored.count) + 2)
-    }
-  }
-
-  @Test("the log forgets its oldest events once it is too large, and goes on after a restart")
-  func bounded() async throws {
-    try await Bench.with { bench in
-      let options = SQLiteStore.Options(
-        clock: { bench.clock.now }, eventLogBytesMax: 2_500)
-      let folder = bench.folder + "-small"
-      defer { try? FileManager.default.removeItem(atPath: folder) }
-      for round in 1...2 {
-        let store = try SQLiteStore.open(folder: folder, options: options)
-        store.start(observer: RecordingObserver())
-        for _ in 0..<150 { _ = try await store.append([bench.draft()], isAtomic: false) }
-        let span = try await store.eventLogSpan()
-        #expect(span.end.row == Int64(round * 150 + 1))
-        // A row of one acceptance has about thirty bytes.
-        let rows = span.end.row - span.first.row
-        #expect((62...100).contains(rows), "\(rows) rows are kept")
-        await store.close()
-      }
     }
   }
 }

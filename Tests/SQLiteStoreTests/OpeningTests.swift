@@ -286,8 +286,8 @@ struct OpeningTests {
   @Test("bodies that no envelope refers to are swept at the start, and the others kept")
   func orphans() async throws {
     try await Bench.with { bench in
-      let file = try await BodyConformance.write([[1, 2, 3]], to: bench.store)
-      let orphan = try await BodyConformance.write([[4]], to: bench.store)
+      let file = try await bench.store.write([[1, 2, 3]])
+      let orphan = try await bench.store.write([[4]])
       try await bench.accept(bench.draft(body: .file(file)))
       try await bench.reopen()
       #expect(FileManager.default.fileExists(atPath: file.path))

@@ -12,7 +12,7 @@ import Testing
   .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed: scripts/setup test"))
 struct PostgresListingTests {
   private func with(_ body: (Bench, PostgresStore) async throws -> Void) async throws {
-    let factory = try #require(StoreFactory.listing.last)
+    let factory = try #require(StoreFactory.all.last)
     try await Bench.with(factory) { bench in
       try await body(bench, try #require(bench.planned as? PostgresStore))
     }

@@ -112,8 +112,8 @@ struct StorePlacesTests {
   @Test("all is written to a new place of files that have no name any more")
   func rescued() async throws {
     try await Bench.with { bench in
-      let file = try await BodyConformance.write([[1, 2, 3]], to: bench.store)
-      let lost = try await BodyConformance.write([[4]], to: bench.store)
+      let file = try await bench.store.write([[1, 2, 3]])
+      let lost = try await bench.store.write([[4]])
       let ids = [
         try await bench.accept(bench.draft()),
         try await bench.accept(bench.draft(body: .file(file))),

@@ -142,7 +142,7 @@ struct TroubleTests {
   @Test("a request that the database refuses leaves its neighbours alone")
   func poisoned() async throws {
     try await Bench.with { bench in
-      let file = try await BodyConformance.write([[1]], to: bench.store)
+      let file = try await bench.store.write([[1]])
       try await bench.accept(bench.draft(body: .file(file)))
       // A body file belongs to one envelope: the second reference breaks a constraint.
       let outcomes = await withTaskGroup(of: (Int, Bool).self) { group in
@@ -174,7 +174,7 @@ struct TroubleTests {
   @Test("a body file that cannot be looked for is trouble, and not damage")
   func bodyAway() async throws {
     try await Bench.with { bench in
-      let file = try await BodyConformance.write([[1, 2, 3]], to: bench.store)
+      let file = try await bench.store.write([[1, 2, 3]])
       let id = try await bench.accept(bench.draft(body: .file(file)))
       let body = URL(fileURLWithPath: file.path)
       let away = body.appendingPathExtension("away")

@@ -212,9 +212,9 @@ struct AcceptanceConformance {
     }
   }
 
-  @Test("every shard is leased")
-  func leases() async throws {
-    try await Bench.with { bench in
+  @Test("every shard is leased", arguments: StoreFactory.all)
+  func leases(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
       #expect(bench.store.leases().map(\.shard) == Array(0..<Shard.count))
     }
   }

@@ -7,13 +7,6 @@ import Testing
 /// What every store promises of bodies that are too large to sit in memory.
 @Suite("conformance: large bodies", .timeLimit(.minutes(1)))
 struct BodyConformance {
-  static func write(_ parts: [[UInt8]], to store: any EnvelopeStore) async throws -> StoredBodyFile
-  {
-    let writer = try await store.beginBody()
-    for part in parts { try await writer.append(part) }
-    return try await writer.finish()
-  }
-
   /// Bytes of which none stands where another one could.
   static func bytes(_ count: Int) -> [UInt8] {
     var state: UInt64 = 7
@@ -23,11 +16,11 @@ struct BodyConformance {
     }
   }
 
-  @Test("a large body is kept until its envelope is deleted", arguments: StoreFactory.operators)
+  @Test("a large body is kept until its envelope is deleted", arguments: StoreFactory.all)
   func life(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let bytes = Self.bytes(200_000)
-      let file = try await bench.bodies.write([
+      let file = try await bench.store.write([
         Array(bytes[..<100_001]), Array(bytes[100_001...]),
       ])
       #expect(file.byteCount == 200_000)
@@ -38,8 +31,8 @@ struct BodyConformance {
         throw Unexpected(description: "the body is not in a file")
       }
       #expect(kept == file)
-      #expect(try await bench.bodies.bytes(of: kept) == bytes)
-      try await bench.bodies.checkBody(in: kept)
+      #expect(try await bench.store.bytes(of: kept) == bytes)
+      try await bench.store.checkBody(in: kept)
       #expect(bench.planned.statistics().contentBytes > 200_000)
       try await bench.record(id, .end(.delivered, reason: ""))
       let record = try #require(try await bench.planned.envelope(id))
@@ -58,8 +51,9 @@ struct BodyConformance {
   }
 
   private func isGone(_ file: StoredBodyFile, _ bench: Bench) async {
+    await bench.store.waitUntilSwept()
     let error = await #expect(throws: StoreError.self) {
-      try await bench.bodies.bodyBytes(of: file, from: 0, countMax: 1)
+      try await bench.store.bodyBytes(of: file, from: 0, countMax: 1)
     }
     #expect(error.map { $0.kind != .closed && $0.kind != .corrupt } == true)
     if bench.planned is SQLiteStore {
@@ -67,60 +61,60 @@ struct BodyConformance {
     }
   }
 
-  @Test("a discarded body leaves nothing behind", arguments: StoreFactory.operators)
+  @Test("a discarded body leaves nothing behind", arguments: StoreFactory.all)
   func discarded(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
-      let writer = try await bench.bodies.beginBody()
+      let writer = try await bench.store.beginBody()
       try await writer.append([1, 2, 3])
       writer.discard()
       await #expect(throws: StoreError.self) { try await writer.append([4]) }
-      let finished = try await bench.bodies.beginBody()
+      let finished = try await bench.store.beginBody()
       let file = try await finished.finish()
-      #expect(try await bench.bodies.bytes(of: file).isEmpty)
+      #expect(try await bench.store.bytes(of: file).isEmpty)
       finished.discard()
       try await bench.reopen()
       await isGone(file, bench)
     }
   }
 
-  @Test("any part of a body can be read", arguments: StoreFactory.operators)
+  @Test("any part of a body can be read", arguments: StoreFactory.all)
   func parts(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let chunk = 256 << 10
       for count in [1, chunk - 1, chunk, chunk + 1, 2 * chunk, 3 * chunk + 5] {
         let bytes = Self.bytes(count)
-        let file = try await bench.bodies.write([
+        let file = try await bench.store.write([
           Array(bytes.prefix(7)), [], Array(bytes.dropFirst(7)),
         ])
         #expect(file.byteCount == count)
         for offset in [0, 1, chunk - 1, chunk, chunk + 1, count - 1, count] {
           guard offset <= count else { continue }
           for most in [1, chunk, chunk + 2, 4 * chunk] {
-            let part = try await bench.bodies.bodyBytes(
+            let part = try await bench.store.bodyBytes(
               of: file, from: Int64(offset), countMax: most)
             #expect(part == Array(bytes[offset...].prefix(most)), "\(count) \(offset) \(most)")
           }
         }
-        try await bench.bodies.checkBody(in: file)
+        try await bench.store.checkBody(in: file)
       }
     }
   }
 
   @Test(
-    "a body that is exchanged goes, and one that stays is kept", arguments: StoreFactory.operators)
+    "a body that is exchanged goes, and one that stays is kept", arguments: StoreFactory.all)
   func exchanged(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
-      let first = try await bench.bodies.write([[7, 7]])
+      let first = try await bench.store.write([[7, 7]])
       let id = try await bench.accept(bench.draft(body: .file(first)))
       try await bench.record(id, .end(.failed, reason: "so"))
       try await correct(id, bench, .file(first))
       try await deleteNothing(bench)
-      #expect(try await bench.bodies.bytes(of: first) == [7, 7])
-      let second = try await bench.bodies.write([[8]])
+      #expect(try await bench.store.bytes(of: first) == [7, 7])
+      let second = try await bench.store.write([[8]])
       try await correct(id, bench, .file(second))
       try await deleteNothing(bench)
       await isGone(first, bench)
-      #expect(try await bench.bodies.bytes(of: second) == [8])
+      #expect(try await bench.store.bytes(of: second) == [8])
       try await correct(id, bench, .inline([9]))
       try await deleteNothing(bench)
       await isGone(second, bench)

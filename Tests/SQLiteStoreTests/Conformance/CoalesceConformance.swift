@@ -18,7 +18,7 @@ struct CoalesceConformance {
 
   @Test(
     "the latest content and terms take the waiting one's place, and all else stays",
-    arguments: StoreFactory.listing)
+    arguments: StoreFactory.all)
   func replaced(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft(body: body("old"), coalesce: "c"))
@@ -33,19 +33,19 @@ struct CoalesceConformance {
           coalesce: "c"))
       #expect(result == .coalesced(id: id, state: .held, position: 1))
       for _ in 0..<2 {
-        let record = try #require(try await bench.listing.envelope(id))
+        let record = try #require(try await bench.store.envelope(id))
         #expect(record.state == .held && record.draft.hold && record.draft.coalesce == "c")
         #expect(record.draft.upstream == "other" && record.draft.content.body == body("newer"))
         #expect(record.draft.notBefore == due && record.draft.onFailure == .block)
         let entry = try await bench.entry(id)
         #expect(entry.acceptedAt == before.acceptedAt && entry.expiresAt > before.expiresAt)
         #expect(entry.dueAt == due && entry.standing == .held)
-        let line = try await bench.listing.line(after: 0, countMax: 9).entries.map(\.serial)
+        let line = try await bench.store.line(after: 0, countMax: 9).entries.map(\.serial)
         #expect(line == [id.serial, next.serial])
-        let page = try await bench.listing.list(
+        let page = try await bench.store.list(
           EnvelopeFilter(), after: 0, countMax: 9, looksMax: 9)
         #expect(page.envelopes.map(\.terms.coalesce) == ["c", nil])
-        let statistics = bench.listing.statistics()
+        let statistics = bench.store.statistics()
         #expect(statistics.envelopes[.held] == 1 && statistics.envelopes[.queued] == 1)
         let fields = Int64(record.draft.content.headers.bytes.count + 6)
         #expect(statistics.contentBytes == 2 * fields + 5 + 5)
@@ -159,17 +159,17 @@ struct CoalesceConformance {
     }
   }
 
-  @Test("of many keys the latest are kept", arguments: StoreFactory.listing)
+  @Test("of many keys the latest are kept", arguments: StoreFactory.all)
   func keysKept(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let total = StoreLimits.coalescedKeysKeptMax + 3
       var posts: [EnvelopeDraft] = []
       for number in 0..<total { posts.append(bench.draft(key: "k\(number)", coalesce: "c")) }
       for start in stride(from: 0, to: total, by: 100) {
-        _ = try await bench.listing.append(
+        _ = try await bench.store.append(
           Array(posts[start..<min(start + 100, total)]), isAtomic: false)
       }
-      let found = try await bench.listing.fates(
+      let found = try await bench.store.fates(
         of: (0..<total).map { EnvelopeReference.key("k\($0)", client: "device-1") })
       #expect(found.prefix(3).allSatisfy { $0 == nil })
       #expect(found.dropFirst(3).allSatisfy { $0 != nil })
@@ -200,18 +200,18 @@ struct CoalesceConformance {
 
   @Test(
     "the file of a content that was replaced goes, and the new one stays",
-    arguments: StoreFactory.operators)
+    arguments: StoreFactory.all)
   func files(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
-      let old = try await bench.bodies.write([Array("old".utf8)])
+      let old = try await bench.store.write([Array("old".utf8)])
       let id = try await bench.accept(bench.draft(body: .file(old), coalesce: "c"))
-      let latest = try await bench.bodies.write([Array("latest".utf8)])
+      let latest = try await bench.store.write([Array("latest".utf8)])
       _ = try await append(bench, bench.draft(body: .file(latest), coalesce: "c"))
       // A store may delete what is left over at its next start.
       for _ in 0..<2 { try await bench.reopen() }
       #expect(try await loaded(bench, id).content.body == .file(latest))
-      #expect(try await bench.bodies.bytes(of: latest) == Array("latest".utf8))
-      await #expect(throws: StoreError.self) { try await bench.bodies.bytes(of: old) }
+      #expect(try await bench.store.bytes(of: latest) == Array("latest".utf8))
+      await #expect(throws: StoreError.self) { try await bench.store.bytes(of: old) }
       #expect(bench.planned.statistics().contentBytes > 0)
     }
   }

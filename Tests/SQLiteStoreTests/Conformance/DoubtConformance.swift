@@ -21,7 +21,7 @@ struct DoubtConformance {
     }
   }
 
-  @Test("an outcome without an answer is kept with the doubt", arguments: StoreFactory.listing)
+  @Test("an outcome without an answer is kept with the doubt", arguments: StoreFactory.all)
   func ambiguous(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
@@ -30,10 +30,10 @@ struct DoubtConformance {
       try await bench.record(
         id, .retry(at: due), attempt: bench.attempt(1, .ambiguous), doubt: sentence)
       try await bench.reopen()
-      let record = try #require(try await bench.listing.envelope(id))
+      let record = try #require(try await bench.store.envelope(id))
       #expect(record.entry.isInDoubt && record.reason == sentence && record.dueAt == due)
       #expect(record.attempts.map(\.outcome) == [.ambiguous])
-      let page = try await bench.listing.list(
+      let page = try await bench.store.list(
         EnvelopeFilter(), after: 0, countMax: 9, looksMax: 9)
       #expect(page.envelopes.first?.isInDoubt == true)
     }

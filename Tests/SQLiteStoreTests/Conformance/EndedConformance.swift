@@ -1,4 +1,3 @@
-import Foundation
 import RelayCore
 import StoreModel
 import Testing
@@ -24,10 +23,10 @@ struct EndedConformance {
 
   @Test(
     "a correction leaves the end as it was, and is what waits once it is put back in line",
-    arguments: [EnvelopeState.failed, .expired, .cancelled])
-  func corrected(_ end: EnvelopeState) async throws {
-    try await Bench.with { bench in
-      let file = try await BodyConformance.write([[7, 7]], to: bench.store)
+    arguments: StoreFactory.all, [EnvelopeState.failed, .expired, .cancelled])
+  func corrected(_ factory: StoreFactory, _ end: EnvelopeState) async throws {
+    try await Bench.with(factory) { bench in
+      let file = try await bench.store.write([[7, 7]])
       let id = try await bench.accept(bench.draft(body: .file(file)))
       try await fail(id, bench, end)
       let before = try #require(try await bench.store.envelope(id))
@@ -42,7 +41,8 @@ struct EndedConformance {
       #expect(after.draft.content.target == Array("/right".utf8))
       let grownBy = after.draft.content.target.count - before.draft.content.target.count + 1
       #expect(bytes == bytesBefore + Int64(grownBy))
-      #expect(!FileManager.default.fileExists(atPath: file.path))
+      await bench.store.waitUntilSwept()
+      await #expect(throws: StoreError.self) { try await bench.store.bytes(of: file) }
       #expect(bench.store.statistics().envelopes[end] == 1)
       let event = try #require(try await bench.events().last)
       #expect(event.kind == .edited && event.id == id && event.state == nil)
@@ -55,7 +55,7 @@ struct EndedConformance {
   @Test("a large body that stays keeps its file", arguments: StoreFactory.all)
   func sameFile(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
-      let file = try await BodyConformance.write([[7, 7]], to: bench.store)
+      let file = try await bench.store.write([[7, 7]])
       let id = try await bench.accept(bench.draft(body: .file(file)))
       try await fail(id, bench)
       let record = try #require(try await bench.store.envelope(id))
@@ -63,7 +63,7 @@ struct EndedConformance {
         try await bench.store.correctEnded(
           edit(record, path: "/right", body: record.draft.content.body)))
       try await bench.reopen()
-      #expect(try await bench.bodies.bytes(of: file) == [7, 7])
+      #expect(try await bench.store.bytes(of: file) == [7, 7])
     }
   }
 
@@ -97,9 +97,11 @@ struct EndedConformance {
     }
   }
 
-  @Test("a client is told that what had failed is cancelled", arguments: [false, true])
-  func told(hasSeenFailure: Bool) async throws {
-    try await Bench.with { bench in
+  @Test(
+    "a client is told that what had failed is cancelled", arguments: StoreFactory.all,
+    [false, true])
+  func told(_ factory: StoreFactory, hasSeenFailure: Bool) async throws {
+    try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft())
       _ = try await bench.store.checkIn("device-1", seenThrough: 0, countMax: 9)
       try await fail(id, bench)

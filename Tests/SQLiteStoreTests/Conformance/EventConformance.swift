@@ -1,4 +1,5 @@
 import RelayCore
+import SQLiteStore
 import StoreModel
 import Synchronization
 import Testing
@@ -184,6 +185,26 @@ struct EventConformance {
       let last = try await bench.accept(bench.draft())
       #expect(try await bench.store.eventLogSpan().end == EventPosition(row: 17, index: 0))
       #expect(try await bench.events().compactMap(\.id?.serial) == [15, last.serial])
+    }
+  }
+
+  @Test(
+    "the log forgets its oldest events once it is too large, and goes on after a restart",
+    arguments: StoreFactory.all)
+  func bounded(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      var rules = StoreRules()
+      rules.eventLogBytesMax = 2500
+      for round in 1...2 {
+        try await bench.reopen(rules: rules)
+        for _ in 0..<150 { try await bench.accept(bench.draft()) }
+        let span = try await bench.store.eventLogSpan()
+        #expect(span.end.row == Int64(round * 150 + 1))
+        // A row of one acceptance has about thirty bytes.
+        let rows = span.end.row - span.first.row
+        #expect((62...100).contains(rows), "\(rows) rows are kept")
+        #expect(try await bench.events().count == Int(rows))
+      }
     }
   }
 

@@ -8,7 +8,7 @@ import Testing
 struct ForgettingConformance {
   @Test(
     "names are forgotten once nothing of them is kept, and get other numbers if used again",
-    arguments: StoreFactory.listing)
+    arguments: StoreFactory.all)
   func forgotten(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let first = try await bench.accept(bench.draft(client: "old", lane: "b"))
@@ -18,13 +18,13 @@ struct ForgettingConformance {
       // Others that were known before, of which something waits.
       let stays = try await bench.accept(bench.draft(client: "stays"))
       #expect(try await bench.forgetNames() == 2)
-      #expect(try await bench.listing.client("old") == nil)
-      #expect(try await bench.listing.laneNames([old.lane]).isEmpty)
+      #expect(try await bench.store.client("old") == nil)
+      #expect(try await bench.store.laneNames([old.lane]).isEmpty)
       #expect(bench.observer.state.withLock { $0.forgettings } == 1)
       for _ in 0..<2 {
         var counts = NameCounts()
         (counts.clients, counts.lanes) = (1, 1)
-        #expect(bench.listing.statistics().names == counts)
+        #expect(bench.store.statistics().names == counts)
         try await bench.reopen()
       }
       let again = try await bench.entry(
@@ -32,14 +32,14 @@ struct ForgettingConformance {
       #expect(again.lane > old.lane && again.client > old.client)
       #expect(again.lane > (try await bench.entry(stays).lane))
       #expect(
-        try await bench.listing.laneNames([again.lane])[again.lane]
+        try await bench.store.laneNames([again.lane])[again.lane]
           == LaneName(client: "old", lane: "b"))
     }
   }
 
   @Test(
     "the newest name that is forgotten does not leave its number to the next one",
-    arguments: StoreFactory.listing)
+    arguments: StoreFactory.all)
   func numbersAreUnique(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       var seen: Set<Int64> = []
@@ -61,11 +61,10 @@ struct ForgettingConformance {
   }
 
   @Test(
-    "a name is kept as long as anything refers to it", arguments: StoreFactory.listing,
+    "a name is kept as long as anything refers to it", arguments: StoreFactory.all,
     Reason.allCases)
   func kept(_ factory: StoreFactory, for reason: Reason) async throws {
     try await Bench.with(factory) { bench in
-      guard reason != .event || bench.planned is any EnvelopeStore else { return }
       let name = LaneName(client: "device-1", lane: "a")
       let pauses = StartPauses(
         upstreams: [], clients: ClientRulesTable([]),
@@ -89,23 +88,23 @@ struct ForgettingConformance {
       case .ended: try await bench.end(id, as: .failed)
       case .lanePaused:
         try await bench.end(id)
-        try await bench.listing.setPaused(true, .lane(name)) { _ in }
+        try await bench.store.setPaused(true, .lane(name)) { _ in }
       case .startsPaused:
         try await bench.end(id)
-        try await bench.listing.setPaused(false, .lane(name)) { _ in }
+        try await bench.store.setPaused(false, .lane(name)) { _ in }
       }
       try await bench.deleteEverything(
         failed: reason != .ended, events: reason != .event)
       for _ in 0..<2 {
         #expect(try await bench.forgetNames() == 0)
-        #expect(try await bench.listing.laneNames([lane])[lane] == name)
+        #expect(try await bench.store.laneNames([lane])[lane] == name)
         try await bench.reopen(reason == .startsPaused ? pauses : StartPauses())
       }
     }
   }
 
   @Test(
-    "what is used while names are looked for is kept", arguments: StoreFactory.listing,
+    "what is used while names are looked for is kept", arguments: StoreFactory.all,
     [0, 1, 2, 3, 4, 5])
   func usedMeanwhile(_ factory: StoreFactory, after steps: Int) async throws {
     try await Bench.with(factory) { bench in
@@ -114,7 +113,7 @@ struct ForgettingConformance {
       try await bench.end(id)
       try await bench.deleteEverything()
       for _ in 0..<steps {
-        let page = try await bench.listing.forgetNames(countMax: 10)
+        let page = try await bench.store.forgetNames(countMax: 10)
         if page.forgottenCount > 0 { break }
       }
       // It waits, ends and is deleted while the search goes on: its place may have been passed.
@@ -122,41 +121,41 @@ struct ForgettingConformance {
       let lane = try await bench.entry(used).lane
       let wasForgotten = lane != old
       _ = try await bench.forgetNames()
-      #expect(try await bench.listing.laneNames([lane])[lane]?.lane == "a")
-      #expect(try await bench.listing.line(after: 0, countMax: 10).entries.map(\.lane) == [lane])
+      #expect(try await bench.store.laneNames([lane])[lane]?.lane == "a")
+      #expect(try await bench.store.line(after: 0, countMax: 10).entries.map(\.lane) == [lane])
       #expect(wasForgotten == (steps > 4))
     }
   }
 
   @Test(
     "an envelope that is put back in line behind the search keeps its lane",
-    arguments: StoreFactory.listing)
+    arguments: StoreFactory.all)
   func requeuedMeanwhile(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft(lane: "a"))
       let entry = try await bench.entry(id)
       // The writer takes note from here on, and the candidates are read.
-      for _ in 0..<2 { _ = try await bench.listing.forgetNames(countMax: 10) }
+      for _ in 0..<2 { _ = try await bench.store.forgetNames(countMax: 10) }
       try await bench.end(id, as: .failed)
       try await bench.deleteEverything(failed: false)
       // The line, and the log of events, are gone through while nothing there speaks of it.
-      for _ in 0..<2 { _ = try await bench.listing.forgetNames(countMax: 10) }
+      for _ in 0..<2 { _ = try await bench.store.forgetNames(countMax: 10) }
       let count = bench.observer.recordedCount
-      bench.listing.record([
+      bench.store.record([
         Transition(
           serial: entry.serial, lane: entry.lane, upstream: entry.upstream,
           change: .requeue(entry), at: bench.clock.now, epoch: bench.epoch)
       ])
       await bench.observer.waitUntilRecorded(count + 1)
       _ = try await bench.forgetNames()
-      #expect(try await bench.listing.envelope(id)?.state == .queued)
-      #expect(try await bench.listing.laneNames([entry.lane])[entry.lane]?.lane == "a")
+      #expect(try await bench.store.envelope(id)?.state == .queued)
+      #expect(try await bench.store.laneNames([entry.lane])[entry.lane]?.lane == "a")
     }
   }
 
   @Test(
     "a step forgets so many names at the most, and the next one goes on",
-    arguments: StoreFactory.listing)
+    arguments: StoreFactory.all)
   func steps(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       for index in 0..<25 {
@@ -165,12 +164,12 @@ struct ForgettingConformance {
       try await bench.deleteEverything()
       var pages: [Int] = []
       while true {
-        let page = try await bench.listing.forgetNames(countMax: 10)
+        let page = try await bench.store.forgetNames(countMax: 10)
         if page.forgottenCount > 0 { pages.append(page.forgottenCount) }
         if page.isRoundDone { break }
       }
       #expect(pages == [10, 10, 5, 1])
-      #expect(bench.listing.statistics().names == NameCounts())
+      #expect(bench.store.statistics().names == NameCounts())
     }
   }
 
@@ -208,8 +207,7 @@ extension Bench {
     let cutoffs = RetentionCutoffs(
       delivered: clock.now, failed: failed ? clock.now : WallTime(millisecondsSinceEpoch: 0))
     while try await !planned.deleteEnded(cutoffs, countMax: 100).isRoundDone {}
-    // One that logs no events has none to forget.
-    guard events, let store = planned as? any EnvelopeStore else { return }
+    guard events else { return }
     try await store.note(EventEntry(.started))
     clock.advance(milliseconds: 1000)
     while try await !store.forgetEvents(before: clock.now, countMax: 100) {}
@@ -221,7 +219,7 @@ extension Bench {
   func forgetNames() async throws -> Int {
     var count = 0
     while true {
-      let page = try await listing.forgetNames(countMax: 100)
+      let page = try await store.forgetNames(countMax: 100)
       count += page.forgottenCount
       if page.isRoundDone { return count }
     }

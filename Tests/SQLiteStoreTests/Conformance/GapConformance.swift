@@ -106,7 +106,7 @@ struct GapConformance {
     }
   }
 
-  @Test("an id finds its envelope wherever that has moved", arguments: StoreFactory.listing)
+  @Test("an id finds its envelope wherever that has moved", arguments: StoreFactory.all)
   func found(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft(key: "k", sequence: 2))
@@ -117,26 +117,26 @@ struct GapConformance {
       #expect(told.movedFrom == id.serial && told.id == id && told.entry.standing == .queued)
       #expect(told.entry.acceptedAt == before.acceptedAt && told.entry.serial == 3)
       for _ in 0..<2 {
-        let record = try #require(try await bench.listing.envelope(id))
+        let record = try #require(try await bench.store.envelope(id))
         #expect(record.id == id && record.entry.serial == 3 && record.draft.key == "k")
-        #expect(try await bench.listing.envelope(client: "device-1", key: "k") == id)
-        #expect(try await bench.listing.ids(of: [2, 3, id.serial])[3] == id)
-        #expect(try await bench.listing.ids(of: [id.serial]) == [id.serial: id])
-        let fates = try await bench.listing.fates(of: [.id(id), .key("k", client: "device-1")])
+        #expect(try await bench.store.envelope(client: "device-1", key: "k") == id)
+        #expect(try await bench.store.ids(of: [2, 3, id.serial])[3] == id)
+        #expect(try await bench.store.ids(of: [id.serial]) == [id.serial: id])
+        let fates = try await bench.store.fates(of: [.id(id), .key("k", client: "device-1")])
         #expect(fates.map { $0?.serial } == [3, 3] && fates.map { $0?.id } == [id, id])
-        let page = try await bench.listing.list(
+        let page = try await bench.store.list(
           EnvelopeFilter(), after: 0, countMax: 10, looksMax: 10)
         #expect(page.envelopes.map(\.id.serial) == [2, 1])
-        #expect(try await bench.listing.load([3]).map(\.id) == [id])
+        #expect(try await bench.store.load([3]).map(\.id) == [id])
         try await bench.reopen()
       }
       try await bench.record(
         id, .end(.delivered, reason: "answered 200"),
         response: UpstreamResponse(status: 200, headers: HeaderBlock(), body: [7]))
-      #expect(try await bench.listing.envelope(id)?.state == .delivered)
-      #expect(try await bench.listing.response(id)?.body == [7])
+      #expect(try await bench.store.envelope(id)?.state == .delivered)
+      #expect(try await bench.store.response(id)?.body == [7])
       let forged = EnvelopeID(high: id.high, low: id.low ^ 1)
-      #expect(try await bench.listing.envelope(forged) == nil)
+      #expect(try await bench.store.envelope(forged) == nil)
     }
   }
 

@@ -26,20 +26,20 @@ struct HistoryConformance {
   ) async throws -> [HistorySeries.Point] {
     let empty = HistorySeries(span, before: Self.start.adding(minute + 1).begin)
     let upstream = upstream.map { UpstreamNumber(rawValue: $0) }
-    return try await bench.history.readHistory(into: empty, of: upstream).points
+    return try await bench.store.readHistory(into: empty, of: upstream).points
   }
 
   @Test(
     "rows are there after a restart, and one of the same minute is added to",
-    arguments: StoreFactory.operators)
+    arguments: StoreFactory.all)
   func survives(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let delays: [Int64] = [3, 30, 300, 700_000_000]
-      try await bench.history.writeHistory(
+      try await bench.store.writeHistory(
         [row(0, waiting: 4, delaysMs: delays), row(0, 2, waiting: 1), row(0, 0, waiting: 7)],
         now: Self.start.adding(1))
       try await bench.reopen()
-      try await bench.history.writeHistory(
+      try await bench.store.writeHistory(
         [row(0, accepted: 5, waiting: 9, delaysMs: [3])], now: Self.start.adding(1))
       try await bench.reopen()
       let own = try #require(try await points(bench, through: 0, of: 1).last)
@@ -55,23 +55,23 @@ struct HistoryConformance {
 
   @Test(
     "a day is kept, and of what is older the last, which says how many wait",
-    arguments: StoreFactory.operators)
+    arguments: StoreFactory.all)
   func ring(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       for hour: Int64 in 0..<30 {
-        try await bench.history.writeHistory(
+        try await bench.store.writeHistory(
           (0..<60).map { row(hour * 60 + $0, waiting: hour) },
           now: Self.start.adding(hour * 60 + 60))
       }
-      try await bench.history.writeHistory([row(1799, 2, waiting: 5)], now: Self.start.adding(1800))
+      try await bench.store.writeHistory([row(1799, 2, waiting: 5)], now: Self.start.adding(1800))
       let kept = try await points(bench, through: 1799, .day)
       #expect(kept.allSatisfy { $0.accepted >= 5 } && kept.count == 288)
       // Older than a day: nothing is left but what waits.
       #expect(try await points(bench, through: 300, .hour).allSatisfy { $0.accepted == 0 })
-      try await bench.history.writeHistory(
+      try await bench.store.writeHistory(
         [row(9999, 2, waiting: 6)], now: Self.start.adding(10_000))
       for _ in 0..<20 {
-        try await bench.history.writeHistory([row(9999, 2)], now: Self.start.adding(10_000))
+        try await bench.store.writeHistory([row(9999, 2)], now: Self.start.adding(10_000))
       }
       let late = try await points(bench, through: 9999, .day, of: 1)
       #expect(late.allSatisfy { $0.waiting == 29 && $0.accepted == 0 })
@@ -83,12 +83,12 @@ struct HistoryConformance {
   }
 
   @Test(
-    "what a clock that was set back has left in the future goes", arguments: StoreFactory.operators)
+    "what a clock that was set back has left in the future goes", arguments: StoreFactory.all)
   func future(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
-      try await bench.history.writeHistory(
+      try await bench.store.writeHistory(
         [row(0), row(1), row(2), row(90, waiting: 99)], now: Self.start.adding(90))
-      try await bench.history.writeHistory([row(0)], now: Self.start.adding(1))
+      try await bench.store.writeHistory([row(0)], now: Self.start.adding(1))
       let found = try await points(bench, through: 100, .day)
       #expect(found.map(\.accepted).reduce(0, +) == 4)
       #expect(found.last?.waiting == 0)

@@ -8,14 +8,14 @@ import Testing
 struct LineConformance {
   @Test(
     "counting finds what reading finds, from any place on, also after a restart",
-    arguments: StoreFactory.listing)
+    arguments: StoreFactory.all)
   func counted(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       try await fill(bench)
       for _ in 0..<2 {
         for after in [0, 1, 7, 199, 200, 5000] as [Serial] {
-          let entries = try await bench.listing.line(after: after, countMax: 1000)
-          let summary = try await bench.listing.lineSummary(after: after)
+          let entries = try await bench.store.line(after: after, countMax: 1000)
+          let summary = try await bench.store.lineSummary(after: after)
           try expect(summary, entries)
         }
         try await bench.reopen()

@@ -13,7 +13,7 @@ struct ListingConformance {
     var pages = 0
     var start: Serial = 0
     while true {
-      let page = try await bench.listing.list(
+      let page = try await bench.store.list(
         filter, after: start, countMax: countMax, looksMax: looksMax)
       #expect(page.envelopes.count <= countMax)
       serials += page.envelopes.map(\.id.serial)
@@ -42,7 +42,7 @@ struct ListingConformance {
 
   @Test(
     "times of acceptance and of the end, statuses and reasons select, also what was parked",
-    arguments: StoreFactory.listing)
+    arguments: StoreFactory.all)
   func outcomes(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let start = bench.clock.now
@@ -86,7 +86,7 @@ struct ListingConformance {
   }
 
   @Test(
-    "everything is listed in order of acceptance, page by page", arguments: StoreFactory.listing)
+    "everything is listed in order of acceptance, page by page", arguments: StoreFactory.all)
   func everything(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       #expect(try await walk(bench, EnvelopeFilter()).serials.isEmpty)
@@ -99,7 +99,7 @@ struct ListingConformance {
     }
   }
 
-  @Test("filters combine, over what waits and what has ended", arguments: StoreFactory.listing)
+  @Test("filters combine, over what waits and what has ended", arguments: StoreFactory.all)
   func filters(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       _ = try await fill(bench)
@@ -129,7 +129,7 @@ struct ListingConformance {
     }
   }
 
-  @Test("what is being delivered is told from what is queued", arguments: StoreFactory.listing)
+  @Test("what is being delivered is told from what is queued", arguments: StoreFactory.all)
   func inFlight(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       _ = try await fill(bench)
@@ -145,18 +145,18 @@ struct ListingConformance {
     }
   }
 
-  @Test("one call looks at no more than it may, and says so", arguments: StoreFactory.listing)
+  @Test("one call looks at no more than it may, and says so", arguments: StoreFactory.all)
   func bounded(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       _ = try await fill(bench)
       let filter = EnvelopeFilter(states: [.held])
-      let page = try await bench.listing.list(filter, after: 0, countMax: 9, looksMax: 4)
+      let page = try await bench.store.list(filter, after: 0, countMax: 9, looksMax: 4)
       #expect(page.envelopes.isEmpty && page.hasMore && page.scannedThrough > 0)
       #expect(try await walk(bench, filter, looksMax: 4).pages > 1)
     }
   }
 
-  @Test("a summary holds all that is shown, whatever the state", arguments: StoreFactory.listing)
+  @Test("a summary holds all that is shown, whatever the state", arguments: StoreFactory.all)
   func summary(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let waiting = try await bench.accept(bench.draft(key: "k", sequence: 1))
@@ -173,11 +173,11 @@ struct ListingConformance {
       try await bench.record(
         expired, .retry(at: due), attempt: bench.attempt(1, .unreachable))
       try await bench.record(expired, .end(.expired, reason: "too late"))
-      let page = try await bench.listing.list(
+      let page = try await bench.store.list(
         EnvelopeFilter(), after: 0, countMax: 9, looksMax: 9)
       try #require(page.envelopes.map(\.id) == [waiting, ended, expired])
       for envelope in page.envelopes {
-        let record = try #require(try await bench.listing.envelope(envelope.id))
+        let record = try #require(try await bench.store.envelope(envelope.id))
         let same = EnvelopeSummary(record)
         #expect(envelope.fate == same.fate && envelope.dueAt == same.dueAt)
         #expect(envelope.lane == same.lane && envelope.bodyBytes == 5)
@@ -192,19 +192,19 @@ struct ListingConformance {
     }
   }
 
-  @Test("a body in a file of its own is counted, and not read", arguments: StoreFactory.listing)
+  @Test("a body in a file of its own is counted, and not read", arguments: StoreFactory.all)
   func largeBody(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
-      let file = try await bench.bodies.write([[UInt8](repeating: 1, count: 70_000)])
+      let file = try await bench.store.write([[UInt8](repeating: 1, count: 70_000)])
       _ = try await bench.accept(bench.draft(body: .file(file)))
-      let page = try await bench.listing.list(
+      let page = try await bench.store.list(
         EnvelopeFilter(), after: 0, countMax: 9, looksMax: 9)
       #expect(page.envelopes.map(\.bodyBytes) == [70_000])
     }
   }
 
   @Test(
-    "what became of many is answered in order, by id and by key", arguments: StoreFactory.listing)
+    "what became of many is answered in order, by id and by key", arguments: StoreFactory.all)
   func fates(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let first = try await bench.accept(bench.draft(key: "k1"))
@@ -215,7 +215,7 @@ struct ListingConformance {
       // The right serial with other random bits was never given out.
       let other = EnvelopeID(high: first.high, low: first.low ^ 1)
       for _ in 0..<2 {
-        let fates = try await bench.listing.fates(of: [
+        let fates = try await bench.store.fates(of: [
           .id(second), .id(other), .key("k1", client: "device-1"), .id(first),
           .key("k1", client: "device-2"), .key("k3", client: "device-1"), .id(second),
         ])
@@ -227,23 +227,23 @@ struct ListingConformance {
         #expect(fates[2] == fates[3])
         try await bench.reopen()
       }
-      #expect(try await bench.listing.fates(of: []).isEmpty)
+      #expect(try await bench.store.fates(of: []).isEmpty)
     }
   }
 
-  @Test("envelopes are shown by their ids, in the ids' order", arguments: StoreFactory.listing)
+  @Test("envelopes are shown by their ids, in the ids' order", arguments: StoreFactory.all)
   func summaries(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let ids = try await fill(bench)
       let unknown = EnvelopeID(serial: 3, acceptedAt: ids[2].acceptedAt, random: 12_345)
       for _ in 0..<2 {
-        let shown = try await bench.listing.summaries(of: [ids[10], unknown, ids[3], ids[1]])
+        let shown = try await bench.store.summaries(of: [ids[10], unknown, ids[3], ids[1]])
         #expect(shown.map(\.id) == [ids[10], ids[3], ids[1]])
         #expect(shown.map(\.fate.state) == [.held, .delivered, .queued])
         #expect(shown.map(\.terms.client) == ["a", "b", "b"])
         try await bench.reopen()
       }
-      #expect(try await bench.listing.summaries(of: []).isEmpty)
+      #expect(try await bench.store.summaries(of: []).isEmpty)
     }
   }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite("conformance: clients and lanes", .timeLimit(.minutes(1)))
 struct NameConformance {
   @Test(
-    "clients come by name, page by page, by what they begin with", arguments: StoreFactory.listing)
+    "clients come by name, page by page, by what they begin with", arguments: StoreFactory.all)
   func clients(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let names = [
@@ -16,7 +16,7 @@ struct NameConformance {
         var found: [String] = []
         var hasMore = true
         while hasMore {
-          let page = try await bench.listing.clients(
+          let page = try await bench.store.clients(
             prefix: prefix, after: found.last ?? "", countMax: countMax)
           found += page.clients.map(\.name)
           hasMore = page.hasMore
@@ -33,23 +33,23 @@ struct NameConformance {
     }
   }
 
-  @Test("a client is listed with its lanes, and lanes by number", arguments: StoreFactory.listing)
+  @Test("a client is listed with its lanes, and lanes by number", arguments: StoreFactory.all)
   func lanes(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       for (client, lane) in [("b", "x"), ("a", "x"), ("b", "default"), ("b", "y")] {
         try await bench.accept(bench.draft(client: client, lane: lane))
       }
       try await bench.reopen()
-      let all = try await bench.listing.lanes(of: nil, after: nil, countMax: 10)
+      let all = try await bench.store.lanes(of: nil, after: nil, countMax: 10)
       #expect(all.lanes.map(\.name.lane) == ["x", "x", "default", "y"] && !all.hasMore)
       #expect(all.lanes.map(\.name.client) == ["b", "a", "b", "b"])
-      let page = try await bench.listing.lanes(of: "b", after: nil, countMax: 2)
+      let page = try await bench.store.lanes(of: "b", after: nil, countMax: 2)
       #expect(page.lanes.map(\.name.lane) == ["x", "default"] && page.hasMore)
-      let rest = try await bench.listing.lanes(
+      let rest = try await bench.store.lanes(
         of: "b", after: page.lanes.last?.number, countMax: 2)
       #expect(rest.lanes.map(\.name.lane) == ["y"] && !rest.hasMore)
-      #expect(try await bench.listing.lanes(of: "c", after: nil, countMax: 2).lanes.isEmpty)
-      let client = try await bench.listing.clients(prefix: "b", after: "", countMax: 1).clients
+      #expect(try await bench.store.lanes(of: "c", after: nil, countMax: 2).lanes.isEmpty)
+      let client = try await bench.store.clients(prefix: "b", after: "", countMax: 1).clients
         .first
       #expect(client?.lanes == (page.lanes + rest.lanes).map(\.number))
     }

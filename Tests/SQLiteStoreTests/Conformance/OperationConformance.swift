@@ -19,27 +19,27 @@ struct OperationConformance {
 
   @Test(
     "an operation is there with how far it came, and one that ran is interrupted by a restart",
-    arguments: StoreFactory.operators)
+    arguments: StoreFactory.all)
   func survives(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       var first = operation(bench)
-      first.number = try await bench.operations.beginOperation(first)
+      first.number = try await bench.store.beginOperation(first)
       var second = operation(bench, matched: 10)
-      second.number = try await bench.operations.beginOperation(second)
+      second.number = try await bench.store.beginOperation(second)
       let id = EnvelopeID(serial: 4, acceptedAt: bench.clock.now, random: 9)
       first.noteDone()
       first.noteFailed(id, problem: "not-ended")
       first.noteFailed(id, problem: "not-ended")
       first.end(as: .done, at: bench.clock.now)
       second.noteDone()
-      try await bench.operations.noteOperation(first)
-      try await bench.operations.noteOperation(second)
+      try await bench.store.noteOperation(first)
+      try await bench.store.noteOperation(second)
       try await bench.reopen()
-      #expect(try await bench.operations.operations() == [second, first])
+      #expect(try await bench.store.operations() == [second, first])
       #expect(first.refusals.map(\.count) == [2] && first.number + 1 == second.number)
       try await interruptEnded(bench)
       second.end(as: .interrupted, at: bench.clock.now)
-      #expect(try await bench.operations.operations() == [second, first])
+      #expect(try await bench.store.operations() == [second, first])
       first.end(as: .stopped, at: bench.clock.now)
       #expect(first.state == .done)
     }
@@ -47,46 +47,46 @@ struct OperationConformance {
 
   /// Does what a relay does at its start.
   private func interruptEnded(_ bench: Bench) async throws {
-    for incarnation in try await bench.operations.endedIncarnations() {
-      try await bench.operations.interruptOperations(of: incarnation, at: bench.clock.now)
+    for incarnation in try await bench.store.endedIncarnations() {
+      try await bench.store.interruptOperations(of: incarnation, at: bench.clock.now)
     }
   }
 
   @Test(
     "operations are interrupted of the incarnation that ran them, and of no other",
-    arguments: StoreFactory.operators)
+    arguments: StoreFactory.all)
   func incarnations(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
-      _ = try await bench.operations.beginOperation(operation(bench))
+      _ = try await bench.store.beginOperation(operation(bench))
       try await bench.reopen()
-      _ = try await bench.operations.beginOperation(operation(bench))
-      _ = try await bench.operations.beginOperation(operation(bench))
+      _ = try await bench.store.beginOperation(operation(bench))
+      _ = try await bench.store.beginOperation(operation(bench))
       let stranger = Incarnation(rawValue: .max)
-      try await bench.operations.interruptOperations(of: stranger, at: bench.clock.now)
-      let states = { try await bench.operations.operations().map(\.state) }
+      try await bench.store.interruptOperations(of: stranger, at: bench.clock.now)
+      let states = { try await bench.store.operations().map(\.state) }
       #expect(try await states() == [.running, .running, .running])
-      let ended = try await bench.operations.endedIncarnations()
-      #expect(!ended.contains(bench.operations.incarnation))
+      let ended = try await bench.store.endedIncarnations()
+      #expect(!ended.contains(bench.store.incarnation))
       try await interruptEnded(bench)
       #expect(try await states() == [.running, .running, .interrupted])
-      try await bench.operations.interruptOperations(
-        of: bench.operations.incarnation, at: bench.clock.now)
+      try await bench.store.interruptOperations(
+        of: bench.store.incarnation, at: bench.clock.now)
       #expect(try await states() == [.interrupted, .interrupted, .interrupted])
     }
   }
 
-  @Test("the oldest go once there are more than are kept", arguments: StoreFactory.operators)
+  @Test("the oldest go once there are more than are kept", arguments: StoreFactory.all)
   func bound(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       for _ in 0..<(OperationLimits.keptMax + 5) {
-        _ = try await bench.operations.beginOperation(operation(bench))
+        _ = try await bench.store.beginOperation(operation(bench))
       }
-      let kept = try await bench.operations.operations().map(\.number)
+      let kept = try await bench.store.operations().map(\.number)
       #expect(kept == (6...Int64(OperationLimits.keptMax + 5)).reversed())
       var gone = operation(bench)
       gone.number = 2
-      try await bench.operations.noteOperation(gone)
-      #expect(try await bench.operations.operations().count == OperationLimits.keptMax)
+      try await bench.store.noteOperation(gone)
+      #expect(try await bench.store.operations().count == OperationLimits.keptMax)
     }
   }
 }

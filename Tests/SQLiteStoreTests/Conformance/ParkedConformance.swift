@@ -114,17 +114,17 @@ struct ParkedConformance {
     }
   }
 
-  @Test("a large body comes along, and outlives a restart", arguments: StoreFactory.operators)
+  @Test("a large body comes along, and outlives a restart", arguments: StoreFactory.all)
   func body(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
-      let file = try await bench.bodies.write([Array("large".utf8)])
+      let file = try await bench.store.write([Array("large".utf8)])
       let id = try await bench.accept(bench.draft(body: .file(file), sequence: 2))
       try await bench.accept(bench.draft(sequence: 1))
       try await bench.reopen()
       let serial = try #require(try await bench.planned.envelope(id)?.entry.serial)
       let loaded = try #require(try await bench.planned.load([serial]).first)
       #expect(loaded.content.body == .file(file))
-      #expect(try await bench.bodies.bytes(of: file) == Array("large".utf8))
+      #expect(try await bench.store.bytes(of: file) == Array("large".utf8))
       try await bench.record(id, .end(.delivered, reason: ""))
       try await deleteAll(bench)
       #expect(try await bench.planned.envelope(id) == nil)
@@ -132,9 +132,9 @@ struct ParkedConformance {
     }
   }
 
-  @Test("passed deadlines of what is parked are found")
-  func expiry() async throws {
-    try await Bench.with { bench in
+  @Test("passed deadlines of what is parked are found", arguments: StoreFactory.all)
+  func expiry(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
       let id = try await bench.accept(bench.draft(sequence: 2, expiresInMs: 100))
       bench.clock.advance(milliseconds: 100)
       let page = try await bench.store.expiredEntries(at: bench.clock.now, countMax: 10)
@@ -143,9 +143,11 @@ struct ParkedConformance {
     }
   }
 
-  @Test("a long queue behind a gap moves in steps, and a restart goes on with it")
-  func steps() async throws {
-    try await Bench.with { bench in
+  @Test(
+    "a long queue behind a gap moves in steps, and a restart goes on with it",
+    arguments: StoreFactory.all)
+  func steps(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
       let count: Int64 = 3000
       for start in stride(from: Int64(2), through: count, by: 500) {
         _ = try await bench.store.append(

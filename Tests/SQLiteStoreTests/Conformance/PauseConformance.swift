@@ -79,6 +79,23 @@ struct PauseConformance {
     }
   }
 
+  @Test(
+    "what becomes known by a void number starts paused, too, and that is logged before",
+    arguments: StoreFactory.all)
+  func startsPausedByVoid(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      try await bench.reopen(Self.startPauses)
+      var void = bench.draft(client: "till-1", lane: "photos", sequence: 1)
+      void.isVoid = true
+      #expect(try await bench.store.append([void], isAtomic: false) == [.void])
+      #expect(try await bench.store.pauses().count == 2)
+      #expect(bench.observer.state.withLock { $0.startedPaused.count } == 2)
+      let events = try await bench.events()
+      #expect(events.map(\.kind) == [.paused, .paused, .gapSkipped])
+      #expect(events.map(\.lane) == [nil, "photos", "photos"])
+    }
+  }
+
   @Test("what was resumed stays so over a restart", arguments: StoreFactory.planned)
   func resumed(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in

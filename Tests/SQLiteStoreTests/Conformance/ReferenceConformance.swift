@@ -10,7 +10,7 @@ struct ReferenceConformance {
 
   @Test(
     "that an envelope holds references is kept, and follows an edit",
-    arguments: StoreFactory.listing)
+    arguments: StoreFactory.all)
   func kept(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       var draft = bench.draft()
@@ -18,23 +18,23 @@ struct ReferenceConformance {
       let id = try await bench.accept(draft)
       let plain = try await bench.accept(bench.draft())
       try await bench.reopen()
-      #expect(try await bench.listing.envelope(id)?.draft.references == true)
-      #expect(try await bench.listing.envelope(plain)?.draft.references == false)
-      let loaded = try await bench.listing.load([id.serial, plain.serial])
+      #expect(try await bench.store.envelope(id)?.draft.references == true)
+      #expect(try await bench.store.envelope(plain)?.draft.references == false)
+      let loaded = try await bench.store.load([id.serial, plain.serial])
       #expect(loaded.map(\.references) == [true, false])
-      let page = try await bench.listing.list(EnvelopeFilter(), after: 0, countMax: 9, looksMax: 9)
+      let page = try await bench.store.list(EnvelopeFilter(), after: 0, countMax: 9, looksMax: 9)
       #expect(page.envelopes.map(\.terms.references) == [true, false])
       let edit = EnvelopeEdit(
         content: draft.content, tag: nil, entry: try await bench.entry(id), notBefore: nil,
         references: false)
       try await bench.record(id, .edit(edit))
-      #expect(try await bench.listing.envelope(id)?.draft.references == false)
+      #expect(try await bench.store.envelope(id)?.draft.references == false)
     }
   }
 
   @Test(
     "what may be referred to is kept as long as something waits that refers",
-    arguments: StoreFactory.listing)
+    arguments: StoreFactory.all)
   func outlivesRetention(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let target = try await bench.accept(bench.draft(key: "k"))
@@ -52,7 +52,7 @@ struct ReferenceConformance {
       #expect(try await kept([target, keyless, elsewhere, later], bench) == [target])
       try await bench.reopen()
       #expect(try await kept([target], bench) == [target])
-      let answers = try await bench.listing.answers(to: ["k"], for: referring.serial)
+      let answers = try await bench.store.answers(to: ["k"], for: referring.serial)
       #expect(answers == ["k": .delivered(created)])
 
       // A correction, an end and a requeue change what refers.
@@ -70,12 +70,12 @@ struct ReferenceConformance {
 
   @Test(
     "what came under a key that was replaced since, or waits to be put in line, counts as well",
-    arguments: StoreFactory.listing)
+    arguments: StoreFactory.all)
   func replacedAndParked(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let target = try await bench.accept(bench.draft(key: "k", coalesce: "level"))
       // The latest post of the name has no key: the one before goes on standing for it.
-      _ = try await bench.listing.append([bench.draft(coalesce: "level")], isAtomic: false)
+      _ = try await bench.store.append([bench.draft(coalesce: "level")], isAtomic: false)
       try await bench.record(target, .end(.delivered, reason: "so"), response: created)
       var draft = bench.draft(sequence: 2)
       draft.references = true
@@ -96,13 +96,13 @@ struct ReferenceConformance {
   /// Has everything forgotten that ended by now, and says what of these is left.
   private func kept(_ ids: [EnvelopeID], _ bench: Bench) async throws -> [EnvelopeID] {
     let cutoffs = RetentionCutoffs(delivered: bench.clock.now, failed: bench.clock.now)
-    while try await !bench.listing.deleteEnded(cutoffs, countMax: 100).isRoundDone {}
+    while try await !bench.store.deleteEnded(cutoffs, countMax: 100).isRoundDone {}
     var kept: [EnvelopeID] = []
-    for id in ids where try await bench.listing.envelope(id) != nil { kept.append(id) }
+    for id in ids where try await bench.store.envelope(id) != nil { kept.append(id) }
     return kept
   }
 
-  @Test("each key finds what became of its envelope", arguments: StoreFactory.listing)
+  @Test("each key finds what became of its envelope", arguments: StoreFactory.all)
   func answers(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let delivered = try await bench.accept(bench.draft(key: "delivered"))
@@ -117,7 +117,7 @@ struct ReferenceConformance {
       let id = try await bench.accept(bench.draft(key: "own"))
       try await bench.accept(bench.draft(key: "later"))
       try await bench.reopen()
-      let answers = try await bench.listing.answers(
+      let answers = try await bench.store.answers(
         to: [
           "delivered", "silent", "failed", "held", "elsewhere", "foreign", "own", "later", "none",
         ], for: id.serial)

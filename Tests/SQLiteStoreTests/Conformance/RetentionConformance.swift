@@ -6,7 +6,7 @@ import Testing
 @Suite("conformance: deadlines and retention", .timeLimit(.minutes(1)))
 struct RetentionConformance {
   @Test(
-    "passed deadlines are found in steps, and the next one is told", arguments: StoreFactory.listing
+    "passed deadlines are found in steps, and the next one is told", arguments: StoreFactory.all
   )
   func expiry(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
@@ -19,7 +19,7 @@ struct RetentionConformance {
         var found: [Serial] = []
         var steps = 0
         while true {
-          let page = try await bench.listing.expiredEntries(at: bench.clock.now, countMax: 4)
+          let page = try await bench.store.expiredEntries(at: bench.clock.now, countMax: 4)
           found += page.expired.map(\.serial)
           steps += 1
           if page.isRoundDone {
@@ -33,10 +33,10 @@ struct RetentionConformance {
     }
   }
 
-  @Test("an empty line has no deadline", arguments: StoreFactory.listing)
+  @Test("an empty line has no deadline", arguments: StoreFactory.all)
   func noDeadline(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
-      let page = try await bench.listing.expiredEntries(at: bench.clock.now, countMax: 4)
+      let page = try await bench.store.expiredEntries(at: bench.clock.now, countMax: 4)
       #expect(page.isRoundDone && page.expired.isEmpty && page.nextDeadline == nil)
     }
   }

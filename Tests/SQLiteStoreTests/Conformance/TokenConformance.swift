@@ -13,7 +13,7 @@ struct TokenConformance {
       createdAt: WallTime(millisecondsSinceEpoch: 1_800_000_000_000), expiresAt: expiresAt)
   }
 
-  @Test("tokens are there after a restart, as they were kept", arguments: StoreFactory.operators)
+  @Test("tokens are there after a restart, as they were kept", arguments: StoreFactory.all)
   func survives(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       let all = [
@@ -22,32 +22,32 @@ struct TokenConformance {
         record("b", .operator(.read)), record("c", .operator(.steer)),
         record("fleet.74", .revoked(client: "t"), digest: []),
       ]
-      for token in all.reversed() { #expect(try await bench.access.insertToken(token)) }
-      #expect(try await !bench.access.insertToken(record("b", .client("other"))))
+      for token in all.reversed() { #expect(try await bench.store.insertToken(token)) }
+      #expect(try await !bench.store.insertToken(record("b", .client("other"))))
       try await bench.reopen()
-      let page = try await bench.access.tokens(after: "", client: nil, countMax: 10)
+      let page = try await bench.store.tokens(after: "", client: nil, countMax: 10)
       #expect(page.tokens == all && !page.hasMore)
-      #expect(try await bench.access.deleteToken("b"))
-      #expect(try await !bench.access.deleteToken("b"))
+      #expect(try await bench.store.deleteToken("b"))
+      #expect(try await !bench.store.deleteToken("b"))
       try await bench.reopen()
-      let rest = try await bench.access.tokens(after: "", client: nil, countMax: 10)
+      let rest = try await bench.store.tokens(after: "", client: nil, countMax: 10)
       #expect(rest.tokens.map(\.id) == ["a", "c", "fleet.74"])
     }
   }
 
-  @Test("tokens come page by page, all of them or one client's", arguments: StoreFactory.operators)
+  @Test("tokens come page by page, all of them or one client's", arguments: StoreFactory.all)
   func pages(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in
       for number in 10..<30 {
         let client = number.isMultiple(of: 2) ? "even" : "odd"
-        _ = try await bench.access.insertToken(record("id\(number)", .client(client)))
+        _ = try await bench.store.insertToken(record("id\(number)", .client(client)))
       }
       for (client, count) in [(nil, 20), ("even", 10), ("odd", 10), ("none", 0)] as [(String?, Int)]
       {
         var found: [String] = []
         var hasMore = true
         while hasMore {
-          let page = try await bench.access.tokens(
+          let page = try await bench.store.tokens(
             after: found.last ?? "", client: client, countMax: 3)
           found += page.tokens.map(\.id)
           hasMore = page.hasMore

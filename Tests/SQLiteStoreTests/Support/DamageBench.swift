@@ -51,8 +51,8 @@ final class DamageBench {
           bench.draft(client: "counter", lane: "numbers", fingerprint: 2, sequence: number))
       }
       _ = try await bench.store.append(drafts, isAtomic: false)
-      let file = try await BodyConformance.write(
-        [[UInt8](repeating: 7, count: 3000 + round)], to: bench.store)
+      let file = try await bench.store.write(
+        [[UInt8](repeating: 7, count: 3000 + round)])
       try await bench.accept(bench.draft(client: "device-0", lane: "files", body: .file(file)))
       try await end(round)
     }

@@ -22,9 +22,7 @@ struct StoreFactory: Sendable, CustomTestStringConvertible {
   /// Every kind of whole store: for what ``Bench/store`` does.
   static let all = [sqlite] + postgres
   /// Every kind that carries out plans: for what ``Bench/planned`` does.
-  static let planned = [sqlite, model] + postgres
-  /// Every kind that keeps what operators do, and large bodies: for the parts of ``Bench``.
-  static let operators = [sqlite] + postgres
+  static let planned = all + [model]
 
   private static let sqlite = StoreFactory(testDescription: "SQLite") { folder, clock, rules in
     var options = SQLiteStore.Options(clock: { clock.now })
@@ -57,6 +55,7 @@ struct StoreFactory: Sendable, CustomTestStringConvertible {
     options.startPauses = rules.startPauses
     options.nameLimits = rules.names
     options.auditEntriesMax = rules.auditEntriesMax
+    options.eventLogBytesMax = rules.eventLogBytesMax
     let address = try PostgresAddress(url: url, applicationName: "waystation")
     return try PostgresStore(at: address, options)
   }
