@@ -1,7 +1,6 @@
 /// What a batch of posts may ask of a store, so that it can be read ahead by few queries.
 ///
-/// Like ``GatheredFacts`` it is for a store over a network, and used only by the tests' model until
-/// there is one.
+/// Like ``GatheredFacts`` it is for a store over a network.
 ///
 /// Everything is asked by name, so one round trip is enough: none of the answers is needed to put
 /// another question. Sets have no order; whoever sends them sorts them, or does not care.

@@ -1,9 +1,8 @@
 /// The facts of one batch, read ahead by its ``AppendQuestions``.
 ///
 /// It is for a store that is reached over a network, where each question is a round trip. SQLite's
-/// writer answers as it is asked (its facts are its tables), so only the model of a store in the
-/// tests uses this until there is such a store. The conformance suite holds both to the same
-/// answers.
+/// writer answers as it is asked: its facts are its tables. The conformance suite holds both to the
+/// same answers.
 ///
 /// A store fills it in, asks ``AppendRules`` for one plan after the other, and notes each plan
 /// here, so that the next one goes by it. All plans together are what it writes.
