@@ -7,6 +7,7 @@ FROM swift:6.3-bookworm AS build
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
       libcurl4-openssl-dev \
+      libpq-dev \
       libsqlite3-dev \
       libssl-dev \
       pkg-config \
@@ -29,6 +30,7 @@ RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
       ca-certificates \
       libcurl4 \
+      libpq5 \
       libsqlite3-0 \
       libssl3 \
  && rm -rf /var/lib/apt/lists/*

@@ -87,7 +87,7 @@ let package = Package(
       "RelayServer",
       [
         "CPage", "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
-        "SQLiteStore", "Forwarder",
+        "SQLiteStore", "Postgres", "PostgresStore", "Forwarder",
       ]),
     .executableTarget(
       name: "waystation",
@@ -133,7 +133,7 @@ let package = Package(
       name: "EndToEnd",
       dependencies: [
         "waystation", "RelayServer", "SQLiteStore", "EventLoop", "HTTPServer", "RelayCore", "JSON",
-        "Compression",
+        "Compression", "PostgresTesting",
       ],
       swiftSettings: strict),
   ]

@@ -22,7 +22,7 @@ IMPORTS = {
     "Forwarder": {"CCurl", "Cryptography", "RelayCore", "EventLoop"},
     "RelayServer": {
         "CPage", "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
-        "SQLiteStore", "Forwarder"},
+        "SQLiteStore", "Postgres", "PostgresStore", "Forwarder"},
     "waystation": {
         "RelayServer", "HTTPServer", "SQLiteStore", "EventLoop", "RelayCore", "JSON", "Forwarder"},
 }

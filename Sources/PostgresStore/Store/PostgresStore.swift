@@ -15,15 +15,8 @@ package final class PostgresStore: EnvelopeStore {
   package struct Options: Sendable {
     /// Where the time comes from.
     package var clock: @Sendable () -> WallTime
-    /// The upstreams, clients and lanes that start paused.
-    package var startPauses = StartPauses()
-    /// The limits on known names.
-    package var nameLimits = NameLimits()
-    /// The number of operators' acts that are kept.
-    package var auditEntriesMax = 100_000
-    /// The bytes of events that are kept; the log may be larger by a sixteenth before its oldest
-    /// rows are deleted.
-    package var eventLogBytesMax: Int64 = 64 << 20
+    /// The rules that can be changed while the store is open.
+    package var rules = DatabaseRules()
 
     /// Sets the clock.
     package init(clock: @escaping @Sendable () -> WallTime) { self.clock = clock }
@@ -75,12 +68,14 @@ package final class PostgresStore: EnvelopeStore {
     process = seat.process
     lease = Lease(takenAt: seat.takenAt, DatabaseLimits())
     let begun = try StoreStart(seat)
-    shared = DatabaseShared(
-      clock: options.clock, startPauses: options.startPauses, nameLimits: options.nameLimits,
-      auditEntriesMax: options.auditEntriesMax, eventLogBytesMax: options.eventLogBytesMax,
-      begun.figures)
+    shared = DatabaseShared(clock: options.clock, options.rules, begun.figures)
     try startThreads(at: address, Handover(seat), begun)
   }
+
+  /// Goes by other rules from the next transaction on.
+  ///
+  /// Whether somebody starts paused is asked when the name becomes known, and never again.
+  package func update(to rules: DatabaseRules) { shared.update(to: rules) }
 
   // Without close() nobody waits; the threads still finish what they have, and end.
   deinit { Self.stop(shared, beginning) }

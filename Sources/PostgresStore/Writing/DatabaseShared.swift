@@ -6,26 +6,34 @@ import Synchronization
 /// What the store's threads share.
 final class DatabaseShared: Sendable {
   let clock: @Sendable () -> WallTime
-  let startPauses: StartPauses
-  let nameLimits: NameLimits
-  let auditEntriesMax: Int
-  let eventLogBytesMax: Int64
   let bodies = BodyWork()
   let limits = DatabaseLimits()
   let inbox = Monitor(DatabaseInbox())
   let figures: Mutex<StoreFigures>
   let walks = Mutex(StoreWalks())
+  private let rules: Mutex<DatabaseRules>
 
-  init(
-    clock: @escaping @Sendable () -> WallTime, startPauses: StartPauses, nameLimits: NameLimits,
-    auditEntriesMax: Int, eventLogBytesMax: Int64, _ figures: StoreFigures
-  ) {
+  init(clock: @escaping @Sendable () -> WallTime, _ rules: DatabaseRules, _ figures: StoreFigures) {
     self.clock = clock
-    self.startPauses = startPauses
-    self.nameLimits = nameLimits
-    self.auditEntriesMax = auditEntriesMax
-    self.eventLogBytesMax = eventLogBytesMax
+    self.rules = Mutex(rules)
     self.figures = Mutex(figures)
+  }
+
+  /// Goes by other rules from now on.
+  func update(to rules: DatabaseRules) { self.rules.withLock { $0 = rules } }
+
+  /// The most names that may be known.
+  var nameLimits: NameLimits { rules.withLock { $0.names } }
+
+  /// The most acts that the audit log keeps.
+  var auditEntriesMax: Int { rules.withLock { $0.auditEntriesMax } }
+
+  /// The rough limit on the bytes of kept events.
+  var eventLogBytesMax: Int64 { rules.withLock { $0.eventLogBytesMax } }
+
+  /// Whether one of this name starts paused.
+  func startsPaused(_ name: PauseName) -> Bool {
+    rules.withLock { $0.startPauses.includes(name) }
   }
 }
 #endif

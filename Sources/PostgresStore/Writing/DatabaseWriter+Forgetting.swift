@@ -61,7 +61,7 @@ extension DatabaseWriter {
         case .lanes: .lane(LaneName(client: client, lane: rows.text(row, 3)))
         case .clients: .client(client)
         }
-      guard !shared.startPauses.includes(name) else { continue }
+      guard !shared.startsPaused(name) else { continue }
       forgotten.append(rows.int64(row, 0))
       shards.insert(Int(rows.int32(row, 2)))
     }

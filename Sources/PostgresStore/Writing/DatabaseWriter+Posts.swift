@@ -109,7 +109,7 @@ extension DatabaseWriter {
   func startPaused(
     _ name: PauseName, _ target: PauseTarget, _ rows: inout PostRows, in commit: inout Commit
   ) {
-    guard shared.startPauses.includes(name) else { return }
+    guard shared.startsPaused(name) else { return }
     rows.pause(target)
     commit.startedPaused.append(target)
   }
@@ -188,7 +188,7 @@ extension DatabaseWriter {
       let (name, number) = (rows.text(row, 0), UpstreamNumber(rawValue: rows.int32(row, 1)))
       numbers[name] = number
       upstreams[name] = number
-      let starts = pauses && shared.startPauses.includes(.upstream(name))
+      let starts = pauses && shared.startsPaused(.upstream(name))
       if starts, !rows.bool(row, 2) { first.append((name, number)) }
     }
     if !first.isEmpty { try startPaused(first) }

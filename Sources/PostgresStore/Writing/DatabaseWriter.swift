@@ -31,6 +31,8 @@ final class DatabaseWriter {
   /// Changes that the database has refused, and when they are tried again.
   private var refused: [Transition] = []
   private var retriesAt: MonotonicTime?
+  /// Whether another relay has taken the store.
+  private var isTaken = false
 
   init(
     _ seat: Seat, _ start: StoreStart, _ shared: DatabaseShared, _ observer: any StoreObserver
@@ -57,8 +59,8 @@ final class DatabaseWriter {
 
   private func next() -> (transitions: [Transition], requests: [DatabaseRequest])? {
     while true {
-      // What flows on needs no word from anybody.
-      let due = flowing.isEmpty ? retriesAt : MonotonicClock.now()
+      // What flows on needs no word from anybody, and after an error it waits as all else does.
+      let due = retriesAt ?? (flowing.isEmpty ? nil : MonotonicClock.now())
       let work = shared.inbox.wait(until: due) { inbox -> DatabaseInbox? in
         guard !inbox.isEmpty || inbox.isClosing else { return nil }
         let work = inbox
@@ -171,7 +173,7 @@ final class DatabaseWriter {
     } catch {
       note(trouble: error)
       // The next start goes on with what is left.
-      if isClosing { flowing = [] }
+      if isClosing || isTaken { flowing = [] }
       retriesAt = MonotonicClock.now().adding(milliseconds: limits.retryMs)
     }
   }
@@ -180,7 +182,12 @@ final class DatabaseWriter {
 
   /// Reads facts for a transaction.
   func read(_ commands: [PostgresCommand]) throws(StoreError) -> [PostgresRows] {
-    try seat.read(commands) { self.isToGoOn($0) }
+    do throws(StoreError) {
+      return try seat.read(commands) { self.isToGoOn($0) }
+    } catch {
+      noteIfTaken(error)
+      throw error
+    }
   }
 
   /// Writes a transaction, and clears the trouble that there was.
@@ -195,7 +202,13 @@ final class DatabaseWriter {
   ) throws(StoreError) -> [PostgresRows]? {
     let begin = MonotonicClock.now()
     let (more, through) = numbersToSetApart()
-    let rows = try seat.write(commands + more, shards: shards) { self.isToGoOn($0) }
+    let rows: [PostgresRows]?
+    do throws(StoreError) {
+      rows = try seat.write(commands + more, shards: shards) { self.isToGoOn($0) }
+    } catch {
+      noteIfTaken(error)
+      throw error
+    }
     setApart = through
     let durationUs = (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
     shared.figures.withLock { figures in
@@ -249,6 +262,13 @@ final class DatabaseWriter {
 
   private func note(trouble error: StoreError) {
     shared.figures.withLock { $0.trouble = error.description }
+  }
+
+  private func noteIfTaken(_ error: StoreError) {
+    guard error.kind == .leaseLost, !isTaken else { return }
+    isTaken = true
+    note(trouble: error)
+    observer.leaseLost(error)
   }
 
   /// Tells of a transaction that is committed.

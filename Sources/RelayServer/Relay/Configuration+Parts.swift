@@ -1,3 +1,4 @@
+import EventLoop
 import Forwarder
 import HTTPServer
 import RelayCore
@@ -39,6 +40,11 @@ extension LimitsConfiguration {
 }
 
 extension Configuration {
+  /// A note on the clock in the data folder; nil for a relay that has none.
+  func clockFile(_ name: String) -> ClockFile? {
+    store.postgres == nil ? ClockFile(path: "\(data)/\(name)") : nil
+  }
+
   /// The clients and upstreams that start paused.
   var startPauses: StartPauses {
     StartPauses(

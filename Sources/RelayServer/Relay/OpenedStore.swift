@@ -1,5 +1,11 @@
+import EventLoop
+import Forwarder
 import RelayCore
 import SQLiteStore
+#if PostgreSQL
+import Postgres
+import PostgresStore
+#endif
 
 /// The store that a relay runs on: the one place that knows which kinds there are.
 struct OpenedStore: Sendable {
@@ -9,9 +15,22 @@ struct OpenedStore: Sendable {
   let embedded: (any EmbeddedStore)?
   private let hold: @Sendable (Configuration) -> Void
 
-  /// Opens the store that a configuration names.
-  static func open(_ configuration: Configuration) throws(RelayStartError) -> OpenedStore {
+  /// Opens the store that a configuration names, and waits for it if another relay has it.
+  ///
+  /// - Parameter waiting: Is told what is waited for.
+  /// - Throws: ``RelayStartError``, also if the task is cancelled while it waits.
+  static func open(
+    _ configuration: Configuration, _ log: Log, waiting: @escaping @Sendable (StoreWait) -> Void
+  ) async throws(RelayStartError) -> OpenedStore {
     do throws(StoreError) {
+      #if PostgreSQL
+      if let postgres = configuration.store.postgres {
+        return try await open(postgres, configuration) {
+          log.tell($0)
+          waiting($0)
+        }
+      }
+      #endif
       var options = SQLiteStore.Options()
       options.rules = configuration.storeRules
       options.setsAsideDamaged = configuration.setsAsideDamaged
@@ -21,6 +40,26 @@ struct OpenedStore: Sendable {
       throw RelayStartError(description: error.description)
     }
   }
+
+  #if PostgreSQL
+  private static func open(
+    _ postgres: PostgresConfiguration, _ configuration: Configuration,
+    waiting: @escaping @Sendable (StoreWait) -> Void
+  ) async throws(StoreError) -> OpenedStore {
+    let address: PostgresAddress
+    do throws(PostgresError) {
+      address = try postgres.address
+    } catch {
+      throw StoreError(
+        kind: .other, operation: error.operation, subject: error.subject, detail: error.detail)
+    }
+    var options = PostgresStore.Options { WallClock.now() }
+    options.rules = configuration.databaseRules
+    let opened = try await PostgresStore.open(at: address, options, waiting: waiting)
+    guard let opened else { throw .stopped(waitingFor: address.subject) }
+    return OpenedStore(store: opened, embedded: nil) { opened.update(to: $0.databaseRules) }
+  }
+  #endif
 
   private init(
     store: any EnvelopeStore, embedded: (any EmbeddedStore)?,
@@ -33,6 +72,20 @@ struct OpenedStore: Sendable {
 
   /// Has it go by a configuration from the next transaction on.
   func update(to configuration: Configuration) { hold(configuration) }
+
+  /// How large bodies are read that are no files on this machine; nil if they are files.
+  func bodyReading(on loop: EventLoop) -> BodyReading? {
+    guard embedded == nil else { return nil }
+    return { [store] file, offset, countMax, take in
+      Task(executorPreference: loop) {
+        do throws(StoreError) {
+          take(.success(try await store.bodyBytes(of: file, from: offset, countMax: countMax)))
+        } catch {
+          take(.failure(error))
+        }
+      }
+    }
+  }
 }
 
 extension Configuration {
@@ -46,6 +99,18 @@ extension Configuration {
     rules.names = limits.names
     return rules
   }
+
+  #if PostgreSQL
+  /// The rules of the store in a database.
+  fileprivate var databaseRules: DatabaseRules {
+    var rules = DatabaseRules()
+    rules.eventLogBytesMax = Int64(events.keptBytesMax)
+    rules.auditEntriesMax = audit.entriesMax
+    rules.startPauses = startPauses
+    rules.names = limits.names
+    return rules
+  }
+  #endif
 }
 
 extension LimitsConfiguration {
@@ -55,5 +120,26 @@ extension LimitsConfiguration {
       storeBytesMax: storeBytesMax.map(Int64.init), reserveBytes: diskReserveBytes.map(Int64.init),
       postBytesMax: Int64(max(bodyBytesMax, batchBytesMax)),
       logBytesMax: Int64(storeLogBytesMax))
+  }
+}
+
+extension Log {
+  /// Tells what the start waits for.
+  fileprivate func tell(_ wait: StoreWait) {
+    switch wait {
+    case .another:
+      info("another relay has the store: this one waits as a spare")
+    case .unreachable(let error):
+      warning(
+        "the store cannot be reached: the start waits for it", ("error", .text(error.description)))
+    }
+  }
+}
+
+extension StoreError {
+  fileprivate static func stopped(waitingFor subject: String) -> StoreError {
+    StoreError(
+      kind: .closed, operation: "open", subject: subject,
+      detail: "the relay was stopped while it waited for the store")
   }
 }

@@ -10,13 +10,17 @@ extension Relay {
   ///   - loops: At least one; connections are spread over them.
   ///   - log: Where it logs.
   ///   - sockets: What the service manager has handed over.
-  /// - Throws: ``RelayStartError``; nothing is left behind then but the data folder.
+  ///   - waiting: Is told what the start waits for, if its store is shared with other relays.
+  /// - Throws: ``RelayStartError``; nothing is left behind then but the data folder. Also if the
+  ///   task is cancelled while it waits for the store.
   package static func start(
     _ configuration: Configuration, loops: [EventLoop], log: Log,
-    sockets: InheritedSockets = InheritedSockets()
+    sockets: InheritedSockets = InheritedSockets(),
+    waiting: @escaping @Sendable (StoreWait) -> Void = { _ in }
   ) async throws(RelayStartError) -> Relay {
     log.tellHeld(by: loops[0])
-    let relay = try await Relay.assemble(configuration, loop: loops[0], log: log)
+    let relay = try await Relay.assemble(
+      configuration, loop: loops[0], log: log, waiting: waiting)
     do throws(RelayStartError) {
       try relay.listen(
         on: loops, sockets: sockets, handler: RelayHandler(relay.parts),

@@ -26,7 +26,7 @@ package final class Relay: Sendable {
       dispatcher: parts.dispatcher, retention: nothing.retention,
       eventsKeptSeconds: nothing.events.keptSeconds, loop: parts.dispatcher.loop,
       clock: Clocks.read, log: parts.log,
-      ages: RetentionAges(file: ClockFile(path: configuration.data + "/retention-clock")))
+      ages: RetentionAges(file: configuration.clockFile("retention-clock")))
   }
 
   /// The configuration in force.
@@ -48,9 +48,10 @@ package final class Relay: Sendable {
 
   /// Opens the store and takes up the line where it was left.
   static func assemble(
-    _ configuration: Configuration, loop: EventLoop, log: Log
+    _ configuration: Configuration, loop: EventLoop, log: Log,
+    waiting: @escaping @Sendable (StoreWait) -> Void
   ) async throws(RelayStartError) -> Relay {
-    let opened = try OpenedStore.open(configuration)
+    let opened = try await OpenedStore.open(configuration, log, waiting: waiting)
     let store = opened.store
     let files = opened.embedded?.files()
     if let files { tell(of: files, log) }
@@ -66,8 +67,8 @@ package final class Relay: Sendable {
         AccessConfiguration(), certificatesName: configuration.certificatesName,
         tokens: try await Access.tokens(in: store),
         mayLackTokens: files?.mayLackTokens ?? false)
-      let forwarder = try Forwarder(targets: []) { [weak dispatcher] batch in
-        dispatcher?.attemptsEnded(batch)
+      let forwarder = try Forwarder(targets: [], bodies: opened.bodyReading(on: loop)) {
+        [weak dispatcher] batch in dispatcher?.attemptsEnded(batch)
       }
       let parts = RelayParts(
         listeners: configuration.listen, store: store, embedded: opened.embedded,

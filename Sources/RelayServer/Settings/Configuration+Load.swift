@@ -30,8 +30,9 @@ extension Configuration {
   /// The configuration that a file, variables and flags make together: flags beat variables beat
   /// the file, and what none of them says has its default.
   ///
-  /// Variables: `WAYSTATION_LISTEN` (addresses), `WAYSTATION_DATA`, `WAYSTATION_UPSTREAMS`
-  /// (`NAME=URL`), `WAYSTATION_ANONYMOUS` (`allow`), `WAYSTATION_HOSTS` (names),
+  /// Variables: `WAYSTATION_LISTEN` (addresses), `WAYSTATION_DATA`, `WAYSTATION_POSTGRES_URL`,
+  /// `WAYSTATION_UPSTREAMS` (`NAME=URL`), `WAYSTATION_ANONYMOUS` (`allow`), `WAYSTATION_HOSTS`
+  /// (names),
   /// `WAYSTATION_OPERATORS` (`NAME=ROLE:DIGEST`), `WAYSTATION_TRACING_ENDPOINT`,
   /// `WAYSTATION_LOG_LEVEL`, `WAYSTATION_LOG_FORMAT` and
   /// `WAYSTATION_LOG_ACCESS` (`true` or `false`); an empty one says nothing.
@@ -122,6 +123,12 @@ extension Configuration {
       if text.isEmpty { problems.add(key, expected: "the path of a folder", found: "nothing") }
       data = text
     }
+    if let (key, text) = overrides.postgresURL {
+      let url = Secret(text)
+      if let flaw = PostgresConfiguration.flaw(in: url) { problems.add(key, flaw) }
+      store.postgres = store.postgres ?? PostgresConfiguration()
+      store.postgres?.url = url
+    }
     if let (key, text) = overrides.anonymous {
       access.anonymous = Self.word(text, key: key, or: access.anonymous ?? .refuse, problems)
     }
@@ -208,6 +215,7 @@ extension Configuration {
 private struct Overrides {
   var listen: (key: String, texts: [String])?
   var data: (key: String, text: String)?
+  var postgresURL: (key: String, text: String)?
   var upstreams: [(key: String, text: String)] = []
   var anonymous: (key: String, text: String)?
   var hosts: (key: String, texts: [String])?
@@ -224,6 +232,7 @@ private struct Overrides {
     }
     listen = named("WAYSTATION_LISTEN").map { ($0.key, Self.list($0.text)) }
     data = named("WAYSTATION_DATA")
+    postgresURL = named("WAYSTATION_POSTGRES_URL")
     upstreams =
       named("WAYSTATION_UPSTREAMS").map { variable in
         Self.list(variable.text).map { (variable.key, $0) }

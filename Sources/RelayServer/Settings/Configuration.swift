@@ -9,6 +9,7 @@ package struct Configuration: KeyedSection, Sendable {
   package var listen = [ListenerConfiguration.loopback(port: 8080)]
   package var access = AccessConfiguration()
   package var data = "./data"
+  package var store = StoreConfiguration()
   package var upstreams: [UpstreamConfiguration] = []
   package var lanes = LaneRulesTable()
   package var clients = ClientRulesTable()
@@ -43,6 +44,12 @@ package struct Configuration: KeyedSection, Sendable {
 }
 
 extension Configuration {
+  func check(_ reader: SectionReader) {
+    guard reader.has("data"), store.postgres != nil else { return }
+    reader.problems.add(
+      "data", "does not go with \"store.postgres\", which is where the store is; leave one out")
+  }
+
   /// A hundred years, in seconds: longer is a mistake, and sums of it must not overflow.
   static let secondsMax = 3_155_760_000
 
@@ -65,6 +72,7 @@ extension Configuration {
       `StateDirectory=` names
       """,
       restart: "the store is opened once, at the start")
+    Key(section: "store", \.store, restart: "the store is opened once, at the start")
     Key(
       "upstreams", \.upstreams, "by name: 1 to 64 letters, digits, `.`, `_` or `-`",
       absent: "none; at least one is needed", "where envelopes go: see [below](#upstreamsname)",

@@ -214,7 +214,7 @@ extension CredentialsConfiguration: KeyedSection {
 
 extension ConfigurationKey {
   /// A text that is not shown, in which variables and files may stand.
-  fileprivate static func secret(
+  static func secret(
     _ name: String, _ path: WritableKeyPath<Section, Secret?>, _ values: String, _ meaning: String,
     fits: @escaping (String) -> Bool
   ) -> Self {

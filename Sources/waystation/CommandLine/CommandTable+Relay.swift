@@ -30,8 +30,9 @@ extension CommandTable {
     ],
     notes: [
       "Options take precedence over variables, and variables over the file. The variables are"
-        + " WAYSTATION_CONFIG, WAYSTATION_LISTEN, WAYSTATION_DATA, WAYSTATION_UPSTREAMS,"
-        + " WAYSTATION_ANONYMOUS (allow), WAYSTATION_HOSTS, WAYSTATION_OPERATORS"
+        + " WAYSTATION_CONFIG, WAYSTATION_LISTEN, WAYSTATION_DATA, WAYSTATION_POSTGRES_URL (in"
+        + " place of the data folder), WAYSTATION_UPSTREAMS, WAYSTATION_ANONYMOUS (allow),"
+        + " WAYSTATION_HOSTS, WAYSTATION_OPERATORS"
         + " (NAME=ROLE:DIGEST), WAYSTATION_TRACING_ENDPOINT, WAYSTATION_LOG_LEVEL,"
         + " WAYSTATION_LOG_FORMAT and WAYSTATION_LOG_ACCESS (true or false); lists are separated"
         + " by commas. In the file, ${NAME} stands for the environment variable NAME,"

@@ -58,7 +58,8 @@ enum CheckCommand {
   static func summary(of configuration: Configuration) -> String {
     var lines = configuration.listen.map { ("listen", describe($0)) }
     lines.append(("access", access(to: configuration)))
-    lines.append(("data", configuration.data))
+    let isFolder = configuration.store.postgres == nil
+    lines.append((isFolder ? "data" : "store", configuration.shownStore))
     for upstream in configuration.upstreams {
       lines.append(("upstream", describe(upstream)))
     }

@@ -41,19 +41,34 @@ enum ServeCommand {
     _ configuration: Configuration, loops: [EventLoop], log: Log, service: Service,
     as running: RunningRelay, until stop: StopSignals
   ) async -> ExitCode {
+    let start = Task {
+      do throws(RelayStartError) {
+        return Result<Relay, RelayStartError>.success(
+          try await Relay.start(
+            configuration, loops: loops, log: log, sockets: service.sockets
+          ) { service.waits(for: $0, loops: loops) })
+      } catch {
+        return .failure(error)
+      }
+    }
+    // A start may wait for its store, and a stop must not wait for the start then.
+    let stopped = Task {
+      await stop.requested()
+      start.cancel()
+    }
     do throws(RelayStartError) {
-      let relay = try await Relay.start(
-        configuration, loops: loops, log: log, sockets: service.sockets)
+      let relay = try await start.value.get()
       running.begin(relay)
       for address in relay.addresses {
         StandardStream.output.line("listening on \(address)")
       }
       service.started(relay, loops: loops)
-      await stop.requested()
+      await stopped.value
       service.manager?.tell(.stopping, .status("stopping: attempts in flight may finish"))
       await relay.drain(graceSeconds: relay.configuration.shutdownGraceSeconds)
       return .good
     } catch {
+      guard !start.isCancelled else { return .good }
       StandardStream.error.line("waystation serve: \(error)")
       return .failed
     }

@@ -1,13 +1,16 @@
 import EventLoop
+import RelayCore
 import RelayServer
+import Synchronization
 
 /// The relay's side of a service manager that has started it.
-struct Service: Sendable {
+final class Service: Sendable {
   /// The service manager to keep informed; nil if there is none.
   let manager: ServiceManager?
   /// The sockets that it has handed over.
   let sockets: InheritedSockets
   private let waiting: EventLoop
+  private let isWatched = Atomic(false)
 
   /// Reads the service manager's variables.
   ///
@@ -24,7 +27,27 @@ struct Service: Sendable {
     if !manager.tell(.ready, .status(relay.standing)) {
       relay.log.warning("the service manager could not be told that the relay runs")
     }
-    guard let periodMs = manager.watchdogPeriodMs else { return }
+    watch(manager, over: loops)
+  }
+
+  /// Tells the service manager that the relay runs, though it has nothing to do yet.
+  ///
+  /// A spare may wait for months.
+  func waits(for wait: StoreWait, loops: [EventLoop]) {
+    guard let manager else { return }
+    let reason =
+      switch wait {
+      case .another: "a spare: another relay has the store"
+      case .unreachable: "waiting: the store cannot be reached"
+      }
+    manager.tell(.ready, .status(reason))
+    watch(manager, over: loops)
+  }
+
+  private func watch(_ manager: ServiceManager, over loops: [EventLoop]) {
+    guard let periodMs = manager.watchdogPeriodMs,
+      !isWatched.exchange(true, ordering: .sequentiallyConsistent)
+    else { return }
     Watchdog(manager, periodMs: periodMs, over: loops, last: waiting).start()
   }
 }

@@ -67,7 +67,7 @@ final class Relay: Sendable {
     if let listen { more["listen"] = listen }
     configPath = folder.path + "/config.json"
     self.arguments = arguments
-    self.environment = environment
+    self.environment = try StoreEngine.tried.variables().merging(environment) { _, given in given }
     self.wrapper = wrapper
     try configure(upstreams: upstreams, more: more)
   }

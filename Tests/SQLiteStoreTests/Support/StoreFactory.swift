@@ -52,10 +52,10 @@ struct StoreFactory: Sendable, CustomTestStringConvertible {
       return url
     }
     var options = PostgresStore.Options(clock: { clock.now })
-    options.startPauses = rules.startPauses
-    options.nameLimits = rules.names
-    options.auditEntriesMax = rules.auditEntriesMax
-    options.eventLogBytesMax = rules.eventLogBytesMax
+    options.rules.startPauses = rules.startPauses
+    options.rules.names = rules.names
+    options.rules.auditEntriesMax = rules.auditEntriesMax
+    options.rules.eventLogBytesMax = rules.eventLogBytesMax
     let address = try PostgresAddress(url: url, applicationName: "waystation")
     return try PostgresStore(at: address, options)
   }

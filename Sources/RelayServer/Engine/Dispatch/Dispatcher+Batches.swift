@@ -166,6 +166,9 @@ extension Dispatcher {
     attempt.responseBodyBytesMax = BatchAnswer.bytesMax
     batchesInFlight.add(sent)
     metrics.countBatch(of: sent.members.count, to: entry.upstream)
+    guard store.mayAttempt else {
+      return suspend(withdrawing: batchesInFlight.take(sent.members[0])?.members ?? [])
+    }
     guard let forwarder = state.withLock({ $0.forwarder }), forwarder.submit([attempt]) else {
       return withdraw(batchesInFlight.take(sent.members[0])?.members ?? [])
     }

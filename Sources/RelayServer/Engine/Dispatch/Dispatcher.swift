@@ -264,6 +264,7 @@ package final class Dispatcher: Sendable {
 
   func submit(_ requests: [AttemptRequest], to forwarder: Forwarder?) {
     tell(attempts: requests)
+    guard store.mayAttempt else { return suspend(withdrawing: requests.map(\.serial)) }
     guard let forwarder, forwarder.submit(requests) else {
       return withdraw(requests.map(\.serial))
     }

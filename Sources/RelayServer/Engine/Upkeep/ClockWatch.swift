@@ -10,7 +10,7 @@ import Synchronization
 /// has lasted.
 final class ClockWatch: Sendable {
   private let dispatcher: Dispatcher
-  private let file: ClockFile
+  private let file: ClockFile?
   private let loop: EventLoop
   private let log: Log
   private let notice: ClockSetNotice?
@@ -24,17 +24,17 @@ final class ClockWatch: Sendable {
     self.dispatcher = dispatcher
     loop = dispatcher.loop
     log = dispatcher.log
-    file = ClockFile(path: configuration.data + "/clock")
+    file = configuration.clockFile("clock")
     notice = Self.listen(on: loop, log)
     WallClock.settle(afterMs: Int64(configuration.clock.settleSeconds) * 1000)
     // The clock may be read by whoever holds a lock: what follows comes later, by the loop.
     WallClock.observe { [weak self] step in
       self?.loop.schedule(afterMs: 0) { [weak self] in self?.see(step) }
     }
-    if let offset = file.offsetMs() { WallClock.resume(offsetMs: offset) }
+    if let offset = file?.offsetMs() { WallClock.resume(offsetMs: offset) }
     let now = WallClock.now()
     if let latestTime { note(latestTime, now) }
-    file.note(offsetMs: WallClock.offsetMs)
+    file?.note(offsetMs: WallClock.offsetMs)
     if let notice { followJumps(notice) }
   }
 
@@ -73,7 +73,7 @@ final class ClockWatch: Sendable {
     WallClock.observe(nil)
     notice?.close()
     settle(afterMs: nil)
-    file.note(offsetMs: WallClock.offsetMs)
+    file?.note(offsetMs: WallClock.offsetMs)
   }
 
   private func see(_ step: SettledTime.Step) {
@@ -87,7 +87,7 @@ final class ClockWatch: Sendable {
     guard step.counts else { return }
     settle(afterMs: nil)
     // A disk that stands still must not stop the loop.
-    Task.detached { [file] in file.note(offsetMs: WallClock.offsetMs) }
+    Task.detached { [file] in file?.note(offsetMs: WallClock.offsetMs) }
   }
 
   /// Has whatever waits for a time of day looked at, which the clock may show now.

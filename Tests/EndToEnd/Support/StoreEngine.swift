@@ -1,0 +1,34 @@
+import Foundation
+import PostgresTesting
+
+/// What the relays of these tests have their store in.
+enum StoreEngine: String {
+  /// Each in a data folder.
+  case sqlite
+  /// Each in a place of its own in a PostgreSQL server.
+  case postgres
+
+  /// What `WAYSTATION_TEST_STORE` names; by default SQLite.
+  static let tried =
+    ProcessInfo.processInfo.environment["WAYSTATION_TEST_STORE"].flatMap(StoreEngine.init)
+    ?? .sqlite
+
+  /// Whether the tests of files in the data folder make sense.
+  static var hasFiles: Bool { tried == .sqlite }
+
+  /// The variables of a relay with an empty store of its own.
+  func variables() throws -> [String: String] {
+    switch self {
+    case .sqlite: [:]
+    case .postgres: ["WAYSTATION_POSTGRES_URL": try Self.freshDatabase()]
+    }
+  }
+
+  private static func freshDatabase() throws -> String {
+    #if PostgreSQL
+    try TestDatabase.fresh().url
+    #else
+    throw StartFailure(description: "these tests were built without PostgreSQL")
+    #endif
+  }
+}
