@@ -47,7 +47,7 @@ extension DatabaseWriter {
           ]),
         PostgresCommand(
           "UPDATE checks_in SET is_filled = true, last = greatest(last, $2) WHERE client = $1",
-          [.int64(client.rawValue), .int64(given.lastEnding)]),
+          [.int64(client.rawValue), .int64(serials.isEmpty ? 0 : given.lastEnding)]),
       ], shards: [shard])
   }
 
