@@ -241,6 +241,9 @@ extension OutgoingHeaders {
 }
 
 extension UpstreamTarget {
+  /// Whether a sender's field is not sent, since one of the relay's own stands in its place.
+  package func replaces(_ field: HeaderBlock.Field) -> Bool { replaces(field.name.span) }
+
   /// Whether the relay's own fields replace a sender's of this name.
   fileprivate func replaces(_ name: Span<UInt8>) -> Bool {
     fixesField(name) || (signing != nil && name.begins(with: WebhookSigning.prefix))

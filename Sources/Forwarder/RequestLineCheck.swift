@@ -15,7 +15,9 @@ package enum RequestLineCheck {
       return "\(content.method) cannot be forwarded"
     }
     // Whatever was checked before, the request that is sent is what counts.
-    return TargetSyntax.refusal(of: content.target[...]).map { "the path \($0)" }
+    let refusal = TargetSyntax.refusal(
+      of: content.target[...], bytesMax: TargetSyntax.handedOnBytesMax)
+    return refusal.map { "the path \($0)" }
   }
 
   /// Whether a request without a body announces that with `Content-Length: 0` (RFC 9110 section

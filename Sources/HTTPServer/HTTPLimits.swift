@@ -49,6 +49,11 @@ package struct HTTPLimits: Sendable, Equatable {
   /// as much.
   package var retryAfterSeconds = 5
 
+  /// The largest ``fieldCountMax`` that there may be.
+  package static let fieldCountLargest = 10_000
+  /// The largest ``fieldBytesMax`` that there may be.
+  package static let fieldBytesLargest = 1 << 20
+
   /// The defaults.
   package init() {}
 
@@ -59,8 +64,8 @@ package struct HTTPLimits: Sendable, Equatable {
       if !isMet { problems.append(sentence) }
     }
     require((64...1 << 20).contains(requestLineBytesMax), "requestLineBytesMax: 64 to 1048576")
-    require((1...10_000).contains(fieldCountMax), "fieldCountMax: 1 to 10000")
-    require((256...1 << 20).contains(fieldBytesMax), "fieldBytesMax: 256 to 1048576")
+    require((1...Self.fieldCountLargest).contains(fieldCountMax), "fieldCountMax: 1 to 10000")
+    require((256...Self.fieldBytesLargest).contains(fieldBytesMax), "fieldBytesMax: 256 to 1048576")
     require(bodyBytesMax >= 0, "bodyBytesMax: 0 or more")
     require((1...1_000_000).contains(connectionsMax), "connectionsMax: 1 to 1000000")
     require((1...1_000_000).contains(handshakesMax), "handshakesMax: 1 to 1000000")

@@ -26,12 +26,14 @@ struct JSONValidator {
   let bytes: UnsafeRawBufferPointer
   let start: Int
   let end: Int
+  private let depthMax: Int
   var position: Int
   var frames: [Frame] = []
   var names: [Name] = []
 
-  init(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>) {
+  init(_ bytes: UnsafeRawBufferPointer, in range: Range<Int>, depthMax: Int) {
     self.bytes = bytes
+    self.depthMax = depthMax
     start = range.lowerBound
     end = range.upperBound
     position = range.lowerBound
@@ -114,8 +116,8 @@ struct JSONValidator {
   }
 
   private mutating func open(_ frame: Frame) throws(JSONError) {
-    guard frames.count < JSONLimits.depthMax else {
-      throw error(.tooDeep, "arrays and objects may be nested \(JSONLimits.depthMax) deep at most")
+    guard frames.count < depthMax else {
+      throw error(.tooDeep, "arrays and objects may be nested \(depthMax) deep at most")
     }
     frames.append(frame)
     position &+= 1

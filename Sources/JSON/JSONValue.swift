@@ -28,19 +28,20 @@ package struct JSONValue: Sendable {
   /// Parses the one value in `text`, or in its part `range`.
   ///
   /// The text must be RFC 8259 to the letter, in UTF-8 without a byte order mark, with no name
-  /// twice in an object, no lone surrogate, and nesting no deeper than ``JSONLimits/depthMax``.
+  /// twice in an object, no lone surrogate, and nesting no deeper than `depthMax`.
   ///
+  /// - Parameter depthMax: The deepest nesting, if the value is to stand within others.
   /// - Throws: The first fault; offsets count from the start of `text`, paths from the value that
   ///   is read.
   package static func parse(
-    _ text: [UInt8], in range: Range<Int>? = nil
+    _ text: [UInt8], in range: Range<Int>? = nil, depthMax: Int = JSONLimits.depthMax
   ) throws(JSONError) -> JSONValue {
     let document = range ?? 0..<text.count
     precondition(document.lowerBound >= 0 && document.upperBound <= text.count)
     precondition(text.count <= JSONLimits.textBytesMax)
     // A closure cannot yet throw a typed error through `withUnsafeBytes`; a Result can.
     let result = text.withUnsafeBytes { bytes -> Result<Range<Int>, JSONError> in
-      var validator = JSONValidator(bytes, in: document)
+      var validator = JSONValidator(bytes, in: document, depthMax: depthMax)
       do throws(JSONError) {
         return .success(try validator.validateDocument())
       } catch {

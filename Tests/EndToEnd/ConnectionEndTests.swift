@@ -89,7 +89,7 @@ extension EndToEnd {
     func head() async throws {
       let upstream = try TestUpstream()
       let relay = try await Relay.started(upstream)
-      let long = String(repeating: "a", count: 40_000)
+      let long = String(repeating: "a", count: 50_000)
       try await onThread {
         for (status, text) in [
           (400, "HEAD /healthz HTTP/1.1\r\n\r\n"), (400, "HEAD * HTTP/1.1\r\nHost: relay\r\n\r\n"),

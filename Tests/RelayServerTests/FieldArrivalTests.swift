@@ -185,10 +185,10 @@ struct FieldArrivalTests {
     let lost = try await lost { name in
       let draft = try FieldSamples.draft(saying: name)
       let handedOn = try await FieldStore.with { store in try await store.handOn(draft) }
-      let content = handedOn.content
+      let content = handedOn.content()
       // These two every upstream is told.
       var lines = ["Waystation-Client: \(draft.client)", "Idempotency-Key: \(handedOn.key)"]
-      for block in [content.headers, handedOn.termFields] {
+      for block in [content.headers, handedOn.termFields()] {
         lines += text(block).split(separator: "\r\n").map(String.init)
       }
       var there = try Fixture.relay(

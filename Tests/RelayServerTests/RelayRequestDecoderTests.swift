@@ -59,6 +59,26 @@ struct RelayRequestDecoderTests {
     #expect(decoded.draft.key == "k-1")
   }
 
+  @Test(
+    "a field that is carried past the relay goes on by its own name, unless the relay writes it")
+  func carried() throws {
+    let token = "wso_" + String(repeating: "5a", count: 32)
+    let decoded = try Fixture.relay(
+      "/v1/relay/default/a",
+      [
+        "Waystation-Field-Prefer: wait=5", "waystation-field-Origin: https://a.example",
+        "Waystation-Field-X: \(token)", "X: 1",
+      ])
+    #expect(
+      text(decoded.draft.content.headers)
+        == "Prefer: wait=5\r\nOrigin: https://a.example\r\nX: 1\r\n")
+    for name in ["", "Host", "Via", "Waystation-Client", "Connection", "Content-Length"] {
+      #expect(throws: Problem.self, "\(name)") {
+        try Fixture.relay("/v1/relay/default/a", ["Waystation-Field-\(name): x"])
+      }
+    }
+  }
+
   @Test("the Waystation fields say what an envelope's fields say")
   func words() throws {
     let decoded = try Fixture.relay(

@@ -26,6 +26,10 @@ package enum ConnectionField {
       || FieldSyntax.equals(name, "Via") || FieldSyntax.hasPrefix(name, "Waystation-")
   }
 
+  /// What stands before the name of a field that a relay is not to take for itself, but to give to
+  /// the upstream without this.
+  package static let carryingPrefix: StaticString = "Waystation-Field-"
+
   /// The names that a `Connection` field's value lists.
   package static func names(in value: ArraySlice<UInt8>) -> [ArraySlice<UInt8>] {
     value.split(separator: UInt8(ascii: ",")).map(FieldSyntax.trimmingWhitespace)

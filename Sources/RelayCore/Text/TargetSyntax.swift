@@ -8,9 +8,16 @@
 package enum TargetSyntax {
   /// The most bytes of a path with its query.
   package static let bytesMax = 8192
+  /// The same with what stands before it where it is handed on: another relay's route, and the
+  /// upstream's name there.
+  package static let handedOnBytesMax = bytesMax + 192
 
   /// The fault of a target, as the rest of a sentence about it; nil if it has none.
-  package static func refusal(of target: ArraySlice<UInt8>) -> String? {
+  ///
+  /// - Parameter bytesMax: The most bytes that it may have.
+  package static func refusal(
+    of target: ArraySlice<UInt8>, bytesMax: Int = Self.bytesMax
+  ) -> String? {
     guard target.first == UInt8(ascii: "/") else { return "has to begin with a slash" }
     guard target.count <= bytesMax else { return "may have \(bytesMax) bytes at the most" }
     var mayLeave = false

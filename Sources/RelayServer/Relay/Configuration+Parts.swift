@@ -6,6 +6,13 @@ import RelayCore
 // What the configuration means for the parts that a relay is put together from.
 
 extension LimitsConfiguration {
+  /// The fields, and the bytes of them, that a request may have besides an envelope's own.
+  ///
+  /// Another relay, and proxies, add some to what is handed on: terms, credentials, `Via`. What one
+  /// relay has taken, the next one then takes, too.
+  private static let wayFieldCount = 32
+  private static let wayFieldBytes = 16 * 1024
+
   /// The HTTP server's limits.
   ///
   /// The server has no limit for bodies: each route has its own, reads no further, and names it
@@ -13,8 +20,8 @@ extension LimitsConfiguration {
   var http: HTTPLimits {
     var limits = HTTPLimits()
     limits.requestLineBytesMax = requestLineBytesMax
-    limits.fieldCountMax = headerCountMax
-    limits.fieldBytesMax = headerBytesMax
+    limits.fieldCountMax = min(headerCountMax + Self.wayFieldCount, HTTPLimits.fieldCountLargest)
+    limits.fieldBytesMax = min(headerBytesMax + Self.wayFieldBytes, HTTPLimits.fieldBytesLargest)
     limits.bodyBytesMax = .max
     limits.connectionsMax = connectionsMax
     limits.connectionsPerPeerMax = connectionsPerPeerMax

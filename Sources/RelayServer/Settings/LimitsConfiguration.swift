@@ -7,7 +7,7 @@ package struct LimitsConfiguration: KeyedSection, Sendable {
   package var bodyBytesMax = 10 * 1024 * 1024
   package var batchCountMax = 1000
   package var batchBytesMax = 32 * 1024 * 1024
-  package var requestLineBytesMax = 8192
+  package var requestLineBytesMax = 8448
   package var headerCountMax = 100
   package var headerBytesMax = 32 * 1024
   package var connectionsMax = 10_000
@@ -86,11 +86,15 @@ extension LimitsConfiguration {
     Key(
       "operatorReservePercent", \.shares.reservePercent, .integer(0...90),
       "what is kept of it for operators, rounded down")
-    Key("requestLineBytesMax", \.requestLineBytesMax, .integer(64...1_048_576), "414")
     Key(
-      "headerCountMax", \.headerCountMax, .integer(1...10_000), "431: the most header fields")
+      "requestLineBytesMax", \.requestLineBytesMax, .integer(64...1_048_576),
+      "414. The default has room for the longest path of an envelope, 8192 bytes")
     Key(
-      "headerBytesMax", \.headerBytesMax, .integer(256...1_048_576), "431: the most bytes of them")
+      "headerCountMax", \.headerCountMax, .integer(1...10_000),
+      "431: the most header fields of an envelope. A request may have 32 more, such as relays add")
+    Key(
+      "headerBytesMax", \.headerBytesMax, .integer(256...1_048_576),
+      "431: the most bytes of them. A request may have 16 KiB more")
     Key(
       "idleTimeoutMs", \.idleTimeoutMs, .integer(timeouts),
       "the connection is closed: silent between requests")

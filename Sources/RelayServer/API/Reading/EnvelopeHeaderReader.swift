@@ -86,11 +86,11 @@ struct EnvelopeHeaderReader {
 
   /// Whether there are no more fields than there may be.
   static func check(_ lines: HeaderLines, _ limits: LimitsConfiguration) throws(Problem) {
-    guard lines.count <= limits.headerCountMax else {
+    guard lines.isWithinCount(limits) else {
       throw .invalidField(
         "/headers", "An envelope may have \(limits.headerCountMax) header fields at the most.")
     }
-    guard lines.byteCount <= limits.headerBytesMax else {
+    guard lines.isWithinBytes(limits) else {
       throw .invalidField(
         "/headers",
         "An envelope may have \(limits.headerBytesMax) bytes of header fields at the most.")

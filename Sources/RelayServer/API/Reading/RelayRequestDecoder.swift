@@ -49,7 +49,7 @@ package struct RelayRequestDecoder: Sendable {
     let target = Self.target(rest, query: head.query)
     var fields = RelayedFields(head)
     for field in head.fields { try fields.read(head.name(of: field), head.value(of: field)) }
-    try fields.finish()
+    try fields.finish(rules.limits)
     let terms = fields.terms
     let references = terms.references ?? false
     if !references, let refusal = TargetSyntax.refusal(of: target[...]) {

@@ -39,9 +39,17 @@ struct RelayedFields {
 
   /// Ends the reading, once all fields have been taken.
   ///
+  /// A request may have more of them than its envelope: those for the relays on the way.
+  ///
   /// `Idempotency-Key` is the key unless there is a field for the key alone. Another relay has one,
   /// since what its upstream is to know repeats by may be another text, or none that is a key.
-  mutating func finish() throws(Problem) {
+  mutating func finish(_ limits: LimitsConfiguration) throws(Problem) {
+    guard lines.isWithinCount(limits) else {
+      throw .headerFieldsTooLarge("There are more than \(limits.headerCountMax) fields.")
+    }
+    guard lines.isWithinBytes(limits) else {
+      throw .headerFieldsTooLarge("The fields exceed \(limits.headerBytesMax) bytes.")
+    }
     guard terms.key == nil else { return }
     for value in idempotencyKeys {
       try EnvelopeField.idempotencyKey.readHeader(&terms, value)
@@ -62,9 +70,28 @@ struct RelayedFields {
       "Waystation-Authorization",
     ]
     guard !known.contains(where: { FieldSyntax.equals(name, $0) }) else { return }
+    if FieldSyntax.hasPrefix(name, ConnectionField.carryingPrefix) {
+      return try readCarried(name, value)
+    }
     let text = String(decoding: name, as: UTF8.self)
     throw .unknownField(
       text, name: text, near: NearestWord.find(text, in: EnvelopeField.relayedNames))
+  }
+
+  /// Takes a field of the envelope that would mean something to the relay under its own name.
+  private mutating func readCarried(
+    _ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>
+  ) throws(Problem) {
+    let carried = name.dropFirst(ConnectionField.carryingPrefix.utf8CodeUnitCount)
+    let text = String(decoding: name, as: UTF8.self)
+    guard !carried.isEmpty else { throw .unknownField(text, name: text, near: nil) }
+    guard !ConnectionField.isWrittenByRelay(carried) else {
+      throw .invalidField(
+        text, "The relay writes \(String(decoding: carried, as: UTF8.self).quoted) itself.",
+        fix: "Leave the field out.")
+    }
+    if AccessToken.isHeld(in: value) || AccessToken.isHeld(in: carried) { return }
+    lines.append(carried, value)
   }
 
   private func isNamedByConnection(_ name: ArraySlice<UInt8>) -> Bool {

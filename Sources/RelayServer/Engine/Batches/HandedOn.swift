@@ -119,34 +119,50 @@ struct HandedOn {
     }
   }
 
+  /// The deepest nesting of a body that stands as it is: the post around it is one level itself.
+  private static let bodyDepthMax = JSONLimits.depthMax - 1
+
   /// Whether the next relay takes the bytes for JSON, stores them as they are, and adds no field.
   private func isPlainJSON(_ body: [UInt8]) -> Bool {
     guard body[0] == UInt8(ascii: "{") || body[0] == UInt8(ascii: "["),
       envelope.content.headers.contains(where: { $0.isNamed("Content-Type") }),
       body.place(of: 0x0A, from: 0) == nil, body.place(of: 0x0D, from: 0) == nil,
-      let value = try? JSONValue.parse(body)
+      let value = try? JSONValue.parse(body, depthMax: Self.bodyDepthMax)
     else { return false }
     return value.raw.count == body.count
   }
 
   // MARK: - By itself
 
+  /// Fields that a relay takes for itself: what they say to the upstream is carried under another
+  /// name.
+  private static let takenByRelays: [StaticString] = ["Origin", "Prefer", "Sec-Fetch-Site"]
+
   /// The request to `/v1/relay`, as which it goes by itself.
-  var content: EnvelopeContent {
+  ///
+  /// - Parameter replaced: Whether a field would be replaced by one of this relay's own.
+  func content(_ replaced: (HeaderBlock.Field) -> Bool = { _ in false }) -> EnvelopeContent {
     var content = envelope.content
     content.target = Array("/v1/relay/\(upstream)".utf8) + content.target
-    guard content.headers.contains(where: { $0.isNamed("Prefer") }) else { return content }
-    // What it says to the upstream, the next relay would take for itself.
+    guard content.headers.contains(where: { isCarried($0, replaced) }) else { return content }
     var headers = HeaderBlock()
-    for field in content.headers where !field.isNamed("Prefer") {
+    for field in content.headers where !isCarried(field, replaced) {
       headers.append(name: field.name, value: field.value)
     }
     content.headers = headers
     return content
   }
 
+  private func isCarried(
+    _ field: HeaderBlock.Field, _ replaced: (HeaderBlock.Field) -> Bool
+  ) -> Bool {
+    Self.takenByRelays.contains { field.isNamed($0) } || replaced(field)
+  }
+
   /// The fields by which the next relay is told the rest.
-  var termFields: HeaderBlock {
+  ///
+  /// - Parameter replaced: As for ``content(_:)``.
+  func termFields(_ replaced: (HeaderBlock.Field) -> Bool = { _ in false }) -> HeaderBlock {
     var fields = HeaderBlock()
     fields.append(name: "Waystation-Key", value: key)
     fields.append(name: "Waystation-Lane", value: terms.lane)
@@ -163,6 +179,10 @@ struct HandedOn {
     }
     fields.append(name: "Waystation-On-Failure", value: entry.onFailure.rawValue)
     if envelope.references { fields.append(name: "Waystation-References", value: "true") }
+    for field in envelope.content.headers where isCarried(field, replaced) {
+      fields.append(
+        name: Array("\(ConnectionField.carryingPrefix)".utf8) + field.name, value: field.value)
+    }
     return fields
   }
 }
@@ -170,9 +190,11 @@ struct HandedOn {
 extension AttemptRequest {
   /// Turns an envelope's own request into one that hands it on.
   mutating func handOn(_ envelope: HandedOn) {
-    content = envelope.content
+    let target = target
+    let replaced = { (field: HeaderBlock.Field) in target.replaces(field) }
+    content = envelope.content(replaced)
     responseBodyBytesMax = RelayRefusal.bytesMax
     idempotencyKey = envelope.idempotencyKey
-    termFields = envelope.termFields
+    termFields = envelope.termFields(replaced)
   }
 }

@@ -118,16 +118,16 @@ enum HostileFields {
       431, "header-fields-too-large", "ten thousand fields",
       Wire.request("GET /healthz", (0..<10_000).map { "X-\($0): 1" })),
     .refused(
-      431, "header-fields-too-large", "101 fields",
-      Wire.request("GET /healthz", (0..<100).map { "X-\($0): 1" })),
+      431, "header-fields-too-large", "133 fields",
+      Wire.request("GET /healthz", (0..<132).map { "X-\($0): 1" })),
     .answered(
-      200, nil, "100 fields", Wire.request("GET /healthz", (0..<99).map { "X-\($0): 1" })),
+      200, nil, "132 fields", Wire.request("GET /healthz", (0..<131).map { "X-\($0): 1" })),
     .refused(
-      431, "header-fields-too-large", "a value of 40,000 bytes",
-      Wire.request("GET /healthz", ["X: " + String(repeating: "a", count: 40_000)])),
+      431, "header-fields-too-large", "a value of 50,000 bytes",
+      Wire.request("GET /healthz", ["X: " + String(repeating: "a", count: 50_000)])),
     .refused(
-      431, "header-fields-too-large", "a name of 40,000 bytes",
-      Wire.request("GET /healthz", [String(repeating: "a", count: 40_000) + ": x"])),
+      431, "header-fields-too-large", "a name of 50,000 bytes",
+      Wire.request("GET /healthz", [String(repeating: "a", count: 50_000) + ": x"])),
     .refused(
       431, "header-fields-too-large", "a megabyte of field without an end",
       Wire.bytes(line + "X: " + String(repeating: "a", count: 1 << 20))),
