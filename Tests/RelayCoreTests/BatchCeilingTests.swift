@@ -67,6 +67,18 @@ struct BatchCeilingTests {
     #expect(!isLower && ceiling.bytes == 500_150, "it is refused for itself")
   }
 
+  @Test("one allows more than another if its limit is higher, or if it has none")
+  func more() {
+    var (none, low) = (BatchCeiling(), BatchCeiling())
+    _ = low.refused(bytes: 1000, items: 10)
+    var high = BatchCeiling()
+    _ = high.refused(bytes: 4000, items: 10)
+    #expect(high.allowsMore(than: low) && none.allowsMore(than: low))
+    #expect(!low.allowsMore(than: high) && !low.allowsMore(than: low))
+    none.taken(bytes: 10, items: 1)
+    #expect(!low.allowsMore(than: none) && !none.allowsMore(than: none))
+  }
+
   @Test("about as many envelopes are put together as will fit")
   func items() {
     var ceiling = BatchCeiling()

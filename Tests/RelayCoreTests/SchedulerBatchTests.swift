@@ -201,6 +201,23 @@ struct SchedulerBatchTests {
     #expect(relay.batchSizes.bytesMax.last == .some(nil))
   }
 
+  @Test("413 for one that is too large by itself makes the requests of others no smaller")
+  func tooLargeByItself() {
+    var relay = Self.relay(itemsMax: 8, concurrency: 1)
+    let serials = Self.accept(Array(1...40), &relay)
+    let isBad = { (serial: Serial) in serial == serials[2] || serial == serials[12] }
+    var answered = 0
+    while answered < relay.together.count, answered < 100 {
+      let batch = relay.together[answered]
+      answered += 1
+      relay.answer(batch, statuses: [batch.contains(where: isBad) ? 413 : 200])
+      relay.commit()
+    }
+    #expect(relay.batchSizes.lowered == [400, 200, 100, 400, 200, 100], "each search is one")
+    #expect(relay.batchSizes.bytesMax.last == .some(nil) && relay.together.last?.count == 8)
+    #expect(relay.line.isEmpty && !relay.scheduler.batches.isInUse)
+  }
+
   @Test("a late 413 of an upstream that was configured anew teaches the new one nothing")
   func lateCeiling() {
     var relay = Self.relay(itemsMax: 8, concurrency: 1)

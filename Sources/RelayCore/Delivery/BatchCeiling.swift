@@ -41,6 +41,12 @@ package struct BatchCeiling: Sendable, Equatable {
     return min(most, max(1, bytes / itemBytes) * Self.itemsFactor)
   }
 
+  /// Whether a request may be larger than by another one.
+  package func allowsMore(than other: BatchCeiling) -> Bool {
+    guard let most = other.bytes else { return false }
+    return bytes.map { $0 > most } ?? true
+  }
+
   /// Notes that a request was refused for its size.
   ///
   /// - Parameters:

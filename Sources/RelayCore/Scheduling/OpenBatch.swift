@@ -19,6 +19,9 @@ struct BatchPortion: Sendable, Equatable {
   var number: Int
   /// The number of its members; at least 1.
   var count: Int
+  /// What was known of how large requests may be before the first refusal for its size; nil if
+  /// there was none.
+  var ceiling: BatchCeiling?
 }
 
 /// What the scheduler remembers of batches.
@@ -74,11 +77,22 @@ struct BatchBook: Sendable {
 
   /// Has the members of a refused batch go again in two halves.
   ///
+  /// - Parameter ceiling: What was known of sizes before it was refused for its own; nil if it was
+  ///   refused for something else.
   /// - Precondition: There are at least two.
-  mutating func halve(_ members: [Serial]) {
+  mutating func halve(_ members: [Serial], _ ceiling: BatchCeiling? = nil) {
     precondition(members.count >= 2, "a batch of one is the envelope's own attempt")
     let middle = (members.count + 1) / 2
-    for part in [members[..<middle], members[middle...]] { setApart(part) }
+    let ceiling = portions[members[0]]?.ceiling ?? ceiling
+    for part in [members[..<middle], members[middle...]] { setApart(part, ceiling) }
+  }
+
+  /// What was known of sizes before the batches were refused in which an envelope was; given out
+  /// once.
+  mutating func takeCeiling(of serial: Serial) -> BatchCeiling? {
+    guard let ceiling = portions[serial]?.ceiling else { return nil }
+    portions[serial]?.ceiling = nil
+    return ceiling
   }
 
   /// Has each of these go again in a batch of its own.
@@ -86,9 +100,10 @@ struct BatchBook: Sendable {
     for index in members.indices { setApart(members[index...index]) }
   }
 
-  private mutating func setApart(_ part: ArraySlice<Serial>) {
+  private mutating func setApart(_ part: ArraySlice<Serial>, _ ceiling: BatchCeiling? = nil) {
     portionCount += 1
-    for serial in part { portions[serial] = BatchPortion(number: portionCount, count: part.count) }
+    let portion = BatchPortion(number: portionCount, count: part.count, ceiling: ceiling)
+    for serial in part { portions[serial] = portion }
   }
 
   /// Forgets what was known of an envelope that has left its lane.

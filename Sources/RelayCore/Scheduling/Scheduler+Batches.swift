@@ -126,10 +126,13 @@ extension Scheduler {
       if let lane = inFlight[report.serial]?.lane { lanes[lane]?.goesOneByOne = false }
     }
     let verdict = BatchVerdict(of: first, count: reports.count, subject, policy.outcomes)
+    let isTooLarge = first.status == BatchVerdict.tooLarge
+    let ceiling = isTooLarge ? upstreams[number]?.batchCeiling : nil
     if let bytes { learnSize(from: first, verdict, bytes: bytes, items: reports.count, of: number) }
     switch verdict {
     case .halved, .uncompressed:
-      goAgain(reports, inHalves: verdict == .halved, to: number, now: now)
+      if verdict == .halved { batches.halve(reports.map(\.serial), bytes == nil ? nil : ceiling) }
+      goAgain(reports, to: number, now: now)
       return verdict
     case .each: learnEach(from: &reports, of: number, now: now)
     case .unreadable: batches.separate(reports.map(\.serial))
@@ -158,18 +161,17 @@ extension Scheduler {
   }
 
   /// Has the members go again, without a word of this in their records.
-  private mutating func goAgain(
-    _ reports: [AttemptReport], inHalves: Bool, to number: UpstreamNumber, now: Now
-  ) {
+  private mutating func goAgain(_ reports: [AttemptReport], to number: UpstreamNumber, now: Now) {
     _ = learn(from: reports[0], of: number, now: now)
-    let serials = reports.map(\.serial)
-    if inHalves { batches.halve(serials) }
     // Backwards, so that they stand in their order again.
-    for serial in serials.reversed() { withdraw(serial, hasTurn: true, now: now) }
+    for serial in reports.map(\.serial).reversed() { withdraw(serial, hasTurn: true, now: now) }
     fillSlots(of: number, now: now)
   }
 
   /// Learns from a request how large others may be.
+  ///
+  /// One that is too large by itself is why all were refused in which it was: these tell nothing of
+  /// others, and what was known before them counts again.
   private mutating func learnSize(
     from report: AttemptReport, _ verdict: BatchVerdict, bytes: Int, items: Int,
     of number: UpstreamNumber
@@ -184,6 +186,11 @@ extension Scheduler {
     case .each: upstreams[number]?.batchCeiling.taken(bytes: bytes, items: items)
     case .all where line.policy.outcomes.outcome(of: report) == .delivered:
       upstreams[number]?.batchCeiling.taken(bytes: bytes, items: items)
+    case .all where items == 1 && report.status == BatchVerdict.tooLarge:
+      guard let ceiling = batches.takeCeiling(of: report.serial),
+        ceiling.allowsMore(than: line.batchCeiling)
+      else { return }
+      upstreams[number]?.batchCeiling = ceiling
     case .all, .halved, .uncompressed, .unreadable: break
     }
   }
