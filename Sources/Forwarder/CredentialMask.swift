@@ -73,19 +73,39 @@ package struct CredentialMask: Sendable {
 
   /// Overwrites credentials in JSON any of whose characters are written as `\uXXXX`, as JSON allows
   /// for each (RFC 8259 section 7).
+  ///
+  /// Nothing is made of the text, which may have megabytes: each of its characters is looked at as
+  /// the beginning of a credential, and those behind it have been overwritten.
   private func maskEscaped(_ bytes: inout [UInt8]) -> Bool {
     guard Self.find(Array("\\u00".utf8), in: bytes, from: 0) != nil else { return false }
-    let text = JSONEscapes.unescaped(bytes)
     var isChanged = false
-    for needle in plain {
-      var start = 0
-      while let place = Self.find(needle, in: text.bytes, from: start) {
-        start = place + needle.count
-        for index in text.places[place]..<text.places[start] { bytes[index] = Self.replacement }
+    var index = 0
+    // The end of those credentials that have been found.
+    var end = 0
+    while index < bytes.count {
+      let (first, count) = JSONEscapes.character(in: bytes, at: index)
+      for needle in plain where needle[0] == first {
+        end = max(end, Self.endOf(needle, in: bytes, at: index) ?? 0)
+      }
+      if index < end {
+        for place in index..<(index + count) { bytes[place] = Self.replacement }
         isChanged = true
       }
+      index += count
     }
     return isChanged
+  }
+
+  /// The end of a credential that begins at a character; nil if another text stands there.
+  private static func endOf(_ needle: [UInt8], in bytes: [UInt8], at start: Int) -> Int? {
+    var index = start
+    for byte in needle {
+      guard index < bytes.count else { return nil }
+      let (character, count) = JSONEscapes.character(in: bytes, at: index)
+      guard character == byte else { return nil }
+      index += count
+    }
+    return index
   }
 
   /// Overwrites the beginning of a credential at the end of a cut body, which may have cut the

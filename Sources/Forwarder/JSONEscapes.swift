@@ -35,33 +35,30 @@ struct JSONEscapes: Sendable {
     return result
   }
 
-  /// A text of JSON with its escapes of ASCII characters undone, and where each byte stood; the
-  /// last place is the text's end.
-  static func unescaped(_ text: [UInt8]) -> (bytes: [UInt8], places: [Int]) {
-    var bytes: [UInt8] = []
-    var places: [Int] = []
-    bytes.reserveCapacity(text.count)
-    places.reserveCapacity(text.count + 1)
-    var index = 0
-    while index < text.count {
-      places.append(index)
-      let (byte, count) = escape(in: text, at: index) ?? (text[index], 1)
-      bytes.append(byte)
-      index += count
-    }
-    places.append(text.count)
-    return (bytes, places)
-  }
-
-  /// An escape of an ASCII character, and its length; nil if none is there.
-  private static func escape(in text: [UInt8], at index: Int) -> (UInt8, count: Int)? {
-    guard text[index] == UInt8(ascii: "\\"), index + 1 < text.count else { return nil }
+  /// The byte that a text of JSON has at a place, with an escape of an ASCII character undone, and
+  /// the number of bytes as which it is written.
+  static func character(in text: [UInt8], at index: Int) -> (byte: UInt8, count: Int) {
+    let first = text[index]
+    guard first == UInt8(ascii: "\\"), index + 1 < text.count else { return (first, 1) }
     switch text[index + 1] {
     case UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "/"): return (text[index + 1], 2)
     case UInt8(ascii: "u") where index + 6 <= text.count:
-      let digits = String(decoding: text[(index + 2)..<(index + 6)], as: UTF8.self)
-      return UInt8(digits, radix: 16).flatMap { $0 < 0x80 ? ($0, 6) : nil }
-    default: return nil
+      var value = 0
+      for place in (index + 2)..<(index + 6) {
+        guard let digit = digit(text[place]) else { return (first, 1) }
+        value = value << 4 | digit
+      }
+      return value < 0x80 ? (UInt8(value), 6) : (first, 1)
+    default: return (first, 1)
+    }
+  }
+
+  private static func digit(_ byte: UInt8) -> Int? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): Int(byte - UInt8(ascii: "0"))
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): Int(byte - UInt8(ascii: "a")) + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): Int(byte - UInt8(ascii: "A")) + 10
+    default: nil
     }
   }
 

@@ -1,4 +1,5 @@
 import Forwarder
+import Foundation
 import RelayCore
 import Testing
 
@@ -46,6 +47,38 @@ struct CredentialMaskTests {
       mask.masked(#"{"a\u0041":"\u0020\#(text)\u0020"}"#) == #"{"a\u0041":"\u0020\#(stars)\u0020"}"#
     )
     #expect(mask.masked(#"\u00"#) == #"\u00"#)
+  }
+
+  @Test("credentials that overlap are overwritten to the end of the last one")
+  func overlapping() {
+    let mask = CredentialMask(["abcdabcd", "cdabcdef"])
+    for text in [#"\u0061bcdabcd"#, #"\u0061bcdabc\u0064abc\u0064"#, #"abcd\u0061bcdef"#] {
+      #expect(mask.masked(text).allSatisfy { $0 == "*" }, "\(text)")
+    }
+    #expect(mask.masked(#"\u0061bcdabc"#) == #"\u0061bcdabc"#)
+  }
+
+  /// The most memory that this process has had.
+  private static func peakKiB() throws -> Int {
+    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
+    return try #require(line.split { !$0.isNumber }.first.flatMap { Int($0) })
+  }
+
+  @Test("looking for them in a large body takes no memory besides that of the body")
+  func memory() async {
+    await #expect(processExitsWith: .success) {
+      let mask = CredentialMask(["s3cret/value"])
+      let filler = String(repeating: "x", count: 4 << 20)
+      let body = Array((filler + #"\u0073\u0033cret/value"#).utf8)
+      let response = UpstreamResponse(status: 200, headers: HeaderBlock(), body: body)
+      let before = try CredentialMaskTests.peakKiB()
+      let masked = mask.masked(response).body
+      let grown = try CredentialMaskTests.peakKiB() - before
+      let isMasked = masked.suffix(22).allSatisfy { $0 == UInt8(ascii: "*") }
+      // The answer without them is a copy of 4 MiB.
+      exit(isMasked && grown < 12 << 10 ? 0 : 1)
+    }
   }
 
   @Test("where a body was cut, so is a credential's beginning")
