@@ -39,6 +39,7 @@ final class Outbox {
   private let read: (ArraySlice<UInt8>, Int64) -> Reading
   private let bar = ProgressBar()
   private(set) var counts = Counts()
+  private var refused = RefusedLines()
   private var note = ProgressNote()
   private var items: [Item] = []
   private var itemBytes = 0
@@ -59,15 +60,15 @@ final class Outbox {
   func run() throws(OperatorFailure) -> ExitCode {
     let file = try LineFile(path)
     resume(file)
-    defer { bar.clear() }
+    defer { tellRefused() }
     while let line = try file.next() {
       note.lines += 1
       take(line)
       if items.count >= batchMax || itemBytes >= Self.postBytesMax { try flush(file) }
     }
     try flush(file)
-    bar.clear()
     if file.isSeekable { ProgressNote.remove(path) }
+    tellRefused()
     tell()
     return counts.refused == 0 ? .good : .failed
   }
@@ -97,8 +98,16 @@ final class Outbox {
 
   private func refuse(_ line: Int64, _ reason: String) {
     counts.refused += 1
+    guard refused.add(line, reason) else { return }
     bar.clear()
     context.note("line \(line): \(SafeText.line(reason))")
+  }
+
+  /// Tells of the lines of which the same is true as of an earlier one.
+  private func tellRefused() {
+    bar.clear()
+    for words in refused.rest { context.note(words) }
+    refused = RefusedLines()
   }
 
   // MARK: - Posting
@@ -119,8 +128,10 @@ final class Outbox {
           reason: "the relay has accepted nothing for \(Self.patienceSeconds) s. The same command"
             + " goes on from here.")
       }
-      bar.clear()
-      context.note("the relay accepts nothing now; trying again in \(pause) s")
+      if waited == 0 {
+        bar.clear()
+        context.note("the relay accepts nothing now; trying again in \(pause) s, and so on")
+      }
       sleep(UInt32(pause))
       waited += pause
     }

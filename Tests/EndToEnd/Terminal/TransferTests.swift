@@ -33,6 +33,22 @@ extension EndToEnd {
       #expect(sent.output.contains("1 envelope accepted, 2 refused"), "\(sent)")
     }
 
+    @Test("what is refused of many lines for one reason is told once, with their numbers")
+    func refusedAlike() async throws {
+      let relay = try await Relay.started(try TestUpstream())
+      let lines = (1...60).map { number in
+        let upstream = number == 30 ? "" : #", "upstream": "nowhere""#
+        return #"{"client": "c", "path": "/\#(number)"\#(upstream)}"#
+      }
+      let file = try relay.folder.write("alike.ndjson", lines.joined(separator: "\n"))
+      let sent = try await relay.command("send", "--file", file, "--batch", "7")
+      #expect(sent.ending == .exit(1))
+      let notes = sent.errors.split(separator: "\n")
+      #expect(notes.count == 2 && notes[0].contains("line 1: "), "\(sent)")
+      #expect(notes.last?.contains("lines 2-29, 31-60: as line 1") == true, "\(sent)")
+      #expect(sent.output.contains("1 envelope accepted, 59 refused"), "\(sent)")
+    }
+
     @Test("a run that was cut off goes on where it was")
     func resuming() async throws {
       let relay = try await Relay.started(try TestUpstream())
