@@ -60,6 +60,14 @@ struct MetricDocumentTests {
     }
   }
 
+  @Test("the dashboard shows each metric that says how an upstream is")
+  func dashboard() throws {
+    let text = try Documents.text("deploy/grafana/waystation.json")
+    for name in Self.families.keys where name.hasPrefix("waystation_upstream_") {
+      #expect(text.contains("\(name){"), "\(name)")
+    }
+  }
+
   @Test(
     "whatever names a metric names one that there is",
     arguments: [
