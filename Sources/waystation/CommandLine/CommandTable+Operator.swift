@@ -42,7 +42,10 @@ extension CommandTable {
     actions: [
       ActionSpec(
         name: "list", summary: "list those that match, in order of acceptance",
-        options: filters + [.text("--limit", "COUNT", "at most this many (100); 0 for all")]),
+        options: filters + [
+          .text("--limit", "COUNT", "at most this many (100); 0 for all"),
+          .text("--key", "KEY", "the one that --client posted under this key"),
+        ]),
       ActionSpec(
         name: "show", summary: "show everything about one, with what the upstream answered",
         operand: one),

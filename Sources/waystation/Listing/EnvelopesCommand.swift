@@ -22,27 +22,16 @@ struct EnvelopesCommand {
   // MARK: - Looking
 
   private func list() throws(OperatorFailure) -> ExitCode {
-    let list = PagedList(
-      relay: relay, path: "/v1/envelopes",
-      filter: [try context.selectionQuery()].filter { !$0.isEmpty }, member: "envelopes")
     let now = WallClock.now()
     var table = TextTable(
       "ID", "STATE", "CLIENT/LANE", "REQUEST", "#ATTEMPTS", "AGE", "NEXT", "WHAT WENT WRONG")
-    let isMore = try list.pages(limit: try context.limit()) { page, _ throws(OperatorFailure) in
+    let isMore = try pages { page throws(OperatorFailure) in
       for envelope in page {
         guard !context.isJSON else {
           context.say(envelope.line)
           continue
         }
-        let state = envelope.text("state") ?? "?"
-        table.add(
-          .init(envelope.text("id")), .init(state, Self.style(of: state)),
-          .init("\(envelope.text("client") ?? "?")/\(envelope.text("lane") ?? "?")"),
-          .init("\(envelope.text("method") ?? "?") \(envelope.text("path") ?? "?")"),
-          .init("\(envelope.number("attemptCount"))"),
-          .init(HumanText.age(envelope.text("acceptedAt"), now: now)),
-          .init(HumanText.wait(envelope.text("nextAttemptAt"), now: now)),
-          .init(Self.trouble(envelope, state)))
+        table.add(Self.row(envelope, now: now))
       }
     }
     if !context.isJSON {
@@ -50,6 +39,54 @@ struct EnvelopesCommand {
     }
     context.noteMore(isMore)
     return .good
+  }
+
+  /// Gives out the envelopes that the options select.
+  ///
+  /// - Returns: Whether there are more.
+  private func pages(
+    _ take: ([JSONObject]) throws(OperatorFailure) -> Void
+  ) throws(OperatorFailure) -> Bool {
+    if let key = context.options.text("--key") {
+      if let envelope = try envelope(under: key) { try take([envelope]) }
+      return false
+    }
+    let list = PagedList(
+      relay: relay, path: "/v1/envelopes",
+      filter: [try context.selectionQuery()].filter { !$0.isEmpty }, member: "envelopes")
+    return try list.pages(limit: try context.limit()) { page, _ throws(OperatorFailure) in
+      try take(page)
+    }
+  }
+
+  /// The envelope that a client posted under a key; nil if there is none.
+  private func envelope(under key: String) throws(OperatorFailure) -> JSONObject? {
+    let selection = try context.selection()
+    guard selection.count == 1, let client = selection.first, client.name == "client" else {
+      throw OperatorFailure(
+        reason: "a key is one client's: give --key with --client, and with no other option that"
+          + " selects", code: .usage)
+    }
+    let path = [client.value, key].map { CommandContext.segment($0) }
+    do throws(OperatorFailure) {
+      return try relay.object("GET", "/v1/clients/\(path[0])/envelopes/\(path[1])")
+    } catch {
+      guard error.kind == "unknown-envelope" else { throw error }
+      return nil
+    }
+  }
+
+  private static func row(_ envelope: JSONObject, now: WallTime) -> [TextTable.Cell] {
+    let state = envelope.text("state") ?? "?"
+    return [
+      .init(envelope.text("id")), .init(state, style(of: state)),
+      .init("\(envelope.text("client") ?? "?")/\(envelope.text("lane") ?? "?")"),
+      .init("\(envelope.text("method") ?? "?") \(envelope.text("path") ?? "?")"),
+      .init("\(envelope.number("attemptCount"))"),
+      .init(HumanText.age(envelope.text("acceptedAt"), now: now)),
+      .init(HumanText.wait(envelope.text("nextAttemptAt"), now: now)),
+      .init(trouble(envelope, state)),
+    ]
   }
 
   /// What went wrong: nothing, of what was delivered.

@@ -33,6 +33,8 @@ struct TextTable {
 
   mutating func add(_ cells: Cell...) { rows.append(cells) }
 
+  mutating func add(_ cells: [Cell]) { rows.append(cells) }
+
   /// The lines, with the titles first.
   func lines(on terminal: Terminal) -> [String] {
     let titles = columns.map { Cell($0.title, .faint) }

@@ -44,6 +44,29 @@ extension EndToEnd {
       #expect(others.output.contains(/c-2\/default +waiting +1/), "\(others.output)")
     }
 
+    @Test("an envelope is found by its client's own key")
+    func key() async throws {
+      let relay = try await Relay.started(try TestUpstream())
+      var ids: [String: String] = [:]
+      for client in ["c-1", "c-2"] {
+        let posted = try await relay.device(client).post(["path": "/a", "key": "a/b?1"])
+        ids[client] = try posted.json()["id"] as? String
+      }
+      let found = try await relay.command(
+        "envelopes", "list", "--client", "c-2", "--key", "a/b?1", "--json")
+      let lines = found.output.split(separator: "\n")
+      #expect(lines.count == 1 && Self.json(found.output)?["id"] as? String == ids["c-2"])
+      let shown = try await relay.command("envelopes", "list", "--client", "c-1", "--key", "a/b?1")
+      #expect(shown.output.contains(ids["c-1"] ?? "-") && shown.output.contains("c-1/default"))
+      let none = try await relay.command("envelopes", "list", "--client", "c-1", "--key", "b")
+      #expect(none.ending == .exit(0) && none.output == "no envelopes\n", "\(none)")
+      for more in [[], ["--client", "c-1", "--tag", "t"]] {
+        let wrong = try ChildProcess(
+          Waystation.path, ["envelopes", "list", "--key", "a"] + more, environment: relay.address)
+        #expect(try await wrong.ending() == .exit(2) && wrong.errors.contains("with --client"))
+      }
+    }
+
     @Test("an envelope is shown, edited, retried, discarded and requeued")
     func settling() async throws {
       let upstream = try TestUpstream { request in
