@@ -36,6 +36,10 @@ extension EndToEnd {
         let next = try await device.get("/v1/envelopes/\(second)").json()
         #expect(next["waitsFor"] as? String == cause)
         #expect(next["waitsBehind"] as? String == first)
+        let list = try await device.get("/v1/envelopes?state=queued").json()["envelopes"]
+        let rows = try #require(list as? [[String: Any]])
+        #expect(rows.map { $0["waitsFor"] as? String } == [cause, cause])
+        #expect(rows.map { $0["waitsBehind"] as? String } == [nil, first])
         let shown = try await relay.command("envelopes", "show", second)
         #expect(
           shown.output.contains("\(words); behind \(first), which heads its lane"),
@@ -87,6 +91,9 @@ extension EndToEnd {
       try relay.configure(upstreams: ["slow": Relay.quick(upstream)])
       relay.signal(1)
       try await wait(device, away, for: "upstream-not-configured")
+      let list = try await device.get("/v1/envelopes").json()["envelopes"] as? [[String: Any]]
+      #expect(
+        list?.map { $0["waitsFor"] as? String } == ["upstream-held", "upstream-not-configured"])
     }
   }
 }

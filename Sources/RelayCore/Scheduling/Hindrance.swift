@@ -27,12 +27,15 @@ package struct Hindrance: Sendable, Equatable {
 extension Scheduler {
   /// What keeps a queued envelope waiting.
   ///
+  /// - Parameter upstream: The one that it goes to; nil if the configuration has none of its name.
   /// - Returns: nil if it is under way, or only its turn or a time of its own keeps it.
-  package func hindrance(of entry: LineEntry, at now: MonotonicTime) -> Hindrance? {
-    guard let lane = lanes[entry.lane], inFlight[entry.serial] == nil else { return nil }
-    let head = lane.head.flatMap { $0.serial == entry.serial ? nil : $0.serial }
+  package func hindrance(
+    of serial: Serial, in number: LaneNumber, to upstream: UpstreamNumber?, at now: MonotonicTime
+  ) -> Hindrance? {
+    guard let lane = lanes[number], inFlight[serial] == nil else { return nil }
+    let head = lane.head.flatMap { $0.serial == serial ? nil : $0.serial }
     let cause =
-      pause(of: entry.lane, lane.client) ?? trouble(of: entry.upstream, at: now)
+      pause(of: number, lane.client) ?? trouble(of: upstream, at: now)
       ?? (head == nil ? nil : .earlier)
     return cause.map { Hindrance(cause: $0, behind: head) }
   }
@@ -42,8 +45,8 @@ extension Scheduler {
     return paused.contains(.lane(lane)) ? .lanePaused : nil
   }
 
-  private func trouble(of number: UpstreamNumber, at now: MonotonicTime) -> Hindrance.Cause? {
-    guard isConfigured(number), let upstream = upstreams[number] else {
+  private func trouble(of number: UpstreamNumber?, at now: MonotonicTime) -> Hindrance.Cause? {
+    guard let number, isConfigured(number), let upstream = upstreams[number] else {
       return .upstreamNotConfigured
     }
     if paused.contains(.upstream(number)) { return .upstreamPaused }

@@ -27,7 +27,7 @@ package struct EnvelopeView: Sendable {
   package var trace: String?
   /// The id of the envelope that it is a copy of, made by a replay; a list does not tell it.
   private var replayOf: String?
-  /// What keeps it waiting, if it is queued; a list does not tell it.
+  /// What keeps it waiting, if it is queued.
   package var hindrance: Hindrance?
   /// The upstream's id of the error for which it refused the envelope; nil if it gave none.
   package var errorID: String?

@@ -48,23 +48,26 @@ struct ListingPieces: Sendable {
     left -= page.envelopes.count
     // One that is not full has come to the end of its time, as the whole page has then.
     isOver = !page.hasMore || left == 0 || page.envelopes.count < countMax
-    var text = text(page.envelopes)
+    var text = text(page.envelopes, await context.hindrances(of: page.envelopes))
     rowsPerPiece = max(1, Self.bytesPerPiece * countMax / max(1, text.count))
     if isOver { text += end(hasMore: page.hasMore) }
     return text
   }
 
   /// Some rows, with what stands before them.
-  private mutating func text(_ envelopes: [EnvelopeSummary]) -> [UInt8] {
+  private mutating func text(
+    _ envelopes: [EnvelopeSummary], _ hindrances: [Serial: EnvelopeView.Hindrance]
+  ) -> [UInt8] {
     let now = context.relay.now().wall
     let dispatcher = context.relay.dispatcher
     var json = JSONWriter(appendingTo: hasBegun ? [] : Array(#"{"envelopes":"#.utf8))
     json.array { json in
       for envelope in envelopes {
         let serial = envelope.fate.serial
-        let view = EnvelopeView(
+        var view = EnvelopeView(
           envelope, isInFlight: filter.inFlight.contains(serial),
           position: dispatcher.placement(of: serial, in: envelope.lane).position, now: now)
+        view.hindrance = hindrances[serial]
         view.write(to: &json)
       }
     }

@@ -47,6 +47,19 @@ extension EndpointContext {
     return EnvelopeView.Hindrance(cause: hindrance.cause, behind: behind)
   }
 
+  /// What keeps those of some envelopes waiting that are queued.
+  ///
+  /// The store is asked once, for the heads of all their lanes.
+  func hindrances(of envelopes: [EnvelopeSummary]) async -> [Serial: EnvelopeView.Hindrance] {
+    let found = relay.dispatcher.hindrances(
+      of: envelopes.filter { $0.fate.state == .queued }, to: relay.upstreamNumbers)
+    let heads = Set(found.values.compactMap(\.behind))
+    let ids = heads.isEmpty ? [:] : (try? await store.ids(of: Array(heads))) ?? [:]
+    return found.mapValues { hindrance in
+      EnvelopeView.Hindrance(cause: hindrance.cause, behind: hindrance.behind.flatMap { ids[$0] })
+    }
+  }
+
   /// An envelope as it stands, with how far its attempt has come.
   func viewWithProgress(of record: EnvelopeRecord) async -> HTTPResponse {
     .json(await jsonWithProgress(of: record))

@@ -92,6 +92,9 @@ final class RelayParts: Sendable {
   /// The number of a configured upstream; nil if no such upstream is configured.
   func upstreamNumber(_ name: String) -> UpstreamNumber? { settings.numbers[name] }
 
+  /// The numbers of the upstreams, by their names.
+  var upstreamNumbers: [String: UpstreamNumber] { settings.numbers }
+
   // MARK: - How the relay stands
 
   /// True while it shuts down and takes nothing new.

@@ -66,7 +66,27 @@ extension Dispatcher {
   /// What keeps a queued envelope waiting; nil if only its turn or a time of its own does.
   func hindrance(of entry: LineEntry) -> Hindrance? {
     let now = clock().monotonic
-    return state.withLock { $0.scheduler.hindrance(of: entry, at: now) }
+    return state.withLock {
+      $0.scheduler.hindrance(of: entry.serial, in: entry.lane, to: entry.upstream, at: now)
+    }
+  }
+
+  /// The same of several, by their numbers.
+  ///
+  /// - Parameter numbers: Those of the configured upstreams, by their names.
+  func hindrances(
+    of queued: [EnvelopeSummary], to numbers: [String: UpstreamNumber]
+  ) -> [Serial: Hindrance] {
+    let now = clock().monotonic
+    return state.withLock { state in
+      var found: [Serial: Hindrance] = [:]
+      for envelope in queued {
+        let serial = envelope.fate.serial
+        found[serial] = state.scheduler.hindrance(
+          of: serial, in: envelope.lane, to: numbers[envelope.terms.upstream], at: now)
+      }
+      return found
+    }
   }
 
   /// The envelopes of which an attempt is under way.
