@@ -72,7 +72,7 @@ extension EndToEnd {
       #expect(!text.contains("s3cret") && !text.contains(token))
     }
 
-    @Test("what cannot be written down is not done")
+    @Test("what cannot be written down is not done", .ofFiles)
     func unwritten() async throws {
       let upstream = try TestUpstream()
       let away: [String: any Sendable] = ["url": "http://127.0.0.1:9", "connectTimeoutMs": 1000]

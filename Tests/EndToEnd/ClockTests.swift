@@ -94,7 +94,9 @@ extension EndToEnd {
       }
     }
 
-    @Test("a step ahead that is taken back ends nothing, though the relay is killed meanwhile")
+    @Test(
+      "a step ahead that is taken back ends nothing, though the relay is killed meanwhile",
+      .ofFiles)
     func takenBack() async throws {
       let upstream = try TestUpstream()
       let clock = try FakeClock()
@@ -184,7 +186,9 @@ extension EndToEnd {
       #expect(try await upstream.received(count: 2, seconds: 25).last?.target == "/first")
     }
 
-    @Test("a step ahead that counts makes what was delivered before it no older, over restarts too")
+    @Test(
+      "a step ahead that counts makes what was delivered before it no older, over restarts too",
+      .ofFiles)
     func keepsDelivered() async throws {
       let upstream = try TestUpstream()
       let clock = try FakeClock()

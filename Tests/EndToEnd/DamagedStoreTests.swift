@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("Damaged stores", .serialized)
+  @Suite("Damaged stores", .serialized, .ofFiles)
   struct DamagedStores {
     private let upstream: TestUpstream
     private let relay: Relay

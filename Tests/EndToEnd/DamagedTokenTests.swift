@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("Tokens of damaged stores", .serialized)
+  @Suite("Tokens of damaged stores", .serialized, .ofFiles)
   struct DamagedTokens {
     private let upstream: TestUpstream
     private let relay: Relay

@@ -46,8 +46,9 @@ package struct PostgresConfiguration: KeyedSection, Sendable {
     if let flaw = Self.flaw(in: url) { reader.problems.add(reader.path(of: "url"), flaw) }
   }
 
-  /// What is wrong with a URL; nil if nothing is. No part of it is shown: a password may be
-  /// anywhere in it.
+  /// What is wrong with a URL; nil if nothing is.
+  ///
+  /// No part of it is shown: a password may be anywhere in it.
   static func flaw(in url: Secret) -> String? {
     #if PostgreSQL
     do throws(PostgresError) {

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("Disk errors", .serialized)
+  @Suite("Disk errors", .serialized, .ofFiles)
   struct DiskErrors {
     /// `all` for every call and every error; else a share of them.
     static let isLong = ProcessInfo.processInfo.environment["WAYSTATION_DISK_ERRORS"] == "all"

@@ -5,7 +5,7 @@ import Testing
 @testable import SQLiteStore
 
 extension EndToEnd {
-  @Suite("A full disk", .serialized)
+  @Suite("A full disk", .serialized, .ofFiles)
   struct FullDisk {
     private func readiness(_ disk: FailingDisk) async throws -> (status: Int, reason: String) {
       let answer = try await disk.relay.device("operator").get("/readyz")

@@ -4,7 +4,7 @@ import Testing
 
 extension EndToEnd {
   /// A running relay whose data folder, or what is in it, is taken away.
-  @Suite("A store whose files are gone", .serialized)
+  @Suite("A store whose files are gone", .serialized, .ofFiles)
   struct LostStore {
     /// What happens to the files.
     enum Loss: String, CaseIterable, Sendable {

@@ -4,7 +4,7 @@ import RelayCore
 import Testing
 
 extension EndToEnd {
-  @Suite("Power cuts", .serialized)
+  @Suite("Power cuts", .serialized, .ofFiles)
   struct PowerCuts {
     /// How many disks are looked at; `all` for five at each moment that matters, and one at others.
     static let wanted = ProcessInfo.processInfo.environment["WAYSTATION_POWER_CUTS"]

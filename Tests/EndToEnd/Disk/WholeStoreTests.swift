@@ -4,7 +4,7 @@ import RelayCore
 import Testing
 
 extension EndToEnd {
-  @Suite("A store in which everything was used", .serialized)
+  @Suite("A store in which everything was used", .serialized, .ofFiles)
   struct WholeStores {
     private typealias Body = [String: any Sendable]
 

@@ -5,7 +5,7 @@ import Testing
 
 extension EndToEnd {
   /// Stores that Waystation itself wrote when it was younger: `Tests/Stores`.
-  @Suite("Stores of earlier versions", .serialized)
+  @Suite("Stores of earlier versions", .serialized, .ofFiles)
   struct EarlierVersions {
     /// What waits in both of them, in each lane's order.
     private static let lanes = [

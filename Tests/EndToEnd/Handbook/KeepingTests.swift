@@ -4,7 +4,7 @@ import Testing
 
 extension EndToEnd {
   /// What docs/operating.md says of the store: copies, other versions, damage, a full disk.
-  @Suite("The handbook, on keeping a store", .serialized)
+  @Suite("The handbook, on keeping a store", .serialized, .ofFiles)
   struct Keeping {
     @Test("a relay is upgraded with a backup behind it, and what waits goes on")
     func upgrade() async throws {

@@ -119,21 +119,29 @@ final class Relay: Sendable {
   /// Starts it, and waits until it listens.
   func start() async throws {
     if let listenerCount { return try await start(listenerCount) }
+    try begin()
+    try await listens()
+  }
+
+  /// Starts it.
+  func begin() throws {
     let listen = "127.0.0.1:\(port)"
     let command =
       wrapper + [Waystation.path, "serve", "--config", configPath, "--listen", listen] + arguments
     let process = try ChildProcess(
       command[0], Array(command.dropFirst()),
       environment: variables)
-    let line = try await process.firstLine()
+    state.change { $0.process = process }
+  }
+
+  /// Waits until it listens.
+  func listens() async throws {
+    let line = try await process?.firstLine() ?? ""
     let prefix = "listening on http://127.0.0.1:"
     guard line.hasPrefix(prefix), let port = UInt16(line.dropFirst(prefix.count)) else {
-      throw StartFailure(description: "first line \"\(line)\"; errors: \(process.errors)")
+      throw StartFailure(description: "first line \"\(line)\"; errors: \(process?.errors ?? "")")
     }
-    state.change { state in
-      state.process = process
-      state.port = port
-    }
+    state.change { $0.port = port }
   }
 
   /// Starts it where its configuration says, and waits until it has named each listener.

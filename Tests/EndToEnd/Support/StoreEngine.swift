@@ -1,5 +1,6 @@
 import Foundation
 import PostgresTesting
+import Testing
 
 /// What the relays of these tests have their store in.
 enum StoreEngine: String {
@@ -30,5 +31,12 @@ enum StoreEngine: String {
     #else
     throw StartFailure(description: "these tests were built without PostgreSQL")
     #endif
+  }
+}
+
+extension Trait where Self == ConditionTrait {
+  /// Runs only where stores are files in data folders.
+  static var ofFiles: Self {
+    .enabled(if: StoreEngine.hasFiles, "it is about the files of a data folder")
   }
 }

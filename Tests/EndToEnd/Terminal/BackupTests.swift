@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("Backups", .serialized)
+  @Suite("Backups", .serialized, .ofFiles)
   struct Backups {
     @Test("a copy that was taken beside a busy relay is restored, and delivers all that it holds")
     func restoring() async throws {

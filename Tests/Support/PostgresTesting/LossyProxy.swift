@@ -3,24 +3,29 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A proxy in front of the database that passes everything on, until it is told to lose an answer.
+/// A proxy in front of the database that passes everything on, until it is told to lose an answer,
+/// or everything.
 ///
 /// One thread a connection, plain blocking sockets.
-final class LossyProxy: Sendable {
-  let port: UInt16
+package final class LossyProxy: Sendable {
+  /// Where it listens, on loopback.
+  package let port: UInt16
   private let target: UInt16
   private let listener: Int32
-  /// A pipe whose end tells all threads to end.
-  private let ending: (read: Int32, write: Int32)
+  private struct Link {
+    var isCut = false
+    var sockets: Set<Int32> = []
+  }
+  private let link = Mutex(Link())
   /// How many answers are still to be lost.
   private let lossesLeft = Atomic(0)
   private let lossCount = Atomic(0)
 
   /// How many answers have been lost.
-  var losses: Int { lossCount.load(ordering: .sequentiallyConsistent) }
+  package var losses: Int { lossCount.load(ordering: .sequentiallyConsistent) }
 
   /// Listens in front of a port of the loopback.
-  init(to target: UInt16) throws {
+  package init(to target: UInt16) throws {
     self.target = target
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     self.listener = listener
@@ -33,9 +38,6 @@ final class LossyProxy: Sendable {
     }
     guard isBound, listen(listener, 64) == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
     port = UInt16(bigEndian: address.sin_port)
-    var ends: [Int32] = [0, 0]
-    guard pipe(&ends) == 0 else { throw POSIXError(.EMFILE) }
-    ending = (ends[0], ends[1])
     acceptOnThread()
   }
 
@@ -47,15 +49,26 @@ final class LossyProxy: Sendable {
     }
   }
 
-  /// Cuts all connections, and takes no more.
-  func stop() {
+  /// Cuts all connections, and takes no more, for good.
+  package func stop() {
+    cut()
     shutdown(listener, Int32(SHUT_RDWR))
-    close(ending.write)
   }
+
+  /// Cuts all connections, and each new one at once, until ``mend()``.
+  package func cut() {
+    link.withLock { link in
+      link.isCut = true
+      for socket in link.sockets { shutdown(socket, Int32(SHUT_RDWR)) }
+    }
+  }
+
+  /// Passes on again what comes from now on.
+  package func mend() { link.withLock { $0.isCut = false } }
 
   /// Loses the answers to the next requests, after the database has given them: one a connection,
   /// which is cut then.
-  func loseAnswers(_ count: Int) {
+  package func loseAnswers(_ count: Int) {
     lossesLeft.store(count, ordering: .sequentiallyConsistent)
   }
 
@@ -67,17 +80,22 @@ final class LossyProxy: Sendable {
         connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
       }
     }
+    let isPassedOn = link.withLock { link in
+      if !link.isCut { link.sockets.formUnion([client, server]) }
+      return !link.isCut
+    }
     defer {
+      // Whoever cuts must not meet another file under these numbers.
+      link.withLock { $0.sockets.subtract([client, server]) }
       close(client)
       close(server)
     }
-    guard isConnected else { return }
+    guard isConnected, isPassedOn else { return }
     var places = [
       pollfd(fd: client, events: Int16(POLLIN), revents: 0),
       pollfd(fd: server, events: Int16(POLLIN), revents: 0),
-      pollfd(fd: ending.read, events: Int16(POLLIN), revents: 0),
     ]
-    while poll(&places, 3, -1) > 0, places[2].revents == 0 {
+    while poll(&places, 2, -1) > 0 {
       if places[0].revents != 0, !pass(from: client, to: server) { return }
       if places[1].revents != 0 {
         guard !isToBeLost() else { return }
