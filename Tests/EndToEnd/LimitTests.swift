@@ -109,7 +109,7 @@ extension EndToEnd {
       #expect(fields.problem == "header-fields-too-large")
     }
 
-    @Test("a bad configuration is refused with the key's path, and touches no store")
+    @Test("a bad configuration is refused with the key's path, and touches no store", .ofFiles)
     func badConfiguration() async throws {
       let upstream = try TestUpstream()
       let relay = try await Relay.started(upstream)
@@ -131,7 +131,7 @@ extension EndToEnd {
       #expect((store["envelopes"] as? [String: Int])?["held"] == 1)
     }
 
-    @Test("a second relay on the same data folder says who holds it")
+    @Test("a second relay on the same data folder says who holds it", .ofFiles)
     func twoOwners() async throws {
       let upstream = try TestUpstream()
       let relay = try await Relay.started(upstream)

@@ -62,6 +62,9 @@ struct ConfigurationKeyTests {
           "url": "http://a", "credentials": {"kind": "basic", "user": "u", "password": "p"}
         }
       },
+      "store": {
+        "postgres": {"url": "postgresql://u:p@db/ws?sslmode=require", "passwordFile": "/p.txt"}
+      },
       "events": {
         "keptSeconds": 2, "keptBytesMax": 65537, "listenersMax": 3, "heartbeatSeconds": 4,
         "readTimeoutSeconds": 5
@@ -87,6 +90,7 @@ struct ConfigurationKeyTests {
   private static let secret: Set<String> = [
     "all access.clientKeys", "all access.operators", "upstream headers", "upstream proxy",
     "upstream signing.keys", "upstream credentials.user", "upstream credentials.password",
+    "all store.postgres.url",
     "upstream credentials.token", "upstream credentials.accessKey",
     "upstream credentials.secretKey", "upstream credentials.sessionToken",
     "upstream credentials.clientID", "upstream credentials.clientSecret",

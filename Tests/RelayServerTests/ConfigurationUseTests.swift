@@ -53,7 +53,9 @@ struct ConfigurationUseTests {
   func reloaded() throws {
     let sources = Dictionary(
       uniqueKeysWithValues: try Documents.sources().map { ($0.path, code($0.text)) })
-    let needingRestart: Set = ["listen", "data", "lanes", "clock", "certificatesName"]
+    let needingRestart: Set = [
+      "listen", "data", "lanes", "clock", "certificatesName", "clockFile",
+    ]
     let reload = try #require(sources["RelayServer/Relay/Relay+Reload.swift"])
     let takenUp = Set(reload.matches(of: #/\bnew\.(\w+(?:\.\w+)?)/#).map { String($0.1) })
     let start = try #require(sources["RelayServer/Relay/Relay.swift"])

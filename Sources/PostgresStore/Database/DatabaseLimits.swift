@@ -8,6 +8,9 @@ struct DatabaseLimits: Sendable {
   /// How long the database may be silent while an answer is awaited, in milliseconds: then the
   /// connection is given up, and the outcome found out by another one.
   var silenceMs = 3000
+  /// The same while everything is counted at a start, in milliseconds: many millions of rows, which
+  /// may have to come from a disk.
+  var startSilenceMs = 900_000
   /// The pause before the database is tried again, in milliseconds: from the first one to the
   /// longest, at random between a half of it and all.
   var reconnectMs: ClosedRange<UInt32> = 100...2000

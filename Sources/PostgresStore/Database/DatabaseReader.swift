@@ -16,6 +16,15 @@ final class DatabaseReader {
     self.limits = limits
   }
 
+  /// One that may take its time, to count everything at a start.
+  static func forStart(at address: PostgresAddress) throws(StoreError) -> DatabaseReader {
+    var limits = DatabaseLimits()
+    limits.silenceMs = limits.startSilenceMs
+    let reader = DatabaseReader(at: address, limits)
+    _ = try reader.run([PostgresCommand("SET statement_timeout = 0")])
+    return reader
+  }
+
   /// Asks, all as of one moment.
   ///
   /// A connection that has ended meanwhile is made anew once: reading twice does no harm.

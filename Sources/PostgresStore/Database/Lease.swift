@@ -42,54 +42,75 @@ final class Lease: Sendable {
 
 /// Shows again and again that the process runs, by a connection of its own; says when it cannot.
 ///
-/// Used by its thread alone.
-final class LeaseKeeper {
+/// Its thread runs it; any other one may name the observer.
+final class LeaseKeeper: Sendable {
+  private struct State: Sendable {
+    var observer: (any StoreObserver)?
+    var isLapsed = false
+  }
+
   private let process: Int64
   private let lease: Lease
   private let address: PostgresAddress
-  private let observer: any StoreObserver
-  private var connection: PostgresConnection?
-  private var isLapsed = false
+  private let state = Mutex(State())
 
-  init(
-    of process: Int64, _ lease: Lease, at address: PostgresAddress, _ observer: any StoreObserver
-  ) {
+  init(of process: Int64, _ lease: Lease, at address: PostgresAddress) {
     self.process = process
     self.lease = lease
     self.address = address
-    self.observer = observer
+  }
+
+  /// Has an observer told of what comes from now on, and of a lapse that stands.
+  func tell(_ observer: any StoreObserver) {
+    let isLapsed = state.withLock { state in
+      state.observer = observer
+      return state.isLapsed
+    }
+    if isLapsed { observer.leaseLapsed() }
   }
 
   /// Beats until the lease ends with the store.
   func run() {
+    var connection: PostgresConnection?
     var nextBeat = Lease.now()
     repeat {
       if Lease.now() >= nextBeat {
         nextBeat = Lease.now().adding(milliseconds: lease.limits.lease.beatMs)
-        beat()
+        beat(&connection)
       }
-      if !lease.isGood, !isLapsed {
-        isLapsed = true
-        observer.leaseLapsed()
-      }
+      if !lease.isGood { lapse() }
     } while lease.pause(
-      milliseconds: max(nextBeat.milliseconds(since: Lease.now()), 0), isLapsed: isLapsed)
+      milliseconds: max(nextBeat.milliseconds(since: Lease.now()), 0),
+      isLapsed: state.withLock { $0.isLapsed })
   }
 
-  private func beat() {
+  private func lapse() {
+    let observer = state.withLock { state -> (any StoreObserver)? in
+      defer { state.isLapsed = true }
+      return state.isLapsed ? nil : state.observer
+    }
+    observer?.leaseLapsed()
+  }
+
+  private func beat(_ connection: inout PostgresConnection?) {
     let sentAt = Lease.now()
     do throws(PostgresError) {
-      let rows = try run([
-        PostgresCommand(
-          "UPDATE seat SET beats = beats + 1 WHERE process = $1", [.int64(process)]),
-        PostgresCommand("SELECT count(*) FROM seat WHERE process <> $1", [.int64(process)]),
-      ])
+      let rows = try run(
+        [
+          PostgresCommand(
+            "UPDATE seat SET beats = beats + 1 WHERE process = $1", [.int64(process)]),
+          PostgresCommand(
+            "SELECT count(*) FROM seat WHERE process <> $1", [.int64(process)]),
+        ], on: &connection)
       if rows[0].affectedCount > 0 {
         lease.prove(at: sentAt)
-        isLapsed = false
-        observer.leaseHeld()
+        let observer = state.withLock { state in
+          state.isLapsed = false
+          return state.observer
+        }
+        observer?.leaseHeld()
       } else if rows[1].int64(0, 0) > 0 {
-        observer.leaseLost(.leaseLost(to: address.subject))
+        state.withLock { $0.observer }?.leaseLost(.leaseLost(to: address.subject))
       }
       // Else the seat is just being taken anew by a connection in place of a lost one.
     } catch {
@@ -98,7 +119,9 @@ final class LeaseKeeper {
     }
   }
 
-  private func run(_ commands: [PostgresCommand]) throws(PostgresError) -> [PostgresRows] {
+  private func run(
+    _ commands: [PostgresCommand], on connection: inout PostgresConnection?
+  ) throws(PostgresError) -> [PostgresRows] {
     if connection == nil {
       connection = try PostgresConnection(
         to: address, connectTimeoutMs: lease.limits.beatTimeoutMs,

@@ -18,9 +18,11 @@ struct StoreStart: Sendable {
   /// Whether there are bodies that no envelope refers to.
   private(set) var hasPendingBodies = false
 
-  /// Reads and counts.
-  init(_ seat: Seat) throws(StoreError) {
-    let rows = try seat.read([
+  /// Reads and counts, after the seat was taken: nobody else writes any more.
+  ///
+  /// - Parameter reader: One that may take its time.
+  init(_ reader: DatabaseReader) throws(StoreError) {
+    let rows = try reader.run([
       PostgresCommand("SELECT serial, client, lane, ending FROM given"),
       PostgresCommand("SELECT (SELECT count(*) FROM client), (SELECT count(*) FROM lane)"),
       PostgresCommand(

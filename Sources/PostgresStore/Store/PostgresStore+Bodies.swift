@@ -12,7 +12,7 @@ extension PostgresStore {
   package func bodyBytes(
     of file: StoredBodyFile, from offset: Int64, countMax: Int
   ) async throws(StoreError) -> [UInt8] {
-    try await read { reader throws(StoreError) in
+    try await read(isOfTold: true) { reader throws(StoreError) in
       try reader.bytes(of: file, from: offset, countMax: countMax)
     }
   }

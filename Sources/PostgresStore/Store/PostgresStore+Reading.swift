@@ -33,17 +33,17 @@ extension PostgresStore {
 
   /// See ``EnvelopeStore``.
   package func line(at serials: [Serial]) async throws(StoreError) -> [LineEntry] {
-    try await read { reader throws(StoreError) in try reader.line(at: serials) }
+    try await read(isOfTold: true) { reader throws(StoreError) in try reader.line(at: serials) }
   }
 
   /// See ``EnvelopeStore``.
   package func load(_ serials: [Serial]) async throws(StoreError) -> [DeliverableEnvelope] {
-    try await read { reader throws(StoreError) in try reader.load(serials) }
+    try await read(isOfTold: true) { reader throws(StoreError) in try reader.load(serials) }
   }
 
   /// See ``EnvelopeStore``.
   package func terms(of serials: [Serial]) async throws(StoreError) -> [Serial: SenderTerms] {
-    try await read { reader throws(StoreError) in try reader.terms(of: serials) }
+    try await read(isOfTold: true) { reader throws(StoreError) in try reader.terms(of: serials) }
   }
 
   /// See ``EnvelopeStore``.
@@ -110,13 +110,21 @@ extension PostgresStore {
   }
 
   /// Has one of the connections that read ask something.
+  ///
+  /// - Parameter isOfTold: Whether it reads only what the observer was told of before. Else the
+  ///   result waits until all that was read has been told.
   func read<Value: Sendable>(
+    isOfTold: Bool = false,
     _ body: @escaping @Sendable (DatabaseReader) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
     let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
-      let isQueued = reads.push { reader in
+      let isQueued = reads.push { [gate = shared.gate] reader in
         let result = Result { () throws(StoreError) -> Value in try body(reader) }
-        continuation.resume(returning: result)
+        if case .success = result, !isOfTold {
+          gate.whenTold { continuation.resume(returning: result) }
+        } else {
+          continuation.resume(returning: result)
+        }
       }
       if !isQueued { continuation.resume(returning: .failure(.closed(operation: "read"))) }
     }

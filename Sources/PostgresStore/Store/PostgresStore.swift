@@ -66,10 +66,19 @@ package final class PostgresStore: EnvelopeStore {
   init(_ seat: Seat, at address: PostgresAddress, _ options: Options) throws(StoreError) {
     epoch = seat.epoch
     process = seat.process
-    lease = Lease(takenAt: seat.takenAt, DatabaseLimits())
-    let begun = try StoreStart(seat)
-    shared = DatabaseShared(clock: options.clock, options.rules, begun.figures)
-    try startThreads(at: address, Handover(seat), begun)
+    let lease = Lease(takenAt: seat.takenAt, DatabaseLimits())
+    self.lease = lease
+    do throws(StoreError) {
+      // It beats from the beginning: counting may take longer than a lease.
+      let keeper = LeaseKeeper(of: process, lease, at: address)
+      let beating = try Self.spawn("store-lease") { keeper.run() }
+      let begun = try StoreStart(DatabaseReader.forStart(at: address))
+      shared = DatabaseShared(clock: options.clock, options.rules, begun.figures)
+      try startThreads(at: address, Handover(seat), begun, keeper, beating)
+    } catch {
+      lease.end()
+      throw error
+    }
   }
 
   /// Goes by other rules from the next transaction on.
@@ -93,10 +102,11 @@ package final class PostgresStore: EnvelopeStore {
   }
 
   private func startThreads(
-    at address: PostgresAddress, _ seat: Handover<Seat>, _ begun: StoreStart
+    at address: PostgresAddress, _ seat: Handover<Seat>, _ begun: StoreStart,
+    _ keeper: LeaseKeeper, _ beating: Thread
   ) throws(StoreError) {
     let (shared, closing, reads, beginning) = (shared, closing, reads, beginning)
-    let (lease, process) = (lease, process)
+    let lease = lease
     var readers: [Thread] = []
     func spawnReader(_ name: String, of jobs: WorkQueue<DatabaseReader.Job>) throws(StoreError) {
       readers.append(
@@ -111,18 +121,15 @@ package final class PostgresStore: EnvelopeStore {
     let bodies = shared.bodies
     try spawnReader("store-bodies", of: bodies.jobs)
     if begun.hasPendingBodies { bodies.sweep() }
-    let keeper = try Self.spawn("store-lease") {
-      guard let observer = beginning.wait(\.observer) ?? nil else { return }
-      LeaseKeeper(of: process, lease, at: address, observer).run()
-    }
     let joined = readers
     _ = try Self.spawn("store-write") {
       let seat = seat.take()
       if let observer = beginning.wait(\.observer) ?? nil {
+        keeper.tell(observer)
         DatabaseWriter(seat, begun, shared, observer).run()
       }
       lease.end()
-      keeper.join()
+      beating.join()
       // Nothing is attempted any more: the next one need not wait until this one is dead.
       seat.leave()
       reads.close()

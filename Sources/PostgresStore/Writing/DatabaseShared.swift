@@ -7,6 +7,8 @@ import Synchronization
 final class DatabaseShared: Sendable {
   let clock: @Sendable () -> WallTime
   let bodies = BodyWork()
+  /// Between what is committed and what was told.
+  let gate = CommitGate()
   let limits = DatabaseLimits()
   let inbox = Monitor(DatabaseInbox())
   let figures: Mutex<StoreFigures>

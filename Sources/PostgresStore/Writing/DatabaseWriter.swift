@@ -107,6 +107,7 @@ final class DatabaseWriter {
   /// Writes changes in one transaction; one that the database cannot take is found by halving.
   private func change(together transitions: [Transition]) {
     do throws(StoreError) {
+      defer { shared.gate.end() }
       try record(transitions)
     } catch {
       guard seat.hasRefusedData else {
@@ -146,6 +147,7 @@ final class DatabaseWriter {
       case .task(let task):
         post()
         task.run(self)
+        shared.gate.end()
       }
     }
     post()
@@ -154,6 +156,7 @@ final class DatabaseWriter {
   /// Writes posts in one transaction; those that the database cannot take are found by halving.
   private func append(together group: [AppendRequest]) {
     do throws(StoreError) {
+      defer { shared.gate.end() }
       try append(group)
     } catch {
       if group.count > 1, seat.hasRefusedData {
@@ -169,6 +172,7 @@ final class DatabaseWriter {
   private func flow() {
     guard !flowing.isEmpty else { return }
     do throws(StoreError) {
+      defer { shared.gate.end() }
       try flowOn()
     } catch {
       note(trouble: error)
@@ -203,6 +207,7 @@ final class DatabaseWriter {
     let begin = MonotonicClock.now()
     let (more, through) = numbersToSetApart()
     let rows: [PostgresRows]?
+    shared.gate.begin()
     do throws(StoreError) {
       rows = try seat.write(commands + more, shards: shards) { self.isToGoOn($0) }
     } catch {
