@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test test-quick test-asan test-tsan fuzz fuzz-quick simulate power-cuts disk-errors damage check format reference bench bench-quick openapi page metrics mutants deploy package package-test backlog overload networks soak dockerfile clean
+.PHONY: help run sink stop-sink test test-quick test-postgres test-asan test-tsan fuzz fuzz-quick simulate power-cuts disk-errors damage check format reference bench bench-quick openapi page metrics mutants deploy package package-test backlog overload networks soak dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -11,7 +11,7 @@ export DATA ?= ./data
 export UPSTREAM ?=
 
 # A test that expects a trap would otherwise wait for the backtracer of the process it traps.
-test test-quick simulate power-cuts disk-errors damage: export SWIFT_BACKTRACE = enable=no
+test test-quick test-postgres simulate power-cuts disk-errors damage: export SWIFT_BACKTRACE = enable=no
 
 help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,9 @@ test: ## Build, and run every test
 
 test-quick: ## Build, and run the tests of the pure parts alone, within a minute
 	@scripts/test --quick
+
+test-postgres: ## The tests of the real binary once more, with stores in PostgreSQL
+	@scripts/test --postgres
 
 test-asan: ## The same tests under the address sanitizer
 	@scripts/test-sanitized address

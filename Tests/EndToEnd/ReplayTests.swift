@@ -178,7 +178,7 @@ extension EndToEnd {
       }
     }
 
-    @Test("what cannot be filled any more is left out, and the operation says so")
+    @Test("what cannot be filled any more is left out, and the operation says so", .ofFiles)
     func unfilled() async throws {
       let upstream = try TestUpstream { .answer(201, body: Self.answer($0, "a")) }
       let relay = try await Relay.started(upstream)

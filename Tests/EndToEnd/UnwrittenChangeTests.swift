@@ -5,7 +5,7 @@ import Testing
 @testable import SQLiteStore
 
 extension EndToEnd {
-  @Suite("Changes that a damaged store cannot write", .serialized)
+  @Suite("Changes that a damaged store cannot write", .serialized, .ofFiles)
   struct UnwrittenChanges {
     private static let bulkCount = 400
 
