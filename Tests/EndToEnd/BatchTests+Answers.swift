@@ -123,6 +123,31 @@ extension EndToEnd.Batches {
     #expect(try await device.get("/v1/envelopes/\(id)").json()["errorId"] as? String == "E7")
   }
 
+  @Test("the result of an envelope that goes alone counts, as that of one among others does")
+  func ownResult() async throws {
+    let upstream = try TestUpstream { request in
+      let body = request.target == "/readings?unit=C" ? #"{"items": [{"status": 422}]}"# : "?"
+      return .answer(207, body: Array(body.utf8))
+    }
+    let relay = try await Self.relay(upstream)
+    let device = relay.device()
+    let posted = try await device.post(batch: [
+      Self.envelope(1, 0, ["path": "/readings?unit=C"]),
+      Self.envelope(2, 0, ["path": "/readings?unit=K"]),
+    ])
+    #expect(posted.status == 202)
+    try await Self.wait(relay, "failed", 1)
+    let failed = try await device.get("/v1/envelopes?client=d-1").json()
+    let one = try #require((failed["envelopes"] as? [[String: Any]])?.first)
+    #expect(one["responseStatus"] as? Int == 422 && one["state"] as? String == "failed")
+    try await eventually("the other one is tried again") {
+      let list = try await device.get("/v1/envelopes?client=d-2").json()
+      let other = try #require((list["envelopes"] as? [[String: Any]])?.first)
+      let count = other["attemptCount"] as? Int ?? 0
+      return other["state"] as? String != "delivered" && count > 1 ? true : nil
+    }
+  }
+
   @Test("the debug log tells each request with its key, and each attempt in it")
   func debugLog() async throws {
     let poison = Item(device: 2, number: 0)

@@ -64,6 +64,37 @@ enum BatchAnswer {
     }
   }
 
+  /// Reads the answer to an envelope that had a request of its own, though its upstream takes
+  /// several in one.
+  ///
+  /// What the configuration says of answers is about the path of the batch. So an answer from the
+  /// envelope's own path needs no result, but one that is there counts. 207 says nothing by itself
+  /// (RFC 4918 section 13), so it needs one.
+  ///
+  /// - Parameters:
+  ///   - form: The form of the requests that carry several.
+  ///   - bodyBytesMax: The most bytes that are kept of the answer.
+  init(alone response: UpstreamResponse, as form: BatchForm, bodyBytesMax: Int) {
+    let whole = BatchAnswer.whole(response.keeping(bodyBytesMax: bodyBytesMax))
+    guard (200..<300).contains(response.status), form.requiresResults || response.status == 207
+    else {
+      self = whole
+      return
+    }
+    let results = UpstreamResults(
+      response, count: 1,
+      unpackedBytesMax: Self.unpackedBytesMax(count: 1, bodyBytesMax: bodyBytesMax))
+    switch results {
+    case .some(let results):
+      self = .each(
+        results.map { Self.response($0.status, $0.value, bodyBytesMax: bodyBytesMax) })
+    case .unreadable(let reason) where response.status == 207: self = .unreadable(reason)
+    case .none where response.status == 207:
+      self = .unreadable("answered 207 without a result for the envelope")
+    case .none, .unreadable: self = whole
+    }
+  }
+
   /// Reads another relay's answer to a post of many.
   ///
   /// It has a result for each, in `results`, also where it took none. Other answers may be about

@@ -40,7 +40,7 @@ enum UpstreamResults {
     case UInt8(ascii: "["), UInt8(ascii: "{"):
       self =
         response.isTruncated
-        ? .unreadable("answered more than \(BatchAnswer.bytesMax) bytes")
+        ? .unreadable("answered more than \(response.body.count) bytes")
         : Self.read(text, count) ?? .unreadable("answered \(response.status) with malformed JSON")
     case .some(UInt8(ascii: "1")...UInt8(ascii: "9")): self = Self.read(text, count) ?? .none
     default: self = .none

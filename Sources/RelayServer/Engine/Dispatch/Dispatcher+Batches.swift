@@ -15,8 +15,8 @@ struct PendingBatch: Sendable {
   var missing: [Serial] { entries.map(\.serial).filter { contents[$0] == nil } }
 }
 
-/// The requests under way that carry several envelopes, or hand one on to another relay, by the
-/// envelope that each is known by to the forwarder.
+/// The requests under way to upstreams whose envelopes go together, by the envelope that each is
+/// known by to the forwarder.
 final class BatchesInFlight: Sendable {
   /// One request.
   struct Request {
@@ -35,24 +35,24 @@ final class BatchesInFlight: Sendable {
   }
 
   private let requests = Mutex<[Serial: Request]>([:])
-  /// Where envelopes went that are handed on, each by itself.
-  private let handedOn = Mutex<[Serial: UpstreamTarget]>([:])
+  /// Where envelopes went that have a request of their own.
+  private let alone = Mutex<[Serial: UpstreamTarget]>([:])
 
-  /// Whether all that is under way are single envelopes' own requests.
+  /// Whether nothing is under way to such an upstream.
   ///
   /// A request is added before it is sent. So none that has ended was missed.
-  var isEmpty: Bool { requests.withLock { $0.isEmpty } && handedOn.withLock { $0.isEmpty } }
+  var isEmpty: Bool { requests.withLock { $0.isEmpty } && alone.withLock { $0.isEmpty } }
 
   func add(_ request: Request) { requests.withLock { $0[request.members[0]] = request } }
 
-  /// Adds the request of one envelope that is handed on by itself.
-  func add(handedOn serial: Serial, to target: UpstreamTarget) {
-    handedOn.withLock { $0[serial] = target }
+  /// Adds the request of one envelope's own.
+  func add(alone serial: Serial, to target: UpstreamTarget) {
+    alone.withLock { $0[serial] = target }
   }
 
-  /// Whether a request carries several envelopes, or hands one on.
+  /// Whether a request is under way to such an upstream.
   func contains(_ serial: Serial) -> Bool {
-    requests.withLock { $0[serial] != nil } || handedOn.withLock { $0[serial] != nil }
+    requests.withLock { $0[serial] != nil } || alone.withLock { $0[serial] != nil }
   }
 
   /// A request that has ended; nil for one that is a single envelope's.
@@ -60,9 +60,9 @@ final class BatchesInFlight: Sendable {
     requests.withLock { $0.isEmpty ? nil : $0.removeValue(forKey: serial) }
   }
 
-  /// Where an envelope went that was handed on by itself and has ended; nil for any other.
-  func takeHandedOn(_ serial: Serial) -> UpstreamTarget? {
-    handedOn.withLock { $0.isEmpty ? nil : $0.removeValue(forKey: serial) }
+  /// Where an envelope went whose own request has ended; nil for any other.
+  func takeAlone(_ serial: Serial) -> UpstreamTarget? {
+    alone.withLock { $0.isEmpty ? nil : $0.removeValue(forKey: serial) }
   }
 }
 
@@ -275,18 +275,15 @@ extension Dispatcher {
         continue
       }
       var report = report
-      if let target = batchesInFlight.takeHandedOn(report.serial) {
-        let bytesMax = BatchAnswer.unpackedBytesMax(
-          count: 1, bodyBytesMax: target.responseBodyBytesMax)
-        report.unpack(from: target, batch.masks[report.serial], bytesMax: bytesMax)
-        report.read(alone: target)
+      if let target = batchesInFlight.takeAlone(report.serial) {
+        report.readAlone(from: target, batch.masks[report.serial])
       }
       report.noteWords()
       ended.single.append(report)
     }
     ended.batch.reports = ended.single + ended.together.flatMap(\.reports)
     for serial in batch.withdrawn {
-      _ = batchesInFlight.takeHandedOn(serial)
+      _ = batchesInFlight.takeAlone(serial)
       ended.batch.withdrawn += batchesInFlight.take(serial)?.members ?? [serial]
     }
     return ended

@@ -52,7 +52,7 @@ package final class Dispatcher: Sendable {
   /// The turns to change an envelope.
   let turns = SteeringTurns()
   let targets: Mutex<[UpstreamNumber: UpstreamTarget]> = Mutex([:])
-  /// The requests under way that carry several envelopes.
+  /// The requests under way to upstreams whose envelopes go together.
   let batchesInFlight = BatchesInFlight()
   /// The upstreams that get no compressed requests until a reload.
   let codingRefusals = UpstreamMarks()
@@ -273,6 +273,7 @@ package final class Dispatcher: Sendable {
   func withdraw(_ serials: [Serial]) {
     tell(calledOff: serials)
     tracer.withdrawn(serials)
+    for serial in serials { _ = batchesInFlight.takeAlone(serial) }
     apply { state, now in
       for serial in serials { state.scheduler.attemptWithdrawn(serial, now: now) }
     }
@@ -290,10 +291,14 @@ package final class Dispatcher: Sendable {
       request.content = content
       request.isVerification = true
     }
-    if let upstream = target.batch?.upstream, !load.isVerification {
-      guard let terms = load.terms else { return nil }
-      request.handOn(HandedOn(envelope, entry, terms, to: upstream))
-      batchesInFlight.add(handedOn: entry.serial, to: target)
+    if let batch = target.batch, !load.isVerification {
+      if let upstream = batch.upstream {
+        guard let terms = load.terms else { return nil }
+        request.handOn(HandedOn(envelope, entry, terms, to: upstream))
+      } else {
+        request.responseBodyBytesMax = target.readAloneBytesMax
+      }
+      batchesInFlight.add(alone: entry.serial, to: target)
     }
     tracer.begin(&request, of: envelope, in: entry.lane)
     return request
