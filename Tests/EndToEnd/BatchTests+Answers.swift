@@ -68,8 +68,15 @@ extension EndToEnd.Batches {
     let told = try warnings()
     #expect(told.count == 1 && told.first?["upstream"] as? String == "default")
     #expect(told.first?["level"] as? String == "warning")
+    let needs = { try await relay.device().get("/status").json()["needs"] as? [[String: Any]] }
+    let need = try #require(try await needs()?.first)
+    #expect(
+      need["kind"] as? String == "results-unknown" && need["upstream"] as? String == "default")
+    upstream.behave { _ in .answer(200) }
     relay.signal(SIGHUP)
     try await relay.log(holds: "nothing has changed")
+    #expect(try await needs()?.isEmpty == true)
+    upstream.behave { _ in .answer(200, body: Array(#"{"results": [{"status": 422}]}"#.utf8)) }
     try await Self.post(relay, devices: 4, each: 1)
     try await Self.wait(relay, "delivered", 16)
     #expect(try warnings().count == 2)

@@ -285,6 +285,18 @@ struct BatchAnswerTests {
     #expect(BatchAnswer.unpackedBytesMax(count: 1000, bodyBytesMax: 1 << 30) == 4 << 20)
   }
 
+  @Test("where answers have no results, any 2xx is for all, but for 207")
+  func unread() {
+    var form = BatchForm(format: .json, path: "/in", from: nil, bytesMax: 1000)
+    form.hasNoResults = true
+    for (status, isWhole) in [(200, true), (207, false)] {
+      let response = UpstreamResponse(
+        status: status, headers: HeaderBlock(), body: Array("[201, 422]".utf8))
+      let answer = BatchAnswer(response, to: form, count: 2, bodyBytesMax: 20)
+      #expect((Self.statuses(answer) == nil) == isWhole)
+    }
+  }
+
   @Test("an answer to one envelope that cannot be read counts by its status, or by its own result")
   func one() {
     guard case .whole = Self.answer("{", count: 1),

@@ -22,6 +22,8 @@ package struct BatchForm: Hashable, Sendable {
   package var isCompressed = false
   /// Whether an answer that has no result for each envelope settles none, whatever its status.
   package var requiresResults = false
+  /// Whether an answer with 2xx is for all envelopes, whatever it says; 207 is not, by its meaning.
+  package var hasNoResults = false
   /// The upstream's name at the next relay; nil unless ``format`` says that it is one.
   package var upstream: String?
 

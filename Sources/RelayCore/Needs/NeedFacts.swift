@@ -29,6 +29,8 @@ package struct NeedFacts: Sendable {
     package var deadLetters: (count: Int, last: Failure, isMixed: Bool)?
     /// The latest envelope that expired.
     package var expired: Failure?
+    /// Whether it answers several envelopes with JSON in which no results are known.
+    package var hasUnknownResults = false
 
     /// Knows nothing but the name.
     package init(name: String) { self.name = name }

@@ -21,6 +21,9 @@ package enum NeedKind: String, CaseIterable, Sendable {
   case notifyRefused = "notify-refused"
   /// Lanes stand until somebody settles the envelopes at their heads.
   case lanesBlocked = "lanes-blocked"
+  /// An upstream answers several envelopes in a form that is not known: what it refuses of them
+  /// counts as delivered.
+  case resultsUnknown = "results-unknown"
   /// A reload was refused, and the configuration before it goes on.
   case configurationRefused = "configuration-refused"
   /// A certificate or a revocation list cannot be used, or could not be loaded again.

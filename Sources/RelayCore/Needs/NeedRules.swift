@@ -18,7 +18,7 @@ package struct NeedRules: Sendable {
   package func needs() -> [Need] {
     var needs: [Need] = store() + load()
     for upstream in facts.upstreams { needs += self.needs(of: upstream) }
-    needs += Self.untold(facts)
+    needs += Self.untold(facts) + Self.unread(facts)
     needs += blocked() + configuration() + certificates() + clock() + gaps() + quotas()
     needs.sort {
       ($0.severity, $0.key.kind.order) < ($1.severity, $1.key.kind.order)

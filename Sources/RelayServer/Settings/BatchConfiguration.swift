@@ -8,6 +8,8 @@ package struct BatchConfiguration: KeyedSection, Sendable {
     case optional
     /// An answer that has none settles none of them.
     case required
+    /// An answer with 2xx is for all of them, whatever it says.
+    case none
   }
 
   package var format: BatchForm.Format?
@@ -37,6 +39,7 @@ package struct BatchConfiguration: KeyedSection, Sendable {
         bytesMax: bytesMax, upstream: isRelay ? upstream ?? name : nil)
       form.isCompressed = gzip
       form.requiresResults = results == .required
+      form.hasNoResults = results == .none
       return form
     }
   }
@@ -69,8 +72,8 @@ package struct BatchConfiguration: KeyedSection, Sendable {
       "results", \.results, .word,
       """
       whether each answer with 2xx has [a result for each envelope]\
-      (operating.md#send-envelopes-together): `"required"` has one without them tried again. Not \
-      for `"waystation"`, which always has them
+      (operating.md#send-envelopes-together): `"required"` has one without them tried again, \
+      `"none"` has them not looked for. Not for `"waystation"`, which always has them
       """)
     Key("itemsMax", \.itemsMax, .integer(1...10_000), "the most envelopes in one request")
     Key(

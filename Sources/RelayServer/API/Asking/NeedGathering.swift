@@ -65,6 +65,7 @@ struct NeedGathering: Sendable {
       upstream.lastError = configured.view.lastError
       upstream.lastFailure = configured.view.lastFailure
       if let number = relay.upstreamNumber(configured.name) {
+        upstream.hasUnknownResults = relay.dispatcher.resultless.contains(number)
         await addOutcomes(to: &upstream, number, now, keeper, &examples)
       }
       facts.upstreams.append(upstream)

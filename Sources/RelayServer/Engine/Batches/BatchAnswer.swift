@@ -50,6 +50,10 @@ enum BatchAnswer {
       return
     }
     let needsResults = form.requiresResults || response.status == 207
+    guard needsResults || !form.hasNoResults else {
+      self = .whole(response.shared(by: count, bodyBytesMax: bodyBytesMax))
+      return
+    }
     let unpackedBytesMax = Self.unpackedBytesMax(count: count, bodyBytesMax: bodyBytesMax)
     switch UpstreamResults(response, count: count, unpackedBytesMax: unpackedBytesMax) {
     case .none where needsResults:

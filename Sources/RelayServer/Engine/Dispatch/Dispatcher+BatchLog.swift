@@ -50,7 +50,8 @@ extension Dispatcher {
   /// An upstream that says something of each in a form that is not known refuses some unheard.
   private func warnOfUnknownResults(in ended: EndedBatch) {
     let request = ended.request
-    guard case .whole = ended.subject, case .answered(let response) = ended.event,
+    guard !request.form.hasNoResults, case .whole = ended.subject,
+      case .answered(let response) = ended.event,
       (200..<300).contains(response.status), request.members.count > 1, !request.form.isRelay,
       !request.target.isRetired, !resultless.contains(request.upstream),
       response.isJSONOfParts(
@@ -63,8 +64,11 @@ extension Dispatcher {
       ("upstream", .text(name(of: request.upstream))),
       (
         "fix",
-        "If that JSON can refuse single envelopes, take batch out of the upstream's configuration."
+        .text(
+          "If that JSON can refuse single envelopes, take batch out of the upstream's"
+            + " configuration; if it cannot, set batch.results to \"none\".")
       ))
+    needs.expire()
   }
 
   /// Requests were too large for an upstream.

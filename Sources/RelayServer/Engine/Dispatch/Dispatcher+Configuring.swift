@@ -43,5 +43,6 @@ extension Dispatcher {
   func forgetMarks() {
     codingRefusals.removeAll()
     resultless.removeAll()
+    needs.expire()
   }
 }

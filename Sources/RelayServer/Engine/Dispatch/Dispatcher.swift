@@ -56,7 +56,7 @@ package final class Dispatcher: Sendable {
   let batchesInFlight = BatchesInFlight()
   /// The upstreams that get no compressed requests until a reload.
   let codingRefusals = UpstreamMarks()
-  /// The upstreams of which the log has told that they answer several with JSON without results.
+  /// The upstreams that answer several with JSON without known results, as the log has told.
   let resultless = UpstreamMarks()
   let deadlines = DeadlineAlarm()
   private let alarmTimer = AlarmTimer()
