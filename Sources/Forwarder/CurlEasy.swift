@@ -71,6 +71,9 @@ struct CurlEasy: ~Copyable {
     Int32(truncatingIfNeeded: waystation_curl_long_info(pointer, CURLINFO_OS_ERRNO))
   }
 
+  /// Whether the last transfer had a connection made.
+  var hasConnected: Bool { waystation_curl_long_info(pointer, CURLINFO_NUM_CONNECTS) > 0 }
+
   /// Sets the URL of requests.
   ///
   /// It is parsed here once: a CURLOPT_URL would be parsed for each transfer.

@@ -200,11 +200,13 @@ final class Transfer {
       return report(
         .failed(.malformedResponse, detail: detail), isWritten: isWritten, at: now)
     case .none:
-      return report(failure(code), isWritten: isWritten, at: now)
+      var report = report(failure(code, at: now), isWritten: isWritten, at: now)
+      report.isOfIdentity = TransferFailure.isOfIdentity(handle.error)
+      return report
     }
   }
 
-  private func failure(_ code: CURLcode) -> AttemptEvent {
+  private func failure(_ code: CURLcode, at now: Now) -> AttemptEvent {
     if code == CURLE_ABORTED_BY_CALLBACK, case .refused(let refusal) = refusal {
       return refusal.event(target: target, bytesMax: limits.errorDetailBytesMax)
     }
@@ -213,7 +215,8 @@ final class Transfer {
     }
     let hasBegun = headerBytes > 0
     let detail = TransferFailure.detail(
-      code, words: handle.error, osError: handle.osError, hasBegun: hasBegun, target: target,
+      code, words: handle.error, osError: handle.osError, hasBegun: hasBegun,
+      showsIdentity: target.shows(identityAt: now.wall) || !handle.hasConnected, target: target,
       bytesMax: limits.errorDetailBytesMax)
     let kind = TransferFailure.kind(of: code, words: handle.error, hasBegun: hasBegun)
     return .failed(kind, detail: target.credentials.masked(detail))

@@ -33,8 +33,31 @@ enum TransferFailure {
   /// The kind of failure for a result code and libcurl's words: a server that ends the handshake
   /// over the relay's own certificate refuses the relay's credentials.
   static func kind(of code: CURLcode, words: String, hasBegun: Bool) -> ConnectionFailure {
-    if asksForIdentity(words) || refusesIdentity(words) { return .credentials }
+    if isOfIdentity(words) { return .credentials }
     return proxyStatus(words) == nil ? kind(of: code, hasBegun: hasBegun) : .connect
+  }
+
+  /// Whether it is about the relay's own certificate that the server has ended the handshake.
+  static func isOfIdentity(_ words: String) -> Bool {
+    asksForIdentity(words) || refusesIdentity(words)
+  }
+
+  /// Whether a server that was shown no certificate may have ended the connection for that.
+  ///
+  /// The alert that would say so is lost where the server's reset overtakes it, and under TLS 1.2
+  /// it is `handshake_failure`, which has other reasons, too.
+  private static func mayAskForIdentity(
+    _ code: CURLcode, _ words: String, hasBegun: Bool, target: UpstreamTarget
+  ) -> Bool {
+    guard target.url.scheme == .https, !hasBegun else { return false }
+    switch kind(of: code) {
+    case .cut: return true
+    case .tls:
+      return ["alert handshake failure", "SSL_ERROR_SYSCALL", "Connection reset by peer"].contains {
+        words.contains($0)
+      }
+    default: return false
+    }
   }
 
   /// The status with which a proxy has refused to connect to the upstream; nil if none has.
@@ -76,10 +99,13 @@ enum TransferFailure {
   /// Host and port are all that it says about the request: no query, no header, no credential.
   /// libcurl's own words follow, as far as they say more; they name hosts, ports and times.
   ///
-  /// - Parameter osError: The last `errno` of connecting; 0 if there is none.
+  /// - Parameters:
+  ///   - osError: The last `errno` of connecting; 0 if there is none.
+  ///   - showsIdentity: Whether the server would be shown a certificate that holds, or has answered
+  ///     on this connection without one.
   static func detail(
     _ code: CURLcode, words: String, osError: Int32 = 0, hasBegun: Bool = false,
-    target: UpstreamTarget, bytesMax: Int
+    showsIdentity: Bool = true, target: UpstreamTarget, bytesMax: Int
   ) -> String {
     let authority = target.url.authority
     if let status = proxyStatus(words) {
@@ -112,7 +138,11 @@ enum TransferFailure {
     if hasBegun, code == CURLE_OUT_OF_MEMORY { return sentence }
     let words = words.isEmpty ? String(cString: curl_easy_strerror(code)) : words
     let addition = addition(code, words, osError: osError, isDirect: target.proxy == nil)
-    let text = addition.isEmpty ? sentence : "\(sentence): \(addition)"
+    let mayAsk =
+      !showsIdentity && mayAskForIdentity(code, words, hasBegun: hasBegun, target: target)
+    let text =
+      (addition.isEmpty ? sentence : "\(sentence): \(addition)")
+      + (mayAsk ? "; perhaps it wants a client certificate" : "")
     // The words may quote a peer.
     let visible = text.utf8.lazy.map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") }
     return String(decoding: visible.prefix(bytesMax), as: UTF8.self)
@@ -136,6 +166,8 @@ enum TransferFailure {
   static func addition(
     _ code: CURLcode, _ words: String, osError: Int32, isDirect: Bool
   ) -> String {
+    // libcurl asks whom it is connected to, of a connection that the server has ended already.
+    if words.hasPrefix("getpeername() failed") { return "" }
     if isCertificate(code) {
       for prefix in ["SSL certificate problem: ", "SSL: "] where words.hasPrefix(prefix) {
         return String(words.dropFirst(prefix.count))

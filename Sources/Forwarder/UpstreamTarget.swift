@@ -143,6 +143,11 @@ package final class UpstreamTarget: Sendable {
   /// them would be in doubt.
   var mayUseHTTP2: Bool { url.scheme == .https && mayRepeat && offersHTTP2 }
 
+  /// Whether a server that asks for a certificate is shown one that has not ended.
+  func shows(identityAt now: WallTime) -> Bool {
+    identity.map { $0.facts.validUntilSeconds * 1000 > now.millisecondsSinceEpoch } ?? false
+  }
+
   private let retired = Atomic(false)
 
   /// Whether it was replaced, so that nothing of it is worth keeping.

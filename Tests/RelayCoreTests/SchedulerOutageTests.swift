@@ -56,6 +56,43 @@ struct SchedulerOutageTests {
     #expect(isReachable(relay) == false, "nobody repeats what ends a handshake")
   }
 
+  private func view(_ relay: ManualRelay) -> Scheduler.UpstreamView? {
+    relay.scheduler.upstreamViews()[ManualRelay.upstream]
+  }
+
+  /// Ends an attempt with an alert that names the relay's certificate.
+  private func refuseIdentity(_ serial: Serial, at relay: inout ManualRelay) {
+    relay.inFlight.removeAll { $0.serial == serial }
+    var report = AttemptReport(
+      serial: serial, event: .failed(.credentials, detail: "it asks for a certificate"),
+      startedAt: relay.clock.wall, durationMs: 1)
+    report.isOfIdentity = true
+    relay.scheduler.attemptEnded(report, now: relay.clock)
+    relay.take()
+  }
+
+  @Test("a certificate that is refused stays the reason while the connection only breaks off")
+  func refusedIdentity() throws {
+    var relay = ManualRelay(policy: .manual.concurrency(3))
+    for lane in 1...8 { relay.accept(lane: Int64(lane)) }
+    refuseIdentity(1, at: &relay)
+    for failure in [ConnectionFailure.cut, .tls, .cut] {
+      relay.commit()
+      relay.pass(ms: 60_000)
+      relay.fail(try #require(relay.inFlight.first).serial, failure)
+      #expect(view(relay)?.lastFailure == .credentials)
+      #expect(view(relay)?.lastError == "it asks for a certificate")
+    }
+    relay.commit()
+    relay.pass(ms: 60_000)
+    relay.fail(try #require(relay.inFlight.first).serial, .timeout)
+    #expect(view(relay)?.lastFailure == .timeout)
+    relay.commit()
+    relay.pass(ms: 60_000)
+    relay.fail(try #require(relay.inFlight.first).serial, .cut)
+    #expect(view(relay)?.lastFailure == .cut, "something else was seen since")
+  }
+
   @Test("so it does once the upstream is sought elsewhere")
   func echoesAfterChange() {
     var relay = ManualRelay(policy: .manual.concurrency(3))

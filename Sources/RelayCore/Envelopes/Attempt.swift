@@ -86,6 +86,8 @@ package struct AttemptReport: Sendable {
   ///
   /// A device may have had the upstream say it.
   package var isToldByAnswer = false
+  /// Whether the connection failed over the certificate that the relay shows, or does not show.
+  package var isOfIdentity = false
   /// Whether a wait that the answer asks for is for this envelope's client, and not for all that
   /// goes to the upstream.
   package var isOfClient = false

@@ -234,8 +234,7 @@ extension Scheduler {
       }
       return false
     case .failed(let failure, _):
-      upstreams[number]?.lastError = report.sentence
-      upstreams[number]?.lastFailure = failure
+      upstreams.update(number) { $0.note(failure, in: report) }
       let isCertain = isCertain(failure, in: report, of: number)
       let change = upstreams[number]?.reachability.failed(
         wasProbe: wasProbe, isCertain: isCertain, now: now, random: &random)

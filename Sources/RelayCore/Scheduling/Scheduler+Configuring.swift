@@ -50,6 +50,7 @@ extension Scheduler {
     upstreams.update(number) { upstream in
       upstream.outdated = upstream.inFlight - announced
       upstream.hasAnswered = false
+      upstream.refusesIdentity = false
       upstream.probe = keptProbe
       upstream.reachability.soughtAnew(isProbed: upstream.probe != nil, at: now.monotonic)
     }

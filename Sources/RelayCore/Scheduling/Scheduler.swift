@@ -279,6 +279,8 @@ struct UpstreamLine: Sendable {
   }
   /// The kind of the last failure at connection level; nil if the upstream has answered since.
   var lastFailure: ConnectionFailure?
+  /// Whether it has refused the relay's certificate, and nothing else was seen since.
+  var refusesIdentity = false
   /// Whether it has answered a request since it was last configured anew, or the start.
   var hasAnswered = false
 
@@ -300,9 +302,21 @@ struct UpstreamLine: Sendable {
     return max(end, pace.opensAt)
   }
 
+  /// Notes a failure at connection level.
+  ///
+  /// A server that has refused the relay's certificate refuses it again without saying so where its
+  /// reset overtakes its alert: what it said stays until something else is seen.
+  mutating func note(_ failure: ConnectionFailure, in report: AttemptReport) {
+    if refusesIdentity, !report.isOfIdentity, failure == .cut || failure == .tls { return }
+    refusesIdentity = report.isOfIdentity
+    lastError = report.sentence
+    lastFailure = failure
+  }
+
   /// Notes that the upstream answered, with whatever status.
   mutating func answered(now: Now) -> Reachability.Change {
     lastFailure = nil
+    refusesIdentity = false
     hasAnswered = true
     let change = reachability.answered(now: now)
     if change == .becameReachable { lastError = nil }
