@@ -39,7 +39,7 @@ extension EndToEnd {
       #expect(need["status"] as? Int == 400)
       #expect(try await needs(of: relay)["dead-letters"]?["count"] as? Int == 25)
       let status = try await relay.command("status", "--fail-if-trouble")
-      #expect(status.ending == .exit(5) && status.output.contains("! " + title), "\(status)")
+      #expect(status.ending == .exit(5) && status.output.contains(" UTC: " + title), "\(status)")
       #expect(status.output.contains("2 things need you:"))
       #expect(try await warnings(of: relay) == [title])
       let metrics = try await relay.device("operator").get("/metrics").text
@@ -91,7 +91,7 @@ extension EndToEnd {
         #expect(example["client"] as? String == "d-0")
       }
       let status = try await relay.command("status")
-      #expect(status.output.contains("! " + whole))
+      #expect(status.output.contains(" UTC: " + whole))
       upstream.behave { _ in .answer(200) }
       let need = try await need("lanes-blocked", of: relay)
       let acts = try #require(need["acts"] as? [[String: Any]])

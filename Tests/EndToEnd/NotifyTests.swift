@@ -124,7 +124,7 @@ extension EndToEnd {
       let metrics = try await relay.device().get("/metrics").text
       #expect(metrics.contains(#"waystation_needs{kind="notify-refused",severity="critical"} 1"#))
       let status = try await relay.command("status", "--fail-if-trouble")
-      #expect(status.ending == .exit(5) && status.output.contains("! " + title), "\(status)")
+      #expect(status.ending == .exit(5) && status.output.contains(" UTC: " + title), "\(status)")
       #expect(status.output.contains("--client waystation --lane needs"), "\(status)")
       // A lane that stands is known to stand after a restart as well.
       try await relay.kill()

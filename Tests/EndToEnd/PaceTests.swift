@@ -67,7 +67,7 @@ extension EndToEnd {
       let list = try await Waystation.run(
         "upstreams", "list", "--server", "http://127.0.0.1:\(relay.port)")
       #expect(
-        list.output.contains("wants a wait, on in")
+        list.output.contains("wants a wait, goes on in")
           && list.output.contains("the upstream answered 429 “slow down”"), "\(list.output)")
       try await relay.log(holds: "upstream wants fewer requests")
       let metrics = try await device.get("/metrics").text

@@ -93,6 +93,34 @@ struct SchedulerOutageTests {
     #expect(view(relay)?.lastFailure == .cut, "something else was seen since")
   }
 
+  @Test("what went wrong last is also an answer that takes nothing, until one takes something")
+  func lastAnswer() throws {
+    var relay = ManualRelay(policy: .manual.concurrency(1))
+    for lane in 1...4 { relay.accept(lane: Int64(lane)) }
+    for (status, words) in [(503, "the upstream answered 503"), (422, "the upstream answered 422")]
+    {
+      relay.answer(try #require(relay.inFlight.first).serial, status: status)
+      relay.commit()
+      #expect(view(relay)?.lastError == words)
+    }
+    relay.answer(try #require(relay.inFlight.first).serial)
+    #expect(view(relay)?.lastError == nil)
+  }
+
+  @Test("no probe is said to be due while nothing waits that could be one, or once it is due")
+  func probeTime() throws {
+    let relay = relayInOutage()
+    var view = try #require(self.view(relay))
+    let due = relay.clock.monotonic.adding(milliseconds: 1)
+    view.nextProbeAt = due
+    #expect(view.probeAt(after: relay.clock.monotonic) == due)
+    #expect(view.probeAt(after: due) == nil)
+    view.waiting = 0
+    #expect(view.probeAt(after: relay.clock.monotonic) == nil)
+    (view.waiting, view.isPaused) = (1, true)
+    #expect(view.probeAt(after: relay.clock.monotonic) == nil)
+  }
+
   @Test("so it does once the upstream is sought elsewhere")
   func echoesAfterChange() {
     var relay = ManualRelay(policy: .manual.concurrency(3))

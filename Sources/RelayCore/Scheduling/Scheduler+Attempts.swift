@@ -227,6 +227,8 @@ extension Scheduler {
     switch report.event {
     case .answered(let response):
       learnPace(from: report, response, of: number, now: now)
+      let isTaken = upstreams[number]?.policy.outcomes.outcome(of: report) == .delivered
+      upstreams[number]?.lastRefusal = isTaken ? nil : report.fullSentence
       let change = upstreams.update(number) { $0.answered(now: now) }
       if change == .becameReachable {
         actions.append(.reachabilityChanged(number, isReachable: true, reason: nil))

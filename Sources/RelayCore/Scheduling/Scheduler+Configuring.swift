@@ -51,6 +51,7 @@ extension Scheduler {
       upstream.outdated = upstream.inFlight - announced
       upstream.hasAnswered = false
       upstream.refusesIdentity = false
+      upstream.lastRefusal = nil
       upstream.probe = keptProbe
       upstream.reachability.soughtAnew(isProbed: upstream.probe != nil, at: now.monotonic)
     }

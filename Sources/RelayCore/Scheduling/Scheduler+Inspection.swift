@@ -15,7 +15,8 @@ extension Scheduler {
     package var waiting: Int
     /// The time at which the oldest of its lanes' heads was accepted; nil if none waits.
     package var oldestWaitingAt: WallTime?
-    /// The last failure at connection level since the upstream was last reachable, in words.
+    /// What went wrong last, in words: the last answer, if it took nothing, or the last failure at
+    /// connection level since the upstream was last reachable.
     package var lastError: String?
     /// The kind of the last failure at connection level; nil if the upstream has answered since.
     package var lastFailure: ConnectionFailure?
@@ -31,6 +32,14 @@ extension Scheduler {
     package var perSecond: Double?
     /// Whether it was learned from refusals, and is not the configured one.
     package var isPerSecondLearned: Bool
+
+    /// The time of the next probe; nil if none goes out then.
+    ///
+    /// A probe is an envelope. While none waits, or none may go, the next one that may is it.
+    package func probeAt(after now: MonotonicTime) -> MonotonicTime? {
+      guard !isReachable, !isPaused, waiting > 0 else { return nil }
+      return nextProbeAt.flatMap { $0 > now ? $0 : nil }
+    }
   }
 
   /// The lane and the upstream of a running attempt; nil if there is none.
@@ -78,7 +87,7 @@ extension Scheduler {
         isPaused: paused.contains(.upstream(number)), since: upstream.reachability.since,
         inFlight: upstream.inFlight, waiting: waitingFor[number] ?? 0,
         oldestWaitingAt: survey.heads[number]?.oldestAcceptedAt,
-        lastError: upstream.lastError, lastFailure: upstream.lastFailure,
+        lastError: upstream.shownError, lastFailure: upstream.lastFailure,
         nextProbeAt: upstream.reachability.nextProbeAt,
         concurrency: (upstream.reachability.window, upstream.policy.concurrencyMax),
         heldUntil: heldUntil, heldReason: heldUntil == nil ? nil : upstream.heldReason,

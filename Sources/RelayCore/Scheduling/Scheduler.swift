@@ -258,6 +258,8 @@ struct UpstreamLine: Sendable {
   /// Their own waits end if the upstream is configured anew. Some may have gone on since.
   var unclearBackoff: NumberSet<LaneNumber> = []
   var lastError: String?
+  /// The last answer, in words, if it took nothing.
+  var lastRefusal: String?
   /// The answer because of which the upstream is held, in words.
   var heldReason: String?
   /// The wait of a batch that is not full.
@@ -283,6 +285,11 @@ struct UpstreamLine: Sendable {
   var refusesIdentity = false
   /// Whether it has answered a request since it was last configured anew, or the start.
   var hasAnswered = false
+
+  /// What went wrong last, in words.
+  var shownError: String? {
+    reachability.isReachable && lastFailure == nil ? lastRefusal ?? lastError : lastError
+  }
 
   /// The number of slots that are taken.
   var slotsTaken: Int { inFlight - outdated }

@@ -40,7 +40,11 @@ struct StatusText {
         lines.append("  " + terminal.styled("!", .bad) + " and \(trouble.more) more of this kind")
       }
     }
-    let told = Set(status.objects("needs").compactMap { $0.text("cause") })
+    let told = Set(
+      status.objects("needs").compactMap { need in
+        need.text("kind").flatMap(NeedKind.init(rawValue:))?.tellsLastError == true
+          ? need.text("upstream") : nil
+      })
     lines += [""] + UpstreamTable.lines(status.objects("upstreams"), terminal, now, told: told)
     lines += [""] + figures()
     lines += blocked() + backlogs()
@@ -91,7 +95,7 @@ struct StatusText {
       ]
     }
     return status.objects("needs").map { need in
-      let age = HumanText.age(need.text("since"), now: now)
+      let since = HumanText.clock(need.text("since"), now: now)
       let cause = need.text("cause").map { ": \($0)" } ?? ""
       let commands = need.objects("acts").map { act in
         let words = act.texts("command").map(ShellWord.quoted).joined(separator: " ")
@@ -100,8 +104,9 @@ struct StatusText {
           + (act.text("method") != nil ? serverOption : "")
       }
       return Trouble(
-        sentence: SafeText.line((need.text("title") ?? "?") + cause)
-          + (age.isEmpty ? "" : SafeText.line(", for \(age)")),
+        // In front, since causes end with others' words.
+        sentence: SafeText.line(
+          (since.isEmpty ? "" : "since \(since): ") + (need.text("title") ?? "?") + cause),
         commands: commands, more: need.number("more"))
     }
   }
@@ -152,5 +157,12 @@ struct StatusText {
         .init(client.text("client")), .init(HumanText.count(client.number("waiting"))))
     }
     return table.isEmpty ? [] : [""] + table.lines(on: terminal)
+  }
+}
+
+extension NeedKind {
+  /// Whether a need of this kind tells what went wrong last at its upstream.
+  fileprivate var tellsLastError: Bool {
+    [.upstreamUnreachable, .credentialsRefused, .upstreamFailing].contains(self)
   }
 }

@@ -3,7 +3,7 @@ import RelayCore
 
 /// A table of upstreams.
 enum UpstreamTable {
-  /// - Parameter told: Errors that are told elsewhere, and not once more here.
+  /// - Parameter told: Upstreams whose errors are told above, and not once more here.
   static func lines(
     _ upstreams: [JSONObject], _ terminal: Terminal, _ now: WallTime, told: Set<String> = []
   ) -> [String] {
@@ -19,7 +19,7 @@ enum UpstreamTable {
         .init(HumanText.count(upstream.number("waiting"))),
         .init(HumanText.age(upstream.text("oldestWaitingAt"), now: now)),
         .init("\(upstream.number("inFlight"))/\(upstream.number("concurrencyNow"))"),
-        .init(error.flatMap { told.contains($0) ? nil : $0 }))
+        .init(error.map { told.contains(upstream.text("name") ?? "") ? "see above" : $0 }))
     }
     return table.isEmpty ? ["no upstreams"] : table.lines(on: terminal)
   }
@@ -31,13 +31,15 @@ enum UpstreamTable {
     if upstream.has("paused") { return ("paused", .warning) }
     if upstream.has("reachable") {
       let wait = HumanText.wait(upstream.text("heldUntil"), now: now)
-      guard wait.isEmpty else { return ("wants a wait, on \(wait)", .warning) }
+      guard wait.isEmpty else { return ("wants a wait, goes on \(wait)", .warning) }
       let pace = upstream.decimal("requestsPerSecondNow")
       guard pace > 0 else { return ("reachable", .good) }
       let learned = upstream.has("requestsPerSecondLearned") ? " (learned)" : ""
       return ("reachable, \(HumanText.rate(pace)) at most\(learned)", .good)
     }
     let probe = HumanText.wait(upstream.text("nextProbeAt"), now: now)
-    return ("unreachable" + (probe.isEmpty ? "" : ", probe \(probe)"), .bad)
+    guard probe.isEmpty else { return ("unreachable, probe \(probe)", .bad) }
+    let isTried = upstream.number("inFlight") > 0
+    return ("unreachable, " + (isTried ? "being tried" : "tried with the next envelope"), .bad)
   }
 }

@@ -55,12 +55,23 @@ enum HumanText {
     return span(milliseconds: now.milliseconds(since: time))
   }
 
-  /// The time until an RFC 3339 time, or `now` if it has passed; the text itself, made safe for a
-  /// terminal, if it is none.
+  /// The time of day of an RFC 3339 time, as in `12:00 UTC`, with the date if that is not today's;
+  /// the text itself, made safe for a terminal, if it is none.
+  static func clock(_ text: String?, now: WallTime) -> String {
+    guard let text else { return "" }
+    guard RFC3339.parse(Array(text.utf8)) != nil else { return SafeText.line(text) }
+    let isToday = RFC3339.format(now).prefix(10) == text.prefix(10)
+    let parts = text.prefix(16).split(separator: "T")
+    return (isToday ? parts.dropFirst() : parts[...]).joined(separator: " ") + " UTC"
+  }
+
+  /// The time until an RFC 3339 time, or `now` if that is less than a second; the text itself, made
+  /// safe for a terminal, if it is none.
   static func wait(_ text: String?, now: WallTime) -> String {
     guard let text else { return "" }
     guard let time = RFC3339.parse(Array(text.utf8)) else { return SafeText.line(text) }
-    return time <= now ? "now" : "in " + span(milliseconds: time.milliseconds(since: now))
+    let waitMs = time.milliseconds(since: now)
+    return waitMs < 1000 ? "now" : "in " + span(milliseconds: waitMs)
   }
 
   /// An RFC 3339 time to the second, as in `2026-03-01 12:00:00`; the text itself, made safe for a

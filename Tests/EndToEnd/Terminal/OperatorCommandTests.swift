@@ -31,7 +31,7 @@ extension EndToEnd {
       let sent = try await relay.command("send", "--client", "c-1", "--path", "/a", "--json")
       let id = try #require(Self.json(sent.output)?["id"] as? String)
       try await eventually("blocked lane") {
-        try await relay.command("status").output.contains("! one lane stands") ? true : nil
+        try await relay.command("status").output.contains(" UTC: one lane stands") ? true : nil
       }
       let loud = try await relay.command("status", "--fail-if-trouble")
       #expect(loud.ending == .exit(5) && loud.output.contains(id), "\(loud)")

@@ -43,7 +43,8 @@ struct ListUpstreams {
       }
       return UpstreamsView.Configured(
         name: upstream.name, url: upstream.shownURL, view: view,
-        nextProbeAt: view.nextProbeAt.map(wall), heldUntil: view.heldUntil.map(wall))
+        nextProbeAt: view.probeAt(after: now.monotonic).map(wall),
+        heldUntil: view.heldUntil.map(wall))
     }
   }
 

@@ -1,0 +1,59 @@
+import JSON
+import RelayCore
+import Testing
+
+@testable import waystation
+
+@Suite("The status in words")
+struct StatusTextTests {
+  private static let now = WallTime(millisecondsSinceEpoch: 1_800_000_000_000)
+
+  private func status(_ text: String) throws -> JSONObject {
+    try JSONValue.parse(Array(text.utf8)).object()
+  }
+
+  private func lines(_ text: String) throws -> String {
+    StatusText(
+      status: try status(text), server: "http://a", serverOption: "",
+      terminal: .plain, now: Self.now
+    ).lines().joined(separator: "\n")
+  }
+
+  private static let need = """
+    {"kind": "upstream-failing", "severity": "critical", "since": "2027-01-15T07:58:00.000Z",
+    "title": "nothing gets through to a: it answers 503 “try later”", "upstream": "a",
+    "count": 1, "acts": []}
+    """
+
+  @Test("since when comes first, since a cause ends with others' words")
+  func since() throws {
+    let today = StatusText.troubles(try status("{\"needs\": [\(Self.need)]}"), now: Self.now)
+    #expect(
+      today.map(\.sentence) == [
+        "since 07:58 UTC: nothing gets through to a: it answers 503 “try later”"
+      ])
+    let earlier = Self.need.replacing("01-15", with: "01-14")
+    let before = StatusText.troubles(try status("{\"needs\": [\(earlier)]}"), now: Self.now)
+    #expect(before.first?.sentence.hasPrefix("since 2027-01-14 07:58 UTC: ") == true)
+  }
+
+  @Test("an error that is told above is not told again, and an upstream without a probe waits")
+  func upstreams() throws {
+    let upstream = """
+      {"name": "a", "configured": true, "reachable": false, "waiting": 1, "inFlight": 0,
+      "lastError": "no route"}
+      """
+    let told = try lines("{\"needs\": [\(Self.need)], \"upstreams\": [\(upstream)]}")
+    #expect(told.contains("see above") && !told.contains("no route"))
+    let untold = try lines("{\"needs\": [], \"upstreams\": [\(upstream)]}")
+    #expect(untold.contains("no route"))
+    #expect(untold.contains("unreachable, tried with the next envelope"), "\(untold)")
+  }
+
+  @Test("less than a second is now")
+  func wait() {
+    let at = { (ms: Int64) in RFC3339.format(Self.now.adding(milliseconds: ms)) }
+    #expect(HumanText.wait(at(999), now: Self.now) == "now")
+    #expect(HumanText.wait(at(1000), now: Self.now) == "in 1 s")
+  }
+}
