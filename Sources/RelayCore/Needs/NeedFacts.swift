@@ -102,11 +102,28 @@ package struct NeedFacts: Sendable {
     package var what: String
     /// When it ends.
     package var endsAt: WallTime
+    /// The upstream that it is shown; nil for a listener's.
+    package var upstream: String?
 
     /// Describes one.
-    package init(what: String, endsAt: WallTime) {
+    package init(what: String, endsAt: WallTime, upstream: String? = nil) {
       self.what = what
       self.endsAt = endsAt
+      self.upstream = upstream
+    }
+  }
+
+  /// Why a certificate, or a revocation list, cannot be used as things stand.
+  package struct CertificateProblem: Sendable {
+    /// A sentence without a full stop.
+    package var sentence: String
+    /// The upstream that it is shown; nil for a listener's.
+    package var upstream: String?
+
+    /// Describes one.
+    package init(_ sentence: String, upstream: String? = nil) {
+      self.sentence = sentence
+      self.upstream = upstream
     }
   }
 
@@ -134,8 +151,8 @@ package struct NeedFacts: Sendable {
   package var gaps: (count: Int, since: WallTime)?
   /// Certificates and revocation lists.
   package var certificates: [Certificate] = []
-  /// Why certificates cannot be used as things stand, as sentences.
-  package var certificateProblems: [String] = []
+  /// Why certificates cannot be used as things stand.
+  package var certificateProblems: [CertificateProblem] = []
   /// The reload that was refused last, if none was taken up since.
   package var refusedReload: (at: WallTime, problems: [String])?
   /// The path of the configuration file; nil if there is none.

@@ -89,7 +89,10 @@ package struct NeedNews: Sendable {
       return nil
     }
     if let lastAt, now.milliseconds(since: lastAt) < Self.periodMs { return nil }
-    let needs = list.filter { $0.key.upstream != receiver.upstream }
+    let needs = list.filter { need in
+      // Until its end a certificate keeps nobody from being told.
+      need.key.upstream != receiver.upstream || need.key.kind == .certificateEnding
+    }
     guard let told, told.receiver == receiver else {
       return Message(
         occasion: isStarting ? .started : .configured, began: needs, changed: [], ended: [],

@@ -19,7 +19,7 @@ package struct NeedRules: Sendable {
     var needs: [Need] = store() + load()
     for upstream in facts.upstreams { needs += self.needs(of: upstream) }
     needs += Self.untold(facts) + Self.unread(facts)
-    needs += blocked() + configuration() + certificates() + clock() + gaps() + quotas()
+    needs += blocked() + configuration() + Self.certificates(facts) + clock() + gaps() + quotas()
     needs.sort {
       ($0.severity, $0.key.kind.order) < ($1.severity, $1.key.kind.order)
     }
@@ -108,25 +108,6 @@ package struct NeedRules: Sendable {
         count: refused.problems.count,
         facts.configurationPath.map { [.checkConfiguration(path: $0)] } ?? [])
     ]
-  }
-
-  private func certificates() -> [Need] {
-    let unusable = facts.certificateProblems.map { problem in
-      need(Need.Key(.certificateUnusable, subject: problem), .critical, problem, [])
-    }
-    let ending = facts.certificates.compactMap { certificate -> Need? in
-      let leftMs = certificate.endsAt.milliseconds(since: facts.now)
-      // Of one that has ended it is told that it cannot be used.
-      guard leftMs > 0, leftMs < NeedLimits.certificateMs else { return nil }
-      let days = leftMs / 86_400_000
-      let end =
-        days == 0 ? "ends within a day" : days == 1 ? "ends in one day" : "ends in \(days) days"
-      return need(
-        Need.Key(.certificateEnding, subject: certificate.what),
-        leftMs < NeedLimits.certificateCriticalMs ? .critical : .warning,
-        "\(certificate.what) \(end)", [])
-    }
-    return unusable + ending
   }
 
   private func quotas() -> [Need] {

@@ -37,9 +37,7 @@ struct NeedGathering: Sendable {
     facts.shedPerSecond = relay.meter.perSecond(.shed, at: now.monotonic)
     for (name, count) in relay.metrics.posts.quotas { facts.quotaRefusals["\(name)"] = Int(count) }
     facts.certificateProblems = relay.certificateProblems()
-    facts.certificates = relay.certificateEnds.map { what, end in
-      NeedFacts.Certificate(what: what, endsAt: end)
-    }
+    facts.certificates = relay.certificateEnds
     facts.clockDoubt = WallClock.doubt
     let inForce = relay.inForce.withLock { $0 }
     facts.configurationPath = inForce.settings.configuration.origin?.path

@@ -108,21 +108,25 @@ final class RelayParts: Sendable {
     MonotonicClock.now().milliseconds(since: startedMonotonic) / 1000
   }
 
-  /// The present faults of the certificates of listeners, and of those that upstreams are shown, as
-  /// sentences.
-  func certificateProblems() -> [String] {
+  /// The present faults of the certificates of listeners, and of those that upstreams are shown.
+  func certificateProblems() -> [NeedFacts.CertificateProblem] {
     let now = now().wall
-    return front.certificateProblems(at: now)
-      + identities.flatMap { CertificateFindings($0.identity, now: now).problems }
+    return front.certificateProblems(at: now).map { NeedFacts.CertificateProblem($0) }
+      + identities.flatMap { name, identity in
+        CertificateFindings(identity, now: now).problems.map {
+          NeedFacts.CertificateProblem($0, upstream: name)
+        }
+      }
   }
 
   /// What these certificates, and the listeners' revocation lists, are, and when each ends.
-  var certificateEnds: [(what: String, endsAt: WallTime)] {
-    front.certificateEnds
+  var certificateEnds: [NeedFacts.Certificate] {
+    front.certificateEnds.map { NeedFacts.Certificate(what: $0.what, endsAt: $0.endsAt) }
       + identities.map { name, identity in
-        let what = "\(identity.path): the certificate of \(identity.facts.name) for \(name)"
         let seconds = identity.facts.validUntilSeconds
-        return (what, WallTime(millisecondsSinceEpoch: seconds * 1000))
+        return NeedFacts.Certificate(
+          what: "\(identity.path): the certificate of \(identity.facts.name) for \(name)",
+          endsAt: WallTime(millisecondsSinceEpoch: seconds * 1000), upstream: name)
       }
   }
 

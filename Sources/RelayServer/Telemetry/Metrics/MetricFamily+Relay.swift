@@ -23,8 +23,9 @@ extension MetricFamily {
       .gauge, "waystation_certificate_remaining_seconds", ["certificate"],
       "Time until a certificate or a revocation list of the relay ends; below 0 once it has."
     ) { view, writer in
-      for (what, endsAt) in view.certificateEnds {
-        writer.sample(what, value: Double(endsAt.milliseconds(since: view.now)) / 1000)
+      for certificate in view.certificateEnds {
+        let leftMs = certificate.endsAt.milliseconds(since: view.now)
+        writer.sample(certificate.what, value: Double(leftMs) / 1000)
       }
     },
   ]

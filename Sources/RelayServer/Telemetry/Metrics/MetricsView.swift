@@ -12,7 +12,7 @@ struct MetricsView {
   var now: WallTime
   /// How many things need somebody.
   var needs: NeedCounts
-  var certificateEnds: [(what: String, endsAt: WallTime)]
+  var certificateEnds: [NeedFacts.Certificate]
   var isDraining: Bool
   var deliveries: DeliveryFigures
   var posts: PostFigures
