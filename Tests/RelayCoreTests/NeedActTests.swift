@@ -72,4 +72,32 @@ struct NeedActTests {
     let message = news.message(needs, to: receiver, at: MonotonicTime(nanoseconds: 0))
     #expect(message?.needs.count == 1)
   }
+
+  @Test("dead letters can be put back in line, or given up")
+  func deadLetters() throws {
+    let letter = NeedFacts.Failure(
+      status: 422, reason: "the upstream answered 422", left: .failed, since: Self.now,
+      example: nil)
+    let acts = try #require(needsOfOne { $0.deadLetters = (7, letter, false) }.first).acts
+    let actions = acts.compactMap { act -> Operation.Action? in
+      guard case .operate(let action, let selection) = act else { return nil }
+      #expect(selection.states == [.failed] && selection.isDiscarded == false)
+      return action
+    }
+    #expect(actions == [.requeue, .cancel])
+  }
+
+  @Test("where dead letters were is not listed once none is left", arguments: [0, 3])
+  func settled(count: Int) throws {
+    let needs = needsOfOne { upstream in
+      upstream.outcomes.refused = 20
+      upstream.deadLetterCount = count
+      upstream.failure = NeedFacts.Failure(
+        status: 422, reason: "the upstream answered 422", left: .failed, since: Self.now,
+        example: nil)
+    }
+    let acts = try #require(needs.first).acts
+    #expect(acts.contains(.list(upstream: "billing", [.failed])) == (count > 0))
+    #expect(acts.contains(.pause(upstream: "billing")))
+  }
 }

@@ -105,7 +105,7 @@ const shown = {
   show: (_, { id }) => ({ name: "story", id }),
   lanes: () => ({ name: "findBlocked" }),
   clients: () => ({ name: "goTo", place: "find", words: "See who has most" }),
-  "retry-all": onAll, "discard-all": onAll, "requeue-all": onAll,
+  "retry-all": onAll, "discard-all": onAll, "requeue-all": onAll, "cancel-all": onAll,
 };
 
 // What is good to know, and needs nobody.

@@ -27,6 +27,8 @@ package struct NeedFacts: Sendable {
     /// The dead letters of the last day, the latest of them, and whether others were answered
     /// something else.
     package var deadLetters: (count: Int, last: Failure, isMixed: Bool)?
+    /// The number of dead letters, however few they are; nil if it is not known.
+    package var deadLetterCount: Int?
     /// The latest envelope that expired.
     package var expired: Failure?
     /// Whether it answers several envelopes with JSON in which no results are known.

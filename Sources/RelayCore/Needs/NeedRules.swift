@@ -216,11 +216,18 @@ package struct NeedRules: Sendable {
       isNothing && outcomes.failing >= NeedLimits.failingCriticalMin ? .critical : .warning,
       since: failure.since, title, cause: failure.cause, status: failure.status,
       count: outcomes.failing, example: failure.example,
-      (failure.example.map { [.show($0.id)] } ?? []) + [
-        .list(upstream: upstream.name, failure.left.map { [$0] } ?? [.queued, .delivering])
-      ] + (failure.left == nil ? [.probe(upstream: upstream.name)] : []) + [
-        .pause(upstream: upstream.name)
-      ])
+      (failure.example.map { [.show($0.id)] } ?? []) + list(failure, of: upstream)
+        + (failure.left == nil ? [.probe(upstream: upstream.name)] : []) + [
+          .pause(upstream: upstream.name)
+        ])
+  }
+
+  /// Where the others are; nowhere, once all dead letters are settled.
+  private func list(
+    _ failure: NeedFacts.Failure, of upstream: NeedFacts.Upstream
+  ) -> [NeedAct] {
+    guard failure.left != .failed || upstream.deadLetterCount != 0 else { return [] }
+    return [.list(upstream: upstream.name, failure.left.map { [$0] } ?? [.queued, .delivering])]
   }
 
   private func deadLetters(_ upstream: NeedFacts.Upstream) -> Need? {
@@ -238,6 +245,7 @@ package struct NeedRules: Sendable {
       (last.example.map { [.show($0.id)] } ?? []) + [
         .list(upstream: upstream.name, [.failed]),
         .operate(.requeue, Self.deadLetters(of: upstream.name, since: last.since)),
+        .operate(.cancel, Self.deadLetters(of: upstream.name, since: last.since)),
       ])
   }
 

@@ -83,6 +83,7 @@ struct NeedGathering: Sendable {
   ) async {
     let outcomes = keeper.outcomes(of: number, at: now)
     upstream.outcomes = outcomes.figures
+    upstream.deadLetterCount = outcomes.deadLetters?.count ?? 0
     if let failure = outcomes.failure, outcomes.figures.failing >= NeedLimits.failingMin {
       upstream.failure = await self.failure(failure.sample, since: failure.since, &examples)
     }
