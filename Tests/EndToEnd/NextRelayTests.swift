@@ -107,6 +107,26 @@ extension EndToEnd {
       #expect(list?.isEmpty == true && upstream.received.isEmpty)
     }
 
+    @Test("what was handed on is shown with its id there, and how to ask there")
+    func shown() async throws {
+      let hub = try await Relay.guarded(try TestUpstream())
+      let edge = try Relay(
+        upstreams: ["default": Self.settings(Self.url(hub), token: Credentials.steer)])
+      try await edge.start()
+      let posted = try await edge.device("d-1").post(["path": "/a", "body": "x"])
+      let id = try #require(posted.json()["id"] as? String)
+      try await eventually("delivered") {
+        try await Self.counts(edge)["delivered"] == 1 ? true : nil
+      }
+      let list = try await hub.steering.get("/v1/envelopes").json()
+      let there = try #require((list["envelopes"] as? [[String: Any]])?.first?["id"] as? String)
+      let shown = try await edge.command("envelopes", "show", id)
+      #expect(
+        shown.output.contains(
+          "\nstored at the next relay, \(Self.url(hub)), as \(there); with a token of that relay:\n"
+            + "  waystation envelopes show \(there) --server \(Self.url(hub))\n"), "\(shown)")
+    }
+
     @Test("a trial shows that what answers is no relay, and takes 501 to HEAD for an answer")
     func noRelay() async throws {
       for (status, isRelay, works) in [

@@ -50,6 +50,8 @@ extension CommandTable {
         name: "show", summary: "show everything about one, with what the upstream answered",
         operand: one),
       ActionSpec(
+        name: "body", summary: "write the body of one to standard output, as it is", operand: one),
+      ActionSpec(
         name: "retry", summary: "try now: end a wait or a hold, or resolve a blocked one",
         operand: many, options: filters),
       ActionSpec(

@@ -42,6 +42,16 @@ struct EnvelopeAnswer {
     body = response.body
   }
 
+  /// The id under which the next relay has stored the envelope; nil if the answer is none of a
+  /// relay's.
+  var nextID: String? {
+    guard let result = try? JSONValue.parse(body).object(),
+      ["accepted", "coalesced", "duplicate"].contains(result.text("result") ?? ""),
+      let id = result.text("id")
+    else { return nil }
+    return EnvelopeID(parsing: id) == nil ? nil : id
+  }
+
   /// The bytes up to a length, without a character at its end that the cut has broken.
   private static func cut(_ bytes: [UInt8], to count: Int) -> ArraySlice<UInt8> {
     var end = min(count, bytes.count)

@@ -6,6 +6,8 @@ struct EnvelopeDetails {
   let envelope: JSONObject
   /// The upstream's answer; nil if none is kept.
   let answer: EnvelopeAnswer?
+  /// The URL of the next relay, which has stored it; nil if none has, or is configured any more.
+  var nextRelay: String?
   /// The option that has a hint call the same relay; see ``CommandContext/serverOption``.
   let serverOption: String
   let terminal: Terminal
@@ -24,6 +26,7 @@ struct EnvelopeDetails {
         "  " + terminal.styled(label, .faint)
           + String(repeating: " ", count: max(1, 13 - label.count)) + SafeText.line(text))
     }
+    if state == "delivered", let id = answer?.nextID { lines += handedOn(as: id) }
     lines += attempts()
     if let answer { lines += answer.lines(on: terminal) }
     if let command = next(state) {
@@ -61,6 +64,16 @@ struct EnvelopeDetails {
       ("on failure", envelope.text("onFailure") ?? ""),
       ("body", HumanText.bytes(envelope.number("bodyBytes"))),
       ("error id", envelope.text("errorId") ?? ""),
+    ]
+  }
+
+  /// Where it went on, and how to ask there.
+  private func handedOn(as id: String) -> [String] {
+    let place = SafeText.line(nextRelay ?? envelope.text("upstream") ?? "?")
+    let option = nextRelay.map { " --server " + SafeText.line(ShellWord.quoted($0)) } ?? ""
+    return [
+      "", "stored at the next relay, \(place), as \(id); with a token of that relay:",
+      "  waystation envelopes show \(id)\(option)",
     ]
   }
 
@@ -109,10 +122,13 @@ struct EnvelopeDetails {
   private func next(_ state: String) -> String? {
     let id = SafeText.line(envelope.text("id") ?? "ID")
     return switch state {
-    case "blocked": "waystation envelopes retry|edit|discard \(id)\(serverOption)"
+    case "blocked":
+      "waystation envelopes retry|edit|discard \(id)\(serverOption)"
+        + "\n      its body: waystation envelopes body \(id)\(serverOption)"
     case "failed" where isRefusedForContent:
       "waystation envelopes edit \(id) --body FILE --retry\(serverOption)"
-        + ", or requeue \(id) to send it as it is"
+        + "\n      to send it as it is: waystation envelopes requeue \(id)\(serverOption)"
+        + "\n      its body: waystation envelopes body \(id)\(serverOption)"
     case "failed", "expired": "waystation envelopes requeue \(id)\(serverOption)"
     case "held": "waystation envelopes retry \(id)\(serverOption)"
     default: nil

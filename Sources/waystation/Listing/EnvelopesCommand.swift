@@ -1,7 +1,7 @@
 import EventLoop
+import Forwarder
 import Glibc
 import JSON
-import RelayCore
 import RelayCore
 
 /// `waystation envelopes`: lists, shows, edits and settles envelopes.
@@ -13,6 +13,7 @@ struct EnvelopesCommand {
     switch context.order.action {
     case "list": return try list()
     case "show": return try show()
+    case "body": return try body()
     case "edit": return try edit()
     case "replay": return try operate("replay", context.selection())
     default: return try settle()
@@ -107,10 +108,7 @@ struct EnvelopesCommand {
   }
 
   private func show() throws(OperatorFailure) -> ExitCode {
-    let given = try ids()
-    guard given.count == 1, let id = given.first else {
-      throw OperatorFailure(reason: "show takes one id", code: .usage)
-    }
+    let id = try oneID()
     let envelope = try relay.object("GET", "/v1/envelopes/\(id)")
     let answer = try answer(to: envelope, id)
     guard !context.isJSON else {
@@ -118,10 +116,47 @@ struct EnvelopesCommand {
       return .good
     }
     let story = EnvelopeDetails(
-      envelope: envelope, answer: answer, serverOption: context.serverOption,
+      envelope: envelope, answer: answer,
+      nextRelay: try answer?.nextID == nil ? nil : url(of: envelope.text("upstream") ?? ""),
+      serverOption: context.serverOption,
       terminal: context.terminal, now: WallClock.now())
     context.say(story.lines().joined(separator: "\n"))
     return .good
+  }
+
+  private func oneID() throws(OperatorFailure) -> String {
+    let given = try ids()
+    guard given.count == 1, let id = given.first else {
+      throw OperatorFailure(reason: "\(context.order.action) takes one id", code: .usage)
+    }
+    return id
+  }
+
+  /// Writes the body as it is, with nothing before or after it.
+  private func body() throws(OperatorFailure) -> ExitCode {
+    let id = try oneID()
+    let answer = try relay.send(
+      "GET", "/v1/envelopes/\(id)/body", fields: [], timeoutMs: nil
+    ) { status, piece in
+      if status == 200 { StandardStream.output.write(Array(piece)) }
+      return true
+    }
+    guard answer.status == 200 else {
+      // What it says of that is asked for once more, since it was not to be written.
+      throw try failure(of: "/v1/envelopes/\(id)/body")
+    }
+    return .good
+  }
+
+  private func failure(of target: String) throws(OperatorFailure) -> OperatorFailure {
+    _ = try relay.call("GET", target)
+    return .notARelay
+  }
+
+  /// The URL of an upstream; nil if it is not configured any more.
+  private func url(of upstream: String) throws(OperatorFailure) -> String? {
+    try relay.object("GET", "/v1/upstreams").objects("upstreams")
+      .first { $0.text("name") == upstream }?.text("url")
   }
 
   /// The upstream's answer to an envelope; nil if none is kept.

@@ -100,6 +100,30 @@ extension EndToEnd {
       #expect(again.output.contains(other))
     }
 
+    @Test("a body is written as it is, and what is refused is told")
+    func body() async throws {
+      let upstream = try TestUpstream { _ in .answer(422) }
+      let relay = try await Relay.guarded(upstream)
+      let posted = try await relay.device("d-1", token: Credentials.steer).post([
+        "client": "d-1", "path": "/a", "bodyBase64": Data("{\"a\": 1}".utf8).base64EncodedString(),
+      ])
+      let id = try #require(posted.json()["id"] as? String)
+      let body = try await relay.command("envelopes", "body", id, token: Credentials.steer)
+      #expect(body.ending == .exit(0) && body.output == "{\"a\": 1}", "\(body)")
+      let refused = try await relay.command("envelopes", "body", id, token: Credentials.read)
+      #expect(refused.ending == .exit(1) && refused.output.isEmpty, "\(refused)")
+      #expect(refused.errors.contains("403") && refused.errors.contains("role 'steer'"))
+      try await eventually("it is a dead letter") {
+        let shown = try await relay.command("envelopes", "show", id, token: Credentials.steer)
+        return shown.output.contains(
+          "\n      to send it as it is: waystation envelopes requeue \(id)")
+          && shown.output.contains("\n      its body: waystation envelopes body \(id)") ? true : nil
+      }
+      let stranger = try await relay.command("status", token: "ws_none")
+      #expect(stranger.errors.contains("401") && stranger.errors.contains("WAYSTATION_TOKEN"))
+      #expect(!stranger.errors.contains("ask the operator"), "it is an operator who asks")
+    }
+
     @Test("what a stranger named cannot control the terminal")
     func hostile() async throws {
       let upstream = try TestUpstream { _ in
