@@ -165,8 +165,13 @@ package struct UpstreamTrial: Sendable {
           return
         }
         switch RelayTrial.finding(response, names: names?.response, upstream: name) {
-        case .good: (isGood, words) = (true, answer)
-        case .unseen(let reason): (isGood, words) = (true, "\(answer); \(reason)")
+        case .good:
+          (isGood, words) = (
+            true,
+            "it takes posts, and has the upstream \(name.quoted) (asked within"
+              + " \(report.durationMs) ms)"
+          )
+        case .unseen(let reason): (isGood, words) = (true, "it takes posts; \(reason)")
         case .fault(let reason): (isGood, words) = (false, "\(answer): \(reason)")
         }
       }
