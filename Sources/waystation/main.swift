@@ -26,6 +26,6 @@ let code =
   case .complete(let order): CompleteCommand.run(order)
   case .completions(let shell): CompletionScript.print(for: shell)
   case .man: ManualPage.print()
-  case .help(let command): HelpText.print(on: command)
+  case .help(let command, let action): HelpText.print(on: command, action)
   }
 exit(code.rawValue)

@@ -46,13 +46,14 @@ struct InvocationTests {
       (["serve", "--nonsense", "-h"], .help(.serve)), (["help", "help"], .help(.help)),
       (["version"], .version), (["--version"], .version), (["version", "-h"], .help(.version)),
       (["health", "--server", "http://a:1"], .health(server: "http://a:1")),
-      (["token", "create", "-h"], .help(.token)), (["help", "token"], .help(.token)),
-      (["help", "envelopes", "edit"], .help(.envelopes)),
+      (["token", "create", "-h"], .help(.token, action: "create")),
+      (["help", "token"], .help(.token)),
+      (["help", "envelopes", "edit"], .help(.envelopes, action: "edit")),
       (["store", "check", "--json"], .store(.check(data: nil, isJSON: true))),
       (
         ["store", "salvage", "--data", "a", "--to=b"], .store(.salvage(data: "a", to: "b"))
       ),
-      (["store", "salvage", "-h"], .help(.store)),
+      (["store", "salvage", "-h"], .help(.store, action: "salvage")),
     ])
   func help(arguments: [String], expected: Invocation) throws {
     #expect(try Invocation.parse(arguments) == expected)
@@ -166,6 +167,23 @@ struct InvocationTests {
       [0, 1, 1500, 10_000, 120_000, 3_600_000].map(DurationText.text) == [
         "0s", "1ms", "1500ms", "10s", "2m", "1h",
       ])
+  }
+
+  @Test("the help on one action has its options alone, and that on all tells the shared ones once")
+  func helpOnActions() throws {
+    for command in Command.allCases {
+      for action in command.spec.actions {
+        let text = HelpText.text(on: command, action)
+        #expect(text.contains("Usage: waystation \(command.rawValue) \(action.name)"))
+        for option in action.options { #expect(text.contains(option.name), "\(option.name)") }
+        for line in text.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
+      }
+    }
+    let edit = try #require(Command.envelopes.spec.action("edit"))
+    #expect(!HelpText.text(on: .envelopes, edit).contains("--fresh-keys"))
+    let all = HelpText.text(on: .envelopes)
+    #expect(all.split(separator: "--tag").count == 2, "\(all)")
+    #expect(all.split(separator: "\n").count < 110)
   }
 
   @Test("every option is in its command's help, and no line is wider than a terminal")

@@ -16,8 +16,8 @@ enum Invocation: Equatable {
   case completions(Shell)
   case complete(CompleteOrder)
   case man
-  /// nil for the list of commands.
-  case help(Command?)
+  /// nil for the list of commands; with one of the command's actions for that alone.
+  case help(Command?, action: String? = nil)
 
   /// Parses a command line, without the program's own name.
   static func parse(_ arguments: [String]) throws(UsageError) -> Invocation {
@@ -33,7 +33,9 @@ enum Invocation: Equatable {
       throw UsageError("expected a command, not '\(word)'")
     }
     guard let command = Command(rawValue: word) else { throw .unknownCommand(word) }
-    if rest.contains("--help") || rest.contains("-h") { return .help(command) }
+    if rest.contains("--help") || rest.contains("-h") {
+      return .help(command, action: rest.first.flatMap { command.spec.action($0)?.name })
+    }
     return try parse(command, rest)
   }
 
@@ -62,12 +64,11 @@ enum Invocation: Equatable {
   private static func parseHelp(_ rest: ArraySlice<String>) throws(UsageError) -> Invocation {
     guard let word = rest.first else { return .help(nil) }
     guard let command = Command(rawValue: word) else { throw .unknownCommand(word) }
-    // The help of a command is that of all that it does.
-    let isOfSubcommand = rest.count == 2 && command.spec.action(rest.last ?? "") != nil
-    guard rest.count == 1 || isOfSubcommand else {
+    guard rest.count > 1 else { return .help(command) }
+    guard rest.count == 2, let action = command.spec.action(rest.last ?? "") else {
       throw UsageError("help takes one command at a time")
     }
-    return .help(command)
+    return .help(command, action: action.name)
   }
 }
 

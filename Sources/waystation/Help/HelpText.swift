@@ -12,11 +12,7 @@ enum HelpText {
     if !spec.actions.isEmpty { parts.append(actions(spec)) }
     let rules = spec.options + [.flag("-h, --help", "print this")]
     parts.append(rules.map(option).joined(separator: "\n"))
-    for action in spec.actions {
-      let own = action.options.filter { rule in !spec.options.contains(rule) }
-      guard !own.isEmpty else { continue }
-      parts.append("\(action.name):\n\n" + own.map(option).joined(separator: "\n"))
-    }
+    parts += ownOptions(of: spec)
     parts += spec.notes.map { wrapped($0) }
     if let exits = spec.exits { parts.append(wrapped("Exit codes: \(exits)")) }
     if !spec.examples.isEmpty {
@@ -26,9 +22,63 @@ enum HelpText {
     return parts.joined(separator: "\n\n")
   }
 
+  /// The help on one action of a command.
+  static func text(on command: Command, _ action: ActionSpec) -> String {
+    let spec = command.spec
+    let usage = usage(command).first { $0.contains(" \(command.rawValue) \(action.name)") }
+    let summary = action.summary.prefix(1).uppercased() + action.summary.dropFirst() + "."
+    let own = action.options.filter { rule in !spec.options.contains(rule) }
+    var parts = [
+      wrapped(summary), "Usage: " + (usage ?? "").drop { $0 == " " }.replacing("Usage: ", with: ""),
+    ]
+    if !own.isEmpty { parts.append(own.map(option).joined(separator: "\n")) }
+    let rules = spec.options + [.flag("-h, --help", "print this")]
+    parts.append(rules.map(option).joined(separator: "\n"))
+    if let operand = action.operand, operand.isRepeatable {
+      parts += spec.notes.map { wrapped($0) }
+    }
+    if let exits = spec.exits { parts.append(wrapped("Exit codes: \(exits)")) }
+    let examples = spec.examples.filter { line in
+      line.hasPrefix("waystation \(command.rawValue) \(action.name)")
+    }
+    if !examples.isEmpty {
+      parts.append(
+        "\(examples.count == 1 ? "Example" : "Examples"):\n\n"
+          + examples.map(example).joined(separator: "\n"))
+    }
+    return parts.joined(separator: "\n\n")
+  }
+
+  /// What only some actions take; those that take the same first stand together.
+  private static func ownOptions(of spec: CommandSpec) -> [String] {
+    let all = spec.actions.map { action in
+      (action.name, action.options.filter { rule in !spec.options.contains(rule) })
+    }.filter { !$0.1.isEmpty }
+    // The options that several begin with are told once.
+    guard
+      let shared = all.first?.1.prefix(while: { rule in all.count { $0.1.contains(rule) } > 2 }),
+      !shared.isEmpty
+    else {
+      return all.map { name, own in "\(name):\n\n" + own.map(option).joined(separator: "\n") }
+    }
+    let names = all.filter { $0.1.starts(with: shared) }.map(\.0)
+    return ["\(names.joined(separator: ", ")):\n\n" + shared.map(option).joined(separator: "\n")]
+      + all.compactMap { name, own in
+        let rest = own.filter { !(names.contains(name) && shared.contains($0)) }
+        guard !rest.isEmpty else { return nil }
+        return "\(name)\(names.contains(name) ? ", also" : ""):\n\n"
+          + rest.map(option).joined(separator: "\n")
+      }
+  }
+
   /// Prints the help on standard output.
-  static func print(on command: Command?) -> ExitCode {
-    StandardStream.output.line(text(on: command))
+  static func print(on command: Command?, _ action: String?) -> ExitCode {
+    let spec = action.flatMap { command?.spec.action($0) }
+    if let command, let spec {
+      StandardStream.output.line(text(on: command, spec))
+    } else {
+      StandardStream.output.line(text(on: command))
+    }
     return .good
   }
 
