@@ -148,7 +148,7 @@ package final class Relay: Sendable {
     for (listener, address) in zip(parts.listeners, addresses) {
       log.info(
         "listening", ("address", .text(address)),
-        ("for", .text(listener.audience?.rawValue ?? "everybody")))
+        ("for", .text(listener.audience?.rawValue ?? "devices and operators")))
     }
   }
 

@@ -26,7 +26,8 @@ struct OperatorFailure: Error, Equatable {
     let kind = text("type").flatMap { $0.split(separator: ":").last }.map(String.init)
     var parts = [text("detail") ?? text("title") ?? "the relay answers \(status)"]
     if let field = text("field") { parts[0] += " (\(field))" }
-    if let fix = text("fix"), !fix.isEmpty { parts.append(fix) }
+    // What a device is told to do with a token of its own is no advice for an operator.
+    if let fix = text("fix"), !fix.isEmpty, status != 401 { parts.append(fix) }
     switch status {
     case 401:
       parts.append("Set WAYSTATION_TOKEN, or give --token-file FILE with an operator's token.")

@@ -73,7 +73,7 @@ extension EndToEnd {
       #expect(try await book.stand.run(book.blocks("Traces")[0]).contains(trace))
       let alerts = try ShellDocument("docs/alerts.md")
       let ask = try #require(alerts.blocks.first?.text)
-      book.stand.set("RELAY", "http://127.0.0.1:\(book.port)")
+      book.stand.set("WAYSTATION_SERVER", "http://127.0.0.1:\(book.port)")
       let commands = alerts.commands(beginning: "ask ")
       try #require(commands.count > 8)
       for command in commands {
@@ -83,7 +83,7 @@ extension EndToEnd {
           .replacingOccurrences(of: "ask ", with: "ask --fail --max-time 1 ")
         let code: Int32 = command.contains("--no-buffer") ? 28 : 0
         let said = try await book.stand.run(
-          "TOKEN=$WAYSTATION_TOKEN\n\(ask)\n\(real)", code: code)
+          "\(ask)\n\(real)", code: code)
         #expect(!said.isEmpty, "\(command)")
       }
     }
