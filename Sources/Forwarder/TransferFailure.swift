@@ -144,8 +144,7 @@ enum TransferFailure {
       (addition.isEmpty ? sentence : "\(sentence): \(addition)")
       + (mayAsk ? "; perhaps it wants a client certificate" : "")
     // The words may quote a peer.
-    let visible = text.utf8.lazy.map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") }
-    return String(decoding: visible.prefix(bytesMax), as: UTF8.self)
+    return text.visibleASCII(bytesMax: bytesMax)
   }
 
   /// Whether a peer, or OpenSSL, says that it takes none of the versions that the other one offers

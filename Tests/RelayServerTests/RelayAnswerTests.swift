@@ -49,6 +49,21 @@ struct RelayAnswerTests {
     #expect(response.statusAndType == "200 with text/html; charset=utf-8")
   }
 
+  @Test(
+    "a coding that is not known is named, cut off and in visible ASCII",
+    arguments: [
+      ("br", "br"), ("br, BR;q", "br, br;q"), ("é", "??"),
+      (String(repeating: "x", count: 100_000), String(repeating: "x", count: 60)),
+      (String(repeating: "br,", count: 30_000), String(repeating: "br, ", count: 15)),
+    ])
+  func coding(value: String, shown: String) {
+    var response = UpstreamResponse(status: 200, headers: HeaderBlock(), body: [0x5B, 0x5D])
+    response.headers.append(name: "Content-Encoding", value: value)
+    #expect(
+      response.codingWords(bytesMax: 1)
+        == "answered with a Content-Encoding that cannot be read: \(shown)")
+  }
+
   @Test("a relay's problem with the envelope refuses it, and so does its size")
   func refusal() {
     for problem in [

@@ -33,5 +33,7 @@ struct UpstreamWordsTests {
   func short() {
     let words = Self.words(#"{"title": "\#(String(repeating: "ß", count: 5000))"}"#)
     #expect(words == String(repeating: "ß", count: NeedLimits.wordsMax))
+    let accents = String(repeating: "\u{301}", count: 5000)
+    #expect(Self.words(#"{"title": "e\#(accents)"}"#)?.unicodeScalars.count == NeedLimits.wordsMax)
   }
 }

@@ -69,12 +69,19 @@ extension AttemptRecord {
 }
 
 extension AttemptEvent {
-  /// It as a part of a sentence.
+  /// The most bytes of a sentence that is made of more than the relay's own words.
+  ///
+  /// It stands in the record of each envelope that went along, and an upstream's answer, a file's
+  /// name or a sender's reference may be quoted in it.
+  static let sentenceBytesMax = 1024
+
+  /// It as a part of a sentence, in one line.
   package var sentence: String {
     switch self {
     case .answered(let response): AttemptReport.sentence(ofAnswer: response.status)
-    case .failed(let failure, let detail): detail.isEmpty ? failure.sentence : detail
-    case .unsendable(let reason): reason
+    case .failed(let failure, let detail):
+      detail.isEmpty ? failure.sentence : detail.plainLine(bytesMax: Self.sentenceBytesMax)
+    case .unsendable(let reason): reason.plainLine(bytesMax: Self.sentenceBytesMax)
     }
   }
 }

@@ -139,7 +139,8 @@ struct OAuthClient: Sendable {
     guard kind.lowercased() == "bearer" else {
       return .refused(
         "no access token: \(url.authority) gives tokens of the type"
-          + " \(Self.plain(mask.masked(kind), max: 40)), and the relay takes \"Bearer\" alone")
+          + " \(mask.masked(kind).visibleASCII(bytesMax: 40)), and the relay takes \"Bearer\" alone"
+      )
     }
     return .granted(token, lifetimeMs: document["expires_in"].flatMap(Self.milliseconds))
   }
@@ -169,20 +170,14 @@ struct OAuthClient: Sendable {
     let said =
       words.isEmpty
       ? Self.codingWords(answer, mask: mask)
-      : ": " + Self.plain(words.joined(separator: ", "), max: 160)
+      : ": " + words.joined(separator: ", ").visibleASCII(bytesMax: 160)
     return .refused("no access token: \(url.authority) answered \(answer.status)\(said)")
   }
 
   /// Why nothing could be read in an answer that came in a coding, which was not asked for.
   private static func codingWords(_ answer: UpstreamResponse, mask: CredentialMask) -> String {
     guard let coding = answer.headers.first("Content-Encoding") else { return "" }
-    return " (its Content-Encoding is \(plain(mask.masked(coding), max: 40)))"
-  }
-
-  /// Words of the server's that may be shown: one line of visible ASCII.
-  private static func plain(_ text: String, max: Int) -> String {
-    let bytes = text.utf8.prefix(max).map { $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?") }
-    return String(decoding: bytes, as: UTF8.self)
+    return " (its Content-Encoding is \(mask.masked(coding).visibleASCII(bytesMax: 40)))"
   }
 
   private func unavailable(_ reason: String, retryAfterMs: Int64? = nil) -> TokenAnswer {

@@ -78,10 +78,7 @@ extension UpstreamResponse {
   /// The status and the type of the body, by which a person sees who has answered.
   var statusAndType: String {
     guard let type = headers.first("Content-Type"), !type.isEmpty else { return "\(status)" }
-    let shown = type.utf8.prefix(Self.typeBytesMax).map {
-      $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?")
-    }
-    return "\(status) with \(String(decoding: shown, as: UTF8.self))"
+    return "\(status) with \(type.visibleASCII(bytesMax: Self.typeBytesMax))"
   }
 
   private static let typeBytesMax = 60

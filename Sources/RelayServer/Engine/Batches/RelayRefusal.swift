@@ -48,7 +48,8 @@ enum RelayRefusal: Equatable {
       self = .ofClient
       return
     }
-    self = .ofToken(words: Self.plain(Self.text(problem["detail"]) ?? ""))
+    let words = Self.text(problem["detail"]) ?? ""
+    self = .ofToken(words: words.visibleASCII(bytesMax: Self.wordsBytesMax))
   }
 
   /// Whether an answer for a whole post says nothing of its envelopes.
@@ -72,13 +73,6 @@ enum RelayRefusal: Equatable {
   }
 
   private static func text(_ value: JSONValue?) -> String? { value.flatMap { try? $0.string() } }
-
-  private static func plain(_ text: String) -> String {
-    let bytes = text.utf8.prefix(wordsBytesMax).map {
-      $0 >= 0x20 && $0 < 0x7F ? $0 : UInt8(ascii: "?")
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
 }
 
 extension AttemptReport {

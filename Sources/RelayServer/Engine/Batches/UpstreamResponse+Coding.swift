@@ -25,6 +25,10 @@ extension UpstreamResponse {
     }.filter { !["", "identity"].contains($0) }
   }
 
+  /// The most bytes of the codings' names that are told: they stand in the record of each envelope
+  /// that went along.
+  private static let codingsBytesMax = 60
+
   /// What is wrong with a coding that could not be undone, as a sentence's part; nil if there is
   /// none.
   ///
@@ -36,7 +40,8 @@ extension UpstreamResponse {
     case ["gzip"], ["x-gzip"]:
       "answered with a Content-Encoding of gzip that is damaged, or has more than \(bytesMax) bytes"
     default:
-      "answered with a Content-Encoding that cannot be read: \(codings.joined(separator: ", "))"
+      "answered with a Content-Encoding that cannot be read: "
+        + codings.joined(separator: ", ").visibleASCII(bytesMax: Self.codingsBytesMax)
     }
   }
 

@@ -29,8 +29,10 @@ enum UpstreamWords {
   /// shown among other words, on the page, in a terminal and in messages.
   private static func shortened(_ text: String) -> String? {
     let line = text.split(whereSeparator: \.isNewline).first ?? ""
-    let shown = line.unicodeScalars.filter { !$0.isHostile }
-    let words = String(String.UnicodeScalarView(shown)).prefix(NeedLimits.wordsMax)
-    return words.allSatisfy(\.isWhitespace) ? nil : String(words)
+    // Counted by scalars: any number of accents can stand on one letter.
+    let shown = line.unicodeScalars.lazy.filter { !$0.isHostile }.prefix(NeedLimits.wordsMax)
+    var words = String.UnicodeScalarView()
+    words.append(contentsOf: shown)
+    return words.allSatisfy(\.properties.isWhitespace) ? nil : String(words)
   }
 }
