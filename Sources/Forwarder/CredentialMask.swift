@@ -1,4 +1,3 @@
-import Glibc
 import RelayCore
 
 /// Overwrites an upstream's credentials where its own responses, or an error's words, repeat them.
@@ -16,14 +15,15 @@ package struct CredentialMask: Sendable {
   private static let beginningBytesMin = 4
   private static let replacement = UInt8(ascii: "*")
 
-  private let needles: [[UInt8]]
+  private let needles: [Needle]
   /// The credentials as they are sent.
-  private let plain: [[UInt8]]
+  private let plain: [Needle]
 
   /// Searches for these texts, and for their escaped forms.
   package init(_ credentials: [String] = []) {
     var needles: Set<[UInt8]> = []
     plain = credentials.map { Array($0.utf8) }.filter { $0.count >= Self.credentialBytesMin }
+      .map(Needle.init)
     for credential in credentials where credential.utf8.count >= Self.credentialBytesMin {
       let bytes = Array(credential.utf8)
       needles.insert(bytes)
@@ -31,7 +31,7 @@ package struct CredentialMask: Sendable {
       for style in JSONEscapes.usual { needles.insert(Array(style.escaped(credential).utf8)) }
     }
     // The longest first, so that none is broken up by a part of itself.
-    self.needles = needles.sorted { $0.count > $1.count }
+    self.needles = needles.sorted { $0.count > $1.count }.map(Needle.init)
   }
 
   /// The response without the credentials.
@@ -61,10 +61,13 @@ package struct CredentialMask: Sendable {
   private func mask(_ bytes: inout [UInt8]) -> Bool {
     var isChanged = false
     for needle in needles {
-      var start = 0
-      while let place = Self.find(needle, in: bytes, from: start) {
-        for index in place..<(place + needle.count) { bytes[index] = Self.replacement }
-        start = place + needle.count
+      var search = Needle.Search()
+      var masked = 0
+      while let end = needle.nextEnd(in: bytes, &search) {
+        for place in max(masked, end - needle.bytes.count)..<end {
+          bytes[place] = Self.replacement
+        }
+        masked = end
         isChanged = true
       }
     }
@@ -74,69 +77,65 @@ package struct CredentialMask: Sendable {
   /// Overwrites credentials in JSON any of whose characters are written as `\uXXXX`, as JSON allows
   /// for each (RFC 8259 section 7).
   ///
-  /// Nothing is made of the text, which may have megabytes: each of its characters is looked at as
-  /// the beginning of a credential, and those behind it have been overwritten.
+  /// Nothing is made of the text, which may have megabytes, but for the places of as many of its
+  /// characters as the longest credential has.
   private func maskEscaped(_ bytes: inout [UInt8]) -> Bool {
-    guard Self.find(Array("\\u00".utf8), in: bytes, from: 0) != nil else { return false }
-    var isChanged = false
+    var search = Needle.Search()
+    guard let longest = plain.map(\.bytes.count).max(),
+      Self.escape.nextEnd(in: bytes, &search) != nil
+    else { return false }
+    var matched = [Int](repeating: 0, count: plain.count)
+    var places = LastPlaces(count: longest)
     var index = 0
-    // The end of those credentials that have been found.
-    var end = 0
+    // The end of what is overwritten.
+    var masked = 0
     while index < bytes.count {
-      let (first, count) = JSONEscapes.character(in: bytes, at: index)
-      for needle in plain where needle[0] == first {
-        end = max(end, Self.endOf(needle, in: bytes, at: index) ?? 0)
-      }
-      if index < end {
-        for place in index..<(index + count) { bytes[place] = Self.replacement }
-        isChanged = true
-      }
+      let (character, count) = JSONEscapes.character(in: bytes, at: index)
+      places.note(index)
       index += count
+      for number in plain.indices {
+        let needle = plain[number]
+        matched[number] = needle.matched(after: matched[number], character)
+        guard matched[number] == needle.bytes.count else { continue }
+        let start = max(masked, places.last(needle.bytes.count))
+        for place in start..<index { bytes[place] = Self.replacement }
+        masked = index
+      }
     }
-    return isChanged
+    return masked > 0
   }
 
-  /// The end of a credential that begins at a character; nil if another text stands there.
-  private static func endOf(_ needle: [UInt8], in bytes: [UInt8], at start: Int) -> Int? {
-    var index = start
-    for byte in needle {
-      guard index < bytes.count else { return nil }
-      let (character, count) = JSONEscapes.character(in: bytes, at: index)
-      guard character == byte else { return nil }
-      index += count
+  /// The beginning of an ASCII character that is written as a number.
+  private static let escape = Needle(Array("\\u00".utf8))
+
+  /// The places of the last characters of a text.
+  private struct LastPlaces {
+    private var places: [Int]
+    private var next = 0
+
+    init(count: Int) { places = [Int](repeating: 0, count: count) }
+
+    mutating func note(_ place: Int) {
+      places[next] = place
+      next = next + 1 == places.count ? 0 : next + 1
     }
-    return index
+
+    /// The place of the character that is so many characters from the end, of which the last is 1.
+    func last(_ count: Int) -> Int {
+      places[next >= count ? next - count : next - count + places.count]
+    }
   }
 
   /// Overwrites the beginning of a credential at the end of a cut body, which may have cut the
   /// credential too.
   private func maskBeginning(atEndOf bytes: inout [UInt8]) {
-    for needle in needles {
+    for needle in needles.map(\.bytes) {
       let longest = min(needle.count - 1, bytes.count)
       guard longest >= Self.beginningBytesMin else { continue }
       for count in stride(from: longest, through: Self.beginningBytesMin, by: -1)
       where bytes[(bytes.count - count)...].elementsEqual(needle[..<count]) {
         for index in (bytes.count - count)..<bytes.count { bytes[index] = Self.replacement }
         break
-      }
-    }
-  }
-
-  /// Searches with memchr(3) for the first byte, which is rare in most bodies.
-  private static func find(_ needle: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {
-    bytes.withUnsafeBytes { bytes in
-      needle.withUnsafeBytes { needle in
-        var index = start
-        while index + needle.count <= bytes.count {
-          guard let base = bytes.baseAddress,
-            let hit = memchr(base + index, Int32(needle[0]), bytes.count - needle.count - index + 1)
-          else { return nil }
-          index = UnsafeRawPointer(hit) - base
-          let isHere = needle.elementsEqual(bytes[index..<(index + needle.count)])
-          if isHere { return index }
-          index += 1
-        }
-        return nil
       }
     }
   }

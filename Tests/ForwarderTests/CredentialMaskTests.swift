@@ -1,7 +1,8 @@
-import Forwarder
 import Foundation
 import RelayCore
 import Testing
+
+@testable import Forwarder
 
 @Suite("Credentials in answers", .timeLimit(.minutes(1)))
 struct CredentialMaskTests {
@@ -56,6 +57,53 @@ struct CredentialMaskTests {
       #expect(mask.masked(text).allSatisfy { $0 == "*" }, "\(text)")
     }
     #expect(mask.masked(#"\u0061bcdabc"#) == #"\u0061bcdabc"#)
+  }
+
+  /// A text of few letters, in which a credential of the same letters nearly stands everywhere.
+  private static func text(_ count: Int, _ random: inout SplitMix64) -> [UInt8] {
+    (0..<count).map { _ in Bool.random(using: &random) ? UInt8(ascii: "a") : UInt8(ascii: "b") }
+  }
+
+  @Test("every occurrence is found, and nothing else, also of texts that repeat themselves")
+  func everyOccurrence() {
+    var random = SplitMix64(seed: 1)
+    for _ in 0..<500 {
+      let credential = Self.text(Int.random(in: 8...10, using: &random), &random)
+      let text = Self.text(Int.random(in: 0...600, using: &random), &random)
+      var expected = text
+      for start in text.indices.dropLast(credential.count - 1)
+      where text[start..<(start + credential.count)].elementsEqual(credential) {
+        for place in start..<(start + credential.count) { expected[place] = UInt8(ascii: "*") }
+      }
+      let mask = CredentialMask([String(decoding: credential, as: UTF8.self)])
+      let plain = String(decoding: text, as: UTF8.self)
+      #expect(mask.masked(plain) == String(decoding: expected, as: UTF8.self))
+      // Some characters as numbers.
+      var (escaped, shown): ([UInt8], [UInt8]) = ([], [])
+      for (byte, seen) in zip(text, expected) {
+        let isNumber = Bool.random(using: &random)
+        let written = isNumber ? Array("\\u00\(String(byte, radix: 16))".utf8) : [byte]
+        escaped += written
+        shown += seen == byte ? written : written.map { _ in seen }
+      }
+      #expect(
+        mask.masked(String(decoding: escaped, as: UTF8.self))
+          == String(decoding: shown, as: UTF8.self))
+    }
+  }
+
+  @Test("no byte is looked at twice because what stands there begins like a credential")
+  func linear() {
+    let credential = Needle(Array("aaaaaaab".utf8))
+    for text in [[UInt8](repeating: UInt8(ascii: "a"), count: 4096), Array("aaaaaaa".utf8)] {
+      var search = Needle.Search()
+      #expect(credential.nextEnd(in: text, &search) == nil)
+      #expect(search.index == text.count && search.matched == 7)
+      var longer = text + [UInt8(ascii: "b")]
+      #expect(credential.nextEnd(in: longer, &search) == longer.count, "it goes on where it was")
+      longer.append(UInt8(ascii: "a"))
+      #expect(credential.nextEnd(in: longer, &search) == nil && search.matched == 1)
+    }
   }
 
   /// The most memory that this process has had.
