@@ -258,6 +258,8 @@ struct SchedulerPaceTests {
       tokens = min(limited.burst, tokens + limited.perSecond * 0.005)
     }
     let seconds = relay.clock.monotonic.milliseconds(since: start) / 1000
-    #expect(refused <= limited.refusalsMax && seconds <= limited.secondsMax)
+    #expect(
+      refused <= limited.refusalsMax && seconds <= limited.secondsMax,
+      "\(refused) refused in \(seconds) s")
   }
 }

@@ -164,6 +164,31 @@ struct UpstreamPaceTests {
     #expect(pace.perSecond(at: Self.at(time + 61_000)) != nil)
   }
 
+  @Test("a refusal below the learned rate after a few were taken lowers it by half at most")
+  func fewTaken() {
+    var pace = UpstreamPace(limit: nil)
+    for number in 0..<100 { pace.taken(at: Self.at(Int64(number) * 10)) }
+    _ = Self.refuse(&pace, from: 990, 999, waitMs: 1000)
+    #expect((59...60).contains(pace.perSecond(at: Self.at(1999)) ?? 0))
+    pace.began(at: Self.at(1999))
+    pace.taken(at: Self.at(2005))
+    _ = Self.refuse(&pace, from: 2000, 2010, waitMs: 1000)
+    #expect((29...30).contains(pace.perSecond(at: Self.at(3010)) ?? 0))
+  }
+
+  @Test("a rate is given up also where it is the least that there is")
+  func leastGivenUp() {
+    var pace = UpstreamPace(limit: nil)
+    var rates: [Double?] = []
+    for round in 1...8 as ClosedRange<Int64> {
+      let time = round * 20_000
+      pace.taken(at: Self.at(time - 5000))
+      _ = Self.refuse(&pace, from: time - 1, time, waitMs: 1000)
+      rates.append(pace.perSecond(at: Self.at(time)))
+    }
+    #expect(rates[1] == LearnedRate.least && rates[7] == nil, "\(rates)")
+  }
+
   @Test("the slower of the configured rate and the learned one counts")
   func both() {
     var pace = UpstreamPace(limit: RateLimit(perSecond: 5, burst: 1))

@@ -17,6 +17,9 @@ package struct UpstreamPace: Sendable {
   /// The refusals in a row below the learned rate after which it is given up: the upstream does not
   /// refuse for the sake of the rate, and would be sent less and less for nothing.
   static let slowRefusalsMax = 5
+  /// The share of a learned rate that remains at least after a refusal below it, if but a few were
+  /// taken since the one before: the relay itself has sent no more, and held them back.
+  static let fewShare = 0.5
   /// For how long nothing is learned then, in milliseconds.
   static let givenUpMs: Int64 = 60_000
   /// How much of a second's requests may come at once by a learned rate.
@@ -46,6 +49,7 @@ package struct UpstreamPace: Sendable {
   private var recent = RecentRate()
   /// The requests that the upstream has taken since it last refused one for coming too fast.
   package private(set) var takenSinceRefusal = 0
+  private var blame = ClientBlame()
 
   /// Begins without a wait.
   ///
@@ -103,10 +107,47 @@ package struct UpstreamPace: Sendable {
     notePassing(at: now)
   }
 
+  /// Whether clients were refused lately, and are compared with others.
+  package var comparesClients: Bool { blame.isInUse }
+
   /// Notes an answer that does not complain of the pace.
-  package mutating func taken(at now: MonotonicTime) {
+  ///
+  /// - Parameters:
+  ///   - clients: Those whose envelopes were in the request; only ``comparesClients`` needs them.
+  ///   - beganAt: The time at which the request began.
+  package mutating func taken(
+    from clients: Set<ClientNumber> = [], beganAt: MonotonicTime? = nil, at now: MonotonicTime
+  ) {
     takenSinceRefusal += 1
     recent.note(at: now)
+    blame.taken(from: clients, beganAt: beganAt ?? now)
+  }
+
+  /// Whether the answer that a request came too fast is about its client alone: others' requests
+  /// are taken meanwhile.
+  ///
+  /// What was learned from such refusals before that was known is taken back.
+  ///
+  /// - Parameters:
+  ///   - clients: Those whose envelopes were in the request.
+  ///   - beganAt: The time at which the request began.
+  ///   - waitMs: For how long it is to send none.
+  package mutating func isClientsOwn(
+    _ clients: Set<ClientNumber>, beganAt: MonotonicTime, waitMs: Int64, at now: MonotonicTime
+  ) -> Bool {
+    switch blame.refused(clients, beganAt: beganAt, waitMs: waitMs, learned: learned, at: now) {
+    case .ofUpstream: return false
+    case .ofClient: return true
+    case .ofClientAllAlong(let before):
+      (learned, slowRefusals) = (before, 0)
+      notePassing(at: now)
+      return true
+    }
+  }
+
+  /// Whether a client is known to be refused for itself.
+  package func limits(_ client: ClientNumber, at now: MonotonicTime) -> Bool {
+    blame.isOwn(client, at: now)
   }
 
   /// Notes an answer that says that requests come too fast.
@@ -133,13 +174,15 @@ package struct UpstreamPace: Sendable {
   package mutating func endWait() { heldUntil = Self.always }
 
   private mutating func learn(at now: MonotonicTime) {
-    let isSlow = learned.map { $0.perSecond(at: now) ?? .infinity < $0.peak } ?? false
+    let isSlow = learned?.isSlow(at: now) ?? false
     slowRefusals = isSlow ? slowRefusals + 1 : 0
     if slowRefusals >= Self.slowRefusalsMax {
       (learned, slowRefusals) = (nil, 0)
       learnsFrom = now.adding(milliseconds: Self.givenUpMs)
     } else if now >= learnsFrom, let peak = peak(at: now) {
-      learned = LearnedRate(peak: peak, since: heldUntil)
+      let isFew = isSlow && Double(takenSinceRefusal) < Self.learningCountMin
+      let least = isFew ? (learned?.peak ?? 0) * Self.fewShare : 0
+      learned = LearnedRate(peak: max(peak, least), since: heldUntil)
     }
   }
 
@@ -188,7 +231,7 @@ package struct UpstreamPace: Sendable {
 /// shape). Only time in which requests come counts for that: what is not sent shows nothing
 /// (RFC 7661). Once it has passed the rate far without a refusal, it is forgotten: the upstream's
 /// limit is another one now.
-struct LearnedRate: Sendable {
+struct LearnedRate: Sendable, Equatable {
   /// The share of the peak with which it begins.
   static let beginning = 0.7
   /// The time in which it reaches the peak, in milliseconds.
@@ -231,6 +274,12 @@ struct LearnedRate: Sendable {
     let idleMs = now.milliseconds(since: growsUntil)
     if idleMs > 0 { since = since.adding(milliseconds: idleMs) }
     growsUntil = max(growsUntil, now.adding(milliseconds: Self.idleMs(peak: peak)))
+  }
+
+  /// Whether it has not reached the peak, or is the least, which may be above the peak.
+  func isSlow(at now: MonotonicTime) -> Bool {
+    guard let rate = perSecond(at: now) else { return false }
+    return rate < peak || rate <= Self.least
   }
 
   /// The rate at a time; nil if it is to be forgotten.

@@ -87,6 +87,30 @@ struct BatchBook: Sendable {
     for part in [members[..<middle], members[middle...]] { setApart(part, ceiling) }
   }
 
+  /// Those that are under way in the same request, an envelope itself among them; nil if it is in
+  /// none.
+  func members(with serial: Serial) -> [LineEntry]? {
+    firsts[serial].flatMap { open[$0] }.map { Array($0.members.values) }
+  }
+
+  /// Has the clients whose envelopes are in one request go again in two, if there are several.
+  ///
+  /// So one for whom all were refused is found, and the others go on without it.
+  mutating func partClients(in serial: Serial) {
+    let members = (members(with: serial) ?? []).sorted {
+      ($0.client, $0.serial) < ($1.client, $1.serial)
+    }
+    let boundaries = members.indices.dropFirst().filter {
+      members[$0 - 1].client != members[$0].client
+    }
+    let middle = members.count / 2
+    guard let boundary = boundaries.min(by: { abs($0 - middle) < abs($1 - middle) }) else { return }
+    let ceiling = portions[serial]?.ceiling
+    for part in [members[..<boundary], members[boundary...]] {
+      setApart(part.map(\.serial)[...], ceiling)
+    }
+  }
+
   /// What was known of sizes before the batches were refused in which an envelope was; given out
   /// once.
   mutating func takeCeiling(of serial: Serial) -> BatchCeiling? {

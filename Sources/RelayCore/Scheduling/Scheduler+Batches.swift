@@ -23,7 +23,9 @@ extension Scheduler {
     while members.count < most, passed.count < Self.passedLanesMax,
       let next = popReady(of: number, now: now)
     {
-      guard batches.portions[next.serial] == portion, !batches.alone.contains(next.serial) else {
+      guard batches.portions[next.serial] == portion, !batches.alone.contains(next.serial),
+        mayGoTogether(next, with: head, now: now)
+      else {
         passed.append(next.lane)
         continue
       }
@@ -35,6 +37,15 @@ extension Scheduler {
       upstreams[number]?.ready.prepend(lane, of: client)
     }
     begin(members, now: now)
+  }
+
+  /// Whether envelopes of two lanes may share a request.
+  ///
+  /// A client that the upstream refuses for itself may have it refuse the whole request.
+  private func mayGoTogether(_ one: LineEntry, with other: LineEntry, now: Now) -> Bool {
+    guard one.client != other.client, let pace = upstreams[one.upstream]?.pace else { return true }
+    return !pace.limits(one.client, at: now.monotonic)
+      && !pace.limits(other.client, at: now.monotonic)
   }
 
   /// A lane's head with those behind it that can be sent along.
@@ -136,7 +147,11 @@ extension Scheduler {
       return verdict
     case .each: learnEach(from: &reports, of: number, now: now)
     case .unreadable: batches.separate(reports.map(\.serial))
-    case .all: break
+    case .all:
+      // The whole request may be refused for one client's envelopes in it.
+      if let status = first.status, Self.mayAskForLess(first, status, at: now.wall) {
+        batches.partClients(in: first.serial)
+      }
     }
     for report in reports { attemptEnded(report, now: now) }
     return verdict

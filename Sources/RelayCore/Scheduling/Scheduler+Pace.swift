@@ -4,23 +4,32 @@ extension Scheduler {
   mutating func learnPace(
     from report: AttemptReport, _ response: UpstreamResponse, of number: UpstreamNumber, now: Now
   ) {
+    let beganAt = now.monotonic.adding(milliseconds: -report.durationMs)
     guard Self.mayAskForLess(report, response.status, at: now.wall),
       upstreams[number]?.policy.outcomes.outcome(of: report) != .delivered
     else {
-      upstreams.update(number) { $0.pace.taken(at: now.monotonic) }
+      let isAsked = upstreams[number]?.pace.comparesClients == true
+      let clients = isAsked ? clients(in: report.serial) : []
+      upstreams.update(number) {
+        $0.pace.taken(from: clients, beganAt: beganAt, at: now.monotonic)
+      }
       return
     }
     guard let policy = upstreams[number]?.policy,
       let waitMs = waitMs(after: report, response.status, policy, now: now)
     else { return }
-    guard policy.holdsAllLanes, !report.isOfClient, !isLanesOwn(report.serial, at: number) else {
-      return
-    }
+    guard policy.holdsAllLanes, !report.isOfClient else { return }
+    let clients = clients(in: report.serial)
+    let isClientsOwn = upstreams[number]?.pace.isClientsOwn(
+      clients, beganAt: beganAt, waitMs: waitMs, at: now.monotonic)
+    guard isClientsOwn == false,
+      clients.count > 1 || !isLanesOwn(report.serial, at: number)
+    else { return }
     if upstreams[number]?.pace.heldUntil(at: now.monotonic) == nil {
       upstreams[number]?.askedBackoff = []
     }
     let isNew = upstreams[number]?.pace.refused(
-      beganAt: now.monotonic.adding(milliseconds: -report.durationMs), waitMs: waitMs,
+      beganAt: beganAt, waitMs: waitMs,
       // 503 is also said by one that is in trouble however little it gets.
       isForRate: response.status == 429, at: now.monotonic)
     guard isNew == true else { return }
@@ -32,7 +41,7 @@ extension Scheduler {
   ///
   /// 429 does (RFC 6585 section 4), and 503 with a `Retry-After` (RFC 9110 section 15.6.4), also
   /// with one for a time that is over. Neither shows that a request was taken.
-  private static func mayAskForLess(
+  static func mayAskForLess(
     _ report: AttemptReport, _ status: Int, at time: WallTime
   ) -> Bool {
     status == 429 || (status == 503 && report.retryAfterMs(at: time) != nil)
@@ -48,6 +57,15 @@ extension Scheduler {
     // A time that is over already is as good as none.
     guard asked <= 0 else { return asked }
     return status == 429 ? policy.retry.firstDelayMs : nil
+  }
+
+  /// The clients whose envelopes are in the request of an envelope that is under way.
+  private func clients(in serial: Serial) -> Set<ClientNumber> {
+    guard let flight = inFlight[serial] else { return [] }
+    if flight.isBatched, let members = batches.members(with: serial) {
+      return Set(members.map(\.client))
+    }
+    return lanes[flight.lane].map { [$0.client] } ?? []
   }
 
   /// Whether only this lane is refused: its head was before, and others were taken meanwhile.

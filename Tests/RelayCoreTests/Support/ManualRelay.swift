@@ -69,10 +69,14 @@ struct ManualRelay {
   }
 
   /// Ends an attempt by an answer.
-  mutating func answer(_ serial: Serial, status: Int = 200, retryAfter: String? = nil) {
+  mutating func answer(
+    _ serial: Serial, status: Int = 200, retryAfter: String? = nil, durationMs: Int64 = 1
+  ) {
     var headers = HeaderBlock()
     if let retryAfter { headers.append(name: "Retry-After", value: retryAfter) }
-    end(serial, .answered(UpstreamResponse(status: status, headers: headers, body: [])))
+    end(
+      serial, .answered(UpstreamResponse(status: status, headers: headers, body: [])),
+      durationMs: durationMs)
   }
 
   /// Ends an attempt without an answer.
@@ -87,11 +91,14 @@ struct ManualRelay {
     end(serial, .unsendable(reason: reason))
   }
 
-  private mutating func end(_ serial: Serial, _ event: AttemptEvent, isWritten: Bool = true) {
+  private mutating func end(
+    _ serial: Serial, _ event: AttemptEvent, isWritten: Bool = true, durationMs: Int64 = 1
+  ) {
     inFlight.removeAll { $0.serial == serial }
     scheduler.attemptEnded(
       AttemptReport(
-        serial: serial, event: event, startedAt: clock.wall, durationMs: 1, isWritten: isWritten),
+        serial: serial, event: event, startedAt: clock.wall, durationMs: durationMs,
+        isWritten: isWritten),
       now: clock)
     take()
   }
@@ -381,20 +388,5 @@ struct ManualRelay {
     case .edit(let edit): line[place] = edit.entry
     case .requeue: break
     }
-  }
-}
-
-extension UpstreamPolicy {
-  /// Short waits, and few failures until an upstream is given up.
-  static let manual = UpstreamPolicy(
-    concurrencyMax: 4,
-    retry: RetryPolicy(firstDelayMs: 1000, maxDelayMs: 8000, factor: 2, retryAfterMaxMs: 60_000),
-    reachability: ReachabilityPolicy(
-      failuresBeforeUnreachable: 3, firstProbeDelayMs: 1000, maxProbeDelayMs: 8000))
-
-  func concurrency(_ count: Int) -> UpstreamPolicy {
-    var changed = self
-    changed.concurrencyMax = count
-    return changed
   }
 }
