@@ -354,4 +354,20 @@ struct SchedulerBatchTests {
     let spared = relay.scheduler.reserveAll(of: ClientNumber(rawValue: 1))
     #expect(spared.inFlight == Set(serials))
   }
+
+  @Test("results that do not fit hold their own envelopes, and show that the upstream is there")
+  func unfitting() {
+    for isUnsettled in [true, false] {
+      var relay = Self.relay(concurrency: 1)
+      for round in 0..<4 {
+        relay.accept(lane: Int64(round + 1))
+        guard let last = relay.together.last else { continue }
+        if !relay.inFlight.isEmpty { relay.answerUnreadably(last, isUnsettled: isUnsettled) }
+        relay.commit()
+      }
+      let view = relay.scheduler.upstreamViews()[ManualRelay.upstream]
+      #expect(view?.isReachable == isUnsettled)
+      #expect(relay.scheduler.waitingCount == 4)
+    }
+  }
 }

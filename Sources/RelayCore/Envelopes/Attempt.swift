@@ -88,6 +88,9 @@ package struct AttemptReport: Sendable {
   package var isToldByAnswer = false
   /// Whether the connection failed over the certificate that the relay shows, or does not show.
   package var isOfIdentity = false
+  /// Whether an answer came that shows that the upstream is there, though nothing in it settles the
+  /// envelope: a failure is then this envelope's alone.
+  package var isUnsettled = false
   /// Whether a wait that the answer asks for is for this envelope's client, and not for all that
   /// goes to the upstream.
   package var isOfClient = false

@@ -132,7 +132,7 @@ extension Scheduler {
     var transition = Transition(
       serial: entry.serial, lane: entry.lane, upstream: entry.upstream, change: change,
       at: now.wall, attempt: attempt, response: report.response(keptFor: change), doubt: doubt,
-      isAnswered: report.status != nil, acceptedAt: entry.acceptedAt,
+      isAnswered: report.status != nil || report.isUnsettled, acceptedAt: entry.acceptedAt,
       epoch: epoch(of: entry.client))
     transition.isUnclear = report.isUnclear
     return transition
@@ -229,11 +229,11 @@ extension Scheduler {
       learnPace(from: report, response, of: number, now: now)
       let isTaken = upstreams[number]?.policy.outcomes.outcome(of: report) == .delivered
       upstreams[number]?.lastRefusal = isTaken ? nil : report.fullSentence
-      let change = upstreams.update(number) { $0.answered(now: now) }
-      if change == .becameReachable {
-        actions.append(.reachabilityChanged(number, isReachable: true, reason: nil))
-        endBackoff(of: number, now: now)
-      }
+      noteAnswer(of: number, now: now)
+      return false
+    case .failed where report.isUnsettled:
+      upstreams[number]?.lastRefusal = report.sentence
+      noteAnswer(of: number, now: now)
       return false
     case .failed(let failure, _):
       upstreams.update(number) { $0.note(failure, in: report) }
@@ -247,6 +247,14 @@ extension Scheduler {
       return upstreams[number]?.reachability.isReachable == false
     case .unsendable: return false
     }
+  }
+
+  /// Notes that an upstream is there, whatever it answered.
+  private mutating func noteAnswer(of number: UpstreamNumber, now: Now) {
+    let change = upstreams.update(number) { $0.answered(now: now) }
+    guard change == .becameReachable else { return }
+    actions.append(.reachabilityChanged(number, isReachable: true, reason: nil))
+    endBackoff(of: number, now: now)
   }
 
   /// Whether this one failure tells that no other attempt could do better.

@@ -41,12 +41,14 @@ extension ManualRelay {
   static let bytesEach = 100
 
   /// Ends a request whose answer has results that do not fit its envelopes.
-  mutating func answerUnreadably(_ serials: [Serial]) {
+  mutating func answerUnreadably(_ serials: [Serial], isUnsettled: Bool = false) {
     inFlight.removeAll { serials.contains($0.serial) }
     let reports = serials.map { serial in
-      AttemptReport(
+      var report = AttemptReport(
         serial: serial, event: .failed(.malformedResponse, detail: "too few"),
         startedAt: clock.wall, durationMs: 1, isWritten: true)
+      report.isUnsettled = isUnsettled
+      return report
     }
     scheduler.batchEnded(
       reports, subject: .unreadable, bytes: serials.count * Self.bytesEach, now: clock)

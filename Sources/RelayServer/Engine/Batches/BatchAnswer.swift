@@ -10,6 +10,9 @@ enum BatchAnswer {
   /// Nothing that can be read, though it was to say something of each; the reason is a sentence's
   /// part.
   case unreadable(String)
+  /// The same, but it shows that the upstream has read the request: what it says can be read, and
+  /// does not fit the envelopes.
+  case unfitting(String)
 
   /// The most bytes of an answer that are read for what it says of each.
   static let bytesMax = 4 * 1024 * 1024
@@ -58,13 +61,17 @@ enum BatchAnswer {
     switch UpstreamResults(response, count: count, unpackedBytesMax: unpackedBytesMax) {
     case .none where needsResults:
       self = .unreadable("answered \(response.status) without a result for each envelope")
+    case .withoutStatus where needsResults:
+      self = .unfitting("answered \(response.status) without a result for each envelope")
     case .unreadable(let reason) where needsResults || count > 1: self = .unreadable(reason)
-    case .none, .unreadable: self = .whole(response.shared(by: count, bodyBytesMax: bodyBytesMax))
+    case .unfitting(let reason) where needsResults || count > 1: self = .unfitting(reason)
+    case .none, .withoutStatus, .unreadable, .unfitting:
+      self = .whole(response.shared(by: count, bodyBytesMax: bodyBytesMax))
     case .some(let results) where results.count == count:
       self = .each(
         results.map { Self.response($0.status, $0.value, bodyBytesMax: bodyBytesMax) })
     case .some(let results):
-      self = .unreadable("answered \(results.count) results to \(count) envelopes")
+      self = .unfitting("answered \(results.count) results to \(count) envelopes")
     }
   }
 
@@ -124,7 +131,7 @@ enum BatchAnswer {
     // One more shows that there are too many, of which there can be millions.
     let elements = Array(results.prefix(count + 1))
     guard elements.count == count else {
-      self = .unreadable(
+      self = .unfitting(
         elements.count > count
           ? "answered more results than the \(count) envelopes"
           : "answered \(elements.count) results to \(count) envelopes")
@@ -134,7 +141,7 @@ enum BatchAnswer {
       Self.response(toRelayed: elements[index], at: index, bodyBytesMax: bodyBytesMax)
     }
     guard each.count == count else {
-      self = .unreadable("answered results that are not a relay's, or in another order")
+      self = .unfitting("answered results that are not a relay's, or in another order")
       return
     }
     self = .each(each)

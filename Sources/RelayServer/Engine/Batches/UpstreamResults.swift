@@ -12,10 +12,14 @@ enum UpstreamResults {
 
   /// Nothing.
   case none
+  /// JSON without any status.
+  case withoutStatus
   /// These; at least one.
   case some([Result])
   /// Something that cannot be read; the reason is a sentence's part.
   case unreadable(String)
+  /// Results that do not fit the envelopes; the reason is a sentence's part.
+  case unfitting(String)
 
   /// Reads an answer.
   ///
@@ -54,7 +58,7 @@ enum UpstreamResults {
       return read(Array(list.prefix(count + 1)), count)
     }
     guard let result = status(of: value), count == 1 || !(200..<300).contains(result) else {
-      return UpstreamResults.none
+      return .withoutStatus
     }
     return .some([(result, value)])
   }
@@ -77,13 +81,13 @@ enum UpstreamResults {
     guard !found.isEmpty else {
       // Numbers that mean something else there could as well be refusals.
       return elements.contains { $0["status"]?.statusNumber != nil }
-        ? .unreadable("answered results whose status is none of HTTP's") : .none
+        ? .unfitting("answered results whose status is none of HTTP's") : .withoutStatus
     }
     guard elements.count <= count else {
-      return .unreadable("answered more results than the \(count) envelopes")
+      return .unfitting("answered more results than the \(count) envelopes")
     }
     guard found.count == elements.count else {
-      return .unreadable("answered a status for \(found.count) of \(elements.count) envelopes")
+      return .unfitting("answered a status for \(found.count) of \(elements.count) envelopes")
     }
     return .some(found)
   }

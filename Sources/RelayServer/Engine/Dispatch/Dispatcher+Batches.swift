@@ -322,6 +322,10 @@ extension Dispatcher {
     case .unreadable(let reason):
       let event = AttemptEvent.failed(.malformedResponse, detail: "the upstream \(reason)")
       return (report.each(request.members, event), .unreadable)
+    case .unfitting(let reason):
+      report.isUnsettled = true
+      let event = AttemptEvent.failed(.malformedResponse, detail: "the upstream \(reason)")
+      return (report.each(request.members, event), .unreadable)
     case .each(let responses):
       var reports = report.each(request.members, report.event)
       // What came compressed could not be searched for credentials before.
