@@ -19,6 +19,9 @@ extension AttemptReport {
     case .whole(let response): event = .answered(response)
     case .unreadable(let reason):
       event = .failed(.malformedResponse, detail: "the upstream \(reason)")
+    case .unfitting(let reason):
+      event = .failed(.malformedResponse, detail: "the upstream \(reason)")
+      isUnsettled = true
     case .each(let results):
       guard var own = results.first else { return }
       if response.headers.has("Content-Encoding") {

@@ -100,9 +100,12 @@ enum BatchAnswer {
       self = .each(
         results.map { Self.response($0.status, $0.value, bodyBytesMax: bodyBytesMax) })
     case .unreadable(let reason) where response.status == 207: self = .unreadable(reason)
+    case .unfitting(let reason) where response.status == 207: self = .unfitting(reason)
     case .none where response.status == 207:
       self = .unreadable("answered 207 without a result for the envelope")
-    case .none, .unreadable: self = whole
+    case .withoutStatus where response.status == 207:
+      self = .unfitting("answered 207 without a result for the envelope")
+    case .none, .withoutStatus, .unreadable, .unfitting: self = whole
     }
   }
 
