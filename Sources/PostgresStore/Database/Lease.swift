@@ -7,6 +7,8 @@ import Synchronization
 /// Until when this relay may attempt what it has stored; shared by all threads.
 final class Lease: Sendable {
   private let proof: Mutex<LeaseProof>
+  /// Why the last beat did not succeed; nil if it did.
+  private let failure = Mutex<String?>(nil)
   private let isEnding = Monitor(false)
   let limits: DatabaseLimits
 
@@ -24,8 +26,19 @@ final class Lease: Sendable {
   /// Whether nobody else can have the store yet.
   var isGood: Bool { Self.now() < proof.withLock { $0.end } }
 
+  /// Why nothing may be attempted now; nil if it may.
+  var trouble: String? {
+    isGood ? nil : failure.withLock { $0 } ?? "the database has not answered for too long"
+  }
+
   /// Notes that a beat has succeeded which was sent at a time.
-  func prove(at time: MonotonicTime) { proof.withLock { $0.prove(at: time) } }
+  func prove(at time: MonotonicTime) {
+    proof.withLock { $0.prove(at: time) }
+    failure.withLock { $0 = nil }
+  }
+
+  /// Notes why a beat has not succeeded.
+  func note(failure reason: String) { failure.withLock { $0 = reason } }
 
   /// Ends the beats.
   func end() { isEnding.update { $0 = true } }
@@ -66,7 +79,7 @@ final class LeaseKeeper: Sendable {
       state.observer = observer
       return state.isLapsed
     }
-    if isLapsed { observer.leaseLapsed() }
+    if isLapsed { observer.leaseLapsed(lease.trouble) }
   }
 
   /// Beats until the lease ends with the store.
@@ -89,7 +102,7 @@ final class LeaseKeeper: Sendable {
       defer { state.isLapsed = true }
       return state.isLapsed ? nil : state.observer
     }
-    observer?.leaseLapsed()
+    observer?.leaseLapsed(lease.trouble)
   }
 
   private func beat(_ connection: inout PostgresConnection?) {
@@ -116,6 +129,7 @@ final class LeaseKeeper: Sendable {
     } catch {
       // The lease says how long that may last.
       connection = nil
+      lease.note(failure: error.description)
     }
   }
 

@@ -94,7 +94,14 @@ final class Seat {
 
   /// What is wrong with the tables; nil if this relay can use them.
   func newerTables() throws(PostgresError) -> StoreError? {
-    let version = try run([PostgresCommand("SELECT version FROM schema_version")])[0].int32(0, 0)
+    let rows = try run([PostgresCommand("SELECT version FROM schema_version")])[0]
+    guard rows.count == 1 else {
+      return StoreError(
+        kind: .corrupt, operation: "open", subject: address.subject,
+        detail: "its table schema_version has \(rows.count) rows in place of one. "
+          + "Restore the database from a backup.")
+    }
+    let version = rows.int32(0, 0)
     guard version > Schema.version else { return nil }
     return StoreError(
       kind: .newerSchema, operation: "open", subject: address.subject,

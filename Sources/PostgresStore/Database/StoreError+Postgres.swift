@@ -33,6 +33,11 @@ extension StoreError {
     StoreError(kind: .closed, operation: operation, subject: "the store", detail: "it is closed")
   }
 
+  /// What was read may show a commit of which nobody knows whether it was made.
+  static let notTold = StoreError(
+    kind: .inputOutput, operation: "read", subject: "the store",
+    detail: "the outcome of the last transaction is not known yet")
+
   /// A row that this program has not written.
   static func invalidRow(_ what: String) -> StoreError {
     StoreError(

@@ -18,6 +18,22 @@ struct StoreStart: Sendable {
   /// Whether there are bodies that no envelope refers to.
   private(set) var hasPendingBodies = false
 
+  /// Reads and counts, and tries again as long as the database cannot be reached: it could a moment
+  /// ago.
+  ///
+  /// - Parameter isOver: Waits for so many milliseconds; whether to try no more after that.
+  static func counted(
+    at address: PostgresAddress, isOver: (_ milliseconds: Int64) -> Bool
+  ) throws(StoreError) -> StoreStart {
+    while true {
+      do throws(StoreError) {
+        return try StoreStart(DatabaseReader.forStart(at: address))
+      } catch {
+        guard error.kind == .inputOutput, !isOver(LeaseLimits().beatMs) else { throw error }
+      }
+    }
+  }
+
   /// Reads and counts, after the seat was taken: nobody else writes any more.
   ///
   /// - Parameter reader: One that may take its time.

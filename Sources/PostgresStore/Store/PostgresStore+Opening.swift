@@ -37,15 +37,16 @@ extension PostgresStore {
     do throws(StoreError) {
       _ = try spawn("store-wait") {
         do throws(StoreError) {
-          var wait = SeatWait(at: address, DatabaseLimits(), tell: waiting) { milliseconds in
+          let isOver = { (milliseconds: Int64) in
             let deadline = MonotonicClock.now().adding(milliseconds: milliseconds)
             return isCancelled.wait(until: deadline) { $0 ? true : nil } != nil
           }
+          var wait = SeatWait(at: address, DatabaseLimits(), tell: waiting, isOver: isOver)
           let seat = try wait.seat()
           resume(
             .success(
               try seat.map { seat throws(StoreError) in
-                try PostgresStore(seat, at: address, options)
+                try PostgresStore(seat, at: address, options, isOver: isOver)
               }))
         } catch {
           resume(.failure(error))

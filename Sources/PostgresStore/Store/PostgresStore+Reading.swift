@@ -102,7 +102,7 @@ extension PostgresStore {
     for end in EnvelopeState.ends { counts[end] = figures.ended[end] ?? 0 }
     var statistics = StoreStatistics(
       envelopes: counts, contentBytes: figures.contentBytes,
-      trouble: figures.trouble ?? figures.refusal,
+      trouble: figures.trouble ?? figures.refusal ?? lease.trouble,
       latestTime: figures.given.latestTime.millisecondsSinceEpoch > 0
         ? figures.given.latestTime : nil)
     statistics.names = figures.given.names
@@ -121,7 +121,9 @@ extension PostgresStore {
       let isQueued = reads.push { [gate = shared.gate] reader in
         let result = Result { () throws(StoreError) -> Value in try body(reader) }
         if case .success = result, !isOfTold {
-          gate.whenTold { continuation.resume(returning: result) }
+          gate.whenTold { isTold in
+            continuation.resume(returning: isTold ? result : .failure(.notTold))
+          }
         } else {
           continuation.resume(returning: result)
         }

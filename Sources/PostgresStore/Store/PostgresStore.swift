@@ -63,7 +63,12 @@ package final class PostgresStore: EnvelopeStore {
   }
 
   /// Begins with a seat that has just been taken.
-  init(_ seat: Seat, at address: PostgresAddress, _ options: Options) throws(StoreError) {
+  ///
+  /// - Parameter isOver: Waits for so many milliseconds; whether to try no more after that.
+  init(
+    _ seat: Seat, at address: PostgresAddress, _ options: Options,
+    isOver: (_ milliseconds: Int64) -> Bool = { _ in true }
+  ) throws(StoreError) {
     epoch = seat.epoch
     process = seat.process
     let lease = Lease(takenAt: seat.takenAt, DatabaseLimits())
@@ -72,7 +77,7 @@ package final class PostgresStore: EnvelopeStore {
       // It beats from the beginning: counting may take longer than a lease.
       let keeper = LeaseKeeper(of: process, lease, at: address)
       let beating = try Self.spawn("store-lease") { keeper.run() }
-      let begun = try StoreStart(DatabaseReader.forStart(at: address))
+      let begun = try StoreStart.counted(at: address, isOver: isOver)
       shared = DatabaseShared(clock: options.clock, options.rules, begun.figures)
       try startThreads(at: address, Handover(seat), begun, keeper, beating)
     } catch {

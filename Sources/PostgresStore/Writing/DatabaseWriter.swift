@@ -31,6 +31,8 @@ final class DatabaseWriter {
   /// Changes that the database has refused, and when they are tried again.
   private var refused: [Transition] = []
   private var retriesAt: MonotonicTime?
+  /// Whether the database could not be reached since the last transaction.
+  private var isLost = false
   /// Whether another relay has taken the store.
   private var isTaken = false
 
@@ -215,6 +217,7 @@ final class DatabaseWriter {
       throw error
     }
     setApart = through
+    isLost = false
     let durationUs = (MonotonicClock.now().nanoseconds - begin.nanoseconds) / 1000
     shared.figures.withLock { figures in
       figures.trouble = nil
@@ -252,6 +255,9 @@ final class DatabaseWriter {
   private func isToGoOn(_ error: StoreError) -> Bool {
     note(trouble: error)
     failRequests(error)
+    // Nor for what was read meanwhile, unless it is only a connection that was lost.
+    if isLost { shared.gate.giveUp() }
+    isLost = true
     return !isClosing
   }
 

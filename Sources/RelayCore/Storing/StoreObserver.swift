@@ -39,7 +39,9 @@ package protocol StoreObserver: Sendable {
   /// show for a while that it runs: attempts under way are to be broken off.
   ///
   /// ``EnvelopeStore/mayAttempt`` is false until ``leaseHeld()``.
-  func leaseLapsed()
+  ///
+  /// - Parameter reason: Why the store could not be reached, as far as that is known.
+  func leaseLapsed(_ reason: String?)
 
   /// Reports that a shared store is another relay's: nothing can be written any more.
   func leaseLost(_ error: StoreError)
@@ -53,7 +55,7 @@ extension StoreObserver {
   package func leaseHeld() {}
 
   /// Ignores it.
-  package func leaseLapsed() {}
+  package func leaseLapsed(_ reason: String?) {}
 
   /// Ignores it: whoever writes is told as well.
   package func leaseLost(_ error: StoreError) {}

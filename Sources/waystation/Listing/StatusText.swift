@@ -130,8 +130,12 @@ struct StatusText {
       label("envelopes") + (kept.isEmpty ? "none" : kept.joined(separator: ", "))
         + ((counts[.failed] ?? 0) > 0
           ? " ('waystation envelopes list --state failed\(serverOption)' shows why)" : ""),
-      label("store") + "\(size("fileBytes")) on disk, \(size("logBytes")) of log, room for "
-        + size("roomBytes"),
+      // A store in a database has no files here.
+      label("store")
+        + (store?.number("fileBytes") == nil
+          ? "\(size("contentBytes")) of contents in the database"
+          : "\(size("fileBytes")) on disk, \(size("logBytes")) of log, room for "
+            + size("roomBytes")),
     ]
   }
 

@@ -29,7 +29,7 @@ final class QuietObserver: StoreObserver {
   }
 
   func leaseHeld() { beats.continuation.yield() }
-  func leaseLapsed() { lapses.continuation.yield() }
+  func leaseLapsed(_ reason: String?) { lapses.continuation.yield() }
   func leaseLost(_ error: StoreError) { losses.continuation.yield(error) }
 
   /// What was told to be accepted, in order.

@@ -19,8 +19,10 @@ extension Dispatcher {
   }
 
   /// Breaks off what is under way: another relay may be about to attempt the same.
-  package func leaseLapsed() {
-    log.warning("the store cannot be reached: nothing is attempted until it can")
+  package func leaseLapsed(_ reason: String?) {
+    log.warning(
+      "the store cannot be reached: nothing is attempted until it can",
+      ("error", .text(reason ?? "")))
     let forwarder = apply { state, now in
       state.scheduler.suspend(now: now)
       return state.forwarder
