@@ -177,6 +177,7 @@ static inline CURLcode waystation_curl_global_init(void) {
 enum {
   waystation_curl_read_abort = CURL_READFUNC_ABORT,
   waystation_curl_read_pause = CURL_READFUNC_PAUSE,
+  waystation_curl_write_pause = CURL_WRITEFUNC_PAUSE,
   waystation_curl_pause_none = CURLPAUSE_CONT,
   waystation_curl_request_ok = CURL_PREREQFUNC_OK,
   waystation_curl_request_abort = CURL_PREREQFUNC_ABORT,

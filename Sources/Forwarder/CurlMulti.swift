@@ -62,14 +62,18 @@ struct CurlMulti: ~Copyable, @unchecked Sendable {
   func wakeUp() { curl_multi_wakeup(handle) }
 
   /// A transfer that has ended, with its result; nil if there are no more.
-  func nextEnded() -> (transfer: Transfer, code: CURLcode)? {
+  ///
+  /// - Parameter type: What the private pointers of its handles refer to.
+  func nextEnded<Ended: AnyObject>(
+    _ type: Ended.Type
+  ) -> (transfer: Ended, code: CURLcode)? {
     var left: Int32 = 0
     while let message = curl_multi_info_read(handle, &left) {
       guard message.pointee.msg == CURLMSG_DONE,
         let context = waystation_curl_private(message.pointee.easy_handle)
       else { continue }
-      // Unretained: the forwarder holds every transfer in its table until it has ended.
-      let transfer = Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+      // Unretained: its thread holds every transfer in a table until it has ended.
+      let transfer = Unmanaged<Ended>.fromOpaque(context).takeUnretainedValue()
       return (transfer, waystation_curl_result(message))
     }
     return nil

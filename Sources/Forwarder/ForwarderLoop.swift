@@ -332,7 +332,7 @@ final class ForwarderLoop {
 
   private func collect() {
     var now: Now?
-    while let (transfer, code) = shared.multi.nextEnded() {
+    while let (transfer, code) = shared.multi.nextEnded(Transfer.self) {
       let time = now ?? Now(wall: WallClock.now(), monotonic: MonotonicClock.now())
       now = time
       shared.multi.remove(transfer.handle)

@@ -45,6 +45,14 @@ package struct OutgoingHeaders {
     appendSuppressions()
   }
 
+  /// Replaces the content by fields as they are, and nothing else.
+  mutating func rebuild(passing fields: HeaderBlock) {
+    text.removeAll(keepingCapacity: true)
+    starts.removeAll(keepingCapacity: true)
+    appendAll(of: fields)
+    appendSuppressions()
+  }
+
   private mutating func append(_ signature: WebhookSignature) {
     append("webhook-id: ", signature.id)
     append("webhook-timestamp: ", String(signature.timestamp))

@@ -1,6 +1,16 @@
 import EventLoop
 import RelayCore
 
+/// The room that a listener's connections have.
+package enum ConnectionRoom: Sendable {
+  /// One with all others, in which no peer takes more than its share.
+  case common
+  /// One of its own, however many others there are; see ``HTTPLimits/reservedConnectionsMax``.
+  case reserved
+  /// One with all others, where a peer may take all of it: it brings others' requests.
+  case trusted
+}
+
 /// Counts connections, and decides whether one more may come.
 struct ConnectionCounts {
   /// The reason that a connection is not accepted.
@@ -19,20 +29,19 @@ struct ConnectionCounts {
 
   /// Takes a place for a connection.
   ///
-  /// - Parameter isReserved: Whether its listener has room that others cannot take.
   mutating func admit(
-    _ peer: PeerAddress, isReserved: Bool, limits: HTTPLimits
+    _ peer: PeerAddress, in room: ConnectionRoom, limits: HTTPLimits
   ) throws(Refusal) -> Place {
     // Who the peer is becomes known with its first request: until then there is only an address.
-    let holder = PlaceHolder.nobody(at: peer.placeSource)
+    let holder = PlaceHolder.nobody(at: room == .common ? peer.placeSource : nil)
     var places = limits.places(of: limits.connectionsMax)
     places.perSource = limits.ofPeerMax
     do throws(SharedPlaces.Refusal) {
       let place =
-        isReserved
-        ? try reserved.take(.nobody(at: nil), limits.places(of: limits.reservedConnectionsMax))
+        room == .reserved
+        ? try reserved.take(holder, limits.places(of: limits.reservedConnectionsMax))
         : try common.take(holder, places)
-      return Place(place: place, isReserved: isReserved)
+      return Place(place: place, isReserved: room == .reserved)
     } catch {
       throw error.share == .source ? .tooManyOfPeer : .tooMany
     }

@@ -30,10 +30,10 @@ package final class HTTPServer: Sendable {
 
     /// Takes a place for a connection, and counts it.
     mutating func admit(
-      _ origin: RequestOrigin, isReserved: Bool, limits: HTTPLimits
+      _ origin: RequestOrigin, in room: ConnectionRoom, limits: HTTPLimits
     ) throws(ConnectionCounts.Refusal) -> ConnectionCounts.Place {
       do throws(ConnectionCounts.Refusal) {
-        let place = try counts.admit(origin.peer, isReserved: isReserved, limits: limits)
+        let place = try counts.admit(origin.peer, in: room, limits: limits)
         figures[origin.listener, default: ListenerFigures()].accepted += 1
         figures[origin.listener]?.open += 1
         return place
@@ -102,20 +102,19 @@ package final class HTTPServer: Sendable {
   ///   - mode: The permission bits of a Unix socket's file.
   ///   - inherited: The sockets from which an inherited one is taken.
   ///   - tls: The TLS credentials; nil for plain text.
-  ///   - isReserved: Whether its connections have room of their own, however many others there are;
-  ///     see ``HTTPLimits/reservedConnectionsMax``.
+  ///   - room: The room that its connections have.
   /// - Returns: The endpoint with the actual port.
   /// - Throws: ``SystemError`` with the endpoint as subject.
   package func bind(
     _ endpoint: Endpoint, number: Int, mode: UInt32 = 0o600,
     inherited: InheritedSockets = InheritedSockets(), tls: TLSCredentials? = nil,
-    isReserved: Bool = false
+    room: ConnectionRoom = .common
   ) throws(SystemError) -> Endpoint {
     let loop = contexts[0].loop
     let listener = try Listener(endpoint, mode: mode, inherited: inherited, on: loop)
     state.withLock { $0.listeners.append(listener) }
     Task(executorPreference: loop) { [self] in
-      await accept(from: listener, number: number, tls: tls, isReserved: isReserved)
+      await accept(from: listener, number: number, tls: tls, room: room)
     }
     return listener.endpoint
   }
@@ -202,7 +201,7 @@ package final class HTTPServer: Sendable {
 
 extension HTTPServer {
   private func accept(
-    from listener: Listener, number: Int, tls: TLSCredentials?, isReserved: Bool
+    from listener: Listener, number: Int, tls: TLSCredentials?, room: ConnectionRoom
   ) async {
     while let accepted = await listener.accept() {
       let context = leastBusyContext()
@@ -213,7 +212,7 @@ extension HTTPServer {
         continue
       }
       let connection = ServerConnection(socket, from: origin, tls, server, context)
-      if let refusal = begin(connection, origin, isReserved: isReserved, on: context) {
+      if let refusal = begin(connection, origin, in: room, on: context) {
         // A response would need a handshake, which a refused connection does not get.
         if tls == nil {
           turnAway(socket, origin, refusal, on: context.loop)
@@ -239,14 +238,14 @@ extension HTTPServer {
 
   /// Begins to serve a connection, or returns why not.
   private func begin(
-    _ connection: ServerConnection, _ origin: RequestOrigin, isReserved: Bool,
+    _ connection: ServerConnection, _ origin: RequestOrigin, in room: ConnectionRoom,
     on context: LoopContext
   ) -> ConnectionCounts.Refusal? {
     let identity: UInt64
     do throws(ConnectionCounts.Refusal) {
       identity = try state.withLock { (state) throws(ConnectionCounts.Refusal) in
         guard !state.isDraining else { throw .draining }
-        let place = try state.admit(origin, isReserved: isReserved, limits: server.limits)
+        let place = try state.admit(origin, in: room, limits: server.limits)
         state.nextIdentity += 1
         state.connections[state.nextIdentity] = Entry(
           connection: connection, context: context, place: place, listener: origin.listener)

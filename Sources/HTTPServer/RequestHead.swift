@@ -98,6 +98,15 @@ package final class RequestHead: Sendable {
     self.authorityRange = authorityRange
   }
 
+  /// The same without the fields of a name.
+  package func removing(_ name: StaticString) -> RequestHead {
+    RequestHead(
+      bytes: bytes, method: method, version: version, framing: framing,
+      wantsKeepAlive: wantsKeepAlive, expectsContinue: expectsContinue,
+      fields: fields.filter { !isNamed($0, name) }, targetRange: targetRange,
+      pathRange: pathRange, queryRange: queryRange, authorityRange: authorityRange)
+  }
+
   /// The whole request target, byte for byte.
   package var target: ArraySlice<UInt8> { bytes[targetRange] }
 

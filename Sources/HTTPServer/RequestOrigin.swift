@@ -4,7 +4,7 @@ import EventLoop
 /// The origin of a request: the listener, the peer, and its verified certificate.
 package struct RequestOrigin: Sendable, Equatable {
   /// The listener's number, as given to
-  /// ``HTTPServer/bind(_:number:mode:inherited:tls:isReserved:)``.
+  /// ``HTTPServer/bind(_:number:mode:inherited:tls:room:)``.
   package let listener: Int
   /// The other end of the connection.
   package let peer: PeerAddress

@@ -176,15 +176,15 @@ struct HTTPLimitTests {
     limits.reservedConnectionsMax = 2
     limits.connectionsPerPeerMax = 2
     let peers = try (1...4).map { PeerAddress.tcp(try #require(SocketAddress("192.0.2.\($0):1"))) }
-    func admitted(_ peers: [PeerAddress], isReserved: Bool = false) -> Int {
+    func admitted(_ peers: [PeerAddress], in room: ConnectionRoom = .common) -> Int {
       var counts = ConnectionCounts()
       return peers.count { peer in
-        (try? counts.admit(peer, isReserved: isReserved, limits: limits)) != nil
+        (try? counts.admit(peer, in: room, limits: limits)) != nil
       }
     }
     #expect(admitted(peers) == 3)
     #expect(admitted([peers[0], peers[0], peers[0], peers[1]]) == 3)
-    #expect(admitted(peers, isReserved: true) == 2)
+    #expect(admitted(peers, in: .reserved) == 2)
   }
 
   // MARK: The limits of the limits

@@ -38,7 +38,7 @@ struct SpareTests {
     let first = try bench.open()
     _ = try await first.append([StoreBench.draft(1)], isAtomic: false)
     let spare = try Spare(bench)
-    #expect(try await spare.nextWait() == .another)
+    #expect(try await spare.nextWait() == .another(address: nil))
     await first.close()
     let second = try #require(try await spare.store.value)
     second.start(observer: QuietObserver())
@@ -57,7 +57,7 @@ struct SpareTests {
     let first = try bench.open(port: proxy.port, observer)
     _ = try await first.append([StoreBench.draft(1)], isAtomic: false)
     let spare = try Spare(bench)
-    #expect(try await spare.nextWait() == .another)
+    #expect(try await spare.nextWait() == .another(address: nil))
     #expect(first.mayAttempt)
     proxy.stop()
     await observer.lapse()
@@ -78,7 +78,7 @@ struct SpareTests {
     let observer = QuietObserver()
     let first = try bench.open(observer)
     let spare = try Spare(bench)
-    #expect(try await spare.nextWait() == .another)
+    #expect(try await spare.nextWait() == .another(address: nil))
     // As many beats as would take it twice.
     for _ in 1...12 { await observer.beat() }
     #expect(first.mayAttempt)
@@ -107,7 +107,7 @@ struct SpareTests {
     let bench = try StoreBench()
     let first = try bench.open()
     let spares = try [Spare(bench), Spare(bench)]
-    for spare in spares { #expect(try await spare.nextWait() == .another) }
+    for spare in spares { #expect(try await spare.nextWait() == .another(address: nil)) }
     await first.close()
     let (opened, noteOpened) = AsyncStream.makeStream(of: PostgresStore.self)
     for spare in spares {

@@ -13,7 +13,10 @@ struct ConfigurationKeyTests {
                  "clientCertificates": {"authorities": "/ca.pem", "required": false,
                                         "clientName": "uri", "revocations": "/crl.pem"}}},
         {"unix": "/run/w.sock", "mode": "0660", "for": "operators"},
-        {"systemd": "web", "for": "operators"}
+        {"systemd": "web", "for": "operators"},
+        {"address": "0.0.0.0:8444", "for": "relays", "advertise": "relay-1.example.com:8444",
+         "tls": {"certificate": "/c.pem", "key": "/k.pem",
+                 "clientCertificates": {"authorities": "/ca.pem"}}}
       ],
       "access": {
         "tokensMax": 1,

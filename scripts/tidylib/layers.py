@@ -45,7 +45,8 @@ ROOMS = {
         "Engine/Limits", "Engine/References", "Engine/Needs",
         "Engine/Batches", "Engine/Dispatch", "Engine/Upkeep",
         "API/Problems", "API/Access", "API/Reading", "API/Answers", "API/Page", "API/Listening",
-        "API/Routes", "API/Posting", "API/Asking", "API/Steering", "API/Streams", "Relay"],
+        "API/Routes", "API/Posting", "API/Asking", "API/Steering", "API/Streams",
+        "API/Passing", "Relay"],
     "waystation": [
         "Terminal", "System", "CommandLine", "Help", "Serve", "Health", "Sink", "Operator",
         "Token", "Store", "Listing", "Sending", "."],

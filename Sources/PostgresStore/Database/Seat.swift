@@ -9,6 +9,8 @@ import RelayCore
 /// So nothing is written once somebody else has taken them. Used by one thread.
 final class Seat {
   private let address: PostgresAddress
+  /// Where other relays reach this one; nil if they do not.
+  private let relayAddress: String?
   private let limits: DatabaseLimits
   private var connection: PostgresConnection?
   /// All incarnations that this seat has had: of the last one it may not be known whether the
@@ -28,11 +30,16 @@ final class Seat {
   /// of the classes 22, data exception, and 23, integrity constraint): it would refuse it again.
   private(set) var hasRefusedData = false
 
-  /// Connects, and makes the tables if there are none.
+  /// Connects, and makes the tables if there are none, or adds what they lack.
   ///
+  /// - Parameter relayAddress: The host and port at which other relays reach this one; nil if they
+  ///   do not.
   /// - Throws: ``PostgresError`` if the database cannot be reached, or refuses the relay.
-  init(at address: PostgresAddress, _ limits: DatabaseLimits) throws(PostgresError) {
+  init(
+    at address: PostgresAddress, reachedAt relayAddress: String?, _ limits: DatabaseLimits
+  ) throws(PostgresError) {
     self.address = address
+    self.relayAddress = relayAddress
     self.limits = limits
     var connection = try Self.connect(to: address, limits)
     try Self.prepare(&connection)
@@ -44,11 +51,11 @@ final class Seat {
   /// - Throws: ``StoreError`` if the database cannot be reached, refuses the relay, or has tables
   ///   of a newer version.
   static func taken(
-    at address: PostgresAddress, _ limits: DatabaseLimits
+    at address: PostgresAddress, reachedAt relayAddress: String?, _ limits: DatabaseLimits
   ) throws(StoreError) -> Seat {
     let refusal: StoreError
     do throws(PostgresError) {
-      let seat = try Seat(at: address, limits)
+      let seat = try Seat(at: address, reachedAt: relayAddress, limits)
       guard let newer = try seat.newerTables() else {
         _ = try seat.take(.fromAnybody)
         return seat
@@ -67,12 +74,19 @@ final class Seat {
       to: address, connectTimeoutMs: limits.connectTimeoutMs, silenceMs: limits.silenceMs)
   }
 
-  /// Makes the tables where there are none; of several relays one makes them.
+  /// Makes the tables where there are none, and adds what those of an older relay lack; of several
+  /// relays one does it.
   private static func prepare(_ connection: inout PostgresConnection) throws(PostgresError) {
     let isThere = try connection.run([
       PostgresCommand("SELECT to_regclass('schema_version') IS NOT NULL")
     ])
-    guard !isThere[0].bool(0, 0) else { return }
+    if !isThere[0].bool(0, 0) { try makeTables(&connection) }
+    let versions = try connection.run([PostgresCommand("SELECT version FROM schema_version")])[0]
+    guard versions.count == 1, versions.int32(0, 0) < Schema.version else { return }
+    try connection.execute(script: Schema.expansion)
+  }
+
+  private static func makeTables(_ connection: inout PostgresConnection) throws(PostgresError) {
     do throws(PostgresError) {
       try connection.execute(script: Schema.script)
     } catch {
@@ -81,9 +95,10 @@ final class Seat {
     }
   }
 
-  /// The row of a seat on this connection: `$1` is its incarnation, `$2` the process.
+  /// The row of a seat on this connection: `$1` is its incarnation, `$2` the process, `$3` the
+  /// relay's address.
   private static let seatOfMine = """
-    SELECT $1, pid, backend_start, $2 FROM pg_stat_activity WHERE pid = pg_backend_pid()
+    SELECT $1, pid, backend_start, $2, $3 FROM pg_stat_activity WHERE pid = pg_backend_pid()
     """
 
   private static let duplicateTable = "42P07"
@@ -110,14 +125,15 @@ final class Seat {
   }
 
   /// The seats that stand.
-  func standing() throws(PostgresError) -> [SeatBeats] {
+  func standing() throws(PostgresError) -> [StandingSeat] {
     PostgresCommand.seats(in: try run([.seats])[0])
   }
 
   /// Takes the store; false if somebody else has it.
   func take(_ taking: SeatTaking) throws(PostgresError) -> Bool {
     let mine = Int64.random(in: 1...Int64.max)
-    let commands = PostgresCommand.takeStore(for: mine, process: process, taking)
+    let commands = PostgresCommand.takeStore(
+      for: mine, process: process, reachedAt: relayAddress, taking)
     var rows: [PostgresRows]
     takenAt = Lease.now()
     do throws(PostgresError) {
@@ -274,9 +290,10 @@ final class Seat {
       // None for one whose seat another relay has deleted: it has ended.
       PostgresCommand(
         sql: """
-          INSERT INTO seat \(Self.seatOfMine)
+          INSERT INTO seat (incarnation, backend, backend_start, process, address)
+          \(Self.seatOfMine)
           AND EXISTS (SELECT 1 FROM seat_commit WHERE incarnation = $1)
-          """, [.int64(mine), .int64(process)]),
+          """, [.int64(mine), .int64(process), .text(relayAddress)]),
       PostgresCommand(
         "UPDATE shard SET holder = $2 WHERE holder = ANY($1)", [old, .int64(mine)]),
       PostgresCommand("SELECT number FROM seat_commit WHERE incarnation = $1", [.int64(mine)]),

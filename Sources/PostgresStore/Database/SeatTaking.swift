@@ -10,13 +10,21 @@ enum SeatTaking {
   case from([SeatBeats])
 }
 
+/// A seat as it stands in the database.
+struct StandingSeat {
+  let beats: SeatBeats
+  /// The host and port at which other relays reach the one that has it; nil if they do not.
+  let address: String?
+}
+
 extension PostgresCommand {
   /// The seats that stand.
-  static let seats = PostgresCommand("SELECT incarnation, beats FROM seat ORDER BY incarnation")
+  static let seats = PostgresCommand(
+    "SELECT incarnation, beats, address FROM seat ORDER BY incarnation")
 
   /// Takes the store for a new seat; the answer is the epoch, or null if somebody else has it.
   static func takeStore(
-    for mine: Int64, process: Int64, _ taking: SeatTaking
+    for mine: Int64, process: Int64, reachedAt address: String?, _ taking: SeatTaking
   ) -> [PostgresCommand] {
     var former: [SeatBeats] = []
     var commands: [PostgresCommand] = []
@@ -25,9 +33,10 @@ extension PostgresCommand {
     case .from(let seats): former = seats
     }
     let take = PostgresCommand(
-      "SELECT take_store($1, $2, $3, $4)",
+      "SELECT take_store($1, $2, $3, $4, $5)",
       [
-        .int64(mine), .int64(process), .int64s(former.map(\.incarnation.rawValue)),
+        .int64(mine), .int64(process), .text(address),
+        .int64s(former.map(\.incarnation.rawValue)),
         .int64s(former.map(\.beats)),
       ])
     return commands + [take]
@@ -51,9 +60,12 @@ extension PostgresCommand {
   }
 
   /// Reads ``seats``.
-  static func seats(in rows: PostgresRows) -> [SeatBeats] {
+  static func seats(in rows: PostgresRows) -> [StandingSeat] {
     (0..<rows.count).map {
-      SeatBeats(incarnation: Incarnation(rawValue: rows.int64($0, 0)), beats: rows.int64($0, 1))
+      StandingSeat(
+        beats: SeatBeats(
+          incarnation: Incarnation(rawValue: rows.int64($0, 0)), beats: rows.int64($0, 1)),
+        address: rows.textOrNil($0, 2))
     }
   }
 }

@@ -8,6 +8,8 @@ import RelayCore
 /// Blocks its thread. It polls: a relay that has died tells nobody.
 struct SeatWait {
   let address: PostgresAddress
+  /// Where other relays reach this one; nil if they do not.
+  let relayAddress: String?
   let limits: DatabaseLimits
   /// Is told, each time that it changes, what it waits for.
   let tell: (StoreWait) -> Void
@@ -19,10 +21,12 @@ struct SeatWait {
   private var refusal: StoreError?
 
   init(
-    at address: PostgresAddress, _ limits: DatabaseLimits, tell: @escaping (StoreWait) -> Void,
+    at address: PostgresAddress, reachedAt relayAddress: String?, _ limits: DatabaseLimits,
+    tell: @escaping (StoreWait) -> Void,
     isOver: @escaping (_ milliseconds: Int64) -> Bool
   ) {
     self.address = address
+    self.relayAddress = relayAddress
     self.limits = limits
     self.tell = tell
     self.isOver = isOver
@@ -36,11 +40,12 @@ struct SeatWait {
     var seat: Seat?
     repeat {
       do throws(PostgresError) {
-        let open = if let seat { seat } else { try Seat(at: address, limits) }
+        let open =
+          if let seat { seat } else { try Seat(at: address, reachedAt: relayAddress, limits) }
         seat = open
         switch try look(by: open) {
         case .taken: return open
-        case .waits: note(.another)
+        case .waits(let holder): note(.another(address: holder))
         case .refused(let error): refusal = error
         }
       } catch {
@@ -56,14 +61,19 @@ struct SeatWait {
 
   private enum Look {
     case taken
-    case waits
+    /// Another relay has the store, and is reached there.
+    case waits(for: String?)
     case refused(StoreError)
   }
 
   private mutating func look(by seat: Seat) throws(PostgresError) -> Look {
     if let newer = try seat.newerTables() { return .refused(newer) }
-    guard let dead = watch.see(try seat.standing(), at: Lease.now()) else { return .waits }
-    return try seat.take(.from(dead)) ? .taken : .waits
+    let standing = try seat.standing()
+    let holder = standing.first?.address
+    guard let dead = watch.see(standing.map(\.beats), at: Lease.now()) else {
+      return .waits(for: holder)
+    }
+    return try seat.take(.from(dead)) ? .taken : .waits(for: holder)
   }
 
   private mutating func note(_ wait: StoreWait) {

@@ -4,16 +4,13 @@
 /// `docs/decisions/0058-a-store-on-postgresql.md` gives the reasons. They stand in the schema that
 /// the connection finds first (`search_path`).
 enum Schema {
-  /// The version of the tables that this program reads and writes.
-  static let version: Int32 = 1
-
-  /// Makes all tables, in one transaction.
+  /// Makes all tables of the first version, in one transaction.
   static let script = seats + names + envelopes + numbers + operators + listing + logs
 
   /// Who may write: a seat's row is the right to.
   private static let seats = """
     CREATE TABLE schema_version (version int NOT NULL);
-    INSERT INTO schema_version VALUES (\(version));
+    INSERT INTO schema_version VALUES (\(firstVersion));
 
     CREATE TABLE seat (
       incarnation bigint PRIMARY KEY,

@@ -41,7 +41,9 @@ extension PostgresStore {
             let deadline = MonotonicClock.now().adding(milliseconds: milliseconds)
             return isCancelled.wait(until: deadline) { $0 ? true : nil } != nil
           }
-          var wait = SeatWait(at: address, DatabaseLimits(), tell: waiting, isOver: isOver)
+          var wait = SeatWait(
+            at: address, reachedAt: options.relayAddress, DatabaseLimits(), tell: waiting,
+            isOver: isOver)
           let seat = try wait.seat()
           resume(
             .success(

@@ -17,6 +17,8 @@ package final class PostgresStore: EnvelopeStore {
     package var clock: @Sendable () -> WallTime
     /// The rules that can be changed while the store is open.
     package var rules = DatabaseRules()
+    /// The host and port at which other relays reach this one; nil if they do not.
+    package var relayAddress: String?
 
     /// Sets the clock.
     package init(clock: @escaping @Sendable () -> WallTime) { self.clock = clock }
@@ -59,7 +61,8 @@ package final class PostgresStore: EnvelopeStore {
   package convenience init(
     at address: PostgresAddress, _ options: Options
   ) throws(StoreError) {
-    try self.init(try Seat.taken(at: address, DatabaseLimits()), at: address, options)
+    let seat = try Seat.taken(at: address, reachedAt: options.relayAddress, DatabaseLimits())
+    try self.init(seat, at: address, options)
   }
 
   /// Begins with a seat that has just been taken.

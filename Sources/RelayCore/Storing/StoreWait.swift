@@ -1,7 +1,9 @@
 /// What a relay waits for that shares its store with others, before it has the store.
 package enum StoreWait: Equatable, Sendable {
   /// Another relay has the store: this one is a spare.
-  case another
+  ///
+  /// - Parameter address: The host and port at which other relays reach it; nil if they do not.
+  case another(address: String?)
   /// The store cannot be reached.
   case unreachable(StoreError)
 }

@@ -17,15 +17,18 @@ struct OpenedStore: Sendable {
 
   /// Opens the store that a configuration names, and waits for it if another relay has it.
   ///
-  /// - Parameter waiting: Is told what is waited for.
+  /// - Parameters:
+  ///   - address: The host and port at which other relays reach this one; nil if they do not.
+  ///   - waiting: Is told what is waited for.
   /// - Throws: ``RelayStartError``, also if the task is cancelled while it waits.
   static func open(
-    _ configuration: Configuration, _ log: Log, waiting: @escaping @Sendable (StoreWait) -> Void
+    _ configuration: Configuration, _ log: Log, reachedAt address: String?,
+    waiting: @escaping @Sendable (StoreWait) -> Void
   ) async throws(RelayStartError) -> OpenedStore {
     do throws(StoreError) {
       #if PostgreSQL
       if let postgres = configuration.store.postgres {
-        return try await open(postgres, configuration) {
+        return try await open(postgres, configuration, reachedAt: address) {
           log.tell($0)
           waiting($0)
         }
@@ -43,7 +46,7 @@ struct OpenedStore: Sendable {
 
   #if PostgreSQL
   private static func open(
-    _ postgres: PostgresConfiguration, _ configuration: Configuration,
+    _ postgres: PostgresConfiguration, _ configuration: Configuration, reachedAt own: String?,
     waiting: @escaping @Sendable (StoreWait) -> Void
   ) async throws(StoreError) -> OpenedStore {
     let address: PostgresAddress
@@ -55,6 +58,7 @@ struct OpenedStore: Sendable {
     }
     var options = PostgresStore.Options { WallClock.now() }
     options.rules = configuration.databaseRules
+    options.relayAddress = own
     let opened = try await PostgresStore.open(at: address, options, waiting: waiting)
     guard let opened else { throw .stopped(waitingFor: address.subject) }
     return OpenedStore(store: opened, embedded: nil) { opened.update(to: $0.databaseRules) }
@@ -127,8 +131,10 @@ extension Log {
   /// Tells what the start waits for.
   fileprivate func tell(_ wait: StoreWait) {
     switch wait {
-    case .another:
-      info("another relay has the store: this one waits as a spare")
+    case .another(let address):
+      info(
+        "another relay has the store: this one waits as a spare",
+        ("passesOnTo", .text(address ?? "nobody")))
     case .unreachable(let error):
       warning(
         "the store cannot be reached: the start waits for it", ("error", .text(error.description)))

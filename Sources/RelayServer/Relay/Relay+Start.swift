@@ -5,39 +5,59 @@ extension Relay {
   /// Opens the store, takes up the line where it was left, binds the listeners, and
   /// begins to accept and to deliver.
   ///
+  /// One that shares its store and has a listener for relays binds them first, and passes requests
+  /// on to the relay that has the store until it has it itself.
+  ///
   /// - Parameters:
   ///   - configuration: Checked already.
   ///   - loops: At least one; connections are spread over them.
   ///   - log: Where it logs.
   ///   - sockets: What the service manager has handed over.
+  ///   - listening: Is told once that it listens.
   ///   - waiting: Is told what the start waits for, if its store is shared with other relays.
   /// - Throws: ``RelayStartError``; nothing is left behind then but the data folder. Also if the
   ///   task is cancelled while it waits for the store.
   package static func start(
     _ configuration: Configuration, loops: [EventLoop], log: Log,
     sockets: InheritedSockets = InheritedSockets(),
+    listening: @escaping @Sendable (ListeningRelay) -> Void = { _ in },
     waiting: @escaping @Sendable (StoreWait) -> Void = { _ in }
   ) async throws(RelayStartError) -> Relay {
     log.tellHeld(by: loops[0])
-    let relay = try await Relay.assemble(
-      configuration, loop: loops[0], log: log, waiting: waiting)
+    let front = try RelayFront(configuration, on: loops, sockets: sockets, log: log)
     do throws(RelayStartError) {
-      try relay.listen(
-        on: loops, sockets: sockets, handler: RelayHandler(relay.parts),
-        problem: RelayHandler.response(to:))
+      if front.passing != nil { try open(front, listening) }
+      let relay = try await Relay.assemble(configuration, front, loop: loops[0], log: log) { wait in
+        front.note(wait)
+        waiting(wait)
+      }
+      front.lead(relay.parts)
+      do throws(RelayStartError) {
+        if front.passing == nil { try open(front, listening) }
+      } catch {
+        await relay.drain(graceSeconds: 0)
+        throw error
+      }
       relay.warnOfOpenness()
       relay.warnOfShutness()
       relay.setOff()
+      return relay
     } catch {
-      await relay.drain(graceSeconds: 0)
+      await front.close()
       throw error
     }
-    return relay
+  }
+
+  private static func open(
+    _ front: RelayFront, _ listening: (ListeningRelay) -> Void
+  ) throws(RelayStartError) {
+    try front.open()
+    listening(ListeningRelay(front: front))
   }
 
   /// A reminder, since somebody may have configured it and forgotten it.
   func warnOfOpenness() {
-    guard parts.access.isOpen, parts.listeners.contains(where: { !$0.endpoint.isLocal }) else {
+    guard parts.access.isOpen, parts.listeners.contains(where: \.isOpenToOthers) else {
       return
     }
     log.warning("anybody who can reach the relay may use it, as access.anonymous says")

@@ -1,6 +1,5 @@
 import EventLoop
 import Forwarder
-import HTTPServer
 import RelayCore
 
 /// A running relay: the store, the dispatcher, the forwarder and the HTTP server, put together.
@@ -48,10 +47,11 @@ package final class Relay: Sendable {
 
   /// Opens the store and takes up the line where it was left.
   static func assemble(
-    _ configuration: Configuration, loop: EventLoop, log: Log,
+    _ configuration: Configuration, _ front: RelayFront, loop: EventLoop, log: Log,
     waiting: @escaping @Sendable (StoreWait) -> Void
   ) async throws(RelayStartError) -> Relay {
-    let opened = try await OpenedStore.open(configuration, log, waiting: waiting)
+    let opened = try await OpenedStore.open(
+      configuration, log, reachedAt: front.relaysAddress, waiting: waiting)
     let store = opened.store
     let files = opened.embedded?.files()
     if let files { tell(of: files, log) }
@@ -73,7 +73,8 @@ package final class Relay: Sendable {
       let parts = RelayParts(
         listeners: configuration.listen, store: store, embedded: opened.embedded,
         pseudonym: Via.pseudonym(of: try await store.eventLogSpan().origin),
-        dispatcher: dispatcher, access: access)
+        dispatcher: dispatcher, access: access, front: front.server,
+        passed: front.passing?.figures)
       let relay = Relay(
         parts, configuration: configuration, opened: opened, forwarder: forwarder,
         clockWatch: clockWatch)
@@ -103,61 +104,6 @@ package final class Relay: Sendable {
     log.info(
       "line taken up", ("waiting", .integer(Int64(waiting))),
       ("durationMs", .integer(MonotonicClock.now().milliseconds(since: begin))))
-  }
-
-  /// Binds the listeners and begins to accept.
-  ///
-  /// - Parameters:
-  ///   - sockets: What the service manager has handed over.
-  ///   - handler: Answers the requests.
-  ///   - problem: Answers what the HTTP server refuses by itself.
-  func listen(
-    on loops: [EventLoop], sockets: InheritedSockets, handler: any RequestHandler,
-    problem: @escaping @Sendable (ProtocolProblem) -> HTTPResponse
-  ) throws(RelayStartError) {
-    let certificates = try loadCertificates()
-    let server = HTTPServer(
-      limits: configuration.limits.http, loops: loops, handler: handler, problem: problem,
-      handshakeFailed: { [metrics = parts.metrics, log] failure in
-        metrics.countHandshakeFailure(on: failure.listener)
-        log.tell(failure)
-      },
-      observeDelay: parts.admission.noteReadDelay,
-      observeAnswer: { [metrics = parts.metrics] in metrics.count($0) },
-      exchanges: AccessLog(log: log))
-    var endpoints: [Endpoint] = []
-    for (number, listener) in parts.listeners.enumerated() {
-      do throws(SystemError) {
-        endpoints.append(
-          try server.bind(
-            listener.endpoint, number: number, mode: listener.mode, inherited: sockets,
-            tls: certificates.credentials(of: number),
-            isReserved: listener.audience == .operators))
-      } catch {
-        server.stopAccepting()
-        throw RelayStartError(cannotListenOn: listener.endpoint, error)
-      }
-    }
-    for name in sockets.names {
-      log.warning(
-        "the service manager has handed over a socket that no listener names",
-        ("name", .text(name)),
-        ("fix", .text("listen on systemd:\(name), or take it out of its unit")))
-    }
-    parts.front.open(server, on: loops, certificates, at: endpoints)
-    for (listener, address) in zip(parts.listeners, addresses) {
-      log.info(
-        "listening", ("address", .text(address)),
-        ("for", .text(listener.audience?.rawValue ?? "devices and operators")))
-    }
-  }
-
-  private func loadCertificates() throws(RelayStartError) -> ListenerCertificates {
-    do throws(ListenerCertificates.Failure) {
-      return try ListenerCertificates(loading: parts.listeners, log: log)
-    } catch {
-      throw RelayStartError(description: error.description)
-    }
   }
 
   /// Loads the listeners' certificates again, and ends the connections of clients whose own are not

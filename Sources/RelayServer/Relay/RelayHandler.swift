@@ -19,6 +19,19 @@ package final class RelayHandler: RequestHandler {
 
   /// Answers a request.
   package func respond(to request: HTTPRequest) async -> HTTPResponse {
+    let listeners = context.relay.listeners
+    guard listeners[request.origin.listener].audience != .relays else {
+      do throws(Problem) {
+        return await respond(toOwn: try PassedOrigin.unwrap(request, listeners))
+      } catch {
+        return error.response
+      }
+    }
+    return await respond(toOwn: request)
+  }
+
+  /// Answers a request that came in here, or is passed on by another relay.
+  private func respond(toOwn request: HTTPRequest) async -> HTTPResponse {
     context.relay.log.isAccessOn
       ? await answerNoting(request) : await answer(request, in: context)
   }

@@ -219,8 +219,8 @@ extension Route {
     Route(.get, "/metrics", on: .operators, for: .watching, takes: .anything) {
       await GetMetrics($2).respond(to: $0)
     },
-    Route(.get, "/healthz", on: .both, for: .everybody, takes: .anything) { _, _, context in
-      HealthChecks(context).health()
+    Route(.get, "/healthz", on: .both, for: .everybody, takes: .anything) { _, _, _ in
+      HealthChecks.alive
     },
     Route(.get, "/readyz", on: .both, for: .everybody, takes: .anything) { _, _, context in
       await HealthChecks(context).readiness()

@@ -145,7 +145,7 @@ extension Configuration {
         "access.anonymous", "is \"refuse\", and no credential is configured: nobody could get in")
     }
     guard access.anonymous != .allow, !tellsCallersApart else { return }
-    for listener in listen where !listener.endpoint.isLocal {
+    for listener in listen where listener.isOpenToOthers {
       problems.add(
         "listen",
         "\(listener) can be reached from other machines, and no credential is configured, so"

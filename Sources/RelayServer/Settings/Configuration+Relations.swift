@@ -43,6 +43,30 @@ extension Configuration {
     {
       problems.add("listen", "\(listener) stands there twice")
     }
+    checkRelays(problems)
+  }
+}
+
+extension Configuration {
+  /// The listener for other relays; nil if there is none.
+  package var relaysListener: ListenerConfiguration? {
+    listen.first { $0.audience == .relays }
+  }
+
+  private func checkRelays(_ problems: ProblemCollector) {
+    let count = listen.count { $0.audience == .relays }
+    if count > 1 {
+      problems.add("listen", "has \(count) listeners for relays: the others ask at one alone")
+    }
+    if count > 0, store.postgres == nil {
+      problems.add(
+        "listen",
+        "has a listener for relays, which goes with \"store.postgres\": relays that share"
+          + " no store have nothing to pass on")
+    }
+    if count > 0, count == listen.count {
+      problems.add("listen", "has only a listener for relays: nobody else could reach the relay")
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import EventLoop
 import JSON
+import RelayCore
 
 extension SectionReader {
   /// Reads the value of `listen`: an address, an object that says more, or an array of such.
@@ -72,6 +73,16 @@ extension KeyForm<Endpoint> {
       read: { (try? $0.string()).flatMap(Endpoint.init(inheritedName:)) },
       write: { if case .inherited(let name) = $0 { $1.string(name) } },
       isWritten: { if case .inherited = $0 { true } else { false } })
+  }
+}
+
+extension KeyForm<String> {
+  /// A host and a port.
+  static var authority: KeyForm {
+    text("a host and a port, as in relay-1.example.com:8443,") { text in
+      guard let url = try? UpstreamURL("https://\(text)") else { return false }
+      return url.port != nil && url.authority == text.lowercased()
+    }
   }
 }
 

@@ -9,6 +9,8 @@ package struct ListenerConfiguration: Equatable, Sendable, CustomStringConvertib
     case devices
     /// Those who watch the relay and steer it; nothing can be handed over there.
     case operators
+    /// Other relays that share the store: they pass on what they cannot answer themselves.
+    case relays
   }
 
   /// The address and port, or the socket.
@@ -17,6 +19,11 @@ package struct ListenerConfiguration: Equatable, Sendable, CustomStringConvertib
   package var audience: Audience?
   /// The TLS settings of its connections; nil without TLS.
   package var tls: TLSConfiguration?
+  /// Where other relays reach a listener for relays; nil for its own address.
+  package var advertised: String?
+
+  /// Whether it can be reached from other machines, by others than relays.
+  var isOpenToOthers: Bool { !endpoint.isLocal && audience != .relays }
 
   /// A listener for everybody, without TLS.
   package init(_ endpoint: Endpoint) {
@@ -41,9 +48,10 @@ package struct ListenerConfiguration: Equatable, Sendable, CustomStringConvertib
 
   /// Which field of a certificate names a client here; nil if none does.
   ///
-  /// Among operators a certificate opens the connection, and a token says who it is.
+  /// Among operators a certificate opens the connection, and a token says who it is; a relay passes
+  /// on what others have shown it.
   var nameField: ClientCertificatesConfiguration.NameField? {
-    audience == .operators ? nil : tls?.clientCertificates?.clientName
+    audience == nil || audience == .devices ? tls?.clientCertificates?.clientName : nil
   }
 }
 
@@ -65,6 +73,12 @@ extension ListenerConfiguration: KeyedSection {
     Key(
       "for", \.audience, .unlessAbsent(.word), absent: "everybody",
       "whose routes it has, see below")
+    Key(
+      "advertise", \.advertised, .unlessAbsent(.authority), absent: "its `address`",
+      """
+      for `relays`: the host and port at which other relays reach it, which its certificate has to \
+      name
+      """)
     Key(section: "tls", \.tls, from: TLSConfiguration(certificate: "", key: ""))
   }
 
@@ -80,6 +94,35 @@ extension ListenerConfiguration: KeyedSection {
     if reader.has("unix"), tls != nil {
       reader.problems.add(
         reader.path(of: "tls"), "goes with \"address\"; a Unix socket is not secured")
+    }
+    checkForRelays(reader)
+  }
+}
+
+extension ListenerConfiguration {
+  /// Among relays each shows the other one who it is.
+  private func checkForRelays(_ reader: SectionReader) {
+    guard audience == .relays else {
+      if advertised != nil {
+        reader.problems.add(
+          reader.path(of: "advertise"), "goes with \"for\": \"relays\"; nobody else asks for it")
+      }
+      return
+    }
+    if tls?.clientCertificates?.isRequired != true {
+      reader.problems.add(
+        reader.path(of: "tls"),
+        "needs \"clientCertificates\" with the relays' own authority, \"required\": relays show"
+          + " each other who they are")
+    }
+    guard case .tcp(let address) = endpoint else {
+      return reader.problems.add(
+        reader.path, "needs an \"address\": relays are on several machines")
+    }
+    if address.isUnspecified, advertised == nil {
+      reader.problems.add(
+        reader.path(of: "advertise"),
+        "is missing: \(address) does not say where other relays reach this one")
     }
   }
 }

@@ -6,6 +6,8 @@ import Synchronization
 final class RunningRelay: Sendable {
   private struct State {
     var relay: Relay?
+    /// The same from when it listens, which a spare does before it runs.
+    var listening: (relay: ListeningRelay, log: Log)?
     var isReloading = false
     /// Whether another SIGHUP has come since the files were read.
     var isDue = false
@@ -28,6 +30,11 @@ final class RunningRelay: Sendable {
     self.loop = loop
   }
 
+  /// Takes the relay that listens now, perhaps as a spare.
+  func begin(_ listening: ListeningRelay, log: Log) {
+    state.withLock { $0.listening = (listening, log) }
+  }
+
   /// Takes the relay that runs now, and handles a SIGHUP that came while it started.
   func begin(_ relay: Relay) {
     let isDue = state.withLock { state in
@@ -39,16 +46,27 @@ final class RunningRelay: Sendable {
 
   /// Reads everything again; several calls at once lead to one or two reloads.
   func reload() {
-    let relay = state.withLock { state -> Relay? in
+    let (relay, spare) = state.withLock { state -> (Relay?, (ListeningRelay, Log)?) in
       state.isDue = true
-      guard let relay = state.relay, !state.isReloading else { return nil }
+      guard let relay = state.relay else { return (nil, state.listening) }
+      guard !state.isReloading else { return (nil, nil) }
       state.isReloading = true
-      return relay
+      return (relay, nil)
     }
+    if let (spare, log) = spare { return reloadCertificates(of: spare, log) }
     guard let relay else { return }
     // This is a task beside the loop's waiting for signals: the store may take its time, and a
     // SIGTERM must not wait for it.
     Task(executorPreference: loop) { await self.reload(relay) }
+  }
+
+  /// A spare takes up nothing else before it has its store.
+  private func reloadCertificates(of spare: ListeningRelay, _ log: Log) {
+    Task(executorPreference: loop) {
+      for problem in spare.reloadCertificates() {
+        log.error("a certificate was not taken", ("error", .text(problem)))
+      }
+    }
   }
 
   private func reload(_ relay: Relay) async {

@@ -45,7 +45,11 @@ enum ServeCommand {
       do throws(RelayStartError) {
         return Result<Relay, RelayStartError>.success(
           try await Relay.start(
-            configuration, loops: loops, log: log, sockets: service.sockets
+            configuration, loops: loops, log: log, sockets: service.sockets,
+            listening: { listening in
+              running.begin(listening, log: log)
+              tell(of: listening.addresses)
+            }
           ) { service.waits(for: $0, loops: loops) })
       } catch {
         return .failure(error)
@@ -59,9 +63,6 @@ enum ServeCommand {
     do throws(RelayStartError) {
       let relay = try await start.value.get()
       running.begin(relay)
-      for address in relay.addresses {
-        StandardStream.output.line("listening on \(address)")
-      }
       service.started(relay, loops: loops)
       await stopped.value
       service.manager?.tell(.stopping, .status("stopping: attempts in flight may finish"))
@@ -72,6 +73,10 @@ enum ServeCommand {
       StandardStream.error.line("waystation serve: \(error)")
       return .failed
     }
+  }
+
+  private static func tell(of addresses: [String]) {
+    for address in addresses { StandardStream.output.line("listening on \(address)") }
   }
 
   private static func makeLoops() throws(SystemError) -> [EventLoop] {

@@ -8,8 +8,16 @@ struct GetMetrics {
   init(_ context: EndpointContext) { self.context = context }
 
   func respond(to request: HTTPRequest) async -> HTTPResponse {
-    let format = ExpositionFormat(AcceptedTypes(request.head))
-    var response = HTTPResponse(status: 200, body: .bytes(await view().text(format)))
+    let view = await view()
+    return Self.response(to: request.head) { view.text($0) }
+  }
+
+  /// Metrics in the format that whoever asks would rather have.
+  static func response(
+    to head: RequestHead, _ text: (ExpositionFormat) -> [UInt8]
+  ) -> HTTPResponse {
+    let format = ExpositionFormat(AcceptedTypes(head))
+    var response = HTTPResponse(status: 200, body: .bytes(text(format)))
     response.headers.add("Content-Type", format.contentType)
     response.headers.add("Vary", "Accept")
     response.headers.add("Cache-Control", "no-store")
@@ -25,7 +33,7 @@ struct GetMetrics {
     return MetricsView(
       now: relay.now().wall, needs: relay.dispatcher.needs.counts,
       certificateEnds: relay.certificateEnds,
-      isDraining: relay.isDraining, deliveries: metrics.deliveries,
+      isDraining: relay.isDraining, passed: relay.passed, deliveries: metrics.deliveries,
       posts: metrics.posts, shed: relay.admission.refusals, storeWaits: metrics.waitsForStore,
       upstreams: upstreams.labelled, others: upstreams.others,
       blockedLaneCount: snapshot.blockedLaneCount, inFlightCount: snapshot.inFlightCount,

@@ -55,6 +55,20 @@ extension Problem {
     ).retry(afterSeconds: RetryHint.overloadSeconds)
   }
 
+  /// This relay is a spare, and could not pass the request on.
+  ///
+  /// - Parameter mayHaveArrived: Whether the relay that has the store may have got it.
+  package static func noLeader(_ reason: String, mayHaveArrived: Bool) -> Problem {
+    let fix =
+      mayHaveArrived
+      ? "It may have arrived: keep the envelope, and post it again with the same key after"
+        + " Retry-After."
+      : "Keep the envelope and try again after Retry-After."
+    return Problem(
+      .noLeader, "This relay is a spare, and could not pass the request on: \(reason).", fix: fix
+    ).retry(afterSeconds: RetryHint.overloadSeconds)
+  }
+
   /// A post has come through this relay before.
   ///
   /// - Parameter pseudonym: The relay's own name in `Via`.

@@ -60,6 +60,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case overloaded = "overloaded"
   case draining = "draining"
   case storeUnavailable = "store-unavailable"
+  case noLeader = "no-leader"
   case httpVersionNotSupported = "http-version-not-supported"
   case diskFull = "disk-full"
   case relayLoop = "relay-loop"
@@ -142,6 +143,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .overloaded: Record(503, "The relay is overloaded")
     case .draining: Record(503, "The relay is shutting down")
     case .storeUnavailable: Record(503, "The store is not available")
+    case .noLeader: Record(503, "No relay could be reached that has the store")
     case .httpVersionNotSupported: Record(505, "The HTTP version is not supported")
     case .diskFull: Record(507, "There is no room on disk")
     case .relayLoop: Record(508, "The relays lead in a circle")

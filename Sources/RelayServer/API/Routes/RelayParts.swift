@@ -45,7 +45,9 @@ final class RelayParts: Sendable {
   /// The relay's log.
   let log: Log
   /// The server that the senders call.
-  let front = ServerFront()
+  let front: ServerFront
+  /// Counts of what was passed on while the relay was a spare; nil if it does not listen as one.
+  let passed: PassingFigures?
   /// The time of the relay's start.
   let startedAt: WallTime
   /// The same, by the clock that nobody sets.
@@ -57,7 +59,8 @@ final class RelayParts: Sendable {
   /// All of them go by the defaults until the relay takes up its configuration.
   init(
     listeners: [ListenerConfiguration], store: any EnvelopeStore, embedded: (any EmbeddedStore)?,
-    pseudonym: String, dispatcher: Dispatcher, access: Access
+    pseudonym: String, dispatcher: Dispatcher, access: Access, front: ServerFront,
+    passed: PassingFigures?
   ) {
     let nothing = Configuration()
     inForce = Mutex(
@@ -69,6 +72,8 @@ final class RelayParts: Sendable {
     self.pseudonym = pseudonym
     self.dispatcher = dispatcher
     self.access = access
+    self.front = front
+    self.passed = passed
     meter = dispatcher.meter
     metrics = dispatcher.metrics
     log = dispatcher.log

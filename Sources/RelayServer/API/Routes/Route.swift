@@ -67,7 +67,8 @@ package final class Route: Sendable {
 /// The listeners that have a route.
 ///
 /// The router of a listener for devices alone, or for operators alone, does not know the others'
-/// routes. They are answered like any path that does not exist.
+/// routes. They are answered like any path that does not exist. A listener for relays has none of
+/// its own: what is passed on there belongs to the listener where it came in.
 enum RouteAudience: Sendable {
   /// Handing over: not on an operators' listener.
   case devices
@@ -79,6 +80,7 @@ enum RouteAudience: Sendable {
   /// Returns true if a listener for `audience` has such routes; nil is a listener for everybody.
   func isServed(to audience: ListenerConfiguration.Audience?) -> Bool {
     switch (self, audience) {
+    case (_, .relays): false
     case (.both, _), (_, nil), (.devices, .devices), (.operators, .operators): true
     case (.devices, .operators), (.operators, .devices): false
     }

@@ -3,9 +3,7 @@ import RelayCore
 extension MetricFamily {
   /// The relay itself.
   static let relay: [MetricFamily] = [
-    MetricFamily(.info, "waystation_build", ["version"], "Which release of Waystation this is.") {
-      $1.sample(ReleaseVersion.number, value: 1)
-    },
+    build, spare, passedRequests,
     MetricFamily(.gauge, "waystation_draining", "1 while the relay shuts down, else 0.") {
       $0.isDraining ? 1 : 0
     },

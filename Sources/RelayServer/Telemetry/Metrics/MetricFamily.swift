@@ -68,7 +68,7 @@ struct MetricFamily: Sendable {
     return ["seconds", "bytes"].first { name.hasSuffix("_\($0)") }
   }
 
-  /// Every family, in the order of the text.
+  /// Every family of a relay that has its store, in the order of the text.
   static let all: [MetricFamily] = [
     relay, posts, deliveries, upstreams, store, commits, connections, requests, spans, process,
   ].flatMap { $0 }

@@ -14,6 +14,9 @@ struct MetricsView {
   var needs: NeedCounts
   var certificateEnds: [NeedFacts.Certificate]
   var isDraining: Bool
+  /// What it has passed on while it was a spare; nil if it shares its store with no other relay, or
+  /// does not listen as a spare.
+  var passed: PassingFigures?
   var deliveries: DeliveryFigures
   var posts: PostFigures
   var shed: [AdmissionControl.Refusal: UInt64]

@@ -1,0 +1,41 @@
+#if PostgreSQL
+extension Schema {
+  /// The version of the tables that this program reads and writes.
+  static let version: Int32 = 2
+
+  /// The version that ``script`` makes; ``expansion`` makes ``version`` of it.
+  static let firstVersion: Int32 = 1
+
+  /// Makes tables of an older version those of ``version``; does nothing to others.
+  ///
+  /// It only adds, so a relay of the version before goes on with these tables until it is replaced.
+  static let expansion = """
+    DO $expand$
+    BEGIN
+      -- One relay after another: who comes second finds it done.
+      PERFORM 1 FROM schema_version FOR UPDATE;
+      IF (SELECT max(version) FROM schema_version) = 1 THEN
+        \(relays)
+        UPDATE schema_version SET version = 2;
+      END IF;
+    END $expand$
+    """
+
+  /// 2: where other relays reach the one that has a seat, so that they can pass requests on to it.
+  private static let relays = """
+    ALTER TABLE seat ADD COLUMN address text;
+
+    -- The same as the function of this name that knows of no address.
+    CREATE FUNCTION take_store(
+      mine bigint, of_process bigint, reached_at text, former bigint[], at_beats bigint[]
+    ) RETURNS bigint LANGUAGE plpgsql AS $function$
+    DECLARE
+      taken bigint;
+    BEGIN
+      taken := take_store(mine, of_process, former, at_beats);
+      UPDATE seat SET address = reached_at WHERE incarnation = mine;
+      RETURN taken;
+    END $function$;
+    """
+}
+#endif

@@ -1,0 +1,245 @@
+#if PostgreSQL
+import Foundation
+import Glibc
+import PostgresTesting
+import Testing
+
+extension EndToEnd {
+  @Suite(
+    "Requests that a spare passes on", .serialized,
+    .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"))
+  struct Passing {
+    private let upstream: TestUpstream
+    private let proxy: LossyProxy
+    private let authority: CertificateAuthority
+    private let holder: Relay
+    /// It reaches the database by the proxy.
+    private let spare: Relay
+
+    init() async throws {
+      upstream = try TestUpstream()
+      let database = try TestDatabase.fresh()
+      let port = try #require(URL(string: database.url)?.port)
+      proxy = try LossyProxy(to: UInt16(port))
+      authority = try await CertificateAuthority(name: "relays")
+      let byProxy = database.url.replacingOccurrences(of: ":\(port)/", with: ":\(proxy.port)/")
+      holder = try await Self.relay("relay-1", upstream, authority, database.url)
+      spare = try await Self.relay("relay-2", upstream, authority, byProxy)
+    }
+
+    /// A relay with a listener for devices and operators, and one for relays.
+    private static func relay(
+      _ name: String, _ upstream: TestUpstream, _ authority: CertificateAuthority, _ url: String
+    ) async throws -> Relay {
+      let pair = try await authority.sign(name, subject: "/CN=\(name)")
+      let tls = pair.listener.merging([
+        "clientCertificates": ["authorities": authority.certificate]
+      ]) { _, given in given }
+      return try Relay(
+        upstreams: ["default": Relay.quick(upstream)],
+        more: [
+          "log": ["access": true], "limits": ["bodyBytesMax": 3 << 20],
+          "access": ["operators": Credentials.operators],
+        ],
+        listen: [
+          "127.0.0.1:0",
+          ["address": "127.0.0.1:0", "for": "relays", "tls": tls] as [String: any Sendable],
+        ],
+        environment: ["WAYSTATION_POSTGRES_URL": url, "WAYSTATION_ANONYMOUS": "allow"])
+    }
+
+    private func startBoth() async throws {
+      try await holder.start()
+      // It listens before it has the store.
+      try await holder.log(holds: "line taken up")
+      try await spare.start()
+      try await spare.log(holds: "this one waits as a spare")
+    }
+
+    private func device(at relay: Relay, token: String? = nil) -> Device {
+      Device("device-1", port: relay.port(of: 0), token: token)
+    }
+
+    /// The paths in the order of their first attempts.
+    private var firstAttempts: [String] {
+      var seen: Set<String> = []
+      return upstream.received.map(\.target).filter { seen.insert($0).inserted }
+    }
+
+    @Test("a post is stored and delivered in its order, whichever relay it comes to")
+    func posts() async throws {
+      try await startBoth()
+      for number in 1...20 {
+        let relay = number.isMultiple(of: 2) ? spare : holder
+        try await device(at: relay).post(["path": "/\(number)", "key": "\(number)"]).require(202)
+      }
+      try await upstream.received(count: 20)
+      #expect(firstAttempts == (1...20).map { "/\($0)" })
+      let again = try await device(at: spare).post(["path": "/3", "key": "3"])
+      #expect(try again.json()["result"] as? String == "duplicate")
+      #expect(try await device(at: spare).get("/readyz").status == 200)
+      let missing = try await device(at: spare).get("/v1/clients/nobody")
+      #expect(missing.status == 404 && missing.problem == "unknown-client")
+    }
+
+    @Test("no post is refused while the relay that has the store is killed")
+    func killed() async throws {
+      try await startBoth()
+      let device = device(at: spare)
+      for number in 1...5 { try await device.post(["path": "/\(number)"]).require(202) }
+      try await holder.kill()
+      for number in 6...10 { try await device.post(["path": "/\(number)"]).require(202) }
+      try await upstream.received("the last one") { $0.last?.target == "/10" }
+      #expect(firstAttempts == (1...10).map { "/\($0)" })
+    }
+
+    @Test("one that is stopped is followed by the spare, and passes on once it is started again")
+    func rolling() async throws {
+      try await startBoth()
+      let device = device(at: spare)
+      try await device.post(["path": "/1"]).require(202)
+      holder.signal(SIGTERM)
+      #expect(try await holder.ending() == .exit(0))
+      try await device.post(["path": "/2"]).require(202)
+      try await holder.start()
+      try await holder.log(holds: "this one waits as a spare")
+      try await self.device(at: holder).post(["path": "/3"]).require(202)
+      try await upstream.received(count: 3)
+      #expect(firstAttempts == ["/1", "/2", "/3"])
+    }
+
+    @Test("large bodies are passed on both ways, whether their length is stated or not")
+    func largeBodies() async throws {
+      upstream.behave { _ in .answer(503) }
+      try await startBoth()
+      let body = (0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
+      let stated = try await device(at: spare).relay("POST", "/stated", body: body)
+      var chunks = Array(
+        """
+        POST /v1/relay/default/chunked HTTP/1.1\r
+        Host: relay\r
+        Waystation-Client: device-2\r
+        Transfer-Encoding: chunked\r
+        \r\n
+        """.utf8)
+      for start in stride(from: 0, to: body.count, by: 100_000) {
+        chunks += Array("186a0\r\n".utf8) + body[start..<start + 100_000] + [0x0D, 0x0A]
+      }
+      chunks += Array("0\r\n\r\n".utf8)
+      let chunked = try await device(at: spare).raw(chunks, method: "POST")
+      for posted in [stated, chunked] {
+        let id = try #require(try posted.json()["id"] as? String)
+        let read = try await device(at: spare, token: Credentials.steer).get(
+          "/v1/envelopes/\(id)/body")
+        #expect(read.status == 200 && read.body == body)
+      }
+    }
+
+    @Test("a body that is too large is refused before all of it has come")
+    func tooLarge() async throws {
+      try await startBoth()
+      let beginning = """
+        POST /v1/relay/default/large HTTP/1.1\r
+        Host: relay\r
+        Waystation-Client: device-1\r
+        Content-Length: 4000000\r
+        \r
+        \(String(repeating: "x", count: 1000))
+        """
+      let refused = try await device(at: spare).raw(Array(beginning.utf8), method: "POST")
+      #expect(refused.status == 413 && refused.problem == "body-too-large")
+    }
+
+    @Test("events come through as they happen")
+    func events() async throws {
+      try await startBoth()
+      let listener = try await Listener(
+        spare, token: Credentials.steer, connection: Connection(port: spare.port(of: 0)))
+      try await listener.first("snapshot")
+      try await device(at: holder).post(["path": "/1"]).require(202)
+      try await listener.first("delivered")
+    }
+
+    @Test("who may do what is decided as if the request had come to the other relay")
+    func callers() async throws {
+      try await startBoth()
+      for (token, status) in [(Credentials.read, 403), (Credentials.steer, 200)] {
+        let device = device(at: spare, token: token)
+        #expect(try await device.request("POST", "/v1/upstreams/default/pause").status == status)
+      }
+      let forged = try await device(at: spare).get(
+        "/v1/tokens", headers: ["Waystation-Passed": "eyJsaXN0ZW5lciI6MH0="])
+      #expect(forged.status == 401)
+      try await holder.log(holds: "/v1/tokens")
+      let lines = holder.log.split(separator: "\n").filter { $0.contains("/v1/tokens") }
+      #expect(lines.count == 1 && lines[0].contains("127.0.0.1"), "\(lines)")
+    }
+
+    @Test("each relay has metrics of its own, for those who may see the other's")
+    func metrics() async throws {
+      try await startBoth()
+      try await device(at: spare).post(["path": "/1"]).require(202)
+      #expect(try await device(at: spare, token: "wso_unknown").get("/metrics").status == 401)
+      func text(_ relay: Relay) async throws -> String {
+        let answer = try await device(at: relay, token: Credentials.read).get("/metrics")
+        #expect(answer.status == 200)
+        return String(decoding: answer.body, as: UTF8.self)
+      }
+      let ofSpare = try await text(spare)
+      #expect(ofSpare.contains("waystation_spare 1\n"))
+      #expect(ofSpare.contains(#"waystation_passed_requests_total{outcome="answered"} 1"#))
+      #expect(!ofSpare.contains("waystation_posted_envelopes"))
+      #expect(try await text(holder).contains("waystation_spare 0\n"))
+    }
+
+    @Test("the listener for relays serves nobody else")
+    func strangers() async throws {
+      try await startBoth()
+      let port = holder.port(of: 1)
+      let pair = try await authority.sign("tester", subject: "/CN=tester")
+      let known = try SecureTunnel(
+        port: port, trusting: authority.certificate, ["-cert", pair.certificate, "-key", pair.key])
+      let answer = try await known.request("GET", "/healthz")
+      #expect(answer.status == 404 && answer.problem == "not-found")
+      let unknown = try SecureTunnel(port: port, trusting: authority.certificate, [])
+      await #expect(throws: (any Error).self) { try await unknown.request("GET", "/healthz") }
+    }
+
+    @Test("a spare takes up renewed certificates at a SIGHUP")
+    func renewed() async throws {
+      try await startBoth()
+      let pair = try await authority.sign("relay-2", subject: "/CN=renewed")
+      #expect(pair.certificate.hasSuffix("relay-2.pem"))
+      spare.signal(SIGHUP)
+      try await spare.log(holds: "certificate reloaded")
+      #expect(spare.log.contains("renewed"))
+      try await device(at: spare).post(["path": "/1"]).require(202)
+    }
+
+    @Test("without a relay that has the store, posts are turned away with Retry-After")
+    func noLeader() async throws {
+      proxy.cut()
+      try await spare.start()
+      let refused = try await device(at: spare).post(["path": "/1"])
+      #expect(refused.status == 503 && refused.problem == "no-leader")
+      #expect(refused["Retry-After"] != nil)
+      #expect(try await device(at: spare).get("/healthz").status == 200)
+      #expect(try await device(at: spare).get("/readyz").status == 503)
+      spare.signal(SIGTERM)
+      #expect(try await spare.ending() == .exit(0))
+    }
+
+    @Test("a frozen relay is left as soon as another one has the store")
+    func frozen() async throws {
+      try await startBoth()
+      holder.signal(SIGSTOP)
+      let lost = try await device(at: spare).post(["path": "/1", "key": "1"])
+      #expect(lost.status == 503 && lost.problem == "no-leader")
+      try await device(at: spare).post(["path": "/1", "key": "1"]).require(202)
+      holder.signal(SIGCONT)
+      #expect(try await holder.ending() == .exit(1))
+      try await upstream.received(count: 1)
+    }
+  }
+}
+#endif

@@ -1,0 +1,68 @@
+#if PostgreSQL
+import Postgres
+import PostgresStore
+import PostgresTesting
+import RelayCore
+import Testing
+
+@Suite(
+  "tables of an older relay", .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"),
+  .timeLimit(.minutes(1)))
+struct SchemaExpansionTests {
+  /// Takes away what version 2 has added.
+  private static let contraction = """
+    ALTER TABLE seat DROP COLUMN address;
+    DROP FUNCTION take_store(bigint, bigint, text, bigint[], bigint[]);
+    UPDATE schema_version SET version = 1;
+    """
+
+  private func version(_ bench: StoreBench) throws -> Int32 {
+    var connection = try bench.database.connect()
+    let rows = try connection.run([PostgresCommand("SELECT version FROM schema_version")])
+    return rows[0].int32(0, 0)
+  }
+
+  @Test("get what they lack, and keep what they have")
+  func expanded() async throws {
+    let bench = try StoreBench()
+    let first = try bench.open(QuietObserver())
+    _ = try await first.append([StoreBench.draft(1)], isAtomic: false)
+    await first.close()
+    let current = try version(bench)
+    var connection = try bench.database.connect()
+    try connection.execute(script: Self.contraction)
+    let second = try bench.open(QuietObserver())
+    #expect(try version(bench) == current)
+    #expect(try bench.storedKeys() == ["key-1"])
+    _ = try await second.append([StoreBench.draft(2)], isAtomic: false)
+    #expect(try bench.storedKeys() == ["key-1", "key-2"])
+    await second.close()
+  }
+
+  @Test("are expanded while the older relay goes on, which writes on with them")
+  func whileUsed() async throws {
+    let bench = try StoreBench()
+    let store = try bench.open(QuietObserver())
+    var connection = try bench.database.connect()
+    try connection.execute(script: Self.contraction)
+    _ = try await store.append([StoreBench.draft(1)], isAtomic: false)
+    // A spare of this version comes: it expands, and waits.
+    let isWaiting = AsyncStream.makeStream(of: StoreWait.self)
+    let options = bench.options
+    let address = try bench.address()
+    let spare = Task {
+      try await PostgresStore.open(at: address, options) { isWaiting.continuation.yield($0) }
+    }
+    for await wait in isWaiting.stream {
+      #expect(wait == .another(address: nil))
+      break
+    }
+    _ = try await store.append([StoreBench.draft(2)], isAtomic: false)
+    await store.close()
+    let taken = try #require(try await spare.value)
+    taken.start(observer: QuietObserver())
+    #expect(try bench.storedKeys() == ["key-1", "key-2"])
+    await taken.close()
+  }
+}
+#endif
