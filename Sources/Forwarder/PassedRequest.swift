@@ -36,6 +36,13 @@ package struct PassedAnswer: Sendable {
   package let fields: HeaderBlock
   /// The length of the body, if the answer states it.
   package let contentLength: Int64?
+
+  /// Puts the parts together.
+  package init(status: Int, fields: HeaderBlock, contentLength: Int64?) {
+    self.status = status
+    self.fields = fields
+    self.contentLength = contentLength
+  }
 }
 
 /// Why another relay has not answered, or not to the end.
