@@ -192,6 +192,22 @@ extension EndToEnd {
       #expect(try await text(holder).contains("waystation_spare 0\n"))
     }
 
+    @Test("the status shows all relays that share the store, and which one has it")
+    func relays() async throws {
+      try await startBoth()
+      let device = device(at: spare, token: Credentials.read)
+      // A spare shows itself with every fourth beat, and it is read as often.
+      var roles: [String] = []
+      for _ in 1...100 where roles.count < 2 {
+        let store = try await device.get("/status").json()["store"] as? [String: Any]
+        let relays = store?["relays"] as? [[String: Any]] ?? []
+        roles = relays.compactMap { $0["role"] as? String }
+        #expect(relays.allSatisfy { ($0["address"] as? String)?.hasPrefix("127.0.0.1:") == true })
+        if roles.count < 2 { try await Task.sleep(for: .milliseconds(100)) }
+      }
+      #expect(roles == ["leader", "spare"])
+    }
+
     @Test("the listener for relays serves nobody else")
     func strangers() async throws {
       try await startBoth()

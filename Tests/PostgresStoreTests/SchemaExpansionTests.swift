@@ -12,6 +12,7 @@ struct SchemaExpansionTests {
   /// Takes away what version 2 has added.
   private static let contraction = """
     ALTER TABLE seat DROP COLUMN address;
+    DROP TABLE relay;
     DROP FUNCTION take_store(bigint, bigint, text, bigint[], bigint[]);
     UPDATE schema_version SET version = 1;
     """

@@ -10,6 +10,7 @@ final class Lease: Sendable {
   /// Why the last beat did not succeed; nil if it did.
   private let failure = Mutex<String?>(nil)
   private let isEnding = Monitor(false)
+  private let sharing = Mutex<[SharingRelay]>([])
   let limits: DatabaseLimits
 
   /// Begins with a seat that was taken at a time.
@@ -37,6 +38,12 @@ final class Lease: Sendable {
     failure.withLock { $0 = nil }
   }
 
+  /// The relays that share the store, as they were seen with one of the last beats.
+  var relays: [SharingRelay] { sharing.withLock { $0 } }
+
+  /// Notes the relays that share the store.
+  func note(_ relays: [SharingRelay]) { sharing.withLock { $0 = relays } }
+
   /// Notes why a beat has not succeeded.
   func note(failure reason: String) { failure.withLock { $0 = reason } }
 
@@ -60,17 +67,19 @@ final class LeaseKeeper: Sendable {
   private struct State: Sendable {
     var observer: (any StoreObserver)?
     var isLapsed = false
+    var registry: RelayRegistry
   }
 
   private let process: Int64
   private let lease: Lease
   private let address: PostgresAddress
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
-  init(of process: Int64, _ lease: Lease, at address: PostgresAddress) {
+  init(of process: Int64, _ identity: RelayIdentity, _ lease: Lease, at address: PostgresAddress) {
     self.process = process
     self.lease = lease
     self.address = address
+    state = Mutex(State(registry: RelayRegistry(of: process, identity)))
   }
 
   /// Has an observer told of what comes from now on, and of a lapse that stands.
@@ -107,6 +116,7 @@ final class LeaseKeeper: Sendable {
 
   private func beat(_ connection: inout PostgresConnection?) {
     let sentAt = Lease.now()
+    let showing = state.withLock { $0.registry.beat() }
     do throws(PostgresError) {
       let rows = try run(
         [
@@ -114,7 +124,8 @@ final class LeaseKeeper: Sendable {
             "UPDATE seat SET beats = beats + 1 WHERE process = $1", [.int64(process)]),
           PostgresCommand(
             "SELECT count(*) FROM seat WHERE process <> $1", [.int64(process)]),
-        ], on: &connection)
+        ] + showing + (showing.isEmpty ? [] : [RelayRegistry.list]), on: &connection)
+      if !showing.isEmpty { lease.note(RelayRegistry.relays(in: rows[rows.count - 1])) }
       if rows[0].affectedCount > 0 {
         lease.prove(at: sentAt)
         let observer = state.withLock { state in

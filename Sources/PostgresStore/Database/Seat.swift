@@ -9,8 +9,7 @@ import RelayCore
 /// So nothing is written once somebody else has taken them. Used by one thread.
 final class Seat {
   private let address: PostgresAddress
-  /// Where other relays reach this one; nil if they do not.
-  private let relayAddress: String?
+  private let identity: RelayIdentity
   private let limits: DatabaseLimits
   private var connection: PostgresConnection?
   /// All incarnations that this seat has had: of the last one it may not be known whether the
@@ -22,6 +21,7 @@ final class Seat {
   private(set) var epoch: Int64 = 0
   /// The number of this use of the store, which outlives incarnations: what it does is known by it.
   let process = Int64.random(in: 1...Int64.max)
+  private var registry: RelayRegistry
   /// When it was asked for the store, which it then got.
   private(set) var takenAt = Lease.now()
 
@@ -32,14 +32,13 @@ final class Seat {
 
   /// Connects, and makes the tables if there are none, or adds what they lack.
   ///
-  /// - Parameter relayAddress: The host and port at which other relays reach this one; nil if they
-  ///   do not.
   /// - Throws: ``PostgresError`` if the database cannot be reached, or refuses the relay.
   init(
-    at address: PostgresAddress, reachedAt relayAddress: String?, _ limits: DatabaseLimits
+    at address: PostgresAddress, _ identity: RelayIdentity, _ limits: DatabaseLimits
   ) throws(PostgresError) {
     self.address = address
-    self.relayAddress = relayAddress
+    self.identity = identity
+    registry = RelayRegistry(of: process, identity)
     self.limits = limits
     var connection = try Self.connect(to: address, limits)
     try Self.prepare(&connection)
@@ -51,11 +50,11 @@ final class Seat {
   /// - Throws: ``StoreError`` if the database cannot be reached, refuses the relay, or has tables
   ///   of a newer version.
   static func taken(
-    at address: PostgresAddress, reachedAt relayAddress: String?, _ limits: DatabaseLimits
+    at address: PostgresAddress, _ identity: RelayIdentity, _ limits: DatabaseLimits
   ) throws(StoreError) -> Seat {
     let refusal: StoreError
     do throws(PostgresError) {
-      let seat = try Seat(at: address, reachedAt: relayAddress, limits)
+      let seat = try Seat(at: address, identity, limits)
       guard let newer = try seat.newerTables() else {
         _ = try seat.take(.fromAnybody)
         return seat
@@ -129,11 +128,19 @@ final class Seat {
     PostgresCommand.seats(in: try run([.seats])[0])
   }
 
+  /// Shows that this relay runs, every few times that it is called.
+  ///
+  /// A database that only reads cannot be told; it is none that a relay could use.
+  func show() {
+    let commands = registry.beat()
+    if !commands.isEmpty { _ = try? run(commands) }
+  }
+
   /// Takes the store; false if somebody else has it.
   func take(_ taking: SeatTaking) throws(PostgresError) -> Bool {
     let mine = Int64.random(in: 1...Int64.max)
     let commands = PostgresCommand.takeStore(
-      for: mine, process: process, reachedAt: relayAddress, taking)
+      for: mine, process: process, reachedAt: identity.address, taking)
     var rows: [PostgresRows]
     takenAt = Lease.now()
     do throws(PostgresError) {
@@ -157,8 +164,12 @@ final class Seat {
     _ = try? run([
       PostgresCommand("DELETE FROM seat WHERE incarnation = ANY($1)", [mine]),
       PostgresCommand("DELETE FROM seat_commit WHERE incarnation = ANY($1)", [mine]),
+      RelayRegistry.removal(of: process),
     ])
   }
+
+  /// Ends a wait for the store.
+  func stopWaiting() { _ = try? run([RelayRegistry.removal(of: process)]) }
 
   private func run(_ commands: [PostgresCommand]) throws(PostgresError) -> [PostgresRows] {
     guard var open = connection.take() else {
@@ -293,7 +304,7 @@ final class Seat {
           INSERT INTO seat (incarnation, backend, backend_start, process, address)
           \(Self.seatOfMine)
           AND EXISTS (SELECT 1 FROM seat_commit WHERE incarnation = $1)
-          """, [.int64(mine), .int64(process), .text(relayAddress)]),
+          """, [.int64(mine), .int64(process), .text(identity.address)]),
       PostgresCommand(
         "UPDATE shard SET holder = $2 WHERE holder = ANY($1)", [old, .int64(mine)]),
       PostgresCommand("SELECT number FROM seat_commit WHERE incarnation = $1", [.int64(mine)]),

@@ -8,8 +8,7 @@ import RelayCore
 /// Blocks its thread. It polls: a relay that has died tells nobody.
 struct SeatWait {
   let address: PostgresAddress
-  /// Where other relays reach this one; nil if they do not.
-  let relayAddress: String?
+  let identity: RelayIdentity
   let limits: DatabaseLimits
   /// Is told, each time that it changes, what it waits for.
   let tell: (StoreWait) -> Void
@@ -21,12 +20,12 @@ struct SeatWait {
   private var refusal: StoreError?
 
   init(
-    at address: PostgresAddress, reachedAt relayAddress: String?, _ limits: DatabaseLimits,
+    at address: PostgresAddress, _ identity: RelayIdentity, _ limits: DatabaseLimits,
     tell: @escaping (StoreWait) -> Void,
     isOver: @escaping (_ milliseconds: Int64) -> Bool
   ) {
     self.address = address
-    self.relayAddress = relayAddress
+    self.identity = identity
     self.limits = limits
     self.tell = tell
     self.isOver = isOver
@@ -41,7 +40,7 @@ struct SeatWait {
     repeat {
       do throws(PostgresError) {
         let open =
-          if let seat { seat } else { try Seat(at: address, reachedAt: relayAddress, limits) }
+          if let seat { seat } else { try Seat(at: address, identity, limits) }
         seat = open
         switch try look(by: open) {
         case .taken: return open
@@ -56,6 +55,7 @@ struct SeatWait {
       }
       if let refusal { throw refusal }
     } while !isOver(limits.lease.beatMs)
+    seat?.stopWaiting()
     return nil
   }
 
@@ -71,6 +71,7 @@ struct SeatWait {
     let standing = try seat.standing()
     let holder = standing.first?.address
     guard let dead = watch.see(standing.map(\.beats), at: Lease.now()) else {
+      seat.show()
       return .waits(for: holder)
     }
     return try seat.take(.from(dead)) ? .taken : .waits(for: holder)

@@ -25,6 +25,14 @@ extension Schema {
   private static let relays = """
     ALTER TABLE seat ADD COLUMN address text;
 
+    -- The relays that run, for operators alone.
+    CREATE TABLE relay (
+      process bigint PRIMARY KEY,
+      address text,
+      version text NOT NULL,
+      seen_at timestamptz NOT NULL
+    ) WITH (fillfactor = 50);
+
     -- The same as the function of this name that knows of no address.
     CREATE FUNCTION take_store(
       mine bigint, of_process bigint, reached_at text, former bigint[], at_beats bigint[]

@@ -42,7 +42,7 @@ extension PostgresStore {
             return isCancelled.wait(until: deadline) { $0 ? true : nil } != nil
           }
           var wait = SeatWait(
-            at: address, reachedAt: options.relayAddress, DatabaseLimits(), tell: waiting,
+            at: address, options.identity, DatabaseLimits(), tell: waiting,
             isOver: isOver)
           let seat = try wait.seat()
           resume(

@@ -106,6 +106,7 @@ extension PostgresStore {
       latestTime: figures.given.latestTime.millisecondsSinceEpoch > 0
         ? figures.given.latestTime : nil)
     statistics.names = figures.given.names
+    statistics.relays = lease.relays
     return statistics
   }
 

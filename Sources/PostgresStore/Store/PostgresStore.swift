@@ -19,6 +19,9 @@ package final class PostgresStore: EnvelopeStore {
     package var rules = DatabaseRules()
     /// The host and port at which other relays reach this one; nil if they do not.
     package var relayAddress: String?
+    /// The release, for the operators of other relays.
+    package var version = ""
+    var identity: RelayIdentity { RelayIdentity(address: relayAddress, version: version) }
 
     /// Sets the clock.
     package init(clock: @escaping @Sendable () -> WallTime) { self.clock = clock }
@@ -61,7 +64,7 @@ package final class PostgresStore: EnvelopeStore {
   package convenience init(
     at address: PostgresAddress, _ options: Options
   ) throws(StoreError) {
-    let seat = try Seat.taken(at: address, reachedAt: options.relayAddress, DatabaseLimits())
+    let seat = try Seat.taken(at: address, options.identity, DatabaseLimits())
     try self.init(seat, at: address, options)
   }
 
@@ -78,7 +81,7 @@ package final class PostgresStore: EnvelopeStore {
     self.lease = lease
     do throws(StoreError) {
       // It beats from the beginning: counting may take longer than a lease.
-      let keeper = LeaseKeeper(of: process, lease, at: address)
+      let keeper = LeaseKeeper(of: process, options.identity, lease, at: address)
       let beating = try Self.spawn("store-lease") { keeper.run() }
       let begun = try StoreStart.counted(at: address, isOver: isOver)
       shared = DatabaseShared(clock: options.clock, options.rules, begun.figures)

@@ -121,6 +121,9 @@ package struct StoreStatistics: Sendable, Equatable {
   package var latestTime: WallTime?
   /// The number of known clients and lanes.
   package var names = NameCounts()
+  /// The relays that share the store, this one included, the one that has it first; empty if it is
+  /// not shared.
+  package var relays: [SharingRelay] = []
 
   /// Puts the figures together.
   package init(

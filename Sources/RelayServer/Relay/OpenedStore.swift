@@ -59,6 +59,7 @@ struct OpenedStore: Sendable {
     var options = PostgresStore.Options { WallClock.now() }
     options.rules = configuration.databaseRules
     options.relayAddress = own
+    options.version = ReleaseVersion.number
     let opened = try await PostgresStore.open(at: address, options, waiting: waiting)
     guard let opened else { throw .stopped(waitingFor: address.subject) }
     return OpenedStore(store: opened, embedded: nil) { opened.update(to: $0.databaseRules) }

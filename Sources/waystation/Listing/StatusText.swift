@@ -136,7 +136,18 @@ struct StatusText {
           ? "\(size("contentBytes")) of contents in the database"
           : "\(size("fileBytes")) on disk, \(size("logBytes")) of log, room for "
             + size("roomBytes")),
-    ]
+    ] + relays(sharing: store)
+  }
+
+  /// The relays that share the store, each in a line.
+  private func relays(sharing store: JSONObject?) -> [String] {
+    (store?.objects("relays") ?? []).enumerated().map { index, relay in
+      let address =
+        relay.text("address").map(SafeText.line) ?? "a relay without a listener for relays"
+      let role = relay.text("role") == "leader" ? "has the store" : "a spare"
+      return label(index == 0 ? "relays" : "")
+        + "\(address), version \(SafeText.line(relay.text("version") ?? "?")), \(role)"
+    }
   }
 
   private func label(_ word: String) -> String {

@@ -82,6 +82,11 @@ package struct StatusView: Sendable {
     }
     json.member("oldestWaitingAt", oldestWaitingAt)
     if let trouble = statistics.trouble { json.member("trouble", trouble) }
+    if !statistics.relays.isEmpty {
+      json.memberArray("relays") { json in
+        for relay in statistics.relays { relay.write(to: &json) }
+      }
+    }
     if let files { Self.writeDamage(of: files, to: &json) }
   }
 
@@ -111,6 +116,17 @@ package struct StatusView: Sendable {
     json.member("failedPerSecond", rates.failed)
     json.member("attemptsPerSecond", rates.attempts)
     json.member("shedPerSecond", rates.shed)
+  }
+}
+
+extension SharingRelay {
+  fileprivate func write(to json: inout JSONWriter) {
+    json.object { json in
+      if let address { json.member("address", address) }
+      json.member("version", version)
+      json.member("role", hasStore ? "leader" : "spare")
+      json.member("seenMsAgo", seenMsAgo)
+    }
   }
 }
 
