@@ -8,7 +8,7 @@ extension PostgresConnection {
   /// libpq would do so itself, but waits for each one as long as the system does: hosts behind one
   /// that is down were never tried in time.
   static func connect(
-    to address: PostgresAddress, timeoutMs: Int, notices: Notices
+    to address: PostgresAddress, timeoutMs: Int, notices: Notices, isGivenUp: () -> Bool
   ) throws(PostgresError) -> OpaquePointer {
     guard PQisthreadsafe() == 1 else {
       throw PostgresError(
@@ -22,7 +22,8 @@ extension PostgresConnection {
       do {
         let parameters = try address.parameters(for: host)
         return try connect(
-          with: parameters, to: host.description, of: address, timeoutMs: part, notices: notices)
+          with: parameters, to: host.description, of: address, timeoutMs: part, notices: notices,
+          isGivenUp: isGivenUp)
       } catch {
         failures.append(error)
       }
@@ -39,7 +40,7 @@ extension PostgresConnection {
   /// Connects to one host.
   private static func connect(
     with parameters: [String: String], to host: String, of address: PostgresAddress,
-    timeoutMs: Int, notices: Notices
+    timeoutMs: Int, notices: Notices, isGivenUp: () -> Bool
   ) throws(PostgresError) -> OpaquePointer {
     func failure(_ kind: PostgresError.Kind, _ detail: String, _ state: String? = nil)
       -> PostgresError
@@ -54,9 +55,13 @@ extension PostgresConnection {
     notices.listen(to: connection)
     // Only so does libpq tell the code of an error that a connection ends with.
     PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
-    guard let isMade = complete(connection, by: Deadline(inMs: timeoutMs)) else {
+    let deadline = Deadline(inMs: timeoutMs)
+    guard let isMade = complete(connection, by: deadline, isGivenUp: isGivenUp) else {
       PQfinish(connection)
-      throw failure(.unreachable, "\(host) did not answer within \(timeoutMs) ms")
+      throw failure(
+        .unreachable,
+        isGivenUp()
+          ? "\(host) is waited for no longer" : "\(host) did not answer within \(timeoutMs) ms")
     }
     guard isMade else {
       defer { PQfinish(connection) }
@@ -101,18 +106,36 @@ extension PostgresConnection {
   /// Brings a connection that was begun to its end.
   ///
   /// - Returns: Whether it could be made; nil if that is not known in time.
-  private static func complete(_ connection: OpaquePointer, by deadline: Deadline) -> Bool? {
+  private static func complete(
+    _ connection: OpaquePointer, by deadline: Deadline, isGivenUp: () -> Bool
+  ) -> Bool? {
     // "Behave as if PQconnectPoll last returned PGRES_POLLING_WRITING" (libpq's documentation).
     var state =
       PQstatus(connection) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
     while state == PGRES_POLLING_WRITING || state == PGRES_POLLING_READING {
       let events = state == PGRES_POLLING_READING ? POLLIN : POLLOUT
       // The socket is another one for each of a name's addresses.
-      guard deadline.wait(for: PQsocket(connection), events: events) != 0 else { return nil }
+      guard wait(for: PQsocket(connection), events: events, by: deadline, isGivenUp) else {
+        return nil
+      }
       state = PQconnectPoll(connection)
     }
     return state == PGRES_POLLING_OK
   }
+
+  /// Waits until something happens to a socket; false if it is waited for no longer.
+  private static func wait(
+    for socket: Int32, events: Int32, by deadline: Deadline, _ isGivenUp: () -> Bool
+  ) -> Bool {
+    while deadline.remainingMs > 0, !isGivenUp() {
+      let part = Deadline(inMs: min(deadline.remainingMs, givingUpMs))
+      if part.wait(for: socket, events: events) != 0 { return true }
+    }
+    return false
+  }
+
+  /// After how long it is noticed that a connection is to be given up that is being made.
+  private static let givingUpMs = 100
 
   /// Whether a server that ended the connection with this code has refused the relay.
   ///

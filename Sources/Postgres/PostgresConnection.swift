@@ -34,12 +34,15 @@ package struct PostgresConnection: ~Copyable {
   /// - Parameters:
   ///   - connectTimeoutMs: For how long it tries. Each host that is left gets an equal part.
   ///   - silenceMs: After how long without a byte of an answer the connection counts as lost.
+  ///   - isGivenUp: Is asked, several times a second, whether to try no longer.
   /// - Throws: ``PostgresError/Kind/unreachable``, ``PostgresError/Kind/denied`` or
   ///   ``PostgresError/Kind/invalid``.
   package init(
-    to address: PostgresAddress, connectTimeoutMs: Int, silenceMs: Int
+    to address: PostgresAddress, connectTimeoutMs: Int, silenceMs: Int,
+    isGivenUp: () -> Bool = { false }
   ) throws(PostgresError) {
-    let made = try Self.connect(to: address, timeoutMs: connectTimeoutMs, notices: notices)
+    let made = try Self.connect(
+      to: address, timeoutMs: connectTimeoutMs, notices: notices, isGivenUp: isGivenUp)
     self.silenceMs = silenceMs
     subject = address.subject
     serverVersion = Int(PQserverVersion(made))

@@ -81,6 +81,7 @@ struct ProblemTests {
       (.diskFull, .diskFull), (.closed, .draining), (.inputOutput, .storeUnavailable),
       (.corrupt, .storeUnavailable), (.inUse, .storeUnavailable), (.other, .storeUnavailable),
       (.leaseLost, .storeUnavailable), (.newerSchema, .storeUnavailable),
+      (.outcomeUnknown, .storeUnavailable),
     ] as [(StoreError.Kind, ProblemKind)])
   func storeError(_ kind: StoreError.Kind, _ expected: ProblemKind) {
     let problem = Problem(

@@ -9,11 +9,17 @@ final class DatabaseReader {
 
   private let address: PostgresAddress
   let limits: DatabaseLimits
+  private let isGivenUp: () -> Bool
   private var connection: PostgresConnection?
 
-  init(at address: PostgresAddress, _ limits: DatabaseLimits) {
+  /// - Parameter isGivenUp: Says whether to give up a connection that is being made.
+  init(
+    at address: PostgresAddress, _ limits: DatabaseLimits,
+    isGivenUp: @escaping () -> Bool = { false }
+  ) {
     self.address = address
     self.limits = limits
+    self.isGivenUp = isGivenUp
   }
 
   /// One that may take its time, to count everything at a start.
@@ -52,7 +58,8 @@ final class DatabaseReader {
   private func runOnce(_ commands: [PostgresCommand]) throws(PostgresError) -> [PostgresRows] {
     if connection == nil {
       connection = try PostgresConnection(
-        to: address, connectTimeoutMs: limits.connectTimeoutMs, silenceMs: limits.silenceMs)
+        to: address, connectTimeoutMs: limits.connectTimeoutMs, silenceMs: limits.silenceMs,
+        isGivenUp: isGivenUp)
     }
     guard var open = connection.take() else { preconditionFailure("it has just been made") }
     // After an error the connection is dropped: a transaction may stand open on it.

@@ -1,5 +1,4 @@
 #if PostgreSQL
-import Glibc
 import Postgres
 import RelayCore
 
@@ -29,6 +28,8 @@ final class Seat {
   /// Whether the database has refused, the last time that it was asked, what it was given (states
   /// of the classes 22, data exception, and 23, integrity constraint): it would refuse it again.
   private(set) var hasRefusedData = false
+  /// Whether to give up connections that are being made.
+  var isGivenUp: () -> Bool = { false }
 
   /// Connects, and makes the tables if there are none, or adds what they lack.
   ///
@@ -67,10 +68,11 @@ final class Seat {
   }
 
   private static func connect(
-    to address: PostgresAddress, _ limits: DatabaseLimits
+    to address: PostgresAddress, _ limits: DatabaseLimits, _ isGivenUp: () -> Bool = { false }
   ) throws(PostgresError) -> PostgresConnection {
     try PostgresConnection(
-      to: address, connectTimeoutMs: limits.connectTimeoutMs, silenceMs: limits.silenceMs)
+      to: address, connectTimeoutMs: limits.connectTimeoutMs, silenceMs: limits.silenceMs,
+      isGivenUp: isGivenUp)
   }
 
   /// Makes the tables where there are none, and adds what those of an older relay lack; of several
@@ -192,11 +194,15 @@ final class Seat {
 
   // MARK: - Transactions
 
+  /// Is told, again and again, why the database cannot be reached; waits for so many milliseconds,
+  /// and says whether to go on trying.
+  typealias WhileLost = (_ error: StoreError, _ pauseMs: UInt32) -> Bool
+
   /// Asks for facts; nothing is written.
   ///
   /// - Parameter whileLost: See ``write(_:whileLost:)``.
   func read(
-    _ commands: [PostgresCommand], whileLost: (StoreError) -> Bool = { _ in false }
+    _ commands: [PostgresCommand], whileLost: WhileLost = { _, _ in false }
   ) throws(StoreError) -> [PostgresRows] {
     while true {
       do throws(PostgresError) {
@@ -213,13 +219,11 @@ final class Seat {
   /// If the connection is lost, it is found out whether the transaction was committed; if not, it
   /// is written again.
   ///
-  /// - Parameter whileLost: Is told, again and again, why the database cannot be reached, and says
-  ///   whether to go on trying.
   /// - Returns: One result for each command; nil if they were lost, and all is written.
   /// - Throws: ``StoreError`` if nothing was written, or, once it was to try no more, if nobody
-  ///   knows.
+  ///   knows: then of kind `outcomeUnknown`.
   func write(
-    _ commands: [PostgresCommand], shards: Set<Int>, whileLost: (StoreError) -> Bool
+    _ commands: [PostgresCommand], shards: Set<Int>, whileLost: WhileLost
   ) throws(StoreError) -> [PostgresRows]? {
     number += 1
     let held = shards.sorted()
@@ -233,12 +237,28 @@ final class Seat {
       let mark = PostgresCommand(
         "UPDATE seat_commit SET number = $2 WHERE incarnation = $1",
         [.int64(incarnation), .int64(number)])
+      let isSent = connection != nil
       do throws(PostgresError) {
         return Array(try run([fence] + commands + [mark]).dropFirst().dropLast())
       } catch {
         guard error.kind != .rejected else { throw StoreError(error) }
-        if try recover(from: error, whileLost) { return nil }
+        if try isCommitted(after: error, isSent: isSent, whileLost) { return nil }
       }
+    }
+  }
+
+  /// Whether the last transaction was committed.
+  ///
+  /// - Parameter isSent: Whether it can have been.
+  private func isCommitted(
+    after error: PostgresError, isSent: Bool, _ whileLost: WhileLost
+  ) throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      return try recover(from: error, whileLost)
+    } catch {
+      var error = error
+      if isSent, error.kind == .inputOutput { error.kind = .outcomeUnknown }
+      throw error
     }
   }
 
@@ -249,15 +269,17 @@ final class Seat {
   ///
   /// - Returns: Whether the last transaction was committed.
   private func recover(
-    from error: PostgresError, _ whileLost: (StoreError) -> Bool
+    from error: PostgresError, _ whileLost: WhileLost
   ) throws(StoreError) -> Bool {
     var last = error
-    var pauseMs = limits.reconnectMs.lowerBound
+    var pauseMs: UInt32 = 0
     connection = nil
     while true {
-      guard whileLost(StoreError(last)) else { throw StoreError(last) }
+      let pause = UInt32.random(in: pauseMs / 2...pauseMs)
+      guard whileLost(StoreError(last), pause) else { throw StoreError(last) }
+      pauseMs = min(max(2 * pauseMs, limits.reconnectMs.lowerBound), limits.reconnectMs.upperBound)
       do throws(PostgresError) {
-        connection = try Self.connect(to: address, limits)
+        connection = try Self.connect(to: address, limits, isGivenUp)
         let isHeld = try reseat()
         guard let committed = isHeld else { throw leaseLost }
         return committed >= number
@@ -268,8 +290,6 @@ final class Seat {
         }
         last = error
       }
-      usleep(UInt32.random(in: pauseMs / 2...pauseMs) * 1000)
-      pauseMs = min(2 * pauseMs, limits.reconnectMs.upperBound)
     }
   }
 

@@ -122,7 +122,7 @@ package final class PostgresStore: EnvelopeStore {
     func spawnReader(_ name: String, of jobs: WorkQueue<DatabaseReader.Job>) throws(StoreError) {
       readers.append(
         try Self.spawn(name) {
-          let reader = DatabaseReader(at: address, shared.limits)
+          let reader = DatabaseReader(at: address, shared.limits) { shared.hasGivenUp }
           while let job = jobs.next() { job(reader) }
         })
     }
@@ -178,6 +178,12 @@ package final class PostgresStore: EnvelopeStore {
       }
       if isDone { continuation.resume() }
     }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func giveUpWaiting() -> String? {
+    shared.giveUpWaiting()
+    return shared.figures.withLock { $0.trouble } ?? lease.trouble
   }
 
   /// See ``EnvelopeStore``.

@@ -11,6 +11,8 @@ final class DatabaseShared: Sendable {
   let gate = CommitGate()
   let limits = DatabaseLimits()
   let inbox = Monitor(DatabaseInbox())
+  /// Whether a database that cannot be reached is waited for no longer.
+  private let givingUp = Monitor(false)
   let figures: Mutex<StoreFigures>
   let walks = Mutex(StoreWalks())
   private let rules: Mutex<DatabaseRules>
@@ -23,6 +25,20 @@ final class DatabaseShared: Sendable {
 
   /// Goes by other rules from now on.
   func update(to rules: DatabaseRules) { self.rules.withLock { $0 = rules } }
+
+  /// Waits no longer for a database that cannot be reached.
+  func giveUpWaiting() { givingUp.updateWakingAll { $0 = true } }
+
+  /// Whether that was said.
+  var hasGivenUp: Bool { givingUp.access { $0 } }
+
+  /// Waits for so long, or until it is waited no longer.
+  ///
+  /// - Returns: Whether to go on.
+  func pause(milliseconds: UInt32) -> Bool {
+    let deadline = MonotonicClock.now().adding(milliseconds: Int64(milliseconds))
+    return givingUp.wait(until: deadline) { $0 ? true : nil } == nil
+  }
 
   /// The most names that may be known.
   var nameLimits: NameLimits { rules.withLock { $0.names } }

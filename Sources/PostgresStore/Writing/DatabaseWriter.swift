@@ -45,6 +45,7 @@ final class DatabaseWriter {
     (eventLog, checkingIn) = (start.eventLog, start.checkingIn)
     self.shared = shared
     self.observer = observer
+    seat.isGivenUp = { shared.hasGivenUp }
   }
 
   var limits: DatabaseLimits { shared.limits }
@@ -189,7 +190,7 @@ final class DatabaseWriter {
   /// Reads facts for a transaction.
   func read(_ commands: [PostgresCommand]) throws(StoreError) -> [PostgresRows] {
     do throws(StoreError) {
-      return try seat.read(commands) { self.isToGoOn($0) }
+      return try seat.read(commands, whileLost: isToGoOn)
     } catch {
       noteIfTaken(error)
       throw error
@@ -211,7 +212,7 @@ final class DatabaseWriter {
     let rows: [PostgresRows]?
     shared.gate.begin()
     do throws(StoreError) {
-      rows = try seat.write(commands + more, shards: shards) { self.isToGoOn($0) }
+      rows = try seat.write(commands + more, shards: shards, whileLost: isToGoOn)
     } catch {
       noteIfTaken(error)
       throw error
@@ -252,13 +253,13 @@ final class DatabaseWriter {
   }
 
   /// While the database cannot be reached, nobody waits for it in vain.
-  private func isToGoOn(_ error: StoreError) -> Bool {
+  private func isToGoOn(_ error: StoreError, pausingMs: UInt32) -> Bool {
     note(trouble: error)
     failRequests(error)
     // Nor for what was read meanwhile, unless it is only a connection that was lost.
     if isLost { shared.gate.giveUp() }
     isLost = true
-    return !isClosing
+    return shared.pause(milliseconds: pausingMs) && !isClosing
   }
 
   private var isClosing: Bool { shared.inbox.access { $0.isClosing } }

@@ -295,6 +295,14 @@ package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore
   /// Always, where nobody else could; so cheap that it is asked before each attempt.
   var mayAttempt: Bool { get }
 
+  /// Waits no longer for a database that cannot be reached: whoever waits for it is told so.
+  ///
+  /// Called when the relay ends, shortly before what is left is cut off. What the database answers
+  /// is finished all the same.
+  ///
+  /// - Returns: Why it is not to be reached; nil if nothing is waited for.
+  func giveUpWaiting() -> String?
+
   /// Finishes the work that was handed over, and closes. Later calls throw
   /// ``StoreError/Kind/closed``.
   func close() async
@@ -303,6 +311,9 @@ package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore
 extension EnvelopeStore {
   /// A store that one relay alone can have.
   package var mayAttempt: Bool { true }
+
+  /// A store on this machine waits for nobody.
+  package func giveUpWaiting() -> String? { nil }
 }
 
 /// The result for one draft.

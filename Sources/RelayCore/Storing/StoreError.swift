@@ -6,6 +6,9 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     case diskFull
     /// The disk failed to read or write.
     case inputOutput
+    /// Nobody knows whether it was written: the database has not said so, and is waited for no
+    /// longer.
+    case outcomeUnknown
     /// The data read is not valid.
     case corrupt
     /// The store's files are no longer in their places: anything written would be lost.

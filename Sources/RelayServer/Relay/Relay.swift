@@ -155,6 +155,9 @@ package final class Relay: Sendable {
     dispatcher.needs.stop()
     log.info("draining", ("graceSeconds", .integer(Int64(graceSeconds))))
     dispatcher.tracer.hurry()
+    let giveUp = dispatcher.loop.schedule(afterMs: graceMs - min(Self.partingMs, graceMs / 4)) {
+      self.giveUpStore()
+    }
     async let attempts: Void = dispatcher.drain(graceMs: graceMs)
     await parts.front.drain(until: deadline)
     await attempts
@@ -162,10 +165,22 @@ package final class Relay: Sendable {
     await dispatcher.history.stop()
     await dispatcher.stories.settled()
     await opened.store.close()
+    _ = giveUp.cancel()
     await dispatcher.tracer.stop(until: deadline)
     clockWatch.stop()
     log.tellRest()
     log.info("stopped")
+  }
+
+  /// How long before the end of the grace period those are answered who wait for a store that
+  /// cannot be reached: then they still get the answer.
+  private static let partingMs: Int64 = 1000
+
+  private func giveUpStore() {
+    guard let trouble = opened.store.giveUpWaiting() else { return }
+    log.warning(
+      "the store cannot be reached, and is waited for no longer: the relay ends without it",
+      ("error", .text(trouble)))
   }
 }
 

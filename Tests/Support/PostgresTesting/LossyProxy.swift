@@ -14,6 +14,8 @@ package final class LossyProxy: Sendable {
   private let listener: Int32
   private struct Link {
     var isCut = false
+    /// All is cut once a request with this has been passed on.
+    var fatal: [UInt8]?
     var sockets: Set<Int32> = []
   }
   private let link = Mutex(Link())
@@ -63,6 +65,21 @@ package final class LossyProxy: Sendable {
     }
   }
 
+  /// Passes the next request on in which there is a text, and cuts everything before its answer.
+  package func cut(behind text: String) {
+    link.withLock { $0.fatal = Array(text.utf8) }
+  }
+
+  /// Whether everything is cut.
+  package var isCut: Bool { link.withLock { $0.isCut } }
+
+  private func isFatal(_ bytes: [UInt8]) -> Bool {
+    guard let fatal = link.withLock({ $0.fatal }) else { return false }
+    guard bytes.indices.contains(where: { bytes[$0...].starts(with: fatal) }) else { return false }
+    link.withLock { $0.fatal = nil }
+    return true
+  }
+
   /// Passes on again what comes from now on.
   package func mend() { link.withLock { $0.isCut = false } }
 
@@ -96,7 +113,15 @@ package final class LossyProxy: Sendable {
       pollfd(fd: server, events: Int16(POLLIN), revents: 0),
     ]
     while poll(&places, 2, -1) > 0 {
-      if places[0].revents != 0, !pass(from: client, to: server) { return }
+      if places[0].revents != 0 {
+        var isFatal = false
+        guard pass(from: client, to: server, seeing: { isFatal = self.isFatal($0) }) else { return }
+        if isFatal {
+          // The database has the whole of it once it answers.
+          _ = poll(&places[1], 1, -1)
+          return cut()
+        }
+      }
       if places[1].revents != 0 {
         guard !isToBeLost() else { return }
         if !pass(from: server, to: client) { return }
@@ -111,7 +136,9 @@ package final class LossyProxy: Sendable {
     return true
   }
 
-  private func pass(from source: Int32, to target: Int32) -> Bool {
+  private func pass(
+    from source: Int32, to target: Int32, seeing see: ([UInt8]) -> Void = { _ in }
+  ) -> Bool {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = recv(source, &bytes, bytes.count, 0)
     guard count > 0 else { return false }
@@ -124,6 +151,7 @@ package final class LossyProxy: Sendable {
       guard step > 0 else { return false }
       sent += step
     }
+    see(Array(bytes.prefix(count)))
     return true
   }
 

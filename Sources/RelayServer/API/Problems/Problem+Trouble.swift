@@ -69,6 +69,17 @@ extension Problem {
     ).retry(afterSeconds: RetryHint.overloadSeconds)
   }
 
+  /// The relay ends while its database has not answered.
+  ///
+  /// Of the same type as other trouble of the store's: a sender does the same about it.
+  package static func storeOutcomeUnknown() -> Problem {
+    Problem(
+      .storeUnavailable,
+      "The store has not said whether this is stored, and is waited for no longer: it may be.",
+      fix: "Keep the envelope and post it again after Retry-After, with the same key."
+    ).retry(afterSeconds: RetryHint.overloadSeconds)
+  }
+
   /// A post has come through this relay before.
   ///
   /// - Parameter pseudonym: The relay's own name in `Via`.
@@ -113,6 +124,7 @@ extension Problem {
     case .diskFull: self = .diskFull()
     case .closed: self = .draining()
     case .displaced: self = .storeDisplaced()
+    case .outcomeUnknown: self = .storeOutcomeUnknown()
     case .inputOutput, .corrupt, .inUse, .newerSchema, .leaseLost, .other:
       self = .storeUnavailable()
     }
