@@ -46,6 +46,9 @@ struct StoreConfigurationTests {
       file(postgres), environment: ["WAYSTATION_DATA": "/d"]
     ).get()
     #expect(loaded.shownStore == "postgresql://h:5432/d")
+    #expect(loaded.unusedData == "/d")
+    #expect(try loadConfiguration(file(postgres)).get().unusedData == nil)
+    #expect(try loadConfiguration(file(#""data": "/d""#)).get().unusedData == nil)
   }
 
   @Test("a variable names it, in the file's place, and is refused under its own name")

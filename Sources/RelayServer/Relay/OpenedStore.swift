@@ -28,6 +28,10 @@ struct OpenedStore: Sendable {
     do throws(StoreError) {
       #if PostgreSQL
       if let postgres = configuration.store.postgres {
+        if let folder = configuration.unusedData {
+          log.info(
+            "the store is in PostgreSQL: the data folder is not used", ("folder", .text(folder)))
+        }
         return try await open(postgres, configuration, reachedAt: address) {
           log.tell($0)
           waiting($0)

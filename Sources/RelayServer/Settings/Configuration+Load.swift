@@ -59,6 +59,7 @@ extension Configuration {
     if let folder = environment["STATE_DIRECTORY"]?.split(separator: ":").first {
       configuration.data = String(folder)
     }
+    let usualData = configuration.data
     if let file {
       let secrets = SecretSources(environment: environment, readFile: readSecret)
       configuration.apply(file: file, secrets: secrets, problems: problems)
@@ -69,6 +70,9 @@ extension Configuration {
     configuration.apply(variables, problems: problems)
     configuration.apply(Overrides(flags: flags), problems: problems)
     configuration.setsAsideDamaged = flags.setsAsideDamaged
+    if configuration.store.postgres != nil, configuration.data != usualData {
+      configuration.unusedData = configuration.data
+    }
     if configuration.upstreams.isEmpty, problems.problems.isEmpty {
       problems.add(
         "upstreams",

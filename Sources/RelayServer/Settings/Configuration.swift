@@ -26,6 +26,8 @@ package struct Configuration: KeyedSection, Sendable {
 
   /// Whether a damaged store is moved aside at the start; only a flag says so, for one start.
   package var setsAsideDamaged = false
+  /// The data folder that is not used, since the store is in a database; nil if none was named.
+  package var unusedData: String?
   /// The file that it was read from; nil where only variables and flags said something.
   package var origin: ConfigurationOrigin?
 

@@ -15,6 +15,9 @@ enum CheckCommand {
       StandardStream.output.line("the configuration is good")
       StandardStream.output.line(summary(of: configuration))
       for warning in certificates.warnings { warn("\(warning)") }
+      if let folder = configuration.unusedData {
+        warn("the store is in PostgreSQL: the data folder \(folder) is not used")
+      }
       return source.triesUpstreams ? tryUpstreams(of: configuration) : .good
     } catch {
       error.report()
