@@ -26,6 +26,9 @@ struct SeatTests {
         continue
       }
     }
+    // Each commit is measured, whether its answer came or was found out.
+    #expect(store.commitFigures.changes.sum == 40)
+    #expect(store.commitFigures.durations.count >= 40)
     #expect(proxy.losses >= 20)
     #expect(try bench.storedKeys() == (1...40).map { "key-\($0)" })
     #expect(observer.accepted.count == 40)
@@ -113,6 +116,25 @@ struct SeatTests {
     #expect(throws: StoreError.self) { try bench.open() }
     _ = try stranger.run([PostgresCommand("COMMIT")])
     await (try bench.open()).close()
+  }
+
+  @Test(
+    "tables that do not say what they are, or say what cannot be, are refused in words",
+    arguments: [
+      ("DROP TABLE schema_version", "not their table schema_version"),
+      ("UPDATE schema_version SET version = 0", "holds the version 0"),
+      ("UPDATE schema_version SET version = -1", "holds the version -1"),
+      ("DELETE FROM schema_version", "has 0 rows"),
+    ])
+  func unknownTables(change: String, words: String) async throws {
+    let bench = try StoreBench()
+    await (try bench.open()).close()
+    var connection = try bench.database.connect()
+    try connection.execute(script: change)
+    let error = try #require(throws: StoreError.self) { try bench.open() }
+    #expect(error.kind == .corrupt)
+    #expect(error.detail.contains(words), "\(error)")
+    #expect(error.detail.contains("Restore the database from a backup"), "\(error)")
   }
 
   @Test("a store that was made by a newer relay is refused, and told so")

@@ -56,11 +56,11 @@ final class Seat {
     let refusal: StoreError
     do throws(PostgresError) {
       let seat = try Seat(at: address, identity, limits)
-      guard let newer = try seat.newerTables() else {
+      guard let fault = try seat.faultOfTables() else {
         _ = try seat.take(.fromAnybody)
         return seat
       }
-      refusal = newer
+      refusal = fault
     } catch {
       throw StoreError(error)
     }
@@ -103,26 +103,20 @@ final class Seat {
     """
 
   private static let duplicateTable = "42P07"
+  private static let undefinedTable = "42P01"
   private static let duplicateKey = "23505"
   private static let lockTimeout = "55P03"
 
   // MARK: - Taking the store
 
   /// What is wrong with the tables; nil if this relay can use them.
-  func newerTables() throws(PostgresError) -> StoreError? {
-    let rows = try run([PostgresCommand("SELECT version FROM schema_version")])[0]
-    guard rows.count == 1 else {
-      return StoreError(
-        kind: .corrupt, operation: "open", subject: address.subject,
-        detail: "its table schema_version has \(rows.count) rows in place of one. "
-          + "Restore the database from a backup.")
+  func faultOfTables() throws(PostgresError) -> StoreError? {
+    do throws(PostgresError) {
+      return TablesFault.found(try run([.tableVersions])[0], of: address.subject)
+    } catch {
+      guard error.sqlState == Self.undefinedTable else { throw error }
+      return TablesFault.missingVersion(of: address.subject)
     }
-    let version = rows.int32(0, 0)
-    guard version > Schema.version else { return nil }
-    return StoreError(
-      kind: .newerSchema, operation: "open", subject: address.subject,
-      detail: "its tables are of version \(version), and this relay knows them up to "
-        + "\(Schema.version). Run a newer relay.")
   }
 
   /// The seats that stand.

@@ -67,7 +67,7 @@ struct SeatWait {
   }
 
   private mutating func look(by seat: Seat) throws(PostgresError) -> Look {
-    if let newer = try seat.newerTables() { return .refused(newer) }
+    if let fault = try seat.faultOfTables() { return .refused(fault) }
     let standing = try seat.standing()
     let holder = standing.first?.address
     guard let dead = watch.see(standing.map(\.beats), at: Lease.now()) else {
