@@ -34,7 +34,8 @@ struct SeatWait {
 
   /// Waits, and takes the store; nil if it is to wait no longer.
   ///
-  /// - Throws: ``StoreError`` if the database refuses the relay, or has tables of a newer version.
+  /// - Throws: ``StoreError`` if the database refuses the relay, or has tables that it cannot use.
+  ///   A refusal that comes after a look that succeeded is borne for ``LeaseLimits/refusalMs``.
   mutating func seat() throws(StoreError) -> Seat? {
     var seat: Seat?
     repeat {
@@ -48,10 +49,16 @@ struct SeatWait {
         case .refused(let error): refusal = error
         }
       } catch {
-        guard error.mayPass else { throw StoreError(error) }
         seat = nil
-        watch.failed()
-        note(.unreachable(StoreError(error)))
+        if error.mayPass {
+          watch.failed()
+          note(.unreachable(StoreError(error)))
+        } else {
+          guard error.isOfIdentity, watch.bearsRefusal(at: Lease.now()) else {
+            throw StoreError(error)
+          }
+          note(.refused(StoreError(error), endsAfterSeconds: limits.lease.refusalMs / 1000))
+        }
       }
       if let refusal { throw refusal }
     } while !isOver(limits.lease.beatMs)
@@ -85,6 +92,12 @@ struct SeatWait {
 }
 
 extension PostgresError {
+  /// Whether the password is at fault, or else who the relay says that it is (class 28, invalid
+  /// authorization specification), or the files that show it.
+  var isOfIdentity: Bool {
+    kind == .invalid || kind == .denied && sqlState?.hasPrefix("28") == true
+  }
+
   /// Whether a later try could help by itself.
   var mayPass: Bool {
     switch kind {

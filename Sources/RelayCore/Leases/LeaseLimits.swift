@@ -23,6 +23,9 @@ package struct LeaseLimits: Hashable, Sendable {
   ///
   /// At least half of it; the rest is random, so that relays do not fall into step.
   package var retryMs: Int64 = 200
+  /// For how long a spare that has used the database before bears it that the database refuses it,
+  /// in milliseconds: a password is changed in two places, one after the other.
+  package var refusalMs: Int64 = 60_000
   /// The number of shards; another one in tests alone.
   package var shardCount = Shard.count
 

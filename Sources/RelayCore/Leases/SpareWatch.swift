@@ -5,6 +5,10 @@
 package struct SpareWatch: Sendable {
   private let limits: LeaseLimits
   private var beats: [Int64: (at: Int64, since: MonotonicTime)] = [:]
+  /// Whether the table was ever read.
+  private var hasSeen = false
+  /// Since when the database refuses what it did not refuse before.
+  private var refusedSince: MonotonicTime?
 
   /// Begins to watch.
   package init(_ limits: LeaseLimits = LeaseLimits()) { self.limits = limits }
@@ -20,6 +24,7 @@ package struct SpareWatch: Sendable {
       seen[seat.incarnation.rawValue] = known ?? (seat.beats, now)
     }
     beats = seen
+    (hasSeen, refusedSince) = (true, nil)
     let areDead = seen.values.allSatisfy { now.milliseconds(since: $0.since) >= limits.ttlMs }
     return areDead ? seats : nil
   }
@@ -28,4 +33,15 @@ package struct SpareWatch: Sendable {
   ///
   /// Who cannot reach the database does not know whether others can.
   package mutating func failed() { beats = [:] }
+
+  /// Notes that the database refuses this relay, as by a wrong password.
+  ///
+  /// - Returns: Whether to go on trying: not for longer than ``LeaseLimits/refusalMs``, and not if
+  ///   the table was never read. Then it is a mistake of whoever has set the relay up.
+  package mutating func bearsRefusal(at now: MonotonicTime) -> Bool {
+    failed()
+    let since = refusedSince ?? now
+    refusedSince = since
+    return hasSeen && now.milliseconds(since: since) < limits.refusalMs
+  }
 }

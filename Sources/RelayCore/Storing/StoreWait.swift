@@ -6,4 +6,7 @@ package enum StoreWait: Equatable, Sendable {
   case another(address: String?)
   /// The store cannot be reached.
   case unreachable(StoreError)
+  /// The store refuses this relay, which it did not before. That is borne for so many seconds, as a
+  /// password may just be changed.
+  case refused(StoreError, endsAfterSeconds: Int64)
 }

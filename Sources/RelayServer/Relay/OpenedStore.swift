@@ -143,6 +143,10 @@ extension Log {
     case .unreachable(let error):
       warning(
         "the store cannot be reached: the start waits for it", ("error", .text(error.description)))
+    case .refused(let error, let seconds):
+      warning(
+        "the store refuses this spare, which it did not before: the spare ends if that lasts",
+        ("seconds", .integer(seconds)), ("error", .text(error.description)))
     }
   }
 }

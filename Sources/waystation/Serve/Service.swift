@@ -39,6 +39,7 @@ final class Service: Sendable {
       switch wait {
       case .another: "a spare: another relay has the store"
       case .unreachable: "waiting: the store cannot be reached"
+      case .refused: "a spare: the store refuses it, as if its password was just changed"
       }
     manager.tell(.ready, .status(reason))
     watch(manager, over: loops)

@@ -76,7 +76,9 @@ final class Relay: Sendable {
   func configure(
     upstreams: [String: [String: any Sendable]], more: [String: any Sendable] = [:]
   ) throws {
-    var config: [String: any Sendable] = ["upstreams": upstreams, "data": folder.path + "/data"]
+    var config: [String: any Sendable] = ["upstreams": upstreams]
+    // A database that the configuration names takes its place.
+    if more["store"] == nil { config["data"] = folder.path + "/data" }
     config.merge(more) { _, given in given }
     try folder.write("config.json", String(decoding: Device.json(config), as: UTF8.self))
   }

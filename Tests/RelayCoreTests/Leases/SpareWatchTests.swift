@@ -55,6 +55,26 @@ struct SpareWatchTests {
     #expect(last == [seat(1, 7)])
   }
 
+  @Test(
+    "a refusal ends it at once if it has never seen the seats, and else after a minute in a row")
+  func refused() {
+    let limit = LeaseLimits().refusalMs
+    var watch = SpareWatch()
+    #expect(limit == 60_000)
+    let first = watch.bearsRefusal(at: time(0))
+    #expect(!first)
+    _ = watch.see([seat(1, 7)], at: time(1000))
+    let borne = [2000, 30_000, 2000 + limit - 1, 2000 + limit].map {
+      watch.bearsRefusal(at: time($0))
+    }
+    #expect(borne == [true, true, true, false])
+    // What comes later is counted anew, and so is how long the seat stands still.
+    let look = watch.see([seat(1, 7)], at: time(90_000))
+    #expect(look == nil)
+    let again = watch.bearsRefusal(at: time(100_000))
+    #expect(again)
+  }
+
   @Test("the holder ends its use a margin before anybody may take it, from when it sent a beat")
   func proof() {
     let limits = LeaseLimits()

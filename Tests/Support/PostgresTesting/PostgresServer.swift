@@ -39,6 +39,8 @@ package struct PostgresServer: Sendable {
 
   /// The role that needs a password to log in, once a test has created it.
   package static let roleWithPassword = "secretive"
+  /// The same for a test that changes its password.
+  package static let roleWithChangingPassword = "changing"
 
   /// Starts the server, and what keeps it.
   ///
@@ -47,7 +49,7 @@ package struct PostgresServer: Sendable {
   /// with `synchronous_commit=on` waits for it for ever; by default none does.
   private static let script = """
     set -eu
-    programs=$1 port=$2 role=$3
+    programs=$1 port=$2 roles=$3
     folder=$(mktemp -d /tmp/waystation-postgres.XXXXXX)
     as=
     if [ "$(id -u)" = 0 ]; then
@@ -64,7 +66,7 @@ package struct PostgresServer: Sendable {
     $as "$programs/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C --no-sync \\
       >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
     {
-      echo "host all $role 127.0.0.1/32 scram-sha-256"
+      echo "host all $roles 127.0.0.1/32 scram-sha-256"
       echo "host all all 127.0.0.1/32 trust"
     } >"$folder/data/pg_hba.conf"
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 \\
@@ -106,7 +108,8 @@ package struct PostgresServer: Sendable {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
     process.arguments = [
-      "-c", script, "postgres-keeper", programs, String(port), roleWithPassword,
+      "-c", script, "postgres-keeper", programs, String(port),
+      "\(roleWithPassword),\(roleWithChangingPassword)",
     ]
     process.standardInput = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
     let output = Pipe()
