@@ -41,6 +41,7 @@ package struct PostgresAddress: Sendable, CustomStringConvertible, CustomReflect
   ) throws(PostgresError) {
     if let flaw = Self.flaw(in: url) { throw Self.invalid(flaw) }
     var found = try Self.parse(url)
+    if let flaw = Self.flaw(in: found) { throw Self.invalid(flaw) }
     func take(_ name: String) -> [String] {
       found.removeValue(forKey: name)?.split(separator: ",", omittingEmptySubsequences: false)
         .map(String.init) ?? []
@@ -91,9 +92,7 @@ package struct PostgresAddress: Sendable, CustomStringConvertible, CustomReflect
     var message: UnsafeMutablePointer<CChar>?
     guard let first = PQconninfoParse(url, &message) else {
       defer { PQfreemem(message) }
-      // Each of these messages ends with the part that it is about, which may be the password.
-      let text = message.map { String(cString: $0) } ?? "there is no memory"
-      throw invalid(String(text.prefix { $0 != "\"" && $0 != "\n" }.dropLast(2)))
+      throw invalid(message.map { withoutQuotes(String(cString: $0)) } ?? "there is no memory")
     }
     defer { PQconninfoFree(first) }
     var found: [String: String] = [:]
@@ -142,6 +141,14 @@ extension PostgresAddress {
     all["options"] = Self.settings + (parameters["options"].map { " " + $0 } ?? "")
     if let passwordFile { all["password"] = try Self.password(in: passwordFile, for: subject) }
     return all
+  }
+
+  /// Reads the password's file, and looks for all others that the URL names.
+  ///
+  /// - Throws: ``PostgresError/Kind/invalid`` for the first that cannot be read.
+  package func checkFiles() throws(PostgresError) {
+    try requireFiles()
+    if let passwordFile { _ = try Self.password(in: passwordFile, for: subject) }
   }
 
   private static func password(

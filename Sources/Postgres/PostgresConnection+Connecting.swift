@@ -15,6 +15,7 @@ extension PostgresConnection {
         kind: .invalid, operation: "connect", subject: address.subject,
         detail: "this libpq was built for programs of one thread")
     }
+    try address.requireFiles()
     let deadline = Deadline(inMs: timeoutMs)
     var failures: [PostgresError] = []
     for (index, host) in address.hosts.enumerated() {
@@ -68,8 +69,10 @@ extension PostgresConnection {
       let message = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
       let state = ServerMessage.state(in: message)
       let isDenied = state.map(isDenial) ?? (PQconnectionNeedsPassword(connection) == 1)
+      let isMistake = state == nil && ServerMessage.isOfMistake(message)
       throw failure(
-        isDenied ? .denied : .unreachable, ServerMessage.line(message), isDenied ? state : nil)
+        isDenied ? .denied : isMistake ? .invalid : .unreachable, ServerMessage.line(message),
+        isDenied ? state : nil)
     }
     let version = Int(PQserverVersion(connection))
     guard version >= serverVersionMin else {
@@ -86,7 +89,7 @@ extension PostgresConnection {
   }
 
   /// Begins a connection.
-  private static func start(with parameters: [String: String]) -> OpaquePointer? {
+  static func start(with parameters: [String: String]) -> OpaquePointer? {
     // libpq reads the texts before it returns, and copies what it keeps.
     var texts: [UnsafeMutablePointer<CChar>?] = []
     defer { for text in texts { free(text) } }

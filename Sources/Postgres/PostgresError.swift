@@ -15,7 +15,8 @@ package struct PostgresError: Error, Equatable, Sendable, CustomStringConvertibl
     case rejected
     /// Carried out by the server, but not confirmed by its standby: to be treated as ``lost``.
     case unconfirmed
-    /// The configuration: a URL that cannot be read, a server that is too old.
+    /// The configuration: a URL that cannot be read, a file that is not there, a server whose
+    /// certificate does not fit, or that is too old.
     case invalid
   }
 

@@ -42,6 +42,10 @@ struct AddressTests {
       "postgresql://me:secret@/relay?host=a,b&port=1,2,3",
       "postgresql://me:secret@[::1]x/relay", "postgresql://me:sec%00ret@db.example/relay",
       "postgresql://me:secret@db.example/relay?password",
+      "postgresql://me:secret@db.example/relay?sslmode=secret",
+      "postgresql://me:secret@db.example/relay?target_session_attrs=secret",
+      "postgresql://me:secret@db.example/relay?ssl_min_protocol_version=secret",
+      "postgresql://me:secret@db.example/relay?service=secret",
     ])
   func refused(url: String) throws {
     let error = try #require(throws: PostgresError.self) { try Self.subject(url) }

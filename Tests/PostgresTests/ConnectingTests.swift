@@ -86,7 +86,26 @@ struct ConnectingTests {
       (0..<200).map { _ in PostgresCommand("SELECT $1 || $1", [.bytes(body)]) })
     #expect(rows.count == 200)
     #expect(rows.allSatisfy { $0.bytes(0, 0) == body + body })
-    #expect(failure(ofConnectingTo: url + "/dev/null")?.kind == .unreachable)
+  }
+
+  @Test("what somebody has to mend about TLS is a mistake, and no server that cannot be reached")
+  func mistakesOfTLS() throws {
+    let server = try PostgresServer.shared.get()
+    let url = server.url(ofDatabase: "postgres")
+    let named = "postgresql://postgres@localhost:\(server.port)/postgres"
+    let trust = "&sslrootcert=" + server.certificate
+    for (url, words) in [
+      (url + "?sslmode=verify-full&sslrootcert=/dev/null", "root certificate file"),
+      (url + "?sslmode=require&sslrootcert=/no/such.pem", "/no/such.pem, which sslrootcert names"),
+      (url + "?sslmode=require&sslcert=/no/such.pem", "/no/such.pem, which sslcert names"),
+      (named + "?sslmode=verify-full" + trust, "does not match host name"),
+      (url + "?sslmode=verify-ca&sslrootcert=/etc/ssl/certs/ca-certificates.crt", "verify failed"),
+    ] {
+      let error = failure(ofConnectingTo: url)
+      #expect(error?.kind == .invalid, "\(String(describing: error))")
+      #expect(error?.detail.contains(words) == true, "\(String(describing: error))")
+    }
+    #expect(failure(ofConnectingTo: url + "?sslmode=disable&sslrootcert=/no/such.pem") == nil)
   }
 
   @Test("a database that is not there is a denial")

@@ -26,6 +26,11 @@ struct StoreConfigurationTests {
         "store.postgres.url: is no URL of a database: invalid URI query parameter"
       ),
       (
+        #"{"url": "postgresql://u:s3cret@h/d?sslmode=verify_full"}"#,
+        "store.postgres.url: is no URL of a database: invalid sslmode value; it is disable, allow,"
+          + " prefer, require, verify-ca or verify-full"
+      ),
+      (
         #"{"url": ""}"#,
         "store.postgres.url: expected a URL such as `postgresql://waystation@db.example.com/"
           + "waystation`, but found something else"
