@@ -84,6 +84,9 @@ extension CommandTable {
       .flag(
         "--try-upstreams",
         "also connect to each upstream, show it the relay's credentials, and say what came of it"),
+      .flag(
+        "--try-store",
+        "also connect to the database that holds the store, and say what is found there"),
     ],
     notes: [
       "It uses the same options and environment as 'waystation serve', reads the certificates,"
@@ -94,8 +97,11 @@ extension CommandTable {
         + " HEAD, within 15 s for each request. Any answer is good but 401 and 403 where the relay"
         + " shows credentials of its own, 407, 5xx other than 501, and 400 where it is about the"
         + " connection. Another relay has to take posts, and to have the upstream.",
+      "--try-store changes nothing in the database. It says the server's version, whether TLS is"
+        + " used, how commits are made safe, whether the relay's tables are there or may be made,"
+        + " and whether a relay has the store.",
     ],
-    exits: "0 it is good, 1 it is not, or an upstream could not be tried with success.",
+    exits: "0 it is good, 1 it is not, or an upstream or the store cannot be used.",
     examples: [
       "waystation check --config /etc/waystation/config.json",
       "sudo waystation check --config /etc/waystation/config.json --environment-file"

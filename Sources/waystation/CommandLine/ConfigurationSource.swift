@@ -12,6 +12,8 @@ struct ConfigurationSource: Equatable {
   var environmentFiles: [String] = []
   /// Whether `check` tries the upstreams, too.
   var triesUpstreams = false
+  /// Whether `check` looks at the place of the store, too.
+  var triesStore = false
 
   /// The longest configuration file, in bytes.
   static let fileBytesMax = 16 << 20

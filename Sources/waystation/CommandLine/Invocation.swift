@@ -85,6 +85,7 @@ extension ConfigurationSource {
     flags.setsAsideDamaged = options.has("--set-aside-damaged")
     environmentFiles = options.texts("--environment-file")
     triesUpstreams = options.has("--try-upstreams")
+    triesStore = options.has("--try-store")
   }
 }
 

@@ -9,20 +9,34 @@ enum CheckCommand {
       let variables = try source.variables(over: Environment.variables(), warn: warn)
       let configuration = try source.load(environment: variables)
       let certificates = CertificateReport(of: configuration, now: WallClock.now())
-      guard certificates.problems.isEmpty else {
-        throw ConfigurationSource.Failure(problems: certificates.problems.map(\.description))
-      }
+      let problems = certificates.problems.map(\.description) + configuration.storeFileProblems
+      guard problems.isEmpty else { throw ConfigurationSource.Failure(problems: problems) }
       StandardStream.output.line("the configuration is good")
       StandardStream.output.line(summary(of: configuration))
       for warning in certificates.warnings { warn("\(warning)") }
       if let folder = configuration.unusedData {
         warn("the store is in PostgreSQL: the data folder \(folder) is not used")
       }
-      return source.triesUpstreams ? tryUpstreams(of: configuration) : .good
+      let store = source.triesStore ? tryStore(of: configuration) : .good
+      let upstreams = source.triesUpstreams ? tryUpstreams(of: configuration) : .good
+      return store == .good ? upstreams : store
     } catch {
       error.report()
       return .failed
     }
+  }
+
+  /// Looks at the place of the store, and says what was found there.
+  private static func tryStore(of configuration: Configuration) -> ExitCode {
+    let trial = StoreTrial(of: configuration)
+    for finding in trial.findings { StandardStream.output.line("store \(trial.place): \(finding)") }
+    guard !trial.faults.isEmpty else {
+      StandardStream.output.line("the store can be used")
+      return .good
+    }
+    for fault in trial.faults { StandardStream.error.line("store \(trial.place): \(fault)") }
+    StandardStream.error.line("the store cannot be used")
+    return .failed
   }
 
   /// Tries all upstreams, and says what came of it.
