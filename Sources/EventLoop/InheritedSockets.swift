@@ -70,6 +70,17 @@ package final class InheritedSockets: Sendable {
     return descriptor
   }
 
+  /// Finds out whether there is one socket of a name, and takes none.
+  ///
+  /// - Throws: As ``take(_:)`` does, but for `EINVAL`.
+  func check(_ name: String) throws(SystemError) {
+    let count = names.count { $0 == name }
+    guard count != 1 else { return }
+    throw SystemError(
+      code: count == 0 ? ENOENT : ENOTUNIQ, operation: "take over",
+      subject: Endpoint.inherited(name: name).description)
+  }
+
   private static func option(_ option: Int32, of number: Int32) -> Int32? {
     var value: Int32 = 0
     var length = socklen_t(MemoryLayout<Int32>.size)

@@ -106,6 +106,12 @@ package final class Listener: Sendable {
   private static func listen(
     _ number: Int32, at address: SocketAddress, backlog: Int32
   ) throws(SystemError) -> SocketAddress {
+    try bind(number, to: address)
+    _ = try systemCall("listen", on: address.description) { Glibc.listen(number, backlog) }
+    return try boundAddress(number) ?? address
+  }
+
+  private static func bind(_ number: Int32, to address: SocketAddress) throws(SystemError) {
     Socket.setOption(number, SOL_SOCKET, SO_REUSEADDR)
     if address.family == AF_INET6 {
       // "[::]:80" means IPv6 only; for both families there are two listeners.
@@ -114,8 +120,24 @@ package final class Listener: Sendable {
     _ = try systemCall("bind", on: address.description) {
       address.withKernelForm { Glibc.bind(number, $0, $1) }
     }
-    _ = try systemCall("listen", on: address.description) { Glibc.listen(number, backlog) }
-    return try boundAddress(number) ?? address
+  }
+
+  /// Finds out whether one could listen at an endpoint now; nobody can connect meanwhile, and
+  /// nothing is left behind.
+  ///
+  /// - Throws: What `init` would throw, as far as that can be seen.
+  package static func attempt(
+    _ endpoint: Endpoint, inherited: InheritedSockets
+  ) throws(SystemError) {
+    switch endpoint {
+    case .tcp(let address):
+      let descriptor = try socket(for: endpoint, inherited)
+      let number = descriptor.number
+      try bind(number, to: address)
+      withExtendedLifetime(descriptor) {}
+    case .unix(let path): try UnixSocketFile.checkPlace(path)
+    case .inherited(let name): try inherited.check(name)
+    }
   }
 
   deinit {

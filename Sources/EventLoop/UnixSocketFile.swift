@@ -34,6 +34,25 @@ struct UnixSocketFile: Sendable {
     inode = status.st_ino
   }
 
+  /// Finds out whether a socket could be made at a path, and makes none.
+  ///
+  /// - Throws: `ENOENT` or `EACCES` for its folder; `EEXIST` if the path is something other than a
+  ///   socket.
+  static func checkPlace(_ path: String) throws(SystemError) {
+    let subject = Endpoint.unix(path: path).description
+    var status = stat()
+    if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
+      throw SystemError(code: EEXIST, operation: "bind", subject: subject)
+    }
+    let folder = folder(of: path)
+    _ = try systemCall("access", on: subject) { access(folder, W_OK | X_OK) }
+  }
+
+  private static func folder(of path: String) -> String {
+    let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+    return end == path.startIndex ? "/" : String(path[..<end])
+  }
+
   /// Removes the file, unless another one is in its place.
   func remove() {
     var status = stat()
@@ -60,8 +79,7 @@ struct UnixSocketFile: Sendable {
   private static func lockedFolder(
     of path: String, _ subject: String
   ) throws(SystemError) -> FileDescriptor {
-    let end = path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
-    let folder = end == path.startIndex ? "/" : String(path[..<end])
+    let folder = folder(of: path)
     let descriptor = FileDescriptor(
       adopting: try systemCall("open", on: subject) {
         Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

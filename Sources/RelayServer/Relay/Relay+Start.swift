@@ -1,4 +1,6 @@
+import Cryptography
 import EventLoop
+import Glibc
 import RelayCore
 
 extension Relay {
@@ -25,6 +27,10 @@ extension Relay {
   ) async throws(RelayStartError) -> Relay {
     log.tellHeld(by: loops[0])
     let front = try RelayFront(configuration, on: loops, sockets: sockets, log: log)
+    // A relay with its store on this machine listens a moment later anyway.
+    if configuration.store.postgres != nil, front.passing == nil {
+      try tryListening(configuration, sockets, log)
+    }
     do throws(RelayStartError) {
       if front.passing != nil { try open(front, listening) }
       let relay = try await Relay.assemble(configuration, front, loop: loops[0], log: log) { wait in
@@ -53,6 +59,30 @@ extension Relay {
   ) throws(RelayStartError) {
     try front.open()
     listening(ListeningRelay(front: front))
+  }
+
+  /// Finds out whether a relay could listen, before it may wait for its store for months.
+  ///
+  /// An address that another relay still has, or that another machine has, may be this one's when
+  /// it takes the store: that is told, and does not end the start. Anything else is a mistake.
+  private static func tryListening(
+    _ configuration: Configuration, _ sockets: InheritedSockets, _ log: Log
+  ) throws(RelayStartError) {
+    for listener in configuration.listen {
+      do throws(SystemError) {
+        try Listener.attempt(listener.endpoint, inherited: sockets)
+      } catch {
+        let failure = RelayStartError(cannotListenOn: listener.endpoint, error)
+        guard error.code == EADDRINUSE || error.code == EADDRNOTAVAIL else { throw failure }
+        log.warning(
+          "this relay could not listen now: it cannot take over as long as that is so",
+          ("error", .text(failure.description)))
+      }
+      guard let tls = listener.tls else { continue }
+      do throws(TLSLoadError) { _ = try TLSContext(loading: tls.settings) } catch {
+        throw RelayStartError(description: "cannot secure \(listener): \(error)")
+      }
+    }
   }
 
   /// A reminder, since somebody may have configured it and forgotten it.
