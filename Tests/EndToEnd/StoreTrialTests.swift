@@ -82,6 +82,7 @@ extension EndToEnd {
     func unusable() async throws {
       let absent = try await check("postgresql://me:s3cret@127.0.0.1:1/x", "--try-store")
       #expect(absent.ending == .exit(1))
+      #expect(absent.text.contains("cannot connect to 127.0.0.1:1/x: "), "\(absent.text)")
       #expect(absent.text.contains("Connection refused"), "\(absent.text)")
       #expect(!absent.text.contains("s3cret"))
       let password = try await check(database.url, passwordFile: "/no/such")

@@ -6,8 +6,14 @@ extension StoreError {
   /// What the database said, as an error of the store.
   init(_ error: PostgresError) {
     self.init(
-      kind: Self.kind(of: error), operation: error.operation, subject: error.subject,
+      kind: Self.kind(of: error), operation: Self.operation(of: error), subject: error.subject,
       detail: error.detail)
+  }
+
+  /// Words that the subject, a place, follows: a statement's first word is a verb alone.
+  private static func operation(of error: PostgresError) -> String {
+    if error.operation == "connect" { return "connect to" }
+    return error.operation.contains(" ") ? error.operation : error.operation + " in"
   }
 
   private static func kind(of error: PostgresError) -> Kind {
