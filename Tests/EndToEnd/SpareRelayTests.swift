@@ -92,6 +92,10 @@ extension EndToEnd {
       #expect(firstAttempts == (1...5).map { "/\($0)" })
       let names = Dictionary(grouping: upstream.received, by: \.target)
       for (_, requests) in names { #expect(Set(requests.map { $0["Idempotency-Key"] }).count == 1) }
+      // The upstream has got the last one before its end is on record.
+      let last = try await second.device().post(["path": "/5", "key": "key-5"]).json()
+      let id = try #require(last["id"] as? String)
+      #expect(try await second.device().end(of: id)["state"] as? String == "delivered")
       let listed = try await second.device().get("/v1/envelopes?state=delivered").json()
       #expect((listed["envelopes"] as? [Any])?.count == 5)
     }
