@@ -124,7 +124,9 @@ final class PassingTransfer {
     let detail = TransferFailure.detail(
       code, words: handle.error, osError: handle.osError, hasBegun: head.status != nil,
       showsIdentity: true, target: target, bytesMax: limits.errorDetailBytesMax)
-    return PassingFailure(reason: detail, isWritten: isWritten)
+    // A server that does not accept the certificate reads no request (RFC 8446 section 4.4.2.4).
+    let isTaken = isWritten && !TransferFailure.isOfIdentity(handle.error)
+    return PassingFailure(reason: detail, isWritten: isTaken)
   }
 }
 

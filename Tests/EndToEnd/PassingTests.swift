@@ -31,21 +31,32 @@ extension EndToEnd {
     private static func relay(
       _ name: String, _ upstream: TestUpstream, _ authority: CertificateAuthority, _ url: String
     ) async throws -> Relay {
-      let pair = try await authority.sign(name, subject: "/CN=\(name)")
-      let tls = pair.listener.merging([
-        "clientCertificates": ["authorities": authority.certificate]
-      ]) { _, given in given }
+      _ = try await authority.sign(name, subject: "/CN=\(name)")
       return try Relay(
-        upstreams: ["default": Relay.quick(upstream)],
-        more: [
-          "log": ["access": true], "limits": ["bodyBytesMax": 3 << 20],
-          "access": ["operators": Credentials.operators],
-        ],
-        listen: [
-          "127.0.0.1:0",
-          ["address": "127.0.0.1:0", "for": "relays", "tls": tls] as [String: any Sendable],
-        ],
+        upstreams: ["default": Relay.quick(upstream)], more: settings,
+        listen: listeners(of: name, authority),
         environment: ["WAYSTATION_POSTGRES_URL": url, "WAYSTATION_ANONYMOUS": "allow"])
+    }
+
+    private static var settings: [String: any Sendable] {
+      [
+        "log": ["access": true], "limits": ["bodyBytesMax": 3 << 20],
+        "access": ["operators": Credentials.operators],
+      ]
+    }
+
+    private static func listeners(
+      of name: String, _ authority: CertificateAuthority, at port: UInt16 = 0
+    ) -> [any Sendable] {
+      let tls: [String: any Sendable] = [
+        "certificate": "\(authority.folder.path)/\(name).pem",
+        "key": "\(authority.folder.path)/\(name).key",
+        "clientCertificates": ["authorities": authority.certificate],
+      ]
+      let relays: [String: any Sendable] = [
+        "address": "127.0.0.1:\(port)", "for": "relays", "tls": tls,
+      ]
+      return ["127.0.0.1:0", relays]
     }
 
     private func startBoth() async throws {
@@ -172,7 +183,7 @@ extension EndToEnd {
       #expect(forged.status == 401)
       try await holder.log(holds: "/v1/tokens")
       let lines = holder.log.split(separator: "\n").filter { $0.contains("/v1/tokens") }
-      #expect(lines.count == 1 && lines[0].contains("127.0.0.1"), "\(lines)")
+      #expect(lines.count == 1 && lines[0].contains("passedOnBy"), "\(lines)")
     }
 
     @Test("each relay has metrics of its own, for those who may see the other's")
@@ -243,6 +254,30 @@ extension EndToEnd {
       #expect(try await device(at: spare).get("/readyz").status == 503)
       spare.signal(SIGTERM)
       #expect(try await spare.ending() == .exit(0))
+    }
+
+    @Test("one that is killed and started again at once has no post refused")
+    func restartedAtOnce() async throws {
+      try await startBoth()
+      let device = device(at: spare)
+      try await device.post(["path": "/1"]).require(202)
+      let port = holder.port(of: 1)
+      try await holder.kill()
+      // At the same address as before, as whatever starts it again would have it.
+      try holder.configure(
+        upstreams: ["default": Relay.quick(upstream)],
+        more: Self.settings.merging(
+          ["listen": Self.listeners(of: "relay-1", authority, at: port)]
+        ) { _, given in given })
+      try await holder.start()
+      try await holder.log(holds: "this one waits as a spare")
+      _ = try await self.device(at: holder, token: Credentials.read).get("/metrics")
+      let lines = holder.log.split(separator: "\n").filter { $0.contains("/metrics") }
+      #expect(lines.count <= 1, "it does not ask itself: \(lines)")
+      try await device.post(["path": "/2"]).require(202)
+      try await self.device(at: holder).post(["path": "/3"]).require(202)
+      try await upstream.received("the last one") { $0.last?.target == "/3" }
+      #expect(firstAttempts == ["/1", "/2", "/3"])
     }
 
     @Test("a frozen relay is left as soon as another one has the store")

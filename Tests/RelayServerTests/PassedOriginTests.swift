@@ -67,6 +67,6 @@ struct PassedOriginTests {
       try unwrapped("Waystation-Passed: \(value)\r\n")
     }
     #expect(problem.kind == .noLeader)
-    #expect(problem.detail.contains("different listeners"))
+    #expect(problem.detail.contains("have different listeners"))
   }
 }

@@ -82,8 +82,16 @@ final class Seat {
       PostgresCommand("SELECT to_regclass('schema_version') IS NOT NULL")
     ])
     if !isThere[0].bool(0, 0) { try makeTables(&connection) }
-    let versions = try connection.run([PostgresCommand("SELECT version FROM schema_version")])[0]
-    guard versions.count == 1, versions.int32(0, 0) < Schema.version else { return }
+    do throws(PostgresError) {
+      let versions = try connection.run([.tableVersions])[0]
+      guard versions.count == 1, let version = versions.int64OrNil(0, 0),
+        version < Int64(Schema.version)
+      else { return }
+    } catch {
+      // faultOfTables() says what is wrong with them.
+      guard error.sqlState == undefinedTable else { throw error }
+      return
+    }
     try connection.execute(script: Schema.expansion)
   }
 

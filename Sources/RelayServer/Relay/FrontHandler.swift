@@ -34,9 +34,9 @@ final class FrontHandler: RequestHandler {
   @inline(never)
   private func answerAsSpare(_ request: HTTPRequest) async -> HTTPResponse {
     guard let passing else { preconditionFailure("it listens once it leads") }
-    if request.head.path.elementsEqual("/healthz".utf8) { return HealthChecks.alive }
-    if request.head.path.elementsEqual("/metrics".utf8) {
-      return await passing.metrics(for: request)
+    if !passing.isPassedOn(request) {
+      if request.head.path.elementsEqual("/healthz".utf8) { return HealthChecks.alive }
+      if request.head.path.elementsEqual("/metrics".utf8) { return await metrics(request, passing) }
     }
     switch await passing.respond(to: request, unless: { self.own.load() != nil }) {
     case .answered(let response): return response
@@ -44,5 +44,12 @@ final class FrontHandler: RequestHandler {
       guard let own = own.load() else { preconditionFailure("it leads") }
       return await own.respond(to: request)
     }
+  }
+
+  /// Each relay has metrics of its own: another one's are never passed on in their place.
+  private func metrics(_ request: HTTPRequest, _ passing: Passing) async -> HTTPResponse {
+    if let metrics = await passing.metrics(for: request) { return metrics }
+    if let own = own.load() { return await own.respond(to: request) }
+    return Problem.noLeader(mayHaveArrived: false).response
   }
 }

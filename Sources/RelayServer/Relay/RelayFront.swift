@@ -25,7 +25,7 @@ struct RelayFront: Sendable {
   ) throws(RelayStartError) {
     do throws(SystemError) {
       passing = try configuration.relaysListener.map { own throws(SystemError) in
-        try Passing(own, listeners: configuration.listen, loop: loops[0])
+        try Passing(own, listeners: configuration.listen, loop: loops[0], log: log)
       }
     } catch {
       throw RelayStartError(description: "cannot start: \(error)")
@@ -62,6 +62,7 @@ struct RelayFront: Sendable {
         ("fix", .text("listen on systemd:\(name), or take it out of its unit")))
     }
     self.server.open(server, on: loops, certificates, at: endpoints)
+    passing?.note(ownAddress: relaysAddress)
     for (listener, address) in zip(configuration.listen, addresses) {
       log.info(
         "listening", ("address", .text(address)),

@@ -1,3 +1,4 @@
+import EventLoop
 import HTTPServer
 import RelayCore
 
@@ -22,7 +23,8 @@ package final class RelayHandler: RequestHandler {
     let listeners = context.relay.listeners
     guard listeners[request.origin.listener].audience != .relays else {
       do throws(Problem) {
-        return await respond(toOwn: try PassedOrigin.unwrap(request, listeners))
+        let own = try PassedOrigin.unwrap(request, listeners)
+        return await respond(toOwn: own, passedOnFor: own.origin.peer)
       } catch {
         return error.response
       }
@@ -31,17 +33,22 @@ package final class RelayHandler: RequestHandler {
   }
 
   /// Answers a request that came in here, or is passed on by another relay.
-  private func respond(toOwn request: HTTPRequest) async -> HTTPResponse {
+  private func respond(
+    toOwn request: HTTPRequest, passedOnFor sender: PeerAddress? = nil
+  ) async -> HTTPResponse {
     context.relay.log.isAccessOn
-      ? await answerNoting(request) : await answer(request, in: context)
+      ? await answerNoting(request, passedOnFor: sender) : await answer(request, in: context)
   }
 
   /// Answers, and keeps what the access log is to say.
   ///
   /// Never inlined: the task of every request that waits would keep room for its variables.
   @inline(never)
-  private func answerNoting(_ request: HTTPRequest) async -> HTTPResponse {
+  private func answerNoting(
+    _ request: HTTPRequest, passedOnFor sender: PeerAddress?
+  ) async -> HTTPResponse {
     let note = AccessNote()
+    if let sender { note.note(sender: sender.description) }
     var response = await answer(request, in: context.with(note))
     response.note = note
     return response

@@ -132,7 +132,7 @@ struct StatusText {
           ? " ('waystation envelopes list --state failed\(serverOption)' shows why)" : ""),
       // A store in a database has no files here.
       label("store")
-        + (store?.number("fileBytes") == nil
+        + (store?["fileBytes"] == nil
           ? "\(size("contentBytes")) of contents in the database"
           : "\(size("fileBytes")) on disk, \(size("logBytes")) of log, room for "
             + size("roomBytes")),

@@ -9,6 +9,7 @@ final class Leader: Sendable {
   static let connectTimeoutMs = 2_000
 
   private struct State {
+    var own: String?
     var address: String?
     var target: UpstreamTarget?
     var reason = "it is not known yet which relay has the store"
@@ -27,16 +28,26 @@ final class Leader: Sendable {
     state.withLock { ($0.target, $0.reason) }
   }
 
+  /// Notes where other relays reach this one.
+  func note(ownAddress: String?) { state.withLock { $0.own = ownAddress } }
+
   /// Notes what the start waits for.
   ///
   /// - Returns: Whether requests go elsewhere from now on.
   func note(_ wait: StoreWait) -> Bool {
     switch wait {
-    case .another(let address?): return turn(to: address)
+    case .another(let address?):
+      guard address != state.withLock({ $0.own }) else {
+        return turn(
+          to: nil,
+          "the store is held under this relay's own address: it had it before it was started again,"
+            + " or another relay has the same \"advertise\"")
+      }
+      return turn(to: address)
     case .another(nil):
       return turn(
         to: nil, "the relay that has the store has no listener for relays (\"for\": \"relays\")")
-    case .unreachable:
+    case .unreachable, .refused:
       // The relay that has the store may reach it all the same.
       return false
     }
@@ -58,8 +69,9 @@ final class Leader: Sendable {
       }
     }
     return state.withLock { state in
-      defer { state = State(address: address, target: target, reason: reason) }
-      return state.address != address
+      let former = state.address
+      (state.address, state.target, state.reason) = (address, target, reason)
+      return former != address
     }
   }
 

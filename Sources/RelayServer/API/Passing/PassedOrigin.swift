@@ -77,9 +77,11 @@ struct PassedOrigin {
     guard listeners.indices.contains(number), listeners[number].audience == passed.audience,
       passed.audience != .relays
     else {
-      throw .noLeader(
-        "the relays have different listeners: the one with the store has none of number \(number)"
-          + " for \(passed.audience?.rawValue ?? "everybody")", mayHaveArrived: false)
+      throw Problem(
+        .noLeader,
+        "The relays have different listeners: the relay with the store has no listen[\(number)] for"
+          + " \(passed.audience?.rawValue ?? "everybody").",
+        fix: "Give all relays the same listeners in the same order.")
     }
     return HTTPRequest(
       head: request.head.removing(fieldName), body: request.body, origin: passed.origin)

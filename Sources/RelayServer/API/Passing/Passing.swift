@@ -33,6 +33,7 @@ final class Passing: Sendable {
   private let leader: Leader
   private let link: RelayLink
   private let loop: EventLoop
+  private let log: Log
   private let listeners: [ListenerConfiguration]
   private let isStopped = Atomic(false)
 
@@ -41,13 +42,17 @@ final class Passing: Sendable {
   /// - Parameter own: This relay's listener for relays.
   /// - Throws: ``SystemError`` if there is no room for one more thread.
   init(
-    _ own: ListenerConfiguration, listeners: [ListenerConfiguration], loop: EventLoop
+    _ own: ListenerConfiguration, listeners: [ListenerConfiguration], loop: EventLoop, log: Log
   ) throws(SystemError) {
     leader = Leader(own)
     link = try RelayLink()
     self.listeners = listeners
     self.loop = loop
+    self.log = log
   }
+
+  /// Notes where other relays reach this one: it passes nothing on to itself.
+  func note(ownAddress: String?) { leader.note(ownAddress: ownAddress) }
 
   /// Notes what the start waits for.
   func note(_ wait: StoreWait) {
@@ -75,47 +80,68 @@ final class Passing: Sendable {
     to request: HTTPRequest, unless leads: @Sendable () -> Bool
   ) async -> Outcome {
     let listener = listeners[request.origin.listener]
-    let passed = listener.audience == .relays ? nil : PassedRequest(request, at: listener)
+    // What another relay has passed on goes no further.
+    guard listener.audience != .relays else { return .answered(Self.notLeading) }
+    let passed = PassedRequest(request, at: listener)
     let deadline = MonotonicClock.now().adding(milliseconds: Self.patienceMs)
     while true {
-      if leads() { return .own(passed?.request(of: request) ?? request) }
+      if leads() { return .own(passed.request(of: request)) }
       if isStopped.load(ordering: .relaxed) { return .answered(.draining()) }
-      // What another relay has passed on goes no further: this one is about to have the store, or
-      // had it until a moment ago.
-      var reason = "the relay that it was passed on to has not the store"
-      if let passed {
-        switch await pass(passed, of: request) {
-        case .success(let response):
-          figures.count(.answered)
-          return .answered(response)
-        case .failure(let failure) where failure.isWritten:
-          figures.count(.lost)
-          return .answered(.noLeader(failure.reason, mayHaveArrived: true))
-        case .failure(let failure): reason = failure.reason
-        }
-      }
-      guard MonotonicClock.now() < deadline, !Task.isCancelled else {
-        figures.count(.unreached)
-        return .answered(.noLeader(reason, mayHaveArrived: false))
+      switch await pass(passed, of: request) {
+      case .success(let response):
+        figures.count(.answered)
+        return .answered(response)
+      case .failure(let failure):
+        guard
+          failure.isWritten || MonotonicClock.now() >= deadline || Task.isCancelled
+        else { break }
+        figures.count(failure.isWritten ? .lost : .unreached)
+        tell(failure)
+        return .answered(.noLeader(mayHaveArrived: failure.isWritten))
       }
       await pause()
     }
   }
 
+  /// Of all requests together: many may fail in one outage.
+  private func tell(_ failure: PassingFailure) {
+    log.repeating(
+      .warning, "a request could not be passed on to the relay that has the store", about: "",
+      RepeatPace(firstMs: 10_000, longestMs: 60_000),
+      ("at", .text(leader.place.target?.url.authority ?? "nobody")),
+      ("reason", .text(failure.reason)), ("mayHaveArrived", failure.isWritten ? "yes" : "no"))
+  }
+
+  /// The answer to a relay that takes this one for the one with the store.
+  private static var notLeading: HTTPResponse {
+    var response = Problem.noLeader(mayHaveArrived: false).response
+    response.headers.add(Self.spareField, "?1")
+    return response
+  }
+
+  /// The field by which a spare tells another one that it has not taken a request.
+  private static let spareField: StaticString = "Waystation-Spare"
+
+  /// Whether another relay has passed a request on to this one.
+  func isPassedOn(_ request: HTTPRequest) -> Bool {
+    listeners[request.origin.listener].audience == .relays
+  }
+
   /// Answers with this relay's own metrics, if the other one lets the caller see its own.
-  func metrics(for request: HTTPRequest) async -> HTTPResponse {
+  ///
+  /// - Returns: nil if the other one could not be asked.
+  func metrics(for request: HTTPRequest) async -> HTTPResponse? {
     let asked = PassedRequest(request, at: listeners[request.origin.listener])
-    let head = PassedRequest(
-      method: HTTPMethod.head.description, target: asked.target, fields: asked.fields,
-      body: .whole([]))
-    if case .success(let response) = await pass(head, of: request), response.status == 200 {
+    guard case .success(let answer) = await pass(asked.asking("HEAD", asked.target), of: request)
+    else { return nil }
+    if answer.status == 200 {
       return GetMetrics.response(to: request.head) { figures.text($0) }
     }
-    switch await pass(asked, of: request) {
-    case .success(let refusal): return refusal
-    case .failure(let failure):
-      return Problem.noLeader(failure.reason, mayHaveArrived: false).response
+    // The refusal, with its body.
+    guard case .success(let refusal) = await pass(asked, of: request), refusal.status != 200 else {
+      return nil
     }
+    return refusal
   }
 
   private func pause() async {
@@ -131,12 +157,24 @@ final class Passing: Sendable {
   ) async -> Result<HTTPResponse, PassingFailure> {
     let place = leader.place
     guard let target = place.target else { return .failure(.nobody(place.reason)) }
+    if passed.isStreamed {
+      // Of such a body a part would be gone if the other relay turned out to be a spare.
+      let probe = link.pass(passed.asking("HEAD", Array("/healthz".utf8)), to: target)
+      do throws(PassingFailure) {
+        try await probe.head().checkLeading()
+      } catch {
+        leader.refresh()
+        return .failure(.nobody(error.reason))
+      }
+    }
     let passage = link.pass(passed, to: target)
     let result = await limited(passage) { () -> Result<PassedAnswer, PassingFailure> in
       async let sent: Void = Self.send(request.body, over: passage)
       let result: Result<PassedAnswer, PassingFailure>
       do throws(PassingFailure) {
-        result = .success(try await passage.head())
+        let head = try await passage.head()
+        try head.checkLeading()
+        result = .success(head)
       } catch {
         result = .failure(error)
       }
@@ -221,6 +259,15 @@ extension Result<[UInt8]?, PassingFailure> {
   }
 }
 
+extension PassedAnswer {
+  /// Checks that a relay has answered that has the store.
+  fileprivate func checkLeading() throws(PassingFailure) {
+    for field in fields where field.isNamed("Waystation-Spare") {
+      throw .nobody("the relay at that address has not the store")
+    }
+  }
+}
+
 extension PassedRequest {
   /// The request as it came, with a field that says where.
   init(_ request: HTTPRequest, at listener: ListenerConfiguration) {
@@ -253,6 +300,16 @@ extension PassedRequest {
   func request(of request: HTTPRequest) -> HTTPRequest {
     guard case .whole(let bytes) = body else { return request }
     return HTTPRequest(head: request.head, body: RequestBody(bytes), origin: request.origin)
+  }
+
+  /// Whether its body comes piece by piece.
+  var isStreamed: Bool {
+    if case .pieces = body { true } else { false }
+  }
+
+  /// Another question from the same sender.
+  func asking(_ method: String, _ target: [UInt8]) -> PassedRequest {
+    PassedRequest(method: method, target: target, fields: fields, body: .whole([]))
   }
 
   /// Whether a field ends here, and is not passed on.

@@ -55,17 +55,20 @@ extension Problem {
     ).retry(afterSeconds: RetryHint.overloadSeconds)
   }
 
-  /// This relay is a spare, and could not pass the request on.
+  /// This relay is a spare, and could not pass the request on; the log says why.
   ///
   /// - Parameter mayHaveArrived: Whether the relay that has the store may have got it.
-  package static func noLeader(_ reason: String, mayHaveArrived: Bool) -> Problem {
+  package static func noLeader(mayHaveArrived: Bool) -> Problem {
     let fix =
       mayHaveArrived
       ? "It may have arrived: keep the envelope, and post it again with the same key after"
         + " Retry-After."
       : "Keep the envelope and try again after Retry-After."
     return Problem(
-      .noLeader, "This relay is a spare, and could not pass the request on: \(reason).", fix: fix
+      .noLeader,
+      mayHaveArrived
+        ? "This relay is a spare. It passed the request on, and the answer was lost."
+        : "This relay is a spare, and could not pass the request on.", fix: fix
     ).retry(afterSeconds: RetryHint.overloadSeconds)
   }
 

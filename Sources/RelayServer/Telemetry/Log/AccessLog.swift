@@ -30,9 +30,12 @@ struct AccessLog: ExchangeObserver {
     fields.append(("bytesIn", .integer(exchange.receivedBytes)))
     fields.append(("bytesOut", .integer(exchange.sentBytes)))
     if let duration = exchange.durationUs { fields.append(("durationUs", .integer(duration))) }
-    fields.append(("peer", .text(exchange.origin.peer.description)))
+    let content = (exchange.note as? AccessNote)?.content
+    let peer = exchange.origin.peer.description
+    fields.append(("peer", .text(content?.sender ?? peer)))
+    if content?.sender != nil { fields.append(("passedOnBy", .text(peer))) }
     if let version = exchange.tlsVersion { fields.append(("tls", .text(version))) }
-    if let note = exchange.note as? AccessNote { Self.add(note.content, to: &fields) }
+    if let content { Self.add(content, to: &fields) }
     log.access(fields)
   }
 

@@ -14,6 +14,8 @@ final class AccessNote: ExchangeNote {
     var client: String?
     /// The name of the caller's credential, which is no secret; nil without one.
     var credential: String?
+    /// The address of who has sent it to the relay that passes it on; nil if it came from there.
+    var sender: String?
     /// The first of the envelopes that were accepted, or had been accepted before.
     var ids: [EnvelopeID] = []
     /// The number of them in all.
@@ -32,6 +34,9 @@ final class AccessNote: ExchangeNote {
       content.credential = credential
     }
   }
+
+  /// Another relay passes the request on for this sender.
+  func note(sender: String) { state.withLock { $0.sender = sender } }
 
   /// The request has brought an envelope; nil for one that is not kept any more.
   func note(_ id: EnvelopeID?) {
