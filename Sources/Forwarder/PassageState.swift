@@ -17,6 +17,8 @@ package struct PassageState {
   private(set) var isBodyWhole = false
   private var incoming = Deque<[UInt8]>()
   private var incomingBytes = 0
+  /// The bytes of the answer's body that have come.
+  private var answerBytes: Int64 = 0
 
   /// Whether the other relay is reached, and takes the body.
   package private(set) var isTaken = false
@@ -88,8 +90,21 @@ package struct PassageState {
 
   // MARK: - The answer
 
-  /// Takes the beginning of the answer.
-  package mutating func take(_ head: PassedAnswer) { self.head = head }
+  /// Takes the beginning of the answer; false if nothing more is to come.
+  package mutating func take(_ head: PassedAnswer) -> Bool {
+    self.head = head
+    endEarly()
+    return end == nil
+  }
+
+  /// Ends at the answer's last byte if the other relay has answered before all of the body came:
+  /// nobody sends the rest any more, and libcurl would wait for it.
+  private mutating func endEarly() {
+    guard let length = head?.contentLength, answerBytes >= length, isTaken, !isBodyWhole else {
+      return
+    }
+    finish(.success(()))
+  }
 
   /// Takes a piece of the answer's body; false if it has to be offered again later.
   package mutating func take(answer piece: [UInt8]) -> Bool {
@@ -99,6 +114,8 @@ package struct PassageState {
     }
     incoming.append(piece)
     incomingBytes += piece.count
+    answerBytes += Int64(piece.count)
+    endEarly()
     return true
   }
 

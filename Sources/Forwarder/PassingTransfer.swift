@@ -23,7 +23,7 @@ final class PassingTransfer {
   private var body = OutgoingBody()
   private var head = ResponseHead(bytesMax: headBytesMax)
   /// Whether a part of the request may have been written.
-  private var isWritten = false
+  private(set) var isWritten = false
   private var mustConnectAnew = false
   private var permit = WritePermit.granted
   /// Why the answer is not passed on.
@@ -163,14 +163,16 @@ extension PassingTransfer {
     case .complete:
       let answer = PassedAnswer(
         status: head.status ?? 0, fields: head.headers(), contentLength: head.contentLength)
-      passage?.update { $0.take(answer) }
-      return true
+      return passage?.update { $0.take(answer) } ?? true
     }
   }
 
   private func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
     passage?.update { $0.take(answer: Array(piece)) } ?? true
   }
+
+  /// Whether nobody waits for more: libcurl is to end the transfer, and close the connection.
+  private var isOver: Bool { passage?.update { $0.end != nil } ?? true }
 
   private static func at(_ context: UnsafeMutableRawPointer?) -> PassingTransfer? {
     context.map { Unmanaged<PassingTransfer>.fromOpaque($0).takeUnretainedValue() }
@@ -204,7 +206,8 @@ extension PassingTransfer {
       guard let transfer = PassingTransfer.at(context) else { return 0 }
       let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
       // libcurl offers it again once the handle goes on (CURLOPT_WRITEFUNCTION(3)).
-      return transfer.takeBody(piece) ? piece.count : Int(waystation_curl_write_pause)
+      guard transfer.takeBody(piece) else { return Int(waystation_curl_write_pause) }
+      return transfer.isOver ? piece.count &+ 1 : piece.count
     }
   }
 }

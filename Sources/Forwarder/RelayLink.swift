@@ -173,7 +173,8 @@ private final class LinkLoop {
   private func breakOff(_ transfer: PassingTransfer, _ failure: PassingFailure) {
     // Its connection is closed, since an answer is still to come on it.
     shared.multi.remove(transfer.handle)
-    transfer.passage?.update { $0.finish(.failure(failure)) }
+    let ended = PassingFailure(reason: failure.reason, isWritten: transfer.isWritten)
+    transfer.passage?.update { $0.finish(.failure(ended)) }
     transfer.release()
   }
 

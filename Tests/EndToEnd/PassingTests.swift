@@ -161,6 +161,21 @@ extension EndToEnd {
       #expect(refused.status == 413 && refused.problem == "body-too-large")
     }
 
+    @Test("an answer before the end of a body ends the connection, as it does at the other relay")
+    func earlyAnswer() async throws {
+      try await startBoth()
+      let beginning =
+        "GET /v1/envelopes HTTP/1.1\r\nHost: relay\r\nContent-Length: 99999\r\n\r\nhello"
+      for relay in [holder, spare] {
+        let connection = try Connection(port: relay.port(of: 0))
+        let answer = try await onThread {
+          try connection.write(Array(beginning.utf8))
+          return try connection.readToEnd()
+        }
+        #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 200"))
+      }
+    }
+
     @Test("events come through as they happen")
     func events() async throws {
       try await startBoth()
@@ -241,6 +256,10 @@ extension EndToEnd {
       try await spare.log(holds: "certificate reloaded")
       #expect(spare.log.contains("renewed"))
       try await device(at: spare).post(["path": "/1"]).require(202)
+      try authority.folder.write("relay-2.pem", "broken")
+      spare.signal(SIGHUP)
+      try await spare.log(holds: "a certificate was not taken")
+      try await device(at: spare).post(["path": "/2"]).require(202)
     }
 
     @Test("without a relay that has the store, posts are turned away with Retry-After")
@@ -284,8 +303,6 @@ extension EndToEnd {
     func frozen() async throws {
       try await startBoth()
       holder.signal(SIGSTOP)
-      let lost = try await device(at: spare).post(["path": "/1", "key": "1"])
-      #expect(lost.status == 503 && lost.problem == "no-leader")
       try await device(at: spare).post(["path": "/1", "key": "1"]).require(202)
       holder.signal(SIGCONT)
       #expect(try await holder.ending() == .exit(1))

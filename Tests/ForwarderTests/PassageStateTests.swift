@@ -31,7 +31,7 @@ struct PassageStateTests {
     #expect(!state.wantsBody)
     #expect(sent(&state) == nil)
     #expect(state.wantsBody)
-    state.take(answer)
+    _ = state.take(answer)
     #expect(!state.wantsBody)
   }
 
@@ -74,6 +74,27 @@ struct PassageStateTests {
     #expect(isTaken(&state, [2]))
     let second = state.nextOfAnswer()
     #expect(second.piece == [2] && !second.goesOn)
+  }
+
+  @Test("an answer before the end of the body ends with its own last byte")
+  func earlyAnswer() {
+    var state = PassageState()
+    _ = sent(&state)
+    _ = state.take(PassedAnswer(status: 413, fields: HeaderBlock(), contentLength: 3))
+    #expect(isTaken(&state, [1, 2]) && state.end == nil)
+    #expect(isTaken(&state, [3]) && state.end != nil)
+    var whole = PassageState()
+    _ = whole.take(body: nil)
+    _ = sent(&whole)
+    #expect(goesOnAfter(&whole, length: 0), "libcurl ends it, and keeps the connection")
+    var empty = PassageState()
+    _ = sent(&empty)
+    #expect(!goesOnAfter(&empty, length: 0))
+  }
+
+  /// Whether more is to come after the head of an answer of so many bytes.
+  private func goesOnAfter(_ state: inout PassageState, length: Int64) -> Bool {
+    state.take(PassedAnswer(status: 404, fields: HeaderBlock(), contentLength: length))
   }
 
   @Test("the first end counts, and what has come before it is still handed out")

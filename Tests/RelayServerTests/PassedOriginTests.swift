@@ -57,6 +57,19 @@ struct PassedOriginTests {
     #expect(problem.kind == .notFound)
   }
 
+  @Test("an end of a certificate that no certificate can have is not believed")
+  func endOfTime() throws {
+    let certificate = PeerCertificate(
+      commonName: "truck-7", fingerprint: [UInt8](0..<32), validUntilSeconds: .min / 2)
+    let origin = RequestOrigin(listener: 1, peer: .unix, certificate: certificate)
+    let value = passed(origin, at: Self.listeners[1])
+    let problem = try #require(throws: Problem.self) {
+      try unwrapped("Waystation-Passed: \(value)\r\n")
+    }
+    #expect(problem.kind == .notFound)
+    #expect(certificate.validUntil < .never)
+  }
+
   @Test("a listener that is not there, or is for others, is told as a difference", arguments: 0...3)
   func difference(number: Int) throws {
     let origin = RequestOrigin(listener: number, peer: .unix)

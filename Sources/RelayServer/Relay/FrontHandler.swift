@@ -34,7 +34,8 @@ final class FrontHandler: RequestHandler {
   @inline(never)
   private func answerAsSpare(_ request: HTTPRequest) async -> HTTPResponse {
     guard let passing else { preconditionFailure("it listens once it leads") }
-    if !passing.isPassedOn(request) {
+    let isQuestion = request.head.method == .get || request.head.method == .head
+    if isQuestion, !passing.isPassedOn(request) {
       if request.head.path.elementsEqual("/healthz".utf8) { return HealthChecks.alive }
       if request.head.path.elementsEqual("/metrics".utf8) { return await metrics(request, passing) }
     }

@@ -66,6 +66,16 @@ final class RunningRelay: Sendable {
       for problem in spare.reloadCertificates() {
         log.error("a certificate was not taken", ("error", .text(problem)))
       }
+      do throws(ConfigurationSource.Failure) {
+        _ = try self.source.load(environment: Environment.variables(), isAnew: true)
+        log.info("the configuration is good: it is taken up once this relay has the store")
+      } catch {
+        for problem in error.problems {
+          log.error(
+            "the configuration would be refused once this relay has the store",
+            ("error", .text(problem)))
+        }
+      }
     }
   }
 

@@ -17,7 +17,8 @@ extension PeerCertificate {
   /// Until when it holds, and so do those that vouch for it.
   var validUntil: WallTime {
     let neverSeconds = WallTime.never.millisecondsSinceEpoch / 1000
-    return WallTime(millisecondsSinceEpoch: min(validUntilSeconds, neverSeconds) * 1000)
+    let seconds = min(max(validUntilSeconds, -neverSeconds), neverSeconds)
+    return WallTime(millisecondsSinceEpoch: seconds * 1000)
   }
 
   /// The name in a field of the certificate; nil if there are several such fields, since either

@@ -1,4 +1,5 @@
 import Cryptography
+import EventLoop
 import Forwarder
 import RelayCore
 import Synchronization
@@ -7,11 +8,14 @@ import Synchronization
 final class Leader: Sendable {
   /// How long a connection to it may take, in milliseconds.
   static let connectTimeoutMs = 2_000
+  /// The time from one reading of the certificates to the next, in milliseconds.
+  static let readingMs: Int64 = 1_000
 
   private struct State {
     var own: String?
     var address: String?
     var target: UpstreamTarget?
+    var readAt: MonotonicTime?
     var reason = "it is not known yet which relay has the store"
   }
 
@@ -35,43 +39,48 @@ final class Leader: Sendable {
   ///
   /// - Returns: Whether requests go elsewhere from now on.
   func note(_ wait: StoreWait) -> Bool {
-    switch wait {
-    case .another(let address?):
-      guard address != state.withLock({ $0.own }) else {
-        return turn(
-          to: nil,
-          "the store is held under this relay's own address: it had it before it was started again,"
-            + " or another relay has the same \"advertise\"")
-      }
-      return turn(to: address)
-    case .another(nil):
-      return turn(
-        to: nil, "the relay that has the store has no listener for relays (\"for\": \"relays\")")
-    case .unreachable, .refused:
-      // The relay that has the store may reach it all the same.
-      return false
-    }
-  }
-
-  /// Reads the certificates again, since they may have been renewed.
-  func refresh() {
-    guard let address = state.withLock({ $0.address }) else { return }
-    _ = turn(to: address)
-  }
-
-  private func turn(to address: String?, _ reason: String = "") -> Bool {
-    var (target, reason): (UpstreamTarget?, String) = (nil, reason)
-    if let address {
-      do {
-        target = try self.target(at: address)
-      } catch {
-        reason = "\(error)"
-      }
-    }
-    return state.withLock { state in
+    // The relay that has the store may reach the database all the same.
+    guard case .another(let address) = wait else { return false }
+    let isNew = state.withLock { state in
       let former = state.address
-      (state.address, state.target, state.reason) = (address, target, reason)
-      return former != address
+      state.address = address == state.own ? nil : address
+      state.reason = Self.reason(without: address)
+      if state.address != former { state.target = nil }
+      return state.address != former
+    }
+    if isNew { read() }
+    return isNew
+  }
+
+  private static func reason(without address: String?) -> String {
+    address == nil
+      ? "the relay that has the store has no listener for relays (\"for\": \"relays\")"
+      : "the store is held under this relay's own address: it had it before it was started again, or"
+        + " another relay has the same \"advertise\""
+  }
+
+  /// Reads the certificates again, since they may have been renewed; not more often than once a
+  /// second.
+  func refresh() {
+    let now = MonotonicClock.now()
+    let isDue = state.withLock { state in
+      guard state.readAt.map({ now.milliseconds(since: $0) >= Self.readingMs }) ?? true else {
+        return false
+      }
+      state.readAt = now
+      return true
+    }
+    if isDue { read() }
+  }
+
+  /// Reads the certificates; those that cannot be used are not taken.
+  private func read() {
+    guard let address = state.withLock({ $0.address }) else { return }
+    do {
+      let target = try target(at: address)
+      state.withLock { if $0.address == address { $0.target = target } }
+    } catch {
+      state.withLock { if $0.address == address { $0.reason = "\(error)" } }
     }
   }
 

@@ -110,10 +110,14 @@ extension PeerCertificate {
     json.member("validUntilSeconds", validUntilSeconds)
   }
 
+  /// The years 1970 to 9999, as RFC 5280 section 4.1.2.5 can say them.
+  private static let secondsSensible: ClosedRange<Int64> = 0...253_402_300_799
+
   fileprivate init?(_ value: JSONValue) {
     guard let fingerprint = value.text("fingerprint"),
       let digest = Hexadecimal.decode(Array(fingerprint.utf8)),
       let seconds = try? value["validUntilSeconds"]?.int64(),
+      Self.secondsSensible.contains(seconds),
       let dnsNames = value.texts("dnsNames"), let uris = value.texts("uris"),
       let emails = value.texts("emails")
     else { return nil }

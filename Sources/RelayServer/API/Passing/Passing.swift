@@ -17,6 +17,9 @@ final class Passing: Sendable {
   /// How long an answer may still take once its sender has ended its side, in milliseconds.
   static let graceMs: Int64 = 5_000
 
+  /// How long what is under way may take once the relay is stopped, in milliseconds.
+  static let stopMs: Int64 = 2_000
+
   /// What became of a request.
   enum Outcome {
     /// It has this answer.
@@ -65,7 +68,12 @@ final class Passing: Sendable {
   func refresh() { leader.refresh() }
 
   /// Takes nothing new.
-  func stop() { isStopped.store(true, ordering: .relaxed) }
+  ///
+  /// What is under way may finish for a moment: a long wait would hold up the stop.
+  func stop() {
+    isStopped.store(true, ordering: .relaxed)
+    _ = loop.schedule(afterMs: Self.stopMs) { [link] in link.breakOff() }
+  }
 
   /// Breaks off what is under way: nobody is left to pass it on to, or to answer.
   func retire() {
@@ -155,6 +163,7 @@ final class Passing: Sendable {
   private func pass(
     _ passed: PassedRequest, of request: HTTPRequest
   ) async -> Result<HTTPResponse, PassingFailure> {
+    if leader.place.target == nil { leader.refresh() }
     let place = leader.place
     guard let target = place.target else { return .failure(.nobody(place.reason)) }
     if passed.isStreamed {
@@ -279,14 +288,14 @@ extension PassedRequest {
       fields += value
       fields += [0x0D, 0x0A]
     }
-    let named = head.values(of: "Connection").flatMap(ConnectionField.names(in:))
     for field in head.fields {
       let name = head.name(of: field)
-      guard !Self.isOfConnection(name),
-        !named.contains(where: { FieldSyntax.equalIgnoringCase($0, name) })
-      else { continue }
-      append(name, head.value(of: field))
+      if !Self.isOfConnection(name) { append(name, head.value(of: field)) }
     }
+    // What the sender has said of its fields is for the other relay: this one uses none of them.
+    let named = head.values(of: "Connection").flatMap(ConnectionField.names(in:))
+      .filter { name in !Self.options.contains { FieldSyntax.equals(name, $0) } }
+    if !named.isEmpty { append("Connection".utf8, Array(named.joined(separator: ", ".utf8))) }
     let passed = PassedOrigin(request.origin, at: listener)
     append(PassedOrigin.fieldName.description.utf8, passed.fieldValue)
     self.init(
@@ -311,6 +320,9 @@ extension PassedRequest {
   func asking(_ method: String, _ target: [UInt8]) -> PassedRequest {
     PassedRequest(method: method, target: target, fields: fields, body: .whole([]))
   }
+
+  /// The options of a connection that name no field.
+  private static let options: [StaticString] = ["close", "keep-alive", "upgrade"]
 
   /// Whether a field ends here, and is not passed on.
   private static func isOfConnection(_ name: ArraySlice<UInt8>) -> Bool {
