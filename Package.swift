@@ -133,7 +133,7 @@ let package = Package(
       name: "EndToEnd",
       dependencies: [
         "waystation", "RelayServer", "SQLiteStore", "EventLoop", "HTTPServer", "RelayCore", "JSON",
-        "Compression", "PostgresTesting",
+        "Compression", "Postgres", "PostgresTesting",
       ],
       swiftSettings: strict),
   ]

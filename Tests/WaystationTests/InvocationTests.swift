@@ -65,8 +65,21 @@ struct InvocationTests {
       ([], "a command is missing"),
       (["srve"], "there is no command 'srve'; did you mean 'serve'?"),
       (["frobnicate"], "there is no command 'frobnicate'"),
-      (["store"], "name an action: check, backup, rescue or salvage"),
-      (["store", "mend"], "there is no 'store mend'; there is check, backup, rescue and salvage"),
+      (["store"], "name an action: one of check, backup, rescue, salvage, move and reopen"),
+      (
+        ["store", "mend"],
+        "there is no 'store mend'; there is check, backup, rescue, salvage, move and reopen"
+      ),
+      (
+        ["store", "move", "--from", "x"],
+        "move needs --to: a data folder, the postgresql:// URL of a database, or a configuration"
+          + " file"
+      ),
+      (
+        ["store", "move", "--from", "x", "--to", "postgresql://u:p@h/d"],
+        "others can see a password on a command line: leave it out of the URL, and name its file by"
+          + " --password-file"
+      ),
       (["store", "salvage"], "salvage needs --to, the folder to be made"),
       (["store", "check", "--to", "x"], "there is no option '--to'"),
       (

@@ -33,20 +33,21 @@ IMPORTS = {
 # its file: such a file belongs into the lowest room that uses it.
 ROOMS = {
     "RelayCore": [
-        "Text", "Collections", "Time", "Envelopes", "Delivery", "Limits", "Storing", "Leases",
-        "Planning", "Observing", "Needs", "Scheduling"],
+        "Text", "Collections", "Time", "Envelopes", "Delivery", "Limits", "Storing", "Moving",
+        "Leases", "Planning", "Observing", "Needs", "Scheduling"],
     "SQLiteStore": [
         "SQLite", "Files", "Bodies", "Schema", "Pages", "Tables", "Store",
         "Accepting", "Changing", "Listing", "Retention", "Events", "Operators", "Check",
-        "Salvage", "Opening"],
-    "PostgresStore": ["Schema", "Database", "Bodies", "Reading", "Writing", "Operators", "Store"],
+        "Salvage", "Opening", "Moving"],
+    "PostgresStore": [
+        "Schema", "Database", "Bodies", "Reading", "Writing", "Operators", "Store", "Moving"],
     "RelayServer": [
         "Text", "Settings", "Telemetry/Log", "Telemetry/Metrics", "Telemetry/Traces",
         "Engine/Limits", "Engine/References", "Engine/Needs",
         "Engine/Batches", "Engine/Dispatch", "Engine/Upkeep",
         "API/Problems", "API/Access", "API/Reading", "API/Answers", "API/Page", "API/Listening",
         "API/Routes", "API/Posting", "API/Asking", "API/Steering", "API/Streams",
-        "API/Passing", "Relay"],
+        "API/Passing", "Relay", "Moving"],
     "waystation": [
         "Terminal", "System", "CommandLine", "Help", "Serve", "Health", "Sink", "Operator",
         "Token", "Store", "Listing", "Sending", "."],

@@ -5,7 +5,7 @@ import RelayCore
 // A large body is named by a UUID, which stands where other stores have a path.
 extension StoredBodyFile {
   /// The length of each piece in the database but the last one; fixed for good.
-  static let chunkBytes = 256 << 10
+  static let chunkBytes = MovedTable.pieceBytes
 
   /// Names a body.
   init(uuid: [UInt8], byteCount: Int64, checksum: Int64?) {

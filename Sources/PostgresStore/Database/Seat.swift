@@ -56,11 +56,11 @@ final class Seat {
     let refusal: StoreError
     do throws(PostgresError) {
       let seat = try Seat(at: address, identity, limits)
-      guard let fault = try seat.faultOfTables() else {
+      guard let obstacle = try seat.obstacle() else {
         _ = try seat.take(.fromAnybody)
         return seat
       }
-      refusal = fault
+      refusal = obstacle
     } catch {
       throw StoreError(error)
     }
@@ -116,6 +116,32 @@ final class Seat {
   private static let lockTimeout = "55P03"
 
   // MARK: - Taking the store
+
+  /// Why no relay is to use this store; nil if one can.
+  func obstacle() throws(PostgresError) -> StoreError? {
+    if let fault = try faultOfTables() { return fault }
+    return try mark()?.refusal(to: "open", address.subject)
+  }
+
+  /// What the store says of a move; see ``DatabaseMoveMark``.
+  func mark() throws(PostgresError) -> MoveMark? {
+    guard try run([DatabaseMoveMark.isThere])[0].bool(0, 0) else { return nil }
+    return DatabaseMoveMark.found(in: try run([DatabaseMoveMark.selection])[0])
+  }
+
+  /// Who has the store, for people; nil if nobody can be seen.
+  func holder() throws(PostgresError) -> String? {
+    let rows = try run([
+      PostgresCommand(
+        """
+        SELECT application_name, coalesce(host(client_addr), 'this machine'), pid
+        FROM seat JOIN pg_stat_activity
+          ON pid = backend AND pg_stat_activity.backend_start = seat.backend_start LIMIT 1
+        """)
+    ])[0]
+    guard rows.count == 1, !rows.isNull(0, 0) else { return nil }
+    return "\(rows.text(0, 0)) at \(rows.text(0, 1)) (connection \(rows.int64(0, 2)))"
+  }
 
   /// What is wrong with the tables; nil if this relay can use them.
   func faultOfTables() throws(PostgresError) -> StoreError? {

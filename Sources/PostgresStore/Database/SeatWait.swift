@@ -15,6 +15,8 @@ struct SeatWait {
   /// Whether to wait no longer.
   let isOver: (_ milliseconds: Int64) -> Bool
 
+  /// Why a store must not be taken; nil if it may be.
+  private let obstacle: (Seat) throws(PostgresError) -> StoreError?
   private var watch: SpareWatch
   private var told: StoreWait?
   private var refusal: StoreError?
@@ -22,13 +24,17 @@ struct SeatWait {
   init(
     at address: PostgresAddress, _ identity: RelayIdentity, _ limits: DatabaseLimits,
     tell: @escaping (StoreWait) -> Void,
-    isOver: @escaping (_ milliseconds: Int64) -> Bool
+    isOver: @escaping (_ milliseconds: Int64) -> Bool,
+    obstacle: @escaping (Seat) throws(PostgresError) -> StoreError? = {
+      seat throws(PostgresError) in try seat.obstacle()
+    }
   ) {
     self.address = address
     self.identity = identity
     self.limits = limits
     self.tell = tell
     self.isOver = isOver
+    self.obstacle = obstacle
     watch = SpareWatch(limits.lease)
   }
 
@@ -74,7 +80,7 @@ struct SeatWait {
   }
 
   private mutating func look(by seat: Seat) throws(PostgresError) -> Look {
-    if let fault = try seat.faultOfTables() { return .refused(fault) }
+    if let refusal = try obstacle(seat) { return .refused(refusal) }
     let standing = try seat.standing()
     let holder = standing.first?.address
     guard let dead = watch.see(standing.map(\.beats), at: Lease.now()) else {

@@ -170,11 +170,4 @@ extension WallTime {
     self.init(millisecondsSinceEpoch: milliseconds)
   }
 }
-
-extension String {
-  /// The text without the character 0, which PostgreSQL cannot keep.
-  var storable: String {
-    utf8.contains(0) ? String(unicodeScalars.filter { $0 != "\0" }.map(Character.init)) : self
-  }
-}
 #endif

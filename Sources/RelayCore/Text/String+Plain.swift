@@ -23,4 +23,9 @@ extension String {
     }
     return isLong ? line + "…" : line
   }
+
+  /// The text without the character 0, which not every database can keep.
+  package var storable: String {
+    utf8.contains(0) ? String(unicodeScalars.filter { $0 != "\0" }.map(Character.init)) : self
+  }
 }

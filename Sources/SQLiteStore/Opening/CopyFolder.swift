@@ -15,6 +15,8 @@ struct CopyFolder: ~Copyable {
   var database: String { folder.database }
   /// The database file until the copy is complete.
   var part: String { Self.part(in: folder.path) }
+  /// The folder itself.
+  var path: String { folder.path }
   /// The folder of the bodies that are too large for the database.
   var bodies: String { folder.bodies }
 
@@ -49,7 +51,9 @@ struct CopyFolder: ~Copyable {
   @discardableResult
   private static func requireFree(_ path: String) throws(StoreError) -> [String]? {
     guard let names = try DataFolder.names(in: path) else { return nil }
-    let rest = Set(names.map { "\(path)/\($0)" }).subtracting([path + "/lock", path + "/bodies"])
+    // The mark of a move stays: whoever moves asks about it.
+    let rest = Set(names.map { "\(path)/\($0)" })
+      .subtracting([path + "/lock", path + "/bodies", MoveFile.path(in: path)])
     let bodies = try DataFolder.names(in: path + "/bodies") ?? []
     // Before that file is made, nothing is copied.
     let isFree = rest == [part(in: path)] || rest.isEmpty && bodies.isEmpty

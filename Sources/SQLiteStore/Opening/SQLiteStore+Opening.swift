@@ -11,6 +11,7 @@ extension SQLiteStore {
     folder: String, options: Options = Options()
   ) throws(StoreError) -> SQLiteStore {
     let data = try DataFolder.claim(folder)
+    if let mark = try MoveFile.read(in: folder) { throw mark.refusal(to: "open", folder) }
     let start = try StartCheck(data).prepare(
       pageBytes: options.pageBytes, setsAside: options.setsAsideDamaged)
     let room = DiskRoom(folder: folder, limits: options.rules.disk)

@@ -42,16 +42,8 @@ extension Salvage {
 
   /// Makes everything durable, and then gives the database the name by which a relay finds it.
   func settle(part: String, database: String) throws(StoreError) {
-    try connection.execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
-    try DatabaseFile.beginLog(connection)
-    connection.checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
-    try connection.execute("PRAGMA journal_mode = DELETE")
-    try DataFolder.sync(file: part)
-    guard rename(part, database) == 0 else {
-      throw StoreError(errno: errno, operation: "rename", subject: part)
-    }
-    try DataFolder.sync(folder: newFolder + "/bodies")
-    try DataFolder.sync(folder: newFolder)
+    try connection.settle(part: part)
+    try DatabaseFile.name(database, part: part, in: newFolder)
   }
 
   /// Reports envelopes that are not as accepted.

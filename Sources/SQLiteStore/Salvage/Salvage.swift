@@ -68,12 +68,7 @@ package final class Salvage {
     self.note = note
     self.progress = progress
     connection = try Connection(path: part, access: .readWrite)
-    // Nobody else sees the file before it is complete and synced.
-    try connection.execute(
-      """
-      PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; PRAGMA cache_size = -65536;
-      PRAGMA temp_store = MEMORY;
-      """)
+    try connection.skipLog()
     shapes = try TableShape.all(of: connection)
   }
 

@@ -145,6 +145,17 @@ enum DatabaseFile {
     guard mark == applicationID else { throw foreign(path) }
   }
 
+  /// Gives a database that was made under another name the one by which a relay finds it.
+  static func name(
+    _ database: String, part: String, in folder: String
+  ) throws(StoreError) {
+    guard rename(part, database) == 0 else {
+      throw StoreError(errno: errno, operation: "rename", subject: part)
+    }
+    try DataFolder.sync(folder: folder + "/bodies")
+    try DataFolder.sync(folder: folder)
+  }
+
   private static func foreign(_ path: String) -> StoreError {
     StoreError(
       kind: .corrupt, operation: "open", subject: path,
@@ -154,6 +165,24 @@ enum DatabaseFile {
 }
 
 extension Connection {
+  /// Makes all of a database durable that was written without a log.
+  func settle(part: String) throws(StoreError) {
+    try execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
+    try DatabaseFile.beginLog(self)
+    checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
+    try execute("PRAGMA journal_mode = DELETE")
+    try DataFolder.sync(file: part)
+  }
+
+  /// Has a database that nobody else sees, before it is complete, be written without a log.
+  func skipLog() throws(StoreError) {
+    try execute(
+      """
+      PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; PRAGMA cache_size = -65536;
+      PRAGMA temp_store = MEMORY;
+      """)
+  }
+
   /// The first column of the first row as text; nil if there is none.
   func text(_ sql: String) throws(StoreError) -> String? {
     let statement = try Statement(sql, on: self)

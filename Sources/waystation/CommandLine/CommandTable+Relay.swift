@@ -127,8 +127,9 @@ extension CommandTable {
     examples: ["waystation health --server unix:/run/waystation.sock"])
 
   static let store = CommandSpec(
-    summary: "check a store, back it up, rescue it, or salvage a damaged one",
-    about: "Check a store, copy it while the relay runs, or save the rest of a damaged one.",
+    summary: "check a store, back it up, move it, rescue it, or salvage it",
+    about: "Check a store, copy it while the relay runs, move it into a database and back, or save"
+      + " the rest of a damaged one.",
     actions: [
       ActionSpec(name: "check", summary: "read all of it, and name all damage"),
       ActionSpec(
@@ -141,10 +142,19 @@ extension CommandTable {
       ActionSpec(
         name: "salvage", summary: "make a new one from the readable parts of a damaged one",
         options: [.folder("--to", "the folder to be made; it must not be there, or be empty")]),
+      ActionSpec(
+        name: "move", summary: "move all of it from a data folder into PostgreSQL, or back",
+        options: [
+          .text("--from", "PLACE", "the store to be moved"),
+          .text("--to", "PLACE", "where to: a folder or a database that is empty"), passwordFile,
+        ]),
+      ActionSpec(
+        name: "reopen", summary: "let a relay start again on one that was moved away",
+        options: [.text("--at", "PLACE", "the store that was moved away"), passwordFile]),
     ],
     options: [
       .folder("--data", "the data folder (WAYSTATION_DATA, else ./data)"),
-      .flag("--json", "check, backup, rescue: print one JSON object in place of text"),
+      .flag("--json", "check, backup, move, rescue: print one JSON object in place of text"),
     ],
     notes: [
       "check reads everything and changes nothing, even while the relay runs: pages and indexes,"
@@ -160,18 +170,29 @@ extension CommandTable {
       "salvage reads everything that can be read, page by page, and never touches the old store."
         + " Ids, order, keys and sequence numbers stay. Each loss is named on standard error and,"
         + " as one JSON object per line, in NEWDIR/salvage-report.ndjson. Stop the relay first.",
+      "move copies everything, compares both sides, and marks the old store as moved, so that no"
+        + " relay starts on it by mistake. Nothing is deleted there. PLACE is a data folder, the"
+        + " postgresql:// URL of a database, or the configuration file of a relay that has its"
+        + " store there. Stop both relays first, and all spares. A move that is cut off begins anew"
+        + " when the same command is run again.",
     ],
     exits:
       "of check: 0 sound, 1 damaged, 3 could not look (no store there, not readable, or of a newer"
       + " version). Of backup: 0 there is a sound copy; 1 there is none, or the copied store is"
       + " damaged. Of rescue: 0 there is a new store, 1 there is none, 4 no relay answered. Of"
-      + " salvage: 0 a new store was made, even if parts are lost; 1 none was made.",
+      + " salvage: 0 a new store was made, even if parts are lost; 1 none was made. Of move and"
+      + " reopen: 0 done, 1 not.",
     examples: [
       "waystation store check --data /var/lib/waystation",
       "waystation store backup --data /var/lib/waystation --to /backup/monday",
       "waystation store rescue --to /var/lib/waystation/rescued",
       "waystation store salvage --data /var/lib/waystation --to /var/lib/salvaged",
+      "waystation store move --from /var/lib/waystation --to"
+        + " postgresql://waystation@db.example.com/waystation --password-file /run/secrets/db",
     ])
+
+  private static let passwordFile = OptionRule.file(
+    "--password-file", "the file with the password of the database's user")
 
   static let token = CommandSpec(
     summary: "make, list, revoke and derive the tokens of devices and operators",

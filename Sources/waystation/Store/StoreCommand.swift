@@ -11,6 +11,10 @@ enum StoreCommand {
     case .salvage(let data, let target): salvage(folder(data), to: target)
     case .backup(let data, let target, let isJSON):
       BackupCommand.run(folder(data), to: target, isJSON: isJSON)
+    case .move(let source, let target, let passwordFile, let isJSON):
+      MoveCommand.run(from: source, to: target, passwordFile: passwordFile, isJSON: isJSON)
+    case .reopen(let place, let passwordFile):
+      MoveCommand.reopen(place, passwordFile: passwordFile)
     case .rescue(let target, let options): RescueCommand.run(to: target, options)
     }
   }
