@@ -42,7 +42,12 @@ package enum StorePlace: Sendable {
   /// What is wrong with it; nil if nothing is.
   package var flaw: String? {
     guard case .database(let database) = self else { return nil }
-    return PostgresConfiguration.flaw(in: database.url ?? Secret(""))
+    let flaw = PostgresConfiguration.flaw(in: database.url ?? Secret(""))
+    #if PostgreSQL
+    return flaw.map { "the URL " + $0 }
+    #else
+    return flaw
+    #endif
   }
 }
 

@@ -39,7 +39,7 @@ enum MoveCommand {
   static func reopen(_ word: String, passwordFile: String?) -> ExitCode {
     do {
       let place = try place(word, passwordFile)
-      if let flaw = place.flaw { return fail("reopen", "the URL " + flaw) }
+      if let flaw = place.flaw { return fail("reopen", flaw) }
       guard let target = try StoreMover.reopen(place) else {
         return fail("reopen", "\(StorePlace.isURL(word) ? "it" : word) was not moved away")
       }
@@ -88,7 +88,7 @@ enum MoveCommand {
   }
 
   private static func flaw(in places: (from: StorePlace, to: StorePlace)) -> String? {
-    if let flaw = places.from.flaw ?? places.to.flaw { return "the URL " + flaw }
+    if let flaw = places.from.flaw ?? places.to.flaw { return flaw }
     guard places.from.isDatabase == places.to.isDatabase else { return nil }
     return places.from.isDatabase
       ? "both are databases: the database's own tools copy it"
