@@ -270,6 +270,27 @@ extension EndToEnd {
       try await embedded.start()
     }
 
+    @Test("a place may be the configuration of a relay, also for the password of its database")
+    func byConfiguration() async throws {
+      try await embedded.start()
+      try await stop(embedded)
+      let upstreams: [String: any Sendable] = ["default": Relay.quick(upstream)]
+      let folder = embedded.folder
+      try folder.write("password", "not asked for\n")
+      let postgres = ["url": database.url, "passwordFile": folder.path + "/password"]
+      for (name, place) in [
+        "folder.json": ["data": data, "upstreams": upstreams] as [String: any Sendable],
+        "database.json": ["store": ["postgres": postgres], "upstreams": upstreams],
+      ] {
+        try folder.write(name, String(decoding: Device.json(place), as: UTF8.self))
+      }
+      let moved = try await move(folder.path + "/folder.json", folder.path + "/database.json")
+      #expect(moved.ending == .exit(0) && moved.output.contains("0 envelopes"), "\(moved)")
+      let same = try await move(data, folder.path + "/other")
+      #expect(same.ending == .exit(1) && same.errors.contains("both are folders"), "\(same)")
+      try await remote.start()
+    }
+
     @Test("what was moved is reopened on purpose, in a folder and in a database")
     func reopened() async throws {
       try await embedded.start()
