@@ -54,7 +54,8 @@ struct MoveTests {
 
   /// Tables of a database that belong to the process that has the store, or follow from others.
   private static let ofProcess: Set = [
-    "schema_version", "seat", "seat_commit", "shard", "counted", "ended_log", "body_pending",
+    "schema_version", "seat", "seat_commit", "relay", "shard", "counted", "ended_log",
+    "body_pending",
     "store_move",
   ]
   /// Columns that follow from others, or belong to a process.

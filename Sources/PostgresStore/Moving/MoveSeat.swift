@@ -12,6 +12,8 @@ final class MoveSeat {
 
   /// How long a relay that has died is waited for, in milliseconds: a little longer than the lease.
   private static let waitMs = LeaseLimits().ttlMs + 3000
+  /// What operators see of it while it lasts.
+  private static let identity = RelayIdentity(address: nil, version: "store move")
   /// How long the database may be silent, in milliseconds.
   private static let silenceMs = 300_000
 
@@ -23,7 +25,7 @@ final class MoveSeat {
     limits.silenceMs = Self.silenceMs
     let seat = try Self.taken(at: address, limits)
     let lease = Lease(takenAt: seat.takenAt, DatabaseLimits())
-    let keeper = LeaseKeeper(of: seat.process, lease, at: address)
+    let keeper = LeaseKeeper(of: seat.process, Self.identity, lease, at: address)
     beating = try PostgresStore.spawn("store-lease") { keeper.run() }
     (self.seat, self.lease) = (seat, lease)
     // Whoever moves has time, and nothing is deleted meanwhile by which somebody could be stopped.
@@ -50,14 +52,14 @@ final class MoveSeat {
     var last: StoreWait?
     var seen: [SeatBeats] = []
     var wait = SeatWait(
-      at: address, limits, tell: { last = $0 },
+      at: address, identity, limits, tell: { last = $0 },
       isOver: { milliseconds in
         usleep(UInt32(milliseconds) * 1000)
         return MonotonicClock.now() >= deadline
       },
       obstacle: { seat throws(PostgresError) in
-        if let newer = try seat.newerTables() { return newer }
-        let standing = try seat.standing()
+        if let fault = try seat.faultOfTables() { return fault }
+        let standing = try seat.standing().map(\.beats)
         defer { seen = standing }
         // One that beats is alive, and will not give way.
         let isAlive = standing.contains { now in
@@ -81,7 +83,7 @@ final class MoveSeat {
   ///   is written before one that is, is durable with it.
   func write(_ commands: [PostgresCommand], isDurable: Bool = true) throws(StoreError) {
     let loose = PostgresCommand("SELECT set_config('synchronous_commit', 'off', true)")
-    _ = try seat.write((isDurable ? [] : [loose]) + commands, shards: []) { _ in false }
+    _ = try seat.write((isDurable ? [] : [loose]) + commands, shards: []) { _, _ in false }
   }
 
   /// What the store says of a move.

@@ -55,8 +55,8 @@ final class Leader: Sendable {
   private static func reason(without address: String?) -> String {
     address == nil
       ? "the relay that has the store has no listener for relays (\"for\": \"relays\")"
-      : "the store is held under this relay's own address: it had it before it was started again, or"
-        + " another relay has the same \"advertise\""
+      : "the store is held under this relay's own address: it had it before it was started again,"
+        + " or another relay has the same \"advertise\""
   }
 
   /// Reads the certificates again, since they may have been renewed; not more often than once a
