@@ -32,12 +32,15 @@ struct ClientLimitTests {
     var upstream: Limit?
     var client: Limit?
     var waitSeconds = 1
+    /// The share of what limited clients post that is refused for what it is.
+    var spoiltShare = 0.0
     var status = 429
     /// Answers that are under way, with the time at which they come.
     private var due: [(at: Int64, began: Int64, serial: Serial)] = []
     private var begun: Set<Serial> = []
     private var timeMs: Int64 = 0
     private var clients: [Serial: Int64] = [:]
+    private var spoilt: Set<Serial> = []
     private(set) var posted = 0
     private(set) var taken = 0
     private(set) var refused = 0
@@ -55,7 +58,12 @@ struct ClientLimitTests {
     }
 
     mutating func post(client: Int64, lane: Int64) {
-      let serial = relay.accept(lane: lane, client: client)
+      let isSpoilt =
+        client >= Self.evil && Double.random(in: 0..<1, using: &random) < spoiltShare
+      // What is refused for what it is has a lane of its own.
+      let serial = relay.accept(
+        lane: isSpoilt ? 10_000_000 + Int64(evilPosted) : lane, client: client)
+      if isSpoilt { spoilt.insert(serial) }
       clients[serial] = client
       if client < Self.evil { posted += 1 } else { evilPosted += 1 }
     }
@@ -78,7 +86,8 @@ struct ClientLimitTests {
     private mutating func answer(_ serial: Serial, durationMs: Int64) {
       begun.remove(serial)
       let isEvil = clients[serial, default: 0] >= Self.evil
-      let isTaken = (!isEvil || client?.take() ?? true) && upstream?.take() ?? true
+      let isTaken =
+        !spoilt.contains(serial) && (!isEvil || client?.take() ?? true) && upstream?.take() ?? true
       switch (isEvil, isTaken) {
       case (false, true): taken += 1
       case (false, false): refused += 1
@@ -133,6 +142,50 @@ struct ClientLimitTests {
       #expect(
         world.waiting < 60,
         "\(seed): \(world.taken) of \(world.posted), now \(world.perSecond ?? -1)")
+    }
+  }
+
+  @Test(
+    "several clients that are limited from a start on hold up few of the others",
+    arguments: [(5, 5, 0.01, 0.005), (20, 1, 0.1, 0.02)] as [(Int64, Int, Double, Double)])
+  func severalClients(shape: (clients: Int64, wait: Int, good: Double, evil: Double)) {
+    for seed in 1...3 as ClosedRange<UInt64> {
+      var world = World(seed: seed)
+      world.client = Limit(perSecond: 0, burst: 0)
+      world.waitSeconds = shape.wait
+      world.run(
+        seconds: 60, goodPerStep: shape.good, evilPerStep: shape.evil, lanes: 1_000_000,
+        evils: shape.clients)
+      let isFast = world.waiting <= 2 && world.perSecond.map { $0 > 20 } ?? true
+      #expect(isFast, "\(seed): \(world.taken) of \(world.posted), now \(world.perSecond ?? -1)")
+    }
+  }
+
+  @Test(
+    "a client that is mostly taken, and refused for some of what it sends, is found",
+    arguments: [0.25, 0.025])
+  func mostlyTaken(perStep: Double) {
+    for seed in 1...3 as ClosedRange<UInt64> {
+      var world = World(seed: seed)
+      world.spoiltShare = 0.005 / perStep
+      world.waitSeconds = 5
+      world.run(seconds: 40, goodPerStep: 0.0125, evilPerStep: perStep, lanes: 10)
+      let taken = world.taken
+      world.run(seconds: 20, goodPerStep: 0.0125, evilPerStep: perStep, lanes: 10)
+      #expect(
+        world.waiting <= 2 && world.taken - taken > 25,
+        "\(seed): \(world.taken) of \(world.posted), now \(world.perSecond ?? -1)")
+    }
+  }
+
+  @Test("a limit of everybody's without room for bursts is nobody's own, with more than it takes")
+  func withoutBurst() {
+    for seed in 1...3 as ClosedRange<UInt64> {
+      var world = World(seed: seed)
+      world.upstream = Limit(perSecond: 20, burst: 1)
+      world.run(seconds: 60, goodPerStep: 0.15, evilPerStep: 0)
+      #expect(
+        world.refused <= 40 && world.taken > 400, "\(seed): \(world.taken), \(world.refused)")
     }
   }
 
@@ -234,6 +287,22 @@ struct ClientLimitBatchTests {
     }
     #expect(refused <= 20)
     #expect(relay.line.count { $0.client.rawValue != Self.evil } < 20)
+  }
+
+  @Test("a part that is refused while the other one is taken holds nobody else")
+  func parts() {
+    var relay = Self.relay()
+    var waits = 0
+    var wasHeld = false
+    for _ in 0..<600 where relay.line.count > 1 {
+      _ = Self.answer(&relay)
+      let pace = relay.scheduler.upstreams[ManualRelay.upstream]?.pace
+      let isHeld = pace?.heldUntil(at: relay.clock.monotonic) != nil
+      waits += isHeld && !wasHeld ? 1 : 0
+      wasHeld = isHeld
+      relay.pass(ms: 100)
+    }
+    #expect(relay.line.count == 1 && waits <= 2, "\(waits)")
   }
 
   @Test("a request of one client's envelopes is not parted")

@@ -20,8 +20,14 @@ package struct UpstreamPace: Sendable {
   /// The share of a learned rate that remains at least after a refusal below it, if but a few were
   /// taken since the one before: the relay itself has sent no more, and held them back.
   static let fewShare = 0.5
+  /// The least rate that is learned from a refusal of a client of which nobody knows whether it is
+  /// taken otherwise, in requests a second.
+  static let untellingMin = 2.0
   /// For how long nothing is learned then, in milliseconds.
   static let givenUpMs: Int64 = 60_000
+  /// The most refusals in that time that hold only their lanes, without one more that is taken for
+  /// each.
+  static let sparingMax = 5
   /// How much of a second's requests may come at once by a learned rate.
   static let learnedBurstShare = 0.02
 
@@ -50,6 +56,10 @@ package struct UpstreamPace: Sendable {
   /// The requests that the upstream has taken since it last refused one for coming too fast.
   package private(set) var takenSinceRefusal = 0
   private var blame = ClientBlame()
+  /// The refusals that may hold only their lanes while nothing is learned.
+  private var sparing = 0
+  /// Whether the client that was refused last is taken otherwise, as far as anybody knows.
+  private var isTelling = true
 
   /// Begins without a wait.
   ///
@@ -119,12 +129,13 @@ package struct UpstreamPace: Sendable {
     from clients: Set<ClientNumber> = [], beganAt: MonotonicTime? = nil, at now: MonotonicTime
   ) {
     takenSinceRefusal += 1
+    sparing = min(sparing + 1, Self.sparingMax)
     recent.note(at: now)
     blame.taken(from: clients, beganAt: beganAt ?? now)
   }
 
-  /// Whether the answer that a request came too fast is about its client alone: others' requests
-  /// are taken meanwhile.
+  /// Whether the answer that a request came too fast is about its client, or itself, alone: others'
+  /// requests are taken meanwhile.
   ///
   /// What was learned from such refusals before that was known is taken back.
   ///
@@ -135,14 +146,26 @@ package struct UpstreamPace: Sendable {
   package mutating func isClientsOwn(
     _ clients: Set<ClientNumber>, beganAt: MonotonicTime, waitMs: Int64, at now: MonotonicTime
   ) -> Bool {
-    switch blame.refused(clients, beganAt: beganAt, waitMs: waitMs, learned: learned, at: now) {
-    case .ofUpstream: return false
+    let isSlow = learned?.isSlow(at: now) ?? (now < learnsFrom)
+    let verdict = blame.refused(
+      clients, beganAt: beganAt, waitMs: waitMs, learned: learned, isSlow: isSlow, at: now)
+    isTelling = clients.count != 1 || clients.contains(where: blame.isTakenOtherwise)
+    switch verdict {
+    case .ofUpstream: return spares(at: now)
     case .ofClient: return true
     case .ofClientAllAlong(let before):
       (learned, slowRefusals) = (before, 0)
       notePassing(at: now)
       return true
     }
+  }
+
+  /// Whether a refusal holds only its lane, since the rate does not explain refusals, and more is
+  /// taken than refused.
+  private mutating func spares(at now: MonotonicTime) -> Bool {
+    guard now < learnsFrom, sparing >= 1 else { return false }
+    sparing -= 1
+    return true
   }
 
   /// Whether a client is known to be refused for itself.
@@ -166,6 +189,7 @@ package struct UpstreamPace: Sendable {
     if isForRate { learn(at: now) }
     refusedAt = now
     takenSinceRefusal = 0
+    sparing = 0
     return true
   }
 
@@ -182,7 +206,8 @@ package struct UpstreamPace: Sendable {
     } else if now >= learnsFrom, let peak = peak(at: now) {
       let isFew = isSlow && Double(takenSinceRefusal) < Self.learningCountMin
       let least = isFew ? (learned?.peak ?? 0) * Self.fewShare : 0
-      learned = LearnedRate(peak: max(peak, least), since: heldUntil)
+      learned = LearnedRate(
+        peak: max(peak, least, isTelling ? 0 : Self.untellingMin), since: heldUntil)
     }
   }
 

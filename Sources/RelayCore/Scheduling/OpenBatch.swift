@@ -22,6 +22,8 @@ struct BatchPortion: Sendable, Equatable {
   /// What was known of how large requests may be before the first refusal for its size; nil if
   /// there was none.
   var ceiling: BatchCeiling?
+  /// Whether it was parted again: all that was in it had been refused before.
+  var isPartOfPart = false
 }
 
 /// What the scheduler remembers of batches.
@@ -126,7 +128,9 @@ struct BatchBook: Sendable {
 
   private mutating func setApart(_ part: ArraySlice<Serial>, _ ceiling: BatchCeiling? = nil) {
     portionCount += 1
-    let portion = BatchPortion(number: portionCount, count: part.count, ceiling: ceiling)
+    let isPartOfPart = part.first.map { portions[$0] != nil } ?? false
+    let portion = BatchPortion(
+      number: portionCount, count: part.count, ceiling: ceiling, isPartOfPart: isPartOfPart)
     for serial in part { portions[serial] = portion }
   }
 

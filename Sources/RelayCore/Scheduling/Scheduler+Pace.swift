@@ -23,7 +23,7 @@ extension Scheduler {
     let isClientsOwn = upstreams[number]?.pace.isClientsOwn(
       clients, beganAt: beganAt, waitMs: waitMs, at: now.monotonic)
     guard isClientsOwn == false,
-      clients.count > 1 || !isLanesOwn(report.serial, at: number)
+      !isLanesOwn(report.serial, clients, at: number)
     else { return }
     if upstreams[number]?.pace.heldUntil(at: now.monotonic) == nil {
       upstreams[number]?.askedBackoff = []
@@ -68,8 +68,12 @@ extension Scheduler {
     return lanes[flight.lane].map { [$0.client] } ?? []
   }
 
-  /// Whether only this lane is refused: its head was before, and others were taken meanwhile.
-  private func isLanesOwn(_ serial: Serial, at number: UpstreamNumber) -> Bool {
+  /// Whether only this lane is refused, or a part of a request that was refused: its head was
+  /// before, and others were taken meanwhile.
+  private func isLanesOwn(
+    _ serial: Serial, _ clients: Set<ClientNumber>, at number: UpstreamNumber
+  ) -> Bool {
+    guard clients.count <= 1 || batches.portions[serial]?.isPartOfPart == true else { return false }
     guard let flight = inFlight[serial], let lane = lanes[flight.lane],
       lane.head?.serial == serial, let pace = upstreams[number]?.pace
     else { return false }
