@@ -4,42 +4,29 @@ import RelayCore
 ///
 /// Devices and operators see those, and a debugging page that shows the request's fields must not
 /// give the relay's credentials to all of them. Each byte becomes a `*`, so that lengths do not
-/// change. Credentials are found as they were sent, or escaped as in URLs and as the usual writers
-/// of JSON do, but not in compressed data.
+/// change. Credentials are found as they were sent, and whichever of their characters are escaped
+/// as in JSON and URLs, but not in compressed data.
 package struct CredentialMask: Sendable {
   /// The length of the shortest credential that is searched for, in bytes: shorter ones would be
   /// found everywhere.
   package static let credentialBytesMin = 8
   /// The length of the shortest beginning of a credential that is overwritten at a cut body's end,
   /// in bytes.
-  private static let beginningBytesMin = 4
-  private static let replacement = UInt8(ascii: "*")
+  fileprivate static let beginningBytesMin = 4
 
-  private let needles: [Needle]
-  /// The credentials as they are sent.
-  private let plain: [Needle]
+  private let search: CredentialSearch
 
   /// Searches for these texts, and for their escaped forms.
   package init(_ credentials: [String] = []) {
-    var needles: Set<[UInt8]> = []
-    plain = credentials.map { Array($0.utf8) }.filter { $0.count >= Self.credentialBytesMin }
-      .map(Needle.init)
-    for credential in credentials where credential.utf8.count >= Self.credentialBytesMin {
-      let bytes = Array(credential.utf8)
-      needles.insert(bytes)
-      needles.insert(PercentEncoding.encode(bytes))
-      for style in JSONEscapes.usual { needles.insert(Array(style.escaped(credential).utf8)) }
-    }
-    // The longest first, so that none is broken up by a part of itself.
-    self.needles = needles.sorted { $0.count > $1.count }.map(Needle.init)
+    search = CredentialSearch(
+      Set(credentials).map { Array($0.utf8) }.filter { $0.count >= Self.credentialBytesMin })
   }
 
   /// The response without the credentials.
   package func masked(_ response: UpstreamResponse) -> UpstreamResponse {
-    guard !needles.isEmpty else { return response }
+    guard !search.isEmpty else { return response }
     var masked = response
-    mask(&masked.body)
-    if response.isTruncated { maskBeginning(atEndOf: &masked.body) }
+    mask(&masked.body, isCut: response.isTruncated)
     if let fields = self.masked(response.headers.bytes) {
       masked.headers = HeaderBlock(stored: fields) ?? HeaderBlock()
     }
@@ -57,56 +44,109 @@ package struct CredentialMask: Sendable {
     return mask(&masked) ? masked : nil
   }
 
+  /// - Parameter isCut: Whether the end may have cut a credential.
   @discardableResult
-  private func mask(_ bytes: inout [UInt8]) -> Bool {
-    var isChanged = false
-    for needle in needles {
-      var search = Needle.Search()
-      var masked = 0
-      while let end = needle.nextEnd(in: bytes, &search) {
-        for place in max(masked, end - needle.bytes.count)..<end {
-          bytes[place] = Self.replacement
-        }
-        masked = end
-        isChanged = true
-      }
+  private func mask(_ bytes: inout [UInt8], isCut: Bool = false) -> Bool {
+    guard !search.isEmpty else { return false }
+    return bytes.withUnsafeMutableBufferPointer { bytes in
+      var pass = MaskingPass(search)
+      pass.run(over: bytes)
+      if isCut { pass.maskBeginning(atEndOf: bytes) }
+      return pass.stars.end > 0
     }
-    return maskEscaped(&bytes) || isChanged
+  }
+}
+
+/// One pass over a text, in which it is read both as it stands and with its escapes undone.
+///
+/// A credential may look like an escape itself. Nothing is made of the text, which may have
+/// megabytes, but for the places of as many of its characters as the longest credential has.
+private struct MaskingPass {
+  private let search: CredentialSearch
+  /// What was found of the text as it stands, and with its escapes undone.
+  private var plain = CredentialSearch.start
+  private var read = CredentialSearch.start
+  private var places: LastPlaces
+  private(set) var stars = Stars()
+
+  init(_ search: CredentialSearch) {
+    self.search = search
+    places = LastPlaces(count: search.longest)
   }
 
-  /// Overwrites credentials in JSON any of whose characters are written as `\uXXXX`, as JSON allows
-  /// for each (RFC 8259 section 7).
-  ///
-  /// Nothing is made of the text, which may have megabytes, but for the places of as many of its
-  /// characters as the longest credential has.
-  private func maskEscaped(_ bytes: inout [UInt8]) -> Bool {
-    var search = Needle.Search()
-    guard let longest = plain.map(\.bytes.count).max(),
-      Self.escape.nextEnd(in: bytes, &search) != nil
-    else { return false }
-    var matched = [Int](repeating: 0, count: plain.count)
-    var places = LastPlaces(count: longest)
+  mutating func run(over bytes: UnsafeMutableBufferPointer<UInt8>) {
     var index = 0
-    // The end of what is overwritten.
-    var masked = 0
     while index < bytes.count {
-      let (character, count) = JSONEscapes.character(in: bytes, at: index)
-      places.note(index)
-      index += count
-      for number in plain.indices {
-        let needle = plain[number]
-        matched[number] = needle.matched(after: matched[number], character)
-        guard matched[number] == needle.bytes.count else { continue }
-        let start = max(masked, places.last(needle.bytes.count))
-        for place in start..<index { bytes[place] = Self.replacement }
-        masked = index
+      guard EscapedText.isFirst[Int(bytes[index])] else {
+        step(bytes[index], over: bytes, at: index)
+        index += 1
+        continue
+      }
+      switch EscapedText.character(in: bytes, at: index) {
+      case .plain:
+        step(bytes[index], over: bytes, at: index)
+        index += 1
+      case .cut:
+        // The text as it is read ends here.
+        for place in index..<bytes.count { stepPlain(over: bytes, at: place) }
+        return
+      case .byte(let byte, let count):
+        for place in index..<(index + count) { stepPlain(over: bytes, at: place) }
+        stepRead(byte, over: bytes, at: index, count: count)
+        index += count
+      case .scalar(let scalar, let count):
+        for place in index..<(index + count) { stepPlain(over: bytes, at: place) }
+        for byte in UTF8.encode(scalar) ?? .init() {
+          stepRead(byte, over: bytes, at: index, count: count)
+        }
+        index += count
       }
     }
-    return masked > 0
   }
 
-  /// The beginning of an ASCII character that is written as a number.
-  private static let escape = Needle(Array("\\u00".utf8))
+  /// Goes on by a byte that is no escape.
+  private mutating func step(
+    _ byte: UInt8, over bytes: UnsafeMutableBufferPointer<UInt8>, at index: Int
+  ) {
+    guard plain == read else {
+      stepPlain(over: bytes, at: index)
+      return stepRead(byte, over: bytes, at: index, count: 1)
+    }
+    // Nothing was escaped within what stands here, so that both are one.
+    places.note(index)
+    plain = search.next(plain, byte)
+    read = plain
+    let found = search.found(plain)
+    if found > 0 { stars.cover(places.last(found)..<(index + 1), of: bytes) }
+  }
+
+  private mutating func stepPlain(over bytes: UnsafeMutableBufferPointer<UInt8>, at index: Int) {
+    plain = search.next(plain, bytes[index])
+    let found = search.found(plain)
+    if found > 0 { stars.cover((index + 1 - found)..<(index + 1), of: bytes) }
+  }
+
+  private mutating func stepRead(
+    _ byte: UInt8, over bytes: UnsafeMutableBufferPointer<UInt8>, at index: Int, count: Int
+  ) {
+    places.note(index)
+    read = search.next(read, byte)
+    let found = search.found(read)
+    if found > 0 { stars.cover(places.last(found)..<(index + count), of: bytes) }
+  }
+
+  /// Overwrites the beginning of a credential at the end of a cut text, which may have cut the
+  /// credential too.
+  mutating func maskBeginning(atEndOf bytes: UnsafeMutableBufferPointer<UInt8>) {
+    let plain = search.count(plain)
+    if plain >= CredentialMask.beginningBytesMin {
+      stars.cover((bytes.count - plain)..<bytes.count, of: bytes)
+    }
+    let read = search.count(read)
+    if read >= CredentialMask.beginningBytesMin {
+      stars.cover(places.last(read)..<bytes.count, of: bytes)
+    }
+  }
 
   /// The places of the last characters of a text.
   private struct LastPlaces {
@@ -126,17 +166,29 @@ package struct CredentialMask: Sendable {
     }
   }
 
-  /// Overwrites the beginning of a credential at the end of a cut body, which may have cut the
-  /// credential too.
-  private func maskBeginning(atEndOf bytes: inout [UInt8]) {
-    for needle in needles.map(\.bytes) {
-      let longest = min(needle.count - 1, bytes.count)
-      guard longest >= Self.beginningBytesMin else { continue }
-      for count in stride(from: longest, through: Self.beginningBytesMin, by: -1)
-      where bytes[(bytes.count - count)...].elementsEqual(needle[..<count]) {
-        for index in (bytes.count - count)..<bytes.count { bytes[index] = Self.replacement }
-        break
+  /// What was overwritten last, in one piece, of which nothing is overwritten twice.
+  struct Stars {
+    private var start = 0
+    private(set) var end = 0
+
+    mutating func cover(_ range: Range<Int>, of bytes: UnsafeMutableBufferPointer<UInt8>) {
+      guard range.lowerBound <= end, end > 0 else {
+        fill(range, of: bytes)
+        (start, end) = (range.lowerBound, range.upperBound)
+        return
       }
+      if range.lowerBound < start {
+        fill(range.lowerBound..<start, of: bytes)
+        start = range.lowerBound
+      }
+      if range.upperBound > end {
+        fill(end..<range.upperBound, of: bytes)
+        end = range.upperBound
+      }
+    }
+
+    private func fill(_ range: Range<Int>, of bytes: UnsafeMutableBufferPointer<UInt8>) {
+      for place in range { bytes[place] = UInt8(ascii: "*") }
     }
   }
 }

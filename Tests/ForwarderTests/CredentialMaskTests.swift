@@ -41,6 +41,7 @@ struct CredentialMaskTests {
     arguments: [
       #"\u0073\u0033\u0063\u0072\u0065\u0074\u002F\u0076\u0061\u006c\u0075\u0065"#,
       #"s3cr\u0065t\/value"#, #"s3cret\u002fvalue"#,
+      #"%733cret%2fv%61lue"#, #"s3cret%2Fvalue"#, #"s\u0033cret%2fvalue"#,
     ])
   func numbers(text: String) {
     let stars = String(repeating: "*", count: text.utf8.count)
@@ -48,6 +49,24 @@ struct CredentialMaskTests {
       mask.masked(#"{"a\u0041":"\u0020\#(text)\u0020"}"#) == #"{"a\u0041":"\u0020\#(stars)\u0020"}"#
     )
     #expect(mask.masked(#"\u00"#) == #"\u00"#)
+  }
+
+  @Test(
+    "characters that are not ASCII are found as JSON and URLs escape them",
+    arguments: [
+      #"Pa/ss+w\u00F6rd-😀"#, "Pa/ss%2Bw%C3%B6rd-%F0%9F%98%80", "Pa%2fss%2bw%c3%b6rd-😀",
+      #"Pa\/ss+w\u00f6rd-\ud83d\uDE00"#,
+    ])
+  func notASCII(text: String) {
+    let mask = CredentialMask(["Pa/ss+wörd-😀"])
+    #expect(mask.masked("<\(text)>") == "<" + String(repeating: "*", count: text.utf8.count) + ">")
+  }
+
+  @Test("a credential that looks like an escape is found as it is")
+  func likeAnEscape() {
+    let mask = CredentialMask([#"a%41\u0041"b\\c"#])
+    #expect(mask.masked(#"a%41\u0041"b\\c"#).allSatisfy { $0 == "*" })
+    #expect(mask.masked(#"a%2541\\u0041\"b\\\\c"#).allSatisfy { $0 == "*" })
   }
 
   @Test("credentials that overlap are overwritten to the end of the last one")
@@ -92,18 +111,19 @@ struct CredentialMaskTests {
     }
   }
 
-  @Test("no byte is looked at twice because what stands there begins like a credential")
-  func linear() {
-    let credential = Needle(Array("aaaaaaab".utf8))
-    for text in [[UInt8](repeating: UInt8(ascii: "a"), count: 4096), Array("aaaaaaa".utf8)] {
-      var search = Needle.Search()
-      #expect(credential.nextEnd(in: text, &search) == nil)
-      #expect(search.index == text.count && search.matched == 7)
-      var longer = text + [UInt8(ascii: "b")]
-      #expect(credential.nextEnd(in: longer, &search) == longer.count, "it goes on where it was")
-      longer.append(UInt8(ascii: "a"))
-      #expect(credential.nextEnd(in: longer, &search) == nil && search.matched == 1)
+  @Test("what stands before a place is known of all credentials at once")
+  func search() {
+    let search = CredentialSearch(["aaaaaaab", "aab", "xaaaaaaac"].map { Array($0.utf8) })
+    var state = CredentialSearch.start
+    var (counts, found): ([Int], [Int]) = ([], [])
+    for byte in "aaaaaaaaabxaaaaaaabaac".utf8 {
+      state = search.next(state, byte)
+      counts.append(search.count(state))
+      found.append(search.found(state))
     }
+    #expect(counts == [1, 2, 3, 4, 5, 6, 7, 7, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 8, 1, 2, 0])
+    #expect(found.enumerated().filter { $0.element > 0 }.map(\.offset) == [9, 18])
+    #expect(found[9] == 8 && found[18] == 8)
   }
 
   /// The most memory that this process has had.
@@ -136,6 +156,23 @@ struct CredentialMaskTests {
     #expect(mask.masked(response).body == Array("body *********".utf8))
     response.isTruncated = false
     #expect(mask.masked(response).body == response.body)
+  }
+
+  @Test("so is the beginning of one that is escaped, wherever it was cut")
+  func cutEscapes() {
+    let mask = CredentialMask(["s3cret/value-😀"])
+    for escape in [
+      #"\u0073\u0033\u0063\u0072\u0065\u0074\u002f\u0076"#, "%73%33%63%72%65%74%2F%76",
+      #"s3cret/value-\ud83d\ude0"#,
+    ] {
+      for count in 24...escape.utf8.count {
+        let body = Array("body ".utf8) + escape.utf8.prefix(count)
+        let response = UpstreamResponse(
+          status: 200, headers: HeaderBlock(), body: body, isTruncated: true)
+        let stars = [UInt8](repeating: UInt8(ascii: "*"), count: count)
+        #expect(mask.masked(response).body == Array("body ".utf8) + stars, "\(escape), \(count)")
+      }
+    }
   }
 
   @Test("fields lose it as well, and stay fields")

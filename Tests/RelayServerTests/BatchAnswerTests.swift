@@ -30,7 +30,7 @@ struct BatchAnswerTests {
       #" {"took": 3, "items": [{"status": 201}, {"status": 422}]}"#,
       #"{"errors": true, "items": [{"index": {"status": 201}}, {"create": {"status": 422}}]}"#,
       "\u{FEFF}[201, 422]", "{\"status\": 201}\r\n{\"status\": 422}\r\n", "{\"status\":201}\n422",
-      "201\n422\n", #"[{"status": "201"}, {"status": "422"}]"#,
+      "201\n422\n", #"[{"status": "201"}, {"status": "422"}]"#, #"["201", "422"]"#,
     ])
   func each(body: String) {
     for status in [200, 202, 207] {
@@ -150,7 +150,7 @@ struct BatchAnswerTests {
     "another answer with 2xx is for all of them",
     arguments: [
       "", "ok", "{}", "[]", "[\"a\", \"b\"]", #"{"items": []}"#, #"{"stored": 2}"#,
-      #"{"status": 200}"#,
+      #"{"status": 200}"#, "[1001, 1002]", "[1, 2]",
     ])
   func whole(body: String) {
     guard case .whole(let response) = Self.answer(body) else {
@@ -164,6 +164,7 @@ struct BatchAnswerTests {
     "a status that is none of HTTP's settles none: it may be a refusal",
     arguments: [
       #"[{"status": 600}, {"status": 0}]"#, #"{"items": [{"status": "1"}, {"status": "2"}]}"#,
+      "[600, 999]", "[0, 101]", #"["199", "600"]"#,
     ])
   func otherStatuses(body: String) {
     #expect(Self.reason(Self.answer(body)) == "answered results whose status is none of HTTP's")

@@ -80,7 +80,7 @@ enum UpstreamResults {
     }
     guard !found.isEmpty else {
       // Numbers that mean something else there could as well be refusals.
-      return elements.contains { $0["status"]?.statusNumber != nil }
+      return elements.contains { $0["status"]?.statusNumber != nil || $0.isNearlyStatus }
         ? .unfitting("answered results whose status is none of HTTP's") : .withoutStatus
     }
     guard elements.count <= count else {
@@ -93,7 +93,7 @@ enum UpstreamResults {
   }
 
   private static func status(of element: JSONValue) -> Int? {
-    if element.wholeNumber != nil { return element.status }
+    if element.statusNumber != nil { return element.status }
     if let status = element["status"]?.status { return status }
     // Two show that it is not the only one.
     guard let members = (try? element.object()).map({ Array($0.prefix(2)) }), members.count == 1
@@ -105,6 +105,13 @@ enum UpstreamResults {
 extension JSONValue {
   /// A number, also one that is written as a text.
   var statusNumber: Int64? { wholeNumber ?? (try? string()).flatMap { Int64($0) } }
+
+  /// Whether it is a number of the length of a status, or 0, that is none.
+  ///
+  /// A number of another length may be the name of something that was made.
+  fileprivate var isNearlyStatus: Bool {
+    statusNumber.map { $0 == 0 || (100...999).contains($0) } ?? false && status == nil
+  }
 
   /// A status of HTTP; nil if it is anything else.
   var status: Int? {
