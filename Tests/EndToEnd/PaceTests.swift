@@ -99,6 +99,41 @@ extension EndToEnd {
       #expect(try await device.end(of: id)["state"] as? String == "delivered")
     }
 
+    @Test("a client that is refused for itself over and over does not hold up others again")
+    func oneClient() async throws {
+      let upstream = try TestUpstream { request in
+        guard request.target == "/limited" else { return .answer(200) }
+        return .answer(429, fields: [WireField(name: "Retry-After", value: "3000")])
+      }
+      let relay = try Relay(upstreams: ["default": Relay.quick(upstream)])
+      try await relay.start()
+      let (device, other) = (relay.device("a"), relay.device("b"))
+      _ = try await device.post(["path": "/limited", "method": "GET"])
+      try await eventually("it is refused") {
+        try await Self.shown(of: relay)["heldUntil"] != nil ? true : nil
+      }
+      // Somebody ends the waits until it is found.
+      for number in 0..<6 {
+        let posted = try await other.post(["path": "/\(number)", "method": "GET"]).json()
+        let id = try #require(posted["id"] as? String)
+        try await eventually("what another sends is delivered") {
+          _ = try await device.request("POST", "/v1/upstreams/default/probe")
+          let view = try await other.get("/v1/envelopes/\(id)").json()
+          return view["state"] as? String == "delivered" ? true : nil
+        }
+      }
+      for number in 0..<60 {
+        _ = try await device.post(["path": "/limited", "method": "GET", "lane": "l\(number)"])
+      }
+      try await eventually("all are refused, and hold only themselves") {
+        upstream.received.count { $0.target == "/limited" } > 60 ? true : nil
+      }
+      let posted = try await other.post(["path": "/last", "method": "GET"]).json()
+      let id = try #require(posted["id"] as? String)
+      #expect(try await other.end(of: id)["state"] as? String == "delivered")
+      #expect(try await Self.shown(of: relay)["heldUntil"] == nil)
+    }
+
     /// The upstream as an operator sees it.
     private static func shown(of relay: Relay) async throws -> [String: Any] {
       let answer = try await relay.device().get("/v1/upstreams").json()
