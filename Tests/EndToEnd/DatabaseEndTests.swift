@@ -6,7 +6,7 @@ import Testing
 
 extension EndToEnd {
   @Suite(
-    "Ending without the database", .serialized,
+    "Ending without the database", .serialized, .ofDatabases,
     .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"))
   struct DatabaseEnd {
     private let upstream: TestUpstream

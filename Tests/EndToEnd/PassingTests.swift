@@ -6,7 +6,7 @@ import Testing
 
 extension EndToEnd {
   @Suite(
-    "Requests that a spare passes on", .serialized,
+    "Requests that a spare passes on", .serialized, .ofDatabases,
     .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"))
   struct Passing {
     private let upstream: TestUpstream

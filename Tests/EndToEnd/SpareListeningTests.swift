@@ -6,7 +6,7 @@ import Testing
 
 extension EndToEnd {
   @Suite(
-    "The listeners of a spare", .serialized,
+    "The listeners of a spare", .serialized, .ofDatabases,
     .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"))
   struct SpareListening {
     private let upstream: TestUpstream

@@ -7,7 +7,7 @@ import Testing
 
 extension EndToEnd {
   @Suite(
-    "A spare whose password is changed", .serialized,
+    "A spare whose password is changed", .serialized, .ofDatabases,
     .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"))
   struct SparePassword {
     private static let role = PostgresServer.roleWithChangingPassword

@@ -6,7 +6,7 @@ import Testing
 
 extension EndToEnd {
   @Suite(
-    "Relays that share a store in PostgreSQL", .serialized,
+    "Relays that share a store in PostgreSQL", .serialized, .ofDatabases,
     .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"))
   struct SpareRelays {
     private let upstream: TestUpstream

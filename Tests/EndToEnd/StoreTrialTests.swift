@@ -6,7 +6,7 @@ import Testing
 
 extension EndToEnd {
   @Suite(
-    "Trying the store of a configuration", .serialized,
+    "Trying the store of a configuration", .serialized, .ofDatabases,
     .enabled(if: TestDatabase.isInstalled, "PostgreSQL is not installed"))
   struct StoreTrials {
     private let folder: TemporaryFolder

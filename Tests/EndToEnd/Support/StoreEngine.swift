@@ -39,4 +39,9 @@ extension Trait where Self == ConditionTrait {
   static var ofFiles: Self {
     .enabled(if: StoreEngine.hasFiles, "it is about the files of a data folder")
   }
+
+  /// Runs once, and not again where all stores are in PostgreSQL: its stores are there anyway.
+  static var ofDatabases: Self {
+    .enabled(if: StoreEngine.hasFiles, "it has a database of its own in either case")
+  }
 }
