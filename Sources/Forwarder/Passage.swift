@@ -77,6 +77,9 @@ package final class Passage: Sendable {
     return shared.withLock { !$0.state.isBodyWhole }
   }
 
+  /// Whether the other relay was reached, so that the body was begun.
+  package var hasBegun: Bool { shared.withLock { $0.state.isTaken } }
+
   /// Waits for the beginning of the answer.
   ///
   /// - Throws: ``PassingFailure`` if there is none.

@@ -52,6 +52,9 @@ package struct PassingFailure: Error, Equatable, Sendable {
   /// Whether the other relay may have got the request, or a part of it.
   package let isWritten: Bool
 
+  /// The same of a request that was begun, and cannot be begun again.
+  package var written: PassingFailure { PassingFailure(reason: reason, isWritten: true) }
+
   /// There is nobody to pass it on to.
   package static func nobody(_ reason: String) -> PassingFailure {
     PassingFailure(reason: reason, isWritten: false)

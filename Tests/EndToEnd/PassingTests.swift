@@ -146,6 +146,29 @@ extension EndToEnd {
       }
     }
 
+    @Test("a body that comes in pieces waits for the relay that takes the store")
+    func piecesInTakeover() async throws {
+      try await startBoth()
+      try await holder.kill()
+      let head = """
+        POST /v1/relay/default/chunked HTTP/1.1\r
+        Host: relay\r
+        Waystation-Client: device-1\r
+        Transfer-Encoding: chunked\r
+        \r\n
+        """
+      let connection = try Connection(port: spare.port(of: 0))
+      let posted = try await onThread {
+        try connection.write(Array((head + "5\r\nfirst\r\n").utf8))
+        // The rest comes once the spare has the store, or is about to.
+        try connection.write(Array("4\r\nlast\r\n0\r\n\r\n".utf8))
+        return try connection.readResponse(to: "POST")
+      }
+      #expect(posted.status == 202)
+      let attempt = try await upstream.received(count: 1)
+      #expect(attempt.first?.body == Array("firstlast".utf8))
+    }
+
     @Test("a body that is too large is refused before all of it has come")
     func tooLarge() async throws {
       try await startBoth()

@@ -185,10 +185,12 @@ final class Passing: Sendable {
         try head.checkLeading()
         result = .success(head)
       } catch {
-        result = .failure(error)
+        // Of a body that comes in pieces, some are gone.
+        result = .failure(passed.isStreamed && passage.hasBegun ? error.written : error)
       }
-      // What is answered before all of it has come is wanted no more.
-      if passage.lacksBody { request.body.cutOff() }
+      // What is answered before all of it has come is wanted no more. But nothing was taken of it
+      // where nothing was written, so it can still be passed on.
+      if passage.lacksBody, result.isWritten { request.body.cutOff() }
       await sent
       return result
     }
@@ -254,6 +256,13 @@ final class Passing: Sendable {
       }
     }
     try result.get()
+  }
+}
+
+extension Result<PassedAnswer, PassingFailure> {
+  /// Whether the other relay has got the request, or a part of it.
+  fileprivate var isWritten: Bool {
+    if case .failure(let failure) = self { failure.isWritten } else { true }
   }
 }
 
