@@ -64,6 +64,13 @@ static inline void waystation_certificates_free(STACK_OF(X509) *certificates) {
   sk_X509_pop_free(certificates, X509_free);
 }
 
+// A list of certificates, which holds a reference to each.
+static inline STACK_OF(X509) * waystation_certificates_new(void) { return sk_X509_new_null(); }
+
+static inline int waystation_certificates_push(STACK_OF(X509) * list, X509 *certificate) {
+  return X509_up_ref(certificate) == 1 && sk_X509_push(list, certificate) > 0;
+}
+
 static inline int waystation_certificate_count(const STACK_OF(X509) *certificates) {
   return certificates ? sk_X509_num(certificates) : 0;
 }

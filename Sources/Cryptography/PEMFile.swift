@@ -11,6 +11,12 @@ package struct TLSLoadError: Error, Sendable, Equatable, CustomStringConvertible
 
   /// The path and the reason.
   package var description: String { "\(path): \(reason)" }
+
+  /// Puts the parts together.
+  package init(path: String, reason: String) {
+    self.path = path
+    self.reason = reason
+  }
 }
 
 /// A PEM file (RFC 7468), read whole, so that the checked content is the one used.

@@ -12,6 +12,7 @@ extension EndToEnd {
     private let upstream: TestUpstream
     private let proxy: LossyProxy
     private let authority: CertificateAuthority
+    private let proxyURL: String
     private let holder: Relay
     /// It reaches the database by the proxy.
     private let spare: Relay
@@ -22,9 +23,9 @@ extension EndToEnd {
       let port = try #require(URL(string: database.url)?.port)
       proxy = try LossyProxy(to: UInt16(port))
       authority = try await CertificateAuthority(name: "relays")
-      let byProxy = database.url.replacingOccurrences(of: ":\(port)/", with: ":\(proxy.port)/")
+      proxyURL = database.url.replacingOccurrences(of: ":\(port)/", with: ":\(proxy.port)/")
       holder = try await Self.relay("relay-1", upstream, authority, database.url)
-      spare = try await Self.relay("relay-2", upstream, authority, byProxy)
+      spare = try await Self.relay("relay-2", upstream, authority, proxyURL)
     }
 
     /// A relay with a listener for devices and operators, and one for relays.
@@ -48,11 +49,18 @@ extension EndToEnd {
     private static func listeners(
       of name: String, _ authority: CertificateAuthority, at port: UInt16 = 0
     ) -> [any Sendable] {
-      let tls: [String: any Sendable] = [
-        "certificate": "\(authority.folder.path)/\(name).pem",
-        "key": "\(authority.folder.path)/\(name).key",
-        "clientCertificates": ["authorities": authority.certificate],
-      ]
+      let folder = authority.folder.path
+      let pair = CertificateAuthority.Pair(
+        certificate: "\(folder)/\(name).pem", key: "\(folder)/\(name).key")
+      return listeners(pair, authority, at: port)
+    }
+
+    private static func listeners(
+      _ pair: CertificateAuthority.Pair, _ authority: CertificateAuthority, at port: UInt16 = 0
+    ) -> [any Sendable] {
+      let tls = pair.listener.merging([
+        "clientCertificates": ["authorities": authority.certificate]
+      ]) { _, given in given }
       let relays: [String: any Sendable] = [
         "address": "127.0.0.1:\(port)", "for": "relays", "tls": tls,
       ]
@@ -266,6 +274,24 @@ extension EndToEnd {
       #expect(answer.status == 404 && answer.problem == "not-found")
       let unknown = try SecureTunnel(port: port, trusting: authority.certificate, [])
       await #expect(throws: (any Error).self) { try await unknown.request("GET", "/healthz") }
+    }
+
+    @Test("a certificate that other relays would not believe ends the start, in words")
+    func unbelieved() async throws {
+      let stranger = try await CertificateAuthority(name: "stranger")
+      let foreign = try await stranger.sign("foreign", subject: "/CN=relay")
+      let elsewhere = try await authority.sign(
+        "elsewhere", subject: "/CN=relay", names: "DNS:relay-9.example.com")
+      for (pair, words) in [
+        (foreign, "is not believed as a server's"), (elsewhere, "does not name 127.0.0.1"),
+      ] {
+        let relay = try Relay(
+          upstreams: ["default": Relay.quick(upstream)], more: Self.settings,
+          listen: Self.listeners(pair, authority),
+          environment: ["WAYSTATION_POSTGRES_URL": proxyURL, "WAYSTATION_ANONYMOUS": "allow"])
+        let failure = try await #require(throws: StartFailure.self) { try await relay.start() }
+        #expect(failure.description.contains(words), "\(failure)")
+      }
     }
 
     @Test("a spare takes up renewed certificates at a SIGHUP")

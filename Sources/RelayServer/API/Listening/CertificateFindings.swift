@@ -71,6 +71,10 @@ package struct CertificateReport: Sendable {
         let findings = CertificateFindings(
           try TLSContext(loading: tls.settings), tls, now: now)
         problems += findings.problems.map { ConfigurationProblem(key: key, reason: $0) }
+        if let fault = try listener.trustFault(tls) {
+          let reason = "\(tls.certificate) \(fault)"
+          problems.append(ConfigurationProblem(key: "\(key).certificate", reason: reason))
+        }
         warnings += findings.warnings.map { "\(key): \($0)" }
       } catch {
         problems.append(ConfigurationProblem(key: key, reason: error.description))

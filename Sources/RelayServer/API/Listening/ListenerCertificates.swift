@@ -32,6 +32,9 @@ final class ListenerCertificates: Sendable {
       }
       do throws(TLSLoadError) {
         let context = try TLSContext(loading: tls.settings)
+        if let fault = try listener.trustFault(tls) {
+          throw TLSLoadError(path: tls.certificate, reason: fault)
+        }
         Self.tell(context, of: listener, "certificate loaded", log)
         let findings = CertificateFindings(context, tls, now: WallClock.now())
         for sentence in findings.problems + findings.warnings {
@@ -87,6 +90,9 @@ final class ListenerCertificates: Sendable {
       guard let tls = listener.tls, let credentials else { continue }
       do throws(TLSLoadError) {
         let context = try TLSContext(loading: tls.settings)
+        if let fault = try listener.trustFault(tls) {
+          throw TLSLoadError(path: tls.certificate, reason: fault)
+        }
         let findings = CertificateFindings(context, tls, now: WallClock.now())
         if let problem = findings.problems.first {
           problems.append("listen: \(listener): \(problem)")
@@ -111,6 +117,24 @@ final class ListenerCertificates: Sendable {
     log.info(
       event, ("listener", .text(listener.description)), ("name", .text(context.facts.name)),
       ("validUntil", .text(RFC3339.format(until))))
+  }
+}
+
+extension ListenerConfiguration {
+  /// What keeps other relays from believing the certificate of a listener for relays; nil if
+  /// nothing does.
+  func trustFault(_ tls: TLSConfiguration) throws(TLSLoadError) -> String? {
+    guard audience == .relays, let clients = tls.clientCertificates else { return nil }
+    guard let relaysHost else { return nil }
+    return try MutualTrust.fault(
+      of: tls.certificate, trusting: clients.authorities, as: relaysHost)
+  }
+
+  /// The name or address at which other relays reach it.
+  private var relaysHost: String? {
+    if let advertised { return (try? UpstreamURL("https://\(advertised)"))?.host }
+    guard case .tcp(let address) = endpoint else { return nil }
+    return address.hostDescription
   }
 }
 
