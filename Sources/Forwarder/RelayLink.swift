@@ -41,7 +41,13 @@ package final class RelayLink: Sendable {
   }
 
   /// Breaks off everything that was passed on before.
-  package func breakOff() { shared.post(.breakOff) }
+  package func breakOff() { shared.post(.breakOff(nil)) }
+
+  /// Breaks off what was passed on to a relay, and passes nothing on to it any more.
+  package func leave(_ target: UpstreamTarget) {
+    target.retire()
+    shared.post(.breakOff(target))
+  }
 
   /// Breaks everything off, and waits until the thread has ended.
   package func stop() {
@@ -57,7 +63,8 @@ private final class LinkShared: Sendable {
   enum Order: Sendable {
     case begin(Passage)
     case word(Passage.Word, Passage)
-    case breakOff
+    /// Of one relay, or all.
+    case breakOff(UpstreamTarget?)
   }
 
   private struct Inbox {
@@ -125,20 +132,20 @@ private final class LinkLoop {
       collect()
       shared.multi.wait(milliseconds: Self.sleepMs)
     }
-    breakOffAll(.stopped)
+    for transfer in running.values { breakOff(transfer, .stopped) }
+    running = [:]
     // Easy handles are freed before the multi handle: curl_multi_cleanup(3).
     idle = []
-  }
-
-  private func breakOffAll(_ failure: PassingFailure) {
-    for transfer in running.values { breakOff(transfer, failure) }
-    running = [:]
   }
 
   private func carryOut(_ order: LinkShared.Order) {
     switch order {
     case .begin(let passage): begin(passage)
-    case .breakOff: breakOffAll(.replaced)
+    case .breakOff(let target):
+      for (key, transfer) in running where target == nil || transfer.target === target {
+        running[key] = nil
+        breakOff(transfer, .replaced)
+      }
     case .word(let word, let passage):
       guard let transfer = running[ObjectIdentifier(passage)] else { return }
       switch word {
@@ -151,6 +158,9 @@ private final class LinkLoop {
   }
 
   private func begin(_ passage: Passage) {
+    guard !passage.target.isRetired else {
+      return passage.update { $0.finish(.failure(.nobody(PassingFailure.replaced.reason))) }
+    }
     do throws(SystemError) {
       let transfer = try transfer(to: passage.target)
       try transfer.prepare(passage)

@@ -14,6 +14,7 @@ struct SchemaExpansionTests {
     ALTER TABLE seat DROP COLUMN address;
     DROP TABLE relay;
     DROP FUNCTION take_store(bigint, bigint, text, bigint[], bigint[]);
+    ALTER TABLE schema_version DROP COLUMN usable_from;
     UPDATE schema_version SET version = 1;
     """
 
@@ -38,6 +39,23 @@ struct SchemaExpansionTests {
     _ = try await second.append([StoreBench.draft(2)], isAtomic: false)
     #expect(try bench.storedKeys() == ["key-1", "key-2"])
     await second.close()
+  }
+
+  @Test("of a newer relay are used if it says that this one can, and refused otherwise")
+  func newer() async throws {
+    let bench = try StoreBench()
+    let first = try bench.open(QuietObserver())
+    _ = try await first.append([StoreBench.draft(1)], isAtomic: false)
+    await first.close()
+    var connection = try bench.database.connect()
+    try connection.execute(script: "UPDATE schema_version SET version = 99")
+    let second = try bench.open(QuietObserver())
+    _ = try await second.append([StoreBench.draft(2)], isAtomic: false)
+    await second.close()
+    #expect(try bench.storedKeys() == ["key-1", "key-2"])
+    try connection.execute(script: "UPDATE schema_version SET usable_from = 99")
+    let error = try #require(throws: StoreError.self) { try bench.open(QuietObserver()) }
+    #expect(error.kind == .newerSchema && error.detail.contains("relays that know version 99"))
   }
 
   @Test("are expanded while the older relay goes on, which writes on with them")

@@ -142,7 +142,8 @@ struct SeatTests {
     let bench = try StoreBench()
     await (try bench.open()).close()
     var connection = try bench.database.connect()
-    _ = try connection.run([PostgresCommand("UPDATE schema_version SET version = 1000")])
+    let change = PostgresCommand("UPDATE schema_version SET version = 1000, usable_from = 1000")
+    _ = try connection.run([change])
     do {
       _ = try bench.open()
       Issue.record("it was opened")

@@ -144,9 +144,12 @@ final class Seat {
   }
 
   /// What is wrong with the tables; nil if this relay can use them.
-  func faultOfTables() throws(PostgresError) -> StoreError? {
+  ///
+  /// - Parameter isExact: Whether they have to be of the version that this program makes.
+  func faultOfTables(isExact: Bool = false) throws(PostgresError) -> StoreError? {
     do throws(PostgresError) {
-      return TablesFault.found(try run([.tableVersions])[0], of: address.subject)
+      return TablesFault.found(
+        try run([.tableVersions])[0], of: address.subject, isExact: isExact)
     } catch {
       guard error.sqlState == Self.undefinedTable else { throw error }
       return TablesFault.missingVersion(of: address.subject)

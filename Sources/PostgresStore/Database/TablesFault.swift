@@ -4,9 +4,14 @@ import RelayCore
 
 /// What keeps a relay from using the tables that it finds.
 enum TablesFault {
-  /// - Parameter versions: What `tableVersions` found.
+  /// - Parameters:
+  ///   - versions: What `tableVersions` found.
+  ///   - isExact: Whether they have to be of this program's version: for one that reads all of
+  ///     them.
   /// - Returns: nil if the tables can be used.
-  static func found(_ versions: PostgresRows, of subject: String) -> StoreError? {
+  static func found(
+    _ versions: PostgresRows, of subject: String, isExact: Bool = false
+  ) -> StoreError? {
     guard versions.count == 1 else {
       return corrupt(
         "its table schema_version has \(versions.count) rows in place of one", of: subject)
@@ -17,11 +22,13 @@ enum TablesFault {
         "its table schema_version holds the version \(shown), which no relay has written",
         of: subject)
     }
-    guard version > Int64(Schema.version) else { return nil }
+    let usableFrom = isExact ? version : versions.int64(0, 1)
+    guard usableFrom > Int64(Schema.version) else { return nil }
     return StoreError(
       kind: .newerSchema, operation: "open", subject: subject,
-      detail: "its tables are of version \(version), and this relay knows them up to "
-        + "\(Schema.version). Run a newer relay.")
+      detail:
+        "its tables are of version \(version), for relays that know version \(usableFrom), and"
+        + " this relay knows them up to \(Schema.version). Run a newer relay.")
   }
 
   /// There are tables of a relay, and not the one that says what they are.
@@ -38,6 +45,13 @@ enum TablesFault {
 
 extension PostgresCommand {
   /// The rows of the table that says of which version the tables are.
-  static let tableVersions = PostgresCommand("SELECT version::bigint FROM schema_version")
+  ///
+  /// Version 1 did not say who can use it: only who knows it.
+  static let tableVersions = PostgresCommand(
+    """
+    SELECT version::bigint,
+      coalesce((to_jsonb(schema_version) ->> 'usable_from')::bigint, version::bigint)
+    FROM schema_version
+    """)
 }
 #endif

@@ -58,7 +58,7 @@ final class MoveSeat {
         return MonotonicClock.now() >= deadline
       },
       obstacle: { seat throws(PostgresError) in
-        if let fault = try seat.faultOfTables() { return fault }
+        if let fault = try seat.faultOfTables(isExact: true) { return fault }
         let standing = try seat.standing().map(\.beats)
         defer { seen = standing }
         // One that beats is alive, and will not give way.

@@ -21,8 +21,12 @@ extension Schema {
     END $expand$
     """
 
-  /// 2: where other relays reach the one that has a seat, so that they can pass requests on to it.
+  /// 2: which relays can use the tables, and where other relays reach the one that has a seat, so
+  /// that they can pass requests on to it.
   private static let relays = """
+    -- The first version whose relays can use these tables: what only adds leaves it as it is.
+    ALTER TABLE schema_version ADD COLUMN usable_from int NOT NULL DEFAULT 2;
+
     ALTER TABLE seat ADD COLUMN address text;
 
     -- The relays that run, for operators alone.

@@ -37,19 +37,19 @@ final class Leader: Sendable {
 
   /// Notes what the start waits for.
   ///
-  /// - Returns: Whether requests go elsewhere from now on.
-  func note(_ wait: StoreWait) -> Bool {
+  /// - Returns: The relay to which nothing is passed on any more; nil if that has not changed.
+  func note(_ wait: StoreWait) -> UpstreamTarget? {
     // The relay that has the store may reach the database all the same.
-    guard case .another(let address) = wait else { return false }
-    let isNew = state.withLock { state in
-      let former = state.address
-      state.address = address == state.own ? nil : address
+    guard case .another(let address) = wait else { return nil }
+    let (former, isNew) = state.withLock { state -> (UpstreamTarget?, Bool) in
+      let place = address == state.own ? nil : address
       state.reason = Self.reason(without: address)
-      if state.address != former { state.target = nil }
-      return state.address != former
+      guard place != state.address else { return (nil, false) }
+      defer { (state.address, state.target) = (place, nil) }
+      return (state.target, true)
     }
     if isNew { read() }
-    return isNew
+    return former
   }
 
   private static func reason(without address: String?) -> String {

@@ -59,9 +59,8 @@ final class Passing: Sendable {
 
   /// Notes what the start waits for.
   func note(_ wait: StoreWait) {
-    guard leader.note(wait) else { return }
     // One that has been taken over may be frozen: nobody would learn that it answers no more.
-    link.breakOff()
+    if let former = leader.note(wait) { link.leave(former) }
   }
 
   /// Shows the other relay this one's certificate as it is now.
