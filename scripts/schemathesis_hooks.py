@@ -37,10 +37,17 @@ WRONG_STATE = {
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
     """Lines as an array of envelopes: OpenAPI 3.1 has no words for what one line of a text holds."""
-    content = raw_schema["paths"]["/v1/envelopes"]["post"]["requestBody"]["content"][NDJSON]
-    content["schema"] = {"$ref": "#/components/schemas/EnvelopeBatch"}
-    for example in content.get("examples", {}).values():
-        example["value"] = [json.loads(line) for line in example["value"].splitlines() if line]
+    question = {"$ref": "#/components/schemas/CheckInQuestion"}
+    lines = {
+        "/v1/envelopes": {"$ref": "#/components/schemas/EnvelopeBatch"},
+        # Envelopes are tried above; behind the question there may be none.
+        "/v1/sync": {"type": "array", "minItems": 1, "maxItems": 1, "items": question},
+    }
+    for path, schema in lines.items():
+        content = raw_schema["paths"][path]["post"]["requestBody"]["content"][NDJSON]
+        content["schema"] = schema
+        for example in content.get("examples", {}).values():
+            example["value"] = [json.loads(line) for line in example["value"].splitlines() if line]
 
 
 def text(value):
@@ -109,7 +116,8 @@ def waited_in_vain_for(case, response):
     if case.path.startswith("/v1/relay/"):
         waited = response.status_code == 202 and fields.get("prefer") == WAIT
         return fields.get("waystation-client") if waited else None
-    if case.path == "/v1/envelopes/{id}" and case.method == "GET" and "wait" in (case.query or {}):
+    asks = case.path in ("/v1/envelopes/{id}", "/v1/clients/{client}/envelopes/{key}")
+    if asks and case.method == "GET" and "wait" in (case.query or {}):
         shown = response.json() if response.status_code == 200 else {}
         return shown.get("client") if shown.get("state") in WAITING else None
     return None
@@ -148,10 +156,17 @@ def problems(response):
 def is_at_odds(case):
     """Whether two values, each of them right, cannot stand together."""
     fields = {name.lower() for name in case.headers or {}}
-    if {"waystation-coalesce", "waystation-sequence"} <= fields:
+    pairs = [
+        ("coalesce", "sequence"),
+        ("expires-at", "expires-in"),
+        ("not-before", "not-before-in"),
+    ]
+    if any({f"waystation-{name}" for name in pair} <= fields for pair in pairs):
         return True
-    if case.path == "/v1/checkin" and isinstance(case.body, dict):
-        lanes = case.body.get("lanes", [])
+    is_sync = case.path == "/v1/sync" and isinstance(case.body, list) and case.body
+    question = case.body[0] if is_sync else case.body
+    if case.path in ("/v1/checkin", "/v1/sync") and isinstance(question, dict):
+        lanes = question.get("lanes", [])
         names = [lane.get("lane", "default") for lane in lanes]
         backwards = any(
             ("first" in lane) != ("last" in lane) or lane.get("first", 0) > lane.get("last", 0)

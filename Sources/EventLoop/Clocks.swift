@@ -30,13 +30,17 @@ package enum WallClock {
   /// The time from which new deadlines count; see ``SettledTime/deadlineStart(_:elapsedMs:)``.
   package static func deadlineStart() -> WallTime { read().deadlineStart }
 
-  private static func read() -> (time: WallTime, deadlineStart: WallTime) {
+  /// Both, for a call that comes just now.
+  package static func arrival() -> ArrivalTime { read() }
+
+  private static func read() -> ArrivalTime {
     let (times, step, observer) = state.withLock { state in
       let machine = machine()
       let elapsedMs = elapsedMs()
       let (time, step) = state.settled.read(machine, elapsedMs: elapsedMs)
       let start = state.settled.deadlineStart(machine, elapsedMs: elapsedMs)
-      return ((time, start), step, step == nil ? nil : state.observer)
+      let times = ArrivalTime(time: time, deadlineStart: start)
+      return (times, step, step == nil ? nil : state.observer)
     }
     if let step { observer?(step) }
     return times

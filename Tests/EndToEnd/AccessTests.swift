@@ -34,6 +34,13 @@ extension EndToEnd {
       .unknown([Call(target: "/v1/clients/CLIENT" + rest, body: body)])
     }
 
+    private static func key(_ rest: String, _ body: String? = nil) -> Defence {
+      .unknown(
+        ["CLIENT", "b"].map {
+          Call(target: "/v1/clients/\($0)/envelopes/KEY" + rest, body: body)
+        })
+    }
+
     private static func steering(_ target: String) -> Defence { .refused([Call(target: target)]) }
 
     /// One row for each route of the router, by its method and pattern.
@@ -59,6 +66,11 @@ extension EndToEnd {
       "POST /v1/checkin": .refused([
         Call(target: "/v1/checkin", body: #"{"client": "CLIENT"}"#),
         Call(target: "/v1/checkin", body: #"{"client": "CLIENT", "since": "9"}"#),
+      ]),
+      "POST /v1/sync": .refused([
+        Call(
+          target: "/v1/sync", body: #"{"client": "CLIENT"}"#,
+          headers: ["Content-Type": "application/x-ndjson"])
       ]),
       "ANY /v1/relay/{upstream}/{path…}": .refused([
         Call(target: "/v1/relay/default/x", headers: ["Waystation-Client": "CLIENT"]),
@@ -90,10 +102,14 @@ extension EndToEnd {
         Call(target: "/v1/clients/CLIENT/run", body: #"{"ids": ["ID"]}"#),
         Call(target: "/v1/clients/b/run", body: #"{"ids": ["ID"]}"#),
       ]),
-      "GET /v1/clients/{client}/envelopes/{key}": .unknown([
-        Call(target: "/v1/clients/CLIENT/envelopes/KEY"),
-        Call(target: "/v1/clients/b/envelopes/KEY"),
-      ]),
+      "GET /v1/clients/{client}/envelopes/{key}": key(""),
+      "GET /v1/clients/{client}/envelopes/{key}/response": key("/response"),
+      "POST /v1/clients/{client}/envelopes/{key}/run": key("/run"),
+      "POST /v1/clients/{client}/envelopes/{key}/resolve": key(
+        "/resolve", #"{"action": "discard"}"#),
+      "POST /v1/clients/{client}/envelopes/{key}/requeue": key("/requeue"),
+      "PATCH /v1/clients/{client}/envelopes/{key}": key("", #"{"path": "/stolen"}"#),
+      "DELETE /v1/clients/{client}/envelopes/{key}": key(""),
       "GET /v1/clients": .refused([
         Call(target: "/v1/clients"), Call(target: "/v1/clients?search=CLIENT"),
       ]),

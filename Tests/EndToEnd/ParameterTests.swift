@@ -20,6 +20,9 @@ extension EndToEnd {
       "/v1/clients": (.refused, "/v1/clients"),
       "/v1/clients/{client}": (.passedOver, "/v1/clients/device-1"),
       "/v1/clients/{client}/envelopes/{key}": (.passedOver, "/v1/clients/device-1/envelopes/k"),
+      "/v1/clients/{client}/envelopes/{key}/response": (
+        .passedOver, "/v1/clients/device-1/envelopes/k/response"
+      ),
       "/v1/lanes": (.refused, "/v1/lanes"),
       "/v1/upstreams": (.passedOver, "/v1/upstreams"),
       "/v1/events": (.refused, "/v1/events"),

@@ -42,9 +42,9 @@ struct BatchTests {
     let text = Array("{\"client\":\"c\",\"path\":\"/\"}\n{\"client\" 1}".utf8)
     let items = try BatchItems.ofLines(text, countMax: 2)
     let decoder = EnvelopeDecoder(AcceptanceRules(try Fixture.configuration()))
-    #expect(try decoder.decode(text, in: items[0], at: Fixture.now).client == "c")
+    #expect(try decoder.decode(text, in: items[0], at: ArrivalTime(Fixture.now)).client == "c")
     let problem = #expect(throws: Problem.self) {
-      try decoder.decode(text, in: items[1], at: Fixture.now)
+      try decoder.decode(text, in: items[1], at: ArrivalTime(Fixture.now))
     }
     #expect(problem?.detail.hasPrefix("At line 1, column 11") == true, "\(problem as Any)")
   }

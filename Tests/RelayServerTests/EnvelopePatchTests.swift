@@ -9,7 +9,7 @@ struct EnvelopePatchTests {
   ]
 
   /// An envelope that waits, as the store shows it.
-  private func record(
+  static func record(
     _ more: String = "", standing: Standing = .queued, dueAt: WallTime? = nil
   ) throws -> EnvelopeRecord {
     let draft = try Fixture.decode(#"{"client":"c","path":"/old"\#(more)}"#)
@@ -32,7 +32,8 @@ struct EnvelopePatchTests {
     let rules = AcceptanceRules(try Fixture.configuration(upstreams))
     let patch = try EnvelopePatch(Array(patch.utf8), rules)
     return try patch.applied(
-      to: record, body: patch.newBody.map { .inline($0) }, at: later, { Self.numbers[$0] })
+      to: record, body: patch.newBody.map { .inline($0) }, at: ArrivalTime(later),
+      { Self.numbers[$0] })
   }
 
   private func problem(_ patch: String, _ record: EnvelopeRecord) throws -> Problem? {
@@ -46,7 +47,7 @@ struct EnvelopePatchTests {
 
   @Test("what it does not mention stays")
   func nothing() throws {
-    let record = try record(
+    let record = try Self.record(
       #","headers":{"A":"1"},"body":"x","tag":"t","notBefore":"2026-03-01T13:00:00Z""#)
     let rules = AcceptanceRules(try Fixture.configuration())
     #expect(try EnvelopePatch(Array("{}".utf8), rules).isEmpty)
@@ -66,7 +67,7 @@ struct EnvelopePatchTests {
       {"upstream":"billing","method":"PUT","path":"/new?x","headers":{"B":["2","3"]},
        "bodyBase64":"AP8=","tag":"u","hold":true,"notBefore":"2026-03-01T13:00:00Z",
        "expiresAt":"2026-03-03T12:00:00Z","onFailure":"block"}
-      """, to: try record(#","headers":{"A":"1"},"body":"x""#))
+      """, to: try Self.record(#","headers":{"A":"1"},"body":"x""#))
     #expect(edit.entry.upstream == UpstreamNumber(rawValue: 2))
     #expect(edit.content.method == "PUT" && edit.content.target == Array("/new?x".utf8))
     #expect(
@@ -82,7 +83,7 @@ struct EnvelopePatchTests {
 
   @Test("null puts the default back")
   func defaults() throws {
-    var record = try record(
+    var record = try Self.record(
       """
       ,"method":"PUT","headers":{"A":"1"},"body":"x","tag":"t","hold":true,"onFailure":"block",
       "notBefore":"2026-03-01T13:00:00Z","expiresAt":"2026-03-01T14:00:00Z"
@@ -109,7 +110,7 @@ struct EnvelopePatchTests {
       ("null", ""), (#"{"Gone":null}"#, "A: 1\r\nB: 2\r\n"),
     ])
   func headers(_ patch: String, _ expected: String) throws {
-    let record = try record(#","headers":{"A":"1","B":"2"}"#)
+    let record = try Self.record(#","headers":{"A":"1","B":"2"}"#)
     #expect(text(try apply(#"{"headers":\#(patch)}"#, to: record).content.headers) == expected)
   }
 
@@ -130,12 +131,12 @@ struct EnvelopePatchTests {
       (#","body":"x""#, #"{"body":null,"headers":{"Content-Type":null}}"#, ""),
     ])
   func type(_ envelope: String, _ patch: String, _ expected: String) throws {
-    #expect(text(try apply(patch, to: record(envelope)).content.headers) == expected)
+    #expect(text(try apply(patch, to: Self.record(envelope)).content.headers) == expected)
   }
 
   @Test("one way to give the body takes the other one's place, and null within it is its own")
   func bodies() throws {
-    let record = try record(#","bodyBase64":"AP8=""#)
+    let record = try Self.record(#","bodyBase64":"AP8=""#)
     let json = try apply(#"{"body":{"a": null},"bodyBase64":null}"#, to: record)
     #expect(text(json.content.body) == #"{"a": null}"#)
     #expect(try apply(#"{"bodyBase64":null}"#, to: record).content.body == .inline([]))
@@ -145,7 +146,7 @@ struct EnvelopePatchTests {
   @Test("a wait after a failure stays, but not for another upstream or another notBefore")
   func wait() throws {
     let backoff = Fixture.now.adding(milliseconds: 5000)
-    let record = try record(dueAt: backoff)
+    let record = try Self.record(dueAt: backoff)
     #expect(try apply(#"{"body":"x"}"#, to: record).entry.dueAt == backoff)
     #expect(try apply(#"{"upstream":"default"}"#, to: record).entry.dueAt == backoff)
     #expect(try apply(#"{"upstream":"billing"}"#, to: record).entry.dueAt == nil)
@@ -154,7 +155,7 @@ struct EnvelopePatchTests {
 
   @Test("one that blocks its lane stays blocked, and cannot be held")
   func blocked() throws {
-    let record = try record(standing: .blocked)
+    let record = try Self.record(standing: .blocked)
     #expect(try apply(#"{"body":"x","hold":false}"#, to: record).entry.standing == .blocked)
     #expect(try problem(#"{"hold":true}"#, record)?.field == "/hold")
   }
@@ -173,14 +174,14 @@ struct EnvelopePatchTests {
       (#"{"upstream":"nowhere"}"#, "/upstream", .unknownUpstream), ("[]", "", .invalidField),
     ] as [(String, String, ProblemKind)])
   func refused(_ patch: String, _ field: String, _ kind: ProblemKind) throws {
-    let problem = try problem(patch, record())
+    let problem = try problem(patch, Self.record())
     #expect(problem?.field == field)
     #expect(problem?.kind == kind)
   }
 
   @Test("the default of an upstream that is not configured any more is not known")
   func unconfigured() throws {
-    let record = try record()
+    let record = try Self.record()
     #expect(try apply(#"{"body":"x"}"#, to: record, ["a", "b"]).entry == record.entry)
     #expect(throws: Problem.self) { try apply(#"{"expiresAt":null}"#, to: record, ["a", "b"]) }
     #expect(throws: Problem.self) { try apply(#"{"upstream":null}"#, to: record, ["a", "b"]) }
@@ -197,9 +198,12 @@ struct EnvelopePatchTests {
     #expect(problem?.field == field)
     #expect(problem?.kind == kind)
     #expect(try Resolution(Array(#"{"action":"discard"}"#.utf8)) == .discard)
-    #expect(try RequeueTerms(nil).expiresAt == nil)
+    let arrival = ArrivalTime(Fixture.now)
+    #expect(try RequeueTerms(nil).expiresAt(from: arrival) == nil)
     let terms = try RequeueTerms(Array(#"{"expiresAt":"2026-03-01T12:00:00Z"}"#.utf8))
-    #expect(terms.expiresAt == Fixture.now)
+    #expect(terms.expiresAt(from: arrival) == Fixture.now)
+    let span = try RequeueTerms(Array(#"{"expiresIn":60}"#.utf8))
+    #expect(span.expiresAt(from: arrival) == Fixture.now.adding(milliseconds: 60_000))
   }
 
   @Test("a patch removes no more header fields than an envelope may have")
@@ -215,13 +219,13 @@ struct EnvelopePatchTests {
 
   @Test("references are turned on and off, and looked at with all that then stands there")
   func references() throws {
-    let on = try apply(#"{"references":true,"path":"/{{response:k#/id}}"}"#, to: try record())
+    let on = try apply(#"{"references":true,"path":"/{{response:k#/id}}"}"#, to: try Self.record())
     #expect(on.references && on.content.target == Array("/{{response:k#/id}}".utf8))
-    let record = try record(#","references":true,"body":"{{response:k#/id}}""#)
+    let record = try Self.record(#","references":true,"body":"{{response:k#/id}}""#)
     #expect(try apply(#"{"tag":"t"}"#, to: record).references)
     #expect(try !apply(#"{"references":null}"#, to: record).references)
     #expect(try problem(#"{"body":"{{"}"#, record)?.field == "/body")
-    #expect(try problem(#"{"references":true}"#, self.record(#","body":"{{""#))?.field == "/body")
+    #expect(try problem(#"{"references":true}"#, Self.record(#","body":"{{""#))?.field == "/body")
     var templated = record
     templated.draft.content.target = Array("/{{response:k#/id}}".utf8)
     #expect(try problem(#"{"references":false}"#, templated)?.field == "/path")

@@ -64,7 +64,8 @@ struct FingerprintTests {
   func time() throws {
     let rules = AcceptanceRules(try Fixture.configuration())
     let text = Array("{\(Self.base)}".utf8)
-    let later = try EnvelopeDecoder(rules).decode(text, at: Fixture.now.adding(milliseconds: 1))
+    let later = try EnvelopeDecoder(rules).decode(
+      text, at: ArrivalTime(Fixture.now.adding(milliseconds: 1)))
     #expect(try later.fingerprint == print(Self.base))
   }
 

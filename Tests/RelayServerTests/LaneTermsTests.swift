@@ -90,7 +90,7 @@ struct LaneTermsTests {
       id: EnvelopeID(serial: 1, acceptedAt: Fixture.now, random: 0), draft: draft, state: .queued,
       reason: nil, entry: entry, endedAt: nil, attemptCount: 0, attempts: [], responseStatus: nil)
     return try EnvelopePatch(Array(patch.utf8), rules).applied(
-      to: record, body: nil, at: Fixture.now
+      to: record, body: nil, at: ArrivalTime(Fixture.now)
     ) { _ in UpstreamNumber(rawValue: 1) }
   }
 

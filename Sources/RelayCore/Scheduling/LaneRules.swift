@@ -34,8 +34,10 @@ package struct LaneRules: Hashable, Sendable {
 
   /// The deadline of an envelope: the one it asks for, or the lane's own if that comes first,
   /// counted from `start`.
-  package func deadline(_ asked: WallTime, countingFrom start: WallTime) -> WallTime {
-    ttlMs.map { min(asked, start.deadline(afterMs: $0)) } ?? asked
+  package func deadline(
+    _ asked: WallTime, countingFrom start: WallTime, age seconds: Int64 = 0
+  ) -> WallTime {
+    ttlMs.map { min(asked, start.deadline(afterMs: $0 - seconds * 1000)) } ?? asked
   }
 }
 

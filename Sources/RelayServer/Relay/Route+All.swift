@@ -42,6 +42,9 @@ extension Route {
     Route(.post, "/v1/checkin", on: .devices, for: .handingOver, takes: .body) {
       try await CheckIn($2).respond(to: $0)
     },
+    Route(.post, "/v1/sync", on: .devices, for: .handingOver, takes: .body) {
+      try await Sync($2).respond(to: $0)
+    },
     Route(
       nil, "/v1/relay/{upstream}/{path…}", on: .devices, for: .handingOver, takes: .readByEndpoint
     ) {
@@ -52,47 +55,23 @@ extension Route {
     },
   ]
 
-  private static let envelopes = [
-    Route(.get, "/v1/envelopes", on: .both, for: .looking, takes: .readByEndpoint, isListing: true)
-    {
-      try await ListEnvelopes($2).respond(to: $0)
-    },
-    Route(.post, "/v1/envelopes/query", on: .both, for: .looking, takes: .body, isListing: true) {
-      try await QueryEnvelopes($2).respond(to: $0)
-    },
-    Route(.get, "/v1/envelopes/{id}", on: .both, for: .looking, takes: .anything, mayWait: true) {
-      try await GetEnvelope($2).respond(to: $0, $1)
-    },
-    Route(.get, "/v1/envelopes/{id}/response", on: .both, for: .looking, takes: .anything) {
-      try await GetEnvelope($2).respondWithAnswer($1)
-    },
-    Route(.get, "/v1/envelopes/{id}/request", on: .operators, for: .steering, takes: .anything) {
-      try await GetRequest($2).respond($1)
-    },
-    Route(.get, "/v1/envelopes/{id}/body", on: .operators, for: .steering, takes: .anything) {
-      try await GetRequest($2).respondWithBody($1)
-    },
-    Route(
-      .post, "/v1/envelopes/{id}/run", on: .both, for: .handingOver, takes: .nothing,
-      act: AuditedAct("run", "envelopes/{id}")
-    ) { try await SteerEnvelope($2).run($1) },
-    Route(
-      .post, "/v1/envelopes/{id}/resolve", on: .both, for: .handingOver, takes: .body,
-      act: AuditedAct("resolve", "envelopes/{id}")
-    ) { try await SteerEnvelope($2).resolve($0, $1) },
-    Route(
-      .post, "/v1/envelopes/{id}/requeue", on: .both, for: .handingOver, takes: .body,
-      act: AuditedAct("requeue", "envelopes/{id}")
-    ) { try await SteerEnvelope($2).requeue($0, $1) },
-    Route(
-      .patch, "/v1/envelopes/{id}", on: .both, for: .handingOver, takes: .body,
-      act: AuditedAct("edit", "envelopes/{id}")
-    ) { try await PatchEnvelope($2).respond(to: $0, $1) },
-    Route(
-      .delete, "/v1/envelopes/{id}", on: .both, for: .handingOver, takes: .nothing,
-      act: AuditedAct("cancel", "envelopes/{id}")
-    ) { try await SteerEnvelope($2).cancel($1) },
-  ]
+  private static let envelopes =
+    [
+      Route(
+        .get, "/v1/envelopes", on: .both, for: .looking, takes: .readByEndpoint, isListing: true
+      ) {
+        try await ListEnvelopes($2).respond(to: $0)
+      },
+      Route(.post, "/v1/envelopes/query", on: .both, for: .looking, takes: .body, isListing: true) {
+        try await QueryEnvelopes($2).respond(to: $0)
+      },
+      Route(.get, "/v1/envelopes/{id}/request", on: .operators, for: .steering, takes: .anything) {
+        try await GetRequest($2).respond($1)
+      },
+      Route(.get, "/v1/envelopes/{id}/body", on: .operators, for: .steering, takes: .anything) {
+        try await GetRequest($2).respondWithBody($1)
+      },
+    ] + one("envelopes/{id}")
 
   private static let clients =
     [
@@ -113,12 +92,8 @@ extension Route {
         takes: .only(["wait"], hasBody: true),
         act: AuditedAct("run", "clients/{client}"), mayWait: true
       ) { try await RunClient($2).respond(to: $0, $1) },
-      Route(
-        .get, "/v1/clients/{client}/envelopes/{key}", on: .both, for: .looking, takes: .anything
-      ) {
-        try await GetEnvelope($2).respondByKey($1)
-      },
     ]
+    + one("clients/{client}/envelopes/{key}")
     + pausing("clients/{client}") { try await Pausing($0).client(isPaused: $1, $2) }
 
   private static let lanes =
@@ -226,6 +201,38 @@ extension Route {
       await HealthChecks(context).readiness()
     },
   ]
+
+  /// The calls about one envelope that devices may make: by its id, or by their key.
+  private static func one(_ subject: String) -> [Route] {
+    let path = "/v1/\(subject)"
+    return [
+      Route(.get, path, on: .both, for: .looking, takes: .anything, mayWait: true) {
+        try await GetEnvelope($2).respond(to: $0, $1)
+      },
+      Route(.get, path + "/response", on: .both, for: .looking, takes: .anything) {
+        try await GetEnvelope($2).respondWithAnswer($1)
+      },
+      Route(
+        .post, path + "/run", on: .both, for: .handingOver, takes: .nothing,
+        act: AuditedAct("run", subject)
+      ) { try await SteerEnvelope($2).run($1) },
+      Route(
+        .post, path + "/resolve", on: .both, for: .handingOver, takes: .body,
+        act: AuditedAct("resolve", subject)
+      ) { try await SteerEnvelope($2).resolve($0, $1) },
+      Route(
+        .post, path + "/requeue", on: .both, for: .handingOver, takes: .body,
+        act: AuditedAct("requeue", subject)
+      ) { try await SteerEnvelope($2).requeue($0, $1) },
+      Route(
+        .patch, path, on: .both, for: .handingOver, takes: .body, act: AuditedAct("edit", subject)
+      ) { try await PatchEnvelope($2).respond(to: $0, $1) },
+      Route(
+        .delete, path, on: .both, for: .handingOver, takes: .nothing,
+        act: AuditedAct("cancel", subject)
+      ) { try await SteerEnvelope($2).cancel($1) },
+    ]
+  }
 
   /// The two calls that pause and resume one thing.
   private static func pausing(

@@ -102,6 +102,8 @@ enum TimeText {
   /// The same for a time to come.
   static let formAhead =
     "a time such as 2026-03-01T12:00:00Z, or how far from now, such as 30m, 1h or 7d"
+  /// The form of a span of time.
+  static let formOfSpan = "a span of time such as 90s, 30m, 1h or 7d"
   /// The longest span of time that is accepted, in days.
   private static let daysMax: Int64 = 36_500
 
@@ -115,7 +117,8 @@ enum TimeText {
     RFC3339.parse(Array(text.utf8)) ?? span(text).map { now.adding(milliseconds: $0) }
   }
 
-  private static func span(_ text: String) -> Int64? {
+  /// The span of time that a text stands for, in milliseconds; nil if it is none.
+  static func span(_ text: String) -> Int64? {
     if text.hasSuffix("d"), let days = Int64(text.dropLast()), (0...daysMax).contains(days) {
       return days * DurationText.millisecondsMax
     }

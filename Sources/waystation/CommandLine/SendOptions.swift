@@ -5,7 +5,7 @@ import RelayCore
 enum SendOptions {
   /// The form of an option's value.
   enum Form {
-    case text, number, flag, time, headers
+    case text, number, flag, time, span, headers
     /// The body: bytes of a file, JSON of a file, or the text itself.
     case bytes, json, words
   }
@@ -49,6 +49,10 @@ enum SendOptions {
       name: "hold", form: .flag, rule: .flag("--hold", "make it wait until someone runs it")),
     time("notBefore", "--not-before", "do not attempt it before: 10m, 1h, or a time (RFC 3339)"),
     time("expiresAt", "--expires-at", "give up then: 1h, 7d, or a time (the upstream's deadline)"),
+    span(
+      "notBeforeIn", "--not-before-in", "the same, from when it was made, by the relay's clock"),
+    span("expiresIn", "--expires-in", "the same, from when it was made, by the relay's clock"),
+    span("age", "--age", "how long ago it was made: 90s, 2h (just now)"),
     Field(
       name: "onFailure", form: .text,
       rule: .choice(
@@ -81,6 +85,10 @@ enum SendOptions {
     Field(name: name, form: .time, rule: .text(option, "TIME", help))
   }
 
+  private static func span(_ name: String, _ option: String, _ help: String) -> Field {
+    Field(name: name, form: .span, rule: .text(option, "SPAN", help))
+  }
+
   /// Checks all that can be checked without calling the relay.
   static func check(_ options: OptionReader) throws(UsageError) {
     let given = fields.map(\.rule.name).filter { options.has($0) }
@@ -99,12 +107,20 @@ enum SendOptions {
     for field in fields where field.form == .time {
       _ = try time(field, options, now: WallClock.now())
     }
+    for field in fields where field.form == .span { _ = try seconds(field, options) }
   }
 
   /// The sequence number that was given, if any.
   static func sequence(_ options: OptionReader) throws(UsageError) -> Int? {
     try options.value("--sequence", expected: "a whole number from 1 on") {
       Int($0).flatMap { sequences.contains($0) ? $0 : nil }
+    }
+  }
+
+  /// The span of time that an option stands for, in seconds, if it was given.
+  static func seconds(_ field: Field, _ options: OptionReader) throws(UsageError) -> Int? {
+    try options.value(field.rule.name, expected: TimeText.formOfSpan) {
+      TimeText.span($0).map { Int($0 / 1000) }
     }
   }
 

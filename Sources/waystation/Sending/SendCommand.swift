@@ -74,10 +74,12 @@ struct SendCommand {
     case .headers: HeaderOptions.write(context.options.texts(option), to: &json)
     case .bytes: json.string(utf8: Base64.encode(try InputFile.read(text, option)))
     case .json: return try Self.document(text, option)
-    case .number, .time:
+    case .number, .time, .span:
       do throws(UsageError) {
         if field.form == .number {
           json.integer(try SendOptions.sequence(context.options) ?? 0)
+        } else if field.form == .span {
+          json.integer(try SendOptions.seconds(field, context.options) ?? 0)
         } else if let time = try SendOptions.time(field, context.options, now: WallClock.now()) {
           json.string(RFC3339.format(time))
         }

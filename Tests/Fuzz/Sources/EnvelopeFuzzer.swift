@@ -21,7 +21,7 @@ enum EnvelopeFuzzer {
     configuration.limits.headerBytesMax = 200
     return AcceptanceRules(configuration)
   }()
-  static let now = WallTime(millisecondsSinceEpoch: 1_772_366_400_000)
+  static let now = ArrivalTime(WallTime(millisecondsSinceEpoch: 1_772_366_400_000))
 
   static func run(_ bytes: [UInt8]) {
     guard let form = bytes.first else { return }

@@ -24,7 +24,7 @@ enum Fixture {
     _ json: String, _ configuration: Configuration? = nil
   ) throws -> EnvelopeDraft {
     let rules = AcceptanceRules(try configuration ?? self.configuration())
-    return try EnvelopeDecoder(rules).decode(Array(json.utf8), at: now)
+    return try EnvelopeDecoder(rules).decode(Array(json.utf8), at: ArrivalTime(now))
   }
 
   /// The problem that a text is refused with; nil if it is taken.
@@ -54,7 +54,7 @@ enum Fixture {
     else { throw Problem.notFound() }
     return try RelayRequestDecoder(AcceptanceRules(try configuration())).decode(
       request.head, upstream: captures.raw("upstream") ?? [], rest: captures.raw("path") ?? [],
-      at: now)
+      at: ArrivalTime(now))
   }
 }
 

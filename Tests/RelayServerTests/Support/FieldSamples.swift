@@ -13,7 +13,8 @@ enum FieldSamples {
     "bodyBase64": #""AAE=""#, "lane": #""photos""#, "sequence": "1", "tag": #""t""#,
     "hold": "true", "notBefore": #""2026-03-01T13:00:00.000Z""#,
     "expiresAt": #""2026-03-02T12:00:00.000Z""#, "onFailure": #""block""#, "coalesce": #""x""#,
-    "references": "true", "inOrder": "true", "void": "true",
+    "references": "true", "inOrder": "true", "void": "true", "notBeforeIn": "3600",
+    "expiresIn": "7200", "age": "60",
   ]
 
   /// Another value of each; what is said or not said has but one.
@@ -22,7 +23,8 @@ enum FieldSamples {
     "upstream": #""archive""#, "method": #""PATCH""#, "headers": #"{"A":"2"}"#,
     "bodyBase64": #""AAI=""#, "lane": #""films""#, "sequence": "2", "tag": #""u""#,
     "notBefore": #""2026-03-01T14:00:00.000Z""#, "expiresAt": #""2026-03-03T12:00:00.000Z""#,
-    "onFailure": #""skip""#, "coalesce": #""y""#,
+    "onFailure": #""skip""#, "coalesce": #""y""#, "notBeforeIn": "7200", "expiresIn": "9000",
+    "age": "90",
   ]
 
   /// An envelope with as little as it can have, but with a key, so that it has a fingerprint.

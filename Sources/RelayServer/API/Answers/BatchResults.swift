@@ -48,7 +48,7 @@ package struct BatchResults: Sendable, Equatable {
   }
 
   /// The results alone, as a JSON array.
-  private func array() -> [UInt8] {
+  func array() -> [UInt8] {
     var json = JSONWriter(reserving: bytesExpected)
     write(to: &json)
     return json.finish()

@@ -62,6 +62,28 @@ package struct CheckInView: Sendable {
     }
   }
 
+  /// The upstream's answer to an envelope that has ended.
+  package struct Response: Sendable {
+    /// Those of its header fields that may pass.
+    package var fields: RelayCore.HeaderBlock
+    /// Its body, whole.
+    package var body: [UInt8]
+
+    /// Puts both together.
+    package init(fields: RelayCore.HeaderBlock, body: [UInt8]) {
+      self.fields = fields
+      self.body = body
+    }
+
+    /// The bytes that it is counted as.
+    package var byteCount: Int { fields.bytes.count + body.count }
+  }
+
+  /// When the credential ends by which the device was known; nil if it does not.
+  package var credentialEndsAt: WallTime?
+  /// The answers that are told, by the numbers of their endings.
+  package var responses: [EndingNumber: Response] = [:]
+
   private let client: String
   private let time: WallTime
   private let lanes: [Lane]
@@ -80,26 +102,31 @@ package struct CheckInView: Sendable {
   }
 
   /// The JSON that is answered.
-  package func json() -> [UInt8] {
+  ///
+  /// - Parameter results: Those of the envelopes that came with the question; nil if none did.
+  package func json(with results: BatchResults? = nil) -> [UInt8] {
     var json = JSONWriter()
     json.object { json in
       json.member("client", client)
       json.member("time", time)
+      if let results { json.member("results", raw: results.array()) }
       json.memberArray("lanes") { json in
         for lane in lanes { lane.write(to: &json) }
       }
       json.memberObject("maySend", allowance.write)
       if let seconds = allowance.retryAfterSeconds { json.member("retryAfterSeconds", seconds) }
       json.memberArray("ended") { json in
-        for ending in page.endings { Self.write(ending, to: &json) }
+        for ending in page.endings { write(ending, to: &json) }
       }
       json.member("more", page.hasMore)
       if page.toldThrough > 0 { json.member("since", String(page.toldThrough)) }
+      json.memberObject("relay", RelayFeatures.write)
+      if let credentialEndsAt { json.member("credentialEndsAt", credentialEndsAt) }
     }
     return json.finish()
   }
 
-  private static func write(_ ending: ClientEnding, to json: inout JSONWriter) {
+  private func write(_ ending: ClientEnding, to json: inout JSONWriter) {
     let fate = ending.fate
     json.object { json in
       json.member("id", fate.id.description)
@@ -111,7 +138,39 @@ package struct CheckInView: Sendable {
       json.member("endedAt", fate.endedAt)
       json.member("attemptCount", fate.attemptCount)
       if let status = fate.responseStatus { json.member("responseStatus", status) }
+      if let response = responses[ending.number] {
+        json.memberObject("response", response.write)
+      }
     }
+  }
+}
+
+extension CheckInView.Response {
+  fileprivate func write(to json: inout JSONWriter) {
+    var names: [String] = []
+    json.memberObject("headers") { json in
+      for field in fields {
+        let name = String(decoding: field.name, as: UTF8.self)
+        guard !names.contains(where: { Self.isSame($0, field) }) else { continue }
+        names.append(name)
+        let values = fields.filter { Self.isSame(name, $0) }
+          .map { String(decoding: $0.value, as: UTF8.self) }
+        if values.count == 1 {
+          json.member(name, values[0])
+        } else {
+          json.memberArray(name) { json in for value in values { json.string(value) } }
+        }
+      }
+    }
+    if let text = String(validating: body, as: UTF8.self) {
+      json.member("body", text)
+    } else {
+      json.member("bodyBase64", Base64.text(of: body))
+    }
+  }
+
+  private static func isSame(_ name: String, _ field: RelayCore.HeaderBlock.Field) -> Bool {
+    FieldSyntax.equalIgnoringCase(Array(name.utf8)[...], field.name)
   }
 }
 

@@ -40,17 +40,7 @@ package struct UpstreamAnswer: Sendable {
   ) -> HTTPResponse {
     var response = HTTPResponse(
       status: status, body: isToHead ? .stream({ _ in }) : .bytes(answer.body))
-    let listed = Self.connectionNames(in: answer.headers)
-    for field in answer.headers {
-      guard !listed.contains(where: { FieldSyntax.equalIgnoringCase($0, field.name) }) else {
-        continue
-      }
-      if rules.fields.passes(field.name) {
-        response.headers.add(name: field.name, value: field.value)
-      } else if field.isNamed("Location") {
-        addLocation(field.value, to: &response)
-      }
-    }
+    for field in fields(of: answer) { response.headers.add(name: field.name, value: field.value) }
     response.headers.add("Waystation-Id", id.description)
     response.headers.add("Waystation-State", state.rawValue)
     response.headers.add("Waystation-Upstream-Status", answer.status)
@@ -59,13 +49,28 @@ package struct UpstreamAnswer: Sendable {
     return response
   }
 
+  /// Those fields of the upstream's answer that pass on to the device.
+  package func fields(of answer: UpstreamResponse) -> RelayCore.HeaderBlock {
+    var fields = RelayCore.HeaderBlock()
+    let listed = Self.connectionNames(in: answer.headers)
+    for field in answer.headers
+    where !listed.contains(where: { FieldSyntax.equalIgnoringCase($0, field.name) }) {
+      if rules.fields.passes(field.name) {
+        fields.append(name: field.name, value: field.value)
+      } else if field.isNamed("Location") {
+        addLocation(field.value, to: &fields)
+      }
+    }
+    return fields
+  }
+
   /// Adds the upstream's `Location`: on the relay's route to that upstream, or in a field of its
   /// own, so that nobody follows it elsewhere automatically.
-  private func addLocation(_ value: ArraySlice<UInt8>, to response: inout HTTPResponse) {
+  private func addLocation(_ value: ArraySlice<UInt8>, to fields: inout RelayCore.HeaderBlock) {
     if let location = rules.location(value, from: target) {
-      response.headers.add(name: "Location".utf8, value: location)
+      fields.append(name: "Location".utf8, value: location)
     } else {
-      response.headers.add(name: "Waystation-Upstream-Location".utf8, value: value)
+      fields.append(name: "Waystation-Upstream-Location".utf8, value: value)
     }
   }
 

@@ -1,7 +1,8 @@
 import HTTPServer
 import RelayCore
 
-/// `GET /v1/envelopes/{id}`, with `?wait=N`, and `GET /v1/envelopes/{id}/response`.
+/// `GET /v1/envelopes/{id}`, with `?wait=N`, and `GET /v1/envelopes/{id}/response`; both also by a
+/// sender's key.
 struct GetEnvelope {
   private let context: EndpointContext
 
@@ -23,25 +24,6 @@ struct GetEnvelope {
     return await context.viewWithProgress(of: record)
   }
 
-  /// Answers with the state of the envelope that a client posted under a key.
-  func respondByKey(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
-    let client = captures.decoded("client") ?? ""
-    let key = captures.decoded("key") ?? ""
-    guard let id = try await id(of: key, of: client) else { throw .unknownKey(key, of: client) }
-    return await context.viewWithProgress(of: try await context.record(id))
-  }
-
-  private func id(of key: String, of client: String) async throws(Problem) -> EnvelopeID? {
-    guard NameSyntax.isName(Array(client.utf8)[...]), NameSyntax.isName(Array(key.utf8)[...]),
-      context.caller.mayKnow(of: client)
-    else { return nil }
-    do throws(StoreError) {
-      return try await context.store.envelope(client: client, key: key)
-    } catch {
-      throw context.problem(error)
-    }
-  }
-
   /// The upstream's answer.
   func respondWithAnswer(_ captures: PathCaptures) async throws(Problem) -> HTTPResponse {
     let record = try await record(captures)
@@ -53,7 +35,7 @@ struct GetEnvelope {
   }
 
   private func record(_ captures: PathCaptures) async throws(Problem) -> EnvelopeRecord {
-    try await context.record(try context.envelopeID(captures))
+    try await context.record(try await context.envelopeID(captures))
   }
 
   private func answer(_ id: EnvelopeID) async throws(Problem) -> UpstreamResponse? {

@@ -32,7 +32,7 @@ struct GetRequest {
   private func content(
     _ captures: PathCaptures
   ) async throws(Problem) -> (id: EnvelopeID, content: EnvelopeContent) {
-    let record = try await context.record(try context.envelopeID(captures))
+    let record = try await context.record(try await context.envelopeID(captures))
     if record.isUnreadable { throw .unreadable(record.state) }
     return (record.id, record.draft.content)
   }

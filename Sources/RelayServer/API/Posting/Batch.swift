@@ -14,19 +14,23 @@ struct Batch {
 
   /// Reads the items, and takes room for each.
   ///
+  /// Items that name no client are those of `client`.
+  ///
   /// If an item finds no room, the items behind it in its lane are refused with it: they would be
   /// before it once it comes again. Items with a sequence number are not, since the number tells
   /// their place, unless they come in order.
   init(
-    _ items: [Range<Int>], of text: [UInt8], from sender: String?, _ decoder: EnvelopeDecoder,
-    at start: WallTime, by origin: PostOrigin, _ claim: inout QuotaClaim
+    _ items: [Range<Int>], of text: [UInt8], from sender: String?,
+    assuming client: String?, _ decoder: EnvelopeDecoder, at arrival: ArrivalTime,
+    by origin: PostOrigin, _ claim: inout QuotaClaim
   ) async {
     drafts.reserveCapacity(items.count)
     problems.reserveCapacity(items.count)
     var sentAway: [LaneName: Problem] = [:]
     for item in items {
       do throws(Problem) {
-        var draft = try decoder.decode(text, in: item, from: sender, at: start)
+        var draft = try decoder.decode(
+          text, in: item, from: sender, assuming: client, at: arrival)
         origin.join(&draft)
         let lane = LaneName(client: draft.client, lane: draft.lane)
         if draft.sequence == nil || draft.isInOrder, let refusal = sentAway[lane] { throw refusal }

@@ -14,22 +14,37 @@ struct CheckIn {
     guard !context.relay.isDraining else { throw .draining() }
     let question = try CheckInQuestion(
       try await CommandBody(context).read(request), from: context.caller.client)
-    return .freshJSON(try await answer(to: question).json())
+    var memory = MemoryReservation(context, request.origin)
+    defer { memory.giveBack() }
+    return .freshJSON(try await answer(to: question, &memory).json())
   }
 
-  private func answer(to question: CheckInQuestion) async throws(Problem) -> CheckInView {
+  /// What there is to tell.
+  func answer(
+    to question: CheckInQuestion, _ memory: inout MemoryReservation
+  ) async throws(Problem) -> CheckInView {
+    let page: CheckInPage
+    let record: ClientRecord?
     do throws(StoreError) {
-      let page = try await context.store.checkIn(
-        question.client, seenThrough: question.since, countMax: Self.endingsMax)
-      let record = try await context.store.client(question.client)
-      let waiting = record.map { context.relay.quotas.waiting(of: $0.number) } ?? WaitingUse()
-      return CheckInView(
-        client: question.client, time: context.relay.now().wall,
-        lanes: lanes(question, record), allowance: allowance(of: question.client, waiting),
-        page: page ?? CheckInPage(endings: [], toldThrough: 0, hasMore: false))
+      page =
+        try await context.store.checkIn(
+          question.client, seenThrough: question.since, countMax: Self.endingsMax)
+        ?? CheckInPage(endings: [], toldThrough: 0, hasMore: false)
+      record = try await context.store.client(question.client)
     } catch {
       throw context.problem(error)
     }
+    let waiting = record.map { context.relay.quotas.waiting(of: $0.number) } ?? WaitingUse()
+    var view = CheckInView(
+      client: question.client, time: context.relay.now().wall,
+      lanes: lanes(question, record), allowance: allowance(of: question.client, waiting),
+      page: page)
+    view.credentialEndsAt = context.caller.expiresAt
+    if let bodyBytesMax = question.responseBytesMax {
+      view.responses = try await EndingResponses(context).read(
+        page.endings, bodyBytesMax: bodyBytesMax, &memory)
+    }
+    return view
   }
 
   /// The lanes that the device named; all of its lanes, if it named none.

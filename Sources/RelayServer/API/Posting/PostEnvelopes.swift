@@ -39,12 +39,12 @@ struct PostEnvelopes {
     switch type {
     case .json where Self.isArray(text):
       let items = try BatchItems.ofArray(text, countMax: countMax)
-      return try await acceptBatch(items, of: text, request.head, sender, &claim)
+      return try await acceptBatch(items, of: text, request.head, &claim)
     case .json:
       return try await acceptOne(text, request.head, sender, &claim)
     case .lines:
       let items = try BatchItems.ofLines(text, countMax: countMax)
-      return try await acceptBatch(items, of: text, request.head, sender, &claim)
+      return try await acceptBatch(items, of: text, request.head, &claim)
     }
   }
 
@@ -78,36 +78,21 @@ struct PostEnvelopes {
   private func draft(
     _ text: [UInt8], _ head: RequestHead, _ sender: String?
   ) throws(Problem) -> EnvelopeDraft {
-    var draft = try decoder.decode(text, from: sender, at: context.relay.deadlineStart())
+    var draft = try decoder.decode(text, from: sender, at: context.relay.arrival())
     try PostOrigin(head, at: context.relay.pseudonym).join(&draft)
     return draft
   }
 
   @inline(never)
   private func acceptBatch(
-    _ items: [Range<Int>], of text: [UInt8], _ head: RequestHead, _ sender: String?,
-    _ claim: inout QuotaClaim
+    _ items: [Range<Int>], of text: [UInt8], _ head: RequestHead, _ claim: inout QuotaClaim
   ) async throws(Problem) -> HTTPResponse {
-    let origin = try PostOrigin(head, at: context.relay.pseudonym)
-    let isStrict = Preferences(head.values(of: "Prefer")).isStrict
-    var batch = await Batch(
-      items, of: text, from: sender, decoder, at: context.relay.deadlineStart(),
-      by: origin, &claim)
-    if isStrict, batch.hasProblems {
-      batch.leaveOutTheRest()
-    } else if !batch.drafts.isEmpty {
-      var intake = Intake(context)
-      batch.settle(try await intake.append(batch.drafts, isAtomic: isStrict))
-    }
-    let results = BatchResults(batch.results)
-    context.relay.metrics.count(batch: results.items.lazy.map(\.counted))
-    if let note = context.accessNote {
-      for item in results.items { note.note(item.id) }
-    }
+    let post = BatchPost(context, head)
+    let results = try await post.store(items, of: text, &claim)
     // Not thrown: each of its envelopes has been counted by itself.
-    if let problem = results.problem(isStrict: isStrict) { return problem.response }
+    if let problem = results.problem(isStrict: post.isStrict) { return problem.response }
     var response = HTTPResponse.json(results.json(), status: 202)
-    if isStrict { response.headers.add("Preference-Applied", "handling=strict") }
+    if post.isStrict { response.headers.add("Preference-Applied", "handling=strict") }
     if let seconds = results.retryAfterSeconds { response.headers.add("Retry-After", seconds) }
     return response
   }

@@ -39,7 +39,7 @@ struct RelayRequest {
     defer { claim.giveBack() }
     var decoded = try RelayRequestDecoder(context.rules).decode(
       request.head, upstream: captures.raw("upstream") ?? [], rest: captures.raw("path") ?? [],
-      from: context.caller.client, at: context.relay.deadlineStart())
+      from: context.caller.client, at: context.relay.arrival())
     let client = decoded.draft.client
     // What is announced beyond that is refused before it is read.
     let announced = min(request.body.knownLength ?? 0, Int64(context.limits.bodyBytesMax))

@@ -9,22 +9,30 @@ extension AcceptanceRules {
     case relayed
 
     fileprivate var sequence: String { self == .json ? "/sequence" : "Waystation-Sequence" }
-    fileprivate var notBefore: String { self == .json ? "/notBefore" : "Waystation-Not-Before" }
+    var notBefore: String { self == .json ? "/notBefore" : "Waystation-Not-Before" }
+    var notBeforeIn: String { self == .json ? "/notBeforeIn" : "Waystation-Not-Before-In" }
+    var expiresAt: String { self == .json ? "/expiresAt" : "Waystation-Expires-At" }
+    var expiresIn: String { self == .json ? "/expiresIn" : "Waystation-Expires-In" }
     fileprivate var references: String { self == .json ? "/references" : "Waystation-References" }
   }
 
   /// Holds an envelope to what is configured for its lane.
   ///
-  /// - Parameter start: What deadlines count from (``SettledTime/deadlineStart(_:elapsedMs:)``).
+  /// - Parameters:
+  ///   - arrival: When it came.
+  ///   - times: The spans that its sender gave: the lane's own counts from when it was made, too.
   /// - Throws: `invalid-field` if it says what the lane's order leaves no meaning to, or if its
   ///   deadline passes before it may be attempted.
   func holdToLane(
-    _ draft: inout EnvelopeDraft, from start: WallTime, _ fields: TermFields
+    _ draft: inout EnvelopeDraft, from arrival: ArrivalTime, made times: RelativeTimes = .init(),
+    _ fields: TermFields
   ) throws(Problem) {
     let rules = lanes.rules(ofLane: draft.lane)
-    draft.expiresAt = rules.deadline(draft.expiresAt, countingFrom: start)
+    draft.expiresAt = rules.deadline(
+      draft.expiresAt, countingFrom: arrival.deadlineStart, age: times.age ?? 0)
     try Self.checkTimes(
-      notBefore: draft.notBefore, expiresAt: draft.expiresAt, field: fields.notBefore)
+      notBefore: draft.notBefore, expiresAt: draft.expiresAt,
+      field: times.notBeforeIn == nil ? fields.notBefore : fields.notBeforeIn)
     guard rules.order == .latest else { return }
     if draft.sequence != nil {
       throw .notInLatestLane(draft.lane, "sequence numbers", field: fields.sequence)

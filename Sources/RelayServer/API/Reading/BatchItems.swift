@@ -24,9 +24,11 @@ package enum BatchItems {
   /// Lines end by LF or CR LF, the last one maybe by nothing; lines of white space alone are left
   /// out.
   ///
+  /// - Parameter leadingCount: The number of lines ahead of them that are none; they are given back
+  ///   with the items.
   /// - Throws: `batch-too-large` if there are too many items, `invalid-field` if there is none.
   package static func ofLines(
-    _ text: [UInt8], countMax: Int
+    _ text: [UInt8], countMax: Int, leadingCount: Int = 0
   ) throws(Problem) -> [Range<Int>] {
     var items: [Range<Int>] = []
     var start = 0
@@ -35,7 +37,7 @@ package enum BatchItems {
       let line = start..<end
       start = end + 1
       if text[line].allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) { continue }
-      guard items.count < countMax else { throw .batchTooLarge(countMax: countMax) }
+      guard items.count < countMax + leadingCount else { throw .batchTooLarge(countMax: countMax) }
       items.append(line)
     }
     return try notEmpty(items)

@@ -27,6 +27,12 @@ package struct CheckInQuestion: Sendable, Equatable {
   /// The `since` of the last answer; 0 if there was none.
   package private(set) var since: EndingNumber = 0
 
+  /// The most bytes of the body of an answer that is to be told with its ending; nil for none.
+  package private(set) var responseBytesMax: Int?
+
+  /// The greatest ``responseBytesMax``.
+  package static let responseBytesRange: ClosedRange<Int64> = 0...65_536
+
   /// The most lanes of one question.
   package static let lanesMax = 100
 
@@ -39,10 +45,13 @@ package struct CheckInQuestion: Sendable, Equatable {
     var client: String?
     var lanes: [Lane] = []
     var since: EndingNumber = 0
-    try CommandTerms.forEach(of: text, ["client", "lanes", "since"]) { member throws(Problem) in
+    var responseBytesMax: Int?
+    try CommandTerms.forEach(of: text, ["client", "lanes", "since", "responses"]) {
+      member throws(Problem) in
       switch member.name {
       case "client": client = try Self.name(member.value, "/client")
       case "lanes": lanes = try Self.lanes(member.value)
+      case "responses": responseBytesMax = try Self.responses(member.value)
       default: since = try Self.since(member.value)
       }
     }
@@ -53,6 +62,7 @@ package struct CheckInQuestion: Sendable, Equatable {
     self.client = client
     self.lanes = lanes
     self.since = since
+    self.responseBytesMax = responseBytesMax
   }
 
   private static func lanes(_ value: JSONValue) throws(Problem) -> [Lane] {
@@ -75,6 +85,30 @@ package struct CheckInQuestion: Sendable, Equatable {
       lanes.append(lane)
     }
     return lanes
+  }
+
+  private static func responses(_ value: JSONValue) throws(Problem) -> Int {
+    guard let object = try? value.object() else {
+      throw .invalidField(
+        "/responses", "responses is \(value.shown); it has to be an object.",
+        fix: #"Send {"bytesMax": 4096}."#)
+    }
+    var bytesMax: Int?
+    for member in object {
+      let name = member.name.string
+      guard name == "bytesMax" else {
+        throw .unknownField(
+          "/responses/\(JSONPointer.escape(name))", name: name,
+          near: NearestWord.find(name, in: ["bytesMax"]))
+      }
+      bytesMax = Int(try number(member.value, "/responses/bytesMax", responseBytesRange))
+    }
+    guard let bytesMax else {
+      throw .missingField(
+        "/responses/bytesMax", "It is not said how large an answer may be.",
+        fix: #"Send {"bytesMax": 4096}."#)
+    }
+    return bytesMax
   }
 
   private static let laneFields = ["lane", "first", "last", "bytes"]

@@ -29,18 +29,25 @@ package enum Resolution: String, Sendable, CaseIterable {
 /// The terms for an envelope that is put back in line: the body of `POST
 /// /v1/envelopes/{id}/requeue`.
 package struct RequeueTerms: Sendable {
-  /// The time when it expires; nil for the upstream's own deadline, counted from now.
-  package private(set) var expiresAt: WallTime?
+  private var terms = EnvelopeTerms()
 
   /// Reads the body; nil stands for none.
   package init(_ text: [UInt8]?) throws(Problem) {
     guard let text else { return }
-    var expiresAt: WallTime?
-    try CommandTerms.forEach(of: text, ["expiresAt"]) { member throws(Problem) in
-      expiresAt = try EnvelopeFields.time("expiresAt", member.value)
+    var terms = EnvelopeTerms()
+    try CommandTerms.forEach(of: text, ["expiresAt", "expiresIn"]) { member throws(Problem) in
+      if member.name.equals("expiresAt") {
+        terms.expiresAt = try EnvelopeFields.time("expiresAt", member.value)
+      } else {
+        terms.relative.expiresIn = try EnvelopeFields.span("expiresIn", member.value)
+      }
     }
-    self.expiresAt = expiresAt
+    try terms.checkSpans(.json)
+    self.terms = terms
   }
+
+  /// The time when it expires; nil for the upstream's own deadline, counted from now.
+  package func expiresAt(from arrival: ArrivalTime) -> WallTime? { terms.expiresAt(from: arrival) }
 }
 
 /// The folder for a rescued store: the body of `POST /v1/store/rescue`.

@@ -15,9 +15,11 @@ package struct EnvelopeDecoder: Sendable {
   /// - Parameters:
   ///   - sender: The client that sends it, where a credential says which; no other may be named
   ///     then.
-  ///   - start: What deadlines count from (``SettledTime/deadlineStart(_:elapsedMs:)``).
+  ///   - client: The client that it counts as if neither a credential nor the envelope says one.
+  ///   - arrival: When it came.
   package func decode(
-    _ text: [UInt8], in range: Range<Int>? = nil, from sender: String? = nil, at start: WallTime
+    _ text: [UInt8], in range: Range<Int>? = nil, from sender: String? = nil,
+    assuming client: String? = nil, at arrival: ArrivalTime
   ) throws(Problem) -> EnvelopeDraft {
     let value: JSONValue
     do throws(JSONError) {
@@ -25,12 +27,13 @@ package struct EnvelopeDecoder: Sendable {
     } catch {
       throw .malformedJSON(error, in: range.map { text[$0] } ?? text[...])
     }
-    return try decode(value, from: sender, at: start)
+    return try decode(value, from: sender, assuming: client, at: arrival)
   }
 
   /// The envelope that a JSON value stands for.
   package func decode(
-    _ value: JSONValue, from sender: String? = nil, at start: WallTime
+    _ value: JSONValue, from sender: String? = nil, assuming client: String? = nil,
+    at arrival: ArrivalTime
   ) throws(Problem) -> EnvelopeDraft {
     guard let object = try? value.object() else {
       throw .invalidField(
@@ -39,13 +42,14 @@ package struct EnvelopeDecoder: Sendable {
     }
     var fields = EnvelopeFields(rules: rules)
     for member in object { try fields.read(member) }
-    if fields.isVoid { return try void(fields, object, from: sender, at: start) }
-    return try draft(of: fields, from: sender, at: start)
+    if sender == nil, fields.terms.client == nil { fields.terms.client = client }
+    if fields.isVoid { return try void(fields, object, from: sender, at: arrival) }
+    return try draft(of: fields, from: sender, at: arrival)
   }
 
   /// A number that counts as come without an envelope.
   private func void(
-    _ fields: EnvelopeFields, _ object: JSONObject, from sender: String?, at start: WallTime
+    _ fields: EnvelopeFields, _ object: JSONObject, from sender: String?, at arrival: ArrivalTime
   ) throws(Problem) -> EnvelopeDraft {
     let names = ["void", "client", "lane", "sequence"]
     for member in object where !names.contains(member.name.string) {
@@ -70,14 +74,15 @@ package struct EnvelopeDecoder: Sendable {
       expiresAt: .never)
     draft.sequence = number
     draft.isVoid = true
-    try rules.holdToLane(&draft, from: start, .json)
+    try rules.holdToLane(&draft, from: arrival, .json)
     return draft
   }
 
   private func draft(
-    of fields: EnvelopeFields, from sender: String?, at start: WallTime
+    of fields: EnvelopeFields, from sender: String?, at arrival: ArrivalTime
   ) throws(Problem) -> EnvelopeDraft {
     let terms = fields.terms
+    try terms.checkSpans(.json)
     let references = terms.references ?? false
     guard let client = try Caller.client(terms.client, of: sender, field: "/client") else {
       throw .missingField(
@@ -100,15 +105,14 @@ package struct EnvelopeDecoder: Sendable {
       terms, of: client, to: upstream,
       EnvelopeContent(
         method: fields.method, target: path, headers: headers, body: .inline(body)),
-      at: start)
+      at: arrival)
     if draft.coalesce != nil, draft.sequence != nil { throw .coalesceWithSequence("/coalesce") }
     if draft.references {
       try draft.content.checkReferences(.json, bodyBytesMax: rules.limits.spoolThresholdBytes)
     }
-    try rules.holdToLane(&draft, from: start, .json)
+    try rules.holdToLane(&draft, from: arrival, made: terms.relative, .json)
     if draft.key != nil || draft.sequence != nil {
-      var print = Fingerprint(
-        of: draft, expiresAt: terms.expiresAt, onFailure: terms.onFailure)
+      var print = Fingerprint(of: draft, saying: terms)
       print.update(body)
       draft.fingerprint = print.finish()
     }

@@ -8,16 +8,17 @@ extension EnvelopeDraft {
   ///
   /// - Parameters:
   ///   - client: The client that it counts as, whether the sender or a credential named it.
-  ///   - start: What deadlines count from (``SettledTime/deadlineStart(_:elapsedMs:)``).
+  ///   - arrival: When it came: what spans of time count from.
   init(
     _ terms: EnvelopeTerms, of client: String, to upstream: AcceptanceRules.Upstream,
-    _ content: EnvelopeContent, at start: WallTime
+    _ content: EnvelopeContent, at arrival: ArrivalTime
   ) {
     self.init(
       client: client, lane: terms.lane ?? LaneSyntax.defaultName, upstream: upstream.name,
       content: content, key: terms.key, fingerprint: [], sequence: terms.sequence, tag: terms.tag,
-      hold: terms.hold ?? false, notBefore: terms.notBefore,
-      expiresAt: terms.expiresAt ?? start.deadline(afterMs: upstream.deadlineMs),
+      hold: terms.hold ?? false, notBefore: terms.notBefore(from: arrival),
+      expiresAt: terms.expiresAt(from: arrival)
+        ?? arrival.deadlineStart.deadline(afterMs: upstream.deadlineMs),
       onFailure: terms.onFailure ?? upstream.onFailure, references: terms.references ?? false,
       coalesce: terms.coalesce, isVoid: false, isInOrder: terms.inOrder ?? false)
   }

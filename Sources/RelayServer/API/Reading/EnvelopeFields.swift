@@ -163,4 +163,12 @@ extension EnvelopeFields {
     }
     return time
   }
+
+  /// The span of time that a field gives, in seconds.
+  static func span(_ field: String, _ value: JSONValue) throws(Problem) -> Int64 {
+    guard let seconds = TermForm<Int64>.span.json(value) else {
+      throw wrong(field, value, TermForm<Int64>.span.rule)
+    }
+    return seconds
+  }
 }

@@ -40,6 +40,7 @@ package struct EnvelopePatch: Sendable {
         fix: "Send an object with the fields that are to change.")
     }
     for member in object { try read(member) }
+    try fields.terms.checkSpans(.json)
   }
 
   private mutating func read(_ member: JSONMember) throws(Problem) {
@@ -84,10 +85,10 @@ package struct EnvelopePatch: Sendable {
   /// - Parameters:
   ///   - record: The envelope as it stands.
   ///   - body: ``newBody``, wherever it stands by now; nil if the old one stays.
-  ///   - start: What a default deadline counts from (``SettledTime/deadlineStart(_:elapsedMs:)``).
+  ///   - arrival: When the patch came.
   ///   - number: The store's number of a configured upstream.
   package func applied(
-    to record: EnvelopeRecord, body: EnvelopeBody?, at start: WallTime,
+    to record: EnvelopeRecord, body: EnvelopeBody?, at arrival: ArrivalTime,
     _ number: (String) -> UpstreamNumber?
   ) throws(Problem) -> EnvelopeEdit {
     var entry = record.entry
@@ -96,20 +97,24 @@ package struct EnvelopePatch: Sendable {
       if upstream != entry.upstream { entry.dueAt = record.draft.notBefore }
       entry.upstream = upstream
     }
-    let notBefore = changed("notBefore", record.draft.notBefore, fields.terms.notBefore)
-    if mentions("notBefore") { entry.dueAt = notBefore }
+    let notBefore =
+      isNotBeforeChanged ? fields.terms.notBefore(from: arrival) : record.draft.notBefore
+    if isNotBeforeChanged { entry.dueAt = notBefore }
     entry.standing = try standing(of: record)
-    if let expiresAt = fields.terms.expiresAt {
-      entry.expiresAt = rules.deadline(expiresAt, of: record)
-    } else if cleared.contains("expiresAt") {
-      let deadlineMs = try configured(terms, record.draft).deadlineMs
-      entry.expiresAt = rules.deadline(start.deadline(afterMs: deadlineMs), of: record)
+    if isDeadlineChanged {
+      let asked: WallTime
+      if let expiresAt = fields.terms.expiresAt(from: arrival) {
+        asked = expiresAt
+      } else {
+        let deadlineMs = try configured(terms, record.draft).deadlineMs
+        asked = arrival.deadlineStart.deadline(afterMs: deadlineMs)
+      }
+      entry.expiresAt = rules.deadline(asked, of: record)
     }
     // Of one that has ended, the deadline is another once it is requeued.
-    if !record.state.isEnd, mentions("notBefore") || mentions("expiresAt") {
+    if !record.state.isEnd, let field = fieldOfTimes {
       try AcceptanceRules.checkTimes(
-        notBefore: notBefore, expiresAt: entry.expiresAt,
-        field: mentions("notBefore") ? "/notBefore" : "/expiresAt")
+        notBefore: notBefore, expiresAt: entry.expiresAt, field: "/\(field)")
     }
     if let onFailure = fields.terms.onFailure {
       entry.onFailure = onFailure
@@ -126,6 +131,18 @@ package struct EnvelopePatch: Sendable {
       tag: changed("tag", record.draft.tag, fields.terms.tag), entry: entry, notBefore: notBefore,
       references: references,
       hold: entry.standing == .parked || record.state.isEnd ? isHeld(record.draft) : nil)
+  }
+
+  private static let notBeforeNames = ["notBefore", "notBeforeIn"]
+  private static let deadlineNames = ["expiresAt", "expiresIn"]
+
+  private var isNotBeforeChanged: Bool { Self.notBeforeNames.contains(where: mentions) }
+
+  private var isDeadlineChanged: Bool { Self.deadlineNames.contains(where: mentions) }
+
+  /// The field to name where the times do not fit each other; nil if it changes none.
+  private var fieldOfTimes: String? {
+    (Self.notBeforeNames + Self.deadlineNames).first(where: mentions)
   }
 
   /// Whether it says that the envelope is held; null puts the default back.

@@ -10,6 +10,7 @@ struct EnvelopeTerms: Sendable {
   var hold: Bool?
   var notBefore: WallTime?
   var expiresAt: WallTime?
+  var relative = RelativeTimes()
   var onFailure: FailurePolicy?
   var coalesce: String?
   var references: Bool?

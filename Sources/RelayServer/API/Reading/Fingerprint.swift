@@ -4,12 +4,13 @@ import RelayCore
 /// A digest of what a sender said of one envelope, by which a repeat is told from a key that is
 /// used again for something else.
 ///
-/// Two things are left out. The key is what the digest is found by. `inOrder` says how the number
+/// Some things are left out. The key is what the digest is found by. `inOrder` says how the number
 /// counts in its lane, and a repeat has its place there already: a device that hands its lane on in
 /// another way after an update repeats the same envelopes.
 ///
 /// It is taken over what was said, not over what time or configuration makes of it: an envelope
-/// posted again a minute later has another default deadline, and is the same envelope. Fields are
+/// posted again a minute later has another default deadline, and is the same envelope. So spans of
+/// time are taken as they were said, and `age`, which grows, is left out. Fields are
 /// taken in the order of their names in lower case, since senders that keep them in a table write
 /// them in any order, which means nothing (RFC 9110 section 5.3); fields of one name keep theirs.
 /// Those of W3C Trace Context are left out: they say where in its sender's work a post stands, and
@@ -23,12 +24,12 @@ package struct Fingerprint: ~Copyable {
   /// Begins with all but the body.
   ///
   /// - Parameters:
-  ///   - draft: The envelope; its body, deadline and policy are not looked at.
-  ///   - expiresAt: The deadline that the sender gave, if it gave one.
-  ///   - onFailure: The policy that the sender gave, if it gave one.
-  package init(of draft: borrowing EnvelopeDraft, expiresAt: WallTime?, onFailure: FailurePolicy?) {
-    let hasMore = draft.references || draft.coalesce != nil
-    var encoding = Encoding(version: hasMore ? 2 : 1)
+  ///   - draft: The envelope; its body, times and policy are not looked at.
+  ///   - terms: What its sender said of it.
+  init(of draft: borrowing EnvelopeDraft, saying terms: EnvelopeTerms) {
+    let hasSpans = terms.relative.isSaid
+    let hasMore = draft.references || draft.coalesce != nil || hasSpans
+    var encoding = Encoding(version: hasSpans ? 3 : hasMore ? 2 : 1)
     encoding.text(draft.client.utf8)
     encoding.text(draft.upstream.utf8)
     encoding.text(draft.lane.utf8)
@@ -38,12 +39,16 @@ package struct Fingerprint: ~Copyable {
     encoding.optional(draft.sequence)
     encoding.optional(draft.tag)
     encoding.bytes.append(draft.hold ? 1 : 0)
-    encoding.optional(draft.notBefore?.millisecondsSinceEpoch)
-    encoding.optional(expiresAt?.millisecondsSinceEpoch)
-    encoding.optional(onFailure?.rawValue)
+    encoding.optional(terms.notBefore?.millisecondsSinceEpoch)
+    encoding.optional(terms.expiresAt?.millisecondsSinceEpoch)
+    encoding.optional(terms.onFailure?.rawValue)
     if hasMore {
       encoding.bytes.append(draft.references ? 1 : 0)
       encoding.optional(draft.coalesce)
+    }
+    if hasSpans {
+      encoding.optional(terms.relative.notBeforeIn)
+      encoding.optional(terms.relative.expiresIn)
     }
     hash.update(encoding.bytes)
   }

@@ -13,14 +13,12 @@ package struct RelayRequestDecoder: Sendable {
   package struct Decoded: Sendable {
     /// The envelope; its body is empty, and it has no fingerprint yet.
     package var draft: EnvelopeDraft
-    /// The deadline that the sender gave, if it gave one.
-    package let expiresAt: WallTime?
-    /// The policy that the sender gave, if it gave one.
-    package let onFailure: FailurePolicy?
+    /// What its sender said.
+    fileprivate let terms: EnvelopeTerms
 
     /// The beginning of the fingerprint; the body is to be added.
     package func fingerprint() -> Fingerprint {
-      Fingerprint(of: draft, expiresAt: expiresAt, onFailure: onFailure)
+      Fingerprint(of: draft, saying: terms)
     }
   }
 
@@ -31,10 +29,10 @@ package struct RelayRequestDecoder: Sendable {
   ///   - rest: What follows that segment and its slash, byte for byte, the query left out.
   ///   - sender: The client that sends it, where a credential says which; no other may be named
   ///     then.
-  ///   - start: What deadlines count from (``SettledTime/deadlineStart(_:elapsedMs:)``).
+  ///   - arrival: When it came.
   package func decode(
     _ head: RequestHead, upstream: ArraySlice<UInt8>, rest: ArraySlice<UInt8>,
-    from sender: String? = nil, at start: WallTime
+    from sender: String? = nil, at arrival: ArrivalTime
   ) throws(Problem) -> Decoded {
     let name = String(decoding: upstream, as: UTF8.self)
     guard let upstream = rules.upstream(named: name) else {
@@ -51,6 +49,7 @@ package struct RelayRequestDecoder: Sendable {
     for field in head.fields { try fields.read(head.name(of: field), head.value(of: field)) }
     try fields.finish(rules.limits)
     let terms = fields.terms
+    try terms.checkSpans(.relayed)
     let references = terms.references ?? false
     if !references, let refusal = TargetSyntax.refusal(of: target[...]) {
       throw .invalidField("path", "The path for the upstream \(refusal).")
@@ -66,14 +65,14 @@ package struct RelayRequestDecoder: Sendable {
     var draft = EnvelopeDraft(
       terms, of: client, to: upstream,
       EnvelopeContent(method: method, target: target, headers: headers, body: .inline([])),
-      at: start)
+      at: arrival)
     if draft.coalesce != nil, draft.sequence != nil {
       throw .coalesceWithSequence("Waystation-Coalesce")
     }
     // The body is looked through once it is there; a bad path need not wait for it.
     if references { try draft.content.checkReferences(.relayed) }
-    try rules.holdToLane(&draft, from: start, .relayed)
-    return Decoded(draft: draft, expiresAt: terms.expiresAt, onFailure: terms.onFailure)
+    try rules.holdToLane(&draft, from: arrival, made: terms.relative, .relayed)
+    return Decoded(draft: draft, terms: terms)
   }
 
   private static func target(_ rest: ArraySlice<UInt8>, query: ArraySlice<UInt8>?) -> [UInt8] {

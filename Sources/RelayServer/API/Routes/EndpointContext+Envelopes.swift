@@ -2,11 +2,27 @@ import HTTPServer
 import RelayCore
 
 extension EndpointContext {
-  /// The envelope that a path names.
-  func envelopeID(_ captures: PathCaptures) throws(Problem) -> EnvelopeID {
+  /// The envelope that a path names: by its id, or by its client and its sender's key.
+  func envelopeID(_ captures: PathCaptures) async throws(Problem) -> EnvelopeID {
+    if let key = captures.decoded("key") {
+      let client = captures.decoded("client") ?? ""
+      guard let id = try await id(of: key, of: client) else { throw .unknownKey(key, of: client) }
+      return id
+    }
     let text = captures.decoded("id") ?? ""
     guard let id = EnvelopeID(parsing: text) else { throw .unknownEnvelope(text) }
     return id
+  }
+
+  private func id(of key: String, of client: String) async throws(Problem) -> EnvelopeID? {
+    guard NameSyntax.isName(Array(client.utf8)[...]), NameSyntax.isName(Array(key.utf8)[...]),
+      caller.mayKnow(of: client)
+    else { return nil }
+    do throws(StoreError) {
+      return try await store.envelope(client: client, key: key)
+    } catch {
+      throw problem(error)
+    }
   }
 
   /// Returns the store's record of an envelope; a client does not find another client's.

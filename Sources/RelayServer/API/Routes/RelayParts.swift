@@ -151,6 +151,9 @@ final class RelayParts: Sendable {
   /// set lately.
   func deadlineStart() -> WallTime { WallClock.deadlineStart() }
 
+  /// The times from which spans count that a call names which comes just now.
+  func arrival() -> ArrivalTime { WallClock.arrival() }
+
   /// Waits for a moment, also in a task that is cancelled: a change is seen through though its
   /// sender has gone.
   func pause(milliseconds: Int64) async {

@@ -11,7 +11,7 @@ struct PatchEnvelope {
   func respond(to request: HTTPRequest, _ captures: PathCaptures) async throws(Problem)
     -> HTTPResponse
   {
-    let id = try context.envelopeID(captures)
+    let id = try await context.envelopeID(captures)
     try CommandBody.check(
       request.head, isOneOf: ["application/merge-patch+json", "application/json"])
     var memory = MemoryReservation(context, request.origin)
@@ -41,7 +41,7 @@ struct PatchEnvelope {
         if record.state.isEnd, record.entry.isInDoubt { throw .endedInDoubt(record.state) }
         if patch.isEmpty { return nil }
         let edit = try patch.applied(
-          to: record, body: body, at: context.relay.deadlineStart(), context.relay.upstreamNumber)
+          to: record, body: body, at: context.relay.arrival(), context.relay.upstreamNumber)
         if !record.state.isEnd {
           claim.giveBack()
           try await claim.take(

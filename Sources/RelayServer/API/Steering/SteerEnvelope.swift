@@ -35,7 +35,7 @@ struct SteerEnvelope {
   func resolve(_ request: HTTPRequest, _ captures: PathCaptures) async throws(Problem)
     -> HTTPResponse
   {
-    let id = try context.envelopeID(captures)
+    let id = try await context.envelopeID(captures)
     let text = try await CommandBody(context).read(request)
     let resolution = try Resolution(text)
     context.act?.say(resolution.rawValue)
@@ -67,7 +67,7 @@ struct SteerEnvelope {
         switch action {
         case .retry: try Self.settlement(.retry, of: record)
         case .discard: try Self.settlement(.discard, of: record)
-        case .requeue: try await requeue(record, until: nil, &claim)
+        case .requeue: try await requeue(record, on: RequeueTerms(nil), &claim)
         case .cancel: try Self.cancellation(of: record)
         case .replay: preconditionFailure("a replay posts anew, and changes nothing")
         }
@@ -82,18 +82,18 @@ struct SteerEnvelope {
   func requeue(_ request: HTTPRequest, _ captures: PathCaptures) async throws(Problem)
     -> HTTPResponse
   {
-    let id = try context.envelopeID(captures)
+    let id = try await context.envelopeID(captures)
     let text = try await CommandBody(context).read(request)
-    let expiresAt = try RequeueTerms(text).expiresAt
+    let terms = try RequeueTerms(text)
     var claim = try QuotaClaim(steering: context)
     defer { claim.giveBack() }
     return try await EnvelopeChange(context).change(id) { record throws(Problem) in
-      try await requeue(record, until: expiresAt, &claim)
+      try await requeue(record, on: terms, &claim)
     }
   }
 
   private func requeue(
-    _ record: EnvelopeRecord, until expiresAt: WallTime?, _ claim: inout QuotaClaim
+    _ record: EnvelopeRecord, on terms: RequeueTerms, _ claim: inout QuotaClaim
   ) async throws(Problem) -> EnvelopeChange.Order {
     guard record.state != .delivered else { throw .alreadyDelivered() }
     if record.isUnreadable, record.state.isEnd { throw .unreadable(record.state) }
@@ -105,8 +105,9 @@ struct SteerEnvelope {
     claim.giveBack()
     try await claim.takeAgain(for: record.draft.client, bytes: record.draft.content.byteCount)
     var entry = record.entry
-    let start = context.relay.deadlineStart()
-    if let expiresAt {
+    let arrival = context.relay.arrival()
+    let start = arrival.deadlineStart
+    if let expiresAt = terms.expiresAt(from: arrival) {
       entry.expiresAt = expiresAt
     } else {
       entry.expiresAt = try defaultDeadline(of: record, from: start)
@@ -136,7 +137,7 @@ struct SteerEnvelope {
     _ captures: PathCaptures, isRunning: Bool = false,
     _ decide: (EnvelopeRecord) async throws(Problem) -> EnvelopeChange.Order?
   ) async throws(Problem) -> HTTPResponse {
-    let id = try context.envelopeID(captures)
+    let id = try await context.envelopeID(captures)
     return try await EnvelopeChange(context).change(id, isRunning: isRunning, decide)
   }
 }

@@ -88,7 +88,21 @@ enum HostileEnvelopes {
       ["notBefore", "expiresAt"].map {
         invalid("\($0) \(value)", with("\"\($0)\":\(value)"))
       }
+    }
+    + [
+      "-1", "1.5", "3155760001", "9223372036854775807", "1e400", "\"60\"", "\"PT1H\"", "{}",
+    ].flatMap { value in
+      ["notBeforeIn", "expiresIn", "age"].map {
+        invalid("\($0) \(value)", with("\"\($0)\":\(value)"))
+      }
     } + [
+      invalid("two deadlines", with("\"expiresIn\":60,\"expiresAt\":\"2999-01-01T00:00:00Z\"")),
+      invalid(
+        "a deadline before the first attempt", with("\"expiresIn\":60,\"notBeforeIn\":60")),
+      .taken(
+        "the greatest spans",
+        Wire.post(
+          Wire.bytes("{\(with("\"expiresIn\":3155760000,\"age\":3155760000", path: "/taken"))}"))),
       invalid(
         "the last moment that a date can name, far behind the deadline",
         with("\"notBefore\":\"9999-12-31T23:59:59Z\",\"hold\":true")),

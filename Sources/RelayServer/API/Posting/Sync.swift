@@ -1,0 +1,42 @@
+import HTTPServer
+import RelayCore
+
+/// `POST /v1/sync`: a batch of envelopes and a check-in, in one round trip.
+struct Sync {
+  private let context: EndpointContext
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    do throws(Problem) {
+      return try await answer(to: request)
+    } catch {
+      context.relay.metrics.count(.rejected)
+      throw error
+    }
+  }
+
+  /// The envelopes are stored first, so that what the check-in tells has them.
+  private func answer(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var claim = try QuotaClaim(context, sender: context.caller.client)
+    defer { claim.giveBack() }
+    try CommandBody.check(request.head, isOneOf: ["application/x-ndjson"])
+    var memory = MemoryReservation(context, request.origin)
+    defer { memory.giveBack() }
+    try memory.take(MemoryBudget.requestBytes)
+    let text = try await PostBody(request, context).read(&memory)
+    let lines = try BatchItems.ofLines(
+      text, countMax: context.limits.batchCountMax, leadingCount: 1)
+    let question = try CheckInQuestion(Array(text[lines[0]]), from: context.caller.client)
+    let items = Array(lines.dropFirst())
+    let post = BatchPost(context, request.head)
+    let results =
+      items.isEmpty
+      ? nil : try await post.store(items, of: text, assuming: question.client, &claim)
+    let view = try await CheckIn(context).answer(to: question, &memory)
+    var response = HTTPResponse.freshJSON(view.json(with: results))
+    if post.isStrict { response.headers.add("Preference-Applied", "handling=strict") }
+    if let seconds = results?.retryAfterSeconds { response.headers.add("Retry-After", seconds) }
+    return response
+  }
+}
