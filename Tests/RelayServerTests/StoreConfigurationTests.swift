@@ -72,5 +72,16 @@ struct StoreConfigurationTests {
         "\(name): is no URL of a database: it does not begin with postgresql://"
       ])
   }
+
+  @Test("a variable may name the database whose password's file stands in the file")
+  func passwordFile() throws {
+    let text = file(#""store": {"postgres": {"passwordFile": "/p"}}"#)
+    let loaded = try loadConfiguration(
+      text, environment: ["WAYSTATION_POSTGRES_URL": "postgresql://u@i:99/e"]
+    ).get()
+    #expect(loaded.shownStore == "postgresql://i:99/e")
+    #expect(loaded.store.postgres?.passwordFile == "/p")
+    #expect(problems(text) == ["store.postgres.url: is missing: it says where the database is"])
+  }
 }
 #endif

@@ -44,6 +44,7 @@ extension Configuration {
       problems.add("listen", "\(listener) stands there twice")
     }
     checkRelays(problems)
+    checkStore(problems)
   }
 }
 
@@ -67,6 +68,19 @@ extension Configuration {
     if count > 0, count == listen.count {
       problems.add("listen", "has only a listener for relays: nobody else could reach the relay")
     }
+  }
+}
+
+extension Configuration {
+  /// Checks that a database is named.
+  ///
+  /// A variable may do it, where the file says only the rest.
+  private func checkStore(_ problems: ProblemCollector) {
+    let key = "store.postgres.url"
+    guard let postgres = store.postgres, postgres.url == nil,
+      !problems.problems.contains(where: { $0.key == key })
+    else { return }
+    problems.add(key, "is missing: it says where the database is")
   }
 }
 

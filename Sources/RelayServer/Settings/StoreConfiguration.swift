@@ -37,13 +37,7 @@ package struct PostgresConfiguration: KeyedSection, Sendable {
   }
 
   func check(_ reader: SectionReader) {
-    guard let url else {
-      if !reader.has("url") {
-        reader.problems.add(reader.path(of: "url"), "is missing: it says where the database is")
-      }
-      return
-    }
-    if let flaw = Self.flaw(in: url) { reader.problems.add(reader.path(of: "url"), flaw) }
+    if let url, let flaw = Self.flaw(in: url) { reader.problems.add(reader.path(of: "url"), flaw) }
   }
 
   /// What is wrong with a URL; nil if nothing is.
