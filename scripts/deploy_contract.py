@@ -1,4 +1,6 @@
-"""Whether what stands in deploy/kubernetes and compose.yaml fits the relay.
+"""Whether what stands in deploy/kubernetes and compose.yaml fits the relay, where there is one of it.
+
+What several relays need is in cluster_contract.py.
 
 Usage: deploy_contract.py WAYSTATION SCRATCH: the binary, and a folder for files (see
 scripts/check-deploy). Run at the top of the repository.
@@ -45,17 +47,47 @@ def check(waystation, arguments, variables, what):
     expect(found.returncode == 0, f"{what}: waystation check says\n{found.stderr}")
 
 
-def objects():
-    """The Kubernetes objects by kind and name."""
+def objects(path):
+    """The Kubernetes objects of a file, by kind and name."""
     found = {}
-    for one in yaml.safe_load_all(KUBERNETES.read_text(encoding="utf-8")):
+    for one in yaml.safe_load_all(path.read_text(encoding="utf-8")):
         found[one["kind"], one["metadata"]["name"]] = one
     return found
 
 
+def check_selectors(every):
+    """What selects pods selects those of the StatefulSet."""
+    labels = every["StatefulSet", "waystation"]["spec"]["template"]["metadata"]["labels"]
+    for (kind, name), one in every.items():
+        selector = {"Service": lambda spec: spec["selector"],
+                    "PodDisruptionBudget": lambda spec: spec["selector"]["matchLabels"],
+                    "StatefulSet": lambda spec: spec["selector"]["matchLabels"]}.get(kind)
+        if selector:
+            expect(selector(one["spec"]) == labels, f"{kind} {name} does not select the pod")
+
+
+def check_pod(pod, config):
+    """The pod asks the relay at the right places, leaves it room and time, and is shut in."""
+    container = pod["containers"][0]
+    expect(pod["terminationGracePeriodSeconds"] > config["shutdownGraceSeconds"],
+           "the pod is killed before the relay's own grace period is over")
+    for probe, target in [("startupProbe", "/healthz"), ("livenessProbe", "/healthz"),
+                          ("readinessProbe", "/readyz")]:
+        expect(container[probe]["httpGet"] == {"path": target, "port": "http"},
+               f"{probe} asks elsewhere")
+    memory = int(container["resources"]["limits"]["memory"].removesuffix("Gi")) << 30
+    expect(memory >= 4 * config["limits"]["memoryInFlightBytesMax"],
+           "the memory's limit leaves too little beside requests in flight")
+    for one in pod["containers"] + pod.get("initContainers", []):
+        secured = one["securityContext"]
+        expect(pod["securityContext"]["runAsNonRoot"] and secured["readOnlyRootFilesystem"]
+               and not secured["allowPrivilegeEscalation"]
+               and secured["capabilities"] == {"drop": ["ALL"]}, "the container may do too much")
+
+
 def check_kubernetes(waystation, scratch):
     """The objects belong together, and the relay takes their configuration."""
-    every = objects()
+    every = objects(KUBERNETES)
     text = every["ConfigMap", "waystation"]["data"]["config.json"]
     config = json.loads(text)
     named = set(re.findall(r"\$\{file:" + MOUNTED + r"/([A-Z0-9_]+)\}", text))
@@ -78,24 +110,13 @@ def check_kubernetes(waystation, scratch):
 
     stateful = every["StatefulSet", "waystation"]["spec"]
     pod = stateful["template"]["spec"]
-    labels = stateful["template"]["metadata"]["labels"]
     container = pod["containers"][0]
     expect(stateful["replicas"] == 1, "one store has one relay")
     expect(("Service", stateful["serviceName"]) in every, "the StatefulSet's Service is missing")
-    for (kind, name), one in every.items():
-        selector = {"Service": lambda spec: spec["selector"],
-                    "PodDisruptionBudget": lambda spec: spec["selector"]["matchLabels"],
-                    "StatefulSet": lambda spec: spec["selector"]["matchLabels"]}.get(kind)
-        if selector:
-            expect(selector(one["spec"]) == labels, f"{kind} {name} does not select the pod")
+    check_selectors(every)
+    check_pod(pod, config)
     port = int(config["listen"].rsplit(":", 1)[1])
     expect([p["containerPort"] for p in container["ports"]] == [port], "the port is another one")
-    expect(pod["terminationGracePeriodSeconds"] > config["shutdownGraceSeconds"],
-           "the pod is killed before the relay's own grace period is over")
-    for probe, target in [("startupProbe", "/healthz"), ("livenessProbe", "/healthz"),
-                          ("readinessProbe", "/readyz")]:
-        expect(container[probe]["httpGet"] == {"path": target, "port": "http"},
-               f"{probe} asks elsewhere")
     mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
     claims = [claim["metadata"]["name"] for claim in stateful["volumeClaimTemplates"]]
     expect(mounts.get(config["data"]) in claims, "the store is on no volume of its own")
@@ -108,19 +129,11 @@ def check_kubernetes(waystation, scratch):
     flag = container["args"].index("--config")
     expect(str(pathlib.PurePosixPath(container["args"][flag + 1]).parent) in mounts,
            "the configuration is not mounted where it is looked for")
-    memory = int(container["resources"]["limits"]["memory"].removesuffix("Gi")) << 30
-    expect(memory >= 4 * config["limits"]["memoryInFlightBytesMax"],
-           "the memory's limit leaves too little beside requests in flight")
-    secured = container["securityContext"]
-    expect(pod["securityContext"]["runAsNonRoot"] and secured["readOnlyRootFilesystem"]
-           and not secured["allowPrivilegeEscalation"]
-           and secured["capabilities"] == {"drop": ["ALL"]}, "the container may do too much")
 
 
-def check_monitoring():
-    """The ServiceMonitor finds the pod, once, and has a token that the pod is not given."""
+def check_monitoring(every):
+    """The ServiceMonitor finds each pod, once, and has a token that no pod is given."""
     monitor = yaml.safe_load(MONITORING.read_text(encoding="utf-8"))
-    every = objects()
     wanted = monitor["spec"]["selector"]["matchLabels"].items()
     found = [one for (kind, _), one in every.items()
              if kind == "Service" and wanted <= one["metadata"]["labels"].items()]
@@ -150,15 +163,21 @@ def check_compose(waystation):
     check(waystation, relay["command"][1:], relay["environment"], "compose.yaml")
 
 
-def main():
-    """Checks everything, and tells all that is wrong."""
-    waystation, scratch = sys.argv[1], pathlib.Path(sys.argv[2])
-    check_kubernetes(waystation, scratch)
-    check_monitoring()
-    check_compose(waystation)
+def end():
+    """Tells all that is wrong, and ends."""
     for failure in failures:
         print(f"deploy: {failure}", file=sys.stderr)
     sys.exit(1 if failures else 0)
 
 
-main()
+def main():
+    """Checks everything, and tells all that is wrong."""
+    waystation, scratch = sys.argv[1], pathlib.Path(sys.argv[2])
+    check_kubernetes(waystation, scratch)
+    check_monitoring(objects(KUBERNETES))
+    check_compose(waystation)
+    end()
+
+
+if __name__ == "__main__":
+    main()

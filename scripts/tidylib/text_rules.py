@@ -15,7 +15,7 @@ HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 # What a newcomer sees first; what a trial leaves behind is not among them.
 TOP = {
     "CHANGELOG.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile", "Package.swift",
-    "README.md", "compose.yaml", "openapi.yaml",
+    "README.md", "compose.cluster.yaml", "compose.yaml", "openapi.yaml",
 }
 
 
