@@ -2,13 +2,16 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink test test-quick test-postgres test-asan test-tsan fuzz fuzz-quick simulate power-cuts disk-errors damage check format reference bench bench-quick openapi page metrics mutants deploy package package-test backlog overload networks soak dockerfile clean
+.PHONY: help run sink stop-sink cluster stop-cluster test test-quick test-postgres test-asan test-tsan fuzz fuzz-quick simulate power-cuts disk-errors damage check format reference bench bench-quick openapi page metrics mutants deploy package package-test cluster-test backlog overload networks soak dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
 export SINK_LISTEN ?= 127.0.0.1:9090
 export DATA ?= ./data
 export UPSTREAM ?=
+# The balancer's port, which the others follow, and the folder of all files (see `make cluster`).
+export CLUSTER_PORT ?= 8100
+export CLUSTER_FOLDER ?= /tmp/waystation-cluster
 
 # A test that expects a trap would otherwise wait for the backtracer of the process it traps.
 test test-quick test-postgres simulate power-cuts disk-errors damage: export SWIFT_BACKTRACE = enable=no
@@ -24,6 +27,12 @@ sink: ## Start a sink on $SINK_LISTEN: an upstream that prints what reaches it
 
 stop-sink: ## Stop the sink that `make run` or `make sink` started, as an outage would
 	@scripts/sink stop
+
+cluster: ## Start three relays on a database with a standby, behind a balancer, and say what to try
+	@scripts/cluster start
+
+stop-cluster: ## Stop what `make cluster` started, and remove all of it
+	@scripts/cluster stop
 
 test: ## Build, and run every test
 	@scripts/test
@@ -94,6 +103,9 @@ package: ## Make the Debian package, the tarball, the list of what is in them an
 
 package-test: ## Install, upgrade, remove and purge the package in a fresh Debian
 	@scripts/check-package
+
+cluster-test: ## Start the cluster, kill relays and the primary, promote the standby, and count what arrives
+	@scripts/check-cluster
 
 networks: ## Try the relay over satellite, 3G and broken links, in network namespaces
 	@scripts/networks
