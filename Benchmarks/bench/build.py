@@ -4,7 +4,8 @@ import os
 import pathlib
 import subprocess
 
-SWIFT_PRODUCTS = ["waystation", "bench-server", "bench-forwarder"]
+RELAY = ["waystation"]
+SWIFT_PRODUCTS = RELAY + ["bench-server", "bench-forwarder"]
 C_PROGRAMS = {
     "load": ("load/load.c", []),
     "open-loop": ("load/open-loop.c", []),
@@ -15,26 +16,44 @@ C_PROGRAMS = {
     "disk-append": ("ceilings/disk-append.c", []),
 }
 
+LIBPQ_PROGRAM = ("postgres-append", "ceilings/postgres-append.c")
+
 
 class BuildFailed(Exception):
     """A program could not be built; the compiler has said why."""
 
 
-def all_programs(here, scratch):
-    """Builds everything; the programs' paths by name."""
+def all_programs(here, scratch, products):
+    """Builds what is written in C, and these products of the package; the programs' paths by name.
+
+    What needs libpq is left out where that is missing."""
     scratch.mkdir(parents=True, exist_ok=True)
     programs = {}
+    compiler = [os.environ.get("CC", "cc"), "-O2", "-Wall", "-Wextra", "-Werror"]
     for name, (source, libraries) in C_PROGRAMS.items():
         programs[name] = scratch / name
-        compiler = [os.environ.get("CC", "cc"), "-O2", "-Wall", "-Wextra", "-Werror"]
         run(compiler + ["-o", programs[name], here / source] + libraries)
+    if (libpq := libpq_options()) is not None:
+        name, source = LIBPQ_PROGRAM
+        programs[name] = scratch / name
+        run(compiler + ["-o", programs[name], here / source] + libpq)
     named = os.environ.get("WAYSTATION_BINARY")
-    for name in SWIFT_PRODUCTS:
+    for name in products:
         if name == "waystation" and named:
             programs[name] = pathlib.Path(named).resolve()
         else:
             programs[name] = swift(here.parent, "--product", name)
     return programs
+
+
+def libpq_options():
+    """What the compiler has to be told to find libpq; None where it is missing."""
+    try:
+        said = subprocess.run(
+            ["pkg-config", "--cflags", "--libs", "libpq"], capture_output=True, text=True)
+    except OSError:
+        return None
+    return said.stdout.split() if said.returncode == 0 else None
 
 
 def swift(package, option, product):

@@ -17,9 +17,10 @@ def load_average():
     return os.getloadavg()[0]
 
 
-def description(data, load_before):
-    """(what, how much) of the machine."""
-    return [
+def description(data, load_before, server_settings=""):
+    """(what, how much) of the machine, and of a PostgreSQL server if there was one."""
+    server = [("PostgreSQL", server_settings)] if server_settings else []
+    return server + [
         ("processor", f"{os.cpu_count()} cores of {first_value('/proc/cpuinfo', 'model name')}"),
         ("memory", f"{int(first_value('/proc/meminfo', 'MemTotal').split()[0]) / 1048576:.0f} GiB"),
         ("disk", disk(data)),

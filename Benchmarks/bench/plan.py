@@ -13,6 +13,9 @@ BATCH_CONNECTIONS = 16
 BACKLOG_LANES = 10_000
 LARGE_BYTES = 10 << 20
 LARGE_CONNECTIONS = 16
+# The most posts that the relay writes to PostgreSQL in one transaction.
+POSTS_MAX = 1024
+PASSING_CONNECTIONS = 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,15 +36,20 @@ class Scale:
     idle_connections: int
     quiet_seconds: float
     starts: int
+    # In the figures with PostgreSQL that end with a number of envelopes.
+    clustered: int
+    # How often a relay is killed, and how often one is stopped.
+    takeovers: int
 
 
 FULL = Scale(
     rounds=5, seconds=3, ceiling_seconds=2, drained=100_000, whole=50_000, requests=100_000,
     backlog=1_000_000, backlog_drained=30_000, idle_connections=10_000, quiet_seconds=10,
-    starts=9)
+    starts=9, clustered=20_000, takeovers=5)
 QUICK = Scale(
     rounds=1, seconds=0.7, ceiling_seconds=0.5, drained=10_000, whole=10_000, requests=20_000,
-    backlog=20_000, backlog_drained=5_000, idle_connections=1000, quiet_seconds=3, starts=3)
+    backlog=20_000, backlog_drained=5_000, idle_connections=1000, quiet_seconds=3, starts=3,
+    clustered=3000, takeovers=1)
 
 
 def rows(scale):
@@ -91,4 +99,33 @@ def rows(scale):
         "quiet": Row("idle: wake-ups", "", at_most(0, "/s"), "/s"),
         "start": Row("start, on an empty store", "", at_most(50, "ms"), "ms"),
         "start.new": Row("start, with a store yet to be made", "", None, "ms"),
+    }
+
+
+def cluster_rows(scale):
+    """The rows of relays with their store in PostgreSQL."""
+    libpq = "libpq alone, {batch} a transaction"
+    restart = "the store changes hands by a restart: longest wait of a post"
+    killed = "SIGKILL until a spare has accepted a post"
+    idle = f"idle for {scale.quiet_seconds:.0f} s with a spare, processor time of the"
+    return {
+        "cluster.accept256": Row("acceptance, 256 connections", libpq, at_least(0.7)),
+        "cluster.accept64": Row("acceptance, 64 connections", libpq, at_least(0.7)),
+        "cluster.batch": Row(
+            f"acceptance, batches of {BATCH}", f"libpq alone, {POSTS_MAX:,} in each transaction"),
+        "cluster.fence": Row(
+            "libpq alone, with the fence", "without it, {batch} a transaction", at_least(0.95)),
+        "cluster.whole": Row(
+            f"whole path, {scale.clustered:,} envelopes", "the same with SQLite", at_least(0.5)),
+        "cluster.takeover": Row(killed, "", at_most(5, "s"), "s"),
+        "cluster.takeover.worst": Row(
+            f"{killed}, worst of {scale.takeovers}", "", at_most(5, "s"), "s"),
+        "cluster.handover": Row(
+            f"{restart}, of {scale.takeovers}", "", at_most(250, "ms"), "ms"),
+        "cluster.passing": Row(
+            "processor time of passing a post on", "", at_most(40, "µs"), "µs"),
+        "cluster.passing.spare": Row("of it the spare's", "", None, "µs"),
+        "cluster.passing.holder": Row("of it the other relay's", "", None, "µs"),
+        "cluster.idle.relay": Row(f"{idle} relay", "without", None, "ms"),
+        "cluster.idle.server": Row(f"{idle} server", "without", None, "ms"),
     }

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import pathlib
 import re
 import select
 import subprocess
@@ -59,10 +60,11 @@ def end(process):
         process.wait()
 
 
-def output(command, seconds=RUN_SECONDS_MAX):
+def output(command, seconds=RUN_SECONDS_MAX, folder=None):
     """What a program prints in the course of its run."""
     try:
-        done = subprocess.run(words(command), capture_output=True, text=True, timeout=seconds)
+        done = subprocess.run(
+            words(command), capture_output=True, text=True, timeout=seconds, cwd=folder)
     except subprocess.TimeoutExpired as error:
         raise RunFailed(f"{command[0]} took more than {seconds} s") from error
     if done.returncode != 0:
@@ -101,6 +103,22 @@ def load(programs, port, connections, kind, unit, number, *more, seconds=RUN_SEC
     if result["other"]:
         raise RunFailed(f"{result['other']} of {kind}'s answers were no 2xx")
     return result
+
+
+def processor_times(pids):
+    """The nanoseconds of processor time that each thread of these processes has had."""
+    times = {}
+    for pid in pids:
+        # One that ends meanwhile had next to none.
+        with contextlib.suppress(OSError):
+            for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+                times[task.name] = int((task / "schedstat").read_text(encoding="ascii").split()[0])
+    return times
+
+
+def spent(before, after):
+    """The microseconds of processor time between two looks."""
+    return sum(time - before.get(task, 0) for task, time in after.items()) / 1000
 
 
 def pause():

@@ -75,17 +75,22 @@ class Relay:
 @contextlib.contextmanager
 def started(programs, store, upstream_port, limits=None, upstream=None):
     """The relay on a store, which may be there already; killed with the block."""
-    store = pathlib.Path(store)
     terms = {"url": f"http://127.0.0.1:{upstream_port}"} | (upstream or {})
-    configuration = store.with_name(store.name + ".json")
-    configuration.write_text(
-        json.dumps({"upstreams": {"default": terms}, "limits": limits or {}}), encoding="utf-8")
-    command = [
-        programs["waystation"], "serve", "--config", configuration, "--listen", "127.0.0.1:0",
-        "--data", store,
-    ]
+    configuration = {"upstreams": {"default": terms}, "limits": limits or {}}
+    with serving(
+            programs, store, configuration, "--listen", "127.0.0.1:0", "--data", store) as relay:
+        yield relay
+
+
+@contextlib.contextmanager
+def serving(programs, name, configuration, *options):
+    """A relay with its configuration and its log beside what it is named after."""
+    name = pathlib.Path(name)
+    written = name.with_name(name.name + ".json")
+    written.write_text(json.dumps(configuration), encoding="utf-8")
+    command = [programs["waystation"], "serve", "--config", written, *options]
     begun = time.monotonic()
-    with open(store.with_name(store.name + ".log"), "w", encoding="utf-8") as log:
+    with open(name.with_name(name.name + ".log"), "w", encoding="utf-8") as log:
         with run.server(command, errors=log) as process:
             yield Relay(process, begun)
             # A backlog that nobody will take is not worth a drain.

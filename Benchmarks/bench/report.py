@@ -7,6 +7,7 @@ from bench import machine
 
 HEAD = ["figure", "found", "ceiling", "its own", "ratio (rounds)", "goal", "met"]
 NUMBERS = {1, 3, 4, 5}
+CLUSTER_HEAD = "\n# With PostgreSQL\n"
 
 
 def table(rows):
@@ -47,14 +48,46 @@ def standing_in_the_way(rows, noted):
     return "\n\n".join(said), [key for key in missed if key not in noted]
 
 
-def page(rows, scale, described, noted):
-    """The page that `make bench RESULTS=1` writes."""
-    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+def today():
+    return datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+
+
+def end_of_page(rows, described, noted):
+    """The table, the machine, and what stands in the way."""
     why, _ = standing_in_the_way(rows, noted)
     machine_table = aligned([["machine", ""]] + [list(pair) for pair in described], set())
+    return f"""{table(rows.values())}
+
+{machine_table}
+{f"{chr(10)}## What stands in the way{chr(10)}{chr(10)}{why}{chr(10)}" if why else ""}"""
+
+
+def cluster(rows, scale, described, noted):
+    """The part about PostgreSQL, which `make bench RESULTS=1 ONLY=cluster` writes."""
+    return f"""{CLUSTER_HEAD}
+By `make bench RESULTS=1 ONLY=cluster` on {today()}, at {machine.commit()}: {summary(rows.values())}.
+The server ran on the same machine as all else, and its settings are those that it comes with. Medians
+of {scale.rounds} interleaved rounds, as above.
+
+{end_of_page(rows, described, noted)}"""
+
+
+def with_cluster(page, part):
+    """A page with this part about PostgreSQL in place of its own."""
+    return page.partition(CLUSTER_HEAD)[0] + part
+
+
+def cluster_of(page):
+    """The part of a page that is about PostgreSQL; nothing if there is none."""
+    _, head, rest = page.partition(CLUSTER_HEAD)
+    return head + rest
+
+
+def page(rows, scale, described, noted):
+    """The page that `make bench RESULTS=1` writes, but for the part about PostgreSQL."""
     return f"""# Measured
 
-By `make bench RESULTS=1` on {today}, at {machine.commit()}: {summary(rows.values())}. Envelopes carry
+By `make bench RESULTS=1` on {today()}, at {machine.commit()}: {summary(rows.values())}. Envelopes carry
 1 KiB, and each is synced before its answer. Everything, the load generator and the upstream included,
 ran on this one machine. Figures wander with it; ratios to ceilings from the same run hold better: they
 are medians of {scale.rounds} interleaved rounds, with the least and the greatest in brackets.
@@ -62,7 +95,4 @@ are medians of {scale.rounds} interleaved rounds, with the least and the greates
 
 ![How much of each goal was reached](results.svg)
 
-{table(rows.values())}
-
-{machine_table}
-{f"{chr(10)}## What stands in the way{chr(10)}{chr(10)}{why}{chr(10)}" if why else ""}"""
+{end_of_page(rows, described, noted)}"""

@@ -22,6 +22,8 @@ class Bench:
         self.empty_store = relay.empty_store(programs, data)
         # What this round has measured so far and later figures are held to.
         self.found = {}
+        # What the PostgreSQL server says of itself, once there is one.
+        self.server_settings = ""
 
     def load(self, port, connections, kind, seconds, *more):
         return run.load(self.programs, port, connections, kind, "seconds", seconds, *more)
