@@ -88,7 +88,7 @@ class Stand:
         with run.upstream(self.bench.programs, is_shut=True) as upstream, \
                 self.database() as database, self.relay(database, upstream.port) as taken:
             taken.wait_until_ready()
-            yield taken
+            yield taken, database
         run.pause()
 
     @contextlib.contextmanager
@@ -101,8 +101,16 @@ class Stand:
             holder.wait_until_ready()
             with self.relay(database, upstream.port, is_shared=True) as spare:
                 spare.wait_until_ready()
+                self.warm_up(holder, database, plan.PASSING_CONNECTIONS)
                 yield holder, spare
         run.pause()
+
+    def warm_up(self, taken, database, connections):
+        """Makes the clients known, and has the server look at its tables, as it does by itself
+        within a minute: until then it plans for empty ones."""
+        count = connections * plan.WARM_UP_EACH
+        run.load(self.bench.programs, taken.port, connections, "relay", "count", count)
+        self.server.ask("ANALYZE", database)
 
     def libpq_alone(self, batch, *more):
         """How fast libpq writes the same rows, so many in a transaction."""
@@ -152,11 +160,15 @@ class Poster:
 def acceptance(stand):
     """Single envelopes, beside libpq alone with as many rows in a transaction."""
     for count in (64, 256):
-        with stand.alone() as taken:
+        with stand.alone() as (taken, database):
+            if count == 256:
+                new = stand.bench.load(taken.port, count, "json", stand.bench.scale.ceiling_seconds)
+            stand.warm_up(taken, database, count)
             accepted = stand.bench.accept_at(taken, count, "json")
         loop = stand.libpq_alone(accepted["batch"])
         stand.bench.rows[f"cluster.accept{count}"].add(
             accepted["rate"], loop["rate"], accepted["batch"], accepted)
+    stand.bench.rows["cluster.new"].add(new["rate"], accepted["rate"])
     compared = stand.libpq_alone(accepted["batch"], "compare")
     stand.bench.rows["cluster.fence"].add(
         compared["rate"], compared["unfencedRate"], accepted["batch"])
@@ -164,7 +176,8 @@ def acceptance(stand):
 
 def batches(stand):
     """Many envelopes in a post."""
-    with stand.alone() as taken:
+    with stand.alone() as (taken, database):
+        stand.warm_up(taken, database, plan.BATCH_CONNECTIONS)
         accepted = stand.bench.accept_at(taken, plan.BATCH_CONNECTIONS, "batch", plan.BATCH)
     loop = stand.libpq_alone(plan.POSTS_MAX)
     stand.bench.rows["cluster.batch"].add(accepted["rate"], loop["rate"])
@@ -173,9 +186,11 @@ def batches(stand):
 def whole(stand):
     """From the first post until the last has arrived, in order; and the same with SQLite."""
     bench, count = stand.bench, stand.bench.scale.clustered
-    with run.upstream(bench.programs, count) as upstream, stand.database() as database, \
-            stand.relay(database, upstream.port) as taken:
+    warm_up = 64 * plan.WARM_UP_EACH
+    with run.upstream(bench.programs, count + warm_up) as upstream, \
+            stand.database() as database, stand.relay(database, upstream.port) as taken:
         taken.wait_until_ready()
+        stand.warm_up(taken, database, 64)
         posted = run.load(bench.programs, taken.port, 64, "json", "count", count)
         result = rounds.in_order(upstream.arrived())
     rate = count / (result["endedAt"] - posted["startedAt"])
@@ -189,7 +204,8 @@ def passing(stand):
     with stand.pair() as (holder, spare):
         taken = {}
         for at in (holder, spare):
-            run.load(bench.programs, at.port, plan.PASSING_CONNECTIONS, "json", "count", 500)
+            # Once, so that connections between the relays are there.
+            run.load(bench.programs, at.port, plan.PASSING_CONNECTIONS, "relay", "count", 500)
             before = [run.processor_times([each.process.pid]) for each in (holder, spare)]
             run.load(bench.programs, at.port, plan.PASSING_CONNECTIONS, "json", "count", count)
             taken[at] = [
