@@ -112,6 +112,15 @@ class Stand:
         run.load(self.bench.programs, taken.port, connections, "relay", "count", count)
         self.server.ask("ANALYZE", database)
 
+    def accept(self, taken, database, connections, kind, *more):
+        """How fast a relay takes envelopes, and how many of them it put into one transaction."""
+        self.warm_up(taken, database, connections)
+        accepted = self.bench.accept_at(taken, connections, kind, *more)
+        seats = self.server.ask("SELECT count(*) FROM seat", database)
+        if seats != "1":
+            raise RunFailed(f"the relay writes over {seats} connections, and libpq alone over one")
+        return accepted
+
     def libpq_alone(self, batch, *more):
         """How fast libpq writes the same rows, so many in a transaction."""
         with self.database() as database:
@@ -163,8 +172,7 @@ def acceptance(stand):
         with stand.alone() as (taken, database):
             if count == 256:
                 new = stand.bench.load(taken.port, count, "json", stand.bench.scale.ceiling_seconds)
-            stand.warm_up(taken, database, count)
-            accepted = stand.bench.accept_at(taken, count, "json")
+            accepted = stand.accept(taken, database, count, "json")
         loop = stand.libpq_alone(accepted["batch"])
         stand.bench.rows[f"cluster.accept{count}"].add(
             accepted["rate"], loop["rate"], accepted["batch"], accepted)
@@ -177,8 +185,8 @@ def acceptance(stand):
 def batches(stand):
     """Many envelopes in a post."""
     with stand.alone() as (taken, database):
-        stand.warm_up(taken, database, plan.BATCH_CONNECTIONS)
-        accepted = stand.bench.accept_at(taken, plan.BATCH_CONNECTIONS, "batch", plan.BATCH)
+        accepted = stand.accept(
+            taken, database, plan.BATCH_CONNECTIONS, "batch", plan.BATCH)
     loop = stand.libpq_alone(plan.POSTS_MAX)
     stand.bench.rows["cluster.batch"].add(accepted["rate"], loop["rate"])
 
@@ -289,6 +297,7 @@ def cluster(bench):
         stand = Stand(bench, server)
         with stand.prepared():
             for step in EACH_ROUND * bench.scale.rounds + ONCE:
+                bench.tell(f"cluster, {step.__name__}")
                 try:
                     step(stand)
                 except RunFailed as error:

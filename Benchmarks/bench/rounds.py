@@ -22,6 +22,8 @@ class Bench:
         self.empty_store = relay.empty_store(programs, data)
         # What this round has measured so far and later figures are held to.
         self.found = {}
+        # Says how far a run has come.
+        self.tell = print
         # What the PostgreSQL server says of itself, once there is one.
         self.server_settings = ""
 

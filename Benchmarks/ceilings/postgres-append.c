@@ -4,9 +4,11 @@
    usage: postgres-append URL BATCH SECONDS [compare]
    Appends rows as the relay does for 1 KiB envelopes (one in `envelope`, one in `line`; the fence, a
    row of `event_log` and the seat's count once a transaction; binary arrays, prepared statements),
-   BATCH to a transaction, one after another on one connection, for a number of seconds. With `compare` every other transaction goes without the fence. Prints one line of JSON: envelopes
-   a second and the 50th percentile of the time that a transaction took, of those with the fence and
-   of those without. URL is of a database in which a relay has made its tables and given them up. */
+   BATCH to a transaction, one after another on one connection, for a number of seconds. With
+   `compare` about every other transaction, by chance, goes without the fence. Prints one line of
+   JSON: envelopes a second, and the 50th percentile of the time that a transaction took, of those
+   with the fence and of those without. URL is of a database in which a relay has made its tables;
+   it is taken from whoever has it. */
 #define _GNU_SOURCE
 #include <endian.h>
 #include <libpq-fe.h>
@@ -125,7 +127,7 @@ static void add_number(struct values *values, int64_t what) {
   end_value(values);
 }
 
-/* An array's head: its dimensions, whether there are NULLs, the type, the count, the first index. */
+/* An array's head: dimensions, whether there are NULLs, the type, the count, the first index. */
 static void begin_array(struct values *values, const struct type *type, bool has_nulls, int count) {
   begin_value(values);
   put_number(values, 1, 4);
@@ -286,8 +288,9 @@ int main(int argc, char **argv) {
   struct values values = {.room = malloc((size_t)(batch + lanes) * (body_bytes + 512) + 4096)};
   struct timing timings[2] = {start_timing(), start_timing()};
   double spent[2] = {0, 0}, start = seconds(), now = start;
-  for (long count = 0; now - start < duration; count++, serial += batch, row++) {
-    bool is_fenced = !compares || count % 2 == 0;
+  for (; now - start < duration; serial += batch, row++) {
+    /* In turn, they could meet another rhythm, such as that of the disk. */
+    bool is_fenced = !compares || random() % 2 == 0;
     run_transaction(&values, serial, row, batch, is_fenced);
     double then = now;
     now = seconds();
