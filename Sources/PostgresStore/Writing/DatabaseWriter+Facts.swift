@@ -37,6 +37,22 @@ struct AskedFacts {
     names = Array(questions.names)
   }
 
+  /// Looks each client that is asked for up by its name.
+  ///
+  /// A join would say the same. But where the server has no statistics of the tables yet, it takes
+  /// a name for one that few rows have, and reads all lanes that are called "default". A look-up of
+  /// one row at a time goes by the index, whatever the server believes.
+  private static let clientOfAsked = """
+    CROSS JOIN LATERAL (SELECT * FROM client WHERE client.name = asked.client LIMIT 1) AS client
+    """
+  /// Looks each lane that is asked for up by its client and its name.
+  private static let laneOfAsked = """
+    \(clientOfAsked)
+    CROSS JOIN LATERAL (
+      SELECT * FROM lane WHERE lane.client = client.number AND lane.name = asked.lane LIMIT 1
+    ) AS lane
+    """
+
   /// Clients and lanes are always asked for, and the rest where there is something to ask.
   var commands: [PostgresCommand] {
     let clients = Set(lanes.map(\.client))
@@ -47,12 +63,10 @@ struct AskedFacts {
         FROM client WHERE name = ANY($1)
         """, [.texts(Array(clients))]),
       PostgresCommand(
-        """
-        SELECT client.name, lane.name, lane.number, client.number, last_sequence, placed_through
-        FROM unnest($1, $2) AS asked(client, lane)
-        JOIN client ON client.name = asked.client
-        JOIN lane ON lane.client = client.number AND lane.name = asked.lane
-        """, [.texts(lanes.map(\.client)), .texts(lanes.map(\.lane))]),
+        sql: """
+          SELECT client.name, lane.name, lane.number, client.number, last_sequence, placed_through
+          FROM unnest($1, $2) AS asked(client, lane) \(Self.laneOfAsked)
+          """, [.texts(lanes.map(\.client)), .texts(lanes.map(\.lane))]),
     ]
     if !keys.isEmpty { commands.append(keyCommand) }
     if !numbers.isEmpty { commands += numberCommands }
@@ -62,16 +76,19 @@ struct AskedFacts {
 
   private var keyCommand: PostgresCommand {
     PostgresCommand(
-      """
-      SELECT asked.key, client.number, envelope.id,
-        coalesce(key_index.fingerprint, envelope.fingerprint), envelope.key, standing, state
-      FROM unnest($1, $2) AS asked(client, key)
-      JOIN client ON client.name = asked.client
-      JOIN key_index ON key_index.client = client.number AND key_index.key = asked.key
-      JOIN envelope ON envelope.serial = key_index.serial
-      LEFT JOIN line ON line.serial = envelope.serial
-      LEFT JOIN ended ON ended.serial = envelope.serial
-      """, [.texts(keys.map(\.client)), .texts(keys.map(\.key))])
+      sql: """
+        SELECT asked.key, client.number, envelope.id,
+          coalesce(key_index.fingerprint, envelope.fingerprint), envelope.key, standing, state
+        FROM unnest($1, $2) AS asked(client, key)
+        \(Self.clientOfAsked)
+        CROSS JOIN LATERAL (
+          SELECT * FROM key_index
+          WHERE key_index.client = client.number AND key_index.key = asked.key LIMIT 1
+        ) AS key_index
+        JOIN envelope ON envelope.serial = key_index.serial
+        LEFT JOIN line ON line.serial = envelope.serial
+        LEFT JOIN ended ON ended.serial = envelope.serial
+        """, [.texts(keys.map(\.client)), .texts(keys.map(\.key))])
   }
 
   private var numberCommands: [PostgresCommand] {
@@ -82,41 +99,41 @@ struct AskedFacts {
     let lanes = Array(questions.numbers.keys)
     return [
       PostgresCommand(
-        """
-        SELECT lane.number, asked.number, envelope.id, envelope.fingerprint, envelope.key,
-          standing, state
-        FROM unnest($1, $2, $3) AS asked(client, lane, number)
-        JOIN client ON client.name = asked.client
-        JOIN lane ON lane.client = client.number AND lane.name = asked.lane
-        JOIN sequence_index AS taken ON taken.lane = lane.number AND taken.number = asked.number
-        LEFT JOIN envelope ON envelope.serial = taken.serial
-        LEFT JOIN line ON line.serial = taken.serial
-        LEFT JOIN ended ON ended.serial = taken.serial
-        """, asked),
+        sql: """
+          SELECT lane.number, asked.number, envelope.id, envelope.fingerprint, envelope.key,
+            standing, state
+          FROM unnest($1, $2, $3) AS asked(client, lane, number)
+          \(Self.laneOfAsked)
+          CROSS JOIN LATERAL (
+            SELECT * FROM sequence_index AS one
+            WHERE one.lane = lane.number AND one.number = asked.number LIMIT 1
+          ) AS taken
+          LEFT JOIN envelope ON envelope.serial = taken.serial
+          LEFT JOIN line ON line.serial = taken.serial
+          LEFT JOIN ended ON ended.serial = taken.serial
+          """, asked),
       PostgresCommand(
-        """
-        SELECT lane.number, gap.first, gap.last, gap.is_skipped
-        FROM unnest($1, $2, $3) AS asked(client, lane, number)
-        JOIN client ON client.name = asked.client
-        JOIN lane ON lane.client = client.number AND lane.name = asked.lane
-        JOIN LATERAL (
-          SELECT * FROM gap WHERE gap.lane = lane.number AND gap.first <= asked.number
-          ORDER BY gap.first DESC LIMIT 1
-        ) AS gap ON gap.last >= asked.number
-        """, asked),
+        sql: """
+          SELECT lane.number, gap.first, gap.last, gap.is_skipped
+          FROM unnest($1, $2, $3) AS asked(client, lane, number)
+          \(Self.laneOfAsked)
+          JOIN LATERAL (
+            SELECT * FROM gap WHERE gap.lane = lane.number AND gap.first <= asked.number
+            ORDER BY gap.first DESC LIMIT 1
+          ) AS gap ON gap.last >= asked.number
+          """, asked),
       PostgresCommand(
-        """
-        SELECT lane.number, gap.first, gap.last, gap.is_skipped
-        FROM unnest($1, $2, $3) AS asked(client, lane, count)
-        JOIN client ON client.name = asked.client
-        JOIN lane ON lane.client = client.number AND lane.name = asked.lane
-        JOIN LATERAL (
-          SELECT * FROM gap
-          WHERE gap.lane = lane.number AND NOT is_skipped
-            AND gap.first > coalesce(placed_through, 0)
-          ORDER BY gap.first LIMIT asked.count
-        ) AS gap ON true
-        """,
+        sql: """
+          SELECT lane.number, gap.first, gap.last, gap.is_skipped
+          FROM unnest($1, $2, $3) AS asked(client, lane, count)
+          \(Self.laneOfAsked)
+          JOIN LATERAL (
+            SELECT * FROM gap
+            WHERE gap.lane = lane.number AND NOT is_skipped
+              AND gap.first > coalesce(placed_through, 0)
+            ORDER BY gap.first LIMIT asked.count
+          ) AS gap ON true
+          """,
         [
           .texts(lanes.map(\.client)), .texts(lanes.map(\.lane)),
           .int64s(lanes.map { Int64(questions.openGapCount(in: $0)) }),
@@ -130,9 +147,11 @@ struct AskedFacts {
         SELECT \(WaitingRow.columns), asked.name, envelope.id, envelope.key, envelope.fingerprint,
           envelope.not_before, envelope.revision
         FROM unnest($1, $2, $3) AS asked(client, lane, name)
-        JOIN client ON client.name = asked.client
-        JOIN lane ON lane.client = client.number AND lane.name = asked.lane
-        JOIN name_index ON name_index.lane = lane.number AND name_index.name = asked.name
+        \(Self.laneOfAsked)
+        CROSS JOIN LATERAL (
+          SELECT * FROM name_index
+          WHERE name_index.lane = lane.number AND name_index.name = asked.name LIMIT 1
+        ) AS name_index
         JOIN line ON line.serial = name_index.serial
         JOIN envelope ON envelope.serial = name_index.serial
         """,
