@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink cluster stop-cluster test test-quick test-postgres test-asan test-tsan fuzz fuzz-quick simulate power-cuts disk-errors damage check format reference bench bench-quick openapi page metrics mutants deploy package package-test cluster-test backlog overload networks soak dockerfile clean
+.PHONY: help run sink stop-sink cluster stop-cluster test test-quick test-postgres test-asan test-tsan fuzz fuzz-quick simulate power-cuts disk-errors damage check format reference bench bench-quick openapi page metrics mutants deploy package package-test cluster-test backlog overload networks soak cluster-oracle dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -14,7 +14,7 @@ export CLUSTER_PORT ?= 8100
 export CLUSTER_FOLDER ?= /tmp/waystation-cluster
 
 # A test that expects a trap would otherwise wait for the backtracer of the process it traps.
-test test-quick test-postgres simulate power-cuts disk-errors damage: export SWIFT_BACKTRACE = enable=no
+test test-quick test-postgres simulate power-cuts disk-errors damage cluster-oracle: export SWIFT_BACKTRACE = enable=no
 
 help: ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -112,6 +112,13 @@ networks: ## Try the relay over satellite, 3G and broken links, in network names
 
 soak: ## Run the relay among random kills and faults for $SOAK_SECONDS (600), and count what it owes
 	@scripts/soak
+
+cluster-oracle: export WAYSTATION_CLUSTER_SECONDS = $(or $(CLUSTER_SECONDS),600)
+cluster-oracle: export WAYSTATION_TEST_SEED = $(SEED)
+cluster-oracle: ## Three relays on two database servers lose processes for CLUSTER_SECONDS (600); SEED=n repeats a run
+	@scripts/setup build test
+	swift build --build-tests
+	swift test --skip-build --filter 'EndToEnd.LongClusterOracle'
 
 damage: export DAMAGE_CASES = $(or $(CASES),100)
 damage: ## Damage a store in many ways ($CASES of each, 100), and check and salvage it each time

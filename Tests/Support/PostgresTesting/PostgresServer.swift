@@ -9,9 +9,8 @@ package struct PostgresServer: Sendable {
   /// The file of its certificate, for 127.0.0.1, which it has issued itself.
   package let certificate: String
 
-  /// The end of a pipe that the server's keeper reads: it stops the server when the pipe is closed,
-  /// as it is when this process ends.
-  private let keeper: Int32
+  /// Stops the server when this process ends.
+  private let keeper: ServerKeeper
 
   /// The server, started once.
   package static let shared: Result<PostgresServer, any Error> = Result {
@@ -100,33 +99,17 @@ package struct PostgresServer: Sendable {
   private static func start() throws -> PostgresServer? {
     guard let programs else { throw Failure("PostgreSQL is not installed") }
     let port = try freePort()
-    var ends: [Int32] = [-1, -1]
-    // No other program that tests start gets an end: the server would outlive this process with it.
-    guard pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }) else {
-      throw Failure("no pipe")
-    }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = [
-      "-c", script, "postgres-keeper", programs, String(port),
-      "\(roleWithPassword),\(roleWithChangingPassword)",
-    ]
-    process.standardInput = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
-    let output = Pipe()
-    process.standardOutput = output
-    // What the tests' own process is run with, such as a sanitizer's library, is not for others.
-    process.environment = ProcessInfo.processInfo.environment.filter { $0.key != "LD_PRELOAD" }
-    try process.run()
-    let said = output.fileHandleForReading.availableData
-    guard let path = String(data: said, encoding: .utf8), path.hasPrefix("/") else {
-      close(ends[1])
-      return nil
-    }
-    return PostgresServer(
-      port: port, certificate: path.trimmingCharacters(in: .newlines), keeper: ends[1])
+    let keeper = try ServerKeeper(
+      script,
+      [
+        "postgres-keeper", programs, String(port),
+        "\(roleWithPassword),\(roleWithChangingPassword)",
+      ])
+    guard let path = keeper.nextLine(), path.hasPrefix("/") else { return nil }
+    return PostgresServer(port: port, certificate: path, keeper: keeper)
   }
 
-  private static func freePort() throws -> Int {
+  static func freePort() throws -> Int {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(listener) }
     var address = sockaddr_in()
