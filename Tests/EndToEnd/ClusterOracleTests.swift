@@ -1,6 +1,7 @@
 #if PostgreSQL
 import Foundation
 import Glibc
+import Postgres
 import PostgresTesting
 import Testing
 
@@ -60,7 +61,7 @@ struct ClusterTrial {
     let again = "to repeat it: WAYSTATION_TEST_SEED=\(seed)"
     do {
       try await cluster.start()
-      let witness = EpochWitness(cluster: cluster)
+      let witness = EpochWitness(database: cluster.database)
       try await witness.install()
       var devices = try await post(while: next)
       trouble.change { $0 = 0 }
@@ -147,6 +148,33 @@ extension EndToEnd {
       try await ClusterTrial(seed: Self.seed).run { generator in
         (left.popLast() ?? []).shuffled(using: &generator)
       }
+    }
+
+    @Test("the oracle's triggers notice who writes behind a successor, and who never had the store")
+    func witness() async throws {
+      let database = try TestDatabase.fresh()
+      let relay = try Relay(
+        upstreams: ["default": Relay.quick(TestUpstream())],
+        environment: ["WAYSTATION_POSTGRES_URL": database.url])
+      try await relay.start()
+      relay.signal(SIGTERM)
+      #expect(try await relay.ending() == .exit(0))
+      let witness = EpochWitness(database: try DatabaseAsker(url: database.url))
+      try await witness.install()
+      var former = try database.connect()
+      var next = try database.connect()
+      let write = PostgresCommand("UPDATE line SET attempts = attempts")
+      func taking(_ number: Int64) -> [PostgresCommand] {
+        [PostgresCommand("SELECT take_store($1, $1, '{}', '{}')", [.int64(number)])]
+      }
+      _ = try former.run(taking(1) + [write, PostgresCommand("DELETE FROM seat")])
+      _ = try next.run(taking(2) + [write])
+      #expect(try await witness.violations().isEmpty)
+      #expect(try await witness.counts() == (2, 2))
+      _ = try former.run([write])
+      #expect(try await witness.violations().count == 1)
+      try await witness.database.ask("DELETE FROM line")
+      #expect(try await witness.violations().count == 2)
     }
   }
 }

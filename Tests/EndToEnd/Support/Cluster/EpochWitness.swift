@@ -7,23 +7,23 @@
 /// fence locks the seat's row before a statement gets its number, and a taking has to delete that
 /// row first. So a statement of an earlier taking behind one of a later taking has passed no fence.
 struct EpochWitness: Sendable {
-  let cluster: RelayCluster
+  let database: DatabaseAsker
 
   /// Begins; the relays have made their tables.
   func install() async throws {
-    for statement in Self.tables + Self.triggers { try await cluster.ask(statement) }
+    for statement in Self.tables + Self.triggers { try await database.ask(statement) }
   }
 
   /// How many statements have written, and under how many epochs.
   func counts() async throws -> (statements: Int, epochs: Int) {
-    let row = try await cluster.ask(
+    let row = try await database.ask(
       "SELECT count(*)::text, count(DISTINCT epoch)::text FROM witness", columns: 2)[0]
     return (Int(row[0]) ?? 0, Int(row[1]) ?? 0)
   }
 
   /// What was written by nobody who ever had the store, or after a later epoch had begun to write.
   func violations() async throws -> [String] {
-    let rows = try await cluster.ask(
+    let rows = try await database.ask(
       """
       SELECT concat('statement ', number, ' on ', relation, ' by taking ', taking, ' of epoch ',
         epoch, ' after taking ', latest)

@@ -1,7 +1,6 @@
 #if PostgreSQL
 import Foundation
 import Glibc
-import Postgres
 import PostgresTesting
 
 /// Three relays that share a database and pass requests on to each other, and what a balancer in
@@ -29,13 +28,13 @@ final class RelayCluster: Sendable {
   static let lapseWords = "nothing is attempted until it can"
 
   let relays: [Relay]
-  private let address: PostgresAddress
+  let database: DatabaseAsker
   private let state: Monitor<State>
 
   /// - Parameter url: Of the database, with all of its hosts.
   init(_ count: Int, on url: String, for upstream: [String: any Sendable]) async throws {
     let authority = try await CertificateAuthority(name: "relays")
-    address = try PostgresAddress(url: url, applicationName: "test")
+    database = try DatabaseAsker(url: url)
     state = Monitor(State(ports: [UInt16?](repeating: nil, count: count)))
     var relays: [Relay] = []
     for number in 1...count {
@@ -122,21 +121,9 @@ final class RelayCluster: Sendable {
 
   // MARK: - What the database says
 
-  /// Carries out a statement, and returns what it answers as text.
-  @discardableResult
-  func ask(_ statement: String, columns: Int = 0) async throws -> [[String]] {
-    let address = address
-    return try await onThread {
-      var connection = try PostgresConnection(
-        to: address, connectTimeoutMs: 10_000, silenceMs: 30_000)
-      let rows = try connection.run([PostgresCommand(sql: statement)])[0]
-      return (0..<rows.count).map { row in (0..<columns).map { rows.text(row, $0) } }
-    }
-  }
-
   /// Who has the store now; nil if nobody has.
   func seat() async throws -> Seat? {
-    let rows = try await ask(
+    let rows = try await database.ask(
       "SELECT incarnation::text, address, backend::text FROM seat", columns: 3)
     return rows.first.map {
       Seat(incarnation: $0[0], address: $0[1], backend: Int32($0[2]) ?? 0)
