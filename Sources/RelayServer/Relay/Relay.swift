@@ -147,18 +147,19 @@ package final class Relay: Sendable {
   ///
   /// - Parameter graceSeconds: How long attempts and answers may take to finish.
   package func drain(graceSeconds: Int) async {
-    parts.beginDraining()
     let dispatcher = parts.dispatcher
     let graceMs = Int64(graceSeconds) * 1000
     let deadline = MonotonicClock.now().adding(milliseconds: graceMs)
+    dispatcher.tracer.hurry()
+    let untilPartingMs = graceMs - min(Self.partingMs, graceMs / 4)
+    let giveUp = dispatcher.loop.schedule(afterMs: untilPartingMs) { self.giveUpStore() }
+    await prepareHandover(graceMs: untilPartingMs)
+    parts.beginDraining()
     janitor.stop()
     dispatcher.needs.stop()
     log.info("draining", ("graceSeconds", .integer(Int64(graceSeconds))))
-    dispatcher.tracer.hurry()
-    let giveUp = dispatcher.loop.schedule(afterMs: graceMs - min(Self.partingMs, graceMs / 4)) {
-      self.giveUpStore()
-    }
-    async let attempts: Void = dispatcher.drain(graceMs: graceMs)
+    let restMs = max(0, deadline.milliseconds(since: MonotonicClock.now()))
+    async let attempts: Void = dispatcher.drain(graceMs: restMs)
     await parts.front.drain(until: deadline)
     await attempts
     forwarder.shutdown()
@@ -172,8 +173,21 @@ package final class Relay: Sendable {
     log.info("stopped")
   }
 
-  /// How long before the end of the grace period those are answered who wait for a store that
-  /// cannot be reached: then they still get the answer.
+  /// Finishes the attempts while posts are still taken, if another relay is there to go on.
+  ///
+  /// Nobody else may have the store before they have ended, or they would be doubled. A slow
+  /// upstream would keep all relays from taking anything for that long.
+  private func prepareHandover(graceMs: Int64) async {
+    let spares = opened.store.statistics().relays.count { !$0.hasStore && $0.address != nil }
+    guard spares > 0 else { return }
+    log.info(
+      "handing over: posts are taken until the attempts under way have ended",
+      ("spares", .integer(Int64(spares))))
+    await parts.dispatcher.finishAttempts(graceMs: graceMs)
+  }
+
+  /// How long before the end of the grace period the last posts are answered, those too that wait
+  /// for a store that cannot be reached: then they still get the answer.
   private static let partingMs: Int64 = 1000
 
   private func giveUpStore() {

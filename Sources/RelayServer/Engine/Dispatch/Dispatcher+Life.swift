@@ -42,14 +42,21 @@ extension Dispatcher {
     gaps.start()
   }
 
-  /// Attempts nothing more, and waits until what is under way has ended, but no longer than the
-  /// grace period; what is left then is called off, and stands in its lane as it stood.
+  /// Sends everybody away who waits or listens, and finishes the attempts.
   func drain(graceMs: Int64) async {
     waiters.close()
     listeners.close()
     gaps.stop()
     runsBegun.close()
     runsSettled.close()
+    await finishAttempts(graceMs: graceMs)
+  }
+
+  /// Attempts nothing more, and waits until what is under way has ended, but no longer than the
+  /// grace period; what is left then is called off, and stands in its lane as it stood.
+  ///
+  /// What is accepted meanwhile waits.
+  func finishAttempts(graceMs: Int64) async {
     apply { state, _ in
       state.isStopped = true
       state.scheduler.stop()
