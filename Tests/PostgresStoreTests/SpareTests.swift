@@ -48,6 +48,27 @@ struct SpareTests {
     await second.close()
   }
 
+  @Test("stays one relay in the list, though it has to connect anew")
+  func connectedAnew() async throws {
+    let bench = try StoreBench()
+    let proxy = try LossyProxy(to: try #require(StoreBench.port(of: bench.database.url)))
+    let first = try bench.open(QuietObserver())
+    let spare = try Spare(bench, port: proxy.port)
+    #expect(try await spare.nextWait() == .another(address: nil))
+    proxy.cut()
+    guard case .unreachable = try await spare.nextWait() else {
+      Issue.record("it does not notice")
+      return
+    }
+    proxy.mend()
+    #expect(try await spare.nextWait() == .another(address: nil))
+    var connection = try bench.database.connect()
+    let listed = try connection.run([PostgresCommand("SELECT count(*) FROM relay")])
+    #expect(listed[0].int64(0, 0) == 2)
+    await first.close()
+    await (try #require(try await spare.store.value)).close()
+  }
+
   @Test("takes it from one that cannot reach the database, which attempts nothing by then")
   func unreachable() async throws {
     let bench = try StoreBench()

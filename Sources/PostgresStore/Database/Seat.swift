@@ -19,7 +19,7 @@ final class Seat {
   /// The epoch under which the shards are held.
   private(set) var epoch: Int64 = 0
   /// The number of this use of the store, which outlives incarnations: what it does is known by it.
-  let process = Int64.random(in: 1...Int64.max)
+  let process: Int64
   private var registry: RelayRegistry
   /// When it was asked for the store, which it then got.
   private(set) var takenAt = Lease.now()
@@ -33,10 +33,13 @@ final class Seat {
 
   /// Connects, and makes the tables if there are none, or adds what they lack.
   ///
+  /// - Parameter process: See ``process``.
   /// - Throws: ``PostgresError`` if the database cannot be reached, or refuses the relay.
   init(
-    at address: PostgresAddress, _ identity: RelayIdentity, _ limits: DatabaseLimits
+    at address: PostgresAddress, _ identity: RelayIdentity, _ limits: DatabaseLimits,
+    process: Int64 = Seat.newProcess()
   ) throws(PostgresError) {
+    self.process = process
     self.address = address
     self.identity = identity
     registry = RelayRegistry(of: process, identity)
@@ -45,6 +48,9 @@ final class Seat {
     try Self.prepare(&connection)
     self.connection = consume connection
   }
+
+  /// A number for ``process`` that no other one has.
+  static func newProcess() -> Int64 { Int64.random(in: 1...Int64.max) }
 
   /// Takes the store at once: whoever had it writes nothing from then on.
   ///

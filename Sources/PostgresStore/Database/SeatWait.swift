@@ -17,6 +17,8 @@ struct SeatWait {
 
   /// Why a store must not be taken; nil if it may be.
   private let obstacle: (Seat) throws(PostgresError) -> StoreError?
+  /// The same for each connection: a spare that connects anew is still one relay.
+  private let process = Seat.newProcess()
   private var watch: SpareWatch
   private var told: StoreWait?
   private var refusal: StoreError?
@@ -47,7 +49,7 @@ struct SeatWait {
     repeat {
       do throws(PostgresError) {
         let open =
-          if let seat { seat } else { try Seat(at: address, identity, limits) }
+          if let seat { seat } else { try Seat(at: address, identity, limits, process: process) }
         seat = open
         switch try look(by: open) {
         case .taken: return open
