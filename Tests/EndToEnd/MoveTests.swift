@@ -267,6 +267,17 @@ extension EndToEnd {
       #expect(folder.ending == .exit(1) && folder.errors.contains("it is not empty"), "\(folder)")
       let none = try await move(embedded.folder.path + "/none", database.url)
       #expect(none.ending == .exit(1) && none.errors.contains("there is no store"), "\(none)")
+      let empty = try TestDatabase.fresh()
+      let nothing = try await move(empty.url, embedded.folder.path + "/new")
+      #expect(nothing.ending == .exit(1), "\(nothing)")
+      #expect(nothing.errors.contains("there is no store in it"), "\(nothing)")
+      #expect(!FileManager.default.fileExists(atPath: embedded.folder.path + "/new"))
+      // Nor are tables made in it, which would say that there was one.
+      let reopened = try await Waystation.run("store", "reopen", "--at", empty.url)
+      #expect(reopened.ending == .exit(1), "\(reopened)")
+      #expect(reopened.errors.contains("there is no store in it"), "\(reopened)")
+      let again = try await move(empty.url, data)
+      #expect(again.errors.contains("there is no store in it"), "\(again)")
       try await embedded.start()
     }
 

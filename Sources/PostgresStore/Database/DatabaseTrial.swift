@@ -38,6 +38,9 @@ package struct DatabaseTrial: Sendable {
       findings.append("its tables are there, of version \(tables[0].int64(0, 0))")
     }
     note(holders: tables[1])
+    guard try reader.run([DatabaseMoveMark.isThere])[0].bool(0, 0) else { return }
+    let mark = DatabaseMoveMark.found(in: try reader.run([DatabaseMoveMark.selection])[0])
+    if let mark { faults.append(mark.refusal(to: "open", address.subject).detail) }
   }
 
   private mutating func note(server rows: PostgresRows) {
@@ -97,7 +100,7 @@ extension PostgresCommand {
 
   /// The schema, whether tables may be made there, whether there are some, and whether they may be
   /// used.
-  fileprivate static let places = PostgresCommand(
+  static let places = PostgresCommand(
     """
     SELECT current_schema(), coalesce(has_schema_privilege(current_schema(), 'CREATE'), false),
       to_regclass('schema_version') IS NOT NULL, to_regclass('seat') IS NOT NULL,

@@ -159,6 +159,15 @@ final class Seat {
     return "\(rows.text(0, 0)) at \(rows.text(0, 1)) (connection \(rows.int64(0, 2)))"
   }
 
+  /// Whether what has the store has shown itself as of this version.
+  func isHeld(byVersion version: String) throws(PostgresError) -> Bool {
+    try run([
+      PostgresCommand(
+        "SELECT EXISTS (SELECT 1 FROM relay JOIN seat USING (process) WHERE version = $1)",
+        [.text(version)])
+    ])[0].bool(0, 0)
+  }
+
   /// What is wrong with the tables; nil if this relay can use them.
   ///
   /// - Parameter isExact: Whether they have to be of the version that this program makes.

@@ -65,11 +65,26 @@ final class MoveSeat {
         let isAlive = standing.contains { now in
           seen.contains { $0.incarnation == now.incarnation && $0.beats != now.beats }
         }
-        return isAlive ? .inUse(address, by: try seat.holder()) : nil
+        return isAlive ? try Self.inUse(address, seat) : nil
       })
     if let seat = try wait.seat() { return seat }
     if case .unreachable(let error) = last { throw error }
-    throw .inUse(address, by: nil)
+    throw StoreError(
+      kind: .inUse, operation: "open", subject: address.subject,
+      detail: "a relay has it, and it cannot be seen which. Stop that one first, and its spares.")
+  }
+
+  /// A relay has the store, or another move.
+  private static func inUse(
+    _ address: PostgresAddress, _ seat: Seat
+  ) throws(PostgresError) -> StoreError {
+    let holder = try seat.holder() ?? "it cannot be seen which"
+    let detail =
+      try seat.isHeld(byVersion: identity.version)
+      ? "another 'waystation store move' has it: \(holder). Let that one end, or stop it."
+      : "a relay has it: \(holder). Stop that one first, and its spares."
+    return StoreError(
+      kind: .inUse, operation: "open", subject: address.subject, detail: detail)
   }
 
   /// Asks.
@@ -93,17 +108,6 @@ final class MoveSeat {
     } catch {
       throw StoreError(error)
     }
-  }
-}
-
-extension StoreError {
-  /// A relay has the store.
-  fileprivate static func inUse(_ address: PostgresAddress, by holder: String?) -> StoreError {
-    StoreError(
-      kind: .inUse, operation: "open", subject: address.subject,
-      detail:
-        "a relay has it: \(holder ?? "it cannot be seen which"). Stop that one first, and its "
-        + "spares.")
   }
 }
 #endif

@@ -70,23 +70,30 @@ extension MovedTable {
   /// The rows behind one, or the first ones: as many as are to be handed on at once.
   ///
   /// Bytes are counted before large values are fetched, and the first row comes whatever it has.
-  func page(after last: MovedRow?) -> PostgresCommand {
+  ///
+  /// - Parameter leftOut: Values of the first column whose rows are left out: UUIDs.
+  func page(after last: MovedRow?, without leftOut: [[UInt8]] = []) -> PostgresCommand {
     let names = columnsRead.map(\.name).joined(separator: ", ")
     let keys = keysRead.joined(separator: ", ")
     guard keyCount > 0 else { return PostgresCommand(sql: "SELECT \(names) FROM \(rawValue)") }
-    var behind = ""
+    var conditions: [String] = []
     var values: [PostgresValue] = []
     if let last {
       let places = keysRead.map { key in columnsRead.firstIndex { $0.name == key } ?? 0 }
       values = places.map { Self.value([last[$0]], columnsRead[$0].kind, isArray: false) }
       let parameters = values.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
-      behind = "WHERE (\(keys)) > (\(parameters))"
+      conditions.append("(\(keys)) > (\(parameters))")
     }
+    if !leftOut.isEmpty {
+      values.append(.uuids(leftOut))
+      conditions.append("\(columns[0].name) <> ALL($\(values.count))")
+    }
+    let chosen = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
     return PostgresCommand(
       sql: """
         SELECT \(names) FROM (
           SELECT *, sum(row_size) OVER (ORDER BY \(keys)) - row_size AS before FROM (
-            SELECT \(names), (\(size))::bigint AS row_size FROM \(origin) \(behind)
+            SELECT \(names), (\(size))::bigint AS row_size FROM \(origin) \(chosen)
             ORDER BY \(keys) LIMIT \(Self.rowsMax)
           ) AS page
         ) AS page WHERE before < \(Self.bytesMax) ORDER BY \(keys)

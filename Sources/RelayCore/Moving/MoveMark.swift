@@ -36,4 +36,13 @@ package struct MoveMark: Equatable, Sendable {
       }
     return StoreError(kind: .other, operation: operation, subject: subject, detail: detail)
   }
+
+  /// Why nothing is moved into the place of this store, which has been moved away.
+  package func refusalAsTarget(_ subject: String) -> StoreError {
+    StoreError(
+      kind: .other, operation: "move to", subject: subject,
+      detail: "it still has the store that was moved from there to \(place). Name another place: a "
+        + "new database, or a folder that is empty or not there yet. To use the same folder, move "
+        + "the old one away, and make an empty one that belongs to the relay's user.")
+  }
 }

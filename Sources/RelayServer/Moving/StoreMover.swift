@@ -59,7 +59,8 @@ package enum StoreMover {
     package var places: (from: String, to: String)
     /// How many rows of what.
     package var move: StoreMove.Report
-    /// The number of ended envelopes of which bytes had changed since they were accepted.
+    /// The number of ended envelopes of which bytes had changed, or were lost, since they were
+    /// accepted.
     package var changedCount = 0
   }
 
@@ -82,10 +83,11 @@ package enum StoreMover {
         places: (folder.place, end.place), move: move, changedCount: folder.changedCount)
     case (.database(let database), .folder(let path)):
       let folder = try SQLiteMoveTarget(folder: path)
-      let end = try PostgresMoveEnd(at: try address(of: database))
+      let end = try PostgresMoveEnd(source: try address(of: database))
       defer { end.leave() }
       let move = try StoreMove.run(from: end, to: folder, number: number, progress: progress)
-      return Report(places: (end.place, folder.place), move: move)
+      return Report(
+        places: (end.place, folder.place), move: move, changedCount: folder.lostCount)
     default: preconditionFailure("from a folder to a database, or back")
     }
     #else

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLiteStore
 #if PostgreSQL
 import Postgres
 import PostgresStore
@@ -49,14 +50,15 @@ extension Configuration {
   /// to.
   package var storeFileProblems: [String] {
     #if PostgreSQL
-    do throws(PostgresError) {
-      try store.postgres?.address.checkFiles()
-      return []
-    } catch {
-      return ["store.postgres: \(error.detail)"]
+    if let postgres = store.postgres {
+      do throws(PostgresError) {
+        try postgres.address.checkFiles()
+        return []
+      } catch {
+        return ["store.postgres: \(error.detail)"]
+      }
     }
-    #else
-    return []
     #endif
+    return SQLiteStore.obstacleByMove(in: data).map { ["data: \($0)"] } ?? []
   }
 }

@@ -103,9 +103,7 @@ extension BodyFiles {
       guard !piece.isEmpty else {
         throw StoreError(errno: EIO, operation: "read", subject: old)
       }
-      guard Glibc.write(to.number, piece, piece.count) == piece.count else {
-        throw StoreError(errno: errno, operation: "write", subject: new)
-      }
+      try to.write(piece, to: new)
       place += Int64(piece.count)
     }
     try to.sync(new)

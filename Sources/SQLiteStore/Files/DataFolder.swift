@@ -66,7 +66,7 @@ struct DataFolder: ~Copyable {
     guard try (names(in: folder) ?? []).isEmpty else {
       throw StoreError(
         kind: .other, operation: "write to", subject: folder,
-        detail: "it is not empty. Name a folder that is not there yet.")
+        detail: "it is not empty. Name a folder that is empty or not there yet.")
     }
   }
 
@@ -173,6 +173,23 @@ extension FileDescriptor {
     let number = Glibc.open(path, flags | O_CLOEXEC, 0o600)
     guard number >= 0 else { throw StoreError(errno: errno, operation: operation, subject: path) }
     return FileDescriptor(adopting: number)
+  }
+
+  /// Writes all bytes; an error names `path`.
+  ///
+  /// A disk that is nearly full takes a part of them without an error (write(2)).
+  func write(_ bytes: [UInt8], to path: String) throws(StoreError) {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes[written...].withUnsafeBytes {
+        Glibc.write(number, $0.baseAddress, $0.count)
+      }
+      if count < 0 && errno == EINTR { continue }
+      guard count >= 0 else {
+        throw StoreError(errno: errno, operation: "write", subject: path)
+      }
+      written += count
+    }
   }
 
   /// Makes the content durable; an error names `path`.

@@ -10,6 +10,21 @@ enum MoveFile {
   static let name = "moved"
 
   static func path(in folder: String) -> String { "\(folder)/\(name)" }
+  /// Where it is written, before it gets its name.
+  static func part(in folder: String) -> String { path(in: folder) + ".part" }
+
+  /// Why no relay is to start on a folder; nil if one may.
+  static func obstacle(to operation: String, _ folder: String) throws(StoreError) -> StoreError? {
+    if let mark = try read(in: folder) { return mark.refusal(to: operation, folder) }
+    // In the folder of a store it would be the rest of a move from there, which was cut off.
+    guard access(part(in: folder), F_OK) == 0,
+      try DataFolder.sizeIfThere(ofFile: DataFolder.database(in: folder)) == nil
+    else { return nil }
+    return StoreError(
+      kind: .other, operation: operation, subject: folder,
+      detail: "a move into it was cut off as it began. Run 'waystation store move' again, or make "
+        + "the folder empty.")
+  }
 
   /// Reads it; nil if there is none.
   static func read(in folder: String) throws(StoreError) -> MoveMark? {
@@ -31,7 +46,7 @@ enum MoveFile {
 
   /// Writes it; durable once this returns.
   static func write(_ mark: MoveMark, in folder: String) throws(StoreError) {
-    let part = path(in: folder) + ".part"
+    let part = part(in: folder)
     let meaning =
       switch mark.side {
       case .departed:
@@ -44,9 +59,12 @@ enum MoveFile {
     let text = Array("\(mark.side.rawValue) \(mark.move) \(mark.place)\n\(meaning)\n".utf8)
     do {
       let file = try FileDescriptor.open(part, O_WRONLY | O_CREAT | O_TRUNC, to: "create")
-      guard Glibc.write(file.number, text, text.count) == text.count else {
-        throw StoreError(errno: errno, operation: "write", subject: part)
+      // A relay that is not root has to be able to read it, and to lift it.
+      var owner = stat()
+      if geteuid() == 0, stat(folder, &owner) == 0 {
+        fchown(file.number, owner.st_uid, owner.st_gid)
       }
+      try file.write(text, to: part)
       try file.sync(part)
     }
     guard rename(part, path(in: folder)) == 0 else {

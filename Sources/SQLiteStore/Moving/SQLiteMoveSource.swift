@@ -7,26 +7,35 @@ package final class SQLiteMoveSource: MoveSource {
   /// See ``MovedRows``.
   package let place: String
   private let folder: DataFolder
-  private var rows: SQLiteRows
+  /// Once it is prepared.
+  private var rows: SQLiteRows?
 
-  /// Opens the store in a folder, for nobody else meanwhile.
+  /// Takes the store in a folder, for nobody else meanwhile, and changes nothing in it.
   ///
-  /// - Throws: ``StoreError`` if there is none, a relay has it, or a part of it cannot be moved.
+  /// - Throws: ``StoreError`` if there is none, or a relay has it.
   package init(folder path: String) throws(StoreError) {
-    guard DataFolder.size(ofFile: DataFolder.database(in: path)) > 0 else {
+    // A folder that may not be read is another matter than one without a store.
+    guard (try DataFolder.sizeIfThere(ofFile: DataFolder.database(in: path)) ?? 0) > 0 else {
       throw StoreError(
         kind: .other, operation: "move", subject: path, detail: "there is no store in it.")
     }
     place = try MovePlace.absolute(path)
     folder = try DataFolder.claim(path)
-    var mayLackTokens = false
-    if try MoveFile.read(in: path) == nil {
-      mayLackTokens = try StartCheck(folder)
-        .prepare(pageBytes: StoreTuning.pageBytes, setsAside: false).mayLackTokens
-    }
+  }
+
+  /// See ``MoveSource``.
+  package func prepare() throws(StoreError) {
+    let path = folder.path
+    let mayLackTokens = try StartCheck(folder)
+      .prepare(pageBytes: StoreTuning.pageBytes, setsAside: false).mayLackTokens
     let connection = try Connection(path: folder.database, access: .readWrite)
     try connection.execute("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32768")
     try Self.refuseQuarantined(connection, path)
+    if let damage = try StoreRule.damageOfMoved(connection) {
+      throw StoreError(
+        kind: .corrupt, operation: "move", subject: path,
+        detail: "its rows do not fit together (\(damage)). \(damageAdvice)")
+    }
     if mayLackTokens {
       guard try connection.number("SELECT count(*) FROM token") > 0 else {
         throw StoreError(
@@ -36,12 +45,20 @@ package final class SQLiteMoveSource: MoveSource {
             + "a token for an operator first.")
       }
     }
-    rows = SQLiteRows(of: connection, bodies: folder.bodies)
+    rows = SQLiteRows(
+      of: connection, bodies: folder.bodies,
+      advice: "Start the relay on this folder and cancel it, or give it new content; then move.")
+  }
+
+  /// See ``MoveSource``.
+  package var damageAdvice: String {
+    "'waystation store check --data \(place)' names the damage, and 'waystation store salvage' "
+      + "makes a sound store of it, which can be moved."
   }
 
   /// The number of ended envelopes that were moved as they are, though bytes of them have changed
-  /// since they were accepted.
-  package var changedCount: Int { rows.changedCount }
+  /// or were lost since they were accepted.
+  package var changedCount: Int { rows?.changedCount ?? 0 }
 
   private static func refuseQuarantined(
     _ connection: borrowing Connection, _ path: String
@@ -59,15 +76,25 @@ package final class SQLiteMoveSource: MoveSource {
   package func mark() throws(StoreError) -> MoveMark? { try MoveFile.read(in: folder.path) }
 
   /// See ``MovedRows``.
+  package func origin() throws(StoreError) -> Int64? {
+    try SQLiteRows.origin(of: folder.database)
+  }
+
+  /// See ``MovedRows``.
   package func forEachBatch(
     of table: MovedTable, _ body: ([MovedRow]) throws(StoreError) -> Void
   ) throws(StoreError) {
-    try rows.forEachBatch(of: table, body)
+    guard rows != nil else { preconditionFailure("it is not prepared") }
+    try rows?.forEachBatch(of: table, body)
   }
 
   /// See ``MoveSource``.
   package func depart(_ mark: MoveMark) throws(StoreError) {
-    try MoveFile.write(mark, in: folder.path)
+    do throws(StoreError) {
+      try MoveFile.write(mark, in: folder.path)
+    } catch {
+      throw error.ofMove
+    }
   }
 
   /// Lets a relay start on a folder again that has been moved away.
@@ -75,11 +102,23 @@ package final class SQLiteMoveSource: MoveSource {
   /// - Returns: Where it has been moved to; nil if it was not.
   package static func reopen(folder path: String) throws(StoreError) -> String? {
     // Before the lock, whose file would be made in any folder.
-    guard let mark = try MoveFile.read(in: path) else { return nil }
+    guard let mark = try MoveFile.read(in: path) else {
+      if try DataFolder.sizeIfThere(ofFile: path) != nil { return nil }
+      throw StoreError(errno: ENOENT, operation: "reopen", subject: path)
+    }
     let folder = try DataFolder.claim(path)
     guard mark.side == .departed else { throw mark.refusal(to: "reopen", path) }
     try MoveFile.remove(in: folder.path)
     return mark.place
+  }
+}
+
+extension StoreError {
+  /// The same for somebody who moves: no relay runs that would go on by itself.
+  var ofMove: StoreError {
+    var error = self
+    error.detail = detail.replacing(StoreError.roomAdvice, with: "Make room on the disk.")
+    return error
   }
 }
 

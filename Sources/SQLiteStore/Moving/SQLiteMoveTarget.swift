@@ -10,6 +10,8 @@ package final class SQLiteMoveTarget: MoveTarget {
   package let place: String
   private let path: String
   private var writing: SQLiteMoveWriting?
+  /// Where what is moved comes from.
+  private var source = ""
 
   /// Names a folder; nothing is made yet.
   package init(folder path: String) throws(StoreError) {
@@ -20,35 +22,71 @@ package final class SQLiteMoveTarget: MoveTarget {
   /// See ``MovedRows``.
   package func mark() throws(StoreError) -> MoveMark? { try MoveFile.read(in: path) }
 
+  /// See ``MovedRows``.
+  package func origin() throws(StoreError) -> Int64? {
+    try SQLiteRows.origin(of: DataFolder.database(in: path))
+  }
+
+  /// See ``MoveTarget``.
+  package func requireFree() throws(StoreError) { try CopyFolder.requireFree(path) }
+
   /// See ``MoveTarget``.
   package func begin(_ mark: MoveMark) throws(StoreError) {
-    writing = try SQLiteMoveWriting(to: try CopyFolder.claim(path), mark)
+    source = mark.place
+    try told { () throws(StoreError) in
+      writing = try SQLiteMoveWriting(to: try CopyFolder.claim(path), mark)
+    }
   }
 
   /// See ``MoveTarget``.
   package func insert(_ rows: [MovedRow], into table: MovedTable) throws(StoreError) {
-    try begun.insert(rows, into: table)
+    try told { () throws(StoreError) in try begun.insert(rows, into: table) }
   }
 
   /// See ``MoveTarget``.
-  package func settle() throws(StoreError) { try begun.settle() }
+  package func settle() throws(StoreError) {
+    try told { () throws(StoreError) in try begun.settle() }
+  }
+
+  /// See ``MoveTarget``.
+  package func damage() throws(StoreError) -> String? {
+    try StoreRule.damageOfMoved(try Connection(path: part, access: .readOnly))
+  }
+
+  private var part: String { DataFolder.database(in: path) + ".part" }
+
+  /// Tells errors as they are for somebody who moves: rows that make no sense came from the source.
+  private func told(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    do throws(StoreError) {
+      try body()
+    } catch {
+      var error = error.ofMove
+      error.detail = error.detail.replacing(
+        StoreError.corruptAdvice, with: "It came from \(source).")
+      throw error
+    }
+  }
 
   /// See ``MovedRows``.
   package func forEachBatch(
     of table: MovedTable, _ body: ([MovedRow]) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let folder = DataFolder.database(in: path) + ".part"
     var rows = SQLiteRows(
-      of: try Connection(path: folder, access: .readOnly), bodies: path + "/bodies")
+      of: try Connection(path: part, access: .readOnly), bodies: path + "/bodies",
+      advice: "It came so from \(source). Start the relay on that and cancel it, or give it new "
+        + "content; then move.")
     try rows.forEachBatch(of: table, body)
+    lostCount += rows.changedCount
   }
+
+  /// The number of ended envelopes whose bodies are lost.
+  package private(set) var lostCount = 0
 
   /// See ``MoveTarget``.
   package func open() throws(StoreError) {
     // Released first: a move that is only finished takes the same lock.
     writing = nil
     let folder = try DataFolder.claim(path)
-    let part = folder.database + ".part"
     if access(part, F_OK) == 0 {
       try DatabaseFile.name(folder.database, part: part, in: path)
     }
@@ -58,6 +96,7 @@ package final class SQLiteMoveTarget: MoveTarget {
         detail: "what was moved is not there any more. Reopen the source by 'waystation store "
           + "reopen', and move it to another folder.")
     }
+    StoreMarker.write(in: path)
     try MoveFile.remove(in: path)
   }
 
@@ -125,10 +164,8 @@ private final class SQLiteMoveWriting {
       bodyPath = "\(folder.bodies)/\(Hexadecimal.encode(name))"
       body = try FileDescriptor.open(bodyPath, O_WRONLY | O_CREAT | O_EXCL, to: "create")
     }
-    guard let number = body?.number else { throw .invalidRow("a body without a first piece") }
-    guard Glibc.write(number, bytes, bytes.count) == bytes.count else {
-      throw StoreError(errno: errno, operation: "write", subject: bodyPath)
-    }
+    guard body != nil else { throw .invalidRow("a body without a first piece") }
+    try body?.write(bytes, to: bodyPath)
   }
 
   private func endBody() throws(StoreError) {

@@ -6,12 +6,24 @@ struct SQLiteRows: ~Copyable {
   private let connection: Connection
   /// The folder of the large bodies.
   private let bodies: String
-  /// The number of ended envelopes of which bytes have changed since they were accepted.
-  private(set) var changedCount = 0
+  /// What to do about an envelope that waits and has changed.
+  private let advice: String
+  /// Ended envelopes of which bytes have changed, or were lost, since they were accepted.
+  private var changed: Set<Serial> = []
+  /// The number of them.
+  var changedCount: Int { changed.count }
 
-  init(of connection: consuming Connection, bodies: String) {
+  init(of connection: consuming Connection, bodies: String, advice: String) {
     self.connection = connection
     self.bodies = bodies
+    self.advice = advice
+  }
+
+  /// The origin of the events in a database's file; nil if there is no such file.
+  static func origin(of path: String) throws(StoreError) -> Int64? {
+    guard (try DataFolder.sizeIfThere(ofFile: path) ?? 0) > 0 else { return nil }
+    return try Connection(path: path, access: .readOnly)
+      .number(MovedTable.eventOrigin.selection ?? "")
   }
 
   /// Calls `body` with all rows of a table, some at a time.
@@ -69,13 +81,23 @@ struct SQLiteRows: ~Copyable {
     }
     guard let checksum = row.optionalInt(Self.checksum) else { return }
     guard try Self.checksum(of: values) != checksum else { return }
-    changedCount += 1
-    guard row.bool(Self.checksum + 1) else { return }
-    let id = try row.id(1)
+    try refuseWaiting(
+      values[0].integer ?? 0, row.bytes(1), isWaiting: row.bool(Self.checksum + 1),
+      "bytes of it have changed since it was accepted.")
+  }
+
+  /// Refuses a damaged envelope if it waits, and counts one that has ended.
+  private mutating func refuseWaiting(
+    _ serial: Serial, _ id: [UInt8], isWaiting: Bool, _ what: String
+  ) throws(StoreError) {
+    guard isWaiting else {
+      changed.insert(serial)
+      return
+    }
     throw StoreError(
-      kind: .corrupt, operation: "move", subject: "the envelope \(id)",
-      detail: "bytes of it have changed since it was accepted. Start the relay on this folder and "
-        + "cancel it, or give it new content; then move.")
+      kind: .corrupt, operation: "move",
+      subject: "the envelope \(EnvelopeID(bytes: id)?.description ?? "number \(serial)")",
+      detail: "\(what) \(advice)")
   }
 
   private static let name = Int32(MovedTable.envelope.place(of: "body_file"))
@@ -108,28 +130,60 @@ struct SQLiteRows: ~Copyable {
 
   // MARK: - Bodies
 
-  private func forEachBatch(
+  private static let bodySelection = """
+    SELECT f.name, f.bytes, f.checksum, f.serial, e.id, \
+    EXISTS (SELECT 1 FROM line AS s WHERE s.serial = f.serial) \
+    FROM body_file AS f LEFT JOIN envelope AS e ON e.serial = f.serial ORDER BY f.name
+    """
+
+  private mutating func forEachBatch(
     ofBodies body: ([MovedRow]) throws(StoreError) -> Void
   ) throws(StoreError) {
     var batch = RowBatch()
-    let row = try Statement("SELECT name, bytes FROM body_file ORDER BY name", on: connection)
+    let row = try Statement(Self.bodySelection, on: connection)
     while try row.step() {
       let name = row.text(0) ?? ""
       guard let uuid = Hexadecimal.decode(Array(name.utf8)), uuid.count == 16 else {
         throw .invalidRow("a body called \(name)")
       }
-      let file = StoredBodyFile(path: "\(bodies)/\(name)", byteCount: row.int(1))
+      let file = StoredBodyFile(
+        path: "\(bodies)/\(name)", byteCount: row.int(1), checksum: row.optionalInt(2))
+      guard try isWhole(file, row) else { continue }
+      var sum = Checksum()
       var number: Int64 = 0
       repeat {
         let piece = try file.bytes(
           from: number * Int64(MovedTable.pieceBytes), countMax: MovedTable.pieceBytes)
+        piece.withUnsafeBytes { sum.append($0) }
         if let rows = batch.add([.bytes(uuid), .integer(number), .bytes(piece)]) {
           try body(rows)
         }
         number += 1
       } while number * Int64(MovedTable.pieceBytes) < file.byteCount
+      sum.endField()
+      guard let checksum = file.checksum, checksum != sum.value else { continue }
+      try refuseWaiting(
+        row.int(3), row.bytes(4), isWaiting: row.bool(5),
+        "bytes of its body have changed since it was accepted.")
     }
     try batch.finish(body)
+  }
+
+  /// Whether a body's file has the bytes that it should have; one that does not is left out, if its
+  /// envelope has ended.
+  private mutating func isWhole(
+    _ file: StoredBodyFile, _ row: borrowing Statement
+  ) throws(StoreError) -> Bool {
+    let size = try DataFolder.sizeIfThere(ofFile: file.path)
+    guard size != file.byteCount else { return true }
+    let what =
+      if let size {
+        "its body \(file.path) has \(size) bytes, and had \(file.byteCount)."
+      } else {
+        "its body \(file.path) is missing."
+      }
+    try refuseWaiting(row.int(3), row.bytes(4), isWaiting: row.bool(5), what)
+    return false
   }
 }
 

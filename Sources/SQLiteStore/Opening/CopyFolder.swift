@@ -32,7 +32,8 @@ struct CopyFolder: ~Copyable {
     for name in try DataFolder.names(in: folder.bodies) ?? [] {
       unlink("\(folder.bodies)/\(name)")
     }
-    unlink(part(in: path))
+    // The last one that goes: it says that the others are the rest of a copy.
+    for file in leftovers(in: path).reversed() { unlink(file) }
     let copy = CopyFolder(folder: folder, isNew: found == nil)
     _ = try FileDescriptor.open(copy.part, O_WRONLY | O_CREAT, to: "create")
     return copy
@@ -45,18 +46,25 @@ struct CopyFolder: ~Copyable {
 
   private static func part(in path: String) -> String { DataFolder.database(in: path) + ".part" }
 
+  /// The files that a copy or a move may leave beside its bodies: first the database, and then
+  /// those of SQLite, and the mark while it is written.
+  private static func leftovers(in path: String) -> [String] {
+    ["", "-journal", "-wal", "-shm"].map { part(in: path) + $0 } + [MoveFile.part(in: path)]
+  }
+
   /// Refuses a folder that holds anything but a copy that was cut off.
   ///
   /// - Returns: The names of its entries; nil if there is no such folder.
   @discardableResult
-  private static func requireFree(_ path: String) throws(StoreError) -> [String]? {
+  static func requireFree(_ path: String) throws(StoreError) -> [String]? {
     guard let names = try DataFolder.names(in: path) else { return nil }
     // The mark of a move stays: whoever moves asks about it.
     let rest = Set(names.map { "\(path)/\($0)" })
       .subtracting([path + "/lock", path + "/bodies", MoveFile.path(in: path)])
     let bodies = try DataFolder.names(in: path + "/bodies") ?? []
     // Before that file is made, nothing is copied.
-    let isFree = rest == [part(in: path)] || rest.isEmpty && bodies.isEmpty
+    let isFree =
+      rest.isSubset(of: leftovers(in: path)) && (rest.contains(part(in: path)) || bodies.isEmpty)
     if !isFree { try DataFolder.requireEmpty(path) }
     return names
   }
@@ -68,7 +76,7 @@ struct CopyFolder: ~Copyable {
     guard access(database, F_OK) != 0 else { return }
     for name in (try? DataFolder.names(in: bodies)) ?? [] { unlink("\(bodies)/\(name)") }
     rmdir(bodies)
-    unlink(part)
+    for file in Self.leftovers(in: path) { unlink(file) }
     unlink(folder.lockFile)
     if isNew { rmdir(folder.path) }
   }

@@ -11,7 +11,7 @@ extension SQLiteStore {
     folder: String, options: Options = Options()
   ) throws(StoreError) -> SQLiteStore {
     let data = try DataFolder.claim(folder)
-    if let mark = try MoveFile.read(in: folder) { throw mark.refusal(to: "open", folder) }
+    if let obstacle = try MoveFile.obstacle(to: "open", folder) { throw obstacle }
     let start = try StartCheck(data).prepare(
       pageBytes: options.pageBytes, setsAside: options.setsAsideDamaged)
     let room = DiskRoom(folder: folder, limits: options.rules.disk)
@@ -37,6 +37,19 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
+  /// Why no relay starts on a folder since a move began or ended there; nil if one does, or it
+  /// cannot be told.
+  ///
+  /// Nothing is changed.
+  package static func obstacleByMove(in folder: String) -> StoreError? {
+    do throws(StoreError) {
+      return try MoveFile.obstacle(to: "open", folder)
+    } catch {
+      // A file that another user may not read tells nothing.
+      return error.kind == .corrupt ? error : nil
+    }
+  }
+
   /// Implements `EmbeddedStore.rescue`.
   ///
   /// One of the readers' connections does it: they reach the files even if these have no names any

@@ -34,12 +34,15 @@ extension StoreError {
 
   private static func advice(for kind: Kind) -> String {
     switch kind {
-    case .diskFull: "Make room on the disk; it goes on by itself."
+    case .diskFull: roomAdvice
     case .inputOutput: "Check the disk and the folder's permissions."
     case .corrupt: corruptAdvice
     default: "Nothing of it was written."
     }
   }
+
+  /// The advice for a relay whose disk is full.
+  static let roomAdvice = "Make room on the disk; it goes on by itself."
 
   /// The advice for a store with invalid content.
   static let corruptAdvice =

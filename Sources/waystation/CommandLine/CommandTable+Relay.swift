@@ -131,30 +131,32 @@ extension CommandTable {
     about: "Check a store, copy it while the relay runs, move it into a database and back, or save"
       + " the rest of a damaged one.",
     actions: [
-      ActionSpec(name: "check", summary: "read all of it, and name all damage"),
+      ActionSpec(
+        name: "check", summary: "read all of it, and name all damage", options: [storeFolder]),
       ActionSpec(
         name: "backup", summary: "copy it as of one moment, even while the relay runs",
-        options: [.folder("--to", "the folder to be made; it must not be there, or be empty")]),
+        options: [storeFolder, newFolder]),
       ActionSpec(
         name: "rescue", summary: "make a running relay write a new one, once its files are gone",
-        options: [.folder("--to", "the folder to be made; it must not be there, or be empty")]
-          + relay),
+        options: [newFolder] + relay),
       ActionSpec(
         name: "salvage", summary: "make a new one from the readable parts of a damaged one",
-        options: [.folder("--to", "the folder to be made; it must not be there, or be empty")]),
+        options: [storeFolder, newFolder]),
       ActionSpec(
         name: "move", summary: "move all of it from a data folder into PostgreSQL, or back",
         options: [
           .text("--from", "PLACE", "the store to be moved"),
-          .text("--to", "PLACE", "where to: a folder or a database that is empty"), passwordFile,
+          .text(
+            "--to", "PLACE",
+            "where to: a database without rows, or a folder that is empty or not there yet"),
+          passwordFile,
         ]),
       ActionSpec(
         name: "reopen", summary: "let a relay start again on one that was moved away",
         options: [.text("--at", "PLACE", "the store that was moved away"), passwordFile]),
     ],
     options: [
-      .folder("--data", "the data folder (WAYSTATION_DATA, else ./data)"),
-      .flag("--json", "check, backup, move, rescue: print one JSON object in place of text"),
+      .flag("--json", "check, backup, move, rescue: print one JSON object in place of text")
     ],
     notes: [
       "check reads everything and changes nothing, even while the relay runs: pages and indexes,"
@@ -191,6 +193,11 @@ extension CommandTable {
         + " postgresql://waystation@db.example.com/waystation --password-file /run/secrets/db",
     ])
 
+  /// The store that is checked, copied or salvaged.
+  static let storeFolder = OptionRule.folder(
+    "--data", "the data folder (WAYSTATION_DATA, else ./data)")
+  private static let newFolder = OptionRule.folder(
+    "--to", "the folder to be made; it must not be there, or be empty")
   private static let passwordFile = OptionRule.file(
     "--password-file", "the file with the password of the database's user")
 

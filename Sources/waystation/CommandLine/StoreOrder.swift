@@ -22,8 +22,9 @@ enum StoreOrder: Equatable {
     guard let action = Command.store.spec.action(word) else {
       throw UsageError("there is no 'store \(word)'; there is \(Self.actions)", to: .store)
     }
-    let options = try OptionReader(
-      arguments.dropFirst(), of: .store, taking: Command.store.spec.options + action.options)
+    // The folder is read with all of them: those that have none say what they take in its place.
+    let rules = Command.store.spec.options + action.options + [CommandTable.storeFolder]
+    let options = try OptionReader(arguments.dropFirst(), of: .store, taking: rules)
     switch word {
     case "check": self = .check(data: options.text("--data"), isJSON: options.has("--json"))
     case "salvage": self = try Self.salvage(options)

@@ -45,7 +45,7 @@ enum MoveCommand {
       }
       StandardStream.output.line(
         "a relay may start on it again. It was moved to \(target): what waited then waits in both,"
-          + " and what was accepted there since is there alone")
+          + " and what was accepted there since is there alone. If that place is lost, so is that")
       return .good
     } catch {
       return fail("reopen", "\(error)")
@@ -66,15 +66,37 @@ enum MoveCommand {
     guard !StorePlace.isURL(word), isFile(word) else {
       return StorePlace(word, passwordFile: passwordFile)
     }
+    guard isObject(word) else {
+      throw PlaceFailure(
+        description:
+          "\(word) is a file, and no configuration of a relay: name that, a data folder, "
+          + "or the postgresql:// URL of a database")
+    }
     var source = ConfigurationSource()
     source.configPath = word
+    let variables = Environment.variables()
     do throws(ConfigurationSource.Failure) {
-      return StorePlace(of: try source.load(environment: Environment.variables()))
+      let place = StorePlace(of: try source.load(environment: variables))
+      if variables["WAYSTATION_POSTGRES_URL"]?.isEmpty == false {
+        StandardStream.error.line(
+          "warning: WAYSTATION_POSTGRES_URL is set: it names the store in place of what is in "
+            + word)
+      }
+      return place
     } catch {
       throw PlaceFailure(
         description: "the configuration \(word) has a problem: "
           + error.problems.joined(separator: "; "))
     }
+  }
+
+  /// Whether a file begins as a JSON object does; true if it cannot be read, which is told later.
+  private static func isObject(_ path: String) -> Bool {
+    guard let file = fopen(path, "rb") else { return true }
+    defer { fclose(file) }
+    var byte = getc(file)
+    while byte >= 0, byte <= 0x20 { byte = getc(file) }
+    return byte == Int32(UInt8(ascii: "{"))
   }
 
   /// Something that cannot be told from the command line.
@@ -108,6 +130,9 @@ enum MoveCommand {
     let rows = report.move.rows
     let (source, target) = report.places
     var lines: [String] = []
+    if report.move.isRepeated {
+      return "\(source) had been moved to \(target) before, and is there: nothing is left to do"
+    }
     if report.move.isResumed {
       lines.append(
         "the move of \(source) to \(target) had been cut off at its end, and is finished")
@@ -120,7 +145,7 @@ enum MoveCommand {
     if report.changedCount > 0 {
       lines.append(
         HumanText.numbered(report.changedCount, "ended envelope has", "ended envelopes have")
-          + " changed bytes since they were accepted: do not replay them")
+          + " bytes that changed or were lost since they were accepted: do not replay them")
     }
     lines.append("start the relay there; none starts on \(source) any more")
     return lines.joined(separator: "\n")
@@ -132,8 +157,9 @@ enum MoveCommand {
       json.member("from", report.places.from)
       json.member("to", report.places.to)
       json.member("resumed", report.move.isResumed)
+      json.member("repeated", report.move.isRepeated)
       json.member("changedEnded", report.changedCount)
-      if !report.move.isResumed {
+      if !report.move.isResumed, !report.move.isRepeated {
         json.memberObject("rows") { json in
           for table in MovedTable.allCases {
             json.member(table.rawValue, report.move.rows[table] ?? 0)

@@ -25,7 +25,8 @@ final class MoveStand {
 
   func folder(_ name: String) -> String { "\(root)/\(name)" }
 
-  private func end() throws -> PostgresMoveEnd {
+  /// Takes the database, as a move does.
+  func end() throws -> PostgresMoveEnd {
     try PostgresMoveEnd(at: PostgresAddress(url: database.url, applicationName: "test"))
   }
 
@@ -49,6 +50,18 @@ final class MoveStand {
     defer { end.leave() }
     let target = wrap(try SQLiteMoveTarget(folder: folder(name)))
     return try StoreMove.run(from: end, to: target, number: 8) { _ throws(StoreError) in }
+  }
+
+  /// Changes the database of a folder behind its store's back.
+  func alter(_ name: String, _ sql: String) throws {
+    let path = DataFolder.database(in: folder(name))
+    try Connection(path: path, access: .readWrite).execute(sql)
+  }
+
+  /// Changes the database behind its store's back.
+  func alter(_ sql: String) throws {
+    var connection = try database.connect()
+    try connection.execute(script: sql)
   }
 
   /// The rows of a database in a folder, table by table, each as text.
@@ -95,6 +108,9 @@ final class FailingTarget: MoveTarget {
 
   var place: String { target.place }
   func mark() throws(StoreError) -> MoveMark? { try target.mark() }
+  func origin() throws(StoreError) -> Int64? { try target.origin() }
+  func requireFree() throws(StoreError) { try target.requireFree() }
+  func damage() throws(StoreError) -> String? { try target.damage() }
   func begin(_ mark: MoveMark) throws(StoreError) { try target.begin(mark) }
 
   func forEachBatch(

@@ -16,6 +16,11 @@ enum MovedContent {
 
   static let bodyName = String(repeating: "0a1b2c3d", count: 4)
   static let body = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+  private static let bodySum: Int64 = {
+    var sum = Checksum()
+    sum.add(field: body)
+    return sum.value
+  }()
 
   static func make(in folder: String) throws {
     let data = try DataFolder.claim(folder)
@@ -84,7 +89,7 @@ enum MovedContent {
     (13, \(id(13)), 1, 2, 1, 'k-13', x'03', NULL, NULL, 0, NULL, 1800009000000, 0, 0, NULL, 0, \
     'POST', CAST('/d' AS BLOB), x'', x'00ff')
     """,
-    "INSERT INTO body_file VALUES (11, '\(bodyName)', \(body.count), 77)",
+    "INSERT INTO body_file VALUES (11, '\(bodyName)', \(body.count), \(bodySum))",
     """
     INSERT INTO line (serial, client, lane, upstream, accepted_at, expires_at, standing, \
     on_failure, due_at, attempts, in_doubt, refers, reason) VALUES \
