@@ -80,6 +80,16 @@ extension EndToEnd {
       #expect(again.output.contains("nothing is left to do"), "\(again)")
     }
 
+    @Test("a copy of a store that was moved away is made, with a warning")
+    func copied() async throws {
+      try await fill()
+      #expect(try await move(data, database.url).ending == .exit(0))
+      let copy = try await Waystation.run(
+        "store", "backup", "--data", data, "--to", relay.folder.path + "/copy")
+      #expect(copy.ending == .exit(0), "\(copy)")
+      #expect(copy.errors.contains("has been moved to postgresql://"), "\(copy)")
+    }
+
     @Test("a disk that takes a part of a body is told by its error, and the same command goes on")
     func cutBody() async throws {
       try await fill()

@@ -50,6 +50,12 @@ extension SQLiteStore {
     }
   }
 
+  /// Where the store in a folder has been moved to; nil if it was not, or it cannot be told.
+  package static func placeMovedTo(from folder: String) -> String? {
+    guard let mark = try? MoveFile.read(in: folder), mark.side == .departed else { return nil }
+    return mark.place
+  }
+
   /// Implements `EmbeddedStore.rescue`.
   ///
   /// One of the readers' connections does it: they reach the files even if these have no names any

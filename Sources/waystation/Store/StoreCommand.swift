@@ -8,9 +8,9 @@ enum StoreCommand {
   static func run(_ order: StoreOrder) -> ExitCode {
     switch order {
     case .check(let data, let isJSON): check(folder(data), isJSON: isJSON)
-    case .salvage(let data, let target): salvage(folder(data), to: target)
+    case .salvage(let data, let target): salvage(notingMove(of: folder(data)), to: target)
     case .backup(let data, let target, let isJSON):
-      BackupCommand.run(folder(data), to: target, isJSON: isJSON)
+      BackupCommand.run(notingMove(of: folder(data)), to: target, isJSON: isJSON)
     case .move(let source, let target, let passwordFile, let isJSON):
       MoveCommand.run(from: source, to: target, passwordFile: passwordFile, isJSON: isJSON)
     case .reopen(let place, let passwordFile):
@@ -22,6 +22,16 @@ enum StoreCommand {
   private static func folder(_ data: String?) -> String {
     let variable = Environment.variables()["WAYSTATION_DATA"].flatMap { $0.isEmpty ? nil : $0 }
     return data ?? variable ?? "./data"
+  }
+
+  /// Says that a store is not in use any more, since what is made from it has no mark.
+  private static func notingMove(of folder: String) -> String {
+    if let place = SQLiteStore.placeMovedTo(from: folder) {
+      StandardStream.error.line(
+        "warning: the store in \(folder) has been moved to \(place): what is made here is as it was"
+          + " then, and a relay that is started on it delivers again what the other one has")
+    }
+    return folder
   }
 
   // MARK: - Checking
