@@ -22,6 +22,9 @@ protocol BodySource: AnyObject, Sendable {
   /// The next piece, never empty; nil at the end.
   func readBody() async throws(RequestBodyError) -> [UInt8]?
 
+  /// Sends a response that another one follows.
+  func sendInterim(_ head: [UInt8]) async
+
   /// Makes ``readBody()`` fail, even one that is waiting; may be called from any thread.
   func cutOffBody()
 }
@@ -98,6 +101,21 @@ package final class RequestBody: Sendable {
       if bytes.isEmpty { bytes = piece } else { bytes.append(contentsOf: piece) }
     }
     return bytes
+  }
+
+  /// Sends an interim response (RFC 9110 section 15.2) while the body is still coming in.
+  ///
+  /// Called by the task that reads the body. It sends nothing if all of the body came with the
+  /// head: then the response itself is about to be sent.
+  ///
+  /// - Parameter fields: Names and values, which must be well formed.
+  package func sendInterim(
+    _ status: Int, _ reason: StaticString, _ fields: [(name: StaticString, value: String)]
+  ) async {
+    guard let source, !state.withLock({ $0.isRevoked }) else { return }
+    var head = "HTTP/1.1 \(status) \(reason)\r\n"
+    for field in fields { head += "\(field.name): \(field.value)\r\n" }
+    await source.sendInterim(Array((head + "\r\n").utf8))
   }
 
   /// Whether all of it came with the head, so that no read has to wait.

@@ -236,13 +236,16 @@ final class ServerConnection: BodySource, @unchecked Sendable {
       case .end: return nil
       case .failed(let error): throw error
       case .read(let deadline): await fill(until: deadline)
-      case .sendContinue:
-        do throws(SystemError) {
-          try await write(Self.continueLine)
-        } catch {
-          state.inputEnded()
-        }
+      case .sendContinue: await sendInterim(Self.continueLine)
       }
+    }
+  }
+
+  func sendInterim(_ head: [UInt8]) async {
+    do throws(SystemError) {
+      try await write(head)
+    } catch {
+      state.inputEnded()
     }
   }
 
