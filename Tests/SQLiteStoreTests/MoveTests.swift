@@ -52,11 +52,12 @@ struct MoveTests {
     #expect(!rows.isEmpty && empty.isEmpty, "\(table): \(empty.sorted())")
   }
 
-  /// Tables of a database that belong to the process that has the store, or follow from others.
+  /// Tables of a database that belong to the process that has the store, or follow from others; and
+  /// uploads, which are begun anew.
   private static let ofProcess: Set = [
     "schema_version", "seat", "seat_commit", "relay", "shard", "counted", "ended_log",
     "body_pending",
-    "store_move",
+    "store_move", "upload",
   ]
   /// Columns that follow from others, or belong to a process.
   private static let derived: [MovedTable: Set<String>] = [

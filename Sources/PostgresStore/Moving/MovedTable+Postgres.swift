@@ -7,7 +7,7 @@ import RelayCore
 extension MovedTable {
   /// The tables that a target has to find empty, and that are emptied if a move begins anew.
   static let emptied: [String] =
-    allCases.filter { $0.keyCount > 0 }.map(\.rawValue) + ["ended_log", "body_pending"]
+    allCases.filter { $0.keyCount > 0 }.map(\.rawValue) + ["ended_log", "body_pending", "upload"]
 
   // MARK: - Reading
 

@@ -1,7 +1,7 @@
 #if PostgreSQL
 extension Schema {
   /// The version of the tables that this program reads and writes.
-  static let version: Int32 = 2
+  static let version: Int32 = 3
 
   /// The version that ``script`` makes; ``expansion`` makes ``version`` of it.
   static let firstVersion: Int32 = 1
@@ -17,6 +17,10 @@ extension Schema {
       IF (SELECT max(version) FROM schema_version) = 1 THEN
         \(relays)
         UPDATE schema_version SET version = 2;
+      END IF;
+      IF (SELECT max(version) FROM schema_version) = 2 THEN
+        \(uploads)
+        UPDATE schema_version SET version = 3;
       END IF;
     END $expand$
     """
@@ -48,6 +52,28 @@ extension Schema {
       UPDATE seat SET address = reached_at WHERE incarnation = mine;
       RETURN taken;
     END $function$;
+    """
+
+  /// 3: uploads, whose envelopes' bodies come in by several requests.
+  private static let uploads = """
+    -- terms: the envelope, as UploadTerms writes it. bytes: how many of the body are here for good.
+    -- turn: who goes on with it takes the next one, and only who has the last one may write pieces.
+    -- envelope: what it has become. As long as it is open its body is pending, touched at infinity:
+    -- no relay that knows of no uploads deletes it for its age.
+    CREATE TABLE upload (
+      id uuid PRIMARY KEY,
+      client text COLLATE "C" NOT NULL,
+      key text COLLATE "C",
+      terms bytea NOT NULL,
+      length bigint,
+      bytes bigint NOT NULL,
+      touched_at bigint NOT NULL,
+      body uuid NOT NULL UNIQUE,
+      turn bigint NOT NULL DEFAULT 0,
+      envelope uuid
+    );
+    CREATE UNIQUE INDEX upload_key ON upload (client, key);
+    CREATE INDEX upload_touched ON upload (touched_at);
     """
 }
 #endif

@@ -13,7 +13,7 @@ import RelayCore
 final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
   private enum State { case open, finished, discarded }
 
-  private let jobs: WorkQueue<DatabaseReader.Job>
+  private let bodies: BodyWork
   private let uuid = StoredBodyFile.freshUUID()
   /// Bytes that do not fill a piece yet.
   private var rest: [UInt8] = []
@@ -22,31 +22,31 @@ final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
   private var checksum = Checksum()
   private var state = State.open
 
-  private init(_ jobs: WorkQueue<DatabaseReader.Job>) { self.jobs = jobs }
+  private init(_ bodies: BodyWork) { self.bodies = bodies }
 
   /// Begins a body; nothing is written before its first piece is full.
   static func begin(
-    on jobs: WorkQueue<DatabaseReader.Job>
+    on bodies: BodyWork
   ) async throws(StoreError) -> PostgresBodyWriter {
-    let writer = PostgresBodyWriter(jobs)
-    try await writer.perform("begin a body in") { _ throws(StoreError) in }
+    let writer = PostgresBodyWriter(bodies)
+    try await bodies.perform("begin a body in") { _ throws(StoreError) in }
     return writer
   }
 
   func append(_ bytes: [UInt8]) async throws(StoreError) {
-    try await perform("write a body to") { reader throws(StoreError) in
+    try await bodies.perform("write a body to") { reader throws(StoreError) in
       try self.append(bytes, reader)
     }
   }
 
   func finish() async throws(StoreError) -> StoredBodyFile {
-    try await perform("finish a body in") { reader throws(StoreError) in
+    try await bodies.perform("finish a body in") { reader throws(StoreError) in
       try self.finish(reader)
     }
   }
 
   func discard() {
-    _ = jobs.push { self.remove($0) }
+    _ = bodies.jobs.push { self.remove($0) }
   }
 
   // MARK: - On the thread of bodies
@@ -99,28 +99,18 @@ final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
       kind: .inputOutput, operation: operation, subject: "a body",
       detail: "it was discarded or finished, or an earlier write of it failed. Begin it anew.")
   }
-
-  private func perform<Value: Sendable>(
-    _ operation: String, _ body: @escaping @Sendable (DatabaseReader) throws(StoreError) -> Value
-  ) async throws(StoreError) -> Value {
-    let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
-      let isQueued = jobs.push { reader in
-        let result = Result { () throws(StoreError) -> Value in try body(reader) }
-        continuation.resume(returning: result)
-      }
-      if !isQueued { continuation.resume(returning: .failure(.closed(operation: operation))) }
-    }
-    return try result.get()
-  }
 }
 
 extension StoreError {
+  static let bodyGoneDetail =
+    "it has been deleted, as bodies are that nobody refers to any more."
+
   /// There is no such body.
   static func bodyGone(_ uuid: [UInt8], operation: String) -> StoreError {
     let file = StoredBodyFile(uuid: uuid, byteCount: 0, checksum: nil)
     return StoreError(
       kind: .inputOutput, operation: operation, subject: "the body \(file.path)",
-      detail: "it has been deleted, as bodies are that nobody refers to any more.")
+      detail: bodyGoneDetail)
   }
 }
 #endif

@@ -5,7 +5,7 @@ import RelayCore
 extension PostgresStore {
   /// See ``EnvelopeStore``.
   package func beginBody() async throws(StoreError) -> any BodyWriter {
-    try await PostgresBodyWriter.begin(on: shared.bodies.jobs)
+    try await PostgresBodyWriter.begin(on: shared.bodies)
   }
 
   /// See ``EnvelopeStore``.

@@ -30,13 +30,15 @@ extension PostRows {
         .int64s(bodies.map { $0?.checksum }),
       ])
     let files = bodies.compactMap(\.self)
+    let owners = rows.filter { $0.draft.content.body.file != nil }.map(\.id)
     let places = rows.map { insert in
       WaitingRow(
         entry: insert.entry, shard: Int32(Shard.of(client: insert.draft.client)),
         bytes: insert.draft.content.byteCount)
     }
     let referring = rows.filter(\.draft.references).map(\.entry.serial)
-    return [envelopes, .insert(line: places)] + (files.isEmpty ? [] : [.take(bodies: files)])
+    return [envelopes, .insert(line: places)]
+      + (files.isEmpty ? [] : [.take(bodies: files), .complete(uploads: files, as: owners)])
       + (referring.isEmpty ? [] : [.noteReferring(referring)])
   }
 
@@ -44,7 +46,9 @@ extension PostRows {
   func replace(_ plan: ReplacePlan) -> [PostgresCommand] {
     guard let draft = draft(replacing: plan.edit.entry.serial) else { return [] }
     let serial = plan.edit.entry.serial
-    return PostgresCommand.edit(plan.edit) + [
+    let files = [draft.content.body.file].compactMap(\.self)
+    let uploads = files.map { PostgresCommand.complete(uploads: [$0], as: [plan.former.id]) }
+    return PostgresCommand.edit(plan.edit) + uploads + [
       PostgresCommand(
         "UPDATE envelope SET key = $2, fingerprint = $3, revision = $4 WHERE serial = $1",
         [

@@ -158,7 +158,9 @@ extension Writer {
   }
 
   func insertBodyFile(_ file: StoredBodyFile, serial: Serial) throws(StoreError) {
-    try sql.insertBodyFile.run(serial, BodyFiles.name(of: file), file.byteCount, file.checksum)
+    let name = BodyFiles.name(of: file)
+    try sql.insertBodyFile.run(serial, name, file.byteCount, file.checksum)
+    try uploads.complete(file: name, as: serial)
     state.ledger.fileBytes += file.byteCount
   }
 

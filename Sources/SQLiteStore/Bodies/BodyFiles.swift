@@ -69,12 +69,16 @@ final class BodyFiles: Sendable {
   /// Deletes files that the database does not refer to.
   ///
   /// They are bodies whose envelopes were never accepted, or whose deletion was cut off by a crash.
-  /// Called before anything is written. A name that the index does not know is also searched in the
-  /// table, since an index can be damaged without SQLite noticing: only a file unknown to both is
-  /// deleted.
+  /// Those of open uploads stay. Called before anything is written. A name that the index does not
+  /// know is also searched in the table, since an index can be damaged without SQLite noticing:
+  /// only a file unknown to both is deleted.
   func sweep(database: String) throws(StoreError) {
     let connection = try Connection(path: database, access: .readOnly)
-    let known = try Statement("SELECT 1 FROM body_file WHERE name = ?", on: connection)
+    let known = try Statement(
+      """
+      SELECT 1 FROM body_file WHERE name = ?1 UNION ALL \
+      SELECT 1 FROM upload WHERE file = ?1 AND envelope IS NULL
+      """, on: connection)
     var unknown: Set<String> = []
     for name in try DataFolder.names(in: folder) ?? [] where try !known.hasRow(name) {
       unknown.insert(name)
@@ -82,6 +86,8 @@ final class BodyFiles: Sendable {
     guard !unknown.isEmpty else { return }
     let row = try Statement("SELECT name FROM body_file NOT INDEXED", on: connection)
     while try row.step() { unknown.remove(row.text(0) ?? "") }
+    let upload = try Statement("SELECT file FROM upload WHERE envelope IS NULL", on: connection)
+    while try upload.step() { unknown.remove(upload.text(0) ?? "") }
     for name in unknown { unlink("\(folder)/\(name)") }
   }
 }

@@ -353,4 +353,28 @@ extension Migration {
       ALTER TABLE operation ADD COLUMN error_id TEXT;
       ALTER TABLE operation ADD COLUMN has_fresh_keys INTEGER NOT NULL DEFAULT 0;
       """)
+
+  /// Uploads: envelopes whose bodies come in by several requests.
+  ///
+  /// `docs/decisions/0063-resumable-uploads.md` gives the reasons.
+  static let migration0019 = Migration(
+    version: 19,
+    sql: """
+      -- terms: the envelope, as UploadTerms writes it. offset: how many bytes of the file are on
+      -- disk for good. envelope: what it has become; then the file is that one's body.
+      CREATE TABLE upload (
+        id BLOB PRIMARY KEY,
+        client TEXT NOT NULL,
+        key TEXT,
+        terms BLOB NOT NULL,
+        length INTEGER,
+        offset INTEGER NOT NULL,
+        touched_at INTEGER NOT NULL,
+        file TEXT NOT NULL UNIQUE,
+        envelope BLOB
+      ) STRICT, WITHOUT ROWID;
+
+      CREATE UNIQUE INDEX upload_key ON upload (client, key) WHERE key IS NOT NULL;
+      CREATE INDEX upload_touched ON upload (touched_at);
+      """)
 }

@@ -10,6 +10,7 @@ final class Reader {
   let checkIn: CheckInQueries
   let quarantine: QuarantineStatements
   let tokens: TokenQueries
+  let uploads: UploadQueries
   let audit: AuditQueries
   let history: HistoryQueries
   let operations: OperationQueries
@@ -28,6 +29,7 @@ final class Reader {
     checkIn = try CheckInQueries(on: connection)
     quarantine = try QuarantineStatements(on: connection)
     tokens = try TokenQueries(on: connection)
+    uploads = try UploadQueries(on: connection)
     audit = try AuditQueries(on: connection)
     history = try HistoryQueries(on: connection)
     operations = try OperationQueries(on: connection)

@@ -61,7 +61,7 @@ extension SQLiteStore {
   }
 
   /// Has the writer do something, and then deletes the body files that nothing refers to any more.
-  private func writeAndDelete<Value: Sendable>(
+  func writeAndDelete<Value: Sendable>(
     _ operation: String,
     _ body: @escaping @Sendable (Writer, inout [String]) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {

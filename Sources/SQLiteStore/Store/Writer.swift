@@ -50,6 +50,7 @@ final class Writer {
   let gaps: GapStatements
   let checkIn: CheckInStatements
   let tokens: TokenStatements
+  let uploads: UploadStatements
   let audit: AuditStatements
   let history: HistoryStatements
   let operations: OperationStatements
@@ -109,6 +110,7 @@ final class Writer {
     gaps = try GapStatements(on: connection)
     checkIn = try CheckInStatements(on: connection)
     tokens = try TokenStatements(on: connection)
+    uploads = try UploadStatements(on: connection)
     audit = try AuditStatements(on: connection)
     history = try HistoryStatements(on: connection)
     operations = try OperationStatements(on: connection)

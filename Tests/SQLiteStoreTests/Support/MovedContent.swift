@@ -10,7 +10,7 @@ enum MovedContent {
   static let apart: [String: String] = [
     "ended_log": "added up in the lanes",
     "quarantine": "a store with such envelopes is refused",
-    "search_block": "made anew",
+    "search_block": "made anew", "upload": "begun anew by its sender",
     "event_origin": "compared by the digest of the move alone: it is random",
   ]
 

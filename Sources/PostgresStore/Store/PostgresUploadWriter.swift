@@ -1,0 +1,132 @@
+#if PostgreSQL
+import EventLoop
+import RelayCore
+
+/// An upload that is added to, piece by piece; all work is done on the thread of bodies.
+///
+/// It writes only as long as nobody else has taken a turn of the upload: a relay that was frozen
+/// for long writes nothing into what another one has gone on with.
+// Sound: `rest`, `chunkCount` and `byteCount` are only touched by jobs of that one thread, which
+// runs them one after another; `synced` only by the one task that has the upload's turn here.
+final class PostgresUploadWriter: UploadWriter, @unchecked Sendable {
+  private let bodies: BodyWork
+  private let id: UploadID
+  private let uuid: [UInt8]
+  private let turn: Int64
+  /// Bytes that do not fill a piece yet.
+  private var rest: [UInt8] = []
+  /// The number of full pieces.
+  private var chunkCount: Int32
+  private var byteCount: Int64
+  private var synced: Int64
+
+  private init(
+    _ id: UploadID, _ begun: (turn: Int64, body: [UInt8], byteCount: Int64), _ bodies: BodyWork
+  ) {
+    self.id = id
+    self.bodies = bodies
+    (turn, uuid) = (begun.turn, begun.body)
+    (byteCount, synced) = (begun.byteCount, begun.byteCount)
+    chunkCount = Int32(truncatingIfNeeded: begun.byteCount / Int64(StoredBodyFile.chunkBytes))
+  }
+
+  /// Takes a turn of an open upload; nil if there is none, or its pieces are lost.
+  static func resume(
+    _ id: UploadID, _ bodies: BodyWork
+  ) async throws(StoreError) -> PostgresUploadWriter? {
+    try await bodies.perform("go on with an upload in") { reader throws(StoreError) in
+      guard let begun = try reader.takeTurn(of: id) else { return nil }
+      let writer = PostgresUploadWriter(id, begun, bodies)
+      return try writer.readRest(reader) ? writer : nil
+    }
+  }
+
+  func append(_ bytes: [UInt8]) async throws(StoreError) {
+    try await bodies.perform("write an upload to") { reader throws(StoreError) in
+      try self.append(bytes, reader)
+    }
+  }
+
+  func sync(length: Int64?, at time: WallTime) async throws(StoreError) {
+    synced = try await bodies.perform("note an upload in") { reader throws(StoreError) in
+      try self.sync(length, time, reader)
+    }
+  }
+
+  var body: StoredBodyFile { StoredBodyFile(uuid: uuid, byteCount: synced, checksum: nil) }
+
+  // MARK: - On the thread of bodies
+
+  /// Reads the bytes of the last piece, and drops what was written behind the upload's end.
+  private func readRest(_ reader: DatabaseReader) throws(StoreError) -> Bool {
+    let start = Int64(chunkCount) * Int64(StoredBodyFile.chunkBytes)
+    do throws(StoreError) {
+      if byteCount > start {
+        let count = Int(byteCount - start)
+        rest = try reader.bytes(of: body, from: start, countMax: count)
+      }
+    } catch {
+      // Pieces that were deleted, or one that is too short: nothing else tells of itself so.
+      guard error.kind == .corrupt || error.isBodyGone else { throw error }
+      return false
+    }
+    try reader.drop(behind: chunkCount, of: id, turn: turn)
+    return true
+  }
+
+  private func append(_ bytes: [UInt8], _ reader: DatabaseReader) throws(StoreError) {
+    byteCount += Int64(bytes.count)
+    var next = bytes[...]
+    while rest.count + next.count >= StoredBodyFile.chunkBytes {
+      let count = StoredBodyFile.chunkBytes - rest.count
+      rest += next.prefix(count)
+      next = next.dropFirst(count)
+      try writeRest(reader)
+      chunkCount += 1
+      rest.removeAll(keepingCapacity: true)
+    }
+    rest += next
+  }
+
+  private func sync(
+    _ length: Int64?, _ time: WallTime, _ reader: DatabaseReader
+  ) throws(StoreError) -> Int64 {
+    // A body has a first piece, whatever its length.
+    if !rest.isEmpty { try writeRest(reader) }
+    let isNoted = try reader.note(id, turn: turn, byteCount: byteCount, length: length, at: time)
+    guard isNoted else { throw othersTurn }
+    return byteCount
+  }
+
+  private func writeRest(_ reader: DatabaseReader) throws(StoreError) {
+    guard try reader.write(chunk: chunkCount, of: id, turn: turn, rest) else { throw othersTurn }
+  }
+
+  private var othersTurn: StoreError {
+    StoreError(
+      kind: .inputOutput, operation: "add to", subject: "the upload \(id)",
+      detail: "another request goes on with it, or it was forgotten. Ask for its offset anew.")
+  }
+}
+
+extension StoreError {
+  /// Whether it says that a body has been deleted.
+  fileprivate var isBodyGone: Bool { kind == .inputOutput && detail == Self.bodyGoneDetail }
+}
+
+extension BodyWork {
+  /// Has the thread of bodies do something.
+  func perform<Value: Sendable>(
+    _ operation: String, _ body: @escaping @Sendable (DatabaseReader) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
+      let isQueued = jobs.push { reader in
+        let result = Result { () throws(StoreError) -> Value in try body(reader) }
+        continuation.resume(returning: result)
+      }
+      if !isQueued { continuation.resume(returning: .failure(.closed(operation: operation))) }
+    }
+    return try result.get()
+  }
+}
+#endif
