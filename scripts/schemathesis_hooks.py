@@ -64,6 +64,12 @@ def packed(context, body):
     return body
 
 
+@schemathesis.serializer("application/partial-upload")
+def part(context, value):
+    """Any bytes: a part of a body has no form of its own."""
+    return text(value).encode()
+
+
 @schemathesis.serializer(NDJSON)
 def ndjson(context, value):
     """One item a line; what is no array, since that is tried too, as one line."""

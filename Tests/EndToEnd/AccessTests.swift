@@ -81,6 +81,16 @@ extension EndToEnd {
       "ANY /v1/relay/{upstream}": .refused([
         Call(target: "/v1/relay/default", headers: ["Waystation-Client": "CLIENT"])
       ]),
+      "HEAD /v1/uploads/{id}": .unknown([Call(target: "/v1/uploads/ID")]),
+      "PATCH /v1/uploads/{id}": .unknown([
+        Call(
+          target: "/v1/uploads/ID",
+          headers: [
+            "Content-Type": "application/partial-upload", "Upload-Offset": "0",
+            "Upload-Complete": "?1",
+          ])
+      ]),
+      "DELETE /v1/uploads/{id}": .unknown([Call(target: "/v1/uploads/ID")]),
       "GET /v1/envelopes/{id}": .unknown([
         Call(target: "/v1/envelopes/ID"), Call(target: "/v1/envelopes/ID?wait=1"),
       ]),

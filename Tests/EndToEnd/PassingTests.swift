@@ -101,6 +101,29 @@ extension EndToEnd {
       #expect(missing.status == 404 && missing.problem == "unknown-client")
     }
 
+    @Test("an upload goes on over whichever relay, also after the one that had it was killed")
+    func upload() async throws {
+      try await startBoth()
+      let fields = ["Waystation-Client": "device-1", "Upload-Complete": "?0"]
+      let begun = try await device(at: spare).request(
+        "POST", "/v1/relay/default/p", headers: fields, body: [1, 2])
+      #expect(begun.status == 201 && begun["Upload-Offset"] == "2", "\(begun)")
+      let location = try #require(begun["Location"])
+      func append(_ byte: UInt8, at offset: Int, _ completes: Bool) async throws -> WireResponse {
+        try await device(at: spare).request(
+          "PATCH", location, headers: Uploader.appending(at: offset, completes: completes),
+          body: [byte])
+      }
+      let part = try await append(3, at: 2, false)
+      #expect(part.status == 204 && part["Upload-Offset"] == "3", "\(part)")
+      let state = try await device(at: spare).request("HEAD", location)
+      #expect(state.status == 204 && state["Upload-Offset"] == "3", "\(state)")
+      try await holder.kill()
+      let last = try await append(4, at: 3, true)
+      #expect(last.status == 202 && last["Upload-Complete"] == "?1", "\(last)")
+      #expect(try await upstream.received(count: 1)[0].body == [1, 2, 3, 4])
+    }
+
     @Test("no post is refused while the relay that has the store is killed")
     func killed() async throws {
       try await startBoth()

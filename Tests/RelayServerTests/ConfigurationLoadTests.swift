@@ -71,9 +71,10 @@ struct ConfigurationLoadTests {
         "acceptanceDelayMsMax": 1019, "clientSharePercent": 21, "peerSharePercent": 22,
         "operatorReservePercent": 23, "storeBytesMax": 10000000,
         "storeLogBytesMax": 10000001, "diskReserveBytes": 10000002,
-        "clientsMax": 1020, "lanesMax": 1021, "clientLanesMax": 1022
+        "clientsMax": 1020, "lanesMax": 1021, "clientLanesMax": 1022,
+        "uploadsMax": 1023, "clientUploadsMax": 1024
       },
-      "retention": {"deliveredSeconds": 12, "failedSeconds": 13},
+      "retention": {"deliveredSeconds": 12, "failedSeconds": 13, "uploadSeconds": 16},
       "clock": {"settleSeconds": 15},
       "log": {"level": "debug", "format": "text"},
       "shutdownGraceSeconds": 14
@@ -93,6 +94,7 @@ struct ConfigurationLoadTests {
     #expect(configuration.shutdownGraceSeconds == 14)
     #expect(configuration.retention.deliveredSeconds == 12)
     #expect(configuration.retention.failedSeconds == 13)
+    #expect(configuration.retention.uploadSeconds == 16)
     let limits = configuration.limits
     #expect(
       [
@@ -102,10 +104,11 @@ struct ConfigurationLoadTests {
         limits.spoolThresholdBytes, limits.waitSecondsMax, limits.waitingEnvelopesMax,
         limits.clientWaitingEnvelopesMax,
         limits.storeBytesMax, limits.storeLogBytesMax, limits.diskReserveBytes,
-        limits.clientsMax, limits.lanesMax, limits.clientLanesMax,
+        limits.clientsMax, limits.lanesMax, limits.clientLanesMax, limits.uploadsMax,
+        limits.clientUploadsMax,
       ] == [
         1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 378, 1009, 1000, 1011, 1012, 1012,
-        10_000_000, 10_000_001, 10_000_002, 1020, 1021, 1022,
+        10_000_000, 10_000_001, 10_000_002, 1020, 1021, 1022, 1023, 1024,
       ])
   }
 

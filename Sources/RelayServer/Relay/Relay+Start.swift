@@ -117,6 +117,17 @@ extension Relay {
     }
   }
 
+  /// Takes up the uploads that were open when the process before ended.
+  ///
+  /// Trouble with them must not keep the relay from starting: nothing of them was accepted yet.
+  func takeUpUploads() async {
+    do throws(StoreError) {
+      parts.uploads.restore(try await parts.store.openUploads())
+    } catch {
+      log.error("uploads could not be taken up", ("error", .text(error.description)))
+    }
+  }
+
   /// Says what the store's start has found.
   static func tell(of files: StoreFiles, _ log: Log) {
     if let note = files.startNote {

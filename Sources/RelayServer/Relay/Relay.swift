@@ -25,7 +25,8 @@ package final class Relay: Sendable {
       dispatcher: parts.dispatcher, retention: nothing.retention,
       eventsKeptSeconds: nothing.events.keptSeconds, loop: parts.dispatcher.loop,
       clock: Clocks.read, log: parts.log,
-      ages: RetentionAges(file: configuration.clockFile("retention-clock")))
+      ages: RetentionAges(file: configuration.clockFile("retention-clock")),
+      uploads: parts.uploads)
   }
 
   /// The configuration in force.
@@ -84,6 +85,7 @@ package final class Relay: Sendable {
       forwarder.configure(targets: Array(prepared.upstreams.targets.values), retired: [])
       try await relay.takeUpLine(prepared.upstreams, latestTime: latestTime)
       await relay.noteInterrupted()
+      await relay.takeUpUploads()
       return relay
     } catch {
       await store.close()

@@ -5,7 +5,8 @@ extension Route {
   /// All calls; of those whose paths match a request, the first has it, so literal paths come
   /// before those with captures.
   package static let all: [Route] =
-    handingOver + envelopes + clients + lanes + upstreams + streams + tokens + operations + watching
+    handingOver + uploads + envelopes + clients + lanes + upstreams + streams + tokens + operations
+    + watching
 
   /// The status as JSON.
   static let status = Route(.get, "/status", on: .operators, for: .watching, takes: .anything) {
@@ -52,6 +53,18 @@ extension Route {
     },
     Route(nil, "/v1/relay/{upstream}", on: .devices, for: .handingOver, takes: .readByEndpoint) {
       try await RelayRequest($2).respond(to: $0, $1)
+    },
+  ]
+
+  private static let uploads = [
+    Route(.head, "/v1/uploads/{id}", on: .devices, for: .handingOver, takes: .nothing) {
+      try await Uploads($2).state($0, $1)
+    },
+    Route(.patch, "/v1/uploads/{id}", on: .devices, for: .handingOver, takes: .readByEndpoint) {
+      try await Uploads($2).append($0, $1)
+    },
+    Route(.delete, "/v1/uploads/{id}", on: .devices, for: .handingOver, takes: .nothing) {
+      try await Uploads($2).cancel($0, $1)
     },
   ]
 

@@ -32,6 +32,8 @@ package struct LimitsConfiguration: KeyedSection, Sendable {
   package var clientsMax = 2_000_000
   package var lanesMax = 10_000_000
   package var clientLanesMax = 10_000
+  package var uploadsMax = 1000
+  package var clientUploadsMax = 16
   package var requestsPerSecondMax: Double?
   package var requestBurst: Int?
   package var clientRequestsPerSecondMax: Double?
@@ -154,6 +156,12 @@ extension LimitsConfiguration {
     Key(
       "clientLanesMax", \.clientLanesMax, .integer(waitingCounts),
       "429: lanes that are known, of one client")
+    Key(
+      "uploadsMax", \.uploadsMax, .integer(0...1_000_000),
+      "429: [uploads](protocol.md#uploads) that are open, of all clients; 0 for none at all")
+    Key(
+      "clientUploadsMax", \.clientUploadsMax, .integer(0...1_000_000),
+      "429: uploads that are open, of one client")
     Key(
       "requestsPerSecondMax", \.requestsPerSecondMax, .optional(.number(requestRates)),
       "429: requests a second in the long run, of all devices")

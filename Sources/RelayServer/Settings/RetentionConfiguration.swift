@@ -2,6 +2,7 @@
 package struct RetentionConfiguration: KeyedSection, Sendable {
   package var deliveredSeconds = 86_400
   package var failedSeconds = 2_592_000
+  package var uploadSeconds = 86_400
 
   /// The defaults.
   package init() {}
@@ -16,5 +17,11 @@ package struct RetentionConfiguration: KeyedSection, Sendable {
     Key(
       "failedSeconds", \.failedSeconds, .integer(0...Configuration.secondsMax),
       "the same for failed, expired and cancelled ones")
+    Key(
+      "uploadSeconds", \.uploadSeconds, .integer(0...Configuration.secondsMax),
+      """
+      how long an [upload](protocol.md#uploads) is kept after its last byte; a complete one, to \
+      answer its sender once more
+      """)
   }
 }

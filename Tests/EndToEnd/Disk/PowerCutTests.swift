@@ -44,6 +44,7 @@ extension EndToEnd {
       #expect(losses.isEmpty, "\(losses.prefix(5).joined(separator: "\n"))")
       #expect(facts.accepted.count > 100 && facts.startCount == 3)
       #expect(facts.isCleared && facts.corrected.count == 1 && facts.pauseCount == 2)
+      #expect(facts.uploads.values.sorted() == [6000, 8000])
       #expect(facts.version == 5 && facts.toldThrough.row > 0 && facts.ended.count > 10)
     }
 

@@ -30,6 +30,7 @@ package struct StatusView: Sendable {
   /// Its files; nil if it keeps none on this machine.
   var files: StoreFiles?
   var waitingBytes: Int64
+  var uploads: (count: Int, bytes: Int64)
   var inFlightCount: Int
   var oldestWaitingAt: WallTime?
   var upstreams: UpstreamsView
@@ -75,6 +76,8 @@ package struct StatusView: Sendable {
     }
     json.member("contentBytes", statistics.contentBytes)
     json.member("waitingBytes", waitingBytes)
+    json.member("openUploads", uploads.count)
+    json.member("openUploadBytes", uploads.bytes)
     if let files {
       json.member("fileBytes", files.fileBytes)
       json.member("logBytes", files.logBytes)

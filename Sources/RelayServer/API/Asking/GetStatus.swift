@@ -22,6 +22,7 @@ struct GetStatus {
     let now = relay.now()
     let needs = await relay.dispatcher.needs.needs()
     let snapshot = await relay.dispatcher.snapshot()
+    let uploads = relay.uploads.figures
     let rate = { (kind: RateMeter.Kind) in relay.meter.perSecond(kind, at: now.monotonic) }
     return StatusView(
       needs: needs, isDraining: relay.isDraining, startedAt: relay.startedAt,
@@ -29,6 +30,7 @@ struct GetStatus {
       configuration: relay.inForce.withLock { $0 },
       statistics: context.store.statistics(), files: relay.embedded?.files(),
       waitingBytes: relay.quotas.total.bytes,
+      uploads: (uploads.open, uploads.openBytes),
       inFlightCount: snapshot.inFlightCount,
       oldestWaitingAt: snapshot.oldestWaitingAt,
       upstreams: try await ListUpstreams(context).view(of: snapshot, now),

@@ -47,6 +47,17 @@ struct QuotaClaim: ~Copyable {
     shared = WaitingUse()
   }
 
+  /// The number of bytes that are claimed.
+  var takenBytes: Int64 { claims.values.reduce(shared.bytes) { $0 + $1.use.bytes } }
+
+  /// Hands what was claimed over to who holds it on; nothing is claimed here any more.
+  mutating func handOver() -> HeldClaim {
+    let held = HeldClaim(own: claims.mapValues(\.use), shared: shared)
+    claims = [:]
+    shared = WaitingUse()
+    return held
+  }
+
   private func release() {
     // Most clients have no quota of their own: then there is nothing to go through.
     if !claims.isEmpty {

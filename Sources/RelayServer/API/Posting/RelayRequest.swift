@@ -10,25 +10,35 @@ struct RelayRequest {
   func respond(to request: HTTPRequest, _ captures: PathCaptures) async throws(Problem)
     -> HTTPResponse
   {
+    let upload = UploadFields(request.head)
+    let small = context.limits.spoolThresholdBytes
+    if upload.beginsUpload(ofLength: request.body.knownLength, small: small) {
+      return try await Uploads(context).create(request, captures)
+    }
     do throws(Problem) {
       let acceptance = try await accept(request, captures)
       context.relay.metrics.count(acceptance.result.counted)
       context.accessNote?.note(acceptance.id)
-      let preferences = Preferences(request.head.values(of: "Prefer"))
-      // Where nobody else may wait, a preference is not met (RFC 7240 section 2): it is accepted.
-      guard let wait = preferences.waitSeconds, let place = try? context.takeWait() else {
-        return Self.accepted(acceptance)
-      }
-      defer { withExtendedLifetime(place) {} }
-      var response = await outcome(
-        of: acceptance, withinSeconds: min(wait, context.limits.waitSecondsMax),
-        isHead: request.head.method == .head)
-      response.headers.add("Preference-Applied", "wait")
-      return response
+      return await answer(acceptance, to: request.head)
     } catch {
       context.relay.metrics.count(.rejected)
       throw error
     }
+  }
+
+  /// The answer to a request whose envelope is accepted, once it has waited as it asks.
+  func answer(_ acceptance: Acceptance, to head: RequestHead) async -> HTTPResponse {
+    let preferences = Preferences(head.values(of: "Prefer"))
+    // Where nobody else may wait, a preference is not met (RFC 7240 section 2): it is accepted.
+    guard let wait = preferences.waitSeconds, let place = try? context.takeWait() else {
+      return Self.accepted(acceptance)
+    }
+    defer { withExtendedLifetime(place) {} }
+    var response = await outcome(
+      of: acceptance, withinSeconds: min(wait, context.limits.waitSecondsMax),
+      isHead: head.method == .head)
+    response.headers.add("Preference-Applied", "wait")
+    return response
   }
 
   private func accept(

@@ -20,6 +20,7 @@ extension Problem {
     case .unsupportedContentEncoding: response.headers.add("Accept-Encoding", "gzip")
     default: break
     }
+    upload?.add(to: &response.headers)
     var json = JSONWriter()
     write(to: &json)
     response.body = .bytes(json.finish())
@@ -38,6 +39,10 @@ extension Problem {
       if let id { json.member("id", id.description) }
       if let before { json.member("before", before.description) }
       if let state { json.member("state", state.rawValue) }
+      if let upload, let expected = upload.offset, let provided = upload.provided {
+        json.member("expected-offset", expected)
+        json.member("provided-offset", provided)
+      }
       if let lastSequence { json.member("lastSequence", lastSequence) }
       json.member(missing)
       if let limit {

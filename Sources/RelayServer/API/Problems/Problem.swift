@@ -38,6 +38,8 @@ package struct Problem: Error, Equatable, Sendable {
   package var challenge: String?
   /// With `unsupported-media-type`, the media types that are taken.
   package var accept: String?
+  /// With a problem of an upload, how that stands.
+  package var upload: UploadNote?
 
   /// A problem of a kind, without extension members.
   package init(_ kind: ProblemKind, _ detail: String, field: String? = nil, fix: String? = nil) {

@@ -16,6 +16,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case unknownEnvelope = "unknown-envelope"
   case unknownClient = "unknown-client"
   case unknownToken = "unknown-token"
+  case unknownUpload = "unknown-upload"
   case unknownOperation = "unknown-operation"
   case noResponseYet = "no-response-yet"
   case unknownUpstream = "unknown-upstream"
@@ -34,6 +35,12 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case unfilledReferences = "unfilled-references"
   case notEnded = "not-ended"
   case tooManyTokens = "too-many-tokens"
+  case mismatchingUploadOffset = "mismatching-upload-offset"
+  case completedUpload = "completed-upload"
+  case inconsistentUploadLength = "inconsistent-upload-length"
+  case mismatchingDigest = "mismatching-digest"
+  case supersededUpload = "superseded-upload"
+  case tooManyUploads = "too-many-uploads"
   case countDiffers = "count-differs"
   case storeInPlace = "store-in-place"
   case bodyTooLarge = "body-too-large"
@@ -66,7 +73,15 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case relayLoop = "relay-loop"
 
   /// The `type`: the same URI for every problem of this kind (RFC 9457 section 3.1.1).
-  package var type: String { "urn:waystation:problem:\(rawValue)" }
+  ///
+  /// Those that the draft on resumable uploads registers have its URIs.
+  package var type: String {
+    switch self {
+    case .mismatchingUploadOffset, .completedUpload, .inconsistentUploadLength:
+      "https://iana.org/assignments/http-problem-types#\(rawValue)"
+    default: "urn:waystation:problem:\(rawValue)"
+    }
+  }
 
   /// The facts of a kind, the same in each of its problems.
   package struct Record: Sendable {
@@ -99,6 +114,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .unknownEnvelope: Record(404, "Unknown envelope")
     case .unknownClient: Record(404, "Unknown client")
     case .unknownToken: Record(404, "Unknown token")
+    case .unknownUpload: Record(404, "Unknown upload")
     case .unknownOperation: Record(404, "Unknown operation")
     case .noResponseYet: Record(404, "No answer of the upstream's yet")
     case .unknownUpstream: Record(422, inPath: 404, "Unknown upstream")
@@ -117,6 +133,12 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .unfilledReferences: Record(409, "The envelope's references cannot be filled any more")
     case .notEnded: Record(409, "The envelope has not ended")
     case .tooManyTokens: Record(409, "Too many tokens are stored")
+    case .mismatchingUploadOffset: Record(409, "The upload ends elsewhere")
+    case .completedUpload: Record(400, "The upload is complete")
+    case .inconsistentUploadLength: Record(400, "The upload's length is not consistent")
+    case .mismatchingDigest: Record(422, "The digest is another one")
+    case .supersededUpload: Record(409, "Another request goes on with the upload")
+    case .tooManyUploads: Record(429, "Too many uploads are open")
     case .countDiffers: Record(409, "The filter matches another number")
     case .storeInPlace: Record(409, "The store is in its place")
     case .bodyTooLarge: Record(413, "The body is too large")

@@ -27,6 +27,14 @@ package struct Fingerprint: ~Copyable {
   ///   - draft: The envelope; its body, times and policy are not looked at.
   ///   - terms: What its sender said of it.
   init(of draft: borrowing EnvelopeDraft, saying terms: EnvelopeTerms) {
+    self.init(said: Self.said(of: draft, saying: terms))
+  }
+
+  /// Begins with all but the body, as ``said(of:saying:)`` has it.
+  package init(said: [UInt8]) { hash.update(said) }
+
+  /// The bytes of all but the body; the parameters are those of the first initialiser.
+  static func said(of draft: borrowing EnvelopeDraft, saying terms: EnvelopeTerms) -> [UInt8] {
     let hasSpans = terms.relative.isSaid
     let hasMore = draft.references || draft.coalesce != nil || hasSpans
     var encoding = Encoding(version: hasSpans ? 3 : hasMore ? 2 : 1)
@@ -50,7 +58,7 @@ package struct Fingerprint: ~Copyable {
       encoding.optional(terms.relative.notBeforeIn)
       encoding.optional(terms.relative.expiresIn)
     }
-    hash.update(encoding.bytes)
+    return encoding.bytes
   }
 
   /// Adds the next piece of the body.

@@ -20,6 +20,11 @@ package struct RelayRequestDecoder: Sendable {
     package func fingerprint() -> Fingerprint {
       Fingerprint(of: draft, saying: terms)
     }
+
+    /// The bytes that it begins with.
+    func said() -> [UInt8] {
+      Fingerprint.said(of: draft, expiresAt: expiresAt, onFailure: onFailure)
+    }
   }
 
   /// The envelope that a request is.

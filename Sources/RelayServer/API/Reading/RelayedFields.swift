@@ -11,9 +11,12 @@ struct RelayedFields {
   private let connectionNames: [ArraySlice<UInt8>]
   /// The values of `Idempotency-Key`.
   private var idempotencyKeys: [ArraySlice<UInt8>] = []
+  /// What it says of an upload.
+  private let upload: UploadFields
 
   init(_ head: RequestHead) {
     lines = HeaderLines(capacity: head.bytes.count)
+    upload = UploadFields(head)
     var names: [ArraySlice<UInt8>] = []
     for field in head.fields where head.isNamed(field, "Connection") {
       names += ConnectionField.names(in: head.value(of: field))
@@ -27,6 +30,7 @@ struct RelayedFields {
     if ConnectionField.isOne(name) || Self.isWrittenAnew(name) || isNamedByConnection(name) {
       return
     }
+    if upload.isAbout(name) { return }
     // The relay's own credentials are nobody else's business, whatever field they stand in.
     if AccessToken.isHeld(in: value) || AccessToken.isHeld(in: name) { return }
     if FieldSyntax.equals(name, "Prefer") {

@@ -26,6 +26,8 @@ final class RelayParts: Sendable {
   let memory: MemoryBudget
   /// The quotas: what waits of each client, and how much may.
   let quotas: QuotaKeeper
+  /// The uploads that are open.
+  let uploads: UploadDesk
   /// The gate that says if posts are taken at all just now.
   let admission: AdmissionGate
   /// The places of callers that wait for the outcome of an envelope or a run.
@@ -78,6 +80,7 @@ final class RelayParts: Sendable {
     metrics = dispatcher.metrics
     log = dispatcher.log
     quotas = dispatcher.quotas
+    uploads = UploadDesk(quotas: dispatcher.quotas)
     operations = OperationDesk { [listeners = dispatcher.listeners] in listeners.ring() }
     admission = AdmissionGate(
       delayMsMax: nothing.limits.acceptanceDelayMsMax, log: log, meter: meter)

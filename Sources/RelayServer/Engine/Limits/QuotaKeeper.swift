@@ -90,6 +90,16 @@ package final class QuotaKeeper: Sendable {
     }
   }
 
+  /// Claims room for what was taken before, whatever the quotas say now; ended as any claim of a
+  /// client's.
+  func restore(_ use: WaitingUse, of name: String) {
+    book.withLock { book in
+      book.begin(name)
+      // No quota, and so no refusal.
+      try? book.claim(use, of: name, nil, quota: WaitingQuota(), everybody: WaitingQuota())
+    }
+  }
+
   /// Claims room for a post of a client that has no quota of its own.
   package func claim(_ use: WaitingUse) throws(QuotaRefusal) {
     let rules = rules

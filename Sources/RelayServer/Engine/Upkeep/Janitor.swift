@@ -41,6 +41,7 @@ final class Janitor: Sendable {
   private let clock: @Sendable () -> Now
   private let log: Log
   private let names: NameSweeper
+  private let uploads: UploadDesk?
   private let retentionPeriodMs: Int64
   private let ages: RetentionAges
   private let state: Mutex<State>
@@ -51,10 +52,12 @@ final class Janitor: Sendable {
   init(
     dispatcher: Dispatcher, retention: RetentionConfiguration, eventsKeptSeconds: Int,
     loop: EventLoop, clock: @escaping @Sendable () -> Now, log: Log,
-    retentionPeriodMs: Int64 = Janitor.retentionPeriodMs, ages: RetentionAges = RetentionAges()
+    retentionPeriodMs: Int64 = Janitor.retentionPeriodMs, ages: RetentionAges = RetentionAges(),
+    uploads: UploadDesk? = nil
   ) {
     self.retentionPeriodMs = retentionPeriodMs
     self.ages = ages
+    self.uploads = uploads
     store = dispatcher.store
     self.dispatcher = dispatcher
     state = Mutex(State(retention: retention, eventsKeptSeconds: eventsKeptSeconds))
@@ -185,6 +188,7 @@ final class Janitor: Sendable {
       guard let self else { return }
       state.withLock { $0.round = nil }
       Task(executorPreference: loop) {
+        await self.forgetUploads()
         await self.deleteEnded()
         await self.forgetEvents()
         // What these have let go of may have been the last that spoke of a name.
@@ -208,7 +212,8 @@ final class Janitor: Sendable {
   private func presentAges() async -> RetentionClock {
     let keptSecondsMax = state.withLock { state in
       max(
-        state.retention.deliveredSeconds, state.retention.failedSeconds, state.eventsKeptSeconds)
+        state.retention.deliveredSeconds, state.retention.failedSeconds,
+        state.retention.uploadSeconds, state.eventsKeptSeconds)
     }
     return await ages.look(clock, keptMsMax: Int64(keptSecondsMax) * 1000)
   }
@@ -257,6 +262,28 @@ final class Janitor: Sendable {
     } catch {
       log.repeating(
         .error, "events could not be forgotten", about: "\(error.kind)", .usual,
+        ("error", .text(error.description)))
+    }
+  }
+
+  /// Forgets uploads of which nothing has come for long enough.
+  private func forgetUploads() async {
+    guard let uploads else { return }
+    let keptMs = state.withLock { Int64($0.retention.uploadSeconds) * 1000 }
+    let cutoff = await presentAges().cutoff(keptMs: keptMs)
+    do throws(StoreError) {
+      while !isStopped {
+        let forgotten = try await store.forgetUploads(
+          before: cutoff, countMax: Self.retentionStepCountMax)
+        for id in forgotten { uploads.end(id, as: .expired) }
+        if forgotten.count < Self.retentionStepCountMax { return }
+        await pause(Self.retentionStepPauseMs)
+      }
+    } catch  where error.kind == .closed {
+      return
+    } catch {
+      log.repeating(
+        .error, "uploads could not be forgotten", about: "\(error.kind)", .usual,
         ("error", .text(error.description)))
     }
   }

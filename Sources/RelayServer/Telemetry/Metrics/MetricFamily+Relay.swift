@@ -59,4 +59,21 @@ extension MetricFamily {
       "How long posts waited until the store had their envelopes on disk."
     ) { $1.histogram(value: $0.storeWaits) },
   ]
+
+  /// Envelopes whose bodies come in by several requests.
+  static let uploads: [MetricFamily] = [
+    MetricFamily(.gauge, "waystation_open_uploads", "Uploads that are open.") {
+      Int64($0.uploads.open)
+    },
+    MetricFamily(
+      .gauge, "waystation_open_upload_bytes", "Bytes that open uploads claim of quotas."
+    ) { $0.uploads.openBytes },
+    MetricFamily(
+      .counter, "waystation_uploads", ["event"], "Uploads, by what has happened to them."
+    ) { view, writer in
+      for event in UploadFigures.Event.allCases {
+        writer.sample(event.rawValue, value: view.uploads.counts[event] ?? 0)
+      }
+    },
+  ]
 }

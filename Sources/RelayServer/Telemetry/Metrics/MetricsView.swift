@@ -19,6 +19,7 @@ struct MetricsView {
   var passed: PassingFigures?
   var deliveries: DeliveryFigures
   var posts: PostFigures
+  var uploads: UploadFigures
   var shed: [AdmissionControl.Refusal: UInt64]
   var storeWaits: Histogram
   /// Those of the configuration that have a label, in its order.

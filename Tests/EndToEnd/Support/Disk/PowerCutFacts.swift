@@ -22,6 +22,9 @@ struct PowerCutFacts {
   var isCleared = false
   /// Up to where listeners were told of events.
   var toldThrough = EventPosition.beginning
+  /// The offsets that were announced of uploads, by where these are found.
+  var uploads: [String: Int] = [:]
+  private var lastUpload = ""
   /// How many processes have begun.
   var startCount = 0
   /// How many answers were given.
@@ -76,6 +79,12 @@ struct PowerCutFacts {
       guard let colon = line.firstIndex(of: ":") else { continue }
       fields[line[..<colon]] = line[colon...].dropFirst(2)
     }
+    if let location = fields["Location"], location.hasPrefix("/v1/uploads/") {
+      lastUpload = String(location)
+    }
+    if let offset = fields["Upload-Offset"].flatMap({ Int($0) }) {
+      uploads[lastUpload] = max(uploads[lastUpload] ?? 0, offset)
+    }
     guard let id = fields["Waystation-Id"] else { return }
     accepted.insert(String(id))
     if let state = fields["Waystation-State"] { note(id: String(id), state: String(state)) }
@@ -119,6 +128,9 @@ enum PowerCutPost {
   static let correction = "-corrected"
   /// The client whose posts take each other's place.
   static let versions = "versions"
+
+  /// The client that sends its bodies in parts.
+  static let uploads = "uploads"
 
   static func key(_ client: String, _ index: Int) -> String { "\(client):\(index)" }
 

@@ -60,7 +60,7 @@ struct PowerCutImage {
     try checkOrder(rows)
     try checkCounts(rows, store.statistics())
     try checkPauses(reader)
-    try checkFiles(rows)
+    try checkFiles(rows, try checkUploads(reader))
   }
 
   private func hold(_ isTrue: Bool, _ broken: @autoclosure () -> String) throws {
@@ -180,9 +180,32 @@ struct PowerCutImage {
     if facts.resumeCount >= 1 { try hold(versions == 0, "a resumption is lost") }
   }
 
-  /// Each file belongs to an envelope: what a cut has left over was swept.
-  private func checkFiles(_ rows: [Row]) throws {
-    let known = Set(rows.compactMap { $0.file?.name })
+  /// What was announced of uploads is there.
+  ///
+  /// - Returns: The files of those that are open.
+  private func checkUploads(_ reader: Reader) throws -> [String] {
+    for (location, offset) in facts.uploads {
+      let id = UploadID(parsing: String(location.dropFirst("/v1/uploads/".count)))
+      guard let id, let found = try reader.uploads.find(id) else {
+        throw Broken(description: "\(location) was announced, and is lost")
+      }
+      try hold(
+        found.upload.offset >= offset, "\(offset) of \(location) were announced, and are lost")
+    }
+    return try reader.uploads.allOpen().map { upload, file in
+      let expected = PowerCutPost.body(ofKey: upload.terms.draft.key ?? "")
+      let stored = FileManager.default.contents(atPath: "\(data)/bodies/\(file)") ?? Data()
+      let count = Int(upload.offset)
+      try hold(
+        stored.prefix(count).elementsEqual(expected.prefix(count)),
+        "of the first \(count) bytes of an upload some are lost, or others")
+      return file
+    }
+  }
+
+  /// Each file belongs to an envelope or to an upload: what a cut has left over was swept.
+  private func checkFiles(_ rows: [Row], _ uploads: [String]) throws {
+    let known = Set(rows.compactMap { $0.file?.name } + uploads)
     let found = Set(try FileManager.default.contentsOfDirectory(atPath: data + "/bodies"))
     try hold(known == found, "bodies: \(known.count) known, \(found.count) found")
   }

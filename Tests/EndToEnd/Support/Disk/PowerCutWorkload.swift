@@ -48,12 +48,14 @@ struct PowerCutWorkload {
     try await post(0..<12)
     try await coalesce()
     try await clear()
+    let location = try await upload()
     try await delivered()
     _ = listener
     relay.signal(SIGTERM)
     try await relay.ending()
 
     try await relay.start()
+    try await append(6000..<8000, of: 13, to: location)
     try await post(12..<20)
     try await kill(posting: 20..<24)
 
@@ -176,6 +178,39 @@ struct PowerCutWorkload {
         try await device.post(envelope("cleared", index)), [PowerCutPost.key("cleared", index)])
     }
     _ = try await device.request("DELETE", "/v1/clients/cleared/envelopes")
+  }
+
+  /// Sends one body in parts, and the beginning of another one.
+  ///
+  /// - Returns: Where the one is found that goes on.
+  private func upload() async throws -> String {
+    let client = PowerCutPost.uploads
+    var location = ""
+    for index in [4, 13] {
+      let key = PowerCutPost.key(client, index)
+      let answer = try await relay.device(client).relay(
+        "POST", PowerCutPost.path(client, index),
+        headers: ["Idempotency-Key": key, "Upload-Complete": "?0"],
+        body: Array(PowerCutPost.body(ofKey: key)[..<3000]))
+      location = answer["Location"] ?? ""
+      try await append(3000..<6000, of: index, to: location)
+      guard index == 4 else { continue }
+      let end = PowerCutPost.body(ofKey: key).count
+      note(try await append(6000..<end, of: index, to: location, completes: true), [key])
+    }
+    return location
+  }
+
+  /// Sends a part of a body.
+  @discardableResult
+  private func append(
+    _ range: Range<Int>, of index: Int, to location: String, completes: Bool = false
+  ) async throws -> WireResponse {
+    let client = PowerCutPost.uploads
+    let body = PowerCutPost.body(ofKey: PowerCutPost.key(client, index))
+    return try await relay.device(client).request(
+      "PATCH", location, headers: Uploader.appending(at: range.lowerBound, completes: completes),
+      body: Array(body[range]))
   }
 
   /// Waits until nothing waits of those who post.

@@ -1,0 +1,311 @@
+import HTTPServer
+import RelayCore
+
+/// Uploads: envelopes whose bodies come in by several requests, by
+/// `draft-ietf-httpbis-resumable-upload`.
+struct Uploads {
+  private let context: EndpointContext
+  private var desk: UploadDesk { context.relay.uploads }
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  /// `ANY /v1/relay/{upstream}/{path…}` that begins an upload.
+  func create(
+    _ request: HTTPRequest, _ captures: PathCaptures
+  ) async throws(Problem) -> HTTPResponse {
+    let fields = UploadFields(request.head)
+    let id: UploadID
+    do throws(Problem) {
+      id = try await begin(request, captures, fields)
+    } catch {
+      context.relay.metrics.count(.rejected)
+      throw error
+    }
+    let append = UploadAppend(
+      offset: 0, completes: fields.completes == true, contentLength: request.body.knownLength,
+      length: fields.length)
+    do throws(Problem) {
+      return try await goOn(id, request, append, fields.interopVersion, isCreation: true)
+    } catch {
+      // A repeated creation finds the upload that its sender has not been told of.
+      var problem = error
+      if problem.kind == .mismatchingUploadOffset { problem.upload?.location = id.path }
+      throw problem
+    }
+  }
+
+  /// `PATCH /v1/uploads/{id}`: more of the body.
+  func append(
+    _ request: HTTPRequest, _ captures: PathCaptures
+  ) async throws(Problem) -> HTTPResponse {
+    let id = try id(captures)
+    try Self.checkMediaType(request.head)
+    let fields = UploadFields(request.head)
+    guard let offset = fields.offset else {
+      throw .missingField(
+        "Upload-Offset", "The request does not say where its content begins.",
+        fix: "Say in Upload-Offset at which byte the content begins, as a number.")
+    }
+    guard let completes = fields.completes else {
+      throw .missingField(
+        "Upload-Complete", "The request does not say whether the upload ends with it.",
+        fix: "Send Upload-Complete: ?1 with the last part, and ?0 with each other one.")
+    }
+    let append = UploadAppend(
+      offset: offset, completes: completes, contentLength: request.body.knownLength,
+      length: fields.length)
+    return try await goOn(id, request, append, fields.interopVersion, isCreation: false)
+  }
+
+  /// `HEAD /v1/uploads/{id}`: how far it has come.
+  func state(_ request: HTTPRequest, _ captures: PathCaptures) async throws(Problem) -> HTTPResponse
+  {
+    let id = try id(captures)
+    let turn = await desk.turn(of: id, reading: request.body)
+    defer { desk.end(turn) }
+    let upload = try await find(id)
+    var response = HTTPResponse(status: 204)
+    response.headers.add("Upload-Offset", "\(upload.offset)")
+    response.headers.add("Upload-Complete", upload.envelope == nil ? "?0" : "?1")
+    if let length = upload.length { response.headers.add("Upload-Length", "\(length)") }
+    response.headers.add("Upload-Limit", context.uploadLimit(of: upload))
+    response.headers.add("Cache-Control", "no-store")
+    return response
+  }
+
+  /// `DELETE /v1/uploads/{id}`: gives it up.
+  func cancel(
+    _ request: HTTPRequest, _ captures: PathCaptures
+  ) async throws(Problem) -> HTTPResponse {
+    let id = try id(captures)
+    let turn = await desk.turn(of: id, reading: request.body)
+    defer { desk.end(turn) }
+    _ = try await find(id)
+    try await context.forget(upload: id, as: .cancelled)
+    return HTTPResponse(status: 204)
+  }
+
+  // MARK: - Beginning
+
+  /// Stores a new upload, or finds the one that this request has begun before.
+  private func begin(
+    _ request: HTTPRequest, _ captures: PathCaptures, _ fields: UploadFields
+  ) async throws(Problem) -> UploadID {
+    _ = try Via(request.head, at: context.relay.pseudonym)
+    var claim = try QuotaClaim(context, sender: context.caller.client)
+    defer { claim.giveBack() }
+    let upload = try described(by: request.head, captures)
+    let append = UploadAppend(
+      offset: 0, completes: fields.completes == true, contentLength: request.body.knownLength,
+      length: fields.length)
+    let verdict = UploadRules.verdict(on: append, to: upload, bytesMax: context.uploadBytesMax)
+    guard case .append(let length) = verdict else { throw context.problem(verdict, append, upload) }
+    if let key = upload.terms.draft.key, let former = try await find(upload.client, key) {
+      return try same(former, as: upload)
+    }
+    do throws(UploadDesk.Refusal) {
+      try desk.begin(upload.id, of: upload.client, context.uploadLimits)
+    } catch {
+      throw .tooManyUploads(error, client: upload.client)
+    }
+    do throws(Problem) {
+      try await claim.take(
+        for: upload.client, bytes: upload.terms.draft.content.byteCount + (length ?? 0))
+      let stored = try await context.stored { () throws(StoreError) in
+        try await context.store.beginUpload(upload)
+      }
+      if stored.id != upload.id { _ = try same(stored, as: upload) }
+      guard stored.id == upload.id else {
+        desk.end(upload.id, as: nil)
+        return stored.id
+      }
+    } catch {
+      desk.end(upload.id, as: nil)
+      throw error
+    }
+    desk.hold(claim.handOver(), for: upload.id)
+    desk.count(.created)
+    return upload.id
+  }
+
+  /// The upload that a request describes.
+  private func described(
+    by head: RequestHead, _ captures: PathCaptures
+  ) throws(Problem) -> Upload {
+    let decoded = try RelayRequestDecoder(context.rules).decode(
+      head, upstream: captures.raw("upstream") ?? [], rest: captures.raw("path") ?? [],
+      from: context.caller.client, at: context.relay.deadlineStart())
+    guard !decoded.draft.references else {
+      throw .invalidField(
+        "Waystation-References", "References in a body that comes in several parts are not filled.",
+        fix: "Send the whole body in one request, without Upload-Complete.")
+    }
+    let now = context.relay.now().wall
+    let random = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+    let terms = UploadTerms(
+      draft: decoded.draft, said: decoded.said(), digest: try Self.digest(head))
+    return Upload(id: UploadID(at: now, random: random), terms: terms, length: nil, at: now)
+  }
+
+  /// The name of an upload that was begun before, if it was begun by the same request.
+  private func same(_ former: Upload, as upload: Upload) throws(Problem) -> UploadID {
+    guard former.terms.said == upload.terms.said else {
+      throw .keyConflict(upload.terms.draft.key, id: nil, field: SenderFields.relayed.key)
+    }
+    return former.id
+  }
+
+  // MARK: - Going on
+
+  /// Takes in what a request brings, and answers it.
+  private func goOn(
+    _ id: UploadID, _ request: HTTPRequest, _ append: UploadAppend, _ interopVersion: Int64?,
+    isCreation: Bool
+  ) async throws(Problem) -> HTTPResponse {
+    let news = UploadNews(
+      interopVersion: request.head.version == .http11 ? interopVersion : nil,
+      isCreation: isCreation)
+    switch try await take(id, request, append, news) {
+    case .accepted(let acceptance):
+      context.accessNote?.note(acceptance.id)
+      var response = await RelayRequest(context).answer(acceptance, to: request.head)
+      response.headers.add("Upload-Complete", "?1")
+      return response
+    case .open(let upload):
+      var response = HTTPResponse(status: isCreation ? 201 : 204)
+      if isCreation { response.headers.add("Location", id.path) }
+      response.headers.add("Upload-Offset", "\(upload.offset)")
+      response.headers.add("Upload-Complete", "?0")
+      if isCreation { response.headers.add("Upload-Limit", context.uploadLimit(of: upload)) }
+      return response
+    }
+  }
+
+  /// Has the turn for as long as the request brings something; not while it waits for an answer.
+  private func take(
+    _ id: UploadID, _ request: HTTPRequest, _ append: UploadAppend, _ news: UploadNews
+  ) async throws(Problem) -> UploadOutcome {
+    let turn = await desk.turn(of: id, reading: request.body)
+    defer { desk.end(turn) }
+    guard !context.relay.isDraining else { throw .draining() }
+    guard !turn.isSuperseded else { throw .supersededUpload() }
+    let upload = try await find(id)
+    var intake = UploadIntake(context, upload, turn, news)
+    return try await intake.take(append, request)
+  }
+
+  // MARK: - Reading
+
+  private func id(_ captures: PathCaptures) throws(Problem) -> UploadID {
+    let text = captures.decoded("id") ?? ""
+    guard let id = UploadID(parsing: text) else { throw .unknownUpload(text) }
+    return id
+  }
+
+  /// An upload of the caller's; another's is unknown to it.
+  private func find(_ id: UploadID) async throws(Problem) -> Upload {
+    let upload = try await context.stored { () throws(StoreError) in
+      try await context.store.upload(id)
+    }
+    guard let upload, context.caller.mayKnow(of: upload.client) else {
+      throw .unknownUpload(id.description)
+    }
+    return upload
+  }
+
+  private func find(_ client: String, _ key: String) async throws(Problem) -> Upload? {
+    try await context.stored { () throws(StoreError) in
+      try await context.store.upload(client: client, key: key)
+    }
+  }
+
+  private static func checkMediaType(_ head: RequestHead) throws(Problem) {
+    let name = "application/partial-upload"
+    let value = head.value(of: "Content-Type") ?? []
+    let end = value.firstIndex(of: UInt8(ascii: ";")) ?? value.endIndex
+    let type = FieldSyntax.trimmingWhitespace(value[..<end])
+    guard FieldSyntax.equals(type, "application/partial-upload") else {
+      throw .unsupportedMediaType(head.string(of: "Content-Type"), accepted: [name])
+    }
+  }
+
+  /// The SHA-256 that a request says of the whole; nil if it says none.
+  static func digest(_ head: RequestHead) throws(Problem) -> [UInt8]? {
+    let named = StructuredItem.byteSequence("sha-256", in: head.values(of: "Repr-Digest"))
+    guard let named else { return nil }
+    guard let digest = named, digest.count == 32 else {
+      throw .invalidField(
+        "Repr-Digest", "The value of sha-256 is not 32 bytes in base64 between colons.",
+        fix: "Write it as RFC 9530 has it, or leave it out.")
+    }
+    return digest
+  }
+}
+
+/// What has become of a request about an upload.
+enum UploadOutcome {
+  /// It goes on.
+  case open(Upload)
+  /// It has become an envelope.
+  case accepted(Acceptance)
+}
+
+extension EndpointContext {
+  /// The most bytes of an upload: those of a body.
+  var uploadBytesMax: Int64 { Int64(limits.bodyBytesMax) }
+
+  /// How many uploads there may be.
+  var uploadLimits: UploadDesk.Limits {
+    UploadDesk.Limits(all: limits.uploadsMax, ofClient: limits.clientUploadsMax)
+  }
+
+  /// `Upload-Limit` of an upload.
+  func uploadLimit(of upload: Upload) -> String {
+    let keptMs = Int64(relay.configuration.retention.uploadSeconds) * 1000
+    let leftMs = keptMs - relay.now().wall.milliseconds(since: upload.touchedAt)
+    return uploadSizes + ", max-age=\(max(0, min(leftMs, keptMs)) / 1000)"
+  }
+
+  private var uploadSizes: String {
+    "max-size=\(uploadBytesMax), max-append-size=\(uploadBytesMax)"
+  }
+
+  /// Has the store do something; trouble there is a problem of the request.
+  func stored<Value>(
+    _ body: () async throws(StoreError) -> Value
+  ) async throws(Problem) -> Value {
+    do throws(StoreError) {
+      return try await body()
+    } catch {
+      throw problem(error)
+    }
+  }
+
+  /// Forgets an upload, and gives back what it has claimed.
+  func forget(upload id: UploadID, as event: UploadFigures.Event) async throws(Problem) {
+    try await stored { () throws(StoreError) in try await store.deleteUpload(id) }
+    relay.uploads.end(id, as: event)
+  }
+
+  /// The problem that a verdict is; nothing else than that to append has one.
+  func problem(
+    _ verdict: UploadRules.Verdict, _ append: UploadAppend, _ upload: Upload
+  ) -> Problem {
+    switch verdict {
+    case .mismatchingOffset(let expected):
+      return .mismatchingOffset(expected: expected, provided: append.offset)
+    case .completed, .repeated:
+      var problem = Problem.completedUpload()
+      problem.upload = UploadNote()
+      problem.upload?.isComplete = true
+      problem.upload?.offset = upload.offset
+      return problem
+    case .inconsistentLength, .append: return .inconsistentLength(isGivenUp: false)
+    case .tooLarge:
+      var problem = Problem.bodyTooLarge(bytesMax: limits.bodyBytesMax)
+      problem.upload = UploadNote()
+      problem.upload?.limit = uploadSizes
+      return problem
+    }
+  }
+}

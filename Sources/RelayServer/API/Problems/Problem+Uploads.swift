@@ -1,0 +1,96 @@
+import HTTPServer
+import RelayCore
+
+// Problems with uploads.
+
+/// What the answer to a request about an upload says beside its problem.
+package struct UploadNote: Equatable, Sendable {
+  /// Where the upload is found.
+  package var location: String?
+  /// Where it ends for now.
+  package var offset: Int64?
+  /// Where the request would have gone on.
+  package var provided: Int64?
+  /// The limits of uploads.
+  package var limit: String?
+  /// Whether the whole upload has come, so that the problem is its envelope's.
+  package var isComplete: Bool?
+
+  /// Says nothing.
+  package init() {}
+
+  /// Adds what it says to a response's fields.
+  func add(to headers: inout ResponseFields) {
+    if let location { headers.add("Location", location) }
+    if let offset { headers.add("Upload-Offset", "\(offset)") }
+    if let isComplete { headers.add("Upload-Complete", isComplete ? "?1" : "?0") }
+    if let limit { headers.add("Upload-Limit", limit) }
+  }
+}
+
+extension Problem {
+  /// There is no such upload, or no longer, or it is another client's.
+  package static func unknownUpload(_ id: String) -> Problem {
+    Problem(
+      .unknownUpload,
+      "There is no upload \(UploadID(parsing: id) == nil ? id.quoted : id); those that do not go on"
+        + " are forgotten after a while.",
+      fix: "Begin the upload anew.")
+  }
+
+  /// The content begins elsewhere than the upload ends.
+  package static func mismatchingOffset(expected: Int64, provided: Int64) -> Problem {
+    var problem = Problem(
+      .mismatchingUploadOffset,
+      "The upload has \(expected) bytes, and the content begins at \(provided).",
+      field: "Upload-Offset", fix: "Go on at the byte that the answer's Upload-Offset says.")
+    var note = UploadNote()
+    (note.offset, note.provided) = (expected, provided)
+    problem.upload = note
+    return problem
+  }
+
+  /// The upload is complete already.
+  package static func completedUpload() -> Problem {
+    Problem(
+      .completedUpload, "The upload is complete, and takes nothing more.",
+      fix: "HEAD tells its length; a request without content at that offset, with Upload-Complete:"
+        + " ?1, is answered as a duplicate.")
+  }
+
+  /// What is said of the upload's length contradicts itself.
+  package static func inconsistentLength(isGivenUp: Bool) -> Problem {
+    Problem(
+      .inconsistentUploadLength,
+      "Its length is not what was said of it, or what its content comes to."
+        + (isGivenUp ? " The upload is forgotten." : ""),
+      field: "Upload-Length",
+      fix: isGivenUp
+        ? "Begin the upload anew." : "Send what is missing, and say the same length each time.")
+  }
+
+  /// The whole has another digest than its sender said.
+  package static func mismatchingDigest() -> Problem {
+    Problem(
+      .mismatchingDigest, "The SHA-256 of the whole is not the one that Repr-Digest says.",
+      field: "Repr-Digest", fix: "Begin the upload anew: this one is forgotten.")
+  }
+
+  /// A later request goes on with the upload.
+  package static func supersededUpload() -> Problem {
+    Problem(
+      .supersededUpload, "Another request about this upload has come, and has ended this one.",
+      fix: "Ask for the offset with HEAD, and go on there; one request at a time.")
+  }
+
+  /// There are as many uploads as may be.
+  static func tooManyUploads(_ refusal: UploadDesk.Refusal, client: String) -> Problem {
+    let words =
+      refusal.isOfClient
+      ? "The client \(client.quoted) may have \(refusal.max) uploads open."
+      : "\(refusal.max) uploads may be open in all."
+    return Problem(
+      .tooManyUploads, words, fix: "Complete one, give one up with DELETE, or try again later."
+    ).retry(afterSeconds: RetryHint.spread(RetryHint.mostSeconds))
+  }
+}

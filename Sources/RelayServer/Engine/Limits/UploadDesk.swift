@@ -1,0 +1,172 @@
+import HTTPServer
+import RelayCore
+import Synchronization
+
+/// The uploads that are open: how many there are, the room that each claims of the quotas, and
+/// whose turn it is to go on with one.
+final class UploadDesk: Sendable {
+  /// The most uploads that there may be.
+  struct Limits: Sendable {
+    var all: Int
+    var ofClient: Int
+  }
+
+  /// The limit that keeps an upload from being begun.
+  struct Refusal: Error {
+    var max: Int
+    var isOfClient: Bool
+  }
+
+  private struct Open {
+    let client: String
+    var claim = HeldClaim()
+  }
+
+  private struct State {
+    var open: [UploadID: Open] = [:]
+    var ofClient: [String: Int] = [:]
+    var turns: [UploadID: [UploadTurn]] = [:]
+    var counts: [UploadFigures.Event: UInt64] = [:]
+  }
+
+  private let quotas: QuotaKeeper
+  private let state = Mutex(State())
+
+  /// A desk without uploads.
+  init(quotas: QuotaKeeper) { self.quotas = quotas }
+
+  // MARK: - What is open
+
+  /// Takes in what the store has at the start.
+  func restore(_ uploads: [Upload]) {
+    for upload in uploads {
+      let claim = HeldClaim(upload.use, of: upload.client, from: quotas)
+      state.withLock { state in
+        state.open[upload.id] = Open(client: upload.client, claim: claim)
+        state.ofClient[upload.client, default: 0] += 1
+      }
+    }
+  }
+
+  /// Takes a place for a new upload; it ends with ``end(_:as:)``.
+  func begin(_ id: UploadID, of client: String, _ limits: Limits) throws(Refusal) {
+    try state.withLock { (state) throws(Refusal) in
+      guard state.open.count < limits.all else {
+        throw Refusal(max: limits.all, isOfClient: false)
+      }
+      guard state.ofClient[client, default: 0] < limits.ofClient else {
+        throw Refusal(max: limits.ofClient, isOfClient: true)
+      }
+      state.open[id] = Open(client: client)
+      state.ofClient[client, default: 0] += 1
+    }
+  }
+
+  /// Holds what was claimed for an open upload until it ends.
+  func hold(_ claim: HeldClaim, for id: UploadID) {
+    let isHeld = state.withLock { $0.open[id]?.claim.add(claim) != nil }
+    if !isHeld { claim.release(to: quotas) }
+  }
+
+  /// The bytes that are claimed for an open upload.
+  func claimedBytes(of id: UploadID) -> Int64 {
+    state.withLock { $0.open[id]?.claim.bytes } ?? 0
+  }
+
+  /// Gives back what an upload has claimed: it is open no longer.
+  ///
+  /// - Parameter event: What has become of it; nil if it was never stored.
+  func end(_ id: UploadID, as event: UploadFigures.Event?) {
+    let ended = state.withLock { state -> Open? in
+      guard let ended = state.open.removeValue(forKey: id) else { return nil }
+      if let event { state.counts[event, default: 0] &+= 1 }
+      let left = state.ofClient[ended.client, default: 1] - 1
+      state.ofClient[ended.client] = left > 0 ? left : nil
+      return ended
+    }
+    ended?.claim.release(to: quotas)
+  }
+
+  /// Counts what has happened.
+  func count(_ event: UploadFigures.Event) {
+    state.withLock { $0.counts[event, default: 0] &+= 1 }
+  }
+
+  /// What is open, and what was counted.
+  var figures: UploadFigures {
+    state.withLock { state in
+      UploadFigures(
+        open: state.open.count,
+        openBytes: state.open.values.reduce(0) { $0 + $1.claim.bytes }, counts: state.counts)
+    }
+  }
+
+  // MARK: - Turns
+
+  /// Waits for the turn to go on with an upload, and ends the requests that have it or wait for it:
+  /// their senders have given them up.
+  ///
+  /// - Parameter body: The body that the request reads, which the next request cuts off.
+  /// - Returns: The turn; it has to be given back by ``end(_:)``.
+  func turn(of id: UploadID, reading body: RequestBody) async -> UploadTurn {
+    await withUnsafeContinuation { continuation in
+      let turn = UploadTurn(of: id, body)
+      let (former, isFirst) = state.withLock { state -> ([UploadTurn], Bool) in
+        let former = state.turns[id] ?? []
+        state.turns[id] = former + [turn]
+        if !former.isEmpty { turn.wait { continuation.resume(returning: turn) } }
+        return (former, former.isEmpty)
+      }
+      for turn in former { turn.supersede() }
+      if isFirst { continuation.resume(returning: turn) }
+    }
+  }
+
+  /// Gives a turn back: the next request has it.
+  func end(_ turn: UploadTurn) {
+    let next = state.withLock { state -> UploadTurn? in
+      var turns = state.turns[turn.id] ?? []
+      turns.removeAll { $0 === turn }
+      state.turns[turn.id] = turns.isEmpty ? nil : turns
+      return turns.first
+    }
+    next?.go()
+  }
+}
+
+/// The turn of one request to go on with an upload.
+final class UploadTurn: Sendable {
+  private struct State {
+    var isSuperseded = false
+    var waiter: (@Sendable () -> Void)?
+  }
+
+  let id: UploadID
+  private let body: RequestBody
+  private let state = Mutex(State())
+
+  fileprivate init(of id: UploadID, _ body: RequestBody) {
+    self.id = id
+    self.body = body
+  }
+
+  /// Whether a later request has come, and has ended this one.
+  var isSuperseded: Bool { state.withLock { $0.isSuperseded } }
+
+  fileprivate func wait(_ go: @escaping @Sendable () -> Void) {
+    state.withLock { $0.waiter = go }
+  }
+
+  fileprivate func supersede() {
+    state.withLock { $0.isSuperseded = true }
+    body.cutOff()
+  }
+
+  fileprivate func go() {
+    let waiter = state.withLock { state in
+      defer { state.waiter = nil }
+      return state.waiter
+    }
+    waiter?()
+  }
+}

@@ -1,0 +1,40 @@
+import RelayServer
+import Testing
+
+@Suite("Structured fields of uploads")
+struct StructuredItemTests {
+  private func bytes(_ text: String) -> ArraySlice<UInt8> { Array(text.utf8)[...] }
+
+  @Test(
+    "a Boolean is ?0 or ?1, and anything else is nothing",
+    arguments: [
+      ("?0", false), ("?1", true), ("?1;a=b", true), (" ?0 ", false), ("1", nil), ("true", nil),
+      ("?2", nil), ("?10", nil), ("", nil),
+    ] as [(String, Bool?)])
+  func boolean(text: String, value: Bool?) {
+    #expect(StructuredItem.boolean(bytes(text)) == value)
+  }
+
+  @Test(
+    "a length is an Integer that is not negative",
+    arguments: [
+      ("0", 0), ("007", 7), ("999999999999999", 999_999_999_999_999), ("5;x", 5),
+      ("1000000000000000", nil), ("-1", nil), ("1.0", nil), ("\"1\"", nil), ("", nil), ("1 2", nil),
+    ] as [(String, Int64?)])
+  func length(text: String, value: Int64?) {
+    #expect(StructuredItem.length(bytes(text)) == value)
+  }
+
+  @Test("the bytes of a key are found among others, the last one where it stands twice")
+  func byteSequences() {
+    func found(_ fields: String...) -> [UInt8]?? {
+      StructuredItem.byteSequence("sha-256", in: fields.map { bytes($0) })
+    }
+    #expect(found("sha-256=:AQI=:") == .some([1, 2]))
+    #expect(found("sha-512=:AA==:, sha-256=:AQI=:;q=1") == .some([1, 2]))
+    #expect(found("sha-512=:AA==:", "sha-256=:AQI=:") == .some([1, 2]))
+    #expect(found("sha-256=:AA==:,sha-256=:AQI=:") == .some([1, 2]))
+    #expect(found("sha-512=:AA==:") == .none && found() == .none)
+    #expect(found("sha-256=AQI=") == .some(nil) && found("sha-256=:AQ:") == .some(nil))
+  }
+}
