@@ -27,6 +27,10 @@ protocol BodySource: AnyObject, Sendable {
 
   /// Makes ``readBody()`` fail, even one that is waiting; may be called from any thread.
   func cutOffBody()
+
+  /// Makes ``readBody()`` fail once it has brought what has come by now; may be called from any
+  /// thread.
+  func endBodyEarly()
 }
 
 /// A request's body, read piece by piece by one task at a time.
@@ -129,6 +133,15 @@ package final class RequestBody: Sendable {
     guard let source else { return }
     // Under the lock, so that it cannot hit the next request of the connection.
     state.withLock { if !$0.isRevoked { source.cutOffBody() } }
+  }
+
+  /// Gives up the part that has not come yet, and keeps what has.
+  ///
+  /// Reading fails with ``RequestBodyError/cutOff`` once it would have to wait. May be called from
+  /// any thread; does nothing once the handler has returned.
+  package func endEarly() {
+    guard let source else { return }
+    state.withLock { if !$0.isRevoked { source.endBodyEarly() } }
   }
 
   /// Keeps a body that outlives its handler from reading bytes of the next request.

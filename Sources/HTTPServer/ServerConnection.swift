@@ -16,7 +16,7 @@ final class ServerConnection: BodySource, @unchecked Sendable {
   /// The number of bytes, in either direction, after which others on the loop have their turn.
   static let turnBytesMax = 65_536
   /// The number of bytes read since the last turn began.
-  private var takenBytes = 0
+  var takenBytes = 0
   /// The number of bytes of responses handed to the kernel since the last turn began.
   var givenBytes = 0
   /// Whether it has not been served yet.
@@ -45,7 +45,9 @@ final class ServerConnection: BodySource, @unchecked Sendable {
   let isWaitingForRequest = Atomic<Bool>(false)
   let serving = ServingTask()
   /// Whether the body that a handler reads is cut off.
-  private let isBodyCut = Atomic<Bool>(false)
+  let isBodyCut = Atomic<Bool>(false)
+  /// How many more bytes of the present request's body are read, if they have come; -1 for all.
+  let bodyBytesLeft = Atomic<Int>(-1)
 
   init(
     _ socket: Socket, from origin: RequestOrigin, _ tls: TLSCredentials?, _ server: ServerContext,
@@ -178,7 +180,7 @@ final class ServerConnection: BodySource, @unchecked Sendable {
           releaseBuffer()
           if mustRest { return }
           try await stream.waitUntilReadable(until: deadline)
-          if isBodyCut.load(ordering: .relaxed) { return }
+          if isBodyCut.load(ordering: .relaxed) || isBodyEnding { return }
         }
         state.attachBuffer { context.takeBuffer() }
         if try readSome() { return }
@@ -189,7 +191,7 @@ final class ServerConnection: BodySource, @unchecked Sendable {
   }
 
   /// Reads the available bytes; false if there are none yet.
-  private func readSome() throws(SystemError) -> Bool {
+  func readSome() throws(SystemError) -> Bool {
     guard mayHoldMore() else {
       state.inputLacksRoom()
       return true
@@ -235,6 +237,7 @@ final class ServerConnection: BodySource, @unchecked Sendable {
         return bytes
       case .end: return nil
       case .failed(let error): throw error
+      case .read where isBodyEnding: if !readWhatHasCome() { state.cutBody() }
       case .read(let deadline): await fill(until: deadline)
       case .sendContinue: await sendInterim(Self.continueLine)
       }
@@ -247,11 +250,6 @@ final class ServerConnection: BodySource, @unchecked Sendable {
     } catch {
       state.inputEnded()
     }
-  }
-
-  func cutOffBody() {
-    isBodyCut.store(true, ordering: .relaxed)
-    socket.wakeReader()
   }
 
   private static let continueLine = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
@@ -272,6 +270,7 @@ final class ServerConnection: BodySource, @unchecked Sendable {
       to: HTTPRequest(head: head, body: body, origin: origin))
     body.revoke()
     isBodyCut.store(false, ordering: .relaxed)
+    bodyBytesLeft.store(-1, ordering: .relaxed)
     if server.isDraining.load(ordering: .relaxed) || endsSoon.load(ordering: .relaxed) {
       state.drain()
     }

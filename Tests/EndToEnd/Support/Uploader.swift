@@ -171,7 +171,8 @@ final class Uploader: Sendable {
   }
 
   /// Goes on to the end, over a link that is cut after so many bytes each time.
-  func finish(_ location: String, _ body: [UInt8], cutAfter bytes: Int) async throws -> WireResponse
+  func finish(_ location: String, _ body: [UInt8], cutAfter bytes: Int, _ cut: Cut) async throws
+    -> WireResponse
   {
     while true {
       let offset = try await offset(location)
@@ -180,7 +181,7 @@ final class Uploader: Sendable {
       if rest.count <= bytes {
         return try await append(location, at: offset, completes: true, body: rest)
       }
-      try await send("PATCH", location, fields, body: rest, part: bytes)
+      try await send("PATCH", location, fields, body: rest, part: bytes, cut: cut)
     }
   }
 }

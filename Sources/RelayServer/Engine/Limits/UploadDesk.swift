@@ -106,7 +106,7 @@ final class UploadDesk: Sendable {
   /// Waits for the turn to go on with an upload, and ends the requests that have it or wait for it:
   /// their senders have given them up.
   ///
-  /// - Parameter body: The body that the request reads, which the next request cuts off.
+  /// - Parameter body: The body that the request reads, which the next request ends.
   /// - Returns: The turn; it has to be given back by ``end(_:)``.
   func turn(of id: UploadID, reading body: RequestBody) async -> UploadTurn {
     await withUnsafeContinuation { continuation in
@@ -159,7 +159,8 @@ final class UploadTurn: Sendable {
 
   fileprivate func supersede() {
     state.withLock { $0.isSuperseded = true }
-    body.cutOff()
+    // What has come is taken: it was sent, and need not be sent again.
+    body.endEarly()
   }
 
   fileprivate func go() {
