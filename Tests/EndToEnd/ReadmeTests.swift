@@ -74,7 +74,8 @@ extension EndToEnd {
       let device = relay.device("truck-7")
       let blocks = try ShellDocument("docs/protocol.md").blocks.map(\.text)
       let statuses = [
-        "202", "202", "202", "200", "202", "202", "200", "200", "200", "200", nil, "200", "200",
+        "202", "202", "202", "200", "201", "202", "202", "200", "200", "200", "200", nil, "200",
+        "200",
         "200",
         "200", "200", "200", "200", "200", "200", "200", "200", "200", "200", "200", "202", "202",
         "202",
@@ -90,6 +91,10 @@ extension EndToEnd {
           in: .newlines)
         guard let status else { continue }
         #expect(process.output.hasPrefix("HTTP/1.1 \(status)"), "\(block)\n\(process.output)")
+        if status == "201" {
+          #expect(process.output.contains("HTTP/1.1 204 No Content\r\nUpload-Offset: 6\r\n"))
+          #expect(process.output.contains("HTTP/1.1 202 Accepted\r\n"), "\(process.output)")
+        }
         // An attempt that a call set off comes to its end before the next one.
         if !id.isEmpty,
           try await device.get("/v1/envelopes/\(id)").json()["state"] as? String != "held"
