@@ -79,17 +79,9 @@ final class Seat {
     var connection = try PostgresConnection(
       to: address, connectTimeoutMs: limits.connectTimeoutMs, silenceMs: limits.silenceMs,
       isGivenUp: isGivenUp)
-    _ = try connection.run([byIndex])
+    _ = try connection.run([.goingByIndex])
     return connection
   }
-
-  /// Has the server go by its indexes: whoever has the store looks up single rows by their keys.
-  ///
-  /// A server without statistics of the tables yet, as in the first minute of a new store, reads
-  /// whole tables in place of that, for each of many rows. Compiling such a small query costs more
-  /// than running it.
-  private static let byIndex = PostgresCommand(
-    "SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)")
 
   /// Makes the tables where there are none, and adds what those of an older relay lack; of several
   /// relays one does it.

@@ -18,6 +18,14 @@ struct StandingSeat {
 }
 
 extension PostgresCommand {
+  /// Has the server go by its indexes: whoever has the store looks up single rows by their keys.
+  ///
+  /// A server without statistics of the tables yet, as in the first minute of a new store, reads
+  /// whole tables in place of that, for each of many rows. Compiling such a small query costs more
+  /// than running it.
+  static let goingByIndex = PostgresCommand(
+    "SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)")
+
   /// The seats that stand.
   static let seats = PostgresCommand(
     "SELECT incarnation, beats, address FROM seat ORDER BY incarnation")

@@ -134,7 +134,7 @@ struct Uploads {
   ) throws(Problem) -> Upload {
     let decoded = try RelayRequestDecoder(context.rules).decode(
       head, upstream: captures.raw("upstream") ?? [], rest: captures.raw("path") ?? [],
-      from: context.caller.client, at: context.relay.deadlineStart())
+      from: context.caller.client, at: context.relay.arrival())
     guard !decoded.draft.references else {
       throw .invalidField(
         "Waystation-References", "References in a body that comes in several parts are not filled.",

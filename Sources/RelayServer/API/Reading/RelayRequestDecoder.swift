@@ -22,9 +22,7 @@ package struct RelayRequestDecoder: Sendable {
     }
 
     /// The bytes that it begins with.
-    func said() -> [UInt8] {
-      Fingerprint.said(of: draft, expiresAt: expiresAt, onFailure: onFailure)
-    }
+    func said() -> [UInt8] { Fingerprint.said(of: draft, saying: terms) }
   }
 
   /// The envelope that a request is.
