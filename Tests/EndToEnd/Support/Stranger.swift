@@ -69,7 +69,9 @@ struct Stranger {
         .replacingOccurrences(of: "TOKEN", with: token)
     }
     var headers = call.headers.mapValues(about)
-    if call.body != nil { headers["Content-Type"] = "application/json" }
+    if call.body != nil, headers["Content-Type"] == nil {
+      headers["Content-Type"] = "application/json"
+    }
     let answer = try await device.request(
       method, about(call.target), headers: headers, body: call.body.map { Array(about($0).utf8) })
     var fields = answer.message.fields.filter {
