@@ -19,7 +19,7 @@ PAGES = pathlib.Path("docs/alerts.md")
 
 # What a series may be told apart by: never a client or an envelope.
 LABELS = {"upstream", "outcome", "state", "code", "listener", "result", "reason", "limit", "le",
-          "version", "kind", "severity", "certificate"}
+          "version", "kind", "severity", "certificate", "event"}
 PARTS_OF_A_PAGE = ("**What it means.**", "**How to see it.**", "**What to do.**")
 SERIES_MAX = 1000
 

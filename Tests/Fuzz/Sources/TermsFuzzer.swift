@@ -57,8 +57,8 @@ enum TermsFuzzer {
     if let time = RFC3339.parse(text) {
       expectSame(RFC3339.parse(RFC3339.bytes(of: time)), time, "a time that is read back")
     }
-    if let time = HTTPDate.parse(text, now: EnvelopeFuzzer.now) {
-      let again = HTTPDate.parse(HTTPDate.bytes(of: time), now: EnvelopeFuzzer.now)
+    if let time = HTTPDate.parse(text, now: EnvelopeFuzzer.now.time) {
+      let again = HTTPDate.parse(HTTPDate.bytes(of: time), now: EnvelopeFuzzer.now.time)
       expectSame(again, time, "a date that is read back")
     }
   }
