@@ -37,6 +37,7 @@ extension Relay {
         front.note(wait)
         waiting(wait)
       }
+      relay.openNeeds()
       front.lead(relay.parts)
       do throws(RelayStartError) {
         if front.passing == nil { try open(front, listening) }

@@ -128,15 +128,20 @@ package final class Relay: Sendable {
     return problems
   }
 
+  /// Whoever asks from now on is told what needs somebody.
+  func openNeeds() {
+    parts.dispatcher.needs.open { [parts] keeper, memory in
+      await NeedGathering(relay: parts).facts(keeper, &memory)
+    }
+  }
+
   /// Begins to deliver what waits.
   func setOff() {
     parts.dispatcher.setOff()
     janitor.start()
     let notifier = NeedNotifier(parts)
     let former = FormerNews(parts)
-    parts.dispatcher.needs.start { [parts] keeper, memory in
-      await NeedGathering(relay: parts).facts(keeper, &memory)
-    } telling: { [parts] needs in
+    parts.dispatcher.needs.start { [parts] needs in
       let isOld = await former.takeBack()
       await notifier.tell(isOld ? await parts.dispatcher.needs.needs() : needs)
     }

@@ -65,12 +65,12 @@ package final class NeedsKeeper: Sendable {
 
   // MARK: - Beginning and ending
 
-  /// Begins to look.
-  func start(_ gather: @escaping Gathering, telling notify: @escaping Notifying) {
-    state.withLock { state in
-      state.gather = gather
-      state.notify = notify
-    }
+  /// From now on whoever asks has it looked: an empty list means that nobody is needed.
+  func open(_ gather: @escaping Gathering) { state.withLock { $0.gather = gather } }
+
+  /// Begins to look by itself, and to tell of it.
+  func start(telling notify: @escaping Notifying) {
+    state.withLock { $0.notify = notify }
     arm(afterMs: 0)
   }
 
