@@ -11,6 +11,8 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("MemberImportVisibility"),
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  // SwiftPM takes unsafe flags of a package that others name by version, since 6.2, and only of one
+  // whose tools version above is 6.2 or later: do not lower it.
   .unsafeFlags(isFuzzed ? [] : ["-cross-module-optimization"], .when(configuration: .release)),
 ]
 
@@ -77,7 +79,8 @@ let package = Package(
     target("Cryptography", ["COpenSSL"]),
     target("Compression", ["CZlib"]),
     target("HTTPServer", ["EventLoop", "Cryptography", "RelayCore"]),
-    target("SQLiteStore", ["CSQLite", "RelayCore", "EventLoop"]),
+    target("SQLite", ["CSQLite", "RelayCore", "EventLoop"]),
+    target("SQLiteStore", ["SQLite", "RelayCore", "EventLoop"]),
     // Without the trait it is empty, and nothing needs libpq.
     target(
       "Postgres", [.target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"]))]),
@@ -87,7 +90,7 @@ let package = Package(
       "RelayServer",
       [
         "CPage", "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
-        "SQLiteStore", "Postgres", "PostgresStore", "Forwarder",
+        "SQLite", "SQLiteStore", "Postgres", "PostgresStore", "Forwarder",
       ]),
     .executableTarget(
       name: "waystation",
@@ -113,10 +116,11 @@ let package = Package(
     tests(of: "Cryptography", ["COpenSSL"]),
     tests(of: "Compression"),
     tests(of: "HTTPServer", ["EventLoop", "RelayCore", "Cryptography", "COpenSSL"]),
+    tests(of: "SQLite"),
     tests(
       of: "SQLiteStore",
       [
-        "CSQLite", "RelayCore", "EventLoop", "StoreModel", "Postgres", "PostgresStore",
+        "SQLite", "RelayCore", "EventLoop", "StoreModel", "Postgres", "PostgresStore",
         "PostgresTesting",
       ]),
     tests(of: "Postgres", ["PostgresTesting"]),
@@ -132,8 +136,8 @@ let package = Package(
     .testTarget(
       name: "EndToEnd",
       dependencies: [
-        "waystation", "RelayServer", "SQLiteStore", "EventLoop", "HTTPServer", "RelayCore", "JSON",
-        "Compression", "Postgres", "PostgresTesting",
+        "waystation", "RelayServer", "SQLite", "SQLiteStore", "EventLoop", "HTTPServer",
+        "RelayCore", "JSON", "Compression", "Postgres", "PostgresTesting",
       ],
       swiftSettings: strict),
   ]

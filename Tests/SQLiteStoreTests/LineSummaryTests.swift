@@ -1,5 +1,6 @@
 import Foundation
 import RelayCore
+import SQLite
 import Testing
 
 @testable import SQLiteStore

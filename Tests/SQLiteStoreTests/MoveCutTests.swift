@@ -3,6 +3,7 @@ import Foundation
 import PostgresStore
 import PostgresTesting
 import RelayCore
+import SQLite
 import Testing
 
 @testable import SQLiteStore

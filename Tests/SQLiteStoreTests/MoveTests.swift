@@ -4,6 +4,7 @@ import Postgres
 import PostgresStore
 import PostgresTesting
 import RelayCore
+import SQLite
 import Testing
 
 @testable import SQLiteStore

@@ -1,6 +1,6 @@
-import CSQLite
 import Foundation
 import RelayCore
+import SQLite
 import Testing
 
 @testable import SQLiteStore

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import RelayCore
+import SQLite
 import Testing
 
 @testable import SQLiteStore

@@ -16,13 +16,14 @@ IMPORTS = {
     "Cryptography": {"COpenSSL"},
     "Compression": {"CZlib"},
     "HTTPServer": {"EventLoop", "Cryptography", "RelayCore"},
-    "SQLiteStore": {"CSQLite", "RelayCore", "EventLoop"},
+    "SQLite": {"CSQLite", "RelayCore", "EventLoop"},
+    "SQLiteStore": {"SQLite", "RelayCore", "EventLoop"},
     "Postgres": {"CPostgres"},
     "PostgresStore": {"Postgres", "RelayCore", "EventLoop"},
     "Forwarder": {"CCurl", "Cryptography", "RelayCore", "EventLoop"},
     "RelayServer": {
         "CPage", "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
-        "SQLiteStore", "Postgres", "PostgresStore", "Forwarder"},
+        "SQLite", "SQLiteStore", "Postgres", "PostgresStore", "Forwarder"},
     "waystation": {
         "RelayServer", "HTTPServer", "SQLiteStore", "EventLoop", "RelayCore", "JSON", "Forwarder"},
 }
@@ -36,7 +37,7 @@ ROOMS = {
         "Text", "Collections", "Time", "Envelopes", "Delivery", "Limits", "Storing", "Moving",
         "Leases", "Planning", "Observing", "Needs", "Scheduling"],
     "SQLiteStore": [
-        "SQLite", "Files", "Bodies", "Schema", "Pages", "Tables", "Store",
+        "Basics", "Files", "Bodies", "Schema", "Pages", "Tables", "Store",
         "Accepting", "Changing", "Listing", "Retention", "Events", "Operators", "Check",
         "Salvage", "Opening", "Moving"],
     "PostgresStore": [
@@ -61,7 +62,7 @@ DOCUMENT = "docs/architecture.md"
 
 # C module -> (the names it brings, the target that is its one gate).
 GATES = {
-    "CSQLite": (r"\bsqlite3_\w+", "SQLiteStore"),
+    "CSQLite": (r"\bsqlite3_\w+", "SQLite"),
     "CCurl": (r"\bcurl_\w+", "Forwarder"),
     "COpenSSL": (r"\b(?:SSL|EVP|X509|BIO|PEM)_\w+", "Cryptography"),
     "CPostgres": (r"\bPQ[a-z]\w+", "Postgres"),

@@ -1,4 +1,5 @@
 /// An error of the store.
+@usableFromInline
 package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of trouble, which decides what the sender is told.
   package enum Kind: Sendable, Equatable {
@@ -43,5 +44,5 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   /// One sentence for a log or a terminal.
-  package var description: String { "cannot \(operation) \(subject): \(detail)" }
+  @usableFromInline package var description: String { "cannot \(operation) \(subject): \(detail)" }
 }

@@ -1,5 +1,5 @@
 import Forwarder
-import SQLiteStore
+import SQLite
 
 /// Which release of Waystation this is.
 package enum ReleaseVersion {

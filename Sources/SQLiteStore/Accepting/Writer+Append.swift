@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 // Posts, carried out as `AppendRules` plans them: one at a time, so that what is asked for the next
 // one is read from the rows of those before it.

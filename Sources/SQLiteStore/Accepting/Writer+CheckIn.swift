@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 extension SQLiteStore {
   /// See ``EnvelopeStore``.

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 // Posts that take the place of what waits, so that only the latest content of a name is sent.
 extension Writer {

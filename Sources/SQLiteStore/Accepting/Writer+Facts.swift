@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 // What `AppendRules` asks, read row by row: what a post needs beyond the caches is at most a few
 // look-ups of rows that are in memory.

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 // What a lane knows of its sequence numbers: which came, which are waited for, and which nobody
 // waits for any more. In a lane without gaps that is one row of an index for each number, and the

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import RelayCore
+import SQLite
 
 /// A large body on its way into a file; all work is done on the thread of ``BodyFiles``.
 // Sound: `file`, `byteCount`, `checksum` and `isFinished` are only touched by jobs of that one

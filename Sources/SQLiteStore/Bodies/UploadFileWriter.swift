@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import RelayCore
+import SQLite
 
 /// The file of an upload, which is added to; all work on it is done on the thread of ``BodyFiles``.
 // Sound: `file` and `byteCount` are only touched by jobs of that one thread, which runs them one

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// An envelope's state, as in its narrow row.
 struct StoredState {

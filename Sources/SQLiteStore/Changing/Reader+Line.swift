@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 extension Reader {
   /// A page of the line, after `serial`.

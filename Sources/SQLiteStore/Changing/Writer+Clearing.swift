@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 import Synchronization
 
 // Cancelling everything that waits of a client, in one transaction.

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 extension Writer {
   /// Begins or ends a pause; no effect if it is so already.

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 // Envelopes that cannot be read, and changes that cannot be written because of damage.
 extension Writer {

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 // Operators' changes to envelopes: correcting a waiting one, and putting an ended one back in line.
 extension Writer {

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 extension Writer {
   /// The epoch of the only lease: an embedded store has one relay.

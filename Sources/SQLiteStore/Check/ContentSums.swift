@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// Checks all envelopes, and finds those that are not as accepted.
 enum ContentSums {

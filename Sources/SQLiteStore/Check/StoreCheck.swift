@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import RelayCore
+import SQLite
 
 /// Checks whether a store is sound, without changing anything in it, also beside a running relay.
 ///

@@ -1,5 +1,6 @@
 import EventLoop
 import RelayCore
+import SQLite
 
 extension Writer {
   /// Reads how large the log is.

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import RelayCore
+import SQLite
 
 /// The folder of the whole store, owned by one process at a time.
 struct DataFolder: ~Copyable {

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import RelayCore
+import SQLite
 
 /// A small file in the data folder that tells of a move from it or into it.
 ///

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import RelayCore
+import SQLite
 
 /// A file that is only read.
 final class ReadOnlyFile: Sendable {

@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import RelayCore
+import SQLite
 
 /// Moves a damaged store out of the way, within its data folder, so that nothing is deleted.
 enum SetAside {

@@ -1,5 +1,6 @@
 import EventLoop
 import RelayCore
+import SQLite
 import Synchronization
 
 /// The places of the store's open files, so that it is noticed if something else stands there.

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// A row of the line, as read by a listing.
 struct LineRow {

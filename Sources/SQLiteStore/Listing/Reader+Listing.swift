@@ -1,5 +1,6 @@
 import EventLoop
 import RelayCore
+import SQLite
 
 extension Reader {
   /// The envelopes after `serial` that pass a filter; see ``EnvelopeStore``.

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 extension Reader {
   /// The record of a client, including the endings that are not added up yet.

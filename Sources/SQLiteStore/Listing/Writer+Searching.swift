@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 // Searches by client and tag use a row for each block of envelopes, written when it is full. Damage
 // there keeps no envelope from being stored: searches then scan the envelopes.

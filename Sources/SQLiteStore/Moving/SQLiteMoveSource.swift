@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import RelayCore
+import SQLite
 
 /// A data folder that is moved from.
 package final class SQLiteMoveSource: MoveSource {

@@ -1,5 +1,6 @@
 import EventLoop
 import RelayCore
+import SQLite
 
 /// The rows of a data folder's store, in the form in which they are moved.
 struct SQLiteRows: ~Copyable {
@@ -223,7 +224,8 @@ extension Statement {
 }
 
 extension MovedValue: Bindable {
-  func bind(to statement: borrowing Statement, at index: Int32) {
+  /// Binds the value.
+  package func bind(to statement: borrowing Statement, at index: Int32) {
     switch self {
     case .null: statement.bindNull(index)
     case .integer(let number): statement.bind(index, number)

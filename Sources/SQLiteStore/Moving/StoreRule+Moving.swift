@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 // A move carries rows over as they are, and what they lack would be missed only when a relay comes
 // to it. So both ends of a move are held to some of the rules.

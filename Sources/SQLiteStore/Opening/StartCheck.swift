@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import RelayCore
+import SQLite
 
 /// The checks before a store is opened, whose time does not grow with the store.
 ///

@@ -1,7 +1,7 @@
-import CSQLite
 import EventLoop
 import Glibc
 import RelayCore
+import SQLite
 
 /// Copies a store as of one moment, with or without a running relay.
 ///
@@ -261,26 +261,8 @@ package final class StoreBackup {
     // Nobody relies on the copy before it is complete, and then it is synced.
     try copy.execute("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF")
     chmod(path, 0o600)
-    guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
-      throw StoreError(
-        code: sqlite3_errcode(copy.handle), operation: "back up", handle: copy.handle)
-    }
-    var code = sqlite3_backup_step(backup, Self.pagesAStep)
-    while code == SQLITE_OK {
-      let all = Int(sqlite3_backup_pagecount(backup))
-      do throws(StoreError) {
-        try progress(.pages(done: all - Int(sqlite3_backup_remaining(backup)), of: all))
-      } catch {
-        sqlite3_backup_finish(backup)
-        throw error
-      }
-      code = sqlite3_backup_step(backup, Self.pagesAStep)
-    }
-    report.pages = Int(sqlite3_backup_pagecount(backup))
-    let ending = sqlite3_backup_finish(backup)
-    guard code == SQLITE_DONE, ending == SQLITE_OK else {
-      throw StoreError(
-        code: code == SQLITE_DONE ? ending : code, operation: "back up", handle: copy.handle)
+    report.pages = try connection.copyAll(to: copy, pagesAStep: Self.pagesAStep) {
+      done, all throws(StoreError) in try progress(.pages(done: done, of: all))
     }
   }
 

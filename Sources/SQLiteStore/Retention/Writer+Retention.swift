@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 extension Writer {
   /// Looks at the next `countMax` ended envelopes, and deletes those that ended before the cutoffs.

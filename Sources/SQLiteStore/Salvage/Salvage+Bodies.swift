@@ -1,5 +1,6 @@
 import Glibc
 import RelayCore
+import SQLite
 
 // Bodies in files of their own: a row says which file belongs to which envelope, and the index on
 // the files' names says it again.

@@ -1,6 +1,6 @@
-import CSQLite
 import Glibc
 import RelayCore
+import SQLite
 
 // Rows that were carried over one by one need not fit together: a lost page takes rows of one table
 // with it, and leaves rows of others that belong to them. Here this is repaired, so that the relay

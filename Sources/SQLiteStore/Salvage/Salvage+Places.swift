@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// A row whose number does not fit its place.
 struct MisplacedRow {

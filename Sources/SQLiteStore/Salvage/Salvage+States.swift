@@ -1,5 +1,6 @@
 import EventLoop
 import RelayCore
+import SQLite
 
 // Envelopes whose row in the line, or among the ended ones, is lost.
 extension Salvage {

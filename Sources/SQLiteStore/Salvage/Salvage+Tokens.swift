@@ -1,5 +1,6 @@
 import EventLoop
 import RelayCore
+import SQLite
 
 // Tokens: without them a relay may be open to people who should have no access.
 extension Salvage {

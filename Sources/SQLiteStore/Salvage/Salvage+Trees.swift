@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 // The trees of the old database, and their first pages.
 extension Salvage {

@@ -1,5 +1,5 @@
-import CSQLite
 import RelayCore
+import SQLite
 
 /// Makes a new store from what can be read of a damaged one.
 ///

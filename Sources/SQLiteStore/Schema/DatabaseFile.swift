@@ -1,7 +1,7 @@
-import CSQLite
 import EventLoop
 import Glibc
 import RelayCore
+import SQLite
 
 /// Opens the database file: checks whose it is and its version, and sets each connection up.
 enum DatabaseFile {
@@ -169,7 +169,7 @@ extension Connection {
   func settle(part: String) throws(StoreError) {
     try execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL")
     try DatabaseFile.beginLog(self)
-    checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
+    checkpoint(.truncate)
     try execute("PRAGMA journal_mode = DELETE")
     try DataFolder.sync(file: part)
   }
@@ -182,13 +182,4 @@ extension Connection {
       PRAGMA temp_store = MEMORY;
       """)
   }
-
-  /// The first column of the first row as text; nil if there is none.
-  func text(_ sql: String) throws(StoreError) -> String? {
-    let statement = try Statement(sql, on: self)
-    return try statement.step() ? statement.text(0) : nil
-  }
-
-  /// The path of the file.
-  var path: String { sqlite3_db_filename(handle, nil).map { String(cString: $0) } ?? "" }
 }

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// The one row of counts, as it stands in the transaction under way.
 struct Ledger: Equatable {

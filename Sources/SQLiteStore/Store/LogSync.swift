@@ -1,6 +1,7 @@
 import EventLoop
 import Glibc
 import RelayCore
+import SQLite
 import Synchronization
 
 /// A transaction that stands in the log, to be told of once that is on the disk.

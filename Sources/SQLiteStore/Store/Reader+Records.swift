@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 extension Reader {
   /// Everything that is known of one envelope, or that is left of it.

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// A connection for reading, confined to one thread.
 final class Reader {

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 import Synchronization
 
 /// A stretch of the line, by numbers.

@@ -1,6 +1,6 @@
-import CSQLite
 import EventLoop
 import RelayCore
+import SQLite
 import Synchronization
 
 extension SQLiteStore {

@@ -1,6 +1,6 @@
-import CSQLite
 import EventLoop
 import RelayCore
+import SQLite
 import Synchronization
 
 /// The embedded store: one SQLite database in WAL mode, one thread that writes, a few that read.
@@ -136,7 +136,7 @@ package final class SQLiteStore: EmbeddedStore {
   private static func work(_ writer: consuming Writer, stopOthers: () -> Void) {
     writer.run()
     stopOthers()
-    writer.connection.checkpoint(SQLITE_CHECKPOINT_TRUNCATE)
+    writer.connection.checkpoint(.truncate)
     // SQLite would delete the log by its name, under which there may be another store's by now.
     if writer.shared.places.displacement() != nil { writer.connection.keepLog() }
   }

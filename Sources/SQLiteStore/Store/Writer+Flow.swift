@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 // How what was parked gets into line once nothing is missing before it. It moves to the end of the
 // line, under a new number, in the order of its sequence numbers: so the order of the line is the

@@ -1,6 +1,6 @@
-import CSQLite
 import EventLoop
 import RelayCore
+import SQLite
 import Synchronization
 
 extension Writer {
@@ -136,9 +136,7 @@ extension Writer {
     let isLong = logBytes > waitBytes
     var result = connection.checkpoint()
     if isLong, result.error == nil {
-      sqlite3_busy_timeout(connection.handle, StoreTuning.logWaitMs)
-      result = connection.checkpoint(SQLITE_CHECKPOINT_RESTART)
-      sqlite3_busy_timeout(connection.handle, StoreTuning.busyTimeoutMs)
+      result = connection.checkpoint(.restart, waitMs: StoreTuning.logWaitMs)
     }
     logCopying.finished(pages: Int64(result.pages), isComplete: result.isComplete)
     recovery.noteCheckpoint(result.error, at: MonotonicClock.now())

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// The work that lasting damage keeps the writer from, for as long as the process lives.
 struct LastingDamage {

@@ -1,6 +1,6 @@
-import CSQLite
 import EventLoop
 import RelayCore
+import SQLite
 import Synchronization
 
 /// The one who writes: takes all that waits into one transaction, commits, and tells everybody.
@@ -89,8 +89,6 @@ final class Writer {
   var reservations = Reservations()
   /// The size of a page of the database.
   let pageBytes: Int64
-  /// The number of pages in the log, told by SQLite at a commit that wrote something; else 0.
-  let logPages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
   /// The decisions on when the log is copied.
   var logCopying = LogCopying()
   /// The time to give free pages back to the disk; nil while there are none.
@@ -102,7 +100,6 @@ final class Writer {
   init(
     database: String, shared: StoreShared, clock: @escaping @Sendable () -> WallTime
   ) throws(StoreError) {
-    logPages.initialize(to: 0)
     ballast = Ballast(room: shared.room)
     connection = try Connection(path: database, access: .readWrite)
     try DatabaseFile.configure(connection, cacheKiB: StoreTuning.writerCacheKiB)
@@ -125,18 +122,7 @@ final class Writer {
     publish()
     ballast.hold(room: shared.room)
     considerGivingBack()
-    // Called within the commit, on this thread; the pointer lives as long as the connection.
-    sqlite3_wal_hook(
-      connection.handle,
-      { context, _, _, pages in
-        context?.assumingMemoryBound(to: Int32.self).pointee = pages
-        return SQLITE_OK
-      }, logPages)
-  }
-
-  deinit {
-    sqlite3_wal_hook(connection.handle, nil, nil)
-    logPages.deallocate()
+    connection.watchLog()
   }
 
   /// Adds up what a process that was killed has left in the log of endings.
@@ -182,9 +168,10 @@ final class Writer {
   /// It is in the log then, and not yet on the disk.
   func commitSealed() throws(StoreError) {
     commitBegin = MonotonicClock.now()
-    logPages.pointee = 0
+    connection.logPages = 0
     try sql.commit.run()
-    if logPages.pointee > 0 { logCopying.committed(pages: Int64(logPages.pointee)) }
+    let logPages = connection.logPages
+    if logPages > 0 { logCopying.committed(pages: Int64(logPages)) }
     committed = state
     publish()
   }

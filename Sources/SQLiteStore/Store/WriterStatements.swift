@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// The writer's statements, prepared once.
 final class WriterStatements {

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// The audit log, as the writer keeps it.
 final class AuditStatements {

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// The writer's statements for clients that check in, prepared once.
 final class CheckInStatements {

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// The readers' queries of the event log, prepared once, and a cache of names.
 final class EventStatements {

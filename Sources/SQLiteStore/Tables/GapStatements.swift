@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// The writer's statements on sequence numbers, prepared once.
 final class GapStatements {

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// The history, as the writer keeps it.
 final class HistoryStatements {

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// A reader's statements for listings, prepared once.
 ///

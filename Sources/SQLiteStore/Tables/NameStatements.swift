@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// The writer's statements on the names themselves, prepared once.
 final class NameStatements {

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// The operations, as the writer keeps them.
 final class OperationStatements {

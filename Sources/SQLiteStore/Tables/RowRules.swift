@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// The rules for a row's values, beyond their types, that the relay relies on.
 enum RowRules {

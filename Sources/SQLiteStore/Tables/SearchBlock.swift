@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// A search term of an envelope: its client or its tag, as a number of 32 bits.
 ///

@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 extension EnvelopeState {
   /// The ledger's columns for ends, in the order of the codes.

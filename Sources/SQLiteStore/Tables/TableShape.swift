@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// The form of a table's rows, by which a found row is recognised.
 struct TableShape {

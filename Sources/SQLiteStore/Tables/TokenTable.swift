@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// The tokens, as the writer keeps them.
 final class TokenStatements {

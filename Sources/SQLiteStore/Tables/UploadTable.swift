@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// The uploads, as the writer keeps them.
 final class UploadStatements {

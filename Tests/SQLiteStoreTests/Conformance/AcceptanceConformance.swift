@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 import StoreModel
 import Synchronization
 import Testing

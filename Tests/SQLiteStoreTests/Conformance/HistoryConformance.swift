@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 import Testing
 
 @testable import SQLiteStore

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import RelayCore
+import SQLite
 
 @testable import SQLiteStore
 

@@ -5,6 +5,7 @@ import Postgres
 import PostgresStore
 import PostgresTesting
 import RelayCore
+import SQLite
 import StoreModel
 import Testing
 

@@ -1,6 +1,7 @@
 #if PostgreSQL
 import Foundation
 import RelayCore
+import SQLite
 
 @testable import SQLiteStore
 

@@ -1,5 +1,6 @@
 import Foundation
 import RelayCore
+import SQLite
 
 @testable import SQLiteStore
 

@@ -1,25 +1,4 @@
-/// A value in a record of the database.
-enum StoredValue: Hashable {
-  case null
-  case integer(Int64)
-  case text(String)
-  case blob([UInt8])
-
-  /// The integer; nil for anything else.
-  var integer: Int64? {
-    if case .integer(let value) = self { value } else { nil }
-  }
-
-  /// The text; nil for anything else.
-  var text: String? {
-    if case .text(let value) = self { value } else { nil }
-  }
-
-  /// The bytes; nil for anything else.
-  var blob: [UInt8]? {
-    if case .blob(let value) = self { value } else { nil }
-  }
-}
+import SQLite
 
 /// The content of one row of a table, or of one entry of an index.
 struct StoredRecord: Hashable {

@@ -8,8 +8,6 @@ enum StoreTuning {
   static let readerCacheKiB = 4096
   /// The number of readers for look-ups and listings, beside the dispatcher's own.
   static let readerCount = 2
-  /// The longest wait of a statement for another connection's lock.
-  static let busyTimeoutMs: Int32 = 5000
 
   /// The number of rows after which a transaction takes no further appends.
   static let appendsPerTransactionMax = 1024

@@ -42,10 +42,10 @@ extension StoreError {
   }
 
   /// The advice for a relay whose disk is full.
-  static let roomAdvice = "Make room on the disk; it goes on by itself."
+  package static let roomAdvice = "Make room on the disk; it goes on by itself."
 
   /// The advice for a store with invalid content.
-  static let corruptAdvice =
+  package static let corruptAdvice =
     "Nothing was changed. Copy the data folder away; `waystation store check` names the "
     + "damage, `waystation store salvage` makes a new store of everything that can be read, and "
     + "`waystation serve --set-aside-damaged` moves it aside and begins a new one."
@@ -55,17 +55,11 @@ extension StoreError {
   }
 
   /// Makes an error from `errno` of a failed system call.
-  init(errno number: Int32, operation: String, subject: String) {
+  package init(errno number: Int32, operation: String, subject: String) {
     let kind: Kind = Self.isLackOfRoom(number) ? .diskFull : .inputOutput
     let text = strerror(number).map { String(cString: $0) } ?? "error \(number)"
     self.init(
       kind: kind, operation: operation, subject: subject,
       detail: "\(text). \(Self.advice(for: kind))")
-  }
-
-  /// The error of every call after ``SQLiteStore/close()``.
-  static func closed(operation: String) -> StoreError {
-    StoreError(
-      kind: .closed, operation: operation, subject: "the store", detail: "it has been closed.")
   }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import SQLiteStore
+@testable import SQLite
 
 @Suite("Reads that fail")
 struct ReadFaultsTests {

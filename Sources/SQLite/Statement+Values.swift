@@ -1,14 +1,20 @@
 import RelayCore
 
 /// A value that a statement takes as a parameter.
-protocol Bindable {
+@usableFromInline
+package protocol Bindable {
   /// Binds the value; SQLite keeps a copy of text and bytes.
   func bind(to statement: borrowing Statement, at index: Int32)
 }
 
 /// The place of a parameter that is not given.
-struct Unbound: Bindable {
-  func bind(to statement: borrowing Statement, at index: Int32) {}
+@usableFromInline
+package struct Unbound: Bindable {
+  /// Stands for no parameter.
+  @inlinable package init() {}
+
+  /// Binds nothing.
+  @inlinable package func bind(to statement: borrowing Statement, at index: Int32) {}
 }
 
 // Values are named in the order of the statement's parameters. Each of these functions is compiled
@@ -16,8 +22,8 @@ struct Unbound: Bindable {
 // for each value.
 extension Statement {
   /// Binds a statement's first parameters.
-  @inline(__always)
-  func set<
+  @inlinable @inline(__always)
+  package func set<
     A: Bindable, B: Bindable, C: Bindable, D: Bindable, E: Bindable, F: Bindable, G: Bindable,
     H: Bindable, I: Bindable, J: Bindable, K: Bindable, L: Bindable, M: Bindable, N: Bindable,
     O: Bindable, P: Bindable
@@ -46,12 +52,14 @@ extension Statement {
   }
 
   /// Binds one parameter; its number begins with 1.
-  @inline(__always)
-  func bind<Value: Bindable>(_ index: Int32, _ value: Value) { value.bind(to: self, at: index) }
+  @inlinable @inline(__always)
+  package func bind<Value: Bindable>(_ index: Int32, _ value: Value) {
+    value.bind(to: self, at: index)
+  }
 
   /// Runs a statement that returns no rows, with these values.
-  @inline(__always)
-  func run<
+  @inlinable @inline(__always)
+  package func run<
     A: Bindable, B: Bindable, C: Bindable, D: Bindable, E: Bindable, F: Bindable, G: Bindable,
     H: Bindable, I: Bindable, J: Bindable, K: Bindable, L: Bindable, M: Bindable
   >(
@@ -64,8 +72,8 @@ extension Statement {
   }
 
   /// Reads the first row for these values; nil if there is none.
-  @inline(__always)
-  func first<
+  @inlinable @inline(__always)
+  package func first<
     A: Bindable, B: Bindable, C: Bindable, D: Bindable, E: Bindable, F: Bindable, G: Bindable,
     H: Bindable, I: Bindable, J: Bindable, Row
   >(
@@ -80,25 +88,17 @@ extension Statement {
     return try read(self)
   }
 
-  /// Reads the row for these values.
-  ///
-  /// - Parameter what: What a store without such a row holds.
-  /// - Throws: ``StoreError/Kind/corrupt`` if there is none.
-  func one<A: Bindable, B: Bindable, Row>(
-    _ a: A = Unbound(), _ b: B = Unbound(), or what: String,
-    read: (borrowing Statement) throws(StoreError) -> Row
-  ) throws(StoreError) -> Row {
-    guard let row = try first(a, b, read: read) else { throw .invalidRow(what) }
-    return row
-  }
-
   /// Whether there is a row for these values.
-  func hasRow<A: Bindable, B: Bindable>(_ a: A, _ b: B = Unbound()) throws(StoreError) -> Bool {
+  @inlinable
+  package func hasRow<A: Bindable, B: Bindable>(_ a: A, _ b: B = Unbound()) throws(StoreError)
+    -> Bool
+  {
     try first(a, b) { _ in true } ?? false
   }
 
   /// Reads every row for these values.
-  func rows<A: Bindable, B: Bindable, C: Bindable, Row>(
+  @inlinable
+  package func rows<A: Bindable, B: Bindable, C: Bindable, Row>(
     _ a: A = Unbound(), _ b: B = Unbound(), _ c: C = Unbound(),
     read: (borrowing Statement) throws(StoreError) -> Row
   ) throws(StoreError) -> [Row] {
@@ -112,7 +112,8 @@ extension Statement {
   /// Reads a page of rows for these values, which are followed by the statement's limit.
   ///
   /// - Returns: The rows, at most so many, and whether there are more.
-  func page<A: Bindable, B: Bindable, Row>(
+  @inlinable
+  package func page<A: Bindable, B: Bindable, Row>(
     _ a: A, _ b: B = Unbound(), countMax: Int,
     read: (borrowing Statement) throws(StoreError) -> Row
   ) throws(StoreError) -> (rows: [Row], hasMore: Bool) {
@@ -129,96 +130,79 @@ extension Statement {
 }
 
 extension Optional: Bindable where Wrapped: Bindable {
-  @inline(__always)
-  func bind(to statement: borrowing Statement, at index: Int32) {
+  /// Binds the value, or NULL.
+  @inlinable @inline(__always)
+  package func bind(to statement: borrowing Statement, at index: Int32) {
     if let self { self.bind(to: statement, at: index) } else { statement.bindNull(index) }
   }
 }
 
 /// A value that is stored as an integer.
-protocol BindableInteger: Bindable {
+@usableFromInline
+package protocol BindableInteger: Bindable {
   /// The integer.
   var code: Int64 { get }
 }
 
 extension BindableInteger {
-  @inline(__always)
-  func bind(to statement: borrowing Statement, at index: Int32) { statement.bind(index, code) }
+  /// Binds the value.
+  @inlinable @inline(__always)
+  package func bind(to statement: borrowing Statement, at index: Int32) {
+    statement.bind(index, code)
+  }
 }
 
-extension Int64: BindableInteger { var code: Int64 { self } }
-extension Int: BindableInteger { var code: Int64 { Int64(self) } }
-extension Int32: BindableInteger { var code: Int64 { Int64(self) } }
-extension Bool: BindableInteger { var code: Int64 { self ? 1 : 0 } }
-extension WallTime: BindableInteger { var code: Int64 { millisecondsSinceEpoch } }
-extension ClientNumber: BindableInteger { var code: Int64 { rawValue } }
-extension LaneNumber: BindableInteger { var code: Int64 { rawValue } }
-extension UpstreamNumber: BindableInteger { var code: Int64 { Int64(rawValue) } }
-extension Standing: BindableInteger { var code: Int64 { Int64(rawValue) } }
-extension FailurePolicy: BindableInteger {}
-extension Outcome: BindableInteger {}
+extension Int64: BindableInteger {
+  /// The integer.
+  @inlinable package var code: Int64 { self }
+}
+
+extension Int: BindableInteger {
+  /// The integer.
+  @inlinable package var code: Int64 { Int64(self) }
+}
+
+extension Int32: BindableInteger {
+  /// The integer.
+  @inlinable package var code: Int64 { Int64(self) }
+}
+
+extension Bool: BindableInteger {
+  /// The integer.
+  @inlinable package var code: Int64 { self ? 1 : 0 }
+}
 
 extension String: Bindable {
-  func bind(to statement: borrowing Statement, at index: Int32) { statement.bind(index, self) }
+  /// Binds the value.
+  @inlinable
+  package func bind(to statement: borrowing Statement, at index: Int32) {
+    statement.bind(index, self)
+  }
 }
 
 extension [UInt8]: Bindable {
-  func bind(to statement: borrowing Statement, at index: Int32) { statement.bind(index, self) }
+  /// Binds the value.
+  @inlinable
+  package func bind(to statement: borrowing Statement, at index: Int32) {
+    statement.bind(index, self)
+  }
 }
 
 extension StoredValue: Bindable {
-  func bind(to statement: borrowing Statement, at index: Int32) { statement.bind(index, self) }
-}
-
-extension EnvelopeID: Bindable {
-  func bind(to statement: borrowing Statement, at index: Int32) { statement.bind(index, bytes) }
+  /// Binds the value.
+  @inlinable
+  package func bind(to statement: borrowing Statement, at index: Int32) {
+    statement.bind(index, self)
+  }
 }
 
 // The values in the columns of the present row.
 extension Statement {
   /// Whether a number is not 0.
-  func bool(_ column: Int32) -> Bool { int(column) != 0 }
+  @inlinable
+  package func bool(_ column: Int32) -> Bool { int(column) != 0 }
 
   /// A number of 32 bits.
-  func int32(_ column: Int32) -> Int32 { Int32(truncatingIfNeeded: int(column)) }
-
-  /// A time.
-  func time(_ column: Int32) -> WallTime { WallTime(millisecondsSinceEpoch: int(column)) }
-
-  /// A time; nil for NULL.
-  func optionalTime(_ column: Int32) -> WallTime? {
-    optionalInt(column).map { WallTime(millisecondsSinceEpoch: $0) }
-  }
-
-  /// A client's number.
-  func client(_ column: Int32) -> ClientNumber { ClientNumber(rawValue: int(column)) }
-
-  /// A lane's number.
-  func lane(_ column: Int32) -> LaneNumber { LaneNumber(rawValue: int(column)) }
-
-  /// An upstream's number.
-  func upstream(_ column: Int32) -> UpstreamNumber { UpstreamNumber(rawValue: int32(column)) }
-
-  /// An envelope's standing.
-  func standing(_ column: Int32) throws(StoreError) -> Standing {
-    try Standing(code: int(column))
-  }
-
-  /// An envelope's end.
-  func end(_ column: Int32) throws(StoreError) -> EnvelopeState {
-    try EnvelopeState(endCode: int(column))
-  }
-
-  /// What becomes of a lane when an envelope is refused.
-  func failurePolicy(_ column: Int32) -> FailurePolicy { FailurePolicy(code: int(column)) }
-
-  /// An envelope's id.
-  func id(_ column: Int32) throws(StoreError) -> EnvelopeID {
-    try EnvelopeID(stored: bytes(column))
-  }
-
-  /// A block of header fields.
-  func headers(_ column: Int32) throws(StoreError) -> HeaderBlock {
-    try HeaderBlock(trusted: bytes(column))
-  }
+  @inlinable
+  package func int32(_ column: Int32) -> Int32 { Int32(truncatingIfNeeded: int(column)) }
 }
