@@ -22,16 +22,16 @@ final class BodyFileWriter: BodyWriter, @unchecked Sendable {
   /// Creates the file.
   static func begin(in files: BodyFiles) async throws(StoreError) -> BodyFileWriter {
     let writer = BodyFileWriter(files: files)
-    try await writer.perform("create a body") { () throws(StoreError) in try writer.create() }
+    try await files.perform("create a body") { () throws(StoreError) in try writer.create() }
     return writer
   }
 
   func append(_ bytes: [UInt8]) async throws(StoreError) {
-    try await perform("write a body") { () throws(StoreError) in try self.write(bytes) }
+    try await files.perform("write a body") { () throws(StoreError) in try self.write(bytes) }
   }
 
   func finish() async throws(StoreError) -> StoredBodyFile {
-    try await perform("sync a body") { () throws(StoreError) in try self.sync() }
+    try await files.perform("sync a body") { () throws(StoreError) in try self.sync() }
   }
 
   func discard() {
@@ -45,27 +45,15 @@ final class BodyFileWriter: BodyWriter, @unchecked Sendable {
   }
 
   private func write(_ bytes: [UInt8]) throws(StoreError) {
-    guard let number = file?.number else { throw cutOff("write") }
-    guard files.room.bytesLeft >= bytes.count else {
+    guard file != nil else { throw cutOff("write") }
+    do throws(StoreError) {
+      try files.write(bytes, to: file, at: path)
+    } catch {
       remove()
       files.noteLackOfRoom()
-      throw files.room.lackOfRoom(operation: "write a body to")
+      throw error
     }
-    var written = 0
-    while written < bytes.count {
-      let count = bytes[written...].withUnsafeBytes {
-        Glibc.write(number, $0.baseAddress, $0.count)
-      }
-      if count < 0 && errno == EINTR { continue }
-      guard count >= 0 else {
-        let code = errno
-        remove()
-        files.noteLackOfRoom()
-        throw StoreError(errno: code, operation: "write", subject: path)
-      }
-      written += count
-    }
-    byteCount += Int64(written)
+    byteCount += Int64(bytes.count)
     bytes.withUnsafeBytes { checksum.append($0) }
   }
 
@@ -96,15 +84,5 @@ final class BodyFileWriter: BodyWriter, @unchecked Sendable {
     StoreError(
       kind: .inputOutput, operation: operation, subject: path,
       detail: "the body was discarded, or an earlier write of it failed. Begin it anew.")
-  }
-
-  private func perform<Value: Sendable>(
-    _ operation: String, _ body: @escaping @Sendable () throws(StoreError) -> Value
-  ) async throws(StoreError) -> Value {
-    let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
-      let isQueued = files.jobs.push { continuation.resume(returning: Result(catching: body)) }
-      if !isQueued { continuation.resume(returning: .failure(.closed(operation: operation))) }
-    }
-    return try result.get()
   }
 }

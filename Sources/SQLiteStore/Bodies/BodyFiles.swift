@@ -94,6 +94,32 @@ final class BodyFiles: Sendable {
 }
 
 extension BodyFiles {
+  /// Adds bytes to the file of a body, as far as bodies have room; on the thread of the files.
+  ///
+  /// After an error, the caller lets go of the file, and then calls ``noteLackOfRoom()``: the room
+  /// is looked at without it.
+  func write(
+    _ bytes: [UInt8], to file: borrowing FileDescriptor?, at path: String
+  ) throws(StoreError) {
+    guard room.bytesLeft >= bytes.count else {
+      throw room.lackOfRoom(operation: "write a body to")
+    }
+    try file?.write(bytes, to: path)
+  }
+
+  /// Has the thread of the files do something.
+  func perform<Value: Sendable>(
+    _ operation: String, _ body: @escaping @Sendable () throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
+      let isQueued = jobs.push { continuation.resume(returning: Result(catching: body)) }
+      if !isQueued { continuation.resume(returning: .failure(.closed(operation: operation))) }
+    }
+    return try result.get()
+  }
+}
+
+extension BodyFiles {
   /// Gives a body a second name, or copies it to another file system.
   ///
   /// A complete body is never written to, so both stores may share it: each deletes only its own

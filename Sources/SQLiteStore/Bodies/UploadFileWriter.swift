@@ -82,28 +82,16 @@ final class UploadFileWriter: UploadWriter, @unchecked Sendable {
   }
 
   private func write(_ bytes: [UInt8]) throws(StoreError) {
-    guard let number = file?.number else { throw gone }
-    guard files.room.bytesLeft >= bytes.count else {
+    guard file != nil else { throw gone }
+    do throws(StoreError) {
+      try files.write(bytes, to: file, at: path)
+    } catch {
+      // What was written of this piece is cut off when the upload goes on.
       file = nil
       files.noteLackOfRoom()
-      throw files.room.lackOfRoom(operation: "write a body to")
+      throw error
     }
-    var written = 0
-    while written < bytes.count {
-      let count = bytes[written...].withUnsafeBytes {
-        Glibc.write(number, $0.baseAddress, $0.count)
-      }
-      if count < 0 && errno == EINTR { continue }
-      guard count >= 0 else {
-        let code = errno
-        // What was written of this piece is cut off when the upload goes on.
-        file = nil
-        files.noteLackOfRoom()
-        throw StoreError(errno: code, operation: "write", subject: path)
-      }
-      written += count
-    }
-    byteCount += Int64(written)
+    byteCount += Int64(bytes.count)
   }
 
   private func sync() throws(StoreError) -> Int64 {
@@ -122,18 +110,5 @@ final class UploadFileWriter: UploadWriter, @unchecked Sendable {
       kind: .inputOutput, operation: "add to", subject: path,
       detail: "an earlier write of it failed, or the upload was forgotten. Ask for its offset anew."
     )
-  }
-}
-
-extension BodyFiles {
-  /// Has the thread of the files do something.
-  func perform<Value: Sendable>(
-    _ operation: String, _ body: @escaping @Sendable () throws(StoreError) -> Value
-  ) async throws(StoreError) -> Value {
-    let result: Result<Value, StoreError> = await withUnsafeContinuation { continuation in
-      let isQueued = jobs.push { continuation.resume(returning: Result(catching: body)) }
-      if !isQueued { continuation.resume(returning: .failure(.closed(operation: operation))) }
-    }
-    return try result.get()
   }
 }
