@@ -8,17 +8,16 @@ import RelayCore
 ///
 /// No envelope refers to it yet, so its pieces are not fenced. Each is confirmed before the next
 /// one is written.
-// Sound: `rest`, `chunkCount`, `byteCount`, `checksum` and `state` are only touched by jobs of that
-// one thread, which runs them one after another.
+// Sound: `pieces`, `checksum` and `state` are only touched by jobs of that one thread, which runs
+// them one after another.
 final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
   private enum State { case open, finished, discarded }
 
   private let bodies: BodyWork
   private let uuid = StoredBodyFile.freshUUID()
-  /// Bytes that do not fill a piece yet.
-  private var rest: [UInt8] = []
-  private var chunkCount: Int32 = 0
-  private var byteCount: Int64 = 0
+  private var pieces = BodyPieces()
+  /// Whether a piece was written.
+  private var isBegun = false
   private var checksum = Checksum()
   private var state = State.open
 
@@ -53,45 +52,47 @@ final class PostgresBodyWriter: BodyWriter, @unchecked Sendable {
 
   private func append(_ bytes: [UInt8], _ reader: DatabaseReader) throws(StoreError) {
     guard state == .open else { throw cutOff("write") }
-    byteCount += Int64(bytes.count)
     bytes.withUnsafeBytes { checksum.append($0) }
-    var next = bytes[...]
-    while rest.count + next.count >= StoredBodyFile.chunkBytes {
-      let count = StoredBodyFile.chunkBytes - rest.count
-      rest += next.prefix(count)
-      next = next.dropFirst(count)
-      try writeRest(reader)
-    }
-    rest += next
-  }
-
-  private func finish(_ reader: DatabaseReader) throws(StoreError) -> StoredBodyFile {
-    guard state == .open else { throw cutOff("finish") }
-    if !rest.isEmpty || chunkCount == 0 { try writeRest(reader) }
-    state = .finished
-    checksum.endField()
-    return StoredBodyFile(uuid: uuid, byteCount: byteCount, checksum: checksum.value)
-  }
-
-  private func writeRest(_ reader: DatabaseReader) throws(StoreError) {
     do throws(StoreError) {
-      guard try reader.write(chunk: chunkCount, of: uuid, rest) else {
-        throw .bodyGone(uuid, operation: "write")
+      try pieces.append(bytes) { number, piece throws(StoreError) in
+        try write(number, piece, reader)
       }
     } catch {
       remove(reader)
       throw error
     }
-    chunkCount += 1
-    rest.removeAll(keepingCapacity: true)
+  }
+
+  private func finish(_ reader: DatabaseReader) throws(StoreError) -> StoredBodyFile {
+    guard state == .open else { throw cutOff("finish") }
+    do throws(StoreError) {
+      try pieces.writeRest { number, piece throws(StoreError) in try write(number, piece, reader) }
+      // A body has a first piece, whatever its length.
+      if !isBegun { try write(0, [], reader) }
+    } catch {
+      remove(reader)
+      throw error
+    }
+    state = .finished
+    checksum.endField()
+    return StoredBodyFile(uuid: uuid, byteCount: pieces.byteCount, checksum: checksum.value)
+  }
+
+  private func write(
+    _ number: Int32, _ piece: [UInt8], _ reader: DatabaseReader
+  ) throws(StoreError) {
+    guard try reader.write(chunk: number, of: uuid, piece) else {
+      throw .bodyGone(uuid, operation: "write")
+    }
+    isBegun = true
   }
 
   private func remove(_ reader: DatabaseReader) {
     guard state != .discarded else { return }
     state = .discarded
-    rest = []
+    pieces = BodyPieces()
     // What cannot be deleted now is deleted by its age.
-    if chunkCount > 0 { try? reader.discard(body: uuid) }
+    if isBegun { try? reader.discard(body: uuid) }
   }
 
   private func cutOff(_ operation: String) -> StoreError {

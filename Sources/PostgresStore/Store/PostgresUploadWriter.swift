@@ -6,18 +6,14 @@ import RelayCore
 ///
 /// It writes only as long as nobody else has taken a turn of the upload: a relay that was frozen
 /// for long writes nothing into what another one has gone on with.
-// Sound: `rest`, `chunkCount` and `byteCount` are only touched by jobs of that one thread, which
-// runs them one after another; `synced` only by the one task that has the upload's turn here.
+// Sound: `pieces` are only touched by jobs of that one thread, which runs them one after another;
+// `synced` only by the one task that has the upload's turn here.
 final class PostgresUploadWriter: UploadWriter, @unchecked Sendable {
   private let bodies: BodyWork
   private let id: UploadID
   private let uuid: [UInt8]
   private let turn: Int64
-  /// Bytes that do not fill a piece yet.
-  private var rest: [UInt8] = []
-  /// The number of full pieces.
-  private var chunkCount: Int32
-  private var byteCount: Int64
+  private var pieces = BodyPieces()
   private var synced: Int64
 
   private init(
@@ -26,8 +22,7 @@ final class PostgresUploadWriter: UploadWriter, @unchecked Sendable {
     self.id = id
     self.bodies = bodies
     (turn, uuid) = (begun.turn, begun.body)
-    (byteCount, synced) = (begun.byteCount, begun.byteCount)
-    chunkCount = Int32(truncatingIfNeeded: begun.byteCount / Int64(StoredBodyFile.chunkBytes))
+    synced = begun.byteCount
   }
 
   /// Takes a turn of an open upload; nil if there is none, or its pieces are lost.
@@ -59,47 +54,40 @@ final class PostgresUploadWriter: UploadWriter, @unchecked Sendable {
 
   /// Reads the bytes of the last piece, and drops what was written behind the upload's end.
   private func readRest(_ reader: DatabaseReader) throws(StoreError) -> Bool {
-    let start = Int64(chunkCount) * Int64(StoredBodyFile.chunkBytes)
     do throws(StoreError) {
-      if byteCount > start {
-        let count = Int(byteCount - start)
-        rest = try reader.bytes(of: body, from: start, countMax: count)
+      pieces = try BodyPieces(behind: synced) { start, count throws(StoreError) in
+        try reader.bytes(of: body, from: start, countMax: count)
       }
     } catch {
       // Pieces that were deleted, or one that is too short: nothing else tells of itself so.
       guard error.kind == .corrupt || error.isBodyGone else { throw error }
       return false
     }
-    try reader.drop(behind: chunkCount, of: id, turn: turn)
+    try reader.drop(behind: pieces.fullCount, of: id, turn: turn)
     return true
   }
 
   private func append(_ bytes: [UInt8], _ reader: DatabaseReader) throws(StoreError) {
-    byteCount += Int64(bytes.count)
-    var next = bytes[...]
-    while rest.count + next.count >= StoredBodyFile.chunkBytes {
-      let count = StoredBodyFile.chunkBytes - rest.count
-      rest += next.prefix(count)
-      next = next.dropFirst(count)
-      try writeRest(reader)
-      chunkCount += 1
-      rest.removeAll(keepingCapacity: true)
+    try pieces.append(bytes) { number, piece throws(StoreError) in
+      try write(number, piece, reader)
     }
-    rest += next
   }
 
   private func sync(
     _ length: Int64?, _ time: WallTime, _ reader: DatabaseReader
   ) throws(StoreError) -> Int64 {
-    // A body has a first piece, whatever its length.
-    if !rest.isEmpty { try writeRest(reader) }
+    // The first piece, which any body has, is there since the upload began.
+    try pieces.writeRest { number, piece throws(StoreError) in try write(number, piece, reader) }
+    let byteCount = pieces.byteCount
     let isNoted = try reader.note(id, turn: turn, byteCount: byteCount, length: length, at: time)
     guard isNoted else { throw othersTurn }
     return byteCount
   }
 
-  private func writeRest(_ reader: DatabaseReader) throws(StoreError) {
-    guard try reader.write(chunk: chunkCount, of: id, turn: turn, rest) else { throw othersTurn }
+  private func write(
+    _ number: Int32, _ piece: [UInt8], _ reader: DatabaseReader
+  ) throws(StoreError) {
+    guard try reader.write(chunk: number, of: id, turn: turn, piece) else { throw othersTurn }
   }
 
   private var othersTurn: StoreError {
