@@ -43,19 +43,11 @@ package final class PostgresPair: Sendable {
 
   /// Starts the servers, and does as it is told.
   ///
-  /// Nothing is synced: a server that is killed leaves what it wrote to the kernel. The pages of a
-  /// killed server are never used again. A standby's `names.conf` is empty until it has one itself:
-  /// after the promotion its commits would wait for nobody.
+  /// A server that is killed leaves what it wrote to the kernel. The pages of a killed server are
+  /// never used again. A standby's `names.conf` is empty until it has one itself: after the
+  /// promotion its commits would wait for nobody.
   private static let script = """
-    set -u
-    programs=$1 writer=$2 standby=$3
-    folder=$(mktemp -d /tmp/waystation-postgres.XXXXXX)
-    as=
-    if [ "$(id -u)" = 0 ]; then
-      as='setpriv --reuid=postgres --regid=postgres --init-groups'
-      chown postgres: "$folder"
-    fi
-    cd "$folder"
+    writer=$2 standby=$3
     end() {
       pid=$(head -n 1 "$folder/$1/postmaster.pid" 2>/dev/null) || return 0
       kill -9 "$pid" $(cat "/proc/$pid/task/$pid/children") 2>/dev/null || true
@@ -64,17 +56,6 @@ package final class PostgresPair: Sendable {
     finish() {
       end "$writer"
       end "$standby"
-      rm -rf "$folder"
-    }
-    trap finish EXIT
-    trap '' INT TERM HUP PIPE
-    fail() {
-      tail -n 50 "$folder"/*.log >&2
-      exit 1
-    }
-    control() {
-      $as "$programs/pg_ctl" -D "$folder/$1" -l "$folder/$1.log" -w -t 60 -o "-p $1" "$2" \
-        >>"$folder/control.log" 2>&1 || fail
     }
     ask() {
       "$programs/psql" -X -q -A -t -h 127.0.0.1 -p "$writer" -U postgres -c "$1" postgres
@@ -85,9 +66,9 @@ package final class PostgresPair: Sendable {
         -d "host=127.0.0.1 port=$writer user=postgres application_name=standby" \
         >>"$folder/control.log" 2>&1 || fail
       echo >"$folder/$standby/names.conf"
-      control "$standby" start
+      control "$standby" start -o "-p $standby" || fail
       echo "synchronous_standby_names = '*'" >"$folder/$writer/names.conf"
-      control "$writer" reload
+      control "$writer" reload || fail
       # Whatever was committed while nobody was waited for has to be there as well.
       through=$(ask 'SELECT pg_current_wal_flush_lsn()')
       until [ "$(ask "SELECT count(*) FROM pg_stat_replication
@@ -95,26 +76,20 @@ package final class PostgresPair: Sendable {
         sleep 0.05
       done
     }
-    $as "$programs/initdb" -D "$folder/$writer" -U postgres -A trust -E UTF8 --locale=C \
-      --no-sync >"$folder/initdb.log" 2>&1 || fail
-    cat >>"$folder/$writer/postgresql.conf" <<END
-    listen_addresses = '127.0.0.1'
-    unix_socket_directories = ''
+    make_server "$writer" <<END
     max_connections = 100
-    fsync = off
     shared_buffers = 32MB
-    lc_messages = 'C'
     include = 'names.conf'
     END
     echo >"$folder/$writer/names.conf"
-    control "$writer" start
+    control "$writer" start -o "-p $writer" || fail
     add_standby
     echo ready
     while read -r word; do
       case $word in
         fail-over)
           end "$writer"
-          control "$standby" promote
+          control "$standby" promote || fail
           former=$writer writer=$standby standby=$former
           ;;
         add-standby) add_standby ;;

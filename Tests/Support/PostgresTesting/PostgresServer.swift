@@ -43,55 +43,34 @@ package struct PostgresServer: Sendable {
 
   /// Starts the server, and what keeps it.
   ///
-  /// PostgreSQL refuses to run as root, so root runs it as `postgres`. Nothing is synced: a test's
-  /// data may be lost with the machine. A standby that does not exist is named, so that a commit
-  /// with `synchronous_commit=on` waits for it for ever; by default none does.
+  /// A standby that does not exist is named, so that a commit with `synchronous_commit=on` waits
+  /// for it for ever; by default none does.
   private static let script = """
-    set -eu
-    programs=$1 port=$2 roles=$3
-    folder=$(mktemp -d /tmp/waystation-postgres.XXXXXX)
-    as=
-    if [ "$(id -u)" = 0 ]; then
-      as='setpriv --reuid=postgres --regid=postgres --init-groups'
-      chown postgres: "$folder"
-    fi
-    cd "$folder"
-    finish() {
-      $as "$programs/pg_ctl" -D "$folder/data" stop -m immediate >/dev/null 2>&1 || true
-      rm -rf "$folder"
-    }
-    trap finish EXIT
-    trap '' INT TERM HUP PIPE
-    $as "$programs/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C --no-sync \\
-      >"$folder/log" 2>&1 || { cat "$folder/log" >&2; exit 1; }
+    port=$2 roles=$3
+    finish() { control data stop -m immediate; }
+    make_server data <<END
+    ssl = on
+    ssl_key_file = '$folder/key.pem'
+    ssl_cert_file = '$folder/certificate.pem'
+    port = $port
+    max_connections = 1000
+    full_page_writes = off
+    shared_buffers = 64MB
+    max_wal_senders = 1
+    synchronous_standby_names = 'nobody'
+    synchronous_commit = local
+    END
     {
       echo "host all $roles 127.0.0.1/32 scram-sha-256"
       echo "host all all 127.0.0.1/32 trust"
     } >"$folder/data/pg_hba.conf"
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 \\
       -subj /CN=test -addext subjectAltName=IP:127.0.0.1 -keyout "$folder/key.pem" \\
-      -out "$folder/certificate.pem" >/dev/null 2>&1
+      -out "$folder/certificate.pem" >"$folder/openssl.log" 2>&1 || fail
     if [ -n "$as" ]; then chown postgres: "$folder/key.pem"; fi
     chmod 0600 "$folder/key.pem"
     chmod 0755 "$folder"
-    cat >>"$folder/data/postgresql.conf" <<END
-    ssl = on
-    ssl_key_file = '$folder/key.pem'
-    ssl_cert_file = '$folder/certificate.pem'
-    listen_addresses = '127.0.0.1'
-    port = $port
-    unix_socket_directories = ''
-    max_connections = 1000
-    fsync = off
-    full_page_writes = off
-    shared_buffers = 64MB
-    max_wal_senders = 1
-    synchronous_standby_names = 'nobody'
-    synchronous_commit = local
-    lc_messages = 'C'
-    END
-    $as "$programs/pg_ctl" -D "$folder/data" -l "$folder/data/log" -w start >/dev/null 2>&1 \\
-      || { cat "$folder/data/log" >&2; exit 1; }
+    control data start || fail
     echo "$folder/certificate.pem"
     read -r line || true
     """

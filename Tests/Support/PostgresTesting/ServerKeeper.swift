@@ -12,14 +12,57 @@ final class ServerKeeper: Sendable {
   private let output: Int32
   private let process: Mutex<Process>
 
-  /// Starts a script.
+  /// What each script begins with: a folder for its servers, and how one is made in it.
   ///
-  /// - Parameter arguments: The first one is what it calls itself.
+  /// PostgreSQL refuses to run as root, so root runs it as `postgres`. Nothing is synced: a test's
+  /// data may be lost with the machine. `finish`, which a script says, stops its servers.
+  private static let preparation = """
+    set -u
+    programs=$1
+    folder=$(mktemp -d /tmp/waystation-postgres.XXXXXX) || exit 1
+    as=
+    if [ "$(id -u)" = 0 ]; then
+      as='setpriv --reuid=postgres --regid=postgres --init-groups'
+      chown postgres: "$folder"
+    fi
+    cd "$folder"
+    trap 'finish; rm -rf "$folder"' EXIT
+    trap '' INT TERM HUP PIPE
+    fail() {
+      tail -n 50 "$folder"/*.log >&2
+      exit 1
+    }
+    # Makes a server in a folder of this name, with the settings of the standard input.
+    make_server() {
+      $as "$programs/initdb" -D "$folder/$1" -U postgres -A trust -E UTF8 --locale=C --no-sync \
+        </dev/null >"$folder/initdb.log" 2>&1 || fail
+      {
+        cat
+        echo "listen_addresses = '127.0.0.1'"
+        echo "unix_socket_directories = ''"
+        echo 'fsync = off'
+        echo "lc_messages = 'C'"
+      } >>"$folder/$1/postgresql.conf"
+    }
+    # Starts, stops or changes a server, which logs beside its folder.
+    control() {
+      name=$1
+      shift
+      $as "$programs/pg_ctl" -D "$folder/$name" -l "$folder/$name.log" -w -t 60 "$@" \
+        >>"$folder/control.log" 2>&1
+    }
+
+    """
+
+  /// Starts a script, after what all begin with.
+  ///
+  /// - Parameter arguments: The first one is what it calls itself; the second one is the folder of
+  ///   PostgreSQL's programs.
   init(_ script: String, _ arguments: [String]) throws {
     let (reading, writing) = (try Self.pipe(), try Self.pipe())
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = ["-c", script] + arguments
+    process.arguments = ["-c", Self.preparation + script] + arguments
     process.standardInput = FileHandle(fileDescriptor: reading.out, closeOnDealloc: true)
     process.standardOutput = FileHandle(fileDescriptor: writing.in, closeOnDealloc: true)
     // What the tests' own process is run with, such as a sanitizer's library, is not for others.
