@@ -12,17 +12,26 @@ struct StructuredItemTests {
       ("?2", nil), ("?10", nil), ("", nil),
     ] as [(String, Bool?)])
   func boolean(text: String, value: Bool?) {
-    #expect(StructuredItem.boolean(bytes(text)) == value)
+    #expect(StructuredItem.boolean([bytes(text)]) == value)
   }
 
   @Test(
-    "a length is an Integer that is not negative",
+    "an Integer has a sign or none, and at most 15 digits; anything else is nothing",
     arguments: [
       ("0", 0), ("007", 7), ("999999999999999", 999_999_999_999_999), ("5;x", 5),
-      ("1000000000000000", nil), ("-1", nil), ("1.0", nil), ("\"1\"", nil), ("", nil), ("1 2", nil),
+      ("-1", -1), ("-0", 0), ("-999999999999999", -999_999_999_999_999), (" 5 ", 5),
+      ("1000000000000000", nil), ("1.0", nil), ("\"1\"", nil), ("", nil), ("1 2", nil),
+      ("-", nil), ("--1", nil), ("+1", nil), ("1, 1", nil),
     ] as [(String, Int64?)])
-  func length(text: String, value: Int64?) {
-    #expect(StructuredItem.length(bytes(text)) == value)
+  func integer(text: String, value: Int64?) {
+    #expect(StructuredItem.integer([bytes(text)]) == value)
+  }
+
+  @Test("what stands in several lines is a list, and no item")
+  func lists() {
+    #expect(StructuredItem.boolean([bytes("?0"), bytes("?0")]) == nil)
+    #expect(StructuredItem.integer([bytes("1"), bytes("1")]) == nil)
+    #expect(StructuredItem.boolean([]) == nil && StructuredItem.integer([]) == nil)
   }
 
   @Test("the bytes of a key are found among others, the last one where it stands twice")

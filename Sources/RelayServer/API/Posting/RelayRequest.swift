@@ -10,10 +10,10 @@ struct RelayRequest {
   func respond(to request: HTTPRequest, _ captures: PathCaptures) async throws(Problem)
     -> HTTPResponse
   {
-    let upload = UploadFields(request.head)
+    let upload = try uploadFields(request.head)
     let small = context.limits.spoolThresholdBytes
     if upload.beginsUpload(ofLength: request.body.knownLength, small: small) {
-      return try await Uploads(context).create(request, captures)
+      return try await Uploads(context).create(request, captures, upload)
     }
     do throws(Problem) {
       let acceptance = try await accept(request, captures)
@@ -39,6 +39,15 @@ struct RelayRequest {
       isHead: head.method == .head)
     response.headers.add("Preference-Applied", "wait")
     return response
+  }
+
+  private func uploadFields(_ head: RequestHead) throws(Problem) -> UploadFields {
+    do throws(Problem) {
+      return try UploadFields(head)
+    } catch {
+      context.relay.metrics.count(.rejected)
+      throw error
+    }
   }
 
   private func accept(
@@ -69,18 +78,13 @@ struct RelayRequest {
     do throws(Problem) {
       // Of a chunked body the length is known only now.
       try await claim.take(moreBytes: body.body.byteCount - announced, for: client)
+      if decoded.draft.references {
+        try decoded.draft.content.checkReferences(
+          .relayed, bodyBytesMax: context.limits.spoolThresholdBytes)
+      }
     } catch {
       intake.discard()
       throw error
-    }
-    if decoded.draft.references {
-      do throws(Problem) {
-        try decoded.draft.content.checkReferences(
-          .relayed, bodyBytesMax: context.limits.spoolThresholdBytes)
-      } catch {
-        intake.discard()
-        throw error
-      }
     }
     let names = SenderNames(decoded.draft)
     let results = try await intake.append([decoded.draft], isAtomic: false)

@@ -11,9 +11,8 @@ struct Uploads {
 
   /// `ANY /v1/relay/{upstream}/{path…}` that begins an upload.
   func create(
-    _ request: HTTPRequest, _ captures: PathCaptures
+    _ request: HTTPRequest, _ captures: PathCaptures, _ fields: UploadFields
   ) async throws(Problem) -> HTTPResponse {
-    let fields = UploadFields(request.head)
     let id: UploadID
     do throws(Problem) {
       id = try await begin(request, captures, fields)
@@ -40,16 +39,16 @@ struct Uploads {
   ) async throws(Problem) -> HTTPResponse {
     let id = try id(captures)
     try Self.checkMediaType(request.head)
-    let fields = UploadFields(request.head)
-    guard let offset = fields.offset else {
-      throw .missingField(
-        "Upload-Offset", "The request does not say where its content begins.",
-        fix: "Say in Upload-Offset at which byte the content begins, as a number.")
-    }
+    let fields = try UploadFields(request.head)
     guard let completes = fields.completes else {
       throw .missingField(
         "Upload-Complete", "The request does not say whether the upload ends with it.",
         fix: "Send Upload-Complete: ?1 with the last part, and ?0 with each other one.")
+    }
+    guard let offset = fields.offset else {
+      throw .missingField(
+        "Upload-Offset", "The request does not say where its content begins.",
+        fix: "Say in Upload-Offset at which byte the content begins, as a number.")
     }
     let append = UploadAppend(
       offset: offset, completes: completes, contentLength: request.body.knownLength,

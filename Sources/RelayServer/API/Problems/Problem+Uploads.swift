@@ -7,9 +7,9 @@ import RelayCore
 package struct UploadNote: Equatable, Sendable {
   /// Where the upload is found.
   package var location: String?
-  /// Where it ends for now.
+  /// How many of its bytes are on the relay's disk: the next part begins there.
   package var offset: Int64?
-  /// Where the request would have gone on.
+  /// Where the request's content begins.
   package var provided: Int64?
   /// The limits of uploads.
   package var limit: String?

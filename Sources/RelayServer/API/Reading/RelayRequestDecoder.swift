@@ -48,7 +48,7 @@ package struct RelayRequestDecoder: Sendable {
         "method", "The method is \(method.quoted); it has to be \(MethodSyntax.rule).")
     }
     let target = Self.target(rest, query: head.query)
-    var fields = RelayedFields(head)
+    var fields = try RelayedFields(head)
     for field in head.fields { try fields.read(head.name(of: field), head.value(of: field)) }
     try fields.finish(rules.limits)
     let terms = fields.terms

@@ -14,9 +14,9 @@ struct RelayedFields {
   /// What it says of an upload.
   private let upload: UploadFields
 
-  init(_ head: RequestHead) {
+  init(_ head: RequestHead) throws(Problem) {
     lines = HeaderLines(capacity: head.bytes.count)
-    upload = UploadFields(head)
+    upload = try UploadFields(head)
     var names: [ArraySlice<UInt8>] = []
     for field in head.fields where head.isNamed(field, "Connection") {
       names += ConnectionField.names(in: head.value(of: field))
