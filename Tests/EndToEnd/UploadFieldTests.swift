@@ -4,6 +4,9 @@ import Testing
 extension EndToEnd {
   @Suite("What is said of uploads in header fields", .serialized)
   struct UploadFields {
+    private static let inconsistent =
+      "https://iana.org/assignments/http-problem-types#inconsistent-upload-length"
+
     private let upstream: TestUpstream
 
     init() throws { upstream = try TestUpstream() }
@@ -76,6 +79,26 @@ extension EndToEnd {
         }
       }
       #expect(try await bodies(after: relay) == ["last"])
+    }
+
+    @Test("a whole body that has another length than its Upload-Length is refused")
+    func whole() async throws {
+      let relay = try await Relay.started(upstream)
+      for said in [2, 4] {
+        for (framing, content) in [
+          ("Content-Length: 3", "abc"), ("Transfer-Encoding: chunked", "3\r\nabc\r\n0\r\n\r\n"),
+        ] {
+          let answer = try await send(
+            relay, "POST", "/v1/relay/default/p",
+            ["Upload-Complete: ?1", "Upload-Length: \(said)", framing], content)
+          #expect(answer.status == 400 && answer.problem == Self.inconsistent, "\(answer)")
+        }
+      }
+      let fitting = try await send(
+        relay, "POST", "/v1/relay/default/p",
+        ["Upload-Complete: ?1", "Upload-Length: 3", "Content-Length: 3"], "abc")
+      #expect(fitting.status == 202, "\(fitting)")
+      #expect(try await bodies(after: relay).sorted() == ["abc", "last"])
     }
 
     @Test("parameters behind a value mean nothing")

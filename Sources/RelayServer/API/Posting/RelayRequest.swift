@@ -16,7 +16,7 @@ struct RelayRequest {
       return try await Uploads(context).create(request, captures, upload)
     }
     do throws(Problem) {
-      let acceptance = try await accept(request, captures)
+      let acceptance = try await accept(request, captures, upload.length)
       context.relay.metrics.count(acceptance.result.counted)
       context.accessNote?.note(acceptance.id)
       return await answer(acceptance, to: request.head)
@@ -50,8 +50,9 @@ struct RelayRequest {
     }
   }
 
+  /// - Parameter length: What `Upload-Length` says of the body, which has to be whole.
   private func accept(
-    _ request: HTTPRequest, _ captures: PathCaptures
+    _ request: HTTPRequest, _ captures: PathCaptures, _ length: Int64?
   ) async throws(Problem) -> Acceptance {
     _ = try Via(request.head, at: context.relay.pseudonym)
     var claim = try QuotaClaim(context, sender: context.caller.client)
@@ -59,6 +60,7 @@ struct RelayRequest {
     var decoded = try RelayRequestDecoder(context.rules).decode(
       request.head, upstream: captures.raw("upstream") ?? [], rest: captures.raw("path") ?? [],
       from: context.caller.client, at: context.relay.arrival())
+    try check(request.body.knownLength, length)
     let client = decoded.draft.client
     // What is announced beyond that is refused before it is read.
     let announced = min(request.body.knownLength ?? 0, Int64(context.limits.bodyBytesMax))
@@ -77,6 +79,7 @@ struct RelayRequest {
     if let writer = body.writer { intake.adopt(writer, forDraftAt: 0) }
     do throws(Problem) {
       // Of a chunked body the length is known only now.
+      try check(body.body.byteCount, length)
       try await claim.take(moreBytes: body.body.byteCount - announced, for: client)
       if decoded.draft.references {
         try decoded.draft.content.checkReferences(
@@ -89,6 +92,12 @@ struct RelayRequest {
     let names = SenderNames(decoded.draft)
     let results = try await intake.append([decoded.draft], isAtomic: false)
     return try Acceptance(results[0], of: names, fields: .relayed)
+  }
+
+  /// Holds the length of a body, as soon as it is known, against what is said of it.
+  private func check(_ known: Int64?, _ said: Int64?) throws(Problem) {
+    guard let known, !UploadRules.mayComplete(at: known, length: said) else { return }
+    throw .inconsistentLength(isGivenUp: false)
   }
 
   /// The upstream's answer, if it comes in time; else how the envelope stands.
