@@ -115,7 +115,9 @@ extension ChildProcess {
 
 extension Behaviour {
   /// What a relay answers to a request, to be passed on.
-  static func passed(_ request: WireRequest, to port: UInt16) -> Behaviour {
+  ///
+  /// - Parameter part: What the relay gets of the body before the link is cut; nil for all of it.
+  static func passed(_ request: WireRequest, to port: UInt16, part: Int? = nil) -> Behaviour {
     let own: Set = ["host", "connection", "content-length", "transfer-encoding"]
     var head = "\(request.method) \(request.target) HTTP/1.1\r\nHost: relay\r\n"
     head += "Connection: close\r\nContent-Length: \(request.body.count)\r\n"
@@ -123,8 +125,17 @@ extension Behaviour {
       head += "\(field.name): \(field.value)\r\n"
     }
     guard let connection = try? Connection(port: port),
-      (try? connection.write(Array((head + "\r\n").utf8) + request.body)) != nil,
-      let response = try? connection.readResponse(to: request.method)
+      (try? connection.write(Array((head + "\r\n").utf8) + request.body.prefix(part ?? .max)))
+        != nil
+    else { return .cut }
+    guard part == nil else {
+      connection.endOutput()
+      // It ends once the relay has seen the end.
+      _ = try? connection.readToEnd()
+      connection.close()
+      return .cut
+    }
+    guard let response = try? connection.readResponse(to: request.method)
     else { return .cut }
     let fields = response.message.fields.filter { !own.contains($0.name.lowercased()) }
     return .answer(response.status, fields: fields, body: response.body)
