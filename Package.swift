@@ -53,6 +53,10 @@ let package = Package(
   name: "waystation",
   products: [
     .executable(name: "waystation", targets: ["waystation"]),
+    // The device's side, for apps and gateways.
+    .library(name: "WaystationOutbox", targets: ["WaystationOutbox"]),
+    .library(name: "WaystationOutboxCurl", targets: ["WaystationOutboxCurl"]),
+    .library(name: "WaystationOutboxTesting", targets: ["WaystationOutboxTesting"]),
     // Loaded into a relay under test; see the header.
     .library(name: "ClockShim", type: .dynamic, targets: ["ClockShim"]),
     // Loaded into the relay by tests of power cuts and failing disks; nothing links against it.
@@ -79,12 +83,15 @@ let package = Package(
     target("Cryptography", ["COpenSSL"]),
     target("Compression", ["CZlib"]),
     target("HTTPServer", ["EventLoop", "Cryptography", "RelayCore"]),
-    target("SQLite", ["CSQLite", "RelayCore", "EventLoop"]),
+    target("SQLite", ["CSQLite", "RelayCore"]),
     target("SQLiteStore", ["SQLite", "RelayCore", "EventLoop"]),
     // Without the trait it is empty, and nothing needs libpq.
     target(
       "Postgres", [.target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"]))]),
     target("PostgresStore", ["Postgres", "RelayCore", "EventLoop"]),
+    target("WaystationOutbox", ["SQLite", "RelayCore", "JSON"]),
+    target("WaystationOutboxCurl", ["WaystationOutbox", "Forwarder", "RelayCore", "EventLoop"]),
+    target("WaystationOutboxTesting", ["WaystationOutbox", "RelayCore", "JSON"]),
     target("Forwarder", ["CCurl", "RelayCore", "EventLoop", "Cryptography"]),
     target(
       "RelayServer",
@@ -123,6 +130,7 @@ let package = Package(
         "SQLite", "RelayCore", "EventLoop", "StoreModel", "Postgres", "PostgresStore",
         "PostgresTesting",
       ]),
+    tests(of: "WaystationOutbox", ["WaystationOutboxTesting", "SQLite", "RelayCore", "JSON"]),
     tests(of: "Postgres", ["PostgresTesting"]),
     tests(of: "PostgresStore", ["Postgres", "PostgresTesting", "RelayCore"]),
     tests(of: "Forwarder", ["COpenSSL", "EventLoop", "HTTPServer", "RelayCore"]),

@@ -1,5 +1,4 @@
 import CSQLite
-import EventLoop
 import Glibc
 import RelayCore
 import Synchronization
@@ -53,10 +52,12 @@ enum DiskReading {
   }
 
   private static func failed(_ place: ReadFaults.Place) -> Bool {
-    let nowMs = MonotonicClock.now().nanoseconds / 1_000_000
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    let nowMs = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     return faults.withLock { faults in
       defer { hasFaults.store(!faults.isEmpty, ordering: .relaxed) }
-      return faults.readFailed(at: place, nowMs: Int64(nowMs))
+      return faults.readFailed(at: place, nowMs: nowMs)
     }
   }
 

@@ -7,6 +7,8 @@ from .repository import Finding
 from .swift_code import code_only
 
 SYSTEM = {"Glibc", "Synchronization"}
+# What stands in for Glibc on the other platforms of the device's library.
+PLATFORMS = {"Darwin", "Musl", "Dispatch"}
 
 # The one way that imports run: target -> what it may import, besides SYSTEM.
 IMPORTS = {
@@ -16,11 +18,14 @@ IMPORTS = {
     "Cryptography": {"COpenSSL"},
     "Compression": {"CZlib"},
     "HTTPServer": {"EventLoop", "Cryptography", "RelayCore"},
-    "SQLite": {"CSQLite", "RelayCore", "EventLoop"},
+    "SQLite": {"CSQLite", "RelayCore"} | PLATFORMS,
     "SQLiteStore": {"SQLite", "RelayCore", "EventLoop"},
     "Postgres": {"CPostgres"},
     "PostgresStore": {"Postgres", "RelayCore", "EventLoop"},
     "Forwarder": {"CCurl", "Cryptography", "RelayCore", "EventLoop"},
+    "WaystationOutbox": {"SQLite", "RelayCore", "JSON"} | PLATFORMS,
+    "WaystationOutboxCurl": {"WaystationOutbox", "Forwarder", "RelayCore", "EventLoop"},
+    "WaystationOutboxTesting": {"WaystationOutbox", "RelayCore", "JSON"},
     "RelayServer": {
         "CPage", "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
         "SQLite", "SQLiteStore", "Postgres", "PostgresStore", "Forwarder"},
@@ -49,6 +54,7 @@ ROOMS = {
         "API/Problems", "API/Access", "API/Reading", "API/Answers", "API/Page", "API/Listening",
         "API/Routes", "API/Posting", "API/Asking", "API/Steering", "API/Streams",
         "API/Passing", "Relay", "Moving"],
+    "WaystationOutbox": ["System", "Terms", "File", "Wire", "Core", "Running", "Outbox"],
     "waystation": [
         "Terminal", "System", "CommandLine", "Help", "Serve", "Health", "Sink", "Operator",
         "Token", "Store", "Listing", "Sending", "."],

@@ -1,0 +1,160 @@
+/// What the core knows beside the database. A copy of it brings back what was before a transaction
+/// that failed.
+struct CoreState: Sendable {
+  /// All lanes, by number.
+  var lanes: [LaneNumber: KeptLane] = [:]
+  var laneNumbers: [String: LaneNumber] = [:]
+  /// The lanes whose rows are to be written with this transaction.
+  var changedLanes: Set<LaneNumber> = []
+  /// The number that the next item is given.
+  var nextItem: Int64 = 1
+  /// The items that need somebody.
+  var attention = 0
+  /// The endings that are kept.
+  var endings = 0
+  /// The number of the device's present start.
+  var boot: Int64 = 1
+
+  var isPaused = false
+  var sender: Sender
+  /// Whether the relay has to be asked before anything is numbered.
+  var mustRejoin = false
+  /// The `since` of the last check-in.
+  var since: String?
+  /// When the relay has last answered a check-in, by the time since the device's start.
+  var checkedInAt: Int64?
+  /// The time between two check-ins that somebody waits for, in milliseconds.
+  var watchPauseMs = CoreLimits.watchPauseMsMin
+  /// What the relay can do, as far as it has said so.
+  var features: Set<String> = []
+  /// The largest body that the relay takes; nil if it has not said so.
+  var relayBodyMax: Int64?
+  /// How many items the next post may have: fewer after one that was too large, or refused whole.
+  var batchItems: Int
+  var batchBytes: Int
+  /// Whether void numbers go in a post of their own.
+  var voidsGoAlone = false
+  /// Until when items are collected; nil if nothing is.
+  var lingerUntil: Int64?
+  /// The difference of the relay's clock to the device's, in milliseconds; nil if nobody knows it.
+  var wallCorrectionMs: Int64?
+
+  /// The requests that are under way.
+  var exchanges: [ExchangeNumber: Underway] = [:]
+  var nextExchange: ExchangeNumber = 1
+  /// The items that are in one of them.
+  var underwayItems: Set<Int64> = []
+  /// What the app has said of items; forgotten when the outbox is woken.
+  var preparations: [Int64: Preparation] = [:]
+  /// The item that the app is being asked about.
+  var preparing: Int64?
+  /// The lanes that wait after an answer to try again, without a relay: until when.
+  var laneWaits: [LaneNumber: LaneWait] = [:]
+  /// How much of a body the relay has on its disk, of the items that are being uploaded; an item
+  /// that is not here has to be asked about.
+  var uploadOffsets: [Int64: Int64] = [:]
+  /// Whether the last request was a step of an upload: other items come first then.
+  var lastWasUpload = false
+  /// The asking after items of which the relay has told nothing for long.
+  var inquiry = Inquiry()
+  /// The keys of items that block a lane at the relay, and are over here.
+  var givenUp: [String] = []
+  /// The relay has more endings to tell.
+  var hasMoreEndings = false
+  /// When the next thing that was passed over is due, by the time since the device's start.
+  var wakeAt: Int64?
+  /// The lane that was served last, so that the others come first.
+  var lastLane: LaneNumber?
+
+  /// Those who wait for what becomes of an item: their number.
+  var watchers: [Int64: Int] = [:]
+  var runs: [RunNumber: Run] = [:]
+  var nextRun: RunNumber = 1
+
+  init(_ sending: Sending) {
+    sender = Sender(sending)
+    batchItems = max(1, sending.batchItems)
+    batchBytes = max(1, sending.batchBytes)
+  }
+
+  /// The items that are not over, and their bytes.
+  var total: (items: Int, bytes: Int64) {
+    lanes.values.reduce(into: (0, 0)) { sum, lane in
+      sum.0 += lane.items
+      sum.1 += lane.bytes
+    }
+  }
+
+  /// The items that the relay has, and that are not over.
+  var atRelay: Int { lanes.values.reduce(0) { $0 + $1.items - $1.line } }
+}
+
+typealias ExchangeNumber = Int
+typealias RunNumber = Int
+
+/// What the app has said of an item.
+enum Preparation: Sendable, Equatable {
+  /// It may go.
+  case ready
+  /// It is passed over; until when, by the time since the device's start, nil for until woken.
+  case skipped(until: Int64?, SkipReason)
+}
+
+/// A lane that waits, without a relay.
+struct LaneWait: Sendable {
+  var until: Int64
+  var backoff: Backoff
+}
+
+/// A request that is under way.
+enum Underway: Sendable {
+  /// Items and void numbers on their way to the relay, and the question of a check-in.
+  case sync(items: [Int64], voids: [VoidNumber], lanes: [SyncRequest.LaneQuestion])
+  /// The question for the highest numbers, after the device was restored.
+  case rejoin
+  /// One item on its way to the upstream.
+  case direct(item: Int64)
+  /// One step of an upload.
+  case upload(item: Int64, UploadStep)
+  /// The question whether the relay still has an item.
+  case inquiry(item: Int64)
+  /// The order to give up an item that blocks its lane at the relay, and is over here.
+  case giveUp(key: String)
+}
+
+/// Asks the relay after the oldest item that it has of each lane, now and then.
+///
+/// It tells of each end, but it may have forgotten one by the time the device comes back, and it may
+/// have been restored from an older backup.
+struct Inquiry: Sendable {
+  /// When the next round begins, by the time since the device's start.
+  var nextAt: Int64?
+  /// The lanes that are still to be asked about in this round, and behind which item.
+  var lanes: [(lane: LaneNumber, after: Int64)] = []
+}
+
+/// The core's own limits.
+enum CoreLimits {
+  /// The shortest and the longest time between two check-ins that somebody waits for, in
+  /// milliseconds.
+  static let watchPauseMsMin: Int64 = 100
+  static let watchPauseMsMax: Int64 = 5000
+  /// How often the app may die over one item before it is left alone.
+  static let deathsMax: Int64 = 3
+  /// The most items of one lane that are looked at for one post, beside those that go.
+  static let lookedAtPerLane = 64
+  /// The most lanes whose numbers one check-in asks about.
+  static let askedLanesMax = 100
+  /// The most void numbers in one post.
+  static let voidsMax = 100
+  /// The most items that one transaction lets expire, or counts anew after a start of the device.
+  static let expiredPerStep = 500
+  /// The time between two rounds of asking after items that the relay has, in milliseconds.
+  static let inquiryMs: Int64 = 6 * 3_600_000
+  /// The most lanes that a round asks about.
+  static let inquiredLanesMax = 32
+  /// The most items of a run.
+  static let runItemsMax = 10_000
+  /// The longest time between two looks at what is due, in milliseconds.
+  static let alarmMsMax: Int64 = 3_600_000
+}

@@ -1,0 +1,266 @@
+import RelayCore
+
+extension OutboxCore {
+  /// Takes what came of a request.
+  func take(
+    _ result: Result<Response, ConnectionFailure>, of number: ExchangeNumber, at now: Moment
+  ) throws(StoreError) {
+    guard let underway = state.exchanges.removeValue(forKey: number) else { return }
+    switch underway {
+    case .sync(let items, _, _): state.underwayItems.subtract(items)
+    case .direct(let item), .upload(let item, _): state.underwayItems.remove(item)
+    case .rejoin, .inquiry, .giveUp: break
+    }
+    switch (underway, result) {
+    case (_, .failure(let failure)): try failed(failure, underway, at: now)
+    case (.direct(let item), .success(let response)):
+      try takeDirect(response, of: item, at: now)
+    case (_, .success(let response)):
+      // The answer to a HEAD has no body that could say what is wrong.
+      var isUnknownUpload = false
+      if case .upload(_, .ask) = underway { isUnknownUpload = response.status == 404 }
+      if !isUnknownUpload, try takeRefusal(response, at: now) { return }
+      switch underway {
+      case .sync(let items, let voids, let lanes):
+        try takeSync(response, of: items, voids, lanes, at: now)
+      case .rejoin: try takeRejoin(response, at: now)
+      case .upload(let item, let step): try takeUpload(response, of: item, step, at: now)
+      case .giveUp: state.sender.answered()
+      case .inquiry(let item): try takeInquiry(response, of: item, at: now)
+      case .direct: break
+      }
+    }
+  }
+
+  /// Nobody has answered.
+  private func failed(
+    _ failure: ConnectionFailure, _ underway: Underway, at now: Moment
+  ) throws(StoreError) {
+    if case .upload(let item, _) = underway { state.uploadOffsets[item] = nil }
+    if !failure.mayHaveArrived { try unseal(underway) }
+    notReachable(failure, at: now)
+  }
+
+  /// Nothing has left the device: what went for the first time can still be changed.
+  ///
+  /// It keeps its number. If it is taken back, that is declared void.
+  private func unseal(_ underway: Underway) throws(StoreError) {
+    var ids: [Int64] = []
+    switch underway {
+    case .sync(let items, _, _): ids = items
+    case .direct(let item): ids = [item]
+    case .upload(let item, .create): ids = [item]
+    case .upload, .rejoin, .inquiry, .giveUp: break
+    }
+    for id in ids {
+      guard var item = try file.item(id), item.state == .sealed, item.attempts == 1 else {
+        continue
+      }
+      item.state = .waiting
+      item.attempts = 0
+      try file.update(item)
+    }
+  }
+
+  /// Nobody has answered, or somebody who is not the relay.
+  func notReachable(_ failure: ConnectionFailure, at now: Moment) {
+    let until = state.sender.failed(failure, at: now.monotonicMs, random: random())
+    let retryAt = Instant(milliseconds: now.wallMs).adding(milliseconds: until - now.monotonicMs)
+    let told = ConnectionFailure(
+      reason: failure.reason, mayHaveArrived: failure.mayHaveArrived, retryAt: retryAt)
+    tell(.unreachable(told))
+    noteUnreachable()
+  }
+
+  /// Somebody has asked to be left alone.
+  func limited(_ reason: String, afterMs: Int64?, at now: Moment) {
+    let until = state.sender.limited(
+      reason, afterMs: afterMs, at: now.monotonicMs, random: random())
+    let wall = Instant(milliseconds: now.wallMs).adding(milliseconds: until - now.monotonicMs)
+    tell(.limited(until: wall, reason: reason))
+    noteUnreachable()
+  }
+
+  /// Takes an answer that says nothing of the items themselves.
+  ///
+  /// - Returns: Whether it was one.
+  private func takeRefusal(_ response: Response, at now: Moment) throws(StoreError) -> Bool {
+    let problem = RelayProblem(response)
+    let isRelay = problem != nil
+    switch response.status {
+    case 401, 403:
+      state.sender.isSignedOut = true
+      want(.askCredentials)
+    case 408, 429, 500...510, 512...599:
+      limited(
+        problem?.words ?? "the relay answered \(response.status)",
+        afterMs: response.retryAfterMs, at: now)
+    case let status where (300...399).contains(status) || status >= 400 && !isRelay:
+      // A network's own page, or a server that is no relay.
+      notReachable(
+        ConnectionFailure(
+          reason: "something that is not the relay answered \(response.status)",
+          mayHaveArrived: false), at: now)
+    default: return false
+    }
+    return true
+  }
+
+  // MARK: - Syncs
+
+  private func takeSync(
+    _ response: Response, of items: [Int64], _ voids: [VoidNumber],
+    _ lanes: [SyncRequest.LaneQuestion], at now: Moment
+  ) throws(StoreError) {
+    guard response.status == 200 else {
+      return try refusedWhole(response, items, voids, at: now)
+    }
+    guard let answer = SyncAnswer(response.body),
+      answer.results.count == items.count + voids.count
+    else {
+      return notReachable(.notTheRelay, at: now)
+    }
+    state.sender.answered()
+    try takeFacts(of: answer, at: now)
+    for (void, result) in zip(voids, answer.results) { try takeVoid(void, result) }
+    // First, since they bring the upstream's answers along.
+    for ending in answer.ended { try takeEnded(ending) }
+    var isLimited: (words: String, afterMs: Int64?)?
+    for (item, result) in zip(items, answer.results.dropFirst(voids.count)) {
+      guard let kept = try file.item(item) else { continue }
+      switch result {
+      case .taken(let id, let word): try takeTaken(kept, id: id, state: word)
+      case .void: break
+      case .rejected(let problem) where problem.mayPass:
+        isLimited = (problem.words, problem.retryAfterMs)
+      case .rejected(let problem): try takeRejected(kept, problem)
+      }
+    }
+    try takeLanes(answer, asked: lanes)
+    if let (words, afterMs) = isLimited {
+      limited(words, afterMs: afterMs, at: now)
+    } else if let afterMs = answer.retryAfterMs {
+      limited("the relay asks for a pause", afterMs: afterMs, at: now)
+    }
+    state.voidsGoAlone = false
+    // What was halved grows again.
+    state.batchItems = min(settings.sending.batchItems, state.batchItems * 2)
+    state.batchBytes = min(settings.sending.batchBytes, state.batchBytes * 2)
+    if let most = answer.itemsPerBatch { state.batchItems = max(1, min(state.batchItems, most)) }
+    if let most = answer.bytesPerBatch {
+      state.batchBytes = max(1, min(state.batchBytes, most / 2))
+    }
+  }
+
+  private func takeFacts(of answer: SyncAnswer, at now: Moment) throws(StoreError) {
+    let hasNews = !answer.ended.isEmpty
+    state.watchPauseMs =
+      hasNews
+      ? CoreLimits.watchPauseMsMin
+      : min(CoreLimits.watchPauseMsMax, state.watchPauseMs * 2)
+    state.checkedInAt = now.monotonicMs
+    state.hasMoreEndings = answer.hasMore
+    state.features = answer.features
+    state.relayBodyMax = answer.bodyBytesMax
+    if let time = answer.timeMs { state.wallCorrectionMs = time - now.wallMs }
+    if let since = answer.since, since != state.since {
+      state.since = since
+      try file.set(.since, since)
+    }
+  }
+
+  private func takeVoid(_ void: VoidNumber, _ result: SyncAnswer.Result) throws(StoreError) {
+    // A number that is refused will never be taken as void: another envelope has it.
+    if case .rejected(let problem) = result, problem.mayPass { return }
+    try file.delete(void)
+  }
+
+  private func takeTaken(
+    _ item: KeptItem, id: String?, state word: String?
+  ) throws(StoreError) {
+    try handOver(item, relayID: id ?? "")
+    guard let handed = try file.item(item.id) else { return }
+    // A repeat of something that ended long ago: its ending was told before, or is forgotten.
+    if let kind = EndingKind(state: word) {
+      try end(handed, kind)
+    } else if id == nil {
+      try end(handed, .unknown, error: .forgottenByRelay)
+    }
+  }
+
+  private func takeRejected(_ item: KeptItem, _ problem: RelayProblem) throws(StoreError) {
+    switch problem.name {
+    case "sequence-passed", "sequence-conflict":
+      // The relay has gone on without the number, or gave it to another one: it needs a new one.
+      var renumbered = item
+      renumbered.sequence = nil
+      renumbered.state = .waiting
+      try file.update(renumbered)
+      if problem.name == "sequence-conflict" {
+        state.mustRejoin = true
+        try file.set(.mustRejoin, 1)
+      }
+    default: try refuse(item, by: .relay, problem.error)
+    }
+  }
+
+  private func takeEnded(_ ended: SyncAnswer.Ended) throws(StoreError) {
+    guard let key = ended.key, let item = try file.item(key: key),
+      let kind = EndingKind(state: ended.state)
+    else { return }
+    var error: RecordedError?
+    if kind == .refused {
+      error = RecordedError(
+        id: ended.status.map { "status-\($0)" } ?? "failed",
+        message: ended.reason ?? "The upstream refused it.")
+    }
+    // It had been posted, and the answer to the post was lost.
+    if !item.isHanded { try handOver(item, relayID: "") }
+    guard let handed = try file.item(item.id) else { return }
+    try end(handed, kind, response: ended.response, error: error, attempts: ended.attempts)
+  }
+
+  /// The relay has refused a post as a whole.
+  ///
+  /// One item of it may be to blame: it is found by halving, and does not take the others with it.
+  private func refusedWhole(
+    _ response: Response, _ items: [Int64], _ voids: [VoidNumber], at now: Moment
+  ) throws(StoreError) {
+    let problem = RelayProblem(response)
+    state.sender.answered()
+    // Void numbers go by themselves then, so that they are not what an item is blamed for.
+    state.voidsGoAlone = !voids.isEmpty && !items.isEmpty
+    if state.voidsGoAlone { return }
+    if items.count > 1 {
+      state.batchItems = max(1, items.count / 2)
+      if response.status == 413 { state.batchBytes = max(1, state.batchBytes / 2) }
+      return
+    }
+    guard let id = items.first, let item = try file.item(id) else {
+      // The question itself was refused: it is not asked again soon.
+      return limited(
+        problem?.words ?? "the relay answered \(response.status)", afterMs: nil, at: now)
+    }
+    let error = problem?.error ?? RecordedError(id: "status-\(response.status)", message: "refused")
+    try refuse(item, by: .relay, error)
+  }
+}
+
+extension ConnectionFailure {
+  /// Somebody else has answered, such as a network that wants one to sign in first.
+  static let notTheRelay = ConnectionFailure(
+    reason: "the answer is not the relay's", mayHaveArrived: true)
+}
+
+extension EndingKind {
+  /// The ending of a state's name at the relay; nil for one that is none.
+  init?(state: String?) {
+    switch state {
+    case "delivered": self = .delivered
+    case "failed": self = .refused
+    case "expired": self = .expired
+    case "cancelled": self = .cancelled
+    default: return nil
+    }
+  }
+}

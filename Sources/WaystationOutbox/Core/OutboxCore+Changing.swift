@@ -1,0 +1,185 @@
+import RelayCore
+
+/// What a change of an item needs: nothing more, or the relay's consent.
+enum Changing: Sendable {
+  /// It is done.
+  case done
+  /// It cannot be done.
+  case failed(ChangeError)
+  /// The relay has the item: it has to do this first, and then ``OutboxCore/changedAtRelay(_:_:)``.
+  case relay(key: String, RelayChange)
+}
+
+/// A change that the relay makes.
+enum RelayChange: Sendable {
+  case cancel
+  case patch(RequestEdit)
+  case retry(RequestEdit?)
+  case discard
+}
+
+extension OutboxCore {
+  /// Changes an item.
+  func edit(
+    _ id: Item.ID, _ edit: RequestEdit, at now: Moment
+  ) throws(StoreError) -> Changing {
+    guard let item = try file.item(id.raw) else { return try missing(id) }
+    switch item.state {
+    case .atRelay: return .relay(key: item.key, .patch(edit))
+    case .sealed: return .failed(.sealed(view(of: item).state))
+    case .blocked where item.refuser == .upstreamAtRelay:
+      return .relay(key: item.key, .patch(edit))
+    case .held, .waiting, .blocked, .quarantined:
+      var changed = try replaced(item, edit, at: now)
+      if let hold = edit.hold, !item.state.needsAttention {
+        changed.state = hold ? .held : .waiting
+      }
+      try file.update(changed)
+      return .done
+    }
+  }
+
+  /// An item with the request of an edit.
+  private func replaced(
+    _ item: KeptItem, _ edit: RequestEdit, at now: Moment
+  ) throws(StoreError) -> KeptItem {
+    var changed = item
+    if let expires = edit.expiresMs {
+      let passed = now.milliseconds(since: item.enqueuedAt) ?? 0
+      changed.expiresMs = passed + expires
+    }
+    guard let request = edit.request else { return changed }
+    try removeFile(of: item)
+    changed.bodyKind = edit.body.kind
+    changed.bodyBytes = edit.body.byteCount
+    changed.bytes = max(0, item.bytes - item.bodyBytes) + edit.body.byteCount
+    changed.commandVersion = nil
+    changed.upload = nil
+    try file.replace(item.id, request, body: edit.body.stored)
+    if item.commandVersion != nil { try file.made(changed) }
+    change(item.lane) { $0.bytes += changed.bytes - item.bytes }
+    state.preparations[item.id] = nil
+    return changed
+  }
+
+  /// Takes an item back.
+  func cancel(_ id: Item.ID) throws(StoreError) -> Changing {
+    guard let item = try file.item(id.raw) else { return try missing(id) }
+    switch item.state {
+    case .atRelay: return .relay(key: item.key, .cancel)
+    case .blocked where item.refuser == .upstreamAtRelay: return .relay(key: item.key, .cancel)
+    case .sealed where settings.isRelay || state.underwayItems.contains(item.id):
+      // Nobody knows yet whether the relay has it.
+      return .failed(.sealed(view(of: item).state))
+    case .held, .waiting, .sealed, .blocked, .quarantined:
+      try declareVoid(item)
+      try end(item, .cancelled)
+      return .done
+    }
+  }
+
+  /// Lets an item go that is held.
+  func release(_ id: Item.ID) throws(StoreError) -> Changing {
+    guard var item = try file.item(id.raw) else { return try missing(id) }
+    guard item.state == .held else {
+      return item.state == .waiting ? .done : .failed(.sealed(view(of: item).state))
+    }
+    item.state = .waiting
+    try file.update(item)
+    return .done
+  }
+
+  /// Has an item wait for somebody.
+  func recordError(_ id: Item.ID, _ error: RecordedError) throws(StoreError) -> Changing {
+    guard let item = try file.item(id.raw) else { return try missing(id) }
+    switch item.state {
+    case .sealed, .atRelay: return .failed(.sealed(view(of: item).state))
+    case .held, .waiting: try block(item, by: .app, error)
+    case .blocked, .quarantined:
+      var changed = item
+      changed.error = error
+      try file.update(changed)
+      tell(.errorRecorded(id, error))
+    }
+    return .done
+  }
+
+  /// Ends the wait of an item that needs somebody.
+  func resolve(
+    _ id: Item.ID, retry edit: RequestEdit?, discard reason: String?, at now: Moment
+  ) throws(StoreError) -> Changing {
+    guard let item = try file.item(id.raw) else { return try missing(id) }
+    guard item.state.needsAttention else { return .failed(.sealed(view(of: item).state)) }
+    if item.refuser == .upstreamAtRelay {
+      return .relay(key: item.key, reason == nil ? .retry(edit) : .discard)
+    }
+    if let reason {
+      try declareVoid(item)
+      try end(item, .cancelled, error: RecordedError(id: "discarded", message: reason))
+      return .done
+    }
+    var changed =
+      try edit.map { edit throws(StoreError) in
+        try replaced(item, edit, at: now)
+      } ?? item
+    // A number that was given stays: the relay waits for it, and does not know the item.
+    changed.state = item.sequence == nil ? .waiting : .sealed
+    changed.error = nil
+    changed.refuser = nil
+    state.attention -= 1
+    try file.update(changed)
+    tell(.errorResolved(id))
+    return .done
+  }
+
+  /// The relay has made a change.
+  func changedAtRelay(_ key: String, _ change: RelayChange) throws(StoreError) {
+    guard var item = try file.item(key: key) else { return }
+    switch change {
+    case .cancel: try end(item, .cancelled)
+    case .discard: try end(item, .refused)
+    case .retry:
+      guard item.state.needsAttention else { return }
+      item.state = .atRelay
+      item.error = nil
+      item.refuser = nil
+      state.attention -= 1
+      try file.update(item)
+      tell(.errorResolved(Item.ID(raw: item.id)))
+    case .patch: break
+    }
+  }
+
+  /// Ends all items of a filter that can still be ended here.
+  ///
+  /// - Returns: How many.
+  func clear(_ filter: Filter) throws(StoreError) -> Int {
+    var count = 0
+    var after: Int64 = 0
+    while true {
+      let items = try kept(filter, after: after, countMax: CoreLimits.expiredPerStep)
+      guard let last = items.last else { return count }
+      after = last.id
+      for item in items {
+        if case .done = try cancel(Item.ID(raw: item.id)) { count += 1 }
+      }
+    }
+  }
+
+  private func missing(_ id: Item.ID) throws(StoreError) -> Changing {
+    guard let ending = try file.ending(id.raw) else { return .failed(.unknown) }
+    return .failed(.sealed(.ended(ending.outcome)))
+  }
+
+  // MARK: - Pauses
+
+  /// Sends nothing of a lane, or nothing at all, until it is resumed.
+  func pause(_ lane: Lane?, _ isPaused: Bool) throws(StoreError) {
+    guard let lane else {
+      state.isPaused = isPaused
+      return try file.set(.isPaused, isPaused ? 1 : 0)
+    }
+    let number = self.lane(named: lane.name).number
+    change(number) { $0.isPaused = isPaused }
+  }
+}

@@ -1,0 +1,110 @@
+import RelayCore
+
+extension OutboxCore {
+  /// Ends an item, for the reason given.
+  func end(
+    _ item: KeptItem, _ kind: EndingKind, response: Response? = nil, error: RecordedError? = nil,
+    attempts: Int? = nil
+  ) throws(StoreError) {
+    let ending = KeptEnding(
+      id: item.id, key: item.key, lane: item.lane, tag: item.tag, sequence: item.sequence,
+      kind: kind, response: response, error: error ?? item.error,
+      attempts: attempts ?? item.attempts, bytes: item.bytes,
+      enqueuedWallMs: item.enqueuedAt.wallMs, userData: item.userData)
+    try removeFile(of: item)
+    try file.delete(item.id)
+    try file.insert(ending)
+    state.endings += 1
+    if state.endings > settings.limits.endings {
+      let surplus = state.endings - settings.limits.endings
+      try file.forgetEndings(surplus)
+      state.endings -= surplus
+    }
+    change(item.lane) { lane in
+      lane.items -= 1
+      lane.bytes -= item.bytes
+      if !item.isHanded { lane.line -= 1 }
+    }
+    if item.state.needsAttention { state.attention -= 1 }
+    state.preparations[item.id] = nil
+    let outcome = ending.outcome
+    tell(.ended(Item.ID(raw: item.id), outcome))
+    noteInRuns(item.id, outcome)
+  }
+
+  /// The upstream or the relay has refused an item.
+  func refuse(
+    _ item: KeptItem, by refuser: Refuser, _ error: RecordedError, response: Response? = nil
+  ) throws(StoreError) {
+    guard onRefusal(of: item) == .block else {
+      try declareVoid(item)
+      return try end(item, .refused, response: response, error: error)
+    }
+    try block(item, by: refuser, error)
+  }
+
+  /// An item waits for somebody, and its lane with it.
+  func block(
+    _ item: KeptItem, by refuser: Refuser, _ error: RecordedError
+  ) throws(StoreError) {
+    var blocked = item
+    blocked.state = .blocked
+    blocked.error = error
+    blocked.refuser = refuser
+    if !item.state.needsAttention { state.attention += 1 }
+    try file.update(blocked)
+    tell(.errorRecorded(Item.ID(raw: item.id), error))
+    noteInRuns(item.id, .refused(nil, error))
+  }
+
+  /// The number of an item that will never come is not waited for.
+  func declareVoid(_ item: KeptItem) throws(StoreError) {
+    guard let sequence = item.sequence, !item.isHanded, settings.isRelay else { return }
+    try file.insert(VoidNumber(lane: item.lane, sequence: sequence))
+  }
+
+  /// The relay has an item on its disk.
+  func handOver(_ item: KeptItem, relayID: String) throws(StoreError) {
+    guard !item.isHanded else { return }
+    var handed = item
+    handed.state = .atRelay
+    handed.isHanded = true
+    handed.relayID = relayID
+    handed.upload = nil
+    if settings(of: item.lane).custody == .accepted {
+      try removeFile(of: item)
+      try file.deleteContent(of: item.id)
+      handed.bodyKind = .none
+      handed.bytes = max(0, item.bytes - item.bodyBytes)
+      handed.bodyBytes = 0
+    }
+    try file.update(handed)
+    change(item.lane) { lane in
+      lane.line -= 1
+      lane.bytes -= item.bytes - handed.bytes
+    }
+    tell(.accepted(Item.ID(raw: item.id), relay: relayID))
+  }
+
+  /// Has the file of an item's body removed, once the transaction is on the disk.
+  func removeFile(of item: KeptItem) throws(StoreError) {
+    guard item.bodyKind == .file, let content = try file.content(of: item.id) else { return }
+    want(.removeFile(String(decoding: content.body, as: UTF8.self)))
+  }
+
+  /// An item's request and its body.
+  func content(of item: KeptItem) throws(StoreError) -> (request: KeptRequest, body: KeptBody)? {
+    guard let (request, stored) = try file.content(of: item.id) else { return nil }
+    return switch item.bodyKind {
+    case .none: (request, .none)
+    case .inline: (request, .bytes(stored))
+    case .file:
+      (
+        request,
+        .file(
+          path: "\(settings.bodies)/\(String(decoding: stored, as: UTF8.self))",
+          count: item.bodyBytes)
+      )
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import RelayCore
+
+extension OutboxCore {
+  /// When the relay is asked again after what it has; nil if it has nothing.
+  func inquiryDue() -> Int64? {
+    guard settings.isRelay, state.atRelay > 0 else { return nil }
+    return state.inquiry.nextAt
+  }
+
+  /// Asks after one of the oldest items that the relay has, if it is time.
+  func nextInquiry(at now: Moment) throws(StoreError) -> OutgoingExchange? {
+    guard settings.isRelay, state.atRelay > 0 else { return nil }
+    guard let nextAt = state.inquiry.nextAt else {
+      state.inquiry.nextAt = now.monotonicMs + CoreLimits.inquiryMs
+      return nil
+    }
+    if state.inquiry.lanes.isEmpty {
+      guard now.monotonicMs >= nextAt else { return nil }
+      let lanes = state.lanes.values.filter { $0.items > $0.line }.map(\.number).sorted()
+      state.inquiry = Inquiry(
+        nextAt: now.monotonicMs + CoreLimits.inquiryMs,
+        lanes: lanes.prefix(CoreLimits.inquiredLanesMax).map { ($0, 0) })
+    }
+    while let (lane, after) = state.inquiry.lanes.first {
+      if let item = try file.nextHanded(of: lane, after: after) { return ask(after: item) }
+      state.inquiry.lanes.removeFirst()
+    }
+    return nil
+  }
+
+  private func ask(after item: KeptItem) -> OutgoingExchange {
+    return begin(
+      .inquiry(item: item.id),
+      OutgoingRequest(
+        method: "GET", path: RelayPath.envelope(item.key, of: settings.client)))
+  }
+
+  /// Takes what the relay says of an item.
+  func takeInquiry(_ response: Response, of id: Int64, at now: Moment) throws(StoreError) {
+    state.sender.answered()
+    if !state.inquiry.lanes.isEmpty { state.inquiry.lanes.removeFirst() }
+    guard let item = try file.item(id), item.isHanded else { return }
+    if response.status == 200 {
+      guard let kind = EndingKind(state: EnvelopeAnswer.state(response.body)) else { return }
+      return try end(item, kind)
+    }
+    guard let problem = RelayProblem(response), problem.status == 404 else { return }
+    // If it has lost this one, it may have lost the next one as well.
+    state.inquiry.lanes.append((item.lane, item.id))
+    if try takeBack(item) { return }
+    try end(item, .unknown, error: .forgottenByRelay)
+  }
+}

@@ -1,0 +1,155 @@
+import RelayCore
+
+// What the relay tells of lanes: where one stands, what it waits for, and whether it has lost what it
+// once had.
+extension OutboxCore {
+  /// Takes what a check-in says of lanes.
+  func takeLanes(
+    _ answer: SyncAnswer, asked: [SyncRequest.LaneQuestion]
+  ) throws(StoreError) {
+    for lane in answer.lanes {
+      guard let number = state.laneNumbers[lane.name] else { continue }
+      if answer.features.contains("blocked-lanes") {
+        try takeBlocker(lane.blocker, of: number)
+      }
+      if let question = asked.first(where: { $0.name == lane.name }) {
+        try takeUnknown(lane, question, number)
+      }
+    }
+  }
+
+  /// The relay's lane stands, or does so no more.
+  private func takeBlocker(
+    _ blocker: SyncAnswer.Blocker?, of lane: LaneNumber
+  ) throws(StoreError) {
+    let known = state.attention > 0 ? try file.blocker(of: lane) : nil
+    if let known, known.refuser == .upstreamAtRelay, known.key != blocker?.key {
+      try changedAtRelay(known.key, .retry(nil))
+    }
+    guard let key = blocker?.key, let error = blocker?.error else { return }
+    guard var item = try file.item(key: key) else {
+      // A relay that was restored stands behind what was settled before.
+      if try file.ending(key: key) != nil, !state.givenUp.contains(key) {
+        state.givenUp.append(key)
+      }
+      return
+    }
+    guard !item.state.needsAttention else { return }
+    if !item.isHanded {
+      try handOver(item, relayID: "")
+      guard let handed = try file.item(item.id) else { return }
+      item = handed
+    }
+    try block(item, by: .upstreamAtRelay, error)
+  }
+
+  /// Looks at the numbers that the relay has not, of those that were given out.
+  ///
+  /// Those that are on their way come by themselves. A number whose item is over will not come any
+  /// more, and the relay is told so. Of the others the relay has lost what it once said it had: it was
+  /// restored from an older backup.
+  private func takeUnknown(
+    _ lane: SyncAnswer.LaneAnswer, _ question: SyncRequest.LaneQuestion, _ number: LaneNumber
+  ) throws(StoreError) {
+    var lost: [UInt64] = []
+    for sequence in Self.unknown(lane, given: question.last) {
+      guard let item = try file.item(number, sequence: sequence) else {
+        try file.insert(VoidNumber(lane: number, sequence: sequence))
+        continue
+      }
+      guard item.isHanded, !state.underwayItems.contains(item.id) else { continue }
+      if try takeBack(item) { continue }
+      lost.append(sequence)
+      try file.insert(VoidNumber(lane: number, sequence: sequence))
+      try end(item, .unknown, error: .lostByRelay)
+    }
+    guard let first = lost.first, let last = lost.last else { return }
+    tell(.relayBehind(Lane(lane.name), first: first, last: last))
+  }
+
+  /// The first numbers that the relay has not, up to the last one that was given out with the question.
+  private static func unknown(
+    _ lane: SyncAnswer.LaneAnswer, given last: UInt64
+  ) -> [UInt64] {
+    var numbers: Set<UInt64> = []
+    for range in (lane.send ?? []) + lane.missing {
+      var number = range.lowerBound
+      while number <= min(range.upperBound, last), numbers.count < CoreLimits.expiredPerStep {
+        numbers.insert(number)
+        number += 1
+      }
+    }
+    return numbers.sorted()
+  }
+
+  /// Takes an item back from a relay that has lost it; it goes again.
+  ///
+  /// - Returns: false if its content was given up when the relay took it.
+  func takeBack(_ item: KeptItem) throws(StoreError) -> Bool {
+    guard try file.content(of: item.id) != nil else { return false }
+    var back = item
+    back.state = .sealed
+    back.isHanded = false
+    back.relayID = nil
+    if item.state.needsAttention {
+      state.attention -= 1
+      back.error = nil
+      back.refuser = nil
+    }
+    try file.update(back)
+    change(item.lane) { $0.line += 1 }
+    return true
+  }
+
+  /// Has the relay give up an item that is over here.
+  func giveUp(_ key: String) -> OutgoingExchange {
+    state.givenUp.removeAll { $0 == key }
+    return begin(
+      .giveUp(key: key),
+      OutgoingRequest(
+        method: "POST", path: RelayPath.envelope(key, of: settings.client) + "/resolve",
+        headers: [HeaderLine(name: "Content-Type", value: "application/json")],
+        body: .bytes(Array(#"{"action":"discard"}"#.utf8))))
+  }
+
+  // MARK: - A restored device
+
+  /// Asks the relay how far the lanes have come.
+  func rejoinRequest() -> OutgoingRequest {
+    OutgoingRequest(
+      method: "GET", path: "/v1/clients/\(RelayPath.escaped(settings.client))")
+  }
+
+  /// Goes on above the relay's numbers.
+  func takeRejoin(_ response: Response, at now: Moment) throws(StoreError) {
+    guard response.status == 200 || response.status == 404,
+      let highest = HighestNumbers(response)
+    else {
+      return notReachable(
+        ConnectionFailure(
+          reason: "the relay does not say how far the lanes have come", mayHaveArrived: false),
+        at: now)
+    }
+    state.sender.answered()
+    for (name, number) in highest.lanes.sorted(by: { $0.key < $1.key }) {
+      let lane = lane(named: name)
+      guard number >= lane.next else { continue }
+      change(lane.number) { $0.next = number + 1 }
+      tell(.rejoined(Lane(name)))
+    }
+    state.mustRejoin = false
+    try file.set(.mustRejoin, 0)
+  }
+}
+
+extension RecordedError {
+  /// The relay has lost what it had taken, and the device has kept no copy.
+  static let lostByRelay = RecordedError(
+    id: "lost-by-relay",
+    message: "The relay had taken it, and was restored from an older backup. "
+      + "The device has no copy any more: custody was .accepted.")
+  /// The relay does not know any more how it ended.
+  static let forgottenByRelay = RecordedError(
+    id: "forgotten-by-relay",
+    message: "The relay had taken it, and does not remember any more how it ended.")
+}

@@ -1,0 +1,237 @@
+import RelayCore
+
+/// What goes in the next post.
+struct BatchPlan {
+  /// The items, in the order in which they go.
+  var items: [KeptItem] = []
+  /// An item whose body is uploaded by itself.
+  var upload: KeptItem?
+  var bytes: Int64 = 0
+}
+
+extension OutboxCore {
+  /// Chooses what goes in the next post: from each lane in its order, the lanes in turn.
+  func planBatch(at now: Moment) throws(StoreError) -> BatchPlan {
+    var plan = BatchPlan()
+    guard !isLingering(at: now) else { return plan }
+    let lanes = lanesInTurn()
+    let share = max(1, state.batchItems / max(1, lanes.count))
+    for lane in lanes {
+      let before = plan.items.count
+      try take(from: lane, atMost: share, into: &plan, at: now)
+      if plan.items.count > before { state.lastLane = lane.number }
+      if plan.items.count >= state.batchItems { break }
+    }
+    return plan
+  }
+
+  /// Whether items are still being collected.
+  private func isLingering(at now: Moment) -> Bool {
+    guard let until = state.lingerUntil, now.monotonicMs < until, state.runs.isEmpty else {
+      return false
+    }
+    return state.lanes.values.reduce(0) { $0 + $1.line } < state.batchItems
+  }
+
+  /// The lanes that may have something to go, the one after the last one first.
+  func lanesInTurn() -> [KeptLane] {
+    let lanes = state.lanes.values.filter { $0.line > 0 && !$0.isPaused }
+      .sorted { $0.number < $1.number }
+    guard let last = state.lastLane, let place = lanes.firstIndex(where: { $0.number > last })
+    else { return lanes }
+    return Array(lanes[place...] + lanes[..<place])
+  }
+
+  private func take(
+    from lane: KeptLane, atMost share: Int, into plan: inout BatchPlan, at now: Moment
+  ) throws(StoreError) {
+    let order = settings.lane(lane.name).order
+    var from: Int64 = order == .latest ? .max : 0
+    var left = share
+    while left > 0 {
+      let page = min(left, CoreLimits.lookedAtPerLane)
+      let items =
+        order == .latest
+        ? try file.newest(of: lane.number, before: from, countMax: page)
+        : try file.line(of: lane.number, after: from, countMax: page)
+      guard let last = items.last else { return }
+      from = last.id
+      for item in items {
+        switch try standing(of: item, order, at: now) {
+        case .stands: return
+        case .passedOver: continue
+        case .goes: break
+        }
+        if isUploaded(item) {
+          // In a strict lane it waits for what is before it, and what is behind it for it.
+          if plan.upload == nil, order != .strict || left == share { plan.upload = item }
+          if order == .strict { return }
+          continue
+        }
+        guard plan.items.isEmpty || plan.bytes + item.bytes <= Int64(state.batchBytes),
+          plan.items.count < state.batchItems
+        else { return }
+        plan.items.append(item)
+        plan.bytes += item.bytes
+        left -= 1
+      }
+    }
+  }
+
+  /// Whether an item's body goes by itself, in parts that go on after a cut.
+  func isUploaded(_ item: KeptItem) -> Bool {
+    settings.isRelay && item.commandVersion == nil
+      && item.bodyBytes >= settings.sending.uploadBytes
+  }
+
+  // MARK: - One item
+
+  /// What an item does in its lane.
+  enum Standing {
+    /// It may go.
+    case goes
+    /// It does not go, and others do.
+    case passedOver
+    /// It does not go, and the lane stands behind it.
+    case stands
+  }
+
+  /// What an item of the line does, and what is done for it.
+  func standing(
+    of item: KeptItem, _ order: Order, at now: Moment
+  ) throws(StoreError) -> Standing {
+    guard try reason(of: item, at: now) == nil else {
+      let skips = item.state.needsAttention && onRefusal(of: item) == .skip
+      return order == .strict && !skips ? .stands : .passedOver
+    }
+    return .goes
+  }
+
+  /// Why an item does not go by itself just now; nil if it does.
+  func reason(of item: KeptItem, at now: Moment) throws(StoreError) -> SkipReason? {
+    switch item.state {
+    case .blocked, .quarantined: return .laneBlocked
+    case .held: return .held
+    case .atRelay: return .ended
+    case .sealed:
+      return state.underwayItems.contains(item.id) ? .behind(Item.ID(raw: item.id)) : nil
+    case .waiting: break
+    }
+    if let notBefore = item.notBeforeMs, let passed = now.milliseconds(since: item.enqueuedAt),
+      passed < notBefore
+    {
+      noteDue(now.monotonicMs + notBefore - passed)
+      return .notBefore
+    }
+    return try preparation(of: item, at: now)
+  }
+
+  /// Has the app asked about an item, where it has something to say.
+  private func preparation(of item: KeptItem, at now: Moment) throws(StoreError) -> SkipReason? {
+    guard settings.asksReadiness || item.commandVersion != nil else { return nil }
+    switch state.preparations[item.id] {
+    case .ready?: return nil
+    case .skipped(nil, let reason)?: return reason
+    case .skipped(let until?, let reason)? where now.monotonicMs < until:
+      noteDue(until)
+      return reason
+    case .skipped?, nil: break
+    }
+    guard state.preparing == nil else { return .notReady }
+    try beginPreparing(item)
+    var command: (stored: [UInt8], version: Int)?
+    if let version = item.commandVersion, let content = try content(of: item) {
+      if case .bytes(let bytes) = content.body {
+        command = (bytes, version)
+      } else {
+        command = ([], version)
+      }
+    }
+    want(.prepare(view(of: item), command: command))
+    return .notReady
+  }
+
+  // MARK: - Sealing
+
+  /// Lets an item go as it is from now on, under its number.
+  func seal(_ item: KeptItem) throws(StoreError) -> KeptItem {
+    var sealed = item
+    if item.state == .waiting {
+      sealed.state = .sealed
+      if settings.isRelay, item.sequence == nil, settings(of: item.lane).order == .strict {
+        sealed.sequence = state.lanes[item.lane]?.next ?? 1
+        change(item.lane) { $0.next += 1 }
+      }
+    }
+    sealed.attempts += 1
+    state.preparations[item.id] = nil
+    try file.update(sealed)
+    return sealed
+  }
+
+  /// The name under which the relay knows an item's lane.
+  ///
+  /// Items of a lane without order stand in several lanes there, so that they do not wait for each
+  /// other.
+  func relayLane(of item: KeptItem) -> String {
+    let name = name(of: item.lane)
+    guard case .none(let parallel) = settings.lane(name).order, parallel > 1 else { return name }
+    return "\(name)~\(item.id % Int64(parallel))"
+  }
+
+  /// A post of these items and void numbers, with the question of a check-in before them.
+  func sync(
+    _ items: [KeptItem], _ voids: [VoidNumber], at now: Moment
+  ) throws(StoreError) -> OutgoingExchange {
+    state.lingerUntil = nil
+    let lanes = try laneQuestions()
+    var body = SyncRequest.question(
+      client: settings.client, lanes: lanes, since: state.since,
+      responseBytes: settings.sending.responseBytes)
+    body.append(UInt8(ascii: "\n"))
+    for void in voids {
+      SyncRequest.append(
+        void: void.sequence, lane: name(of: void.lane), client: settings.client, to: &body)
+    }
+    var sent: [Int64] = []
+    for item in items {
+      let sealed = try seal(item)
+      guard let (request, stored) = try file.content(of: item.id) else { continue }
+      let entry = SyncRequest.Entry(
+        item: sealed, request: request, body: try inlineBody(of: sealed, stored),
+        lane: relayLane(of: sealed), onRefusal: onRefusal(of: sealed),
+        ageMs: now.milliseconds(since: sealed.enqueuedAt))
+      SyncRequest.append(entry, client: settings.client, to: &body)
+      sent.append(item.id)
+      tell(.sending(Item.ID(raw: item.id), Progress(sent: 0, total: item.bodyBytes, received: 0)))
+    }
+    return begin(
+      .sync(items: sent, voids: voids, lanes: lanes),
+      OutgoingRequest(
+        method: "POST", path: "/v1/sync",
+        headers: [HeaderLine(name: "Content-Type", value: "application/x-ndjson")],
+        body: .bytes(body)))
+  }
+
+  /// The bytes of a body, read from its file if it has one.
+  private func inlineBody(
+    of item: KeptItem, _ stored: [UInt8]
+  ) throws(StoreError) -> [UInt8] {
+    guard item.bodyKind == .file else { return stored }
+    let path = "\(settings.bodies)/\(String(decoding: stored, as: UTF8.self))"
+    return try BodyFile.read(path)
+  }
+
+  /// The numbers that the device may still have to send, lane by lane.
+  private func laneQuestions() throws(StoreError) -> [SyncRequest.LaneQuestion] {
+    var questions: [SyncRequest.LaneQuestion] = []
+    for lane in state.lanes.values.sorted(by: { $0.number < $1.number })
+    where lane.items > 0 && lane.next > 1 && settings.lane(lane.name).order == .strict {
+      guard questions.count < CoreLimits.askedLanesMax else { break }
+      let first = try file.lowestNumber(of: lane.number) ?? lane.next - 1
+      questions.append(
+        SyncRequest.LaneQuestion(name: lane.name, first: first, last: lane.next - 1))
+    }
+    return questions
+  }
+}

@@ -1,0 +1,154 @@
+import RelayCore
+
+/// One step of an upload (draft-ietf-httpbis-resumable-upload).
+enum UploadStep: Sendable, Equatable {
+  /// Begins it, or finds the one that was begun.
+  case create
+  /// Asks how much of it the relay has.
+  case ask
+  /// Sends a part.
+  case append(offset: Int64, count: Int64)
+}
+
+extension OutboxCore {
+  /// The next step of an item's upload.
+  func nextStep(of item: KeptItem, at now: Moment) throws(StoreError) -> OutgoingExchange? {
+    let sealed = item.state == .sealed ? item : try seal(item)
+    guard let (request, body) = try content(of: sealed) else { return nil }
+    let step: UploadStep
+    if sealed.upload == nil {
+      step = .create
+    } else if let offset = state.uploadOffsets[item.id] {
+      step = .append(
+        offset: offset, count: min(settings.sending.partBytes, item.bodyBytes - offset))
+    } else {
+      step = .ask
+    }
+    return begin(
+      .upload(item: item.id, step), uploadRequest(sealed, request, body, step, at: now))
+  }
+
+  private func uploadRequest(
+    _ item: KeptItem, _ request: KeptRequest, _ body: KeptBody, _ step: UploadStep, at now: Moment
+  ) -> OutgoingRequest {
+    switch step {
+    case .create:
+      let upstream = RelayPath.escaped(request.upstream ?? "default")
+      return OutgoingRequest(
+        method: request.method, path: "/v1/relay/\(upstream)\(request.path)",
+        headers: request.headers.filter { $0.name.lowercased() != "idempotency-key" }
+          + terms(of: item, at: now))
+    case .ask:
+      return OutgoingRequest(method: "HEAD", path: item.upload ?? "")
+    case .append(let offset, let count):
+      let isLast = offset + count >= item.bodyBytes
+      return OutgoingRequest(
+        method: "PATCH", path: item.upload ?? "",
+        headers: [
+          HeaderLine(name: "Content-Type", value: "application/partial-upload"),
+          HeaderLine(name: "Upload-Offset", value: "\(offset)"),
+          HeaderLine(name: "Upload-Complete", value: isLast ? "?1" : "?0"),
+        ], body: Self.part(of: body, offset: offset, count: count))
+    }
+  }
+
+  /// What the relay is told of an item whose body goes by itself.
+  private func terms(of item: KeptItem, at now: Moment) -> [HeaderLine] {
+    var terms = [
+      HeaderLine(name: "Idempotency-Key", value: item.key),
+      HeaderLine(name: "Upload-Complete", value: "?0"),
+      HeaderLine(name: "Upload-Length", value: "\(item.bodyBytes)"),
+      HeaderLine(name: "Waystation-Client", value: settings.client),
+      HeaderLine(name: "Waystation-Lane", value: relayLane(of: item)),
+      HeaderLine(
+        name: "Waystation-On-Failure", value: onRefusal(of: item) == .block ? "block" : "skip"),
+    ]
+    func add(_ name: String, _ value: String?) {
+      if let value { terms.append(HeaderLine(name: "Waystation-\(name)", value: value)) }
+    }
+    add("Sequence", item.sequence.map { "\($0)" })
+    add("Tag", item.tag)
+    add("Expires-In", item.expiresMs.map { "\(max(1, $0 / 1000))" })
+    if let age = now.milliseconds(since: item.enqueuedAt), age >= 1000 {
+      add("Age", "\(age / 1000)")
+    }
+    return terms
+  }
+
+  private static func part(of body: KeptBody, offset: Int64, count: Int64) -> ExchangeBody {
+    guard count > 0 else { return .none }
+    switch body {
+    case .none: return .none
+    case .bytes(let bytes):
+      return .bytes(Array(bytes[Int(offset)..<Int(min(offset + count, Int64(bytes.count)))]))
+    case .file(let path, _): return .file(path: path, offset: offset, count: count)
+    }
+  }
+
+  /// Takes the relay's answer to a step.
+  func takeUpload(
+    _ response: Response, of id: Int64, _ step: UploadStep, at now: Moment
+  ) throws(StoreError) {
+    guard var item = try file.item(id), !item.isHanded else { return }
+    state.sender.answered()
+    let offset = response.header("upload-offset").flatMap { Int64($0) }
+    switch response.status {
+    case 201:
+      guard let location = response.header("location"), let path = Self.path(of: location) else {
+        return notReachable(.notTheRelay, at: now)
+      }
+      item.upload = path
+      try file.update(item)
+      note(offset ?? 0, of: item)
+    case 204:
+      // One that is complete is answered as a whole to a last part without a body.
+      let isComplete = response.header("upload-complete") == "?1"
+      note(isComplete ? item.bodyBytes : offset ?? 0, of: item)
+    case 200, 202:
+      state.uploadOffsets[id] = nil
+      guard let relayID = EnvelopeAnswer.id(response.body) else {
+        return notReachable(.notTheRelay, at: now)
+      }
+      try handOver(item, relayID: relayID)
+    case 404:
+      item.upload = nil
+      try file.update(item)
+      state.uploadOffsets[id] = nil
+    case 409 where offset != nil && item.upload != nil: note(offset ?? 0, of: item)
+    case 409 where response.header("location").flatMap(Self.path) != nil:
+      item.upload = response.header("location").flatMap(Self.path)
+      try file.update(item)
+      state.uploadOffsets[id] = nil
+    default:
+      state.uploadOffsets[id] = nil
+      try refusedUpload(item, response, at: now)
+    }
+  }
+
+  private func refusedUpload(
+    _ item: KeptItem, _ response: Response, at now: Moment
+  ) throws(StoreError) {
+    guard let problem = RelayProblem(response) else { return }
+    if problem.name == "superseded-upload" { return }
+    if problem.mayPass { return limited(problem.words, afterMs: response.retryAfterMs, at: now) }
+    var forgotten = item
+    forgotten.upload = nil
+    try file.update(forgotten)
+    try refuse(forgotten, by: .relay, problem.error)
+  }
+
+  private func note(_ offset: Int64, of item: KeptItem) {
+    state.uploadOffsets[item.id] = min(max(0, offset), item.bodyBytes)
+    tell(
+      .sending(
+        Item.ID(raw: item.id), Progress(sent: offset, total: item.bodyBytes, received: 0)))
+  }
+
+  /// The path of a `Location`, which may be a whole URL.
+  private static func path(of location: String) -> String? {
+    if location.hasPrefix("/") { return location }
+    guard let scheme = location.firstRange(of: "://") else { return nil }
+    let rest = location[scheme.upperBound...]
+    return rest.firstIndex(of: "/").map { String(rest[$0...]) }
+  }
+}

@@ -1,0 +1,154 @@
+import RelayCore
+
+/// All that an outbox decides: what is stored, what goes next, what an answer means.
+///
+/// It is told what happens, and when. It changes the database, and lists in ``effects`` what is to be
+/// done outside. The caller puts several calls into one transaction, commits it, and then takes the
+/// effects. It has no clock, no random numbers, no threads and no sockets, so a test can let
+/// thousands of devices live in a second.
+///
+/// One thread uses it at a time.
+final class OutboxCore {
+  let file: OutboxFile
+  let settings: CoreSettings
+  var state: CoreState
+  /// What is to be done once the transaction is on the disk.
+  private(set) var effects: [Effect] = []
+  /// A source of random numbers.
+  let random: () -> UInt64
+
+  private var saved: CoreState
+
+  /// Takes up what the database holds.
+  ///
+  /// - Parameters:
+  ///   - bootID: A word that is another one after each start of the device.
+  ///   - incarnation: The device's name for itself outside of backups; nil if it was missing.
+  init(
+    _ file: OutboxFile, _ settings: CoreSettings, bootID: String, incarnation: String?,
+    random: @escaping () -> UInt64
+  ) throws(StoreError) {
+    self.file = file
+    self.settings = settings
+    self.random = random
+    state = CoreState(settings.sending)
+    saved = state
+    try self.file.begin()
+    do throws(StoreError) {
+      try takeUp(bootID: bootID, incarnation: incarnation)
+      try writeChanges()
+      try self.file.commit()
+    } catch {
+      self.file.rollBack()
+      throw error
+    }
+    saved = state
+  }
+
+  private func takeUp(bootID: String, incarnation: String?) throws(StoreError) {
+    for lane in try file.lanes() {
+      state.lanes[lane.number] = lane
+      state.laneNumbers[lane.name] = lane.number
+    }
+    state.nextItem = try file.number(.nextItem) ?? 1
+    state.attention = try file.attentionCount()
+    state.endings = try file.endingCount()
+    state.isPaused = try file.number(.isPaused) == 1
+    state.since = try file.text(.since)
+    state.boot = try file.number(.boot) ?? 0
+    if try file.text(.bootID) != bootID {
+      state.boot += 1
+      try file.set(.boot, state.boot)
+      try file.set(.bootID, bootID)
+    }
+    try takeUpIncarnation(incarnation)
+    try takeUpDeaths()
+  }
+
+  /// A device that was restored from a backup, or cloned, does not know how far it had come.
+  private func takeUpIncarnation(_ incarnation: String?) throws(StoreError) {
+    let known = try file.text(.incarnation)
+    if let known, known != incarnation { try file.set(.mustRejoin, 1) }
+    if let incarnation, known != incarnation { try file.set(.incarnation, incarnation) }
+    state.mustRejoin = try file.number(.mustRejoin) == 1 && settings.isRelay
+  }
+
+  // MARK: - Transactions
+
+  /// Begins a transaction.
+  func begin() throws(StoreError) {
+    saved = state
+    effects = []
+    try file.begin()
+  }
+
+  /// Ends a transaction: it is on the disk when this returns.
+  ///
+  /// - Returns: What is to be done now.
+  func commit() throws(StoreError) -> [Effect] {
+    try writeChanges()
+    try file.commit()
+    saved = state
+    defer { effects = [] }
+    return effects
+  }
+
+  /// Takes a transaction back, with all that was decided in it.
+  func rollBack() {
+    file.rollBack()
+    state = saved
+    effects = []
+  }
+
+  /// Takes back what was decided since a copy of the state was made, and no more.
+  func takeBack(to before: (state: CoreState, effects: Int)) {
+    state = before.state
+    effects.removeSubrange(before.effects...)
+  }
+
+  private func writeChanges() throws(StoreError) {
+    for number in state.changedLanes.sorted() {
+      if let lane = state.lanes[number] { try file.write(lane) }
+    }
+    state.changedLanes = []
+    if state.nextItem != saved.nextItem { try file.set(.nextItem, state.nextItem) }
+  }
+
+  /// Has something done after the commit.
+  func want(_ effect: Effect) { effects.append(effect) }
+
+  /// Tells whoever listens, after the commit.
+  func tell(_ event: Event) { effects.append(.tell(event)) }
+
+  // MARK: - Lanes
+
+  /// The lane of this name, which may be new.
+  func lane(named name: String) -> KeptLane {
+    if let number = state.laneNumbers[name], let lane = state.lanes[number] { return lane }
+    let number = LaneNumber(raw: (state.lanes.keys.map(\.raw).max() ?? 0) + 1)
+    let lane = KeptLane(number: number, name: name)
+    state.lanes[number] = lane
+    state.laneNumbers[name] = number
+    state.changedLanes.insert(number)
+    return lane
+  }
+
+  /// The name of a lane.
+  func name(of lane: LaneNumber) -> String { state.lanes[lane]?.name ?? "" }
+
+  /// How a lane behaves.
+  func settings(of lane: LaneNumber) -> LaneSettings { settings.lane(name(of: lane)) }
+
+  /// What becomes of an item's lane if it is refused.
+  func onRefusal(of item: KeptItem) -> OnRefusal {
+    item.onRefusal ?? settings(of: item.lane).onRefusal
+  }
+
+  /// Changes what is kept of a lane.
+  func change(_ lane: LaneNumber, _ change: (inout KeptLane) -> Void) {
+    guard var kept = state.lanes[lane] else { return }
+    change(&kept)
+    state.lanes[lane] = kept
+    state.changedLanes.insert(lane)
+  }
+}

@@ -1,0 +1,240 @@
+import RelayCore
+import SQLite
+
+extension OutboxFile {
+  // MARK: - Writing
+
+  /// Stores a new item.
+  ///
+  /// - Parameter body: The bytes of an inline body.
+  func insert(_ item: KeptItem, _ request: KeptRequest, body: [UInt8]?) throws(StoreError) {
+    statements.insertItem.set(
+      item.id, item.lane.raw, item.state.rawValue, item.isHanded, item.sequence.map(Int64.init),
+      item.key, item.tag, item.coalesce, item.bodyKind.rawValue, item.bodyBytes, item.bytes,
+      item.enqueuedAt.wallMs, item.enqueuedAt.monotonicMs, item.enqueuedAt.boot, item.expiresMs,
+      item.notBeforeMs)
+    statements.insertItem.bind(17, item.onRefusal.map(\.code))
+    statements.insertItem.bind(18, item.attempts)
+    statements.insertItem.bind(19, item.relayID)
+    statements.insertItem.bind(20, item.error?.id)
+    statements.insertItem.bind(21, item.error?.message)
+    statements.insertItem.bind(22, item.refuser?.rawValue)
+    statements.insertItem.bind(23, item.commandVersion)
+    statements.insertItem.bind(24, item.upload)
+    statements.insertItem.bind(25, item.userData.isEmpty ? nil : item.userData)
+    try statements.insertItem.run()
+    try statements.insertContent.run(item.id, RequestForm.bytes(of: request), body)
+  }
+
+  /// Stores what may change of an item.
+  func update(_ item: KeptItem) throws(StoreError) {
+    statements.updateItem.set(
+      item.id, item.state.rawValue, item.isHanded, item.sequence.map(Int64.init), item.attempts,
+      item.relayID, item.error?.id, item.error?.message, item.refuser?.rawValue, item.upload,
+      item.bodyKind.rawValue, item.bodyBytes, item.bytes, item.expiresMs, item.coalesce)
+    try statements.updateItem.run()
+  }
+
+  /// Stores an item whose command has become a request.
+  func made(_ item: KeptItem) throws(StoreError) {
+    try update(item)
+    try statements.forgetCommand.run(item.id)
+  }
+
+  /// Stores another request for an item.
+  func replace(
+    _ item: Int64, _ request: KeptRequest, body: [UInt8]?
+  ) throws(StoreError) {
+    try statements.updateRequest.run(item, RequestForm.bytes(of: request), body)
+  }
+
+  /// Removes an item with its content.
+  func delete(_ item: Int64) throws(StoreError) {
+    try statements.deleteItem.run(item)
+    try statements.deleteContent.run(item)
+  }
+
+  /// Removes an item's request and body, and keeps the item.
+  func deleteContent(of item: Int64) throws(StoreError) {
+    try statements.deleteContent.run(item)
+  }
+
+  /// Lets an item count from this moment on, for its times.
+  func rebase(_ item: Int64, onto moment: Moment) throws(StoreError) {
+    try statements.rebase.run(item, moment.boot, moment.monotonicMs)
+  }
+
+  // MARK: - Reading
+
+  /// The item of this number.
+  func item(_ id: Int64) throws(StoreError) -> KeptItem? {
+    try statements.itemByID.first(id) { row throws(StoreError) in try Self.item(row) }
+  }
+
+  /// The item of this key.
+  func item(key: String) throws(StoreError) -> KeptItem? {
+    try statements.itemByKey.first(key) { row throws(StoreError) in try Self.item(row) }
+  }
+
+  /// The item that has this number in its lane.
+  func item(_ lane: LaneNumber, sequence: UInt64) throws(StoreError) -> KeptItem? {
+    try statements.itemByNumber.first(lane.raw, Int64(clamping: sequence)) {
+      row throws(StoreError) in try Self.item(row)
+    }
+  }
+
+  /// The next items of a lane that the relay does not have, the oldest first.
+  func line(
+    of lane: LaneNumber, after id: Int64, countMax: Int
+  ) throws(StoreError) -> [KeptItem] {
+    statements.line.set(lane.raw, id, Int64(countMax))
+    return try Self.items(statements.line)
+  }
+
+  /// The next items of a lane that the relay does not have, the newest first.
+  func newest(
+    of lane: LaneNumber, before id: Int64, countMax: Int
+  ) throws(StoreError) -> [KeptItem] {
+    statements.newest.set(lane.raw, id, Int64(countMax))
+    return try Self.items(statements.newest)
+  }
+
+  /// The item of a lane that waits under this name for a later one.
+  func coalesced(_ lane: LaneNumber, _ name: String) throws(StoreError) -> KeptItem? {
+    try statements.coalesced.first(lane.raw, name) { row throws(StoreError) in try Self.item(row) }
+  }
+
+  /// Items in the order in which they were enqueued.
+  func items(after id: Int64, countMax: Int) throws(StoreError) -> [KeptItem] {
+    statements.items.set(id, Int64(countMax))
+    return try Self.items(statements.items)
+  }
+
+  /// Items of a lane in the order in which they were enqueued.
+  func items(
+    of lane: LaneNumber, after id: Int64, countMax: Int
+  ) throws(StoreError) -> [KeptItem] {
+    statements.itemsOfLane.set(lane.raw, id, Int64(countMax))
+    return try Self.items(statements.itemsOfLane)
+  }
+
+  /// Items of a tag in the order in which they were enqueued.
+  func items(tag: String, after id: Int64, countMax: Int) throws(StoreError) -> [KeptItem] {
+    statements.itemsOfTag.set(tag, id, Int64(countMax))
+    return try Self.items(statements.itemsOfTag)
+  }
+
+  /// Items that need somebody, in the order in which they were enqueued.
+  func itemsNeedingAttention(after id: Int64, countMax: Int) throws(StoreError) -> [KeptItem] {
+    statements.attention.set(id, Int64(countMax))
+    return try Self.items(statements.attention)
+  }
+
+  /// The number of items that need somebody.
+  func attentionCount() throws(StoreError) -> Int {
+    Int(try statements.attentionCount.first { row throws(StoreError) in row.int(0) } ?? 0)
+  }
+
+  /// The first item of a lane that needs somebody.
+  func blocker(of lane: LaneNumber) throws(StoreError) -> KeptItem? {
+    try statements.attentionOfLane.first(lane.raw) { row throws(StoreError) in try Self.item(row) }
+  }
+
+  /// When the oldest item was enqueued, by the time of day.
+  func oldestWallMs() throws(StoreError) -> Int64? {
+    try statements.oldest.first { row throws(StoreError) in row.int(0) }
+  }
+
+  /// Items whose time is over.
+  func expired(at moment: Moment, countMax: Int) throws(StoreError) -> [KeptItem] {
+    statements.expired.set(moment.boot, moment.monotonicMs, Int64(countMax))
+    return try Self.items(statements.expired)
+  }
+
+  /// When the next item's time is over, by the time since the device's start.
+  func nextDeadline(boot: Int64) throws(StoreError) -> Int64? {
+    try statements.nextDeadline.first(boot) { row throws(StoreError) in row.optionalInt(0) } ?? nil
+  }
+
+  /// Items with a deadline that count from a former start of the device.
+  func itemsOfFormerBoots(before boot: Int64, countMax: Int) throws(StoreError) -> [KeptItem] {
+    statements.ofFormerBoots.set(boot, Int64(countMax))
+    return try Self.items(statements.ofFormerBoots)
+  }
+
+  /// The lowest number of a lane that an item still has.
+  func lowestNumber(of lane: LaneNumber) throws(StoreError) -> UInt64? {
+    let lowest: Int64?? = try statements.lowestNumber.first(lane.raw) { row throws(StoreError) in
+      row.optionalInt(0)
+    }
+    return (lowest ?? nil).map { UInt64(clamping: $0) }
+  }
+
+  /// An item's request, and the bytes of its inline body.
+  func content(of item: Int64) throws(StoreError) -> (request: KeptRequest, body: [UInt8])? {
+    try statements.readContent.first(item) { row throws(StoreError) in
+      guard let request = RequestForm.request(row.bytes(0)) else {
+        throw StoreError(
+          kind: .corrupt, operation: "read", subject: "the request of item \(item)",
+          detail: "its stored form cannot be read.")
+      }
+      return (request, row.bytes(1))
+    }
+  }
+
+  /// The next item of a lane that the relay has.
+  func nextHanded(of lane: LaneNumber, after id: Int64) throws(StoreError) -> KeptItem? {
+    try statements.handed.first(lane.raw, id) { row throws(StoreError) in try Self.item(row) }
+  }
+
+  /// The names of all files of bodies that belong to an item.
+  func fileNames() throws(StoreError) -> Set<String> {
+    var names: Set<String> = []
+    defer { statements.fileNames.reset() }
+    while try statements.fileNames.step() {
+      names.insert(String(decoding: statements.fileNames.bytes(0), as: UTF8.self))
+    }
+    return names
+  }
+
+  private static func items(_ statement: borrowing Statement) throws(StoreError) -> [KeptItem] {
+    var items: [KeptItem] = []
+    defer { statement.reset() }
+    while try statement.step() { items.append(try item(statement)) }
+    return items
+  }
+
+  private static func item(_ row: borrowing Statement) throws(StoreError) -> KeptItem {
+    guard let state = ItemState(rawValue: row.int(2)), let key = row.text(5),
+      let bodyKind = BodyKind(rawValue: row.int(8))
+    else {
+      throw StoreError(
+        kind: .corrupt, operation: "read", subject: "item \(row.int(0))",
+        detail: "its row holds what this library has not written.")
+    }
+    let error = row.text(19).map { RecordedError(id: $0, message: row.text(20) ?? "") }
+    return KeptItem(
+      id: row.int(0), lane: LaneNumber(raw: row.int(1)), state: state, isHanded: row.bool(3),
+      sequence: row.optionalInt(4).map { UInt64(clamping: $0) }, key: key, tag: row.text(6),
+      coalesce: row.text(7), bodyKind: bodyKind, bodyBytes: row.int(9), bytes: row.int(10),
+      enqueuedAt: Moment(wallMs: row.int(11), monotonicMs: row.int(12), boot: row.int(13)),
+      expiresMs: row.optionalInt(14), notBeforeMs: row.optionalInt(15),
+      onRefusal: row.optionalInt(16).map { OnRefusal(code: $0) }, attempts: Int(row.int(17)),
+      relayID: row.text(18), error: error, refuser: row.optionalInt(21).flatMap(Refuser.init),
+      commandVersion: row.optionalInt(22).map { Int($0) }, upload: row.text(23),
+      userData: row.bytes(24))
+  }
+}
+
+extension OnRefusal {
+  /// The stored number.
+  var code: Int64 {
+    switch self {
+    case .block: 0
+    case .skip: 1
+    }
+  }
+
+  /// The policy of a stored number.
+  init(code: Int64) { self = code == 1 ? .skip : .block }
+}

@@ -1,0 +1,168 @@
+import RelayCore
+import SQLite
+
+/// The database of one outbox, used by one thread at a time.
+///
+/// Its functions are steps of a transaction that the caller begins and ends. Nothing is decided here.
+final class OutboxFile {
+  let connection: Connection
+  let statements: OutboxStatements
+
+  /// Opens the database, and brings its tables to this version.
+  ///
+  /// - Parameter path: The file, or `:memory:`.
+  /// - Throws: `StoreError`; ``StoreError/Kind/newerSchema`` if a newer library has written it.
+  init(path: String, durability: Durability) throws(StoreError) {
+    connection = try Connection(path: path, access: .create)
+    try connection.execute(
+      """
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = \(durability == .full ? "FULL" : "NORMAL");
+      PRAGMA fullfsync = 1;
+      PRAGMA foreign_keys = 0;
+      PRAGMA temp_store = MEMORY;
+      PRAGMA cache_size = -\(FileLimits.cacheKiB);
+      PRAGMA wal_autocheckpoint = \(FileLimits.checkpointPages);
+      PRAGMA journal_size_limit = \(FileLimits.logBytesKept);
+      """)
+    try Self.migrate(connection)
+    statements = try OutboxStatements(connection)
+  }
+
+  /// The database of the outbox in a folder.
+  static func path(in folder: String) -> String { "\(folder)/outbox.sqlite3" }
+
+  /// The version of the tables in a folder; 0 if it cannot be read.
+  static func version(in folder: String) -> Int {
+    guard let connection = try? Connection(path: path(in: folder), access: .readOnly) else {
+      return 0
+    }
+    return Int((try? connection.number("PRAGMA user_version")) ?? 0)
+  }
+
+  private static func migrate(_ connection: borrowing Connection) throws(StoreError) {
+    let found = Int(try connection.number("PRAGMA user_version"))
+    guard found != Schema.version else { return }
+    guard found < Schema.version else {
+      throw StoreError(
+        kind: .newerSchema, operation: "open", subject: "the outbox",
+        detail: "version \(found) of its tables is newer than this library's, \(Schema.version).")
+    }
+    try connection.execute("BEGIN IMMEDIATE")
+    do throws(StoreError) {
+      for step in Schema.steps[found...] { try connection.execute(step) }
+      try connection.execute("PRAGMA user_version = \(Schema.version); COMMIT")
+    } catch {
+      connection.rollBackIfOpen()
+      throw error
+    }
+  }
+
+  // MARK: - Transactions
+
+  /// Begins a transaction.
+  func begin() throws(StoreError) { try statements.begin.run() }
+
+  /// Ends it: what was done is on the disk when this returns.
+  func commit() throws(StoreError) { try statements.commit.run() }
+
+  /// Takes it back.
+  func rollBack() { connection.rollBackIfOpen() }
+
+  /// A part of a transaction that can be taken back by itself.
+  enum Part: String {
+    case savepoint = "part"
+  }
+
+  /// Begins a part.
+  func begin(_ part: Part) throws(StoreError) {
+    try connection.execute("SAVEPOINT \(part.rawValue)")
+  }
+
+  /// Ends a part that stays.
+  func keep(_ part: Part) throws(StoreError) { try connection.execute("RELEASE \(part.rawValue)") }
+
+  /// Takes a part back.
+  func takeBack(_ part: Part) throws(StoreError) {
+    try connection.execute("ROLLBACK TO \(part.rawValue); RELEASE \(part.rawValue)")
+  }
+
+  // MARK: - Single values
+
+  /// A stored number; nil if there is none.
+  func number(_ name: MetaName) throws(StoreError) -> Int64? {
+    try statements.readMeta.first(name.rawValue) { row throws(StoreError) in row.optionalInt(0) }
+      ?? nil
+  }
+
+  /// A stored text; nil if there is none.
+  func text(_ name: MetaName) throws(StoreError) -> String? {
+    try statements.readMeta.first(name.rawValue) { row throws(StoreError) in row.text(0) } ?? nil
+  }
+
+  /// Stores a number.
+  func set(_ name: MetaName, _ number: Int64) throws(StoreError) {
+    try statements.writeMeta.run(name.rawValue, number)
+  }
+
+  /// Stores a text.
+  func set(_ name: MetaName, _ text: String) throws(StoreError) {
+    try statements.writeMeta.run(name.rawValue, text)
+  }
+
+  // MARK: - Lanes
+
+  /// All lanes.
+  func lanes() throws(StoreError) -> [KeptLane] {
+    var lanes: [KeptLane] = []
+    defer { statements.readLanes.reset() }
+    while try statements.readLanes.step() { lanes.append(Self.lane(statements.readLanes)) }
+    return lanes
+  }
+
+  private static func lane(_ row: borrowing Statement) -> KeptLane {
+    KeptLane(
+      number: LaneNumber(raw: row.int(0)), name: row.text(1) ?? "",
+      next: UInt64(clamping: row.int(2)), items: Int(row.int(3)), bytes: row.int(4),
+      line: Int(row.int(5)), isPaused: row.bool(6))
+  }
+
+  /// Stores a lane as it is now.
+  func write(_ lane: KeptLane) throws(StoreError) {
+    try statements.writeLane.run(
+      lane.number.raw, lane.name, Int64(clamping: lane.next), Int64(lane.items), lane.bytes,
+      Int64(lane.line), lane.isPaused)
+  }
+}
+
+/// The names of single values.
+enum MetaName: String {
+  /// The number that the next item is given.
+  case nextItem = "next_item"
+  /// The number of the present start of the device, and its word.
+  case boot
+  case bootID = "boot_id"
+  /// What this device is called in a file outside of backups.
+  case incarnation
+  /// Whether it has to ask the relay before it numbers anything.
+  case mustRejoin = "must_rejoin"
+  /// The `since` of the last check-in whose answer was taken.
+  case since
+  /// The item that is being prepared, and how often the app has died over it.
+  case preparing
+  case deaths
+  /// Whether the whole outbox is paused.
+  case isPaused = "paused"
+  /// The number of the last item whose ending is kept, and of endings.
+  case endings
+}
+
+/// The database's own limits.
+enum FileLimits {
+  /// The page cache, in KiB.
+  static let cacheKiB = 4096
+  /// The pages of the log at which it is copied into the database.
+  static let checkpointPages = 1000
+  /// The size to which a longer log is cut once it has been copied, in bytes.
+  static let logBytesKept = 4 << 20
+}

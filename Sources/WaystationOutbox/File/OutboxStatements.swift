@@ -1,0 +1,162 @@
+import RelayCore
+import SQLite
+
+/// The statements of an outbox, prepared once.
+final class OutboxStatements {
+  let begin: Statement
+  let commit: Statement
+  let readMeta: Statement
+  let writeMeta: Statement
+  let readLanes: Statement
+  let writeLane: Statement
+  let insertItem: Statement
+  let insertContent: Statement
+  let readContent: Statement
+  let updateRequest: Statement
+  let deleteContent: Statement
+  let dropBody: Statement
+  let updateItem: Statement
+  let forgetCommand: Statement
+  let deleteItem: Statement
+  let itemByID: Statement
+  let itemByKey: Statement
+  let itemByNumber: Statement
+  let line: Statement
+  let newest: Statement
+  let coalesced: Statement
+  let items: Statement
+  let itemsOfLane: Statement
+  let itemsOfTag: Statement
+  let attention: Statement
+  let attentionCount: Statement
+  let attentionOfLane: Statement
+  let oldest: Statement
+  let expired: Statement
+  let nextDeadline: Statement
+  let ofFormerBoots: Statement
+  let rebase: Statement
+  let lowestNumber: Statement
+  let fileNames: Statement
+  let handed: Statement
+  let insertEnding: Statement
+  let endingByID: Statement
+  let endingByKey: Statement
+  let oldestEndings: Statement
+  let deleteEnding: Statement
+  let endingCount: Statement
+  let insertVoid: Statement
+  let deleteVoid: Statement
+  let voids: Statement
+
+  /// The columns of a ``KeptItem``, in the order in which they are read.
+  private static let columns = """
+    id, lane, state, handed, sequence, key, tag, coalesce, body_kind, body_bytes, bytes, wall, \
+    monotonic, boot, expires, not_before, on_refusal, attempts, relay_id, error_id, error, refuser, \
+    command, upload, user_data
+    """
+
+  /// The columns of a ``KeptEnding``, in the order in which they are read.
+  private static let endingColumns = """
+    id, key, lane, tag, sequence, kind, status, headers, body, cut, error_id, error, attempts, \
+    bytes, wall, user_data
+    """
+
+  init(_ connection: borrowing Connection) throws(StoreError) {
+    func select(_ rest: String) -> String { "SELECT \(Self.columns) FROM item \(rest)" }
+    begin = try Statement("BEGIN IMMEDIATE", on: connection)
+    commit = try Statement("COMMIT", on: connection)
+    readMeta = try Statement("SELECT value FROM meta WHERE name = ?1", on: connection)
+    writeMeta = try Statement(
+      "INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)", on: connection)
+    readLanes = try Statement(
+      "SELECT id, name, next, items, bytes, line, paused FROM lane", on: connection)
+    writeLane = try Statement(
+      """
+      INSERT OR REPLACE INTO lane (id, name, next, items, bytes, line, paused)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+      """, on: connection)
+    let places = (1...25).map { "?\($0)" }.joined(separator: ", ")
+    insertItem = try Statement(
+      "INSERT INTO item (\(Self.columns)) VALUES (\(places))", on: connection)
+    insertContent = try Statement(
+      "INSERT INTO content (id, request, body) VALUES (?1, ?2, ?3)", on: connection)
+    readContent = try Statement("SELECT request, body FROM content WHERE id = ?1", on: connection)
+    updateRequest = try Statement(
+      "UPDATE content SET request = ?2, body = ?3 WHERE id = ?1", on: connection)
+    deleteContent = try Statement("DELETE FROM content WHERE id = ?1", on: connection)
+    dropBody = try Statement("UPDATE content SET body = NULL WHERE id = ?1", on: connection)
+    updateItem = try Statement(
+      """
+      UPDATE item SET state = ?2, handed = ?3, sequence = ?4, attempts = ?5, relay_id = ?6,
+        error_id = ?7, error = ?8, refuser = ?9, upload = ?10, body_kind = ?11, body_bytes = ?12,
+        bytes = ?13, expires = ?14, coalesce = ?15
+      WHERE id = ?1
+      """, on: connection)
+    forgetCommand = try Statement("UPDATE item SET command = NULL WHERE id = ?1", on: connection)
+    deleteItem = try Statement("DELETE FROM item WHERE id = ?1", on: connection)
+    itemByID = try Statement(select("WHERE id = ?1"), on: connection)
+    itemByKey = try Statement(select("WHERE key = ?1"), on: connection)
+    itemByNumber = try Statement(select("WHERE lane = ?1 AND sequence = ?2"), on: connection)
+    line = try Statement(
+      select("WHERE lane = ?1 AND handed = 0 AND id > ?2 ORDER BY id LIMIT ?3"), on: connection)
+    newest = try Statement(
+      select("WHERE lane = ?1 AND handed = 0 AND id < ?2 ORDER BY id DESC LIMIT ?3"),
+      on: connection)
+    coalesced = try Statement(
+      select("WHERE lane = ?1 AND coalesce = ?2 AND state < 3 LIMIT 1"), on: connection)
+    items = try Statement(select("WHERE id > ?1 ORDER BY id LIMIT ?2"), on: connection)
+    itemsOfLane = try Statement(
+      select("WHERE lane = ?1 AND id > ?2 ORDER BY id LIMIT ?3"), on: connection)
+    itemsOfTag = try Statement(
+      select("WHERE tag = ?1 AND id > ?2 ORDER BY id LIMIT ?3"), on: connection)
+    attention = try Statement(
+      select("WHERE state > 4 AND id > ?1 ORDER BY id LIMIT ?2"), on: connection)
+    attentionCount = try Statement("SELECT count(*) FROM item WHERE state > 4", on: connection)
+    attentionOfLane = try Statement(
+      select("WHERE state > 4 AND lane = ?1 ORDER BY id LIMIT 1"), on: connection)
+    oldest = try Statement("SELECT wall FROM item ORDER BY id LIMIT 1", on: connection)
+    expired = try Statement(
+      select(
+        """
+        WHERE expires IS NOT NULL AND handed = 0 AND state <> 3 AND boot = ?1
+          AND monotonic + expires <= ?2
+        ORDER BY monotonic + expires LIMIT ?3
+        """), on: connection)
+    nextDeadline = try Statement(
+      """
+      SELECT min(monotonic + expires) FROM item
+      WHERE expires IS NOT NULL AND handed = 0 AND state <> 3 AND boot = ?1
+      """, on: connection)
+    ofFormerBoots = try Statement(
+      select(
+        "WHERE expires IS NOT NULL AND handed = 0 AND state <> 3 AND boot < ?1 LIMIT ?2"),
+      on: connection)
+    rebase = try Statement(
+      "UPDATE item SET boot = ?2, monotonic = ?3 WHERE id = ?1", on: connection)
+    handed = try Statement(
+      select("WHERE lane = ?1 AND handed = 1 AND id > ?2 ORDER BY id LIMIT 1"), on: connection)
+    fileNames = try Statement(
+      "SELECT body FROM content WHERE id IN (SELECT id FROM item WHERE body_kind = 2)",
+      on: connection)
+    lowestNumber = try Statement(
+      "SELECT min(sequence) FROM item WHERE lane = ?1 AND sequence IS NOT NULL", on: connection)
+    let endingPlaces = (1...16).map { "?\($0)" }.joined(separator: ", ")
+    insertEnding = try Statement(
+      "INSERT OR REPLACE INTO ending (\(Self.endingColumns)) VALUES (\(endingPlaces))",
+      on: connection)
+    endingByID = try Statement(
+      "SELECT \(Self.endingColumns) FROM ending WHERE id = ?1", on: connection)
+    endingByKey = try Statement(
+      "SELECT \(Self.endingColumns) FROM ending WHERE key = ?1", on: connection)
+    oldestEndings = try Statement(
+      "SELECT id FROM ending ORDER BY id LIMIT ?1", on: connection)
+    deleteEnding = try Statement("DELETE FROM ending WHERE id = ?1", on: connection)
+    insertVoid = try Statement(
+      "INSERT OR IGNORE INTO void_number (lane, sequence) VALUES (?1, ?2)", on: connection)
+    deleteVoid = try Statement(
+      "DELETE FROM void_number WHERE lane = ?1 AND sequence = ?2", on: connection)
+    voids = try Statement(
+      "SELECT lane, sequence FROM void_number ORDER BY lane, sequence LIMIT ?1", on: connection)
+    endingCount = try Statement("SELECT count(*) FROM ending", on: connection)
+  }
+}

@@ -1,0 +1,47 @@
+/// The tables, one step for each version.
+///
+/// A step is never changed once it was released: a device may come from any of them.
+enum Schema {
+  /// The version that this library writes.
+  static var version: Int { steps.count }
+
+  /// Each step leads from the version of its place to the next one.
+  static let steps: [String] = [first]
+
+  /// Items are kept apart from their bodies, so that a change of state writes a short row. What waits
+  /// for the relay is found by `item_line`, what the relay tells of by `item_number`.
+  private static let first = """
+    CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+    CREATE TABLE lane (
+      id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, next INTEGER NOT NULL,
+      items INTEGER NOT NULL, bytes INTEGER NOT NULL, line INTEGER NOT NULL,
+      paused INTEGER NOT NULL);
+    CREATE TABLE item (
+      id INTEGER PRIMARY KEY, lane INTEGER NOT NULL, state INTEGER NOT NULL,
+      handed INTEGER NOT NULL, sequence INTEGER, key TEXT NOT NULL, tag TEXT, coalesce TEXT,
+      body_kind INTEGER NOT NULL, body_bytes INTEGER NOT NULL, bytes INTEGER NOT NULL,
+      wall INTEGER NOT NULL, monotonic INTEGER NOT NULL, boot INTEGER NOT NULL,
+      expires INTEGER, not_before INTEGER, on_refusal INTEGER, attempts INTEGER NOT NULL,
+      relay_id TEXT, error_id TEXT, error TEXT, refuser INTEGER, command INTEGER, upload TEXT,
+      user_data BLOB);
+    CREATE UNIQUE INDEX item_key ON item (key);
+    CREATE INDEX item_line ON item (lane, id) WHERE handed = 0;
+    CREATE INDEX item_number ON item (lane, sequence) WHERE sequence IS NOT NULL;
+    CREATE INDEX item_coalesce ON item (lane, coalesce) WHERE coalesce IS NOT NULL AND state < 3;
+    CREATE INDEX item_tag ON item (tag, id) WHERE tag IS NOT NULL;
+    CREATE INDEX item_attention ON item (id) WHERE state > 4;
+    CREATE INDEX item_deadline ON item (boot, monotonic + expires)
+      WHERE expires IS NOT NULL AND handed = 0 AND state <> 3;
+    CREATE INDEX item_handed ON item (lane, id) WHERE handed = 1;
+    CREATE INDEX item_file ON item (id) WHERE body_kind = 2;
+    CREATE TABLE void_number (
+      lane INTEGER NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (lane, sequence)) WITHOUT ROWID;
+    CREATE TABLE content (id INTEGER PRIMARY KEY, request BLOB NOT NULL, body BLOB);
+    CREATE TABLE ending (
+      id INTEGER PRIMARY KEY, key TEXT NOT NULL, lane INTEGER NOT NULL, tag TEXT, sequence INTEGER,
+      kind INTEGER NOT NULL, status INTEGER, headers BLOB, body BLOB, cut INTEGER,
+      error_id TEXT, error TEXT, attempts INTEGER NOT NULL, bytes INTEGER NOT NULL,
+      wall INTEGER NOT NULL, user_data BLOB);
+    CREATE UNIQUE INDEX ending_key ON ending (key);
+    """
+}

@@ -1,0 +1,276 @@
+import RelayCore
+import Synchronization
+
+/// A queue of HTTP requests on the device, which goes to a Waystation relay, or straight to the
+/// upstream, whenever there is a connection.
+///
+/// - What `enqueue` has returned for is on the disk.
+/// - The items of a strict lane go in their order, each once per key.
+/// - Nothing ends without a reason that is stored, and an ``Event``.
+///
+/// It may be used from any task.
+public final class Outbox: Sendable {
+  let settings: Settings
+  let store: StoreThread
+  let driver: Driver
+  let hub: EventHub
+  let bodies: String
+  private let lock: FolderLock
+  private let tasks = Mutex<[Task<Void, Never>]>([])
+
+  /// Opens the outbox of ``Settings/folder``, which may be new, and begins to send.
+  ///
+  /// - Throws: ``OutboxError``; nothing has been changed then.
+  public static func open(_ settings: Settings) async throws(OutboxError) -> Outbox {
+    try check(settings)
+    do throws(StoreError) { try Platform.createFolders(settings.folder) } catch {
+      throw .io(error.description)
+    }
+    let lock = try FolderLock(settings.folder)
+    do throws(StoreError) {
+      let outbox = try Outbox(settings, lock)
+      outbox.begin()
+      return outbox
+    } catch {
+      if error.kind == .newerSchema { throw .newerSchema(OutboxFile.version(in: settings.folder)) }
+      throw .io(error.description)
+    }
+  }
+
+  private static func check(_ settings: Settings) throws(OutboxError) {
+    do throws(ItemRules.Fault) {
+      if case .relay(_, let client) = settings.destination {
+        try ItemRules.check(client, "the client's name")
+      }
+      for lane in settings.lanes.keys { try ItemRules.check(lane.name, "a lane's name") }
+    } catch {
+      throw .invalid(error.description)
+    }
+    let base =
+      switch settings.destination {
+      case .relay(let base, _), .direct(let base): base
+      }
+    guard base.hasPrefix("http://") || base.hasPrefix("https://") else {
+      throw .invalid("the base URL \(base) has to begin with http:// or https://")
+    }
+    guard !settings.folder.isEmpty else { throw .invalid("the folder has no name") }
+  }
+
+  private init(_ settings: Settings, _ lock: FolderLock) throws(StoreError) {
+    self.settings = settings
+    self.lock = lock
+    bodies = "\(settings.folder)/bodies"
+    try Platform.createFolder(bodies)
+    let (incarnation, wasThere) = try Incarnation.read(in: settings.folder)
+    let clock = settings.clock
+    var damage: String?
+    let file = try OutboxFile.open(
+      in: settings.folder, durability: settings.durability, damage: &damage)
+    let core = try OutboxCore(
+      file, CoreSettings(settings, bodies: bodies), bootID: clock.bootID,
+      incarnation: wasThere ? incarnation : "new \(incarnation)", random: { clock.random() })
+    if settings.startPaused { core.state.isPaused = true }
+    let names = try core.file.fileNames()
+    for name in Platform.names(in: bodies) where !names.contains(name) {
+      Platform.remove("\(bodies)/\(name)")
+    }
+    hub = EventHub()
+    let driver = Driver(settings, hub: hub, bodies: bodies)
+    self.driver = driver
+    store = StoreThread(
+      core,
+      now: { boot in
+        Moment(
+          wallMs: clock.wall.milliseconds, monotonicMs: clock.monotonic.milliseconds, boot: boot)
+      }, perform: { driver.perform($0) })
+    driver.attach(store)
+    if let damage { hub.keep(.damaged(damage)) }
+  }
+
+  /// Begins to send, follows what is known of the connection, and looks into the mailbox.
+  private func begin() {
+    let link = Task { [settings, store, hub] in
+      _ = try? await store.run { _, _ in }
+      for await link in settings.reachability.changes() {
+        let changed = try? await store.run { core, now in
+          let former = core.state.sender.link
+          core.state.sender.changed(to: link, at: now.monotonicMs, random: core.random())
+          return former != link
+        }
+        if changed == true { hub.tell(.reachability(link)) }
+      }
+    }
+    let mail = Task { [weak self, clock = settings.clock] in
+      // It holds the outbox only while it looks.
+      while await self?.takeMailbox() == true {
+        do { try await clock.sleep(Self.mailboxPause) } catch { return }
+      }
+    }
+    tasks.withLock { $0 = [link, mail] }
+  }
+
+  /// The time between two looks into the mailbox.
+  private static let mailboxPause: Duration = .seconds(2)
+
+  deinit {
+    for task in tasks.withLock({ $0 }) { task.cancel() }
+    driver.close()
+  }
+
+  /// Stops sending, and closes the database. What was under way goes again the next time.
+  ///
+  /// A second call does nothing. Everything else throws from then on, or answers that nothing is known.
+  public func close() async {
+    for task in tasks.withLock({ $0 }) { task.cancel() }
+    driver.close()
+    await store.close()
+    hub.close()
+    lock.release()
+  }
+
+  // MARK: - Handing over
+
+  /// Keeps a request until it has been taken.
+  ///
+  /// It is on the disk when this returns. An item whose key is known already is the same one.
+  ///
+  /// - Returns: The item's number.
+  /// - Throws: ``EnqueueError``; nothing was kept then.
+  @discardableResult
+  public func enqueue(
+    _ request: Request, _ options: Options = Options()
+  ) async throws(EnqueueError) -> Item.ID {
+    let ids = try await enqueue([(request, options)])
+    guard let id = ids.first else { throw .closed }
+    return id
+  }
+
+  /// Keeps several requests, all of them or none, in their order.
+  @discardableResult
+  public func enqueue(
+    _ batch: [(Request, Options)]
+  ) async throws(EnqueueError) -> [Item.ID] {
+    var items: [NewItem] = []
+    do throws(EnqueueError) {
+      for (request, options) in batch { items.append(try newItem(request, options)) }
+      return try await enqueue(items)
+    } catch {
+      for item in items { remove(item.body) }
+      throw error
+    }
+  }
+
+  /// Keeps a command, which becomes a request when its turn comes.
+  @discardableResult
+  public func enqueue<C: Command>(
+    _ command: C, _ options: Options = Options()
+  ) async throws(EnqueueError) -> Item.ID {
+    var options = options
+    options.tag = C.tag
+    let stored: [UInt8]
+    do { stored = try command.stored() } catch { throw .invalid("the command: \(error)") }
+    var item = try newItem(Request("POST", "/"), options)
+    item.body = .bytes(stored)
+    item.commandVersion = C.version
+    let ids = try await enqueue([item])
+    guard let id = ids.first else { throw .closed }
+    return id
+  }
+
+  /// Registers who makes requests of a type of commands.
+  ///
+  /// Items of commands that nobody makes requests of wait.
+  public func register<C: Command>(
+    _ type: C.Type, _ make: @escaping @Sendable (C, Attempt) async throws -> Making
+  ) async {
+    driver.register(C.tag) { stored, version, attempt in
+      try await make(C(stored: stored, version: version), attempt)
+    }
+    await wake()
+  }
+
+  private func newItem(
+    _ request: Request, _ options: Options
+  ) throws(EnqueueError) -> NewItem {
+    do {
+      try ItemRules.check(options.lane.name, "the lane's name")
+      if let tag = options.tag { try ItemRules.check(tag.name, "the tag") }
+      if let key = options.key { try ItemRules.check(key, "the key") }
+      if let name = options.coalesce { try ItemRules.check(name, "the name to coalesce under") }
+      let (kept, body) = try ItemRules.checked(request, settings, bodies: bodies)
+      let clock = settings.clock
+      return NewItem(
+        key: options.key ?? ItemKey.fresh(at: clock.wall, clock.random), lane: options.lane.name,
+        tag: options.tag?.name, hold: options.hold, coalesce: options.coalesce,
+        expiresMs: options.expires.map { max(0, $0.milliseconds) },
+        notBeforeMs: options.notBefore.map { max(0, $0.milliseconds) },
+        onRefusal: options.onRefusal, userData: options.userData, request: kept, body: body)
+    } catch let fault as ItemRules.Fault {
+      throw .invalid(fault.description)
+    } catch let error as StoreError {
+      throw EnqueueError(error)
+    } catch {
+      throw .invalid("\(error)")
+    }
+  }
+
+  private func enqueue(_ items: [NewItem]) async throws(EnqueueError) -> [Item.ID] {
+    let room = settings.limits.reserveBytes
+    if let left = Platform.roomBytes(of: settings.folder), left < room {
+      throw .full(.disk)
+    }
+    let result: Result<[Item.ID], EnqueueError>
+    do throws(StoreError) {
+      result = try await store.run { core, now throws(StoreError) in
+        try core.enqueue(items, at: now)
+      }
+    } catch {
+      throw EnqueueError(error)
+    }
+    return try result.get()
+  }
+
+  private func remove(_ body: NewBody) {
+    if let name = body.fileName { Platform.remove("\(bodies)/\(name)") }
+  }
+
+  /// Keeps a request, and waits a while for what becomes of it.
+  ///
+  /// It is on the disk before anything is sent. If there is no connection, this returns at once, and the
+  /// item goes by itself later.
+  ///
+  /// - Parameter limit: How long to wait.
+  public func saveEventually(
+    _ request: Request, _ options: Options = Options(), within limit: Duration
+  ) async throws(EnqueueError) -> Outcome {
+    let id = try await enqueue(request, options)
+    return await outcome(of: id, within: limit, untilUnreachable: true) ?? .stillWaiting(id)
+  }
+}
+
+extension EnqueueError {
+  init(_ error: StoreError) {
+    self =
+      switch error.kind {
+      case .closed: .closed
+      case .diskFull: .full(.disk)
+      default: .io(error.description)
+      }
+  }
+}
+
+extension ChangeError {
+  init(_ error: StoreError) {
+    self = error.kind == .closed ? .closed : .io(error.description)
+  }
+}
+
+extension CoreSettings {
+  /// What of the settings decides.
+  init(_ settings: Settings, bodies: String) {
+    self.init(
+      destination: settings.destination, lanes: settings.lanes,
+      collections: settings.collections, limits: settings.limits, sending: settings.sending,
+      asksReadiness: !(settings.readiness is AlwaysReady), bodies: bodies)
+  }
+}

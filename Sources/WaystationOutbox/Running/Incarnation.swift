@@ -1,0 +1,33 @@
+import RelayCore
+
+/// What a device is called in a file that backups leave out.
+///
+/// If the database comes from a backup or was cloned, the file is missing or names another one.
+/// (<https://bford.info/cachedir/> has archivers pass over the folder; on Apple's systems the app
+/// excludes it.)
+enum Incarnation {
+  private static let tag = "Signature: 8a477f597d28d172789f06886806bc55\n"
+
+  /// Reads the name of this device; makes one if there is none.
+  ///
+  /// - Returns: The name, and whether it was there.
+  static func read(in folder: String) throws(StoreError) -> (name: String, wasThere: Bool) {
+    let place = "\(folder)/device"
+    try Platform.createFolder(place)
+    let path = "\(place)/incarnation"
+    if let bytes = try? Platform.read(path), bytes.count == 32 {
+      return (String(decoding: bytes, as: UTF8.self), true)
+    }
+    Platform.remove(path)
+    let name = Hexadecimal.encode(
+      [Platform.random(), Platform.random()].flatMap { word in
+        (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+      })
+    if Platform.size(of: "\(place)/CACHEDIR.TAG") == nil {
+      try Platform.write(Array(tag.utf8), toNew: "\(place)/CACHEDIR.TAG")
+    }
+    try Platform.write(Array(name.utf8), toNew: path)
+    try Platform.sync(place)
+    return (name, false)
+  }
+}

@@ -1,0 +1,171 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+import RelayCore
+
+/// The system calls of an outbox, in one place for all platforms.
+enum Platform {
+  /// An error of the last system call.
+  static func error(_ operation: String, _ subject: String) -> StoreError {
+    let number = errno
+    let isFull = number == ENOSPC || number == EDQUOT
+    let text = strerror(number).map { String(cString: $0) } ?? "error \(number)"
+    return StoreError(
+      kind: isFull ? .diskFull : .inputOutput, operation: operation, subject: subject,
+      detail: isFull ? "\(text). Make room on the disk." : "\(text).")
+  }
+
+  /// Creates a folder if it is missing.
+  static func createFolder(_ path: String) throws(StoreError) {
+    if mkdir(path, 0o700) == 0 { return }
+    guard errno == EEXIST else { throw error("create", path) }
+  }
+
+  /// Creates a folder, and those above it.
+  static func createFolders(_ path: String) throws(StoreError) {
+    guard access(path, F_OK) != 0, let slash = path.lastIndex(of: "/") else { return }
+    let parent = String(path[..<slash])
+    if !parent.isEmpty { try createFolders(parent) }
+    try createFolder(path)
+  }
+
+  /// Syncs a file, or a folder with the names in it (fsync(2)).
+  static func sync(_ path: String) throws(StoreError) {
+    let number = open(path, O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { throw error("open", path) }
+    defer { close(number) }
+    guard fsync(number) == 0 else { throw error("sync", path) }
+  }
+
+  /// The whole content of a file.
+  static func read(_ path: String) throws(StoreError) -> [UInt8] {
+    let number = open(path, O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else { throw error("open", path) }
+    defer { close(number) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = buffer.withUnsafeMutableBytes { system_read(number, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw error("read", path) }
+      if count == 0 { return bytes }
+      bytes += buffer[..<count]
+    }
+  }
+
+  /// Writes a new file, and has it on the disk when this returns; its name is not, see
+  /// ``sync(_:)``.
+  static func write(_ bytes: [UInt8], toNew path: String) throws(StoreError) {
+    let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard number >= 0 else { throw error("create", path) }
+    defer { close(number) }
+    do throws(StoreError) {
+      try write(bytes, to: number, path)
+      guard fsync(number) == 0 else { throw error("sync", path) }
+    } catch {
+      unlink(path)
+      throw error
+    }
+  }
+
+  private static func write(
+    _ bytes: [UInt8], to number: Int32, _ path: String
+  ) throws(StoreError) {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes[written...].withUnsafeBytes {
+        system_write(number, $0.baseAddress, $0.count)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw error("write", path) }
+      written += count
+    }
+  }
+
+  /// Copies a file under a new name, and has it on the disk when this returns.
+  ///
+  /// - Returns: Its size in bytes.
+  static func copy(_ source: String, toNew path: String) throws(StoreError) -> Int64 {
+    let from = open(source, O_RDONLY | O_CLOEXEC)
+    guard from >= 0 else { throw error("open", source) }
+    defer { close(from) }
+    let to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard to >= 0 else { throw error("create", path) }
+    defer { close(to) }
+    do throws(StoreError) {
+      var total: Int64 = 0
+      var buffer = [UInt8](repeating: 0, count: 1 << 18)
+      while true {
+        let count = buffer.withUnsafeMutableBytes { system_read(from, $0.baseAddress, $0.count) }
+        if count < 0, errno == EINTR { continue }
+        guard count >= 0 else { throw error("read", source) }
+        if count == 0 { break }
+        try write(Array(buffer[..<count]), to: to, path)
+        total += Int64(count)
+      }
+      guard fsync(to) == 0 else { throw error("sync", path) }
+      return total
+    } catch {
+      unlink(path)
+      throw error
+    }
+  }
+
+  /// Moves a file to another name on the same file system.
+  static func move(_ source: String, to path: String) throws(StoreError) {
+    guard rename(source, path) == 0 else { throw error("move", source) }
+  }
+
+  /// Gives a file a second name on the same file system.
+  static func link(_ source: String, as path: String) throws(StoreError) {
+    guard system_link(source, path) == 0 else { throw error("link", source) }
+  }
+
+  /// A file's size in bytes; nil if there is none.
+  static func size(of path: String) -> Int64? {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int64(status.st_size) : nil
+  }
+
+  /// Removes a file; nothing happens if there is none.
+  static func remove(_ path: String) { unlink(path) }
+
+  /// The names in a folder, without those that begin with a dot, in their order.
+  static func names(in folder: String) -> [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(
+          to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)
+        ) { String(cString: $0) }
+      }
+      if !name.hasPrefix(".") { names.append(name) }
+    }
+    return names.sorted()
+  }
+
+  /// The bytes of a file system that are free for this user; nil if it does not say.
+  static func roomBytes(of folder: String) -> Int64? {
+    var status = statvfs()
+    guard statvfs(folder, &status) == 0 else { return nil }
+    return Int64(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
+  }
+
+  /// A random number of the system.
+  static func random() -> UInt64 { UInt64.random(in: .min ... .max) }
+}
+
+// The names of two of the calls are those of functions above.
+private func system_read(_ number: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+  read(number, bytes, count)
+}
+private func system_write(_ number: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+  write(number, bytes, count)
+}
+private func system_link(_ source: String, _ path: String) -> Int32 { link(source, path) }

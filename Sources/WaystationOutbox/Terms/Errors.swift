@@ -1,0 +1,55 @@
+/// Why an outbox cannot be opened.
+public enum OutboxError: Error, Sendable, Equatable {
+  /// Another process has it open; its number, if it is known.
+  case owned(pid: Int32?)
+  /// A newer version of this library has written it. It was left untouched.
+  case newerSchema(Int)
+  /// The settings contradict themselves; in words.
+  case invalid(String)
+  /// The disk or the folder; in words, with what to do.
+  case io(String)
+}
+
+/// Why an item is not taken in.
+public enum EnqueueError: Error, Sendable, Equatable {
+  /// A limit is reached.
+  case full(Limit)
+  /// The outbox is closed.
+  case closed
+  /// The item alone is larger than the limit of all.
+  case tooLarge
+  /// Something in it cannot be used; in words.
+  case invalid(String)
+  /// The key was used before for something else.
+  case keyConflict(Item.ID)
+  /// The disk; in words, with what to do.
+  case io(String)
+}
+
+/// What there is no more of.
+public enum Limit: Sendable, Hashable {
+  /// ``Limits/items``.
+  case items
+  /// ``Limits/bytes``.
+  case bytes
+  /// The disk.
+  case disk
+}
+
+/// Why an item cannot be changed.
+public enum ChangeError: Error, Sendable {
+  /// There is no such item, or it has been forgotten.
+  case unknown
+  /// It can no longer be changed so: this is where it is.
+  case sealed(Item.State)
+  /// The change itself cannot be used; in words.
+  case invalid(String)
+  /// The relay has refused the change, with this problem.
+  case relay(problem: String)
+  /// The relay has the item, and cannot be reached.
+  case connection(ConnectionFailure)
+  /// The outbox is closed.
+  case closed
+  /// The disk; in words, with what to do.
+  case io(String)
+}

@@ -1,0 +1,48 @@
+/// Something that has happened in an outbox. What it tells of is on disk by then.
+public enum Event: Sendable {
+  /// An item was taken in.
+  case enqueued(Item)
+  /// An item's body is on its way.
+  case sending(Item.ID, Progress)
+  /// The relay has an item, under this id of its own.
+  case accepted(Item.ID, relay: String)
+  /// An item was passed over.
+  case skipped(Item.ID, SkipReason)
+  /// An item is over.
+  case ended(Item.ID, Outcome)
+  /// An error was recorded; the item waits for somebody.
+  case errorRecorded(Item.ID, RecordedError)
+  /// The recorded error was resolved.
+  case errorResolved(Item.ID)
+  /// A later item has taken the place of one that waited.
+  case coalesced(Item.ID, by: Item.ID)
+  /// The connection has changed.
+  case reachability(Link)
+  /// The credentials are refused, and there are no others. Everything waits.
+  case credentialsRefused
+  /// Nobody answers. It is tried again by itself.
+  case unreachable(ConnectionFailure)
+  /// Somebody asked to be left alone until then.
+  case limited(until: Instant, reason: String)
+  /// The oldest items were dropped to make room.
+  case dropped([Item.ID], WhenFull)
+  /// What was stored could not be read; what remains of it goes on.
+  case damaged(String)
+  /// The device was restored or cloned; the lane goes on above the relay's highest number.
+  case rejoined(Lane)
+  /// The relay has lost what it had said it had on its disk: the items of these numbers, of which the
+  /// device has kept no copy. What the device still had goes again.
+  case relayBehind(Lane, first: UInt64, last: UInt64)
+  /// So many events were not read in time, and are lost to this reader.
+  case missed(Int)
+}
+
+/// What is known of the connection.
+public enum Link: Sendable, Hashable {
+  /// There is none.
+  case offline
+  /// There is one that costs, or is to be spared.
+  case constrained
+  /// There is one.
+  case open
+}

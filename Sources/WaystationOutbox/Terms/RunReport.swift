@@ -1,0 +1,54 @@
+/// What came of a run.
+public struct RunReport: Sendable {
+  /// The items that the upstream has taken.
+  public let delivered: [Item.ID]
+  /// The items that were refused, or have expired.
+  public let failed: [(Item.ID, Outcome)]
+  /// The items that did not go, with the reason.
+  public let skipped: [(Item.ID, SkipReason)]
+  /// The items of which nothing is known yet: the time was over.
+  public let pending: [Item.ID]
+
+  /// A report.
+  public init(
+    delivered: [Item.ID], failed: [(Item.ID, Outcome)], skipped: [(Item.ID, SkipReason)],
+    pending: [Item.ID]
+  ) {
+    self.delivered = delivered
+    self.failed = failed
+    self.skipped = skipped
+    self.pending = pending
+  }
+
+  /// The first item that failed, and how.
+  public var firstFailure: (Item.ID, Outcome)? { failed.first }
+
+  /// Whether everything that was meant has been delivered.
+  public var isAllDelivered: Bool { failed.isEmpty && skipped.isEmpty && pending.isEmpty }
+}
+
+/// Why an item does not go.
+public enum SkipReason: Sendable, Hashable {
+  /// It is held.
+  case held
+  /// The app says that it is not ready.
+  case notReady
+  /// An item was refused before, and its lane stands.
+  case laneBlocked
+  /// It waits behind this item of its lane, which does not go.
+  case behind(Item.ID)
+  /// Nobody can be reached.
+  case unreachable
+  /// The outbox, or what the item belongs to, is paused.
+  case paused
+  /// The relay waits for earlier numbers of its lane.
+  case parked
+  /// It was taken back meanwhile.
+  case cancelled
+  /// It had ended before.
+  case ended
+  /// Its time has not come.
+  case notBefore
+  /// No handler is registered for commands of this tag.
+  case noHandler(Tag)
+}

@@ -1,0 +1,31 @@
+/// An outbox at a glance.
+public struct Status: Sendable {
+  /// The number of items that are not over.
+  public let waiting: Int
+  /// The bytes that they take of the limits.
+  public let bytes: Int64
+  /// When the oldest of them was enqueued.
+  public let oldest: Instant?
+  /// The connection as far as it is known.
+  public let link: Link
+  /// The lanes that have been used.
+  public let lanes: [Lane: LaneStatus]
+  /// The number of items that are blocked or quarantined.
+  public let needsAttention: Int
+  /// When the next try is due; nil if nothing waits for one.
+  public let nextAttempt: Instant?
+  /// Whether the whole outbox is paused.
+  public let isPaused: Bool
+}
+
+/// A lane at a glance.
+public struct LaneStatus: Sendable, Equatable {
+  /// The number of its items that are not over.
+  public let waiting: Int
+  /// The highest number that was given to an item of the lane; 0 for none.
+  public let head: UInt64
+  /// The item that the lane stands behind; nil if it does not stand.
+  public let blockedBy: Item.ID?
+  /// Whether the lane is paused on this device.
+  public let isPaused: Bool
+}

@@ -1,0 +1,17 @@
+import JSON
+
+/// The relay's answers about one envelope.
+enum EnvelopeAnswer {
+  /// The id in it; nil if there is none.
+  static func id(_ body: [UInt8]) -> String? { member("id", of: body) }
+
+  /// The state in it; nil if there is none.
+  static func state(_ body: [UInt8]) -> String? { member("state", of: body) }
+
+  private static func member(_ name: StaticString, of body: [UInt8]) -> String? {
+    guard let value = try? JSONValue.parse(body), let object = try? value.object() else {
+      return nil
+    }
+    return (try? object[name]?.string()) ?? nil
+  }
+}

@@ -1,0 +1,167 @@
+import JSON
+import RelayCore
+import WaystationOutbox
+
+extension RelayModel {
+  // MARK: - Syncs
+
+  mutating func sync(_ body: [UInt8]) -> Response {
+    guard body.count <= bodyBytesMax else {
+      return problem(413, "batch-too-large", "split the batch")
+    }
+    var lines = body.split(separator: UInt8(ascii: "\n")).map(Array.init)
+    guard !lines.isEmpty, let question = try? JSONValue.parse(lines.removeFirst()).object() else {
+      return problem(400, "malformed-json", "no question")
+    }
+    let results = lines.map { accept($0) }
+    handOn()
+    let since = Int((try? question["since"]?.string()) ?? "0") ?? 0
+    return Response(
+      status: 200, headers: [("Content-Type", "application/json")],
+      body: answer(results, since: since, asked: asked(question)))
+  }
+
+  func asked(_ question: JSONObject) -> [(name: String, first: UInt64, last: UInt64)] {
+    guard let lanes = try? question["lanes"]?.array() else { return [] }
+    return lanes.compactMap { element in
+      guard let lane = try? element.object(), let name = try? lane["lane"]?.string(),
+        let first = try? lane["first"]?.int64(), let last = try? lane["last"]?.int64()
+      else { return nil }
+      return (name, UInt64(first), UInt64(last))
+    }
+  }
+
+  enum Result {
+    case taken(Envelope, isNew: Bool)
+    case void
+    case rejected(Int, String, String)
+  }
+
+  mutating func accept(_ line: [UInt8]) -> Result {
+    guard let object = try? JSONValue.parse(line).object(),
+      let lane = try? object["lane"]?.string()
+    else { return .rejected(400, "malformed-json", "no envelope") }
+    let sequence = ((try? object["sequence"]?.int64()) ?? nil).map { UInt64($0) }
+    if let sequence, (try? object["void"]?.bool()) == true { return declareVoid(lane, sequence) }
+    guard let key = try? object["key"]?.string(), let path = try? object["path"]?.string() else {
+      return .rejected(422, "missing-field", "no key or no path")
+    }
+    var content: [UInt8] = []
+    if let text = try? object["body"]?.utf8() { content = text }
+    if let text = try? object["bodyBase64"]?.string() {
+      content = (try? Base64.decode(Array(text.utf8))) ?? []
+    }
+    let blocks = object["onFailure"]?.equals("block") == true
+    let expires = object["expiresIn"] != nil
+    return place(
+      key: key, lane: lane, sequence: sequence, path: path, content, blocks: blocks,
+      expires: expires)
+  }
+
+  mutating func place(
+    key: String, lane name: String, sequence: UInt64?, path: String, _ body: [UInt8],
+    blocks: Bool, expires: Bool
+  ) -> Result {
+    if let known = envelopes[key] {
+      guard known.path == path, known.lane == name, known.sequence == sequence else {
+        return .rejected(422, "key-conflict", "the key was used for something else")
+      }
+      return .taken(known, isNew: false)
+    }
+    if path.hasPrefix("/invalid") { return .rejected(422, "invalid-field", "the path is invalid") }
+    let waiting = envelopes.values.count { !$0.state.isOver }
+    if let roomMax, waiting >= roomMax {
+      return .rejected(429, "client-queue-full", "there is no room")
+    }
+    var lane = lanesByName[name] ?? Lane()
+    if !lanes.contains(name) { lanes.append(name) }
+    if let sequence {
+      lane.isNumbered = true
+      if sequence <= lane.last || lane.come.contains(sequence) {
+        return .rejected(422, "sequence-conflict", "the number was used for something else")
+      }
+      lane.come.insert(sequence)
+    }
+    let envelope = Envelope(
+      id: "relay-\(nextID)", key: key, lane: name, sequence: sequence, path: path, body: body,
+      blocks: blocks, state: sequence == nil ? .queued : .parked, expires: expires)
+    nextID += 1
+    envelopes[key] = envelope
+    if sequence == nil { lane.line.append(key) }
+    lanesByName[name] = lane
+    moveUp(name)
+    return .taken(envelopes[key] ?? envelope, isNew: true)
+  }
+
+  mutating func declareVoid(_ name: String, _ sequence: UInt64) -> Result {
+    var lane = lanesByName[name] ?? Lane()
+    if !lanes.contains(name) { lanes.append(name) }
+    lane.isNumbered = true
+    if envelopes.values.contains(where: { $0.lane == name && $0.sequence == sequence }) {
+      return .rejected(422, "sequence-conflict", "an envelope has the number")
+    }
+    if sequence > lane.last { lane.come.insert(sequence) }
+    lanesByName[name] = lane
+    moveUp(name)
+    return .void
+  }
+
+  /// Lets what waited for the numbers that have come by now take its place.
+  mutating func moveUp(_ name: String) {
+    guard var lane = lanesByName[name] else { return }
+    while lane.come.remove(lane.last + 1) != nil {
+      lane.last += 1
+      let number = lane.last
+      guard
+        let key = envelopes.values.first(where: { $0.lane == name && $0.sequence == number })?.key
+      else { continue }
+      if envelopes[key]?.state == .parked {
+        envelopes[key]?.state = .queued
+        lane.line.append(key)
+      }
+    }
+    lanesByName[name] = lane
+  }
+  // MARK: - The upstream
+
+  /// Hands on what waits, each lane in its order.
+  package mutating func handOn() {
+    for name in lanes {
+      while let key = lanesByName[name]?.line.first, let envelope = envelopes[key] {
+        if envelope.state == .blocked { break }
+        if envelope.state.isOver {
+          lanesByName[name]?.line.removeFirst()
+          continue
+        }
+        guard attempt(envelope) else { break }
+        lanesByName[name]?.line.removeFirst()
+      }
+    }
+  }
+
+  /// - Returns: Whether the lane goes on.
+  mutating func attempt(_ envelope: Envelope) -> Bool {
+    switch verdicts[envelope.path] ?? verdict {
+    case .away: return false
+    case .take(let status, let body):
+      delivered.append(envelope)
+      end(envelope.key, .delivered, status, body)
+      return true
+    case .refuse(let status, let body):
+      if envelope.blocks {
+        envelopes[envelope.key]?.state = .blocked
+        envelopes[envelope.key]?.status = status
+        return false
+      }
+      end(envelope.key, .failed, status, body)
+      return true
+    }
+  }
+
+  mutating func end(_ key: String, _ state: State, _ status: Int?, _ answer: String) {
+    envelopes[key]?.state = state
+    envelopes[key]?.status = status
+    envelopes[key]?.answer = answer
+    ends.append(key)
+  }
+}

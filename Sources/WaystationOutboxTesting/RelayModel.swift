@@ -1,0 +1,134 @@
+import JSON
+import RelayCore
+import WaystationOutbox
+
+/// A relay in memory, with its upstream: what a device may rely on, without sockets, disks and time.
+///
+/// It keeps keys and numbers as a relay does, hands on in the order of each lane, and remembers what
+/// the upstream was sent.
+package struct RelayModel: Sendable {
+  /// What the upstream makes of a request.
+  package enum Verdict: Sendable, Equatable {
+    /// It takes it, with this answer.
+    case take(status: Int, body: String)
+    /// It refuses it.
+    case refuse(status: Int, body: String)
+    /// It is away.
+    case away
+  }
+
+  /// One envelope.
+  package struct Envelope: Sendable, Equatable {
+    let id: String
+    /// The sender's name for it.
+    package let key: String
+    /// The lane that it stands in.
+    package let lane: String
+    let sequence: UInt64?
+    /// The path that it goes to.
+    package internal(set) var path: String
+    /// The body.
+    package internal(set) var body: [UInt8]
+    let blocks: Bool
+    var state: State
+    var status: Int?
+    var answer = ""
+    let expires: Bool
+  }
+
+  /// Where an envelope is.
+  enum State: String, Sendable {
+    case parked, queued, blocked, delivered, failed, cancelled, expired
+
+    var isOver: Bool {
+      switch self {
+      case .delivered, .failed, .cancelled, .expired: true
+      case .parked, .queued, .blocked: false
+      }
+    }
+  }
+
+  struct Lane: Sendable {
+    /// Up to where every number has come.
+    var last: UInt64 = 0
+    var isNumbered = false
+    /// The numbers above that have come, or are void.
+    var come: Set<UInt64> = []
+    /// The envelopes of the lane, in the order in which they are handed on.
+    var line: [String] = []
+  }
+
+  /// An upload that goes on.
+  struct Upload: Sendable {
+    var envelope: Envelope
+    var length: Int
+    var bytes: [UInt8] = []
+  }
+
+  var envelopes: [String: Envelope] = [:]
+  /// The names of the lanes, in the order in which they came.
+  var lanes: [String] = []
+  var lanesByName: [String: Lane] = [:]
+  var ends: [String] = []
+  var nextID = 1
+  var uploads: [String: Upload] = [:]
+  /// What the upstream was sent and took, in its order.
+  package internal(set) var delivered: [Envelope] = []
+  /// What the upstream makes of a path.
+  package var verdicts: [String: Verdict] = [:]
+  /// What the upstream makes of any other path.
+  package var verdict = Verdict.take(status: 200, body: "")
+  /// The envelopes that the relay has room for; nil for any number.
+  package var roomMax: Int?
+  /// The token that is accepted; nil for none.
+  package var token: String?
+  /// The largest post, in bytes.
+  package var bodyBytesMax = 32 << 20
+  /// The relay's time of day.
+  package var wallMs: Int64 = 1_800_000_000_000
+
+  /// A relay without envelopes.
+  package init() {}
+
+  // MARK: - Requests
+
+  /// The answer to a request.
+  package mutating func respond(
+    _ method: String, _ path: String, _ headers: [(String, String)], _ body: [UInt8]
+  ) -> Response {
+    func field(_ name: String) -> String? {
+      headers.first { $0.0.lowercased() == name }?.1
+    }
+    if let token, field("authorization") != "Bearer \(token)" {
+      return problem(401, "unauthenticated", "the token is not known")
+    }
+    let parts = path.split(separator: "/").map(String.init)
+    switch (method, parts.dropFirst().first) {
+    case ("POST", "sync"): return sync(body)
+    case ("GET", "clients") where parts.count == 3: return client()
+    case (_, "clients"): return change(method, parts, body)
+    case (_, "relay"): return beginUpload(path, field)
+    case (_, "uploads"): return goOn(method, path, field, body)
+    default: return problem(404, "not-found", "there is no such route")
+    }
+  }
+
+  func problem(_ status: Int, _ name: String, _ words: String) -> Response {
+    var json = JSONWriter()
+    Self.write(status, name, words, to: &json)
+    return Response(
+      status: status, headers: [("Content-Type", "application/problem+json")],
+      body: json.finish())
+  }
+
+  static func write(
+    _ status: Int, _ name: String, _ words: String, to json: inout JSONWriter
+  ) {
+    json.object { json in
+      json.member("type", "urn:waystation:problem:\(name)")
+      json.member("title", name)
+      json.member("status", status)
+      json.member("detail", words)
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import Glibc
+import Testing
+
+@testable import WaystationOutbox
+
+/// Thousands of devices, each through faults of its own.
+@Suite("A device, its relay and its upstream")
+struct SimulationTests {
+  /// The seeds of `make test`; more of them: `OUTBOX_SEEDS=10000`.
+  private static let seeds = getenv("OUTBOX_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 500
+  private static let first = getenv("OUTBOX_SEED").flatMap { UInt64(String(cString: $0)) } ?? 1
+
+  @Test("lose nothing, double nothing and keep the order, whatever happens in between")
+  func holds() throws {
+    for seed in Self.first..<(Self.first + Self.seeds) {
+      let folder = try TemporaryFolder()
+      let simulation = try Simulation(seed: seed, folder: folder.path)
+      try simulation.run()
+      let violations = try simulation.violations()
+      #expect(
+        violations.isEmpty,
+        "OUTBOX_SEED=\(seed): \(violations.prefix(5)); faults: \(simulation.faults.suffix(10))")
+      if !violations.isEmpty { return }
+    }
+  }
+}
