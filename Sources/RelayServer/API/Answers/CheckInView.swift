@@ -9,6 +9,8 @@ package struct CheckInView: Sendable {
     package var name: String
     /// Up to where the relay has every number; nil if it has none.
     package var lastSequence: Int64?
+    /// The greatest number that has come, parked ones counted; nil if it has none.
+    package var highestSequence: Int64?
     /// The numbers that are missing below later ones.
     package var missing: MissingNumbers
     /// The device's numbers that it does not take any more.
@@ -17,14 +19,17 @@ package struct CheckInView: Sendable {
     package var send: [SequenceRange]?
     /// The number of envelopes that wait in it.
     package var waiting: Int
+    /// The envelope that blocks it; nil if none does.
+    package var blockedBy: BlockedEnvelope?
 
     /// Describes a lane.
     package init(
-      name: String, lastSequence: Int64?, missing: MissingNumbers, skipped: [SequenceRange],
-      send: [SequenceRange]?, waiting: Int
+      name: String, lastSequence: Int64?, highestSequence: Int64?, missing: MissingNumbers,
+      skipped: [SequenceRange], send: [SequenceRange]?, waiting: Int
     ) {
       self.name = name
       self.lastSequence = lastSequence
+      self.highestSequence = highestSequence
       self.missing = missing
       self.skipped = skipped
       self.send = send
@@ -179,10 +184,12 @@ extension CheckInView.Lane {
     json.object { json in
       json.member("lane", name)
       if let lastSequence { json.member("lastSequence", lastSequence) }
+      if let highestSequence { json.member("highestSequence", highestSequence) }
       json.member(missing)
       if !skipped.isEmpty { json.member("skipped", skipped) }
       if let send { json.member("send", send) }
       json.member("waiting", waiting)
+      blockedBy?.writeForDevice(to: &json)
     }
   }
 }

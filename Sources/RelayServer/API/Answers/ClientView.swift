@@ -40,12 +40,12 @@ package struct ClientView: Sendable {
   private let isPaused: Bool
   private let lanes: [Lane]
   /// The envelopes that block their lanes until a person resolves them; at most ``attentionMax``.
-  package var needsAttention: [Attention] = []
+  package var needsAttention: [BlockedEnvelope] = []
   /// The number of blocked lanes.
   package var needsAttentionCount = 0
 
   /// The most envelopes that need a person and are listed.
-  package static let attentionMax = 20
+  package static let attentionMax = BlockedEnvelope.detailedMax
 
   /// Shows a client with its lanes, in the order in which they were first used.
   package init(client: String, isPaused: Bool = false, lanes: [Lane]) {
@@ -67,7 +67,7 @@ package struct ClientView: Sendable {
       }
       json.member("needsAttentionCount", needsAttentionCount)
       json.memberArray("needsAttention") { json in
-        for attention in needsAttention { attention.write(to: &json) }
+        for blocked in needsAttention { blocked.writeForPerson(to: &json) }
       }
     }
     return json.finish()

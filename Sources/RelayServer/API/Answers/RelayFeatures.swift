@@ -3,7 +3,7 @@ import JSON
 /// What this relay can do that an older one cannot, for devices that meet both.
 package enum RelayFeatures {
   /// The names, in alphabetical order; `docs/protocol.md` says what each means.
-  package static let names = ["by-key", "responses", "spans", "sync", "uploads"]
+  package static let names = ["blocked-lanes", "by-key", "responses", "spans", "sync", "uploads"]
 
   /// Writes them, and the release.
   static func write(to json: inout JSONWriter) {

@@ -16,8 +16,24 @@ extension EndpointContext {
       else { continue }
       blocked[lane.lane] = StatusView.BlockedLane(
         name: name, envelope: id,
-        since: record.attempts.last.map { $0.startedAt.adding(milliseconds: $0.durationMs) },
+        since: record.lastAttemptEndedAt,
         reason: record.reason ?? reason(of: record))
+    }
+    return blocked
+  }
+
+  /// Those of these envelopes that block their lanes still; of the first of them with what the
+  /// upstream calls the mistake, and since when.
+  func blockedEnvelopes(_ ids: [EnvelopeID]) async throws(StoreError) -> [BlockedEnvelope] {
+    guard !ids.isEmpty else { return [] }
+    var blocked: [BlockedEnvelope] = []
+    for summary in try await store.summaries(of: ids) where summary.fate.state == .blocked {
+      var envelope = BlockedEnvelope(summary)
+      if blocked.count < BlockedEnvelope.detailedMax {
+        envelope.errorID = await errorID(of: summary.id, .blocked)
+        envelope.blockedAt = try await readableRecord(of: summary.id)?.lastAttemptEndedAt
+      }
+      blocked.append(envelope)
     }
     return blocked
   }
@@ -25,7 +41,7 @@ extension EndpointContext {
   /// Why a lane stands of which the store knows no reason.
   private func reason(of head: EnvelopeRecord) -> String {
     head.state == .blocked
-      ? "the upstream refused it"
+      ? BlockedEnvelope.unknownReason
       : "the store is damaged, and what became of it cannot be written; stands until the next start"
   }
 
@@ -37,5 +53,13 @@ extension EndpointContext {
       guard error.kind == .corrupt else { throw error }
       return nil
     }
+  }
+}
+
+extension EnvelopeRecord {
+  /// When its last attempt had ended, since when it blocks its lane if it does; nil if there was
+  /// none.
+  fileprivate var lastAttemptEndedAt: WallTime? {
+    attempts.last.map { $0.startedAt.adding(milliseconds: $0.durationMs) }
   }
 }

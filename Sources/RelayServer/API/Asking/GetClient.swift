@@ -45,17 +45,8 @@ struct GetClient {
       client: name, isPaused: dispatcher.isPaused(.client(record.number)), lanes: lanes)
     let blocked = lanes.filter { $0.phase == .blocked }.compactMap(\.head)
     client.needsAttentionCount = blocked.count
-    client.needsAttention = try await attention(Array(blocked.prefix(ClientView.attentionMax)))
+    client.needsAttention = try await context.blockedEnvelopes(
+      Array(blocked.prefix(ClientView.attentionMax)))
     return client
-  }
-
-  /// Those of these envelopes that block their lane still, with what the upstream said of each.
-  private func attention(_ ids: [EnvelopeID]) async throws(StoreError) -> [ClientView.Attention] {
-    var attention: [ClientView.Attention] = []
-    for summary in try await context.store.summaries(of: ids) where summary.fate.state == .blocked {
-      let errorID = await context.errorID(of: summary.id, .blocked)
-      attention.append(ClientView.Attention(summary, errorID: errorID))
-    }
-    return attention
   }
 }

@@ -25,19 +25,22 @@ struct CheckIn {
   ) async throws(Problem) -> CheckInView {
     let page: CheckInPage
     let record: ClientRecord?
+    let blocked: [LaneNumber: BlockedEnvelope]
     do throws(StoreError) {
       page =
         try await context.store.checkIn(
           question.client, seenThrough: question.since, countMax: Self.endingsMax)
         ?? CheckInPage(endings: [], toldThrough: 0, hasMore: false)
       record = try await context.store.client(question.client)
+      blocked = try await blockedLanes(of: record)
     } catch {
       throw context.problem(error)
     }
     let waiting = record.map { context.relay.quotas.waiting(of: $0.number) } ?? WaitingUse()
     var view = CheckInView(
       client: question.client, time: context.relay.now().wall,
-      lanes: lanes(question, record), allowance: allowance(of: question.client, waiting),
+      lanes: lanes(question, record, blocked),
+      allowance: allowance(of: question.client, waiting),
       page: page)
     view.credentialEndsAt = context.caller.expiresAt
     if let bodyBytesMax = question.responseBytesMax {
@@ -47,25 +50,52 @@ struct CheckIn {
     return view
   }
 
-  /// The lanes that the device named; all of its lanes, if it named none.
-  private func lanes(_ question: CheckInQuestion, _ record: ClientRecord?) -> [CheckInView.Lane] {
+  /// What blocks which of a client's lanes.
+  ///
+  /// The store is asked only where a lane is blocked.
+  private func blockedLanes(
+    of record: ClientRecord?
+  ) async throws(StoreError) -> [LaneNumber: BlockedEnvelope] {
+    guard let record else { return [:] }
+    let heads = context.relay.dispatcher.blockedHeads(of: record.lanes.lazy.map(\.number))
+    guard !heads.isEmpty else { return [:] }
+    let ids = try await context.store.ids(of: heads.map(\.serial))
+    let blocked = try await context.blockedEnvelopes(heads.compactMap { ids[$0.serial] })
+    return Dictionary(blocked.map { ($0.summary.lane, $0) }) { first, _ in first }
+  }
+
+  /// The lanes that the device named, and those that are blocked beside them; all of its lanes, if
+  /// it named none.
+  private func lanes(
+    _ question: CheckInQuestion, _ record: ClientRecord?,
+    _ blocked: [LaneNumber: BlockedEnvelope]
+  ) -> [CheckInView.Lane] {
     let known = record?.lanes ?? []
-    let named =
-      question.lanes.isEmpty
-      ? known.map { CheckInQuestion.Lane(name: $0.name) } : question.lanes
-    return named.map { lane in
-      let record = known.first { $0.name == lane.name }
-      let held = HeldNumbers(
-        highest: record?.highestSequence ?? record?.lastSequence ?? 0,
-        missing: record?.missing ?? .none)
-      // A lane of the order `latest` takes no numbers, so there is nothing to ask for by them.
-      let isNumbered = context.rules.lanes.rules(ofLane: lane.name).order == .strict
-      return CheckInView.Lane(
-        name: lane.name, lastSequence: record?.lastSequence, missing: held.missing,
-        skipped: Self.skipped(lane.numbers, record?.skipped ?? []),
-        send: isNumbered ? lane.numbers.map(held.lacking(of:)) : nil,
-        waiting: record.flatMap { context.relay.dispatcher.laneView($0.number)?.waiting } ?? 0)
+    var wanted = question.lanes
+    let names = Set(wanted.map(\.name))
+    let others = known.filter {
+      names.isEmpty || (blocked[$0.number] != nil && !names.contains($0.name))
     }
+    wanted += others.prefix(StoreLimits.lanesShownMax - wanted.count)
+      .map { CheckInQuestion.Lane(name: $0.name) }
+    return wanted.map { lane in
+      let record = known.first { $0.name == lane.name }
+      var view = view(of: lane, record)
+      view.blockedBy = record.flatMap { blocked[$0.number] }
+      return view
+    }
+  }
+
+  private func view(of lane: CheckInQuestion.Lane, _ record: LaneRecord?) -> CheckInView.Lane {
+    let highest = record?.highestSequence ?? record?.lastSequence
+    let held = HeldNumbers(highest: highest ?? 0, missing: record?.missing ?? .none)
+    // A lane of the order `latest` takes no numbers, so there is nothing to ask for by them.
+    let isNumbered = context.rules.lanes.rules(ofLane: lane.name).order == .strict
+    return CheckInView.Lane(
+      name: lane.name, lastSequence: record?.lastSequence, highestSequence: highest,
+      missing: held.missing, skipped: Self.skipped(lane.numbers, record?.skipped ?? []),
+      send: isNumbered ? lane.numbers.map(held.lacking(of:)) : nil,
+      waiting: record.flatMap { context.relay.dispatcher.laneView($0.number)?.waiting } ?? 0)
   }
 
   /// The device's numbers that are not taken any more; all such numbers if it named none.

@@ -139,6 +139,14 @@ extension Dispatcher {
     state.withLock { $0.scheduler.blockedHead(of: lane) }
   }
 
+  /// The heads of those of these lanes that stand until someone resolves them.
+  func blockedHeads(of lanes: some Sequence<LaneNumber>) -> [LineEntry] {
+    state.withLock { state in
+      guard state.scheduler.blockedLaneCount > 0 else { return [] }
+      return lanes.compactMap { state.scheduler.blockedHead(of: $0) }
+    }
+  }
+
   /// The number of lanes looked at in one hold of the lock: a fraction of a millisecond.
   static let lanesPerPiece = 4096
 
