@@ -61,6 +61,19 @@ package struct QuotaBook: Sendable {
   /// The amount of a client that waits.
   package func waiting(of client: ClientNumber) -> WaitingUse { clients[client] ?? WaitingUse() }
 
+  /// What counts against the quota of all: what waits, and what is claimed.
+  package var used: WaitingUse { total + claimed }
+
+  /// What counts against a client's own quota: what waits of it, and what is claimed for it.
+  ///
+  /// - Parameter number: The client's number, if the store knows it.
+  package func used(by name: String, _ number: ClientNumber?) -> WaitingUse {
+    let claim = claims[name]
+    // A number that was noted meanwhile is newer than the one that was looked up.
+    let waiting = (claim?.number ?? number).map { self.waiting(of: $0) } ?? WaitingUse()
+    return waiting + (claim?.use ?? WaitingUse())
+  }
+
   // MARK: - Reports from the store
 
   /// Notes a change in how much waits of a client.
@@ -96,10 +109,8 @@ package struct QuotaBook: Sendable {
     _ use: WaitingUse, of name: String, _ number: ClientNumber?, quota: WaitingQuota,
     everybody: WaitingQuota
   ) throws(QuotaRefusal) {
-    guard let claim = claims[name] else { preconditionFailure("a claim is begun first") }
-    // A number that was noted meanwhile is newer than the one that was looked up.
-    let waiting = (claim.number ?? number).map { self.waiting(of: $0) } ?? WaitingUse()
-    try Self.check(waiting + claim.use, use, quota, isOfClient: true)
+    guard claims[name] != nil else { preconditionFailure("a claim is begun first") }
+    try Self.check(used(by: name, number), use, quota, isOfClient: true)
     try check(use, everybody: everybody)
     claims[name]?.use += use
     claimed += use
@@ -127,7 +138,7 @@ package struct QuotaBook: Sendable {
 
   /// Checks that the quota of all clients together has room for this much.
   package func check(_ use: WaitingUse, everybody: WaitingQuota) throws(QuotaRefusal) {
-    try Self.check(total + claimed, use, everybody, isOfClient: false)
+    try Self.check(used, use, everybody, isOfClient: false)
   }
 
   /// Checks that a quota has room for more beside what is used.

@@ -36,11 +36,10 @@ struct CheckIn {
     } catch {
       throw context.problem(error)
     }
-    let waiting = record.map { context.relay.quotas.waiting(of: $0.number) } ?? WaitingUse()
     var view = CheckInView(
       client: question.client, time: context.relay.now().wall,
       lanes: lanes(question, record, blocked),
-      allowance: allowance(of: question.client, waiting),
+      allowance: allowance(of: question.client, record?.number),
       page: page)
     view.credentialEndsAt = context.caller.expiresAt
     if let bodyBytesMax = question.responseBytesMax {
@@ -106,14 +105,19 @@ struct CheckIn {
     return ranges.compactMap { $0.overlap(with: numbers) }
   }
 
-  private func allowance(of client: String, _ waiting: WaitingUse) -> CheckInView.Allowance {
+  /// By what the next post will be judged by: what waits, and what is claimed beside it, as by open
+  /// uploads.
+  private func allowance(
+    of client: String, _ number: ClientNumber?
+  ) -> CheckInView.Allowance {
     let limits = context.limits
     let quotas = context.relay.quotas
     var envelopes = limits.waitingEnvelopesMax
     var bytes =
       context.relay.embedded?.files().shownRoomBytes ?? SequenceSyntax.range.upperBound
+    let used = quotas.used(by: client, number)
     for (quota, use) in [
-      (quotas.rules.everybody, quotas.total), (quotas.rules.waiting(of: client), waiting),
+      (quotas.rules.everybody, used.byAll), (quotas.rules.waiting(of: client), used.byClient),
     ] {
       if let countMax = quota.envelopesMax { envelopes = min(envelopes, countMax - use.count) }
       if let bytesMax = quota.bytesMax { bytes = min(bytes, Int64(bytesMax) - use.bytes) }

@@ -33,6 +33,8 @@ struct Sync {
     let results =
       items.isEmpty
       ? nil : try await post.store(items, of: text, assuming: question.client, &claim)
+    // What was stored waits by now, and would be counted twice.
+    claim.giveBack()
     let view = try await CheckIn(context).answer(to: question, &memory)
     var response = HTTPResponse.freshJSON(view.json(with: results))
     if post.isStrict { response.headers.add("Preference-Applied", "handling=strict") }

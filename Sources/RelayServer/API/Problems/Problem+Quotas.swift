@@ -13,9 +13,12 @@ package struct ExceededLimit: Equatable, Sendable {
 extension Problem {
   /// A quota has no room for a post, or for another request just now.
   ///
-  /// - Parameter client: Who asked; nil where that is not known, or does not matter.
+  /// - Parameters:
+  ///   - client: Who asked; nil where that is not known, or does not matter.
+  ///   - uploads: What the open uploads of the client claim.
   package static func overQuota(
-    _ refusal: QuotaRefusal, client: String?, retryAfterSeconds: Int
+    _ refusal: QuotaRefusal, client: String?, uploads: WaitingUse = WaitingUse(),
+    retryAfterSeconds: Int
   ) -> Problem {
     let limit = ExceededLimit(name: refusal.limitName, max: refusal.max)
     var problem =
@@ -34,8 +37,9 @@ extension Problem {
         Problem(
           .clientQueueFull,
           "The client \((client ?? "").quoted) may have \(inWords(limit.max)) \(words(counted))"
-            + " waiting. What was accepted is safe.",
-          fix: "Keep the envelope and try again after Retry-After.")
+            + " waiting\(claim(uploads, counted)). What was accepted is safe.",
+          fix: "Keep the envelope and try again after Retry-After."
+            + (uploads.isNothing ? "" : " Completing or ending an upload makes room, too."))
       case (let counted, false):
         Problem(
           .queueFull,
@@ -76,6 +80,13 @@ extension Problem {
       }
     problem.limit = limit
     return problem.retry(afterSeconds: RetryHint.spread(RetryHint.mostSeconds))
+  }
+
+  /// How much of a client's quota its open uploads claim, as a part of a sentence.
+  private static func claim(_ uploads: WaitingUse, _ limit: QuotaRefusal.Limit) -> String {
+    guard !uploads.isNothing else { return "" }
+    let claimed = limit == .waitingBytes ? uploads.bytes : Int64(uploads.count)
+    return ", of which its open uploads claim \(claimed)"
   }
 
   private static func words(_ limit: QuotaRefusal.Limit) -> String {

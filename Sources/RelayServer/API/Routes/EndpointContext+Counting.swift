@@ -37,6 +37,8 @@ extension EndpointContext {
     let seconds = RetryHint.seconds(
       for: refusal, waiting: refusal.isOfClient ? own : total, total: total,
       deliveredPerSecond: relay.meter.perSecond(.delivered, at: relay.now().monotonic))
-    return .overQuota(refusal, client: client, retryAfterSeconds: seconds)
+    return .overQuota(
+      refusal, client: client, uploads: client.map(relay.uploads.claimed(of:)) ?? WaitingUse(),
+      retryAfterSeconds: seconds)
   }
 }

@@ -21,8 +21,8 @@ struct HeldClaim: Sendable {
     own = [client: (use, 1)]
   }
 
-  /// The number of bytes.
-  var bytes: Int64 { own.values.reduce(shared.bytes) { $0 + $1.use.bytes } }
+  /// What is claimed.
+  var use: WaitingUse { own.values.reduce(shared) { $0 + $1.use } }
 
   /// Holds another claim as well.
   mutating func add(_ other: HeldClaim) {

@@ -79,6 +79,13 @@ package final class QuotaKeeper: Sendable {
   /// Begins a client's claim; see ``QuotaBook/begin(_:)``.
   package func begin(_ name: String) { book.withLock { $0.begin(name) } }
 
+  /// What counts against the quotas of a client and of all: what waits, and what is claimed.
+  func used(
+    by name: String, _ number: ClientNumber?
+  ) -> (byClient: WaitingUse, byAll: WaitingUse) {
+    book.withLock { ($0.used(by: name, number), $0.used) }
+  }
+
   /// Claims room for a post of a client whose claim has begun.
   package func claim(
     _ use: WaitingUse, of name: String, _ number: ClientNumber?

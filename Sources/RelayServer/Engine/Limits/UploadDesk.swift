@@ -70,7 +70,17 @@ final class UploadDesk: Sendable {
 
   /// The bytes that are claimed for an open upload.
   func claimedBytes(of id: UploadID) -> Int64 {
-    state.withLock { $0.open[id]?.claim.bytes } ?? 0
+    state.withLock { $0.open[id]?.claim.use.bytes } ?? 0
+  }
+
+  /// What a client's open uploads claim.
+  func claimed(of client: String) -> WaitingUse {
+    state.withLock { state in
+      guard state.ofClient[client] != nil else { return WaitingUse() }
+      return state.open.values.reduce(WaitingUse()) { use, open in
+        open.client == client ? use + open.claim.use : use
+      }
+    }
   }
 
   /// Gives back what an upload has claimed: it is open no longer.
@@ -97,7 +107,7 @@ final class UploadDesk: Sendable {
     state.withLock { state in
       UploadFigures(
         open: state.open.count,
-        openBytes: state.open.values.reduce(0) { $0 + $1.claim.bytes }, counts: state.counts)
+        openBytes: state.open.values.reduce(0) { $0 + $1.claim.use.bytes }, counts: state.counts)
     }
   }
 
