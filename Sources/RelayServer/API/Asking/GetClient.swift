@@ -43,7 +43,8 @@ struct GetClient {
     }
     var client = ClientView(
       client: name, isPaused: dispatcher.isPaused(.client(record.number)), lanes: lanes)
-    let blocked = lanes.filter { $0.phase == .blocked }.compactMap(\.head)
+    // By the head, since the lanes do not move yet when the first requests after a start come.
+    let blocked = lanes.filter { $0.headStanding == .blocked }.compactMap(\.head)
     client.needsAttentionCount = blocked.count
     client.needsAttention = try await context.blockedEnvelopes(
       Array(blocked.prefix(ClientView.attentionMax)))

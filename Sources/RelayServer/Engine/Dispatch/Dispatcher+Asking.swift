@@ -140,10 +140,15 @@ extension Dispatcher {
   }
 
   /// The heads of those of these lanes that stand until someone resolves them.
+  ///
+  /// By the heads' own standing, so that they are known from the first request after a start on,
+  /// before the lanes have begun to move.
   func blockedHeads(of lanes: some Sequence<LaneNumber>) -> [LineEntry] {
     state.withLock { state in
-      guard state.scheduler.blockedLaneCount > 0 else { return [] }
-      return lanes.compactMap { state.scheduler.blockedHead(of: $0) }
+      lanes.compactMap { number in
+        let head = state.scheduler.lane(number)?.head
+        return head?.standing == .blocked ? head : nil
+      }
     }
   }
 
