@@ -13,6 +13,7 @@ enum OperatorCommand {
       case .envelopes: return try EnvelopesCommand(context: context, relay: relay).run()
       case .clients: return try ClientsCommand(context: context, relay: relay).run()
       case .lanes: return try LanesCommand(context: context, relay: relay).run()
+      case .uploads: return try UploadsCommand(context: context, relay: relay).run()
       case .upstreams: return try UpstreamsCommand(context: context, relay: relay).run()
       case .events: return try EventsCommand(context: context, relay: relay).run()
       case .operations: return try OperationsCommand(context: context, relay: relay).run()

@@ -91,6 +91,8 @@ extension EndToEnd {
           ])
       ]),
       "DELETE /v1/uploads/{id}": .unknown([Call(target: "/v1/uploads/ID")]),
+      "GET /v1/uploads": steering("/v1/uploads"),
+      "GET /v1/clients/{client}/uploads": client("/uploads"),
       "GET /v1/envelopes/{id}": .unknown([
         Call(target: "/v1/envelopes/ID"), Call(target: "/v1/envelopes/ID?wait=1"),
       ]),

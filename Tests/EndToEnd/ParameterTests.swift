@@ -23,6 +23,8 @@ extension EndToEnd {
       "/v1/clients/{client}/envelopes/{key}/response": (
         .passedOver, "/v1/clients/device-1/envelopes/k/response"
       ),
+      "/v1/clients/{client}/uploads": (.refused, "/v1/clients/device-1/uploads"),
+      "/v1/uploads": (.refused, "/v1/uploads"),
       "/v1/lanes": (.refused, "/v1/lanes"),
       "/v1/upstreams": (.passedOver, "/v1/upstreams"),
       "/v1/events": (.refused, "/v1/events"),

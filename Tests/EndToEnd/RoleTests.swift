@@ -32,6 +32,8 @@ extension EndToEnd {
       "HEAD /v1/uploads/{id}": sending,
       "PATCH /v1/uploads/{id}": sending,
       "DELETE /v1/uploads/{id}": sending,
+      "GET /v1/uploads": operators,
+      "GET /v1/clients/{client}/uploads": looking,
       "GET /v1/envelopes/{id}": looking,
       "GET /v1/envelopes/{id}/response": looking,
       "GET /v1/envelopes/{id}/request": steering,

@@ -47,7 +47,8 @@ function more(status) {
   return `${rate(rates.acceptedPerSecond)} come in,`
     + ` ${rate(rates.deliveredPerSecond)} are delivered,`
     + ` ${rate(rates.failedPerSecond)} fail, by the average of the last minute.`
-    + ` ${bytes(store.roomBytes)} of room on the disk.`;
+    + ` ${bytes(store.roomBytes)} of room on the disk.`
+    + (store.openUploads > 0 ? ` ${many(store.openUploads, "upload")} open.` : "");
 }
 
 function replaceAbout(status) {

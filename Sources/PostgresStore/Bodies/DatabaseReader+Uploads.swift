@@ -39,6 +39,23 @@ extension DatabaseReader {
     try uploads("client = $1 AND key = $2", [.text(client.storable), .text(key.storable)]).first
   }
 
+  /// Uploads behind one, in the order in which they were begun.
+  func uploads(
+    of client: String?, after id: UploadID?, countMax: Int
+  ) throws(StoreError) -> UploadPage {
+    let behind = PostgresValue.uuid(id?.bytes ?? [UInt8](repeating: 0, count: 16))
+    let limit = PostgresValue.int64(Int64(countMax) + 1)
+    let found =
+      if let client {
+        try uploads(
+          "client = $1 AND id > $2 ORDER BY id LIMIT $3", [.text(client.storable), behind, limit])
+      } else {
+        try uploads("id > $1 ORDER BY id LIMIT $2", [behind, limit])
+      }
+    return UploadPage(
+      uploads: Array(found.prefix(countMax)), hasMore: found.count > countMax)
+  }
+
   /// The uploads that are open; those whose first piece is lost are forgotten.
   func openUploads() throws(StoreError) -> [Upload] {
     _ = try run([

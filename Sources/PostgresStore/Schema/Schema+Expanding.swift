@@ -74,6 +74,7 @@ extension Schema {
     );
     CREATE UNIQUE INDEX upload_key ON upload (client, key);
     CREATE INDEX upload_touched ON upload (touched_at);
+    CREATE INDEX upload_client ON upload (client, id);
     """
 }
 #endif

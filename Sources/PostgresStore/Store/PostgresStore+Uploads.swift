@@ -33,6 +33,15 @@ extension PostgresStore {
   }
 
   /// See ``UploadStore``.
+  package func uploads(
+    of client: String?, after id: UploadID?, countMax: Int
+  ) async throws(StoreError) -> UploadPage {
+    try await read { reader throws(StoreError) in
+      try reader.uploads(of: client, after: id, countMax: countMax)
+    }
+  }
+
+  /// See ``UploadStore``.
   package func openUploads() async throws(StoreError) -> [Upload] {
     try await perform("look up uploads in") { reader throws(StoreError) in
       try reader.openUploads()

@@ -32,6 +32,9 @@ package struct UploadID: Hashable, Sendable {
     }
   }
 
+  /// The time when it was created.
+  package var createdAt: WallTime { uuid.acceptedAt }
+
   /// Where it is found.
   package var path: String { uuid.description(behind: "/v1/uploads/") }
 }

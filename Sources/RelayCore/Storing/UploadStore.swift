@@ -40,6 +40,20 @@ package struct Upload: Sendable, Equatable {
   }
 }
 
+/// A part of the list of uploads.
+package struct UploadPage: Sendable, Equatable {
+  /// The uploads, in the order in which they were begun.
+  package var uploads: [Upload]
+  /// Whether there are more behind them.
+  package var hasMore: Bool
+
+  /// Puts a page together.
+  package init(uploads: [Upload], hasMore: Bool) {
+    self.uploads = uploads
+    self.hasMore = hasMore
+  }
+}
+
 /// A store of uploads.
 ///
 /// The bytes of an open upload lie where those of a large body lie, and become the body of an
@@ -56,6 +70,15 @@ package protocol UploadStore: Sendable {
 
   /// The upload that a client has under a key; nil if there is none.
   func upload(client: String, key: String) async throws(StoreError) -> Upload?
+
+  /// Uploads in the order in which they were begun, complete ones among them.
+  ///
+  /// - Parameters:
+  ///   - client: Whose; nil for all.
+  ///   - id: The one behind which to begin; nil for the beginning.
+  func uploads(
+    of client: String?, after id: UploadID?, countMax: Int
+  ) async throws(StoreError) -> UploadPage
 
   /// The uploads that are open.
   ///

@@ -63,8 +63,22 @@ extension Route {
     Route(.patch, "/v1/uploads/{id}", on: .devices, for: .handingOver, takes: .readByEndpoint) {
       try await Uploads($2).append($0, $1)
     },
-    Route(.delete, "/v1/uploads/{id}", on: .devices, for: .handingOver, takes: .nothing) {
+    Route(
+      .delete, "/v1/uploads/{id}", on: .both, for: .handingOver, takes: .nothing,
+      act: AuditedAct("cancel", "uploads/{id}")
+    ) {
       try await Uploads($2).cancel($0, $1)
+    },
+    Route(
+      .get, "/v1/uploads", on: .operators, for: .watching, takes: .readByEndpoint, isListing: true
+    ) {
+      try await ListUploads($2).respond(to: $0)
+    },
+    Route(
+      .get, "/v1/clients/{client}/uploads", on: .both, for: .looking, takes: .readByEndpoint,
+      isListing: true
+    ) {
+      try await ListUploads($2).respond(to: $0, of: $1)
     },
   ]
 

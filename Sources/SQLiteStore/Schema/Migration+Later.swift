@@ -376,5 +376,6 @@ extension Migration {
 
       CREATE UNIQUE INDEX upload_key ON upload (client, key) WHERE key IS NOT NULL;
       CREATE INDEX upload_touched ON upload (touched_at);
+      CREATE INDEX upload_client ON upload (client, id);
       """)
 }

@@ -36,6 +36,15 @@ extension SQLiteStore {
     }
   }
 
+  /// Implements `UploadStore.uploads`.
+  package func uploads(
+    of client: String?, after id: UploadID?, countMax: Int
+  ) async throws(StoreError) -> UploadPage {
+    try await read { reader throws(StoreError) in
+      try reader.uploads.page(of: client, after: id, countMax: countMax)
+    }
+  }
+
   /// Implements `UploadStore.openUploads`.
   package func openUploads() async throws(StoreError) -> [Upload] {
     let all = try await read { reader throws(StoreError) in try reader.uploads.allOpen() }

@@ -99,6 +99,8 @@ final class UploadQueries {
   private let one: Statement
   private let ofKey: Statement
   private let open: Statement
+  private let all: Statement
+  private let ofClient: Statement
 
   private static let columns = "id, terms, length, offset, touched_at, envelope, file"
 
@@ -108,6 +110,25 @@ final class UploadQueries {
       "SELECT \(Self.columns) FROM upload WHERE client = ? AND key = ?", on: connection)
     open = try Statement(
       "SELECT \(Self.columns) FROM upload WHERE envelope IS NULL", on: connection)
+    all = try Statement(
+      "SELECT \(Self.columns) FROM upload WHERE id > ? ORDER BY id LIMIT ?", on: connection)
+    ofClient = try Statement(
+      "SELECT \(Self.columns) FROM upload WHERE client = ? AND id > ? ORDER BY id LIMIT ?",
+      on: connection)
+  }
+
+  /// Uploads behind one, in the order in which they were begun.
+  func page(
+    of client: String?, after id: UploadID?, countMax: Int
+  ) throws(StoreError) -> UploadPage {
+    let behind = id?.bytes ?? []
+    let (rows, hasMore) =
+      if let client {
+        try ofClient.page(client, behind, countMax: countMax, read: Self.read)
+      } else {
+        try all.page(behind, countMax: countMax, read: Self.read)
+      }
+    return UploadPage(uploads: rows.map(\.upload), hasMore: hasMore)
   }
 
   /// An upload with the name of its file.

@@ -1,7 +1,7 @@
 /// The commands, each by the word that names it.
 enum Command: String, CaseIterable {
   case serve, sink, check, store, health, token
-  case status, envelopes, clients, lanes, upstreams, events, operations, audit
+  case status, envelopes, clients, lanes, uploads, upstreams, events, operations, audit
   case send, export
   case importing = "import"
   case completions, man, version, help

@@ -144,6 +144,25 @@ extension CommandTable {
       "waystation lanes pause truck-7/photos",
     ])
 
+  static let uploads = CommandSpec(
+    summary: "list uploads, or end one that does not go on",
+    about: "List uploads in the order in which they were begun, or end one.",
+    actions: [
+      ActionSpec(
+        name: "list", summary: "list all, or those of one client",
+        options: [
+          .name("--client", .clients, "only this client's"),
+          .text("--limit", "COUNT", "at most this many (100); 0 for all"),
+        ]),
+      ActionSpec(
+        name: "cancel", summary: "forget one; the envelope of a complete one stays", operand: one),
+    ],
+    options: relay + [json], exits: exits,
+    examples: [
+      "waystation uploads list --client truck-7",
+      "waystation uploads cancel 0199a3c2-5e10-7a41-8b00-6f1d4a41c0de",
+    ])
+
   static let upstreams = CommandSpec(
     summary: "list, pause, resume, probe and try upstreams",
     about: "List, pause, resume, probe and try upstreams.",
@@ -202,8 +221,8 @@ extension CommandTable {
     ],
     notes: [
       "A subject is envelopes/ID, clients/NAME, clients/NAME/lanes/NAME, upstreams/NAME,"
-        + " tokens/ID or operations/ID, with names in percent-encoding, or tokens and operations"
-        + " for new ones."
+        + " uploads/ID, tokens/ID or operations/ID, with names in percent-encoding, or tokens and"
+        + " operations for new ones."
     ],
     exits: exits,
     examples: ["waystation audit", "waystation audit --subject clients/truck-7 --json"])

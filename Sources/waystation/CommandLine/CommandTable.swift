@@ -12,6 +12,7 @@ enum CommandTable {
     case .envelopes: envelopes
     case .clients: clients
     case .lanes: lanes
+    case .uploads: uploads
     case .upstreams: upstreams
     case .events: events
     case .operations: operations

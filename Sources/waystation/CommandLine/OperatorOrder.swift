@@ -2,8 +2,9 @@
 struct OperatorOrder: Equatable {
   /// The commands whose command lines are parsed by the table alone.
   static let commands: [Command] = [
-    .status, .envelopes, .clients, .lanes, .upstreams, .events, .operations, .audit, .send, .export,
-    .importing,
+    .status, .envelopes, .clients, .lanes, .uploads, .upstreams, .events, .operations, .audit,
+    .send,
+    .export, .importing,
   ]
 
   let command: Command

@@ -162,7 +162,8 @@ enum HelpText {
       Ask and steer a running relay:
 
       \(list([
-        .status, .envelopes, .clients, .lanes, .upstreams, .events, .operations, .audit, .token,
+        .status, .envelopes, .clients, .lanes, .uploads, .upstreams, .events, .operations, .audit,
+        .token,
       ]))
 
       Envelopes from and to files:

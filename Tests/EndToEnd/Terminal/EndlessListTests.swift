@@ -10,6 +10,7 @@ extension EndToEnd {
       (["envelopes", "list", "--limit", "0"], "envelopes"),
       (["lanes", "list", "--limit", "0"], "lanes"),
       (["clients", "list", "--limit", "0"], "clients"),
+      (["uploads", "list", "--limit", "0"], "uploads"),
       (["token", "list"], "tokens"), (["audit", "--limit", "0"], "entries"),
     ]
 

@@ -9,6 +9,7 @@ extension EndToEnd {
       ["status"], ["envelopes", "list"], ["envelopes", "show", "x"], ["envelopes", "retry", "x"],
       ["clients", "list"], ["clients", "show", "x"], ["clients", "pause", "x"], ["lanes", "list"],
       ["lanes", "pause", "a/b"], ["upstreams", "list"], ["upstreams", "probe", "x"],
+      ["uploads", "list"], ["uploads", "cancel", "x"],
       ["operations", "list"], ["operations", "show", "x"], ["operations", "cancel", "x"],
       ["audit"], ["clients", "forget", "x", "--yes"], ["token", "list"],
       ["send", "--path", "/x", "--client", "c"],

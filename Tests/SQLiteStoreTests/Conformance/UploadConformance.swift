@@ -82,6 +82,29 @@ struct UploadConformance {
     }
   }
 
+  @Test("they are listed in their order, all or one client's", arguments: StoreFactory.all)
+  func listed(_ factory: StoreFactory) async throws {
+    try await Bench.with(factory) { bench in
+      var ids: [[UploadID]] = [[], []]
+      for step in 0..<6 {
+        var upload = upload(bench, at: bench.clock.now.adding(milliseconds: Int64(step)))
+        upload.terms.draft.client = "c-\(step % 2)"
+        ids[step % 2].append(try await bench.store.beginUpload(upload).id)
+      }
+      let id = try await bench.accept(bench.draft())
+      try await bench.store.settleUpload(ids[0][1], as: id)
+      let all = try await bench.store.uploads(of: nil, after: nil, countMax: 6)
+      #expect(all.uploads.map(\.id) == (0..<6).map { ids[$0 % 2][$0 / 2] } && !all.hasMore)
+      #expect(all.uploads.map(\.envelope) == [nil, nil, id, nil, nil, nil])
+      let page = try await bench.store.uploads(of: "c-1", after: ids[1][0], countMax: 1)
+      #expect(page.uploads.map(\.id) == [ids[1][1]] && page.hasMore)
+      let rest = try await bench.store.uploads(of: "c-1", after: ids[1][1], countMax: 1)
+      #expect(rest.uploads.map(\.id) == [ids[1][2]] && !rest.hasMore)
+      let none = try await bench.store.uploads(of: "c-2", after: nil, countMax: 9)
+      #expect(none.uploads.isEmpty && !none.hasMore)
+    }
+  }
+
   @Test("those that do not go on are forgotten, the oldest first", arguments: StoreFactory.all)
   func forgotten(_ factory: StoreFactory) async throws {
     try await Bench.with(factory) { bench in

@@ -43,6 +43,8 @@ package struct ClientView: Sendable {
   package var needsAttention: [BlockedEnvelope] = []
   /// The number of blocked lanes.
   package var needsAttentionCount = 0
+  /// Its open uploads, and the bytes that they claim.
+  package var openUploads = WaitingUse()
 
   /// The most envelopes that need a person and are listed.
   package static let attentionMax = BlockedEnvelope.detailedMax
@@ -64,6 +66,10 @@ package struct ClientView: Sendable {
       json.member("states", EnvelopeState.allCases, count)
       json.memberArray("lanes") { json in
         for lane in lanes { lane.write(to: &json) }
+      }
+      json.memberObject("openUploads") { json in
+        json.member("count", openUploads.count)
+        json.member("bytes", openUploads.bytes)
       }
       json.member("needsAttentionCount", needsAttentionCount)
       json.memberArray("needsAttention") { json in

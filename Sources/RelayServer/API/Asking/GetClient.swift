@@ -43,6 +43,7 @@ struct GetClient {
     }
     var client = ClientView(
       client: name, isPaused: dispatcher.isPaused(.client(record.number)), lanes: lanes)
+    client.openUploads = context.relay.uploads.claimed(of: name)
     // By the head, since the lanes do not move yet when the first requests after a start come.
     let blocked = lanes.filter { $0.headStanding == .blocked }.compactMap(\.head)
     client.needsAttentionCount = blocked.count

@@ -39,7 +39,10 @@ extension Problem {
           "The client \((client ?? "").quoted) may have \(inWords(limit.max)) \(words(counted))"
             + " waiting\(claim(uploads, counted)). What was accepted is safe.",
           fix: "Keep the envelope and try again after Retry-After."
-            + (uploads.isNothing ? "" : " Completing or ending an upload makes room, too."))
+            + (uploads.isNothing
+              ? ""
+              : " Completing or ending an upload makes room, too: GET /v1/clients/{client}/uploads"
+                + " lists them."))
       case (let counted, false):
         Problem(
           .queueFull,

@@ -60,6 +60,15 @@ package struct PageParameters: Sendable {
     return number
   }
 
+  /// An upload that an earlier page named as where to go on.
+  ///
+  /// - Throws: `invalid-field` for anything else.
+  package func upload(_ name: String) throws(Problem) -> UploadID? {
+    guard let value = values[name] else { return nil }
+    guard let id = UploadID(parsing: value) else { throw Self.noCursor(name, value) }
+    return id
+  }
+
   private static func noCursor(_ name: String, _ value: String) -> Problem {
     .invalidField(
       name, "\(value.quoted) is no place in the list.",
