@@ -56,6 +56,8 @@ extension EndToEnd {
         #expect(blockedBy["errorId"] as? String == "E-17" && blockedBy["blockedAt"] is String)
         let client = try await device.get("/v1/clients/device-1").json()
         let needs = try #require(client["needsAttention"] as? [[String: Any]])
+        let fix = needs[0]["fix"] as? String
+        #expect(fix?.contains("/v1/clients/device-1/envelopes/k-1") == true)
         for (name, value) in blockedBy {
           #expect("\(needs[0][name] ?? "nothing")" == "\(value)", "\(name)")
         }

@@ -84,13 +84,14 @@ extension EndToEnd {
 
     @Test("a held envelope is run, and those behind it follow, over a restart")
     func runHeld() async throws {
-      let held = try await post("/1", ["hold": true])
+      let held = try await post("/1", ["hold": true, "key": "h-1"])
       let behind = try await post("/2", ["hold": true])
       let other = try await post("/3")
       let refused = try await call("POST", "/v1/envelopes/\(behind)/run")
       #expect(refused.status == 409)
       #expect(refused.problem == "behind")
       #expect(try refused.json()["before"] as? String == held)
+      #expect(try refused.json()["beforeKey"] as? String == "h-1")
       try await restart()
       #expect(try await state(held) == "held")
       let run = try await call("POST", "/v1/envelopes/\(held)/run")

@@ -16,6 +16,8 @@ extension CommandTable {
     + " relay answered."
   private static let yes = OptionRule.flag("--yes", "without asking")
   private static let one = Operand(name: "ID")
+  private static let key = OptionRule.text(
+    "--key", "KEY", "the one that --client posted under this key")
   private static let client = Operand(name: "NAME", names: .clients)
   private static let lane = Operand(name: "CLIENT/LANE", names: .lanes)
   private static let upstream = Operand(name: "NAME", names: .upstreams)
@@ -44,11 +46,12 @@ extension CommandTable {
         name: "list", summary: "list those that match, in order of acceptance",
         options: filters + [
           .text("--limit", "COUNT", "at most this many (100); 0 for all"),
-          .text("--key", "KEY", "the one that --client posted under this key"),
+          key,
         ]),
       ActionSpec(
         name: "show", summary: "show everything about one, with what the upstream answered",
-        operand: one),
+        operand: Operand(name: "ID", isRequired: false),
+        options: filters.filter { $0.name == "--client" } + [key]),
       ActionSpec(
         name: "body", summary: "write the body of one to standard output, as it is", operand: one),
       ActionSpec(
@@ -94,6 +97,7 @@ extension CommandTable {
     examples: [
       "waystation envelopes list --state blocked",
       "waystation envelopes show 0199a3c2-5e10-7a41-8000-00004a41c0de",
+      "waystation envelopes show --client truck-7 --key visit-1",
       "waystation envelopes requeue --state failed --status 400 --since 1h",
       "waystation envelopes replay --upstream billing --since 2026-03-01T00:00:00Z --until"
         + " 2026-03-02T00:00:00Z",

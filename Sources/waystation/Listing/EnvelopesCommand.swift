@@ -62,19 +62,25 @@ struct EnvelopesCommand {
 
   /// The envelope that a client posted under a key; nil if there is none.
   private func envelope(under key: String) throws(OperatorFailure) -> JSONObject? {
+    let path = try path(of: key)
+    do throws(OperatorFailure) {
+      return try relay.object("GET", path)
+    } catch {
+      guard error.kind == "unknown-envelope" else { throw error }
+      return nil
+    }
+  }
+
+  /// The path of the envelope that a client posted under a key.
+  private func path(of key: String) throws(OperatorFailure) -> String {
     let selection = try context.selection()
     guard selection.count == 1, let client = selection.first, client.name == "client" else {
       throw OperatorFailure(
         reason: "a key is one client's: give --key with --client, and with no other option that"
           + " selects", code: .usage)
     }
-    let path = [client.value, key].map { CommandContext.segment($0) }
-    do throws(OperatorFailure) {
-      return try relay.object("GET", "/v1/clients/\(path[0])/envelopes/\(path[1])")
-    } catch {
-      guard error.kind == "unknown-envelope" else { throw error }
-      return nil
-    }
+    let names = [client.value, key].map { CommandContext.segment($0) }
+    return "/v1/clients/\(names[0])/envelopes/\(names[1])"
   }
 
   private static func row(_ envelope: JSONObject, now: WallTime) -> [TextTable.Cell] {
@@ -108,8 +114,9 @@ struct EnvelopesCommand {
   }
 
   private func show() throws(OperatorFailure) -> ExitCode {
-    let id = try oneID()
-    let envelope = try relay.object("GET", "/v1/envelopes/\(id)")
+    let envelope = try shown()
+    let id = envelope.text("id") ?? ""
+    guard !id.isEmpty, id.utf8.allSatisfy(TokenText.isPathByte) else { throw .notARelay }
     let answer = try answer(to: envelope, id)
     guard !context.isJSON else {
       context.say(Self.line(envelope, answer))
@@ -122,6 +129,20 @@ struct EnvelopesCommand {
       terminal: context.terminal, now: WallClock.now())
     context.say(story.lines().joined(separator: "\n"))
     return .good
+  }
+
+  /// The envelope of an id, or of a client's key.
+  private func shown() throws(OperatorFailure) -> JSONObject {
+    guard let key = context.options.text("--key") else {
+      guard context.options.text("--client") == nil else {
+        throw OperatorFailure(reason: "give --client with --key", code: .usage)
+      }
+      return try relay.object("GET", "/v1/envelopes/\(try oneID())")
+    }
+    guard context.options.operands.isEmpty else {
+      throw OperatorFailure(reason: "give an id, or --client and --key", code: .usage)
+    }
+    return try relay.object("GET", try path(of: key))
   }
 
   private func oneID() throws(OperatorFailure) -> String {

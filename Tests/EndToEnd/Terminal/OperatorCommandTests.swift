@@ -58,6 +58,17 @@ extension EndToEnd {
       #expect(lines.count == 1 && Self.json(found.output)?["id"] as? String == ids["c-2"])
       let shown = try await relay.command("envelopes", "list", "--client", "c-1", "--key", "a/b?1")
       #expect(shown.output.contains(ids["c-1"] ?? "-") && shown.output.contains("c-1/default"))
+      let story = try await relay.command("envelopes", "show", "--client", "c-1", "--key", "a/b?1")
+      #expect(story.ending == .exit(0) && story.output.contains(ids["c-1"] ?? "-"), "\(story)")
+      let unknown = try await relay.command("envelopes", "show", "--client", "c-1", "--key", "b")
+      #expect(unknown.ending == .exit(1) && unknown.output.isEmpty, "\(unknown)")
+      for words in [
+        ["--key", "a"], ["--client", "c-1"], ["x", "--client", "c-1", "--key", "a"], [],
+      ] {
+        let wrong = try ChildProcess(
+          Waystation.path, ["envelopes", "show"] + words, environment: relay.address)
+        #expect(try await wrong.ending() == .exit(2), "\(words)")
+      }
       let none = try await relay.command("envelopes", "list", "--client", "c-1", "--key", "b")
       #expect(none.ending == .exit(0) && none.output == "no envelopes\n", "\(none)")
       for more in [[], ["--client", "c-1", "--tag", "t"]] {

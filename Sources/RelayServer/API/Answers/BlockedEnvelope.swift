@@ -30,8 +30,17 @@ package struct BlockedEnvelope: Sendable {
         "fix",
         "GET \(path)/response shows what the upstream said. Correct the envelope with PATCH"
           + " \(path) if need be; then POST {\"action\": \"retry\"} or"
-          + " {\"action\": \"discard\"} to \(path)/resolve.")
+          + " {\"action\": \"discard\"} to \(path)/resolve.\(byKey)")
     }
+  }
+
+  /// A sentence on its path by its client's own key; empty if it has none.
+  private var byKey: String {
+    guard let key = summary.terms.key else { return "" }
+    let names = [summary.terms.client, key].map {
+      String(decoding: PercentEncoding.encode($0.utf8), as: UTF8.self)
+    }
+    return " /v1/clients/\(names[0])/envelopes/\(names[1]) names the same envelope."
   }
 
   /// What a device is told of its lane (`BlockedBy` in `openapi.yaml`).

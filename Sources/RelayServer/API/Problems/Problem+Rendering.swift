@@ -38,6 +38,7 @@ extension Problem {
       if let fix { json.member("fix", fix) }
       if let id { json.member("id", id.description) }
       if let before { json.member("before", before.description) }
+      if let beforeKey { json.member("beforeKey", beforeKey) }
       if let state { json.member("state", state.rawValue) }
       if let upload, let expected = upload.offset, let provided = upload.provided {
         json.member("expected-offset", expected)

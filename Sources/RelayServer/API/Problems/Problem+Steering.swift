@@ -5,14 +5,17 @@ import RelayCore
 extension Problem {
   /// Only the head of a lane can be run.
   ///
-  /// - Parameter head: The head; nil if it is not known any more.
-  package static func behind(_ head: EnvelopeID?) -> Problem {
+  /// - Parameters:
+  ///   - head: The head; nil if it is not known any more.
+  ///   - key: Its sender's own key; nil if it has none.
+  package static func behind(_ head: EnvelopeID?, key: String? = nil) -> Problem {
     var problem = Problem(
       .behind,
       "Only the head of a lane can be run, and \(head.map { "\($0)" } ?? "another one")"
         + " stands before this envelope.",
       fix: "Run, resolve or cancel the envelope before it first.")
     problem.before = head
+    problem.beforeKey = key
     return problem
   }
 

@@ -20,6 +20,8 @@ package struct Problem: Error, Equatable, Sendable {
   package var id: EnvelopeID?
   /// With `behind`, the head of the lane.
   package var before: EnvelopeID?
+  /// The key of ``before``; nil if it has none.
+  package var beforeKey: String?
   /// With a problem of an envelope's state, the state.
   package var state: EnvelopeState?
   /// With `sequence-passed`, the number up to which the lane waits for nothing.

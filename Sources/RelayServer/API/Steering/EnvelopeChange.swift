@@ -114,7 +114,7 @@ struct EnvelopeChange {
       guard placement.isInFlight else { return true }
       guard isRunning else { throw .delivering() }
       return false
-    case .behind(let head): throw .behind(try await self.id(of: head))
+    case .behind(let head): throw try await behind(head)
     case .parked: throw .parked(record.missing)
     case .blocked: throw .blocked()
     case .inDoubt: throw .inDoubt()
@@ -126,9 +126,12 @@ struct EnvelopeChange {
     }
   }
 
-  private func id(of serial: Serial) async throws(Problem) -> EnvelopeID? {
+  /// What is told of one that stands behind another.
+  private func behind(_ head: Serial) async throws(Problem) -> Problem {
     do throws(StoreError) {
-      return try await context.store.ids(of: [serial])[serial]
+      let id = try await context.store.ids(of: [head])[head]
+      let summary = try await context.store.summaries(of: id.map { [$0] } ?? []).first
+      return .behind(id, key: summary?.terms.key)
     } catch {
       throw context.problem(error)
     }
