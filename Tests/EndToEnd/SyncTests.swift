@@ -54,6 +54,15 @@ extension EndToEnd {
       #expect(repeated["id"] as? String == results[0]["id"] as? String)
     }
 
+    @Test("what is no JSON is told by its line in the whole post")
+    func lines() async throws {
+      let answer = try await sync(
+        #"{"client":"device-1"}"#, #"{"path":"/1"}"#, #"{"path" 1}"#, "", #"{"path":}"#)
+      let problems = try objects(answer["results"]).map { $0["problem"] as? [String: Any] }
+      let details = problems.map { ($0?["detail"] as? String)?.split(separator: ":").first }
+      #expect(details == [nil, "At line 3, column 9", "At line 5, column 9"], "\(details)")
+    }
+
     @Test("without envelopes it is a check-in, which says what the relay can do")
     func asking() async throws {
       let answer = try await sync(#"{"client":"device-1"}"#)

@@ -46,7 +46,20 @@ struct BatchTests {
     let problem = #expect(throws: Problem.self) {
       try decoder.decode(text, in: items[1], at: ArrivalTime(Fixture.now))
     }
-    #expect(problem?.detail.hasPrefix("At line 1, column 11") == true, "\(problem as Any)")
+    let place = "At line 1, column 11 of the item"
+    #expect(problem?.detail.hasPrefix(place) == true, "\(problem as Any)")
+  }
+
+  @Test("lines ahead of items are counted, and an item within a line has none")
+  func lineCount() throws {
+    let text = Array("{}\n\r\n{}\n [1,\n2]".utf8)
+    let items = try BatchItems.ofLines(text, countMax: 9)
+    var count = BatchItems.LineCount()
+    #expect(items.map { count.line(of: $0, in: text) } == [1, 3, 4, 5])
+    let array = Array("[{},\n{},{}]".utf8)
+    count = BatchItems.LineCount()
+    let elements = try BatchItems.ofArray(array, countMax: 9)
+    #expect(elements.map { count.line(of: $0, in: array) } == [nil, 2, nil])
   }
 
   private let id = EnvelopeID(serial: 1, acceptedAt: Fixture.now, random: 0)

@@ -27,10 +27,12 @@ struct Batch {
     drafts.reserveCapacity(items.count)
     problems.reserveCapacity(items.count)
     var sentAway: [LaneName: Problem] = [:]
+    var lines = BatchItems.LineCount()
     for item in items {
       do throws(Problem) {
         var draft = try decoder.decode(
-          text, in: item, from: sender, assuming: client, at: arrival)
+          text, in: item, from: sender, assuming: client, at: arrival
+        ) { lines.line(of: $0, in: text) }
         origin.join(&draft)
         let lane = LaneName(client: draft.client, lane: draft.lane)
         if draft.sequence == nil || draft.isInOrder, let refusal = sentAway[lane] { throw refusal }

@@ -9,12 +9,19 @@ extension Problem {
     Problem(.malformedRequest, detail, fix: "Send one request as RFC 9112 has it.")
   }
 
-  /// The body, or the item of a batch that `text` is, is no JSON; the place is told within it.
-  package static func malformedJSON(_ error: JSONError, in text: ArraySlice<UInt8>) -> Problem {
+  /// The body, or the item of a batch that `text` is, is no JSON.
+  ///
+  /// - Parameter line: The line of the body in which an item begins; 1 for a whole body; nil where
+  ///   it begins within a line, so that the place is told within the item.
+  package static func malformedJSON(
+    _ error: JSONError, in text: ArraySlice<UInt8>, from line: Int? = 1
+  ) -> Problem {
     let offset = min(max(error.offset - text.startIndex, 0), text.count)
     let place = TextPlace(of: offset, in: text)
+    let within = line == nil ? " of the item" : ""
     return Problem(
-      .malformedJSON, "At line \(place.line), column \(place.column): \(error.reason).",
+      .malformedJSON,
+      "At line \(place.line + (line ?? 1) - 1), column \(place.column)\(within): \(error.reason).",
       field: error.path.isEmpty ? nil : error.path,
       fix: error.kind == .duplicateName
         ? "Give each member once." : "Send JSON as RFC 8259 has it, in UTF-8.")

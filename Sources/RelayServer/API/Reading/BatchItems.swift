@@ -43,6 +43,32 @@ package enum BatchItems {
     return try notEmpty(items)
   }
 
+  /// Counts the lines ahead of items, each line once, however many items are asked about.
+  package struct LineCount {
+    private var line = 1
+    /// Where that line begins.
+    private var start = 0
+    /// Everything before this has been looked at.
+    private var place = 0
+
+    /// A count that begins with the text.
+    package init() {}
+
+    /// The line in which an item begins; nil if something stands before it there.
+    ///
+    /// - Parameter item: One behind those that were asked about before.
+    package mutating func line(of item: Range<Int>, in text: [UInt8]) -> Int? {
+      while place < item.lowerBound {
+        if text[place] == 0x0A {
+          line += 1
+          start = place + 1
+        }
+        place += 1
+      }
+      return start == item.lowerBound ? line : nil
+    }
+  }
+
   private static func notEmpty(_ items: [Range<Int>]) throws(Problem) -> [Range<Int>] {
     guard items.isEmpty else { return items }
     throw .invalidField("", "The batch is empty.", fix: "Send at least one envelope.")

@@ -17,15 +17,18 @@ package struct EnvelopeDecoder: Sendable {
   ///     then.
   ///   - client: The client that it counts as if neither a credential nor the envelope says one.
   ///   - arrival: When it came.
+  ///   - line: Says in which line an item begins; asked only about what is no JSON.
   package func decode(
     _ text: [UInt8], in range: Range<Int>? = nil, from sender: String? = nil,
-    assuming client: String? = nil, at arrival: ArrivalTime
+    assuming client: String? = nil, at arrival: ArrivalTime,
+    line: (Range<Int>) -> Int? = { _ in nil }
   ) throws(Problem) -> EnvelopeDraft {
     let value: JSONValue
     do throws(JSONError) {
       value = try JSONValue.parse(text, in: range)
     } catch {
-      throw .malformedJSON(error, in: range.map { text[$0] } ?? text[...])
+      guard let range else { throw .malformedJSON(error, in: text[...]) }
+      throw .malformedJSON(error, in: text[range], from: line(range))
     }
     return try decode(value, from: sender, assuming: client, at: arrival)
   }
