@@ -268,7 +268,7 @@ class Sender:
             status, answer = self.relay.ask("GET", "/v1/clients/" + urllib.parse.quote(self.client, safe=""))
             if status not in (200, 404):
                 raise Stop(f"the relay does not show this client: {problem_text(answer)}")
-            lanes = {lane["lane"]: lane for lane in answer.get("lanes", [])}
+            lanes = {lane["name"]: lane for lane in answer.get("lanes", [])}
             lane = lanes.get(self.lane, {})
             # Kept before the first post, so that each envelope has one number for ever.
             base = self.store.set_once(

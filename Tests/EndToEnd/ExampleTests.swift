@@ -143,6 +143,22 @@ extension EndToEnd {
       #expect(lane["highestSequence"] as? Int ?? lane["lastSequence"] as? Int == 4, "\(lane)")
     }
 
+    @Test("a file that is new goes on above the numbers that the lane had")
+    func newFile() async throws {
+      let upstream = try TestUpstream()
+      let relay = try await Relay.started(upstream)
+      for number in [1, 2] {
+        #expect(try await relay.device().post(["path": "/", "sequence": number]).status == 202)
+      }
+      let client = try await ExampleClient(.python, port: relay.port)
+      _ = try await client.add("/new")
+      let sending = try client.start("send")
+      #expect(try await sending.ending() == .exit(0), "\(sending.errors)")
+      let shown = try await relay.device().get("/v1/clients/device-1").json()
+      let lane = try #require((shown["lanes"] as? [[String: Any]])?.first)
+      #expect(lane["lastSequence"] as? Int == 3, "\(lane)")
+    }
+
     @Test("what was refused is sent once a person has mended it", arguments: languages)
     func mended(language: ExampleLanguage) async throws {
       let upstream = try TestUpstream()
