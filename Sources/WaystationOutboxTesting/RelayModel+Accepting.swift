@@ -69,8 +69,7 @@ extension RelayModel {
       return .taken(known, isNew: false)
     }
     if path.hasPrefix("/invalid") { return .rejected(422, "invalid-field", "the path is invalid") }
-    let waiting = envelopes.values.count { !$0.state.isOver }
-    if let roomMax, waiting >= roomMax {
+    if let roomMax, envelopes.values.count(where: { !$0.state.isOver }) >= roomMax {
       return .rejected(429, "client-queue-full", "there is no room")
     }
     var lane = lanesByName[name] ?? Lane()
@@ -81,6 +80,7 @@ extension RelayModel {
         return .rejected(422, "sequence-conflict", "the number was used for something else")
       }
       lane.come.insert(sequence)
+      lane.keys[sequence] = key
     }
     let envelope = Envelope(
       id: "relay-\(nextID)", key: key, lane: name, sequence: sequence, path: path, body: body,
@@ -89,7 +89,7 @@ extension RelayModel {
     envelopes[key] = envelope
     if sequence == nil { lane.line.append(key) }
     lanesByName[name] = lane
-    moveUp(name)
+    if sequence != nil { moveUp(name) }
     return .taken(envelopes[key] ?? envelope, isNew: true)
   }
 
@@ -97,7 +97,7 @@ extension RelayModel {
     var lane = lanesByName[name] ?? Lane()
     if !lanes.contains(name) { lanes.append(name) }
     lane.isNumbered = true
-    if envelopes.values.contains(where: { $0.lane == name && $0.sequence == sequence }) {
+    if lane.keys[sequence] != nil {
       return .rejected(422, "sequence-conflict", "an envelope has the number")
     }
     if sequence > lane.last { lane.come.insert(sequence) }
@@ -112,9 +112,7 @@ extension RelayModel {
     while lane.come.remove(lane.last + 1) != nil {
       lane.last += 1
       let number = lane.last
-      guard
-        let key = envelopes.values.first(where: { $0.lane == name && $0.sequence == number })?.key
-      else { continue }
+      guard let key = lane.keys[number] else { continue }
       if envelopes[key]?.state == .parked {
         envelopes[key]?.state = .queued
         lane.line.append(key)

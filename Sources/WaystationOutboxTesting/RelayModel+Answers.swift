@@ -14,7 +14,10 @@ extension RelayModel {
         for (index, result) in results.enumerated() { write(result, index, to: &json) }
       }
       json.memberArray("lanes") { json in
-        for name in lanes { write(lane: name, asked.first { $0.name == name }, to: &json) }
+        let unknown = asked.map(\.name).filter { !lanes.contains($0) }
+        for name in lanes + unknown {
+          write(lane: name, asked.first { $0.name == name }, to: &json)
+        }
       }
       json.memberObject("maySend") { json in
         json.member("envelopes", 1000)
@@ -62,7 +65,7 @@ extension RelayModel {
     lane name: String, _ asked: (name: String, first: UInt64, last: UInt64)?,
     to json: inout JSONWriter
   ) {
-    guard let lane = lanesByName[name] else { return }
+    let lane = lanesByName[name] ?? Lane()
     json.object { json in
       json.member("lane", name)
       if lane.isNumbered { json.member("lastSequence", lane.last) }

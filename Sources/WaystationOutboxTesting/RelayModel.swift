@@ -54,6 +54,8 @@ package struct RelayModel: Sendable {
     var isNumbered = false
     /// The numbers above that have come, or are void.
     var come: Set<UInt64> = []
+    /// The envelopes that have numbers.
+    var keys: [UInt64: String] = [:]
     /// The envelopes of the lane, in the order in which they are handed on.
     var line: [String] = []
   }

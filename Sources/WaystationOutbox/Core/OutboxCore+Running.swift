@@ -82,12 +82,23 @@ extension OutboxCore {
         skip(id, .ended)
         continue
       }
-      if item.isHanded, !item.state.needsAttention { continue }
+      if item.isHanded, !item.state.needsAttention {
+        // Nothing goes at the relay behind what was refused there.
+        if try isBehindBlocker(item) { skip(id, .laneBlocked) }
+        continue
+      }
       if let reason = try skipReason(of: item, &fronts, at: now) {
         skip(id, reason)
         tell(.skipped(Item.ID(raw: id), reason))
       }
     }
+  }
+
+  private func isBehindBlocker(_ item: KeptItem) throws(StoreError) -> Bool {
+    guard state.attention > 0, settings(of: item.lane).order == .strict,
+      let blocker = try file.blocker(of: item.lane)
+    else { return false }
+    return blocker.refuser == .upstreamAtRelay && blocker.id < item.id
   }
 
   private func skip(_ item: Int64, _ reason: SkipReason) {

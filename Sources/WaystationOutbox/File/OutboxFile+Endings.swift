@@ -26,6 +26,11 @@ extension OutboxFile {
     try statements.endingByKey.first(key) { row throws(StoreError) in Self.ending(row) }
   }
 
+  /// The next ending; nil if there is none.
+  func nextEnding(after id: Int64) throws(StoreError) -> KeptEnding? {
+    try statements.nextEnding.first(id) { row throws(StoreError) in Self.ending(row) }
+  }
+
   /// Forgets the oldest endings.
   func forgetEndings(_ count: Int) throws(StoreError) {
     guard count > 0 else { return }

@@ -46,25 +46,21 @@ extension OutboxFile {
 
   /// Copies all rows that can be read.
   private func takeOver(from aside: String) throws(StoreError) -> (items: Int, lost: Int) {
-    let name = aside.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
-    do throws(StoreError) {
-      try connection.execute("ATTACH DATABASE '\(name)' AS damaged")
-    } catch {
-      // Not even its first page can be read.
-      return (0, 0)
-    }
-    defer { try? connection.execute("DETACH DATABASE damaged") }
+    // Not even its first page may be readable.
+    guard let source = try? OutboxFile(damaged: aside) else { return (0, 0) }
     try begin()
     do throws(StoreError) {
-      for table in ["meta", "lane", "void_number"] {
-        try? connection.execute("INSERT OR REPLACE INTO \(table) SELECT * FROM damaged.\(table)")
+      for name in MetaName.allCases {
+        if let number = try? source.number(name) { try set(name, number) }
+        if let text = try? source.text(name), Int64(text) == nil { try set(name, text) }
       }
-      _ = try copyRows(of: "content")
-      let (items, lost) = try copyRows(of: "item")
-      _ = try copyRows(of: "ending")
-      try connection.execute(Self.mending)
+      for lane in (try? source.lanes()) ?? [] { try write(lane) }
+      for void in (try? source.voidNumbers(countMax: .max >> 1)) ?? [] { try insert(void) }
+      let found = try copyItems(from: source)
+      try copyEndings(from: source)
+      for statement in Self.mending { try connection.execute(statement) }
       try commit()
-      return (items, lost)
+      return found
     } catch {
       rollBack()
       throw error
@@ -72,53 +68,104 @@ extension OutboxFile {
   }
 
   /// What rows that are missing leave behind.
-  private static let mending = """
-    DELETE FROM content WHERE id NOT IN (SELECT id FROM item);
-    DELETE FROM item WHERE handed = 0 AND id NOT IN (SELECT id FROM content);
-    INSERT OR IGNORE INTO lane (id, name, next, items, bytes, line, paused)
-      SELECT DISTINCT lane, 'lane-' || lane, 1, 0, 0, 0, 0 FROM item;
-    UPDATE lane SET
-      items = (SELECT count(*) FROM item WHERE item.lane = lane.id),
-      line = (SELECT count(*) FROM item WHERE item.lane = lane.id AND handed = 0),
-      bytes = (SELECT coalesce(sum(bytes), 0) FROM item WHERE item.lane = lane.id),
-      next = max(next, (SELECT coalesce(max(sequence), 0) + 1 FROM item WHERE item.lane = lane.id));
-    INSERT OR REPLACE INTO meta (name, value)
-      SELECT 'next_item', 1 + max(
-        (SELECT coalesce(max(id), 0) FROM item), (SELECT coalesce(max(id), 0) FROM ending),
-        coalesce((SELECT value FROM meta WHERE name = 'next_item'), 0));
-    INSERT OR REPLACE INTO meta (name, value) VALUES ('must_rejoin', 1);
+  private static let mending = [
+    "DELETE FROM content WHERE id NOT IN (SELECT id FROM item)",
+    "DELETE FROM item WHERE handed = 0 AND id NOT IN (SELECT id FROM content)",
     """
+    INSERT OR IGNORE INTO lane (id, name, next, items, bytes, line, paused)
+    SELECT DISTINCT lane, 'lane-' || lane, 1, 0, 0, 0, 0 FROM item
+    """,
+    """
+    UPDATE lane SET
+    items = (SELECT count(*) FROM item WHERE item.lane = lane.id),
+    line = (SELECT count(*) FROM item WHERE item.lane = lane.id AND handed = 0),
+    bytes = (SELECT coalesce(sum(bytes), 0) FROM item WHERE item.lane = lane.id),
+    next = max(next, (SELECT coalesce(max(sequence), 0) + 1 FROM item WHERE item.lane = lane.id))
+    """,
+    """
+    INSERT OR REPLACE INTO meta (name, value)
+    SELECT 'next_item', 1 + max(
+    (SELECT coalesce(max(id), 0) FROM item), (SELECT coalesce(max(id), 0) FROM ending),
+    coalesce((SELECT value FROM meta WHERE name = 'next_item'), 0))
+    """,
+    "INSERT OR REPLACE INTO meta (name, value) VALUES ('must_rejoin', 1)",
+  ]
 
-  /// Copies the rows of a table one by one, and passes over those that cannot be read.
-  private func copyRows(of table: String) throws(StoreError) -> (copied: Int, failed: Int) {
-    guard
-      let next = try? Statement(
-        "SELECT id FROM damaged.\(table) WHERE id > ?1 ORDER BY id LIMIT 1", on: connection),
-      let copy = try? Statement(
-        "INSERT OR REPLACE INTO main.\(table) SELECT * FROM damaged.\(table) WHERE id = ?1",
-        on: connection)
-    else { return (0, 0) }
-    var (copied, failed, inARow) = (0, 0, 0)
-    var after: Int64 = 0
-    while inARow < Self.failuresInARowMax {
-      do throws(StoreError) {
-        guard let id = try next.first(after, read: { row throws(StoreError) in row.int(0) }) else {
-          break
-        }
-        after = id
-        try copy.run(id)
-        copied += 1
-        inARow = 0
-      } catch {
-        guard error.kind == .corrupt else { throw error }
-        after += 1
-        failed += 1
-        inARow += 1
+  /// Copies the items one by one, and passes over those that cannot be read.
+  private func copyItems(from source: OutboxFile) throws(StoreError) -> (items: Int, lost: Int) {
+    var walk = SalvageWalk()
+    while let after = walk.next {
+      guard let found = try? source.items(after: after, countMax: 1) else {
+        walk.failed()
+        continue
       }
+      guard let item = found.first else { break }
+      guard item.id > after else {
+        walk.failed()
+        continue
+      }
+      walk.passed(item.id, isGood: try copy(item, from: source))
     }
-    return (copied, failed)
+    return (walk.good, walk.bad)
   }
 
-  /// The most numbers in a row that cannot be read before the rest of a table is given up.
-  private static let failuresInARowMax = 10_000
+  /// - Returns: false if its content cannot be read.
+  private func copy(_ item: KeptItem, from source: OutboxFile) throws(StoreError) -> Bool {
+    let content: (request: KeptRequest, body: [UInt8])?
+    do throws(StoreError) { content = try source.content(of: item.id) } catch { return false }
+    // Two rows of one key cannot both be right.
+    guard try self.item(key: item.key) == nil else { return false }
+    if let content {
+      try insert(item, content.request, body: content.body)
+      return true
+    }
+    guard item.isHanded else { return false }
+    try insert(
+      item, KeptRequest(upstream: nil, method: "POST", path: "/", headers: []), body: nil)
+    try deleteContent(of: item.id)
+    return true
+  }
+
+  private func copyEndings(from source: OutboxFile) throws(StoreError) {
+    var walk = SalvageWalk()
+    while let after = walk.next {
+      let found: KeptEnding?
+      do throws(StoreError) { found = try source.nextEnding(after: after) } catch {
+        walk.failed()
+        continue
+      }
+      guard let ending = found else { break }
+      if ending.id > after { try insert(ending) }
+      walk.passed(max(ending.id, after + 1), isGood: true)
+    }
+  }
+}
+
+/// A walk along the numbers of rows, of which some cannot be read.
+private struct SalvageWalk {
+  /// The row behind which the next one is looked for; nil once the rest is given up.
+  var next: Int64? = 0
+  var good = 0
+  var bad = 0
+  private var failuresInARow = 0
+
+  /// The most places in a row that cannot be read before the rest is given up.
+  private static let failuresInARowMax = 2000
+  /// The most numbers that are passed over at a time: a page has fewer rows than that.
+  private static let stepMax: Int64 = 32
+
+  /// Nothing could be read behind the last row.
+  mutating func failed() {
+    bad += 1
+    failuresInARow += 1
+    let step = min(Self.stepMax, 1 + Int64(failuresInARow) / 8)
+    next = failuresInARow < Self.failuresInARowMax ? next.map { $0 + step } : nil
+  }
+
+  /// A row was read.
+  mutating func passed(_ row: Int64, isGood: Bool) {
+    if isGood { good += 1 } else { bad += 1 }
+    failuresInARow = 0
+    next = row
+  }
 }

@@ -29,6 +29,12 @@ final class OutboxFile {
     statements = try OutboxStatements(connection)
   }
 
+  /// Opens a database of this version of which not everything may be readable.
+  init(damaged path: String) throws(StoreError) {
+    connection = try Connection(path: path, access: .readWrite)
+    statements = try OutboxStatements(connection)
+  }
+
   /// The database of the outbox in a folder.
   static func path(in folder: String) -> String { "\(folder)/outbox.sqlite3" }
 
@@ -136,7 +142,7 @@ final class OutboxFile {
 }
 
 /// The names of single values.
-enum MetaName: String {
+enum MetaName: String, CaseIterable {
   /// The number that the next item is given.
   case nextItem = "next_item"
   /// The number of the present start of the device, and its word.
@@ -153,8 +159,6 @@ enum MetaName: String {
   case deaths
   /// Whether the whole outbox is paused.
   case isPaused = "paused"
-  /// The number of the last item whose ending is kept, and of endings.
-  case endings
 }
 
 /// The database's own limits.

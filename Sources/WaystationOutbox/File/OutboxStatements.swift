@@ -41,6 +41,7 @@ final class OutboxStatements {
   let insertEnding: Statement
   let endingByID: Statement
   let endingByKey: Statement
+  let nextEnding: Statement
   let oldestEndings: Statement
   let deleteEnding: Statement
   let endingCount: Statement
@@ -146,6 +147,8 @@ final class OutboxStatements {
       on: connection)
     endingByID = try Statement(
       "SELECT \(Self.endingColumns) FROM ending WHERE id = ?1", on: connection)
+    nextEnding = try Statement(
+      "SELECT \(Self.endingColumns) FROM ending WHERE id > ?1 ORDER BY id LIMIT 1", on: connection)
     endingByKey = try Statement(
       "SELECT \(Self.endingColumns) FROM ending WHERE key = ?1", on: connection)
     oldestEndings = try Statement(

@@ -27,7 +27,7 @@ public struct Mailbox: Sendable {
       case .file(let path, _, _): body = try Platform.read(path)
       }
       try Platform.createFolders(folder)
-      let name = ItemKey.fresh(at: clock.wall, clock.random)
+      let name = Self.name(clock)
       let item = DroppedItem(request, options, key: key, body: body, at: clock.wall)
       try Platform.write(item.bytes, toNew: "\(folder)/.\(name)")
       try Platform.move("\(folder)/.\(name)", to: "\(folder)/\(name)")
@@ -35,6 +35,17 @@ public struct Mailbox: Sendable {
     } catch {
       throw EnqueueError(error)
     }
+  }
+
+  /// A name that comes after those that were dropped before, also within a millisecond.
+  private static func name(_ clock: SystemClock) -> String {
+    let wall = "\(clock.wall.milliseconds)"
+    let (seconds, attoseconds) = clock.monotonic.components
+    let elapsed = "\(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)"
+    func padded(_ digits: String) -> String {
+      String(repeating: "0", count: max(0, 19 - digits.count)) + digits
+    }
+    return "\(padded(wall))-\(padded(elapsed))-\(clock.random())"
   }
 }
 

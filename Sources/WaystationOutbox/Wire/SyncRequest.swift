@@ -52,7 +52,7 @@ enum SyncRequest {
   /// The line of an item, appended with its line break.
   static func append(_ entry: Entry, client: String, to bytes: inout [UInt8]) {
     let item = entry.item
-    var json = JSONWriter(appendingTo: bytes)
+    var json = JSONWriter(reserving: 512 + entry.body.count)
     json.object { json in
       json.member("client", client)
       json.member("key", item.key)
@@ -77,20 +77,20 @@ enum SyncRequest {
       if let age = entry.ageMs, age >= 1000 { json.member("age", age / 1000) }
       if let expires = item.expiresMs { json.member("expiresIn", max(1, expires / 1000)) }
     }
-    bytes = json.finish()
+    bytes += json.finish()
     bytes.append(UInt8(ascii: "\n"))
   }
 
   /// The line that says that a number will never come.
   static func append(void number: UInt64, lane: String, client: String, to bytes: inout [UInt8]) {
-    var json = JSONWriter(appendingTo: bytes)
+    var json = JSONWriter(reserving: 256)
     json.object { json in
       json.member("client", client)
       json.member("lane", lane)
       json.member("sequence", number)
       json.member("void", true)
     }
-    bytes = json.finish()
+    bytes += json.finish()
     bytes.append(UInt8(ascii: "\n"))
   }
 

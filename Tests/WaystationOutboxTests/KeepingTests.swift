@@ -1,0 +1,172 @@
+import SQLite
+import Testing
+import WaystationOutboxTesting
+
+@testable import WaystationOutbox
+
+@Suite("Keeping what was handed over")
+struct KeepingTests {
+  @Test("a key that is known is the same item, while it waits and after it has ended")
+  func sameKey() async throws {
+    let stand = try await Stand()
+    let options = Options(key: "order-7")
+    let id = try await stand.outbox.enqueue(Request("POST", "/orders"), options)
+    #expect(try await stand.outbox.enqueue(Request("POST", "/orders"), options) == id)
+    _ = try await stand.ending(of: id)
+    #expect(try await stand.outbox.enqueue(Request("POST", "/orders"), options) == id)
+    #expect(stand.paths == ["/orders"])
+    await #expect(throws: EnqueueError.keyConflict(id)) {
+      try await stand.outbox.enqueue(
+        Request("POST", "/orders"), Options(key: "order-7", lane: "other"))
+    }
+    await stand.outbox.close()
+  }
+
+  @Test("a batch is kept whole or not at all")
+  func batch() async throws {
+    let stand = try await Stand { settings in
+      settings.limits.items = 3
+      settings.startPaused = true
+    }
+    let four = (1...4).map { (Request("POST", "/\($0)"), Options()) }
+    await #expect(throws: EnqueueError.full(.items)) { try await stand.outbox.enqueue(four) }
+    #expect(await stand.outbox.items().isEmpty)
+    #expect(try await stand.outbox.enqueue(Array(four.prefix(3))).count == 3)
+    #expect(await stand.outbox.status()?.waiting == 3)
+    await stand.outbox.close()
+  }
+
+  @Test("at a limit new items are refused, or the oldest of the named lanes make room")
+  func full() async throws {
+    let refusing = try await Stand { settings in
+      settings.limits.bytes = 1000
+      settings.startPaused = true
+    }
+    try await refusing.outbox.enqueue(Request("POST", "/a", .bytes(.zeros(700), type: "x/y")))
+    await #expect(throws: EnqueueError.full(.bytes)) {
+      try await refusing.outbox.enqueue(Request("POST", "/b", .bytes(.zeros(700), type: "x/y")))
+    }
+    await #expect(throws: EnqueueError.tooLarge) {
+      try await refusing.outbox.enqueue(Request("POST", "/c", .bytes(.zeros(2000), type: "x/y")))
+    }
+    await refusing.outbox.close()
+    let dropping = try await Stand { settings in
+      settings.limits.items = 3
+      settings.limits.whenFull = .dropOldest(lanes: ["telemetry"])
+      settings.startPaused = true
+    }
+    try await dropping.outbox.enqueue(Request("POST", "/alarm"), Options(lane: "alarms"))
+    for number in 1...4 {
+      try await dropping.outbox.enqueue(
+        Request("POST", "/\(number)"), Options(lane: "telemetry"))
+    }
+    #expect(await dropping.outbox.items(.lane("telemetry")).count == 2)
+    #expect(await dropping.outbox.items(.lane("alarms")).count == 1)
+    await dropping.outbox.close()
+  }
+
+  @Test("what cannot be sent is refused at once, in words")
+  func invalid() async throws {
+    let stand = try await Stand()
+    for (request, options) in [
+      (Request("POST", "no-slash"), Options()), (Request("POST", "/../up"), Options()),
+      (Request("CONNECT", "/a"), Options()),
+      (Request("POST", "/a", headers: [("Host", "other")]), Options()),
+      (Request("POST", "/a", headers: [("X-A", "line\r\nbreak")]), Options()),
+      (Request("POST", "/a"), Options(lane: "")),
+      (Request("POST", "/a"), Options(key: "with blank")),
+    ] {
+      await #expect(throws: EnqueueError.self) {
+        try await stand.outbox.enqueue(request, options)
+      }
+    }
+    await stand.outbox.close()
+  }
+
+  @Test("a large body has a file of its own, and the file goes when nobody needs it any more")
+  func files() async throws {
+    let stand = try await Stand { $0.startPaused = true }
+    let large = [UInt8](repeating: 0x61, count: 300_000)
+    let kept = try await stand.outbox.enqueue(Request("POST", "/a", .bytes(large, type: "x/y")))
+    let gone = try await stand.outbox.enqueue(Request("POST", "/b", .bytes(large, type: "x/y")))
+    let bodies = "\(stand.folder.path)/outbox/bodies"
+    #expect(Platform.names(in: bodies).count == 2)
+    try await stand.outbox.cancel(gone)
+    let next = try await stand.reopened()
+    #expect(Platform.names(in: bodies).count == 1)
+    try await next.outbox.resume()
+    #expect(try await next.ending(of: kept).word == "delivered")
+    #expect(next.relay.delivered.map(\.body) == [large])
+    await next.outbox.close()
+    #expect(Platform.names(in: bodies).isEmpty)
+  }
+
+  @Test("a second process is told who has the outbox")
+  func owned() async throws {
+    let stand = try await Stand()
+    await #expect(throws: OutboxError.self) { _ = try await Outbox.open(stand.settings) }
+    await stand.outbox.close()
+    let next = try await stand.reopened()
+    await next.outbox.close()
+  }
+
+  @Test("tables of a newer version are left as they are")
+  func newer() async throws {
+    let stand = try await Stand()
+    await stand.outbox.close()
+    let path = OutboxFile.path(in: "\(stand.folder.path)/outbox")
+    do {
+      let file = try OutboxFile(path: path, durability: .ordered)
+      try file.connection.execute("PRAGMA user_version = 99")
+    }
+    await #expect(throws: OutboxError.newerSchema(99)) { _ = try await stand.reopened() }
+  }
+
+  @Test("a damaged database is set aside, and what can be read of it goes on")
+  func damaged() async throws {
+    let stand = try await Stand { $0.startPaused = true }
+    for number in 1...500 {
+      try await stand.outbox.enqueue(
+        Request("POST", "/\(number)", .bytes(.zeros(500), type: "x/y")))
+    }
+    await stand.outbox.close()
+    let path = OutboxFile.path(in: "\(stand.folder.path)/outbox")
+    try Damage.overwrite(path, at: 100_000, count: 20_000)
+    try Platform.write([], toNew: OutboxFile.mark(in: "\(stand.folder.path)/outbox"))
+    let next = try await stand.reopened()
+    let told = await next.outbox.events().first { event -> String? in
+      if case .damaged(let words) = event { words } else { nil }
+    }
+    #expect(told?.contains("damaged-1") == true)
+    let left = await next.outbox.items(limit: 1000).count
+    #expect(left > 300 && left < 500, "\(left)")
+    try await next.outbox.resume()
+    let report = await next.outbox.run(within: .seconds(60))
+    #expect(report.delivered.count == left)
+    await next.outbox.close()
+  }
+
+  @Test("other processes drop items into the mailbox, and each comes once")
+  func mailbox() async throws {
+    let folder = try TemporaryFolder()
+    let box = Mailbox("\(folder.path)/mail")
+    try box.drop(Request("POST", "/1", .json("{}")), Options(tag: "a"))
+    try box.drop(Request("POST", "/2", headers: [("X-A", "b")]))
+    try Platform.write(Array("no item".utf8), toNew: "\(folder.path)/mail/zzz")
+    let stand = try await Stand { $0.mailbox = "\(folder.path)/mail" }
+    let refused = await stand.outbox.events().first { event -> String? in
+      if case .damaged(let words) = event { words } else { nil }
+    }
+    await stand.outbox.wake()
+    #expect(refused?.contains("it is no item") ?? true)
+    #expect(await stand.outbox.run(within: .seconds(60)).failed.isEmpty)
+    #expect(stand.paths == ["/1", "/2"])
+    #expect(Platform.names(in: "\(folder.path)/mail") == ["refused"])
+    await stand.outbox.close()
+  }
+}
+
+extension [UInt8] {
+  /// So many zeros.
+  static func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
+}
