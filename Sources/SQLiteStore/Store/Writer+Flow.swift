@@ -146,7 +146,7 @@ extension Writer {
     let client = gaps.moveEnvelope.int(1)
     let key = gaps.moveEnvelope.text(2)
     let standing: Standing = gaps.moveEnvelope.bool(3) ? .held : .queued
-    let hasBodyFile = gaps.moveEnvelope.bool(4)
+    let hasBodyFile = gaps.moveEnvelope.text(4) == "null"
     let tag = gaps.moveEnvelope.text(5)
     gaps.moveEnvelope.reset()
     try noteForSearch(new, client: client, tag: tag)

@@ -87,10 +87,11 @@ final class GapStatements {
       "UPDATE ended SET serial = ? WHERE serial = ? RETURNING ending", on: connection)
     moveEnding = try Statement(
       "UPDATE ending SET serial = ? WHERE client = ? AND number = ?", on: connection)
+    // `typeof` rather than `body IS NULL`, which SQLite 3.40 may get wrong in what is returned.
     moveEnvelope = try Statement(
       """
       UPDATE envelope SET serial = ? WHERE serial = ? \
-      RETURNING id, client, key, hold, body IS NULL, tag
+      RETURNING id, client, key, hold, typeof(body), tag
       """, on: connection)
     moveKey = try Statement(
       "UPDATE key_index SET serial = ? WHERE client = ? AND key = ?", on: connection)

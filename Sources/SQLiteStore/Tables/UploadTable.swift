@@ -31,13 +31,15 @@ final class UploadStatements {
       UPDATE upload SET length = offset, envelope = ?2 WHERE id = ?1 AND envelope IS NULL \
       RETURNING file
       """, on: connection)
+    // The column itself: SQLite 3.40 takes `envelope IS NULL` for false in what is returned, as if
+    // it were the first column, which is never NULL.
     deleteRow = try Statement(
-      "DELETE FROM upload WHERE id = ? RETURNING file, envelope IS NULL", on: connection)
+      "DELETE FROM upload WHERE id = ? RETURNING file, envelope", on: connection)
     deleteOld = try Statement(
       """
       DELETE FROM upload WHERE id IN ( \
       SELECT id FROM upload WHERE touched_at < ?1 ORDER BY touched_at LIMIT ?2) \
-      RETURNING id, file, envelope IS NULL
+      RETURNING id, file, envelope
       """, on: connection)
   }
 
@@ -73,7 +75,7 @@ final class UploadStatements {
   ///
   /// - Returns: The file that nobody needs any more; nil if there is none.
   func delete(_ id: UploadID) throws(StoreError) -> String? {
-    let rows = try deleteRow.rows(id.bytes) { $0.bool(1) ? $0.text(0) : nil }
+    let rows = try deleteRow.rows(id.bytes) { $0.isNull(1) ? $0.text(0) : nil }
     return rows.first ?? nil
   }
 
@@ -84,7 +86,7 @@ final class UploadStatements {
   ) throws(StoreError) -> [UploadID] {
     var forgotten: [UploadID] = []
     let rows = try deleteOld.rows(time, countMax) {
-      (id: UploadID(bytes: $0.bytes(0)), file: $0.bool(2) ? $0.text(1) : nil)
+      (id: UploadID(bytes: $0.bytes(0)), file: $0.isNull(2) ? $0.text(1) : nil)
     }
     for row in rows {
       if let id = row.id { forgotten.append(id) }
