@@ -140,7 +140,8 @@ extension EndToEnd {
       let answer = try await sender.append(
         location, at: 250_000, completes: true, body: Array(photo[250_000...]))
       #expect(answer.status == 202, "\(answer)")
-      let late = try await sender.creation("/p", ["Idempotency-Key": "k"], body: [1])
+      let late = try await sender.creation(
+        "/p", ["Idempotency-Key": "k"], body: Array(photo[..<1000]))
       #expect(late.status == 202 && late["Upload-Complete"] == "?1", "\(late)")
       #expect(try await bodies() == [photo])
     }

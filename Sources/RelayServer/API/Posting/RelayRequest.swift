@@ -15,8 +15,22 @@ struct RelayRequest {
     if upload.beginsUpload(ofLength: request.body.knownLength, small: small) {
       return try await Uploads(context).create(request, captures, upload)
     }
+    if upload.completes == true, request.body.knownLength == 0,
+      let answer = try await Uploads(context).answer(toQuestion: request, captures, upload)
+    {
+      return answer
+    }
+    return try await post(request, captures, upload.length)
+  }
+
+  /// Takes a request whose body is whole.
+  ///
+  /// - Parameter length: What `Upload-Length` says of the body.
+  func post(
+    _ request: HTTPRequest, _ captures: PathCaptures, _ length: Int64?
+  ) async throws(Problem) -> HTTPResponse {
     do throws(Problem) {
-      let acceptance = try await accept(request, captures, upload.length)
+      let acceptance = try await accept(request, captures, length)
       context.relay.metrics.count(acceptance.result.counted)
       context.accessNote?.note(acceptance.id)
       return await answer(acceptance, to: request.head)

@@ -7,7 +7,7 @@ struct UploadCompletion {
   private let upload: Upload
 
   /// The bytes of the body that are read at a time.
-  private static let pieceBytes = 1 << 20
+  static let pieceBytes = 1 << 20
 
   init(_ context: EndpointContext, _ upload: Upload) {
     self.context = context

@@ -26,11 +26,17 @@ struct UploadIntake: ~Copyable {
   mutating func take(
     _ append: UploadAppend, _ request: HTTPRequest
   ) async throws(Problem) -> UploadOutcome {
+    let isEmptyRepeat = news.kind == .repeatedCreation && append.contentLength == 0
+    // Whatever it says of its end: what has come of the upload is not the whole.
+    if isEmptyRepeat, upload.envelope == nil { return .open(upload) }
+    let digest = try Uploads.digest(request.head)
     let verdict = UploadRules.verdict(on: append, to: upload, bytesMax: context.uploadBytesMax)
     switch verdict {
     case .append(let length): upload.length = length
-    case .repeated: return .accepted(try await formerAcceptance())
-    case .completed where news.isCreation: return .accepted(try await formerAcceptance())
+    case .repeated,
+      .completed where news.isCreation:
+      let repetition = UploadRepetition(context, upload)
+      return .accepted(try await repetition.answer(append, request, digest))
     default:
       let problem = context.problem(verdict, append, upload)
       guard problem.kind == .mismatchingUploadOffset, try await isQuestion(append, request) else {
@@ -39,7 +45,6 @@ struct UploadIntake: ~Copyable {
       return .open(upload)
     }
     let id = upload.id
-    let digest = try Uploads.digest(request.head)
     let writer = try await context.stored { () throws(StoreError) in
       try await context.store.resumeUpload(id)
     }
@@ -49,7 +54,9 @@ struct UploadIntake: ~Copyable {
     }
     await news.tellBeginning(of: upload, context, request.body)
     try await read(request.body, into: writer)
-    guard append.completes else { return .open(upload) }
+    // A repeated creation that brings nothing only asks.
+    let isQuestion = news.kind == .repeatedCreation && upload.offset == 0
+    guard append.completes, !isQuestion else { return .open(upload) }
     guard UploadRules.mayComplete(at: upload.offset, length: upload.length) else {
       throw .inconsistentLength(isGivenUp: false)
     }
@@ -61,25 +68,13 @@ struct UploadIntake: ~Copyable {
   private func isQuestion(
     _ append: UploadAppend, _ request: HTTPRequest
   ) async throws(Problem) -> Bool {
-    guard news.isCreation, !append.completes else { return false }
+    guard news.kind == .repeatedCreation else { return false }
     if let length = append.contentLength { return length == 0 }
     do throws(RequestBodyError) {
       return try await request.body.read() == nil
     } catch {
       throw Problem(error, bytesMax: context.limits.bodyBytesMax)
     }
-  }
-
-  /// The answer to the request that has completed the upload, once more.
-  private func formerAcceptance() async throws(Problem) -> Acceptance {
-    let names = SenderNames(upload.terms.draft)
-    guard let id = upload.envelope else { throw .internalError() }
-    let record = try await context.stored { () throws(StoreError) in
-      try await context.store.envelope(id)
-    }
-    return try Acceptance(
-      record.map { .duplicate(id: id, state: $0.state) } ?? .forgotten, of: names,
-      fields: .relayed)
   }
 
   // MARK: - The content
@@ -170,8 +165,21 @@ struct UploadIntake: ~Copyable {
 struct UploadNews: Sendable {
   /// The version of the draft that the sender goes by; nil if it wants to be told nothing.
   let interopVersion: Int64?
-  /// Whether the request begins the upload.
-  let isCreation: Bool
+  /// What the request is to the upload.
+  let kind: Kind
+
+  /// What a request is to its upload.
+  enum Kind: Sendable {
+    /// It has begun it.
+    case creation
+    /// It repeats the one that has begun it.
+    case repeatedCreation
+    /// It goes on with it.
+    case append
+  }
+
+  /// Whether the request begins the upload, or repeats the one that has.
+  var isCreation: Bool { kind != .append }
 
   /// Where the upload is found.
   func tellBeginning(

@@ -13,20 +13,50 @@ struct Uploads {
   func create(
     _ request: HTTPRequest, _ captures: PathCaptures, _ fields: UploadFields
   ) async throws(Problem) -> HTTPResponse {
-    let id: UploadID
+    let append = Self.creation(request, fields)
+    let begun: UploadBeginning.Outcome
     do throws(Problem) {
-      id = try await begin(request, captures, fields)
+      begun = try await UploadBeginning(context).begin(request, captures, append)
     } catch {
       context.relay.metrics.count(.rejected)
       throw error
     }
-    let append = UploadAppend(
+    switch begun {
+    case .new(let id): return try await goOn(id, request, append, fields, .creation)
+    case .former(let id): return try await repeated(id, request, append, fields)
+    case .whole:
+      var response = try await RelayRequest(context).post(request, captures, fields.length)
+      response.headers.add("Upload-Complete", "?1")
+      return response
+    }
+  }
+
+  /// The answer to a whole request without a body that repeats another one, of which some may have
+  /// come: where its upload is found.
+  ///
+  /// - Returns: nil if the request is none such: its empty body is the whole.
+  func answer(
+    toQuestion request: HTTPRequest, _ captures: PathCaptures, _ fields: UploadFields
+  ) async throws(Problem) -> HTTPResponse? {
+    guard let former = try await UploadBeginning(context).former(of: request.head, captures) else {
+      return nil
+    }
+    return try await repeated(former.id, request, Self.creation(request, fields), fields)
+  }
+
+  private static func creation(_ request: HTTPRequest, _ fields: UploadFields) -> UploadAppend {
+    UploadAppend(
       offset: 0, completes: fields.completes == true, contentLength: request.body.knownLength,
       length: fields.length)
+  }
+
+  /// A repeated creation finds the upload that its sender has not been told of.
+  private func repeated(
+    _ id: UploadID, _ request: HTTPRequest, _ append: UploadAppend, _ fields: UploadFields
+  ) async throws(Problem) -> HTTPResponse {
     do throws(Problem) {
-      return try await goOn(id, request, append, fields.interopVersion, isCreation: true)
+      return try await goOn(id, request, append, fields, .repeatedCreation)
     } catch {
-      // A repeated creation finds the upload that its sender has not been told of.
       var problem = error
       if problem.kind == .mismatchingUploadOffset { problem.upload?.location = id.path }
       throw problem
@@ -53,7 +83,7 @@ struct Uploads {
     let append = UploadAppend(
       offset: offset, completes: completes, contentLength: request.body.knownLength,
       length: fields.length)
-    return try await goOn(id, request, append, fields.interopVersion, isCreation: false)
+    return try await goOn(id, request, append, fields, .append)
   }
 
   /// `HEAD /v1/uploads/{id}`: how far it has come.
@@ -84,86 +114,16 @@ struct Uploads {
     return HTTPResponse(status: 204)
   }
 
-  // MARK: - Beginning
-
-  /// Stores a new upload, or finds the one that this request has begun before.
-  private func begin(
-    _ request: HTTPRequest, _ captures: PathCaptures, _ fields: UploadFields
-  ) async throws(Problem) -> UploadID {
-    _ = try Via(request.head, at: context.relay.pseudonym)
-    var claim = try QuotaClaim(context, sender: context.caller.client)
-    defer { claim.giveBack() }
-    let upload = try described(by: request.head, captures)
-    let append = UploadAppend(
-      offset: 0, completes: fields.completes == true, contentLength: request.body.knownLength,
-      length: fields.length)
-    let verdict = UploadRules.verdict(on: append, to: upload, bytesMax: context.uploadBytesMax)
-    guard case .append(let length) = verdict else { throw context.problem(verdict, append, upload) }
-    if let key = upload.terms.draft.key, let former = try await find(upload.client, key) {
-      return try same(former, as: upload)
-    }
-    do throws(UploadDesk.Refusal) {
-      try desk.begin(upload.id, of: upload.client, context.uploadLimits)
-    } catch {
-      throw .tooManyUploads(error, client: upload.client)
-    }
-    do throws(Problem) {
-      try await claim.take(
-        for: upload.client, bytes: upload.terms.draft.content.byteCount + (length ?? 0))
-      let stored = try await context.stored { () throws(StoreError) in
-        try await context.store.beginUpload(upload)
-      }
-      if stored.id != upload.id { _ = try same(stored, as: upload) }
-      guard stored.id == upload.id else {
-        desk.end(upload.id, as: nil)
-        return stored.id
-      }
-    } catch {
-      desk.end(upload.id, as: nil)
-      throw error
-    }
-    desk.hold(claim.handOver(), for: upload.id)
-    desk.count(.created)
-    return upload.id
-  }
-
-  /// The upload that a request describes.
-  private func described(
-    by head: RequestHead, _ captures: PathCaptures
-  ) throws(Problem) -> Upload {
-    let decoded = try RelayRequestDecoder(context.rules).decode(
-      head, upstream: captures.raw("upstream") ?? [], rest: captures.raw("path") ?? [],
-      from: context.caller.client, at: context.relay.arrival())
-    guard !decoded.draft.references else {
-      throw .invalidField(
-        "Waystation-References", "References in a body that comes in several parts are not filled.",
-        fix: "Send the whole body in one request, without Upload-Complete.")
-    }
-    let now = context.relay.now().wall
-    let random = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
-    let terms = UploadTerms(
-      draft: decoded.draft, said: decoded.said(), digest: try Self.digest(head))
-    return Upload(id: UploadID(at: now, random: random), terms: terms, length: nil, at: now)
-  }
-
-  /// The name of an upload that was begun before, if it was begun by the same request.
-  private func same(_ former: Upload, as upload: Upload) throws(Problem) -> UploadID {
-    guard former.terms.said == upload.terms.said else {
-      throw .keyConflict(upload.terms.draft.key, id: nil, field: SenderFields.relayed.key)
-    }
-    return former.id
-  }
-
   // MARK: - Going on
 
   /// Takes in what a request brings, and answers it.
   private func goOn(
-    _ id: UploadID, _ request: HTTPRequest, _ append: UploadAppend, _ interopVersion: Int64?,
-    isCreation: Bool
+    _ id: UploadID, _ request: HTTPRequest, _ append: UploadAppend, _ fields: UploadFields,
+    _ kind: UploadNews.Kind
   ) async throws(Problem) -> HTTPResponse {
     let news = UploadNews(
-      interopVersion: request.head.version == .http11 ? interopVersion : nil,
-      isCreation: isCreation)
+      interopVersion: request.head.version == .http11 ? fields.interopVersion : nil, kind: kind)
+    let isCreation = news.isCreation
     switch try await take(id, request, append, news) {
     case .accepted(let acceptance):
       context.accessNote?.note(acceptance.id)
@@ -210,12 +170,6 @@ struct Uploads {
       throw .unknownUpload(id.description)
     }
     return upload
-  }
-
-  private func find(_ client: String, _ key: String) async throws(Problem) -> Upload? {
-    try await context.stored { () throws(StoreError) in
-      try await context.store.upload(client: client, key: key)
-    }
   }
 
   private static func checkMediaType(_ head: RequestHead) throws(Problem) {

@@ -58,6 +58,28 @@ extension Problem {
         + " ?1, is answered as a duplicate.")
   }
 
+  /// An upload has the key, or has become an envelope, with other terms or other content.
+  static func keyConflict(
+    _ key: String?, with upload: Upload, field: String
+  ) -> Problem {
+    let words = key.map { "under the key \($0.quoted)" } ?? "of this id"
+    var problem = Problem(
+      .keyConflict,
+      upload.envelope == nil
+        ? "The upload \(words) is open, and was begun with other fields or another digest."
+        : "The upload \(words) is complete, with other fields or other content.",
+      field: field,
+      fix: upload.envelope == nil
+        ? "Use a new key for new content; go on with the upload, or give it up with DELETE."
+        : "Use a new key for new content; what is repeated has the same fields and bytes, or none.")
+    problem.id = upload.envelope
+    var note = UploadNote()
+    if upload.envelope == nil { note.location = upload.id.path }
+    note.isComplete = upload.envelope != nil
+    problem.upload = note
+    return problem
+  }
+
   /// What is said of the upload's length contradicts itself.
   package static func inconsistentLength(isGivenUp: Bool) -> Problem {
     Problem(

@@ -1,0 +1,112 @@
+import HTTPServer
+import RelayCore
+
+/// Begins an upload, or finds what became of the one that the same request has begun before.
+struct UploadBeginning {
+  /// What a request that may begin an upload is.
+  enum Outcome {
+    /// It has begun this one.
+    case new(UploadID)
+    /// It repeats what has begun this one.
+    case former(UploadID)
+    /// Its key stands for an envelope already, and its body is whole: it is a post like any other,
+    /// and is told from a repeat by its content.
+    case whole
+  }
+
+  private let context: EndpointContext
+  private var desk: UploadDesk { context.relay.uploads }
+
+  init(_ context: EndpointContext) { self.context = context }
+
+  /// Stores a new upload, or finds the one that this request has begun before.
+  func begin(
+    _ request: HTTPRequest, _ captures: PathCaptures, _ append: UploadAppend
+  ) async throws(Problem) -> Outcome {
+    _ = try Via(request.head, at: context.relay.pseudonym)
+    var claim = try QuotaClaim(context, sender: context.caller.client)
+    defer { claim.giveBack() }
+    let upload = try described(by: request.head, captures)
+    let verdict = UploadRules.verdict(on: append, to: upload, bytesMax: context.uploadBytesMax)
+    guard case .append(let length) = verdict else { throw context.problem(verdict, append, upload) }
+    if let key = upload.terms.draft.key, let former = try await find(upload.client, key) {
+      _ = try same(former, as: upload)
+      // An empty one may be a question; only content can be other content.
+      if former.envelope != nil, append.completes, append.contentLength != 0 { return .whole }
+      return .former(former.id)
+    }
+    return try await begin(upload, length, &claim)
+  }
+
+  /// The upload that the same request has begun before; nil if there is none.
+  func former(of head: RequestHead, _ captures: PathCaptures) async throws(Problem) -> Upload? {
+    // What cannot be an upload's is refused, if need be, as the post that it is.
+    guard let upload = try? described(by: head, captures), let key = upload.terms.draft.key,
+      let former = try await find(upload.client, key), former.terms.said == upload.terms.said
+    else { return nil }
+    return former
+  }
+
+  private func begin(
+    _ upload: Upload, _ length: Int64?, _ claim: inout QuotaClaim
+  ) async throws(Problem) -> Outcome {
+    do throws(UploadDesk.Refusal) {
+      try desk.begin(upload.id, of: upload.client, context.uploadLimits)
+    } catch {
+      throw .tooManyUploads(error, client: upload.client)
+    }
+    do throws(Problem) {
+      try await claim.take(
+        for: upload.client, bytes: upload.terms.draft.content.byteCount + (length ?? 0))
+      let stored = try await context.stored { () throws(StoreError) in
+        try await context.store.beginUpload(upload)
+      }
+      if stored.id != upload.id { _ = try same(stored, as: upload) }
+      guard stored.id == upload.id else {
+        desk.end(upload.id, as: nil)
+        return .former(stored.id)
+      }
+    } catch {
+      desk.end(upload.id, as: nil)
+      throw error
+    }
+    desk.hold(claim.handOver(), for: upload.id)
+    desk.count(.created)
+    return .new(upload.id)
+  }
+
+  /// The upload that a request describes.
+  private func described(
+    by head: RequestHead, _ captures: PathCaptures
+  ) throws(Problem) -> Upload {
+    let decoded = try RelayRequestDecoder(context.rules).decode(
+      head, upstream: captures.raw("upstream") ?? [], rest: captures.raw("path") ?? [],
+      from: context.caller.client, at: context.relay.arrival())
+    guard !decoded.draft.references else {
+      throw .invalidField(
+        "Waystation-References", "References in a body that comes in several parts are not filled.",
+        fix: "Send the whole body in one request, without Upload-Complete.")
+    }
+    let now = context.relay.now().wall
+    let random = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+    let terms = UploadTerms(
+      draft: decoded.draft, said: decoded.said(), digest: try Uploads.digest(head))
+    return Upload(id: UploadID(at: now, random: random), terms: terms, length: nil, at: now)
+  }
+
+  /// The name of an upload that was begun before, if it was begun by the same request.
+  private func same(_ former: Upload, as upload: Upload) throws(Problem) -> UploadID {
+    let digests = [former.terms.digest, upload.terms.digest].compactMap(\.self)
+    guard former.terms.said == upload.terms.said, digests.first == digests.last else {
+      throw .keyConflict(
+        upload.terms.draft.key, with: former, field: SenderFields.relayed.key)
+    }
+    return former.id
+  }
+
+  private func find(_ client: String, _ key: String) async throws(Problem) -> Upload? {
+    try await context.stored { () throws(StoreError) in
+      try await context.store.upload(client: client, key: key)
+    }
+  }
+}
