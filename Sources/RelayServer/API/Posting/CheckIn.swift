@@ -49,6 +49,21 @@ struct CheckIn {
     return view
   }
 
+  /// The answer where nothing can be looked up: the device is to stay away for a while, and to
+  /// check in again.
+  func least(to question: CheckInQuestion) -> CheckInView {
+    let limits = context.limits
+    var view = CheckInView(
+      client: question.client, time: context.relay.now().wall, lanes: [],
+      allowance: CheckInView.Allowance(
+        envelopes: 0, bytes: 0, envelopesPerBatch: limits.batchCountMax,
+        bytesPerBatch: limits.batchBytesMax, bodyBytesMax: limits.bodyBytesMax,
+        retryAfterSeconds: retryAfterSeconds(isFull: true)),
+      page: CheckInPage(endings: [], toldThrough: question.since, hasMore: true))
+    view.credentialEndsAt = context.caller.expiresAt
+    return view
+  }
+
   /// What blocks which of a client's lanes.
   ///
   /// The store is asked only where a lane is blocked.

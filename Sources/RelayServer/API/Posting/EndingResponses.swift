@@ -4,7 +4,8 @@ import RelayCore
 struct EndingResponses {
   private let context: EndpointContext
 
-  /// The most bytes of answers that one check-in brings; the rest are asked for one by one.
+  /// The most bytes of answers that one check-in brings; the rest are asked for one by one, and so
+  /// are those for which there is no memory.
   static let bytesMax = 1_048_576
 
   init(_ context: EndpointContext) { self.context = context }
@@ -22,8 +23,9 @@ struct EndingResponses {
       guard let response = try await response(to: ending, bodyBytesMax: bodyBytesMax) else {
         continue
       }
-      guard response.byteCount <= room else { break }
-      try memory.take(response.byteCount)
+      guard response.byteCount <= room, (try? memory.take(response.byteCount)) != nil else {
+        break
+      }
       room -= response.byteCount
       found[ending.number] = response
     }

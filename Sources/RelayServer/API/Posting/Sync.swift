@@ -35,10 +35,25 @@ struct Sync {
       ? nil : try await post.store(items, of: text, assuming: question.client, &claim)
     // What was stored waits by now, and would be counted twice.
     claim.giveBack()
-    let view = try await CheckIn(context).answer(to: question, &memory)
+    let view = try await view(of: question, isStored: results != nil, &memory)
     var response = HTTPResponse.freshJSON(view.json(with: results))
     if post.isStrict { response.headers.add("Preference-Applied", "handling=strict") }
     if let seconds = results?.retryAfterSeconds { response.headers.add("Retry-After", seconds) }
     return response
+  }
+
+  /// What the check-in tells.
+  ///
+  /// Once envelopes are stored, no trouble of its own keeps their results from the device, which
+  /// would post them again: those without a key would be stored twice.
+  private func view(
+    of question: CheckInQuestion, isStored: Bool, _ memory: inout MemoryReservation
+  ) async throws(Problem) -> CheckInView {
+    let checkIn = CheckIn(context)
+    do throws(Problem) {
+      return try await checkIn.answer(to: question, &memory)
+    } catch  where isStored {
+      return checkIn.least(to: question)
+    }
   }
 }
