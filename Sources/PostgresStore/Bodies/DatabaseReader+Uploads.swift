@@ -190,12 +190,21 @@ extension DatabaseReader {
     _ = try forget("id = $1", [.uuid(id.bytes)])
   }
 
-  /// Forgets some uploads of which nothing has come since a time.
-  func forgetUploads(before time: WallTime, countMax: Int) throws(StoreError) -> [UploadID] {
+  /// Uploads of which nothing has come since a time, the oldest first.
+  func staleUploads(before time: WallTime, countMax: Int) throws(StoreError) -> [UploadID] {
+    let rows = try run([
+      PostgresCommand(
+        "SELECT id FROM upload WHERE touched_at < $1 ORDER BY touched_at LIMIT $2",
+        [.int64(time.millisecondsSinceEpoch), .int64(Int64(countMax))])
+    ])[0]
+    return (0..<rows.count).compactMap { UploadID(bytes: rows.uuid($0, 0)) }
+  }
+
+  /// Forgets those of some uploads of which nothing has come since a time.
+  func forgetUploads(_ ids: [UploadID], before time: WallTime) throws(StoreError) -> [UploadID] {
     let rows = try forget(
-      """
-      id IN (SELECT id FROM upload WHERE touched_at < $1 ORDER BY touched_at LIMIT $2)
-      """, [.int64(time.millisecondsSinceEpoch), .int64(Int64(countMax))])
+      "touched_at < $1 AND id = ANY($2)",
+      [.int64(time.millisecondsSinceEpoch), .uuids(ids.map(\.bytes))])
     return (0..<rows.count).compactMap { UploadID(bytes: rows.uuid($0, 0)) }
   }
 }

@@ -73,11 +73,20 @@ extension PostgresStore {
   }
 
   /// See ``UploadStore``.
-  package func forgetUploads(
+  package func staleUploads(
     before time: WallTime, countMax: Int
   ) async throws(StoreError) -> [UploadID] {
+    try await perform("look up uploads in") { reader throws(StoreError) in
+      try reader.staleUploads(before: time, countMax: countMax)
+    }
+  }
+
+  /// See ``UploadStore``.
+  package func forgetUploads(
+    _ ids: [UploadID], before time: WallTime
+  ) async throws(StoreError) -> [UploadID] {
     let forgotten = try await perform("forget uploads in") { reader throws(StoreError) in
-      try reader.forgetUploads(before: time, countMax: countMax)
+      try reader.forgetUploads(ids, before: time)
     }
     if !forgotten.isEmpty { shared.bodies.sweep() }
     return forgotten

@@ -97,12 +97,18 @@ package protocol UploadStore: Sendable {
   /// Forgets an upload, and its bytes if it is open; does nothing if there is none of this id.
   func deleteUpload(_ id: UploadID) async throws(StoreError)
 
-  /// Forgets uploads of which nothing has come since a time.
+  /// Uploads of which nothing has come since a time, the oldest first.
   ///
-  /// - Parameter countMax: The most uploads to forget, so that a step is short.
+  /// - Parameter countMax: The most uploads to return, so that a step is short.
+  func staleUploads(
+    before time: WallTime, countMax: Int
+  ) async throws(StoreError) -> [UploadID]
+
+  /// Forgets those of some uploads of which nothing has come since a time.
+  ///
   /// - Returns: Those that were forgotten.
   func forgetUploads(
-    before time: WallTime, countMax: Int
+    _ ids: [UploadID], before time: WallTime
   ) async throws(StoreError) -> [UploadID]
 }
 

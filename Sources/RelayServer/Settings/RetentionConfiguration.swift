@@ -20,8 +20,8 @@ package struct RetentionConfiguration: KeyedSection, Sendable {
     Key(
       "uploadSeconds", \.uploadSeconds, .integer(0...Configuration.secondsMax),
       """
-      how long an [upload](protocol.md#uploads) is kept after its last byte; a complete one, to \
-      answer its sender once more
+      how long an [upload](protocol.md#uploads) is kept after its last byte, and longer while a \
+      request brings more; a complete one, to answer its sender once more
       """)
   }
 }

@@ -98,12 +98,21 @@ extension SQLiteStore {
     }
   }
 
-  /// Implements `UploadStore.forgetUploads`.
-  package func forgetUploads(
+  /// Implements `UploadStore.staleUploads`.
+  package func staleUploads(
     before time: WallTime, countMax: Int
   ) async throws(StoreError) -> [UploadID] {
+    try await read { reader throws(StoreError) in
+      try reader.uploads.stale(before: time, countMax: countMax)
+    }
+  }
+
+  /// Implements `UploadStore.forgetUploads`.
+  package func forgetUploads(
+    _ ids: [UploadID], before time: WallTime
+  ) async throws(StoreError) -> [UploadID] {
     try await writeAndDelete("forget uploads") { writer, files throws(StoreError) in
-      try writer.uploads.delete(before: time, countMax: countMax, into: &files)
+      try writer.uploads.delete(ids, before: time, into: &files)
     }
   }
 }

@@ -36,11 +36,8 @@ final class UploadStatements {
     deleteRow = try Statement(
       "DELETE FROM upload WHERE id = ? RETURNING file, envelope", on: connection)
     deleteOld = try Statement(
-      """
-      DELETE FROM upload WHERE id IN ( \
-      SELECT id FROM upload WHERE touched_at < ?1 ORDER BY touched_at LIMIT ?2) \
-      RETURNING id, file, envelope
-      """, on: connection)
+      "DELETE FROM upload WHERE id = ?1 AND touched_at < ?2 RETURNING file, envelope",
+      on: connection)
   }
 
   /// Stores an upload; false if its client has one under the same key.
@@ -79,18 +76,17 @@ final class UploadStatements {
     return rows.first ?? nil
   }
 
-  /// Forgets some of which nothing has come since a time, and lists the files that nobody needs any
-  /// more.
+  /// Forgets those of which nothing has come since a time, and lists the files that nobody needs
+  /// any more.
   func delete(
-    before time: WallTime, countMax: Int, into files: inout [String]
+    _ ids: [UploadID], before time: WallTime, into files: inout [String]
   ) throws(StoreError) -> [UploadID] {
     var forgotten: [UploadID] = []
-    let rows = try deleteOld.rows(time, countMax) {
-      (id: UploadID(bytes: $0.bytes(0)), file: $0.isNull(2) ? $0.text(1) : nil)
-    }
-    for row in rows {
-      if let id = row.id { forgotten.append(id) }
-      if let file = row.file { files.append(file) }
+    for id in ids {
+      let rows = try deleteOld.rows(id.bytes, time) { $0.isNull(1) ? $0.text(0) : nil }
+      guard let row = rows.first else { continue }
+      forgotten.append(id)
+      if let file = row { files.append(file) }
     }
     return forgotten
   }
@@ -103,6 +99,7 @@ final class UploadQueries {
   private let open: Statement
   private let all: Statement
   private let ofClient: Statement
+  private let old: Statement
 
   private static let columns = "id, terms, length, offset, touched_at, envelope, file"
 
@@ -117,6 +114,8 @@ final class UploadQueries {
     ofClient = try Statement(
       "SELECT \(Self.columns) FROM upload WHERE client = ? AND id > ? ORDER BY id LIMIT ?",
       on: connection)
+    old = try Statement(
+      "SELECT id FROM upload WHERE touched_at < ? ORDER BY touched_at LIMIT ?", on: connection)
   }
 
   /// Uploads behind one, in the order in which they were begun.
@@ -146,6 +145,11 @@ final class UploadQueries {
   /// All that are open.
   func allOpen() throws(StoreError) -> [(upload: Upload, file: String)] {
     try open.rows(read: Self.read)
+  }
+
+  /// Those of which nothing has come since a time, the oldest first.
+  func stale(before time: WallTime, countMax: Int) throws(StoreError) -> [UploadID] {
+    try old.rows(time, countMax) { UploadID(bytes: $0.bytes(0)) }.compactMap(\.self)
   }
 
   private static func read(

@@ -90,7 +90,7 @@ struct Uploads {
   func state(_ request: HTTPRequest, _ captures: PathCaptures) async throws(Problem) -> HTTPResponse
   {
     let id = try id(captures)
-    let turn = await desk.turn(of: id, reading: request.body)
+    let turn = try await turn(of: id, request)
     defer { desk.end(turn) }
     let upload = try await find(id)
     var response = HTTPResponse(status: 204)
@@ -107,7 +107,7 @@ struct Uploads {
     _ request: HTTPRequest, _ captures: PathCaptures
   ) async throws(Problem) -> HTTPResponse {
     let id = try id(captures)
-    let turn = await desk.turn(of: id, reading: request.body)
+    let turn = try await turn(of: id, request)
     defer { desk.end(turn) }
     _ = try await find(id)
     try await context.forget(upload: id, as: .cancelled)
@@ -144,13 +144,22 @@ struct Uploads {
   private func take(
     _ id: UploadID, _ request: HTTPRequest, _ append: UploadAppend, _ news: UploadNews
   ) async throws(Problem) -> UploadOutcome {
-    let turn = await desk.turn(of: id, reading: request.body)
+    let turn = try await turn(of: id, request)
     defer { desk.end(turn) }
     guard !context.relay.isDraining else { throw .draining() }
     guard !turn.isSuperseded else { throw .supersededUpload() }
     let upload = try await find(id)
     var intake = UploadIntake(context, upload, turn, news)
     return try await intake.take(append, request)
+  }
+
+  /// Waits for the turn, which ends the requests that have it or wait for it: those of a client are
+  /// ended by nobody else.
+  private func turn(
+    of id: UploadID, _ request: HTTPRequest
+  ) async throws(Problem) -> UploadTurn {
+    _ = try await find(id)
+    return await desk.turn(of: id, reading: request.body)
   }
 
   // MARK: - Reading

@@ -132,6 +132,18 @@ final class UploadDesk: Sendable {
     }
   }
 
+  /// Takes the turns of those uploads that no request is about; requests that come meanwhile wait.
+  func freeTurns(of ids: [UploadID]) -> [UploadTurn] {
+    state.withLock { state in
+      ids.compactMap { id in
+        guard state.turns[id] == nil else { return nil }
+        let turn = UploadTurn(of: id, nil)
+        state.turns[id] = [turn]
+        return turn
+      }
+    }
+  }
+
   /// Gives a turn back: the next request has it.
   func end(_ turn: UploadTurn) {
     let next = state.withLock { state -> UploadTurn? in
@@ -152,10 +164,11 @@ final class UploadTurn: Sendable {
   }
 
   let id: UploadID
-  private let body: RequestBody
+  /// What its request reads; nil if it is no request's.
+  private let body: RequestBody?
   private let state = Mutex(State())
 
-  fileprivate init(of id: UploadID, _ body: RequestBody) {
+  fileprivate init(of id: UploadID, _ body: RequestBody?) {
     self.id = id
     self.body = body
   }
@@ -170,7 +183,7 @@ final class UploadTurn: Sendable {
   fileprivate func supersede() {
     state.withLock { $0.isSuperseded = true }
     // What has come is taken: it was sent, and need not be sent again.
-    body.endEarly()
+    body?.endEarly()
   }
 
   fileprivate func go() {

@@ -273,10 +273,10 @@ final class Janitor: Sendable {
     let cutoff = await presentAges().cutoff(keptMs: keptMs)
     do throws(StoreError) {
       while !isStopped {
-        let forgotten = try await store.forgetUploads(
+        let stale = try await store.staleUploads(
           before: cutoff, countMax: Self.retentionStepCountMax)
-        for id in forgotten { uploads.end(id, as: .expired) }
-        if forgotten.count < Self.retentionStepCountMax { return }
+        let forgottenCount = try await forget(stale, of: uploads, before: cutoff)
+        if stale.count < Self.retentionStepCountMax || forgottenCount == 0 { return }
         await pause(Self.retentionStepPauseMs)
       }
     } catch  where error.kind == .closed {
@@ -286,6 +286,20 @@ final class Janitor: Sendable {
         .error, "uploads could not be forgotten", about: "\(error.kind)", .usual,
         ("error", .text(error.description)))
     }
+  }
+}
+
+extension Janitor {
+  /// Forgets uploads, except those that a request is about: it may be completing one.
+  private func forget(
+    _ stale: [UploadID], of uploads: UploadDesk, before cutoff: WallTime
+  ) async throws(StoreError) -> Int {
+    let turns = uploads.freeTurns(of: stale)
+    defer { for turn in turns { uploads.end(turn) } }
+    guard !turns.isEmpty else { return 0 }
+    let forgotten = try await store.forgetUploads(turns.map(\.id), before: cutoff)
+    for id in forgotten { uploads.end(id, as: .expired) }
+    return forgotten.count
   }
 }
 
