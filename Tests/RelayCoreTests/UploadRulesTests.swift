@@ -69,6 +69,14 @@ struct UploadRulesTests {
     #expect(UploadRules.refusal(at: 101, length: nil, bytesMax: 100) == .tooLarge)
   }
 
+  @Test("what has come is put on disk after 4 MiB, or after 5 s if it comes slowly")
+  func syncing() {
+    #expect(UploadRules.isSyncDue(after: 4 << 20, milliseconds: 0))
+    #expect(UploadRules.isSyncDue(after: 1, milliseconds: 5000))
+    #expect(!UploadRules.isSyncDue(after: (4 << 20) - 1, milliseconds: 4999))
+    #expect(!UploadRules.isSyncDue(after: 0, milliseconds: 60_000))
+  }
+
   @Test("a complete upload knows the request that has completed it, and takes nothing else")
   func complete() {
     let whole = Self.upload(8, length: 8, isComplete: true)

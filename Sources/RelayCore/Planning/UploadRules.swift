@@ -81,6 +81,15 @@ package enum UploadRules {
     length.map { $0 == offset } ?? true
   }
 
-  /// After how many bytes the store is asked to have them on disk for good.
-  package static let syncedBytes: Int64 = 4 << 20
+  /// Whether the store is asked to have what has come on disk for good, and to note its time.
+  ///
+  /// - Parameters:
+  ///   - count: The bytes that have come since it was asked last.
+  ///   - milliseconds: The time since then.
+  package static func isSyncDue(after count: Int64, milliseconds: Int64) -> Bool {
+    count >= syncedBytes || count > 0 && milliseconds >= syncedMs
+  }
+
+  private static let syncedBytes: Int64 = 4 << 20
+  private static let syncedMs: Int64 = 5000
 }

@@ -1,4 +1,5 @@
 import Cryptography
+import EventLoop
 import HTTPServer
 import RelayCore
 
@@ -10,6 +11,8 @@ struct UploadIntake: ~Copyable {
   private var upload: Upload
   /// The bytes that have come, on disk for good or not.
   private var arrived: Int64
+  /// When bytes were last put on disk for good.
+  private var syncedAt: MonotonicTime
   private var claim: QuotaClaim?
 
   init(
@@ -20,6 +23,7 @@ struct UploadIntake: ~Copyable {
     self.news = news
     self.upload = upload
     arrived = upload.offset
+    syncedAt = context.relay.now().monotonic
   }
 
   /// Decides on a request, and does what it asks for.
@@ -120,7 +124,8 @@ struct UploadIntake: ~Copyable {
       try await context.stored { () throws(StoreError) in try await writer.append(piece) }
       arrived = end
       try memory.passesOn(piece.count)
-      if arrived - upload.offset >= UploadRules.syncedBytes {
+      let sinceMs = context.relay.now().monotonic.milliseconds(since: syncedAt)
+      if UploadRules.isSyncDue(after: arrived - upload.offset, milliseconds: sinceMs) {
         try await sync(writer)
         await news.tellProgress(of: upload, body)
       }
@@ -137,13 +142,27 @@ struct UploadIntake: ~Copyable {
   }
 
   private mutating func sync(_ writer: any UploadWriter) async throws(Problem) {
-    let now = context.relay.now().wall
-    let length = upload.length
-    try await context.stored { () throws(StoreError) in
-      try await writer.sync(length: length, at: now)
+    let now = context.relay.now()
+    do throws(StoreError) {
+      try await writer.sync(length: upload.length, at: now.wall)
+    } catch {
+      try await checkIsThere()
+      throw context.problem(error)
     }
     upload.offset = arrived
-    upload.touchedAt = now
+    upload.touchedAt = now.wall
+    syncedAt = now.monotonic
+  }
+
+  /// Tells a store that is in trouble from an upload that is there no more, which alarms nobody.
+  private func checkIsThere() async throws(Problem) {
+    let id = upload.id
+    let stored = try await context.stored { () throws(StoreError) in
+      try await context.store.upload(id)
+    }
+    guard stored == nil else { return }
+    context.relay.uploads.end(id, as: .refused)
+    throw .unknownUpload(id.description)
   }
 
   /// Claims room for what was not announced when the upload began.

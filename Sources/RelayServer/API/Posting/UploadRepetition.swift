@@ -4,8 +4,8 @@ import RelayCore
 
 /// A request about an upload that has become an envelope.
 ///
-/// If it brings what has come already, or nothing, it is the one whose answer was lost. Other content
-/// is never taken for that.
+/// If it brings what has come already, or nothing, it is the one whose answer was lost. Other
+/// content is never taken for that.
 struct UploadRepetition {
   private let context: EndpointContext
   private let upload: Upload
