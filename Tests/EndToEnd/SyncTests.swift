@@ -114,6 +114,23 @@ extension EndToEnd {
       #expect(plain.allSatisfy { $0["response"] == nil })
     }
 
+    @Test("what JSON would write six times as long is told in base64, and counts as it is told")
+    func escaped() async throws {
+      upstream.behave { _ in .answer(200, body: Array(repeating: 1, count: 60_000)) }
+      let posted = try await sync(
+        ([#"{"client":"device-1"}"#] + (1...20).map { #"{"path":"/\#($0)"}"# })
+          .joined(separator: "\n"))
+      for result in try objects(posted["results"]) {
+        _ = try await device.end(of: try #require(result["id"] as? String))
+      }
+      let answer = try await send([#"{"client":"device-1","responses":{"bytesMax":65536}}"#])
+      #expect(answer.body.count < (1 << 20) + 20_000, "\(answer.body.count)")
+      let shown = try objects(try answer.json()["ended"]).compactMap {
+        $0["response"] as? [String: Any]
+      }
+      #expect(shown.count == 13 && shown.allSatisfy { $0["bodyBase64"] != nil })
+    }
+
     @Test("one check-in brings a mebibyte of answers at the most")
     func bounded() async throws {
       upstream.behave { _ in .answer(200, body: Array(repeating: 0x61, count: 60_000)) }

@@ -69,19 +69,15 @@ package struct CheckInView: Sendable {
 
   /// The upstream's answer to an envelope that has ended.
   package struct Response: Sendable {
-    /// Those of its header fields that may pass.
-    package var fields: RelayCore.HeaderBlock
-    /// Its body, whole.
-    package var body: [UInt8]
+    /// It as JSON: what it takes in memory, and on the way, is known before it is told.
+    package let json: [UInt8]
 
-    /// Puts both together.
+    /// Puts together those of its header fields that may pass, and its body, whole.
     package init(fields: RelayCore.HeaderBlock, body: [UInt8]) {
-      self.fields = fields
-      self.body = body
+      var json = JSONWriter()
+      json.object { json in Self.write(fields, body, to: &json) }
+      self.json = json.finish()
     }
-
-    /// The bytes that it is counted as.
-    package var byteCount: Int { fields.bytes.count + body.count }
   }
 
   /// When the credential ends by which the device was known; nil if it does not.
@@ -110,7 +106,7 @@ package struct CheckInView: Sendable {
   ///
   /// - Parameter results: Those of the envelopes that came with the question; nil if none did.
   package func json(with results: BatchResults? = nil) -> [UInt8] {
-    var json = JSONWriter()
+    var json = JSONWriter(reserving: byteCountExpected)
     json.object { json in
       json.member("client", client)
       json.member("time", time)
@@ -131,6 +127,11 @@ package struct CheckInView: Sendable {
     return json.finish()
   }
 
+  /// Roughly; what grows by doubling would take twice as much.
+  private var byteCountExpected: Int {
+    2048 + 512 * page.endings.count + responses.values.reduce(0) { $0 + $1.json.count }
+  }
+
   private func write(_ ending: ClientEnding, to json: inout JSONWriter) {
     let fate = ending.fate
     json.object { json in
@@ -144,14 +145,16 @@ package struct CheckInView: Sendable {
       json.member("attemptCount", fate.attemptCount)
       if let status = fate.responseStatus { json.member("responseStatus", status) }
       if let response = responses[ending.number] {
-        json.memberObject("response", response.write)
+        json.member("response", raw: response.json)
       }
     }
   }
 }
 
 extension CheckInView.Response {
-  fileprivate func write(to json: inout JSONWriter) {
+  private static func write(
+    _ fields: RelayCore.HeaderBlock, _ body: [UInt8], to json: inout JSONWriter
+  ) {
     var names: [String] = []
     json.memberObject("headers") { json in
       for field in fields {
@@ -167,11 +170,25 @@ extension CheckInView.Response {
         }
       }
     }
-    if let text = String(validating: body, as: UTF8.self) {
+    if !isLong(asText: body), let text = String(validating: body, as: UTF8.self) {
       json.member("body", text)
     } else {
       json.member("bodyBase64", Base64.text(of: body))
     }
+  }
+
+  /// Whether a body would take more than twice its bytes as a text in JSON: a control character
+  /// takes six.
+  private static func isLong(asText body: [UInt8]) -> Bool {
+    var more = 0
+    for byte in body {
+      switch byte {
+      case 0x08, 0x09, 0x0A, 0x0C, 0x0D, UInt8(ascii: "\""), UInt8(ascii: "\\"): more += 1
+      case ..<0x20: more += 5
+      default: break
+      }
+    }
+    return more > body.count
   }
 
   private static func isSame(_ name: String, _ field: RelayCore.HeaderBlock.Field) -> Bool {

@@ -16,7 +16,8 @@ struct CheckIn {
       try await CommandBody(context).read(request), from: context.caller.client)
     var memory = MemoryReservation(context, request.origin)
     defer { memory.giveBack() }
-    return .freshJSON(try await answer(to: question, &memory).json())
+    let json = try await answer(to: question, &memory).json()
+    return .freshJSON(json, holding: memory.handOver(json.count))
   }
 
   /// What there is to tell.

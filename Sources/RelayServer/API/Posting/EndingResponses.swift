@@ -23,10 +23,10 @@ struct EndingResponses {
       guard let response = try await response(to: ending, bodyBytesMax: bodyBytesMax) else {
         continue
       }
-      guard response.byteCount <= room, (try? memory.take(response.byteCount)) != nil else {
-        break
-      }
-      room -= response.byteCount
+      // Once as it is here, and once in the answer.
+      let count = response.json.count
+      guard count <= room, (try? memory.take(2 * count)) != nil else { break }
+      room -= count
       found[ending.number] = response
     }
     return found

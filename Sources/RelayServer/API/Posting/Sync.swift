@@ -36,7 +36,8 @@ struct Sync {
     // What was stored waits by now, and would be counted twice.
     claim.giveBack()
     let view = try await view(of: question, isStored: results != nil, &memory)
-    var response = HTTPResponse.freshJSON(view.json(with: results))
+    let json = view.json(with: results)
+    var response = HTTPResponse.freshJSON(json, holding: memory.handOver(json.count))
     if post.isStrict { response.headers.add("Preference-Applied", "handling=strict") }
     if let seconds = results?.retryAfterSeconds { response.headers.add("Retry-After", seconds) }
     return response

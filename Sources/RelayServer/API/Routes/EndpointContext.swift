@@ -1,5 +1,6 @@
 import HTTPServer
 import RelayCore
+import Synchronization
 
 /// The things that endpoints share, made anew for each request.
 ///
@@ -95,6 +96,27 @@ extension HTTPResponse {
     fields.add("Content-Type", "application/json")
     return fields
   }()
+
+  /// The bytes of a large answer that are written at a time.
+  private static let pieceBytes = 64 * 1024
+
+  /// An answer in JSON that nobody may keep, whose memory is held until it is written.
+  static func freshJSON(_ bytes: [UInt8], holding memory: HeldMemory) -> HTTPResponse {
+    var response = HTTPResponse.freshJSON(bytes)
+    // A small one is written at once, or is counted with its connection.
+    guard bytes.count > pieceBytes else { return response }
+    let place = Mutex(0)
+    response.body = .source(length: Int64(bytes.count)) {
+      withExtendedLifetime(memory) {
+        place.withLock { place in
+          let end = min(bytes.count, place + pieceBytes)
+          defer { place = end }
+          return place < end ? Array(bytes[place..<end]) : nil
+        }
+      }
+    }
+    return response
+  }
 
   /// An answer in JSON that nobody may keep.
   static func freshJSON(_ bytes: [UInt8], status: Int = 200) -> HTTPResponse {

@@ -83,6 +83,17 @@ struct MemoryReservation: ~Copyable {
     if let claim, !budget.hasArrived(claim) { throw .gaveWay() }
   }
 
+  /// Hands over what is held for an answer of so many bytes, until it is written; the rest is given
+  /// back.
+  mutating func handOver(_ count: Int) -> HeldMemory {
+    try? keep(count)
+    defer {
+      claim = nil
+      bytes = 0
+    }
+    return HeldMemory(budget, bytes, claim)
+  }
+
   /// Gives everything back.
   mutating func giveBack() {
     release()
@@ -91,6 +102,23 @@ struct MemoryReservation: ~Copyable {
   }
 
   private func release() {
+    if let claim { budget.end(claim) } else { budget.release(bytes) }
+  }
+}
+
+/// Memory that is counted for as long as somebody keeps this.
+final class HeldMemory: Sendable {
+  private let budget: MemoryBudget
+  private let bytes: Int
+  private let claim: RequestMemory.ClaimID?
+
+  fileprivate init(_ budget: MemoryBudget, _ bytes: Int, _ claim: RequestMemory.ClaimID?) {
+    self.budget = budget
+    self.bytes = bytes
+    self.claim = claim
+  }
+
+  deinit {
     if let claim { budget.end(claim) } else { budget.release(bytes) }
   }
 }
