@@ -123,6 +123,27 @@ extension EndToEnd {
       #expect(try await sender.offset(location) == 3)
     }
 
+    @Test(
+      "an open upload counts against the store's limit, and ends within what it has claimed",
+      .ofFiles)
+    func storeLimit() async throws {
+      let relay = try await relay(["storeBytesMax": 3 << 20])
+      let sender = Uploader(relay)
+      let length = ["Upload-Length": "\(2 << 20)"]
+      let location = try await sender.create("/p", length)
+      let second = try await sender.creation("/q", length)
+      #expect(second.status == 507 && second.problem == "disk-full", "\(second)")
+      let photo = Uploader.photo(2 << 20)
+      // What has come of one whose length is not known counts as well.
+      let other = try await sender.create("/r", body: Array(photo[..<1_000_000]))
+      let post = try await relay.device().post(["path": "/small"])
+      #expect(post.status == 507, "\(post)")
+      let answer = try await sender.append(location, at: 0, completes: true, body: photo)
+      #expect(answer.status == 202, "\(answer)")
+      #expect(try await sender.send("DELETE", other)?.status == 204)
+      #expect(try await bodies() == [photo])
+    }
+
     @Test("a step of the machine's clock ends no upload", .ofFiles)
     func clockStep() async throws {
       let clock = try FakeClock()

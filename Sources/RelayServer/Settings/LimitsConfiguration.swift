@@ -179,7 +179,10 @@ extension LimitsConfiguration {
       "503: posts are refused so that 99 of 100 that are accepted take less than this")
     Key(
       "storeBytesMax", \.storeBytesMax, .optional(.integer(1_048_576...bytesLargest)),
-      "507: bytes that the store takes on disk, without its log and what is free within its file")
+      """
+      507: bytes that the store takes on disk, without its log and what is free within its file; \
+      an open upload counts with its length, as far as that is known
+      """)
     Key(
       "storeLogBytesMax", \.storeLogBytesMax, .integer(1_048_576...bytesLargest),
       "507: bytes that the store's log holds and its database does not yet")

@@ -63,6 +63,7 @@ final class BodyFiles: Sendable {
   /// Files that a crash leaves are found by ``sweep(database:)`` at the next start.
   func delete(_ names: [String]) {
     guard !names.isEmpty else { return }
+    room.uploads.release(names)
     let folder = folder
     _ = jobs.push { for name in names { unlink("\(folder)/\(name)") } }
   }

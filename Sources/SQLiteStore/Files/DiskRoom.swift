@@ -50,6 +50,8 @@ package struct DiskLimits: Sendable, Equatable {
 final class DiskRoom: Sendable {
   /// The folder of the store.
   let folder: String
+  /// What open uploads have claimed of it.
+  let uploads = UploadRoom()
   private let inForce: Mutex<DiskLimits>
 
   /// Takes a folder and its limits.
@@ -100,6 +102,9 @@ final class DiskRoom: Sendable {
         + "into the database: most likely another program holds the database open and reads it. "
         + "End that program; the relay goes on by itself.")
   }
+
+  /// Whether an error says that, and nothing of the disk itself.
+  func isLimitReached(_ error: StoreError) -> Bool { error.detail == limitReached().detail }
 
   /// The error that the store has reached its limit.
   func limitReached() -> StoreError {

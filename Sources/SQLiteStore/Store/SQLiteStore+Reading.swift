@@ -212,7 +212,7 @@ extension SQLiteStore {
     let fileBytes =
       DataFolder.size(ofFile: database) + DataFolder.size(ofFile: database + "-wal") + bodyBytes
     let room = shared.room
-    let ofLimit = room.limits.storeBytesMax.map { $0 - fileBytes } ?? .max
+    let ofLimit = room.limits.storeBytesMax.map { $0 - fileBytes - room.uploads.total } ?? .max
     var files = StoreFiles(
       fileBytes: fileBytes, logBytes: logBytes, roomBytes: max(0, min(room.bytesLeft, ofLimit)))
     files.damage = damage

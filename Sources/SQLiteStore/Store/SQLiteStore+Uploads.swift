@@ -3,8 +3,11 @@ import RelayCore
 extension SQLiteStore {
   /// Implements `UploadStore.beginUpload`.
   package func beginUpload(_ upload: Upload) async throws(StoreError) -> Upload {
+    let claim = upload.length ?? 0
+    guard files().roomBytes >= claim else { throw shared.room.limitReached() }
     // The file first: a row without one would be an upload that is lost.
     let file = try await UploadFileWriter.create(in: shared.bodies)
+    shared.room.uploads.hold(claim, for: file)
     do throws(StoreError) {
       let isNew = try await write("begin an upload") { writer throws(StoreError) in
         try writer.uploads.insert(upload, file: file)
@@ -54,6 +57,7 @@ extension SQLiteStore {
         try await writer(of: upload, file) != nil
       {
         whole.append(upload)
+        shared.room.uploads.hold(max(upload.length ?? 0, upload.offset), for: file)
       } else {
         try await deleteUpload(upload.id)
       }
@@ -78,9 +82,11 @@ extension SQLiteStore {
       in: shared.bodies, name: file, at: upload.offset
     ) { [weak self] offset, length, time throws(StoreError) in
       guard let self else { throw .closed(operation: "note an upload") }
-      return try await write("note an upload") { writer throws(StoreError) in
+      let isThere = try await write("note an upload") { writer throws(StoreError) in
         try writer.uploads.note(id, offset: offset, length: length, at: time)
       }
+      if isThere { shared.room.uploads.hold(max(length ?? 0, offset), for: file) }
+      return isThere
     }
   }
 

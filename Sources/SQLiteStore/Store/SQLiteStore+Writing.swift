@@ -33,7 +33,14 @@ extension SQLiteStore {
       }
       submit(.append(append), operation: "append")
     }
-    return try result.get()
+    let results = try result.get()
+    // What was claimed for an upload counts as a body by now.
+    shared.room.uploads.release(
+      drafts.compactMap { draft in
+        guard case .file(let file) = draft.content.body else { return nil }
+        return BodyFiles.name(of: file)
+      })
+    return results
   }
 
   /// See ``EnvelopeStore``.

@@ -11,8 +11,14 @@ extension Writer {
     noteRoom()
     guard let error = recovery.lackOfRoom else { return }
     let isForAll = error.kind == .displaced
-    let refused = requests.filter { isForAll || $0.isAppend }
-    requests.removeAll { isForAll || $0.isAppend }
+    let isLimit = shared.room.isLimitReached(error)
+    let uploads = shared.room.uploads
+    let isRefused = { (request: WriteRequest) in
+      // An upload whose room was claimed takes no more by becoming an envelope.
+      isForAll || request.isAppend && !(isLimit && request.isOf(uploads))
+    }
+    let refused = requests.filter(isRefused)
+    requests.removeAll(where: isRefused)
     publish()
     for request in refused { request.fail(error) }
   }
@@ -84,7 +90,8 @@ extension Writer {
       if left <= 0, try left + freeBytes() <= 0 { return room.lackOfRoom(operation: "add to") }
       guard let bytesMax = room.limits.storeBytesMax else { return nil }
       let used = try connection.number("PRAGMA page_count") * pageBytes - freeBytes()
-      return used + state.ledger.fileBytes < bytesMax ? nil : room.limitReached()
+      let bodyBytes = state.ledger.fileBytes + room.uploads.total
+      return used + bodyBytes < bytesMax ? nil : room.limitReached()
     } catch {
       // The transaction that follows meets the same trouble, and tells it.
       return nil
@@ -100,6 +107,15 @@ extension Writer {
 extension WriteRequest {
   fileprivate var isAppend: Bool {
     if case .append = self { true } else { false }
+  }
+
+  /// Whether all that it stores are uploads whose room is claimed.
+  fileprivate func isOf(_ uploads: UploadRoom) -> Bool {
+    guard case .append(let append) = self else { return false }
+    return append.drafts.allSatisfy { draft in
+      guard case .file(let file) = draft.content.body else { return false }
+      return uploads.holds(BodyFiles.name(of: file))
+    }
   }
 }
 

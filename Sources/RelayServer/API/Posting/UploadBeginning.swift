@@ -26,16 +26,17 @@ struct UploadBeginning {
     _ = try Via(request.head, at: context.relay.pseudonym)
     var claim = try QuotaClaim(context, sender: context.caller.client)
     defer { claim.giveBack() }
-    let upload = try described(by: request.head, captures)
+    var upload = try described(by: request.head, captures)
     let verdict = UploadRules.verdict(on: append, to: upload, bytesMax: context.uploadBytesMax)
     guard case .append(let length) = verdict else { throw context.problem(verdict, append, upload) }
+    upload.length = length
     if let key = upload.terms.draft.key, let former = try await find(upload.client, key) {
       _ = try same(former, as: upload)
       // An empty one may be a question; only content can be other content.
       if former.envelope != nil, append.completes, append.contentLength != 0 { return .whole }
       return .former(former.id)
     }
-    return try await begin(upload, length, &claim)
+    return try await begin(upload, &claim)
   }
 
   /// The upload that the same request has begun before; nil if there is none.
@@ -48,7 +49,7 @@ struct UploadBeginning {
   }
 
   private func begin(
-    _ upload: Upload, _ length: Int64?, _ claim: inout QuotaClaim
+    _ upload: Upload, _ claim: inout QuotaClaim
   ) async throws(Problem) -> Outcome {
     do throws(UploadDesk.Refusal) {
       try desk.begin(upload.id, of: upload.client, context.uploadLimits)
@@ -57,7 +58,7 @@ struct UploadBeginning {
     }
     do throws(Problem) {
       try await claim.take(
-        for: upload.client, bytes: upload.terms.draft.content.byteCount + (length ?? 0))
+        for: upload.client, bytes: upload.use.bytes)
       let stored = try await context.stored { () throws(StoreError) in
         try await context.store.beginUpload(upload)
       }

@@ -170,6 +170,7 @@ struct UploadIntake: ~Copyable {
     let claimed = context.relay.uploads.claimedBytes(of: upload.id) + (claim?.takenBytes ?? 0)
     let more = upload.terms.draft.content.byteCount + end - claimed
     guard more > 0 else { return }
+    if let lack = context.relay.embedded?.lackOfRoom { throw Problem(lack) }
     if claim == nil { claim = try QuotaClaim(steering: context) }
     try await claim?.take(moreBytes: more, for: upload.client)
   }
