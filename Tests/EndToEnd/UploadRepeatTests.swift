@@ -97,6 +97,39 @@ extension EndToEnd {
       #expect(try await upstream.received(count: 1).map(\.body) == [[1]])
     }
 
+    @Test("a key that an envelope has is told before anything of the body has come")
+    func takenKey() async throws {
+      let post = Self.key.merging(["Waystation-Client": "device-1"]) { $1 }
+      let first = try await relay.device().request(
+        "POST", "/v1/relay/default/p", headers: post, body: Uploader.photo(300_000))
+      #expect(first.status == 202, "\(first)")
+      let begun = try await sender.creation("/p", Self.key)
+      #expect(isConflict(begun) && begun.text.contains("\"id\""), "\(begun)")
+      let same = try await sender.creation("/p", Self.whole, body: Uploader.photo(300_000))
+      #expect(isDuplicate(same), "\(same)")
+      let other = try await sender.creation("/p", Self.whole, body: Uploader.photo(300_001))
+      #expect(isConflict(other), "\(other)")
+    }
+
+    @Test("of two uploads with one number the second is refused, unless it is the first once more")
+    func takenNumber() async throws {
+      let place = ["Waystation-Lane": "photos", "Waystation-Sequence": "1"]
+      let location = try await sender.create("/p", place, body: [1])
+      let other = try await sender.creation("/q", place)
+      #expect(other.status == 422 && other.problem == "sequence-conflict", "\(other)")
+      #expect(other["Location"] == location)
+      let named = try await sender.creation("/p", place.merging(Self.key) { $1 })
+      #expect(named.problem == "sequence-conflict", "\(named)")
+      let again = try await sender.creation("/p", place)
+      #expect(again.status == 201 && again["Location"] == location, "\(again)")
+      #expect(again["Upload-Offset"] == "1")
+      try await relay.kill()
+      try await relay.start()
+      #expect(try await sender.creation("/q", place).problem == "sequence-conflict")
+      #expect(try await sender.send("DELETE", location)?.status == 204)
+      #expect(try await sender.creation("/q", place).status == 201)
+    }
+
     @Test("a conflict with an open upload says where it is, also for another digest")
     func openConflict() async throws {
       let digest = ["Repr-Digest": "sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:"]

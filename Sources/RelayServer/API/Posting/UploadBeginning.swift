@@ -36,6 +36,13 @@ struct UploadBeginning {
       if former.envelope != nil, append.completes, append.contentLength != 0 { return .whole }
       return .former(former.id)
     }
+    if let key = upload.terms.draft.key, let id = try await envelope(upload.client, key) {
+      // What its content will be is not known: it is told now, before all of it has come.
+      guard append.completes else {
+        throw .keyConflict(key, id: id, field: SenderFields.relayed.key)
+      }
+      return .whole
+    }
     return try await begin(upload, &claim)
   }
 
@@ -52,9 +59,13 @@ struct UploadBeginning {
     _ upload: Upload, _ claim: inout QuotaClaim
   ) async throws(Problem) -> Outcome {
     do throws(UploadDesk.Refusal) {
-      try desk.begin(upload.id, of: upload.client, context.uploadLimits)
+      try desk.begin(upload, context.uploadLimits)
     } catch {
-      throw .tooManyUploads(error, client: upload.client)
+      switch error {
+      case .full(let max, let isOfClient):
+        throw .tooManyUploads(max, ofClient: isOfClient ? upload.client : nil)
+      case .numberTaken(let id): return .former(try await sameNumber(id, as: upload))
+      }
     }
     do throws(Problem) {
       try await claim.take(
@@ -103,6 +114,26 @@ struct UploadBeginning {
         upload.terms.draft.key, with: former, field: SenderFields.relayed.key)
     }
     return former.id
+  }
+
+  /// The upload that has the number of another one, if it was begun by the same request.
+  private func sameNumber(_ id: UploadID, as upload: Upload) async throws(Problem) -> UploadID {
+    let former = try await context.stored { () throws(StoreError) in
+      try await context.store.upload(id)
+    }
+    if let former, former.terms.draft.key == upload.terms.draft.key,
+      let id = try? same(former, as: upload)
+    {
+      return id
+    }
+    throw .sequenceConflict(
+      upload.terms.draft.sequence, with: id, field: SenderFields.relayed.sequence)
+  }
+
+  private func envelope(_ client: String, _ key: String) async throws(Problem) -> EnvelopeID? {
+    try await context.stored { () throws(StoreError) in
+      try await context.store.envelope(client: client, key: key)
+    }
   }
 
   private func find(_ client: String, _ key: String) async throws(Problem) -> Upload? {

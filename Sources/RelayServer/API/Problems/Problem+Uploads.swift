@@ -68,7 +68,7 @@ extension Problem {
       upload.envelope == nil
         ? "The upload \(words) is open, and was begun with other fields or another digest."
         : "The upload \(words) is complete, with other fields or other content.",
-      field: field,
+      field: key == nil ? nil : field,
       fix: upload.envelope == nil
         ? "Use a new key for new content; go on with the upload, or give it up with DELETE."
         : "Use a new key for new content; what is repeated has the same fields and bytes, or none.")
@@ -104,13 +104,28 @@ extension Problem {
       .supersededUpload, "Another request about this upload has come, and has ended this one.",
       fix: "Ask for the offset with HEAD, and go on there; one request at a time.")
   }
+  /// Another upload that is open has the number.
+  static func sequenceConflict(
+    _ sequence: Int64?, with upload: UploadID, field: String
+  ) -> Problem {
+    let words = sequence.map { "The lane's sequence number \($0)" } ?? "The sequence number"
+    var problem = Problem(
+      .sequenceConflict, "\(words) is that of another upload, which is open.", field: field,
+      fix: "Go on with that one, or give it up with DELETE; use the next number for new content.")
+    var note = UploadNote()
+    note.location = upload.path
+    problem.upload = note
+    return problem
+  }
+
 
   /// There are as many uploads as may be.
-  static func tooManyUploads(_ refusal: UploadDesk.Refusal, client: String) -> Problem {
+  ///
+  /// - Parameter client: The client whose limit that is; nil for the limit of all.
+  static func tooManyUploads(_ max: Int, ofClient client: String?) -> Problem {
     let words =
-      refusal.isOfClient
-      ? "The client \(client.quoted) may have \(refusal.max) uploads open."
-      : "\(refusal.max) uploads may be open in all."
+      client.map { "The client \($0.quoted) may have \(max) uploads open." }
+      ?? "\(max) uploads may be open in all."
     return Problem(
       .tooManyUploads, words, fix: "Complete one, give one up with DELETE, or try again later."
     ).retry(afterSeconds: RetryHint.spread(RetryHint.mostSeconds))

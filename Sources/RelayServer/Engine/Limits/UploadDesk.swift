@@ -11,22 +11,46 @@ final class UploadDesk: Sendable {
     var ofClient: Int
   }
 
-  /// The limit that keeps an upload from being begun.
-  struct Refusal: Error {
-    var max: Int
-    var isOfClient: Bool
+  /// What keeps an upload from being begun.
+  enum Refusal: Error {
+    /// As many are open as may be.
+    case full(max: Int, isOfClient: Bool)
+    /// Another one that is open has its number.
+    case numberTaken(UploadID)
   }
 
   private struct Open {
     let client: String
+    let place: Place?
     var claim = HeldClaim()
+  }
+
+  /// A number in a lane.
+  private struct Place: Hashable {
+    let client: String
+    let lane: String
+    let number: Int64
+
+    init?(_ draft: EnvelopeDraft) {
+      guard let number = draft.sequence else { return nil }
+      (client, lane, self.number) = (draft.client, draft.lane, number)
+    }
   }
 
   private struct State {
     var open: [UploadID: Open] = [:]
     var ofClient: [String: Int] = [:]
+    var places: [Place: UploadID] = [:]
     var turns: [UploadID: [UploadTurn]] = [:]
     var counts: [UploadFigures.Event: UInt64] = [:]
+
+    mutating func add(_ upload: Upload, _ claim: HeldClaim) {
+      let place = Place(upload.terms.draft)
+      open[upload.id] = Open(client: upload.client, place: place, claim: claim)
+      ofClient[upload.client, default: 0] += 1
+      // Of two that a release before let begin with one number, the first has it.
+      if let place, places[place] == nil { places[place] = upload.id }
+    }
   }
 
   private let quotas: QuotaKeeper
@@ -42,23 +66,24 @@ final class UploadDesk: Sendable {
     for upload in uploads {
       let claim = HeldClaim(upload.use, of: upload.client, from: quotas)
       state.withLock { state in
-        state.open[upload.id] = Open(client: upload.client, claim: claim)
-        state.ofClient[upload.client, default: 0] += 1
+        state.add(upload, claim)
       }
     }
   }
 
   /// Takes a place for a new upload; it ends with ``end(_:as:)``.
-  func begin(_ id: UploadID, of client: String, _ limits: Limits) throws(Refusal) {
+  func begin(_ upload: Upload, _ limits: Limits) throws(Refusal) {
     try state.withLock { (state) throws(Refusal) in
+      if let place = Place(upload.terms.draft), let other = state.places[place] {
+        throw .numberTaken(other)
+      }
       guard state.open.count < limits.all else {
-        throw Refusal(max: limits.all, isOfClient: false)
+        throw .full(max: limits.all, isOfClient: false)
       }
-      guard state.ofClient[client, default: 0] < limits.ofClient else {
-        throw Refusal(max: limits.ofClient, isOfClient: true)
+      guard state.ofClient[upload.client, default: 0] < limits.ofClient else {
+        throw .full(max: limits.ofClient, isOfClient: true)
       }
-      state.open[id] = Open(client: client)
-      state.ofClient[client, default: 0] += 1
+      state.add(upload, HeldClaim())
     }
   }
 
@@ -92,6 +117,7 @@ final class UploadDesk: Sendable {
       if let event { state.counts[event, default: 0] &+= 1 }
       let left = state.ofClient[ended.client, default: 1] - 1
       state.ofClient[ended.client] = left > 0 ? left : nil
+      if let place = ended.place, state.places[place] == id { state.places[place] = nil }
       return ended
     }
     ended?.claim.release(to: quotas)
