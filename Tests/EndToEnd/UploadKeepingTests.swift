@@ -123,6 +123,45 @@ extension EndToEnd {
       #expect(try await sender.offset(location) == 3)
     }
 
+    @Test("an upload whose envelope's deadline has passed is told so, and takes nothing more")
+    func deadline() async throws {
+      let relay = try await relay([:])
+      let sender = Uploader(relay)
+      let late = try await sender.creation("/p", ["Waystation-Expires-In": "0"])
+      #expect(late.status == 422 && late.problem == "invalid-field", "\(late)")
+      let answer = try await sender.creation("/p", ["Waystation-Expires-In": "3"], body: [1])
+      let limit = try #require(answer["Upload-Limit"]?.components(separatedBy: "max-age=").last)
+      #expect(answer.status == 201 && (Int(limit) ?? .max) <= 3, "\(answer)")
+      let location = try #require(answer["Location"])
+      let expired = try await eventually("an upload past its deadline") {
+        let answer = try await sender.append(location, at: 1, completes: false, body: [])
+        return answer.status == 204 ? nil : answer
+      }
+      #expect(expired.status == 404 && expired.problem == "unknown-upload", "\(expired)")
+      #expect(expired.text.contains("has expired: the deadline of its envelope was 20"))
+      let metrics = try await relay.device().get("/metrics").text
+      #expect(metrics.contains("waystation_uploads_total{event=\"expired\"} 1\n"))
+    }
+
+    @Test("a relay without uploads says so, and takes what is whole")
+    func none() async throws {
+      let relay = try await relay(["uploadsMax": 0])
+      let sender = Uploader(relay)
+      let refused = try await sender.creation("/p")
+      #expect(refused.status == 403 && refused.problem == "forbidden", "\(refused)")
+      #expect(refused["Retry-After"] == nil)
+      let whole = ["Upload-Complete": "?1", "Upload-Draft-Interop-Version": "8"]
+      let photo = Uploader.photo(300_000)
+      #expect(try await sender.creation("/q", whole, body: photo).status == 202)
+      let answer = try await relay.device().request(
+        "POST", "/v1/checkin", headers: ["Content-Type": "application/json"],
+        body: Array(#"{"client":"device-1"}"#.utf8))
+      let features = try #require(
+        (try answer.json()["relay"] as? [String: Any])?["features"] as? [String])
+      #expect(features.contains("sync") && !features.contains("uploads"))
+      #expect(try await bodies() == [photo])
+    }
+
     @Test(
       "an open upload counts against the store's limit, and ends within what it has claimed",
       .ofFiles)
@@ -153,7 +192,9 @@ extension EndToEnd {
         environment: clock.environment)
       try await relay.start()
       let sender = Uploader(relay)
-      let location = try await sender.create("/p", body: [1])
+      // Its own deadline is another matter: that passes by the clock that counts.
+      let deadline = ["Waystation-Expires-In": "\(365 * 86_400)"]
+      let location = try await sender.create("/p", deadline, body: [1])
       try clock.set(ahead: 30 * FakeClock.day)
       try await eventually("the clock counts") {
         _ = try await relay.device().get("/healthz")

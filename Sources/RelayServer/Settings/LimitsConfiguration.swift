@@ -158,7 +158,7 @@ extension LimitsConfiguration {
       "429: lanes that are known, of one client")
     Key(
       "uploadsMax", \.uploadsMax, .integer(0...1_000_000),
-      "429: [uploads](protocol.md#uploads) that are open, of all clients; 0 for none at all")
+      "429: [uploads](protocol.md#uploads) that are open, of all clients; 0 for none at all (403)")
     Key(
       "clientUploadsMax", \.clientUploadsMax, .integer(0...1_000_000),
       "429: uploads that are open, of one client")

@@ -82,6 +82,8 @@ package struct CheckInView: Sendable {
 
   /// When the credential ends by which the device was known; nil if it does not.
   package var credentialEndsAt: WallTime?
+  /// Whether uploads may be begun.
+  package var takesUploads = true
   /// The answers that are told, by the numbers of their endings.
   package var responses: [EndingNumber: Response] = [:]
 
@@ -121,7 +123,7 @@ package struct CheckInView: Sendable {
       }
       json.member("more", page.hasMore)
       if page.toldThrough > 0 { json.member("since", String(page.toldThrough)) }
-      json.memberObject("relay", RelayFeatures.write)
+      json.memberObject("relay") { RelayFeatures.write(to: &$0, uploads: takesUploads) }
       if let credentialEndsAt { json.member("credentialEndsAt", credentialEndsAt) }
     }
     return json.finish()

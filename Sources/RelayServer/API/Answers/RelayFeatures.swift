@@ -6,8 +6,12 @@ package enum RelayFeatures {
   package static let names = ["blocked-lanes", "by-key", "responses", "spans", "sync", "uploads"]
 
   /// Writes them, and the release.
-  static func write(to json: inout JSONWriter) {
+  ///
+  /// - Parameter uploads: Whether the configuration allows for uploads.
+  static func write(to json: inout JSONWriter, uploads: Bool) {
     json.member("version", ReleaseVersion.number)
-    json.memberArray("features") { json in for name in names { json.string(name) } }
+    json.memberArray("features") { json in
+      for name in names where uploads || name != "uploads" { json.string(name) }
+    }
   }
 }

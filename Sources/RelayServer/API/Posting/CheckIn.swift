@@ -43,6 +43,7 @@ struct CheckIn {
       allowance: allowance(of: question.client, record?.number),
       page: page)
     view.credentialEndsAt = context.caller.expiresAt
+    view.takesUploads = context.takesUploads
     if let bodyBytesMax = question.responseBytesMax {
       view.responses = try await EndingResponses(context).read(
         page.endings, bodyBytesMax: bodyBytesMax, &memory)
@@ -62,6 +63,7 @@ struct CheckIn {
         retryAfterSeconds: retryAfterSeconds(isFull: true)),
       page: CheckInPage(endings: [], toldThrough: question.since, hasMore: true))
     view.credentialEndsAt = context.caller.expiresAt
+    view.takesUploads = context.takesUploads
     return view
   }
 

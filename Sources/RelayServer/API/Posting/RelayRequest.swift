@@ -12,7 +12,9 @@ struct RelayRequest {
   {
     let upload = try uploadFields(request.head)
     let small = context.limits.spoolThresholdBytes
-    if upload.beginsUpload(ofLength: request.body.knownLength, small: small) {
+    let begins = upload.beginsUpload(ofLength: request.body.knownLength, small: small)
+    // Where none are taken, one whose body is whole is a post like any other.
+    if begins, context.takesUploads || upload.completes == false {
       return try await Uploads(context).create(request, captures, upload)
     }
     if upload.completes == true, request.body.knownLength == 0,

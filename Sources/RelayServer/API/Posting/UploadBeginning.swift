@@ -43,7 +43,18 @@ struct UploadBeginning {
       }
       return .whole
     }
+    if upload.terms.draft.expiresAt <= upload.touchedAt {
+      // A whole one is stored, and expires at once: so its number is taken, and its end is told.
+      guard append.completes else { throw .pastDeadline(field: Self.fieldOfDeadline(request.head)) }
+      return .whole
+    }
+    guard context.takesUploads else { throw .noUploads() }
     return try await begin(upload, &claim)
+  }
+
+  private static func fieldOfDeadline(_ head: RequestHead) -> String {
+    head.values(of: "Waystation-Expires-At").isEmpty
+      ? "Waystation-Expires-In" : "Waystation-Expires-At"
   }
 
   /// The upload that the same request has begun before; nil if there is none.

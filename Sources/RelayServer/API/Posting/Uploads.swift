@@ -92,7 +92,7 @@ struct Uploads {
     let id = try id(captures)
     let turn = try await turn(of: id, request)
     defer { desk.end(turn) }
-    let upload = try await find(id)
+    let upload = try await current(id)
     var response = HTTPResponse(status: 204)
     response.headers.add("Upload-Offset", "\(upload.offset)")
     response.headers.add("Upload-Complete", upload.envelope == nil ? "?0" : "?1")
@@ -148,7 +148,7 @@ struct Uploads {
     defer { desk.end(turn) }
     guard !context.relay.isDraining else { throw .draining() }
     guard !turn.isSuperseded else { throw .supersededUpload() }
-    let upload = try await find(id)
+    let upload = try await current(id)
     var intake = UploadIntake(context, upload, turn, news)
     return try await intake.take(append, request)
   }
@@ -179,6 +179,16 @@ struct Uploads {
       throw .unknownUpload(id.description)
     }
     return upload
+  }
+
+  /// The same while the deadline of its envelope has not passed: after that, nothing more of it is
+  /// taken for nothing.
+  private func current(_ id: UploadID) async throws(Problem) -> Upload {
+    let upload = try await find(id)
+    let deadline = upload.terms.draft.expiresAt
+    guard upload.envelope == nil, deadline <= context.relay.now().wall else { return upload }
+    try await context.forget(upload: id, as: .expired)
+    throw .expiredUpload(id, deadline)
   }
 
   private static func checkMediaType(_ head: RequestHead) throws(Problem) {
@@ -221,10 +231,16 @@ extension EndpointContext {
     UploadDesk.Limits(all: limits.uploadsMax, ofClient: limits.clientUploadsMax)
   }
 
+  /// Whether there may be any.
+  var takesUploads: Bool { limits.uploadsMax > 0 && limits.clientUploadsMax > 0 }
+
   /// `Upload-Limit` of an upload.
   func uploadLimit(of upload: Upload) -> String {
+    let now = relay.now().wall
     let keptMs = Int64(relay.configuration.retention.uploadSeconds) * 1000
-    let leftMs = keptMs - relay.now().wall.milliseconds(since: upload.touchedAt)
+    let leftMs = min(
+      keptMs - now.milliseconds(since: upload.touchedAt),
+      upload.terms.draft.expiresAt.milliseconds(since: now))
     return uploadSizes + ", max-age=\(max(0, min(leftMs, keptMs)) / 1000)"
   }
 

@@ -38,6 +38,30 @@ extension Problem {
       fix: "Begin the upload anew.")
   }
 
+  /// The deadline of the envelope has passed before all of it came.
+  static func expiredUpload(_ id: UploadID, _ deadline: WallTime) -> Problem {
+    Problem(
+      .unknownUpload,
+      "The upload \(id) has expired: the deadline of its envelope was"
+        + " \(RFC3339.format(deadline)). It is forgotten.",
+      fix: "Begin anew, with a later deadline.")
+  }
+
+  /// The deadline of the envelope has passed before its upload began.
+  static func pastDeadline(field: String) -> Problem {
+    .invalidField(
+      field, "The deadline has passed already, so the rest of the body would come for nothing.",
+      fix: "Give a later deadline, or leave the envelope out.")
+  }
+
+  /// This relay takes none.
+  static func noUploads() -> Problem {
+    Problem(
+      .forbidden,
+      "This relay takes no bodies in parts: limits.uploadsMax or clientUploadsMax is 0.",
+      fix: "Send the whole body in one request, without Upload-Complete.")
+  }
+
   /// The content begins elsewhere than the upload ends.
   package static func mismatchingOffset(expected: Int64, provided: Int64) -> Problem {
     var problem = Problem(
@@ -80,6 +104,20 @@ extension Problem {
     return problem
   }
 
+  /// Another upload that is open has the number.
+  static func sequenceConflict(
+    _ sequence: Int64?, with upload: UploadID, field: String
+  ) -> Problem {
+    let words = sequence.map { "The lane's sequence number \($0)" } ?? "The sequence number"
+    var problem = Problem(
+      .sequenceConflict, "\(words) is that of another upload, which is open.", field: field,
+      fix: "Go on with that one, or give it up with DELETE; use the next number for new content.")
+    var note = UploadNote()
+    note.location = upload.path
+    problem.upload = note
+    return problem
+  }
+
   /// What is said of the upload's length contradicts itself.
   package static func inconsistentLength(isGivenUp: Bool) -> Problem {
     Problem(
@@ -104,20 +142,6 @@ extension Problem {
       .supersededUpload, "Another request about this upload has come, and has ended this one.",
       fix: "Ask for the offset with HEAD, and go on there; one request at a time.")
   }
-  /// Another upload that is open has the number.
-  static func sequenceConflict(
-    _ sequence: Int64?, with upload: UploadID, field: String
-  ) -> Problem {
-    let words = sequence.map { "The lane's sequence number \($0)" } ?? "The sequence number"
-    var problem = Problem(
-      .sequenceConflict, "\(words) is that of another upload, which is open.", field: field,
-      fix: "Go on with that one, or give it up with DELETE; use the next number for new content.")
-    var note = UploadNote()
-    note.location = upload.path
-    problem.upload = note
-    return problem
-  }
-
 
   /// There are as many uploads as may be.
   ///
