@@ -44,6 +44,16 @@ struct StructuredItemTests {
     #expect(found("sha-512=:AA==:", "sha-256=:AQI=:") == .some([1, 2]))
     #expect(found("sha-256=:AA==:,sha-256=:AQI=:") == .some([1, 2]))
     #expect(found("sha-512=:AA==:") == .none && found() == .none)
-    #expect(found("sha-256=AQI=") == .some(nil) && found("sha-256=:AQ:") == .some(nil))
+    #expect(found("") == .none && found("sha-512=:AA==:;q=1 , md5=:AA==:") == .none)
+  }
+
+  @Test(
+    "a field that is no dictionary of byte sequences is told from one without the key",
+    arguments: [
+      "sha-256=AQI=", "sha-256=:AQ:", "x", "SHA-256=:AQI=:", "sha-512=AA", "sha-256=:AQI=:,",
+      "=:AQI=:", "sha-256=:AQI=:, junk", "9=:AQI=:", "sha-256=:AQI=: :",
+    ])
+  func noDictionary(text: String) {
+    #expect(StructuredItem.byteSequence("sha-256", in: [bytes(text)]) == .some(nil))
   }
 }

@@ -207,7 +207,8 @@ struct Uploads {
     guard let named else { return nil }
     guard let digest = named, digest.count == 32 else {
       throw .invalidField(
-        "Repr-Digest", "The value of sha-256 is not 32 bytes in base64 between colons.",
+        "Repr-Digest",
+        "It is no list of digests, as sha-256=:…: with 32 bytes in base64 between the colons.",
         fix: "Write it as RFC 9530 has it, or leave it out.")
     }
     return digest

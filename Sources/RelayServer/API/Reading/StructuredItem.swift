@@ -32,26 +32,44 @@ package enum StructuredItem {
 
   /// The Byte Sequence of a key of a Dictionary of them, as `Repr-Digest` is one.
   ///
-  /// - Returns: The outer nil if the key is not there, the inner one if its value is no such thing.
+  /// - Returns: The outer nil if the key is not there, the inner one if the field is no such
+  ///   Dictionary.
   package static func byteSequence(
     _ key: StaticString, in values: [ArraySlice<UInt8>]
   ) -> [UInt8]?? {
     var found: [UInt8]??
     // Neither base64 nor a key has a comma.
-    for member in values.flatMap({ $0.split(separator: UInt8(ascii: ",")) }) {
+    for member in values.flatMap({ $0.split(separator: comma, omittingEmptySubsequences: false) }) {
       let member = FieldSyntax.trimmingWhitespace(member)
-      guard let equals = member.firstIndex(of: UInt8(ascii: "=")),
-        FieldSyntax.equals(member[..<equals], key)
-      else { continue }
-      let value = bare(member[(equals + 1)...])
-      let colon = UInt8(ascii: ":")
-      guard value.count >= 2, value.first == colon, value.last == colon else {
-        found = .some(nil)
-        continue
+      // A field without members is an empty Dictionary.
+      if member.isEmpty, values.count == 1, FieldSyntax.trimmingWhitespace(values[0]).isEmpty {
+        return found
       }
-      found = .some(try? Base64.decode(value.dropFirst().dropLast()))
+      guard let equals = member.firstIndex(of: UInt8(ascii: "=")), isKey(member[..<equals]),
+        let bytes = bytes(bare(member[(equals + 1)...]))
+      else { return .some(nil) }
+      if FieldSyntax.equals(member[..<equals], key) { found = .some(bytes) }
     }
     return found
+  }
+
+  private static let comma = UInt8(ascii: ",")
+
+  /// Whether it is a key: letters in lower case, digits, and `_-.*`, of which the first is a letter
+  /// or `*`.
+  private static func isKey(_ name: ArraySlice<UInt8>) -> Bool {
+    guard let first = name.first, (0x61...0x7A).contains(first) || first == UInt8(ascii: "*") else {
+      return false
+    }
+    return name.allSatisfy {
+      (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || "_-.*".utf8.contains($0)
+    }
+  }
+
+  private static func bytes(_ value: ArraySlice<UInt8>) -> [UInt8]? {
+    let colon = UInt8(ascii: ":")
+    guard value.count >= 2, value.first == colon, value.last == colon else { return nil }
+    return try? Base64.decode(value.dropFirst().dropLast())
   }
 
   /// The item without its parameters, and without the white space around it.
