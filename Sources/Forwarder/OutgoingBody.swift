@@ -73,7 +73,7 @@ struct OutgoingBody: ~Copyable {
   }
 
   private static func open(_ stored: StoredBodyFile) throws(SystemError) -> Int32 {
-    let number = Glibc.open(stored.path, O_RDONLY | O_CLOEXEC)
+    let number = Glibc.open(stored.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
     guard number >= 0 else { throw SystemError(code: errno, operation: "open a stored body") }
     var status = stat()
     guard fstat(number, &status) == 0, Int64(status.st_size) == stored.byteCount else {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 extension EndToEnd {
@@ -14,6 +15,25 @@ extension EndToEnd {
       try await eventually("\(count) files of bodies") {
         try FileManager.default.contentsOfDirectory(atPath: folder).count == count ? true : nil
       }
+    }
+
+    @Test("a pipe in the place of a body holds up nobody: the upload is lost")
+    func pipe() async throws {
+      let relay = try await Relay.started(upstream)
+      let sender = Uploader(relay)
+      let location = try await sender.create("/p", body: [1])
+      let folder = relay.folder.path + "/data/bodies/"
+      let file = folder + (try FileManager.default.contentsOfDirectory(atPath: folder)[0])
+      try FileManager.default.removeItem(atPath: file)
+      #expect(mkfifo(file, 0o600) == 0)
+      let answer = try await sender.append(location, at: 1, completes: true, body: [2])
+      #expect(answer.status == 404 && answer.problem == "unknown-upload", "\(answer)")
+      let large = Uploader.photo(300_000)
+      let post = ["Waystation-Client": "device-1"]
+      let other = try await relay.device().request(
+        "POST", "/v1/relay/default/large", headers: post, body: large)
+      #expect(other.status == 202, "\(other)")
+      #expect(try await upstream.received(count: 1).map(\.body) == [large])
     }
 
     @Test("no end of an upload leaves its bytes in the folder of bodies")

@@ -36,6 +36,18 @@ struct EnvelopePatchTests {
       { Self.numbers[$0] })
   }
 
+  @Test(
+    "a time and a span for the same thing are refused, also where one of them is null",
+    arguments: [
+      #"{"expiresIn":10,"expiresAt":null}"#,
+      #"{"expiresIn":null,"expiresAt":"2999-01-01T00:00:00Z"}"#,
+      #"{"notBeforeIn":10,"notBefore":null}"#,
+    ])
+  func saidTwice(patch: String) throws {
+    #expect(try problem(patch, try Self.record())?.kind == .invalidField)
+    #expect(try problem(#"{"expiresIn":null,"expiresAt":null}"#, try Self.record()) == nil)
+  }
+
   private func problem(_ patch: String, _ record: EnvelopeRecord) throws -> Problem? {
     do {
       _ = try apply(patch, to: record)

@@ -161,7 +161,8 @@ extension StoredBodyFile {
 
   /// A piece of the file, on a thread that may wait for the disk.
   func bytes(from offset: Int64, countMax: Int) throws(StoreError) -> [UInt8] {
-    let file = try FileDescriptor.open(path, O_RDONLY)
+    // A pipe that stands there would hold up this thread for good.
+    let file = try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
     let count = Int(max(0, min(Int64(countMax), byteCount - offset)))
     var bytes = [UInt8](repeating: 0, count: count)
     var read = 0

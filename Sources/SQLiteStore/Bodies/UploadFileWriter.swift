@@ -66,12 +66,15 @@ final class UploadFileWriter: UploadWriter, @unchecked Sendable {
   // MARK: - On the thread of the files
 
   private func open() throws(StoreError) -> Bool {
-    let number = Glibc.open(path, O_WRONLY | O_CLOEXEC)
+    let number = Glibc.open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
     guard number >= 0 else {
-      if errno == ENOENT { return false }
+      // Neither a pipe that nobody reads nor a link is what was written.
+      if [ENOENT, ENXIO, ELOOP].contains(errno) { return false }
       throw StoreError(errno: errno, operation: "open", subject: path)
     }
     let opened = FileDescriptor(adopting: number)
+    var facts = stat()
+    guard fstat(number, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return false }
     guard lseek(number, 0, SEEK_END) >= off_t(byteCount) else { return false }
     guard ftruncate(number, off_t(byteCount)) == 0, lseek(number, off_t(byteCount), SEEK_SET) >= 0
     else {

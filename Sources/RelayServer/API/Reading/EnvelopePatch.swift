@@ -41,6 +41,10 @@ package struct EnvelopePatch: Sendable {
     }
     for member in object { try read(member) }
     try fields.terms.checkSpans(.json)
+    for (span, time) in [("expiresIn", "expiresAt"), ("notBeforeIn", "notBefore")]
+    where mentions(span) && mentions(time) && !cleared.isSuperset(of: [span, time]) {
+      throw .saidTwice("/\(span)", "/\(time)")
+    }
   }
 
   private mutating func read(_ member: JSONMember) throws(Problem) {
