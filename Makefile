@@ -69,6 +69,9 @@ disk-errors: ## Let every system call of a short workload fail in turn; count wh
 simulate: ## Run the simulation alone; SEED=n replays the run of that seed, SEEDS=n makes n new ones
 	@scripts/simulate
 
+simulate-devices: ## The same of devices, their relay and their upstream, with $SEEDS seeds (10000) from $SEED (1) on
+	@scripts/simulate --devices
+
 check: ## Format, lint and tidy: everything that is checked without building
 	@scripts/check
 

@@ -174,9 +174,16 @@ if isFuzzed {
       linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]))
 }
 
-// Thousands of simulated years need the optimiser, and nothing but the core and the model of a
-// store (scripts/simulate).
+// Thousands of simulated years need the optimiser, and nothing but what decides: the core with the
+// model of a store, and the device's side (scripts/simulate).
 if Context.environment["WAYSTATION_CORE_ALONE"] != nil {
   package.products = []
-  package.targets = [target("RelayCore"), storeModel, tests(of: "RelayCore", ["StoreModel"])]
+  package.targets = [
+    target("RelayCore"), storeModel, tests(of: "RelayCore", ["StoreModel"]), target("JSON"),
+    systemLibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+    target("SQLite", ["CSQLite", "RelayCore"]),
+    target("WaystationOutbox", ["SQLite", "RelayCore", "JSON"]),
+    target("WaystationOutboxTesting", ["WaystationOutbox", "RelayCore", "JSON"]),
+    tests(of: "WaystationOutbox", ["WaystationOutboxTesting", "SQLite", "RelayCore", "JSON"]),
+  ]
 }

@@ -2,10 +2,11 @@ import JSON
 import RelayCore
 import WaystationOutbox
 
-/// A relay in memory, with its upstream: what a device may rely on, without sockets, disks and time.
+/// A relay in memory, with its upstream: what a device may rely on, without sockets, disks and
+/// time.
 ///
-/// It keeps keys and numbers as a relay does, hands on in the order of each lane, and remembers what
-/// the upstream was sent.
+/// It keeps keys and numbers as a relay does, hands on in the order of each lane, and remembers
+/// what the upstream was sent.
 package struct RelayModel: Sendable {
   /// What the upstream makes of a request.
   package enum Verdict: Sendable, Equatable {

@@ -136,7 +136,9 @@ public final class ScriptedRelay: Transport {
   /// The relay as it is now.
   public func backup() -> RelayBackup { state.withLock { RelayBackup(model: $0.model) } }
 
-  /// The relay is put back: it has forgotten what came after the backup. The upstream has not.
+  /// The relay is put back: it has forgotten what came after the backup.
+  ///
+  /// The upstream has not.
   public func restore(_ backup: RelayBackup) {
     state.withLock { $0.model.restore(backup.model) }
   }

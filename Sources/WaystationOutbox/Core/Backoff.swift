@@ -1,5 +1,5 @@
-/// How long to wait after a failure: decorrelated jitter, so that devices that failed together do not
-/// come back together.
+/// How long to wait after a failure: decorrelated jitter, so that devices that failed together do
+/// not come back together.
 ///
 /// Each wait is random between the shortest and three times the last one
 /// (<https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/>).

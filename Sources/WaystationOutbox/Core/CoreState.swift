@@ -1,5 +1,6 @@
-/// What the core knows beside the database. A copy of it brings back what was before a transaction
-/// that failed.
+/// What the core knows beside the database.
+///
+/// A copy of it brings back what was before a transaction that failed.
 struct CoreState: Sendable {
   /// All lanes, by number.
   var lanes: [LaneNumber: KeptLane] = [:]
@@ -124,8 +125,8 @@ enum Underway: Sendable {
 
 /// Asks the relay after the oldest item that it has of each lane, now and then.
 ///
-/// It tells of each end, but it may have forgotten one by the time the device comes back, and it may
-/// have been restored from an older backup.
+/// It tells of each end, but it may have forgotten one by the time the device comes back, and it
+/// may have been restored from an older backup.
 struct Inquiry: Sendable {
   /// When the next round begins, by the time since the device's start.
   var nextAt: Int64?

@@ -1,9 +1,12 @@
-/// Something that the core wants done. It is done once the transaction is on the disk that it
-/// belongs to.
+/// Something that the core wants done.
+///
+/// It is done once the transaction is on the disk that it belongs to.
 enum Effect: Sendable {
   /// Make this request, and tell the core what came of it.
   case send(OutgoingExchange)
-  /// Ask the app about an item, and tell the core what it said. The bytes are those of a command.
+  /// Ask the app about an item, and tell the core what it said.
+  ///
+  /// The bytes are those of a command.
   case prepare(Item, command: (stored: [UInt8], version: Int)?)
   /// Ask for other credentials, and make the core try again.
   case askCredentials

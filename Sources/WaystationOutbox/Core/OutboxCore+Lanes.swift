@@ -1,7 +1,7 @@
 import RelayCore
 
-// What the relay tells of lanes: where one stands, what it waits for, and whether it has lost what it
-// once had.
+// What the relay tells of lanes: where one stands, what it waits for, and whether it has lost what
+// it once had.
 extension OutboxCore {
   /// Takes what a check-in says of lanes.
   func takeLanes(
@@ -46,8 +46,8 @@ extension OutboxCore {
   /// Looks at the numbers that the relay has not, of those that were given out.
   ///
   /// Those that are on their way come by themselves. A number whose item is over will not come any
-  /// more, and the relay is told so. Of the others the relay has lost what it once said it had: it was
-  /// restored from an older backup.
+  /// more, and the relay is told so. Of the others the relay has lost what it once said it had: it
+  /// was restored from an older backup.
   private func takeUnknown(
     _ lane: SyncAnswer.LaneAnswer, _ question: SyncRequest.LaneQuestion, _ number: LaneNumber
   ) throws(StoreError) {
@@ -67,7 +67,8 @@ extension OutboxCore {
     tell(.relayBehind(Lane(lane.name), first: first, last: last))
   }
 
-  /// The first numbers that the relay has not, up to the last one that was given out with the question.
+  /// The first numbers that the relay has not, up to the last one that was given out with the
+  /// question.
   private static func unknown(
     _ lane: SyncAnswer.LaneAnswer, given last: UInt64
   ) -> [UInt64] {

@@ -106,8 +106,8 @@ extension OutboxCore {
 
   /// Lets items expire whose time is over, and that nobody else can have.
   ///
-  /// What the relay may have ends there, by the same span. Without a relay, an item that was attempted
-  /// is looked at before its next attempt.
+  /// What the relay may have ends there, by the same span. Without a relay, an item that was
+  /// attempted is looked at before its next attempt.
   private func expire(at now: Moment) throws(StoreError) {
     for item in try file.expired(at: now, countMax: CoreLimits.expiredPerStep) {
       try declareVoid(item)
@@ -117,8 +117,8 @@ extension OutboxCore {
 
   /// Lets the spans of items that were enqueued before the device was started anew count from now.
   ///
-  /// The time in between is known by the time of day alone. If that is earlier than it was then, it is
-  /// wrong, and the relay's is waited for.
+  /// The time in between is known by the time of day alone. If that is earlier than it was then, it
+  /// is wrong, and the relay's is waited for.
   private func countAnew(at now: Moment) throws(StoreError) {
     let items = try file.itemsOfFormerBoots(
       before: state.boot, countMax: CoreLimits.expiredPerStep)

@@ -3,8 +3,8 @@ import RelayCore
 extension OutboxCore {
   /// Begins a run: the items of a filter are tried now, and the run is over once each is decided.
   ///
-  /// Waits after a failure are cut short, and what is being collected goes at once. The order within
-  /// a lane stays.
+  /// Waits after a failure are cut short, and what is being collected goes at once. The order
+  /// within a lane stays.
   func beginRun(_ filter: Filter, at now: Moment) throws(StoreError) -> RunNumber {
     wake()
     let items = try kept(filter, after: 0, countMax: CoreLimits.runItemsMax)
@@ -30,8 +30,8 @@ extension OutboxCore {
     state.runs.removeValue(forKey: number)?.report
   }
 
-  /// Somebody wants everything tried now: waits are cut short, and what the app has said of items is
-  /// asked again.
+  /// Somebody wants everything tried now: waits are cut short, and what the app has said of items
+  /// is asked again.
   func wake() {
     state.sender.wake()
     state.lingerUntil = nil

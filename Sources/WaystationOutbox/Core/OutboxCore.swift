@@ -2,9 +2,9 @@ import RelayCore
 
 /// All that an outbox decides: what is stored, what goes next, what an answer means.
 ///
-/// It is told what happens, and when. It changes the database, and lists in ``effects`` what is to be
-/// done outside. The caller puts several calls into one transaction, commits it, and then takes the
-/// effects. It has no clock, no random numbers, no threads and no sockets, so a test can let
+/// It is told what happens, and when. It changes the database, and lists in ``effects`` what is to
+/// be done outside. The caller puts several calls into one transaction, commits it, and then takes
+/// the effects. It has no clock, no random numbers, no threads and no sockets, so a test can let
 /// thousands of devices live in a second.
 ///
 /// One thread uses it at a time.

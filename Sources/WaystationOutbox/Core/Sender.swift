@@ -70,8 +70,8 @@ struct Sender: Sendable {
 
   /// The connection has changed, as far as somebody knows.
   ///
-  /// It is a hint. Without a connection a try is still made after the longest wait. A connection that
-  /// came back ends a wait for nobody soon, and no wait that somebody has asked for.
+  /// It is a hint. Without a connection a try is still made after the longest wait. A connection
+  /// that came back ends a wait for nobody soon, and no wait that somebody has asked for.
   mutating func changed(to link: Link, at nowMs: Int64, random: UInt64) {
     let former = self.link
     self.link = link

@@ -2,8 +2,9 @@ import RelayCore
 import SQLite
 
 extension OutboxFile {
-  /// Opens the database of a folder. One that is damaged is set aside, and what can be read of it goes
-  /// on in a new one.
+  /// Opens the database of a folder.
+  ///
+  /// One that is damaged is set aside, and what can be read of it goes on in a new one.
   ///
   /// - Parameter damage: What was damaged, in words; left as it is if nothing was.
   static func open(

@@ -3,7 +3,8 @@ import SQLite
 
 /// The database of one outbox, used by one thread at a time.
 ///
-/// Its functions are steps of a transaction that the caller begins and ends. Nothing is decided here.
+/// Its functions are steps of a transaction that the caller begins and ends. Nothing is decided
+/// here.
 final class OutboxFile {
   let connection: Connection
   let statements: OutboxStatements

@@ -52,8 +52,8 @@ final class OutboxStatements {
   /// The columns of a ``KeptItem``, in the order in which they are read.
   private static let columns = """
     id, lane, state, handed, sequence, key, tag, coalesce, body_kind, body_bytes, bytes, wall, \
-    monotonic, boot, expires, not_before, on_refusal, attempts, relay_id, error_id, error, refuser, \
-    command, upload, user_data
+    monotonic, boot, expires, not_before, on_refusal, attempts, relay_id, error_id, error, \
+    refuser, command, upload, user_data
     """
 
   /// The columns of a ``KeptEnding``, in the order in which they are read.

@@ -1,7 +1,7 @@
 /// The form in which requests and header fields are stored: each text with its length before it.
 ///
-/// A request is its method, its path, its upstream (empty for none), and the names and values of its
-/// header fields. A length has four bytes, the lowest first.
+/// A request is its method, its path, its upstream (empty for none), and the names and values of
+/// its header fields. A length has four bytes, the lowest first.
 enum RequestForm {
   /// The stored form of a request.
   static func bytes(of request: KeptRequest) -> [UInt8] {

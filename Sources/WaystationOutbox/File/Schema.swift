@@ -8,8 +8,9 @@ enum Schema {
   /// Each step leads from the version of its place to the next one.
   static let steps: [String] = [first]
 
-  /// Items are kept apart from their bodies, so that a change of state writes a short row. What waits
-  /// for the relay is found by `item_line`, what the relay tells of by `item_number`.
+  /// Items are kept apart from their bodies, so that a change of state writes a short row.
+  ///
+  /// What waits for the relay is found by `item_line`, what the relay tells of by `item_number`.
   private static let first = """
     CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
     CREATE TABLE lane (

@@ -3,15 +3,17 @@ import RelayCore
 
 /// A folder into which other processes, such as an app's extensions, drop items for an outbox.
 ///
-/// It opens no database and takes no lock: each item is a plain file. The process that has the outbox
-/// open takes all of them in, in the order of their names, which is that of time.
+/// It opens no database and takes no lock: each item is a plain file. The process that has the
+/// outbox open takes all of them in, in the order of their names, which is that of time.
 public struct Mailbox: Sendable {
   private let folder: String
 
   /// The mailbox of this folder; ``Settings/mailbox`` names the same one.
   public init(_ folder: String) { self.folder = folder }
 
-  /// Drops an item. It is on the disk when this returns.
+  /// Drops an item.
+  ///
+  /// It is on the disk when this returns.
   ///
   /// A body that is a file is copied into the item.
   ///

@@ -32,7 +32,8 @@ extension Outbox {
 
   /// What happens from now on.
   ///
-  /// A reader that is more than 1000 events behind loses the oldest; ``Event/missed(_:)`` says how many.
+  /// A reader that is more than 1000 events behind loses the oldest; ``Event/missed(_:)`` says how
+  /// many.
   public nonisolated func events(_ filter: Filter = .all) -> Events {
     guard case .ids(let ids) = filter else { return hub.events { _ in true } }
     return hub.events { event in event.item.map { ids.contains($0) } ?? true }

@@ -11,7 +11,9 @@ extension Outbox {
     }
   }
 
-  /// Takes an item back. It ends as ``Outcome/cancelled``.
+  /// Takes an item back.
+  ///
+  /// It ends as ``Outcome/cancelled``.
   public func cancel(_ id: Item.ID) async throws(ChangeError) {
     try await changing { core, _ throws(StoreError) in try core.cancel(id) }
   }
@@ -42,8 +44,9 @@ extension Outbox {
     }
   }
 
-  /// Takes back all items of a filter that can still be taken back on the device. What is being sent,
-  /// or is at the relay, goes on.
+  /// Takes back all items of a filter that can still be taken back on the device.
+  ///
+  /// What is being sent, or is at the relay, goes on.
   ///
   /// - Returns: How many were taken back.
   public func clear(_ filter: Filter = .all) async throws(ChangeError) -> Int {
@@ -54,7 +57,9 @@ extension Outbox {
     }
   }
 
-  /// Sends nothing of a lane, or nothing at all, until it is resumed. That outlasts the process.
+  /// Sends nothing of a lane, or nothing at all, until it is resumed.
+  ///
+  /// That outlasts the process.
   public func pause(_ lane: Lane? = nil) async throws(ChangeError) {
     try await pause(lane, true)
   }

@@ -3,12 +3,12 @@ import RelayCore
 extension Outbox {
   /// Tries the items of a filter now, and reports once each is decided.
   ///
-  /// Waits after a failure are cut short, and what is being collected goes at once. The order within a
-  /// lane stays. An item is decided when it is delivered, refused or expired, or does not go: then the
-  /// report says why.
+  /// Waits after a failure are cut short, and what is being collected goes at once. The order
+  /// within a lane stays. An item is decided when it is delivered, refused or expired, or does not
+  /// go: then the report says why.
   ///
-  /// - Parameter limit: How long to wait at the longest; what is not decided by then is pending, and
-  ///   goes on by itself.
+  /// - Parameter limit: How long to wait at the longest; what is not decided by then is pending,
+  ///   and goes on by itself.
   public func run(_ filter: Filter = .all, within limit: Duration? = nil) async -> RunReport {
     let none = RunReport(delivered: [], failed: [], skipped: [], pending: [])
     let begun = try? await store.run { core, now throws(StoreError) in
@@ -35,8 +35,8 @@ extension Outbox {
 
   /// Runs everything in time that the system gives, and gives it back on every path.
   ///
-  /// When the time is over, the report says what is pending. What was under way is cut, and goes again:
-  /// its key and its number make the repeat harmless.
+  /// When the time is over, the report says what is pending. What was under way is cut, and goes
+  /// again: its key and its number make the repeat harmless.
   public func runInBackground(_ budget: some Budget) async -> RunReport {
     let (expired, expire) = AsyncStream.makeStream(of: Void.self)
     let token = await budget.begin("Sending what waits") { expire.finish() }

@@ -117,9 +117,12 @@ public final class Outbox: Sendable {
     driver.close()
   }
 
-  /// Stops sending, and closes the database. What was under way goes again the next time.
+  /// Stops sending, and closes the database.
   ///
-  /// A second call does nothing. Everything else throws from then on, or answers that nothing is known.
+  /// What was under way goes again the next time.
+  ///
+  /// A second call does nothing. Everything else throws from then on, or answers that nothing is
+  /// known.
   public func close() async {
     for task in tasks.withLock({ $0 }) { task.cancel() }
     driver.close()
@@ -236,8 +239,8 @@ public final class Outbox: Sendable {
 
   /// Keeps a request, and waits a while for what becomes of it.
   ///
-  /// It is on the disk before anything is sent. If there is no connection, this returns at once, and the
-  /// item goes by itself later.
+  /// It is on the disk before anything is sent. If there is no connection, this returns at once,
+  /// and the item goes by itself later.
   ///
   /// - Parameter limit: How long to wait.
   public func saveEventually(

@@ -5,8 +5,8 @@ import Synchronization
 /// Runs the core on a thread of its own, and puts what comes together into one transaction.
 ///
 /// Each job sees the core as the jobs before it left it. Nobody is answered, and nothing is sent,
-/// before the transaction is on the disk. If the disk fails, all jobs of the transaction fail, and the
-/// core is as it was before.
+/// before the transaction is on the disk. If the disk fails, all jobs of the transaction fail, and
+/// the core is as it was before.
 // Sound: `core` is only touched by the one serial queue.
 final class StoreThread: @unchecked Sendable {
   /// A job, and what is done with its result once the transaction is over.
@@ -121,7 +121,8 @@ final class StoreThread: @unchecked Sendable {
 }
 
 /// Carries a value that is not `Sendable` between the threads that use it one after the other.
-// Sound where it is used: see there.
+// Sound: the inbox above hands each job from the task that made it to the one serial queue, and no
+// job is touched by both at a time.
 struct UncheckedBox<Value>: @unchecked Sendable {
   var value: Value
   init(_ value: Value) { self.value = value }

@@ -2,7 +2,9 @@
 public enum OutboxError: Error, Sendable, Equatable {
   /// Another process has it open; its number, if it is known.
   case owned(pid: Int32?)
-  /// A newer version of this library has written it. It was left untouched.
+  /// A newer version of this library has written it.
+  ///
+  /// It was left untouched.
   case newerSchema(Int)
   /// The settings contradict themselves; in words.
   case invalid(String)

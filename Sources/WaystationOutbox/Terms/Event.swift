@@ -1,4 +1,6 @@
-/// Something that has happened in an outbox. What it tells of is on disk by then.
+/// Something that has happened in an outbox.
+///
+/// What it tells of is on disk by then.
 public enum Event: Sendable {
   /// An item was taken in.
   case enqueued(Item)
@@ -18,9 +20,13 @@ public enum Event: Sendable {
   case coalesced(Item.ID, by: Item.ID)
   /// The connection has changed.
   case reachability(Link)
-  /// The credentials are refused, and there are no others. Everything waits.
+  /// The credentials are refused, and there are no others.
+  ///
+  /// Everything waits.
   case credentialsRefused
-  /// Nobody answers. It is tried again by itself.
+  /// Nobody answers.
+  ///
+  /// It is tried again by itself.
   case unreachable(ConnectionFailure)
   /// Somebody asked to be left alone until then.
   case limited(until: Instant, reason: String)
@@ -30,8 +36,10 @@ public enum Event: Sendable {
   case damaged(String)
   /// The device was restored or cloned; the lane goes on above the relay's highest number.
   case rejoined(Lane)
-  /// The relay has lost what it had said it had on its disk: the items of these numbers, of which the
-  /// device has kept no copy. What the device still had goes again.
+  /// The relay has lost what it had said it had on its disk: the items of these numbers, of which
+  /// the device has kept no copy.
+  ///
+  /// What the device still had goes again.
   case relayBehind(Lane, first: UInt64, last: UInt64)
   /// So many events were not read in time, and are lost to this reader.
   case missed(Int)

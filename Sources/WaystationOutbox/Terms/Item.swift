@@ -1,6 +1,8 @@
 /// A request that the outbox keeps, as it is just now.
 public struct Item: Sendable, Identifiable {
-  /// The item's number on this device. Later items have higher ones.
+  /// The item's number on this device.
+  ///
+  /// Later items have higher ones.
   public struct ID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The number.
     public let raw: Int64
@@ -23,13 +25,16 @@ public struct Item: Sendable, Identifiable {
     case waiting
     /// It has been put into a post, and nobody has answered yet.
     case sending(Progress)
-    /// The relay has it, under this id. It waits there for the upstream.
+    /// The relay has it, under this id.
+    ///
+    /// It waits there for the upstream.
     case atRelay(id: String)
     /// The upstream or the relay has refused it, or the app has recorded an error, and its lane
     /// stands until ``Outbox/resolve(_:_:)``.
     case blocked
-    /// The app died several times in a row while this item was being prepared. It is left alone
-    /// until ``Outbox/resolve(_:_:)``.
+    /// The app died several times in a row while this item was being prepared.
+    ///
+    /// It is left alone until ``Outbox/resolve(_:_:)``.
     case quarantined
     /// It is over.
     case ended(Outcome)
@@ -43,7 +48,8 @@ public struct Item: Sendable, Identifiable {
   public let lane: Lane
   /// Its tag.
   public let tag: Tag?
-  /// Its number in its lane at the relay; nil until it is first put into a post, and without a relay.
+  /// Its number in its lane at the relay; nil until it is first put into a post, and without a
+  /// relay.
   public let sequence: UInt64?
   /// Where it is.
   public let state: State

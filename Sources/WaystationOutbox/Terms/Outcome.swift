@@ -1,19 +1,25 @@
 /// What came of an item.
 public enum Outcome: Sendable {
-  /// The upstream has taken it. Its answer is there if it was small enough to come along.
+  /// The upstream has taken it.
+  ///
+  /// Its answer is there if it was small enough to come along.
   case delivered(Response?)
   /// The upstream or the relay has refused it: as it is, it would be refused again.
   case refused(Response?, RecordedError)
-  /// There is no connection just now. The item is kept, and goes by itself.
+  /// There is no connection just now.
+  ///
+  /// The item is kept, and goes by itself.
   case connection(ConnectionFailure)
   /// Its time was over before it was taken.
   case expired
   /// It was taken back, or another item took its place.
   case cancelled
-  /// The relay had it, and nobody knows any more how it ended: the device was away for longer than the
-  /// relay remembers, or the relay was restored from an older backup.
+  /// The relay had it, and nobody knows any more how it ended: the device was away for longer than
+  /// the relay remembers, or the relay was restored from an older backup.
   case unknown(RecordedError)
-  /// Nothing is known yet. The item is kept, and goes by itself.
+  /// Nothing is known yet.
+  ///
+  /// The item is kept, and goes by itself.
   case stillWaiting(Item.ID)
 }
 
@@ -62,7 +68,8 @@ public struct ConnectionFailure: Error, Sendable, Equatable {
 
 /// An error that is recorded with an item, for a person to see.
 public struct RecordedError: Error, Sendable, Equatable {
-  /// Which error it is, for the app: the problem's type, the upstream's `errorId`, or the app's own.
+  /// Which error it is, for the app: the problem's type, the upstream's `errorId`, or the app's
+  /// own.
   public let id: String
   /// In words.
   public let message: String

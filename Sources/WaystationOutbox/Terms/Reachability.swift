@@ -1,4 +1,6 @@
-/// Knows of the connection. What it says is a hint: a timer always runs beside it.
+/// Knows of the connection.
+///
+/// What it says is a hint: a timer always runs beside it.
 public protocol Reachability: Sendable {
   /// What is known now, and then each change.
   func changes() -> AsyncStream<Link>
@@ -28,7 +30,9 @@ public protocol Readiness: Sendable {
 public enum Ready: Sendable, Hashable {
   /// It may go.
   case now
-  /// It is passed over. It is asked for again after so long, or when the outbox is woken.
+  /// It is passed over.
+  ///
+  /// It is asked for again after so long, or when the outbox is woken.
   case skip(retryAfter: Duration?)
 }
 

@@ -37,7 +37,8 @@ public enum Body: Sendable {
   case bytes([UInt8], type: String)
   /// The file at this path, of this media type.
   ///
-  /// It is taken over when the item is enqueued: what becomes of the file afterwards changes nothing.
+  /// It is taken over when the item is enqueued: what becomes of the file afterwards changes
+  /// nothing.
   case file(path: String, type: String, mode: FileMode)
 
   /// JSON that is already written.
@@ -52,15 +53,18 @@ public enum FileMode: Sendable {
   case copy
   /// It is moved; it must lie on the same file system as the outbox's folder.
   case move
-  /// A second name is given to it; nobody may write it afterwards. It must lie on the same file
-  /// system as the outbox's folder.
+  /// A second name is given to it; nobody may write it afterwards.
+  ///
+  /// It must lie on the same file system as the outbox's folder.
   case link
 }
 
 /// What is said of an item beside its request.
 public struct Options: Sendable {
   /// The item's own name, by which repeats are recognised everywhere: 1 to 128 visible ASCII
-  /// characters. Nil for one that the outbox makes (a UUIDv7).
+  /// characters.
+  ///
+  /// Nil for one that the outbox makes (a UUIDv7).
   public var key: String?
   /// The lane that it stands in.
   public var lane: Lane

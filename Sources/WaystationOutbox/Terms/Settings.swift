@@ -1,6 +1,8 @@
 /// All that an outbox is told when it is opened.
 public struct Settings: Sendable {
-  /// The folder of the database, the bodies and the lock. It is the outbox's own.
+  /// The folder of the database, the bodies and the lock.
+  ///
+  /// It is the outbox's own.
   public var folder: String
   /// The folder into which other processes drop items with a ``Mailbox``; nil for none.
   public var mailbox: String?

@@ -1,8 +1,8 @@
 import JSON
 import RelayCore
 
-/// What a device writes to `POST /v1/sync`: the question of a check-in, and then its items, each on a
-/// line of its own.
+/// What a device writes to `POST /v1/sync`: the question of a check-in, and then its items, each on
+/// a line of its own.
 enum SyncRequest {
   /// One item with all that its line needs.
   struct Entry {
