@@ -55,6 +55,13 @@ static inline CURLcode waystation_curl_set_seek_callback(
   return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, callback);
 }
 
+/* Told now and then how far a transfer has come, while CURLOPT_NOPROGRESS is 0: the bytes of the response
+   that are expected and have come, and of the request. Takes the handle's CURLOPT_XFERINFODATA. */
+static inline CURLcode waystation_curl_set_progress_callback(
+    CURL *handle, int (*callback)(void *, curl_off_t, curl_off_t, curl_off_t, curl_off_t)) {
+  return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callback);
+}
+
 /* Nothing but HTTP is ever spoken. The option's name changed with 7.85. */
 static inline CURLcode waystation_curl_restrict_protocols(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075500

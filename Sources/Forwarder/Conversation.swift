@@ -1,5 +1,6 @@
 import CCurl
 import EventLoop
+import Glibc
 import RelayCore
 
 /// Requests to one server, one at a time, for a program that has nothing else to do: each call
@@ -46,15 +47,33 @@ package final class Conversation {
     package let reason: String
     /// Whether a later try could help: nobody answered, or the connection was cut.
     package let mayPass: Bool
+    /// Whether the request, or a part of it, may have reached the server.
+    package var mayHaveArrived: Bool
+
+    /// A reason.
+    package init(reason: String, mayPass: Bool, mayHaveArrived: Bool = false) {
+      self.reason = reason
+      self.mayPass = mayPass
+      self.mayHaveArrived = mayHaveArrived
+    }
   }
 
-  /// The longest time for making a connection.
-  private static let connectTimeoutMs = 10_000
+  /// The longest time for making a connection, unless the caller has another one.
+  package static let connectTimeoutMs = 10_000
+  /// How long to wait at the most before libcurl is asked again, in milliseconds.
+  private static let waitMs: Int32 = 1000
   /// The longest header of a response, in bytes.
   private static let headBytesMax = 1 << 20
 
+  private let shared: SharedMulti
   private let easy: CurlEasy
   private let server: Server
+  /// Whether libcurl may write a request once more if its kept connection ends without a response:
+  /// the server may have taken it nevertheless.
+  private let mayRepeat: Bool
+  private var body = OutgoingBody()
+  private var watch = ProgressWatch()
+  private var beginCount = 0
   private var receive: (Int, UnsafeBufferPointer<UInt8>) -> Bool = { _, _ in true }
   private var head = ResponseHead(bytesMax: headBytesMax)
   private var isStopped = false
@@ -63,20 +82,31 @@ package final class Conversation {
 
   /// Prepares for requests; nothing is sent yet.
   ///
+  /// - Parameters:
+  ///   - identity: What is shown to a server that asks for a certificate.
+  ///   - mayRepeat: Whether a request may be written once more if its kept connection ends without
+  ///     a response.
   /// - Throws: ``Failure`` if there is no memory for it.
   package init(
-    with server: Server, certificates: UpstreamTarget.CertificateAuthorities = .system
+    with server: Server, certificates: UpstreamTarget.CertificateAuthorities = .system,
+    identity: Identity? = nil, connectTimeoutMs: Int = Conversation.connectTimeoutMs,
+    mayRepeat: Bool = true
   ) throws(Failure) {
     self.server = server
+    self.mayRepeat = mayRepeat
     do throws(SystemError) {
-      easy = try CurlEasy(connections: OpenConnections())
+      shared = try SharedMulti()
+      easy = try CurlEasy(connections: shared.multi.connections)
     } catch {
       throw Failure(reason: "cannot start: \(error)", mayPass: false)
     }
-    configure(certificates)
+    configure(certificates, connectTimeoutMs: connectTimeoutMs)
+    if let identity { easy.show(identity.identity) }
   }
 
-  private func configure(_ certificates: UpstreamTarget.CertificateAuthorities) {
+  private func configure(
+    _ certificates: UpstreamTarget.CertificateAuthorities, connectTimeoutMs: Int
+  ) {
     _ = waystation_curl_restrict_protocols(easy.pointer)
     for (option, value) in [
       (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_HTTP_CONTENT_DECODING, 0), (CURLOPT_HTTP09_ALLOWED, 0),
@@ -84,10 +114,12 @@ package final class Conversation {
       (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
       (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
       (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
-      (CURLOPT_CONNECTTIMEOUT_MS, Self.connectTimeoutMs), (CURLOPT_TCP_KEEPALIVE, 1),
+      (CURLOPT_CONNECTTIMEOUT_MS, connectTimeoutMs), (CURLOPT_TCP_KEEPALIVE, 1),
+      (CURLOPT_PATH_AS_IS, 1),
     ] {
       easy.set(option, value)
     }
+    _ = waystation_curl_abandon_lookups(easy.pointer)
     // Empty strings keep the environment's proxies out (CURLOPT_PROXY(3)).
     easy.set(CURLOPT_PROXY, "")
     easy.set(CURLOPT_NOPROXY, "")
@@ -102,7 +134,39 @@ package final class Conversation {
       let mayBegin = conversation.mayBegin(localPort: localPort)
       return Int32(mayBegin ? waystation_curl_request_ok : waystation_curl_request_abort)
     }
+    // So the multi handle tells whose transfer has ended.
+    easy.set(CURLOPT_PRIVATE, pointer: context)
     connectResponse(context)
+    connectBody(context)
+  }
+
+  /// The callbacks for a body that is not in memory, and for how far it has come.
+  private func connectBody(_ context: UnsafeMutableRawPointer) {
+    // Sound, all three: libcurl calls them within `send`, which holds the object.
+    for option in [CURLOPT_READDATA, CURLOPT_SEEKDATA, CURLOPT_XFERINFODATA] {
+      easy.set(option, pointer: context)
+    }
+    _ = waystation_curl_set_data_callback(easy.pointer, CURLOPT_READFUNCTION) {
+      bytes, size, count, context in
+      guard let context else { return Int(waystation_curl_read_abort) }
+      let conversation = Unmanaged<Conversation>.fromOpaque(context).takeUnretainedValue()
+      let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+      guard case .bytes(let count) = conversation.body.read(into: buffer) else {
+        return Int(waystation_curl_read_abort)
+      }
+      return count
+    }
+    _ = waystation_curl_set_seek_callback(easy.pointer) { context, offset, origin in
+      guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_FAIL }
+      let conversation = Unmanaged<Conversation>.fromOpaque(context).takeUnretainedValue()
+      return conversation.body.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    }
+    _ = waystation_curl_set_progress_callback(easy.pointer) { context, _, received, _, sent in
+      guard let context else { return 0 }
+      let conversation = Unmanaged<Conversation>.fromOpaque(context).takeUnretainedValue()
+      conversation.watch.note(sent: Int64(sent), received: Int64(received))
+      return 0
+    }
   }
 
   private func connectResponse(_ context: UnsafeMutableRawPointer) {
@@ -128,10 +192,15 @@ package final class Conversation {
 
   /// Whether the request may be written on the connection that libcurl has chosen.
   private func mayBegin(localPort: Int32) -> Bool {
+    guard mayRepeat || beginCount == 0 else {
+      permit = .refused(.wouldRepeat)
+      return false
+    }
     permit = easy.connections.permit(
       easy, localPort: localPort, isSecure: server.isSecure, isNew: mustConnectAnew)
     guard permit == .granted else { return false }
     easy.connections.noteRequest(localPort: localPort)
+    beginCount += 1
     return true
   }
 
@@ -161,69 +230,130 @@ package final class Conversation {
     _ method: String, _ target: String, fields: [String], body: [UInt8]? = nil, timeoutMs: Int?,
     receive: @escaping (Int, UnsafeBufferPointer<UInt8>) -> Bool
   ) throws(Failure) -> Answer {
+    let call = Call(
+      method: method, target: target, fields: fields, body: body.map { .bytes($0) } ?? .none,
+      timeoutMs: timeoutMs)
+    return try send(call, receive: receive)
+  }
+
+  /// Makes a request, and passes on the response's body piece by piece.
+  ///
+  /// - Parameter receive: Called with the status and each piece; false ends the request.
+  /// - Throws: The reason that there is no whole response; not if `receive` ended it.
+  package func send(
+    _ call: Call, receive: @escaping (Int, UnsafeBufferPointer<UInt8>) -> Bool
+  ) throws(Failure) -> Answer {
+    try take(call.body)
     self.receive = receive
+    watch = ProgressWatch(totalBytes: body.byteCount, tell: call.progress)
     isStopped = false
+    beginCount = 0
     head = ResponseHead(bytesMax: Self.headBytesMax)
-    defer { self.receive = { _, _ in true } }
-    let origin =
-      switch server {
-      case .url(let url): url.description
-      case .unix: "http://localhost"
-      }
-    easy.clearError()
-    easy.set(CURLOPT_URL, origin + target)
-    var list: UnsafeMutablePointer<curl_slist>?
-    defer { curl_slist_free_all(list) }
-    // With "Expect" libcurl would ask before it sends a large body, and wait for a second.
-    for line in fields + ["Expect:"] { list = curl_slist_append(list, line) ?? list }
-    easy.setHeaders(list)
-    let code = perform(method, body, timeoutMs: timeoutMs)
+    defer {
+      self.receive = { _, _ in true }
+      watch = ProgressWatch()
+      body = OutgoingBody()
+    }
+    let code = withFields(call) { perform(call) }
     let status = waystation_curl_long_info(easy.pointer, CURLINFO_RESPONSE_CODE)
-    guard code == CURLE_OK || isStopped else { throw failure(code) }
+    guard code == CURLE_OK || isStopped else { throw failure(code, call) }
+    watch.end()
     let pause = waystation_curl_offset_info(easy.pointer, CURLINFO_RETRY_AFTER)
     return Answer(
       status: Int(status), fields: head.isComplete ? head.headers() : HeaderBlock(),
       retryAfterSeconds: pause > 0 ? Int(pause) : nil)
   }
 
+  private func take(_ content: Content) throws(Failure) {
+    do throws(SystemError) {
+      body = try OutgoingBody(content)
+    } catch {
+      throw Failure(reason: "its body cannot be read: \(error)", mayPass: false)
+    }
+  }
+
+  /// Sets URL and header lines for the length of a request.
+  private func withFields(_ call: Call, _ perform: () -> CURLcode) -> CURLcode {
+    let origin =
+      switch server {
+      case .url(let url): url.description
+      case .unix: "http://localhost"
+      }
+    easy.clearError()
+    easy.set(CURLOPT_URL, origin + call.target)
+    var list: UnsafeMutablePointer<curl_slist>?
+    defer { curl_slist_free_all(list) }
+    // With "Expect" libcurl would ask before it sends a large body, and wait for a second.
+    for line in call.fields + ["Expect:"] { list = curl_slist_append(list, line) ?? list }
+    easy.setHeaders(list)
+    return perform()
+  }
+
   /// Makes the request on a kept connection, or on a new one if the kept one is not usable any
   /// more: nothing was written on it.
-  private func perform(_ method: String, _ body: [UInt8]?, timeoutMs: Int?) -> CURLcode {
+  private func perform(_ call: Call) -> CURLcode {
     let startedAt = MonotonicClock.now()
-    easy.set(CURLOPT_TIMEOUT_MS, timeoutMs ?? 0)
+    easy.set(CURLOPT_TIMEOUT_MS, call.timeoutMs ?? 0)
     easy.mustConnectAnew(false)
     mustConnectAnew = false
-    let code = perform(method, body)
+    setMethod(call)
+    let code = run(until: call.stop)
     guard code == CURLE_ABORTED_BY_CALLBACK, permit == .elsewhere else { return code }
-    if let timeoutMs {
+    if let timeoutMs = call.timeoutMs {
       let passedMs = MonotonicClock.now().milliseconds(since: startedAt)
       easy.set(CURLOPT_TIMEOUT_MS, max(timeoutMs - Int(clamping: passedMs), 1))
     }
     easy.clearError()
     easy.mustConnectAnew(true)
     mustConnectAnew = true
-    return perform(method, body)
+    return run(until: call.stop)
   }
 
-  private func perform(_ method: String, _ body: [UInt8]?) -> CURLcode {
-    guard let body else {
+  private func setMethod(_ call: Call) {
+    easy.set(CURLOPT_NOBODY, 0)
+    easy.set(CURLOPT_POSTFIELDS, pointer: body.memory)
+    easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: body.byteCount)
+    if call.body != .none {
+      // Without POSTFIELDS the body comes from the read callback.
+      easy.set(CURLOPT_POST, 1)
+    } else if call.method == "HEAD" {
+      easy.set(CURLOPT_NOBODY, 1)
+    } else {
       easy.set(CURLOPT_HTTPGET, 1)
-      easy.set(CURLOPT_CUSTOMREQUEST, method)
-      return curl_easy_perform(easy.pointer)
     }
-    easy.set(CURLOPT_POST, 1)
-    easy.set(CURLOPT_CUSTOMREQUEST, method)
-    easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(body.count))
-    // libcurl reads the bytes in place until the request has been made.
-    return (body + [0]).withUnsafeBytes { bytes in
-      easy.set(CURLOPT_POSTFIELDS, pointer: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
-      return curl_easy_perform(easy.pointer)
-    }
+    easy.set(CURLOPT_NOPROGRESS, call.progress == nil ? 1 : 0)
+    easy.set(CURLOPT_CUSTOMREQUEST, call.method)
   }
 
-  private func failure(_ code: CURLcode) -> Failure {
+  /// Runs the transfer to its end, or until somebody stops it.
+  private func run(until stop: Stop?) -> CURLcode {
+    permit = .granted
+    guard shared.multi.add(easy) else { return CURLE_FAILED_INIT }
+    stop?.attach(shared)
+    defer {
+      stop?.detach()
+      shared.multi.remove(easy)
+    }
+    while stop?.isStopped != true {
+      shared.multi.perform()
+      if let (_, code) = shared.multi.nextEnded(Conversation.self) { return code }
+      shared.multi.wait(milliseconds: Self.waitMs)
+    }
+    return CURLE_ABORTED_BY_CALLBACK
+  }
+
+  private func failure(_ code: CURLcode, _ call: Call) -> Failure {
+    var failure = failure(code, isStopped: call.stop?.isStopped == true)
+    failure.mayHaveArrived = beginCount > 0
+    return failure
+  }
+
+  private func failure(_ code: CURLcode, isStopped: Bool) -> Failure {
+    if code == CURLE_ABORTED_BY_CALLBACK, isStopped {
+      return Failure(reason: "the request was given up here", mayPass: true)
+    }
     if code == CURLE_ABORTED_BY_CALLBACK, case .refused(let refusal) = permit {
-      return Failure(reason: refusal.words, mayPass: refusal == .peerEnded)
+      return Failure(reason: refusal.words, mayPass: refusal != .peerSpokeFirst)
     }
     let kind = TransferFailure.kind(of: code)
     let words = words(for: code)

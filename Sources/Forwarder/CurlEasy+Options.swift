@@ -35,16 +35,19 @@ extension CurlEasy {
     let oldest =
       target.oldestVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
     set(CURLOPT_SSLVERSION, Int(oldest))
-    if let identity = target.identity {
-      set(CURLOPT_SSLCERT_BLOB, blob: identity.certificate)
-      set(CURLOPT_SSLKEY_BLOB, blob: identity.key)
-    }
+    if let identity = target.identity { show(identity) }
     trust(target.certificates)
     // HTTP/2 if ALPN selects it; HTTP/1.1 in plain text.
     let version = target.mayUseHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
     set(CURLOPT_HTTP_VERSION, Int(version))
     // The first connection to an upstream may carry all requests: wait for what it speaks.
     set(CURLOPT_PIPEWAIT, target.mayUseHTTP2 ? 1 : 0)
+  }
+
+  /// Sets the certificate that is shown to a server that asks for one.
+  func show(_ identity: ClientIdentity) {
+    set(CURLOPT_SSLCERT_BLOB, blob: identity.certificate)
+    set(CURLOPT_SSLKEY_BLOB, blob: identity.key)
   }
 
   /// Sets the authorities that a server's certificate has to come from.

@@ -24,6 +24,8 @@ struct OutgoingBody: ~Copyable {
 
   private let file: Int32?
   private let remote: RemoteBody?
+  /// Where it begins in its file.
+  private let start: Int64
   private var offset: Int64 = 0
 
   /// Makes an empty body.
@@ -32,6 +34,29 @@ struct OutgoingBody: ~Copyable {
     memory = nil
     file = nil
     remote = nil
+    start = 0
+  }
+
+  /// Takes a body of a conversation; a file is opened, and has to hold the whole stretch.
+  init(_ content: Conversation.Content) throws(SystemError) {
+    remote = nil
+    switch content {
+    case .none:
+      byteCount = 0
+      memory = nil
+      file = nil
+      start = 0
+    case .bytes(let bytes):
+      byteCount = Int64(bytes.count)
+      memory = bytes.isEmpty ? nil : Self.copy(of: bytes)
+      file = nil
+      start = 0
+    case .file(let path, let offset, let count):
+      byteCount = count
+      memory = nil
+      file = try Self.open(path) { $0 >= offset + count }
+      start = offset
+    }
   }
 
   /// Takes a body; a file is opened, and has to have its stored length.
@@ -48,9 +73,10 @@ struct OutgoingBody: ~Copyable {
     case .file(let stored):
       memory = nil
       remote = remotely?(stored)
-      file = remote == nil ? try Self.open(stored) : nil
+      file = remote == nil ? try Self.open(stored.path) { $0 == stored.byteCount } : nil
     }
     byteCount = body.byteCount
+    start = 0
   }
 
   /// Why it could not be read; nil if it could, or is on this machine.
@@ -72,11 +98,13 @@ struct OutgoingBody: ~Copyable {
     return copy
   }
 
-  private static func open(_ stored: StoredBodyFile) throws(SystemError) -> Int32 {
-    let number = Glibc.open(stored.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+  private static func open(
+    _ path: String, fits: (Int64) -> Bool
+  ) throws(SystemError) -> Int32 {
+    let number = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
     guard number >= 0 else { throw SystemError(code: errno, operation: "open a stored body") }
     var status = stat()
-    guard fstat(number, &status) == 0, Int64(status.st_size) == stored.byteCount else {
+    guard fstat(number, &status) == 0, fits(Int64(status.st_size)) else {
       _ = close(number)
       throw SystemError(code: EIO, operation: "find all of a stored body")
     }
@@ -90,7 +118,7 @@ struct OutgoingBody: ~Copyable {
     let wanted = min(Int64(buffer.count), byteCount - offset)
     guard wanted > 0 else { return .bytes(0) }
     while true {
-      let count = pread(file, buffer.baseAddress, Int(wanted), off_t(offset))
+      let count = pread(file, buffer.baseAddress, Int(wanted), off_t(start + offset))
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { return .failed }
       offset += Int64(count)

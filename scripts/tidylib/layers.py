@@ -24,7 +24,8 @@ IMPORTS = {
     "PostgresStore": {"Postgres", "RelayCore", "EventLoop"},
     "Forwarder": {"CCurl", "Cryptography", "RelayCore", "EventLoop"},
     "WaystationOutbox": {"SQLite", "RelayCore", "JSON"} | PLATFORMS,
-    "WaystationOutboxCurl": {"WaystationOutbox", "Forwarder", "RelayCore", "EventLoop"},
+    "WaystationOutboxCurl": {
+        "WaystationOutbox", "Forwarder", "Compression", "RelayCore", "EventLoop"},
     "WaystationOutboxTesting": {"WaystationOutbox", "RelayCore", "JSON"},
     "RelayServer": {
         "CPage", "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
