@@ -90,7 +90,9 @@ let package = Package(
       "Postgres", [.target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"]))]),
     target("PostgresStore", ["Postgres", "RelayCore", "EventLoop"]),
     target("WaystationOutbox", ["SQLite", "RelayCore", "JSON"]),
-    target("WaystationOutboxCurl", ["WaystationOutbox", "Forwarder", "RelayCore", "EventLoop"]),
+    target(
+      "WaystationOutboxCurl",
+      ["WaystationOutbox", "Forwarder", "Compression", "RelayCore", "EventLoop"]),
     target("WaystationOutboxTesting", ["WaystationOutbox", "RelayCore", "JSON"]),
     target("Forwarder", ["CCurl", "RelayCore", "EventLoop", "Cryptography"]),
     target(
@@ -145,7 +147,8 @@ let package = Package(
       name: "EndToEnd",
       dependencies: [
         "waystation", "RelayServer", "SQLite", "SQLiteStore", "EventLoop", "HTTPServer",
-        "RelayCore", "JSON", "Compression", "Postgres", "PostgresTesting",
+        "RelayCore", "JSON", "Compression", "Postgres", "PostgresTesting", "WaystationOutbox",
+        "WaystationOutboxCurl",
       ],
       swiftSettings: strict),
   ]
