@@ -108,6 +108,12 @@ let package = Package(
       ],
       swiftSettings: strict),
 
+    // An example that is built and tested with everything else.
+    .executableTarget(
+      name: "outbox-gateway",
+      dependencies: ["WaystationOutbox", "WaystationOutboxCurl"],
+      path: "examples/gateway", swiftSettings: strict),
+
     // Without a sanitizer: what is loaded into a relay is loaded as well into the programs that it
     // starts, such as the sanitizer's own symbolizer.
     .target(
@@ -148,7 +154,7 @@ let package = Package(
       dependencies: [
         "waystation", "RelayServer", "SQLite", "SQLiteStore", "EventLoop", "HTTPServer",
         "RelayCore", "JSON", "Compression", "Postgres", "PostgresTesting", "WaystationOutbox",
-        "WaystationOutboxCurl",
+        "WaystationOutboxCurl", "outbox-gateway",
       ],
       swiftSettings: strict),
   ]

@@ -1,0 +1,94 @@
+import Foundation
+import Glibc
+import Testing
+
+extension EndToEnd {
+  @Suite("The example of a gateway", .serialized)
+  struct OutboxGateways {
+    /// The built program, which lies beside the relay's.
+    private static var program: String {
+      (Waystation.path as NSString).deletingLastPathComponent + "/outbox-gateway"
+    }
+
+    /// A gateway that reads from a pipe.
+    private struct Run {
+      let process: ChildProcess
+      let input: FileHandle
+
+      init(_ stand: OutboxStand, _ url: String, _ more: [String]) throws {
+        let pipe = stand.folder.path + "/lines-" + UUID().uuidString
+        guard mkfifo(pipe, 0o600) == 0 else {
+          throw SocketError(operation: "mkfifo", code: errno)
+        }
+        process = try ChildProcess(
+          "sh",
+          [
+            "-c", "exec \"$0\" \"$@\" < \"$FIFO\"", program, "--folder",
+            stand.folder.path + "/gateway", "--relay", url, "--client", OutboxStand.client,
+            "--lane", "readings", "--acknowledge",
+          ] + more, environment: ["FIFO": pipe])
+        // Waits for the shell to open its end.
+        input = try FileHandle(forWritingTo: URL(fileURLWithPath: pipe))
+      }
+
+      func write(_ numbers: Range<Int>) throws {
+        let lines = numbers.map { "{\"reading\": \($0)}\n" }.joined()
+        try input.write(contentsOf: Data(lines.utf8))
+      }
+
+      /// How many lines it has acknowledged.
+      var keptCount: Int { process.output.split(separator: "\n").count }
+    }
+
+    private static func readings(_ stand: OutboxStand) -> [Int] {
+      stand.upstream.received.compactMap { request in
+        (try? request.message.json())?["reading"] as? Int
+      }
+    }
+
+    @Test("each acknowledged line arrives once and in order, over kill -9 and without a network")
+    func acknowledged() async throws {
+      let stand = try OutboxStand()
+      try await stand.relay.start()
+      let link = try NetworkLink(to: stand.relay.port)
+      let first = try Run(stand, link.url, [])
+      try first.write(0..<100)
+      try await stand.upstream.received(count: 50)
+      link.stop()
+      try first.write(100..<200)
+      _ = try await first.process.outputLines(count: 150)
+      first.process.signal(SIGKILL)
+      try await first.process.ending()
+      // What was kept and not acknowledged any more may have come as well.
+      let kept = first.keptCount
+      #expect(kept >= 150)
+      try link.start()
+      let second = try Run(stand, link.url, ["--drain", "60"])
+      try second.write(1000..<1100)
+      try second.input.close()
+      #expect(try await second.process.ending(seconds: 70) == .exit(0), "\(second.process.errors)")
+      let arrived = Self.readings(stand)
+      let old = arrived.filter { $0 < 1000 }
+      #expect(old == Array(0..<old.count) && old.count >= kept)
+      #expect(Array(arrived.dropFirst(old.count)) == Array(1000..<1100))
+      #expect(second.process.errors.contains("delivered"))
+    }
+
+    @Test("what is left after the time for draining makes it end with 1")
+    func left() async throws {
+      let stand = try OutboxStand()
+      let run = try Run(stand, "http://127.0.0.1:\(try ReservedPort.kept())", ["--drain", "1"])
+      try run.write(0..<3)
+      try run.input.close()
+      #expect(try await run.process.ending() == .exit(1))
+      #expect(run.keptCount == 3 && run.process.errors.contains("3 are left"))
+    }
+
+    @Test("a call without what it needs is answered with what it takes")
+    func usage() async throws {
+      let process = try ChildProcess(Self.program, ["--folder", "/nowhere"])
+      #expect(try await process.ending() == .exit(2))
+      #expect(process.errors.contains("usage: outbox-gateway"))
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import Glibc
+import WaystationOutbox
+import WaystationOutboxCurl
+
+/// Reads readings, one a line, and posts each as JSON by way of a relay, whenever there is one.
+@main
+struct Gateway {
+  /// The most bytes of one line.
+  private static let lineBytesMax = 1 << 20
+
+  private let arguments: Arguments
+  private let outbox: Outbox
+
+  // On the main thread: reading blocks it, and Swift's own threads go on.
+  @MainActor static func main() async {
+    do throws(Arguments.Fault) {
+      exit(await run(try Arguments(CommandLine.arguments.dropFirst())))
+    } catch {
+      say(error.words)
+      exit(2)
+    }
+  }
+
+  @MainActor private static func run(_ arguments: Arguments) async -> Int32 {
+    let outbox: Outbox
+    do throws(OutboxError) {
+      outbox = try await Outbox.open(arguments.settings)
+    } catch {
+      say("cannot open \(arguments.folder): \(error)")
+      return 1
+    }
+    let gateway = Gateway(arguments: arguments, outbox: outbox)
+    // Begun before the first line, so that no event is missed.
+    let events = outbox.events()
+    let telling = Task.detached { await gateway.tell(events) }
+    var status: Int32 = await gateway.takeLines() ? 0 : 1
+    if status == 0, let limit = arguments.drain, await !gateway.drain(within: limit) { status = 1 }
+    await outbox.close()
+    await telling.value
+    return status
+  }
+
+  // MARK: - Readings
+
+  /// Takes lines until there are no more; false if one cannot be kept.
+  @MainActor private func takeLines() async -> Bool {
+    var rest: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = read(0, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return rest.isEmpty ? true : await keep([rest]) }
+      rest += buffer[..<count]
+      var lines = rest.split(separator: 0x0A, omittingEmptySubsequences: false)
+      rest = Array(lines.removeLast())
+      guard rest.count <= Self.lineBytesMax else {
+        Self.say("a line has more than \(Self.lineBytesMax) bytes")
+        return false
+      }
+      guard await keep(lines.filter { !$0.isEmpty }.map(Array.init)) else { return false }
+    }
+  }
+
+  /// Keeps some lines, all of them or none, and acknowledges them.
+  @MainActor private func keep(_ lines: [[UInt8]]) async -> Bool {
+    guard !lines.isEmpty else { return true }
+    let options = Options(lane: arguments.lane)
+    let batch = lines.map { line in
+      (Request("POST", arguments.path, .bytes(line, type: "application/json")), options)
+    }
+    while true {
+      do throws(EnqueueError) {
+        let ids = try await outbox.enqueue(batch)
+        if arguments.acknowledges { Self.write(ids.map { "kept \($0)\n" }.joined(), to: 1) }
+        return true
+      } catch {
+        Self.say("cannot keep a line: \(error)")
+        guard case .full = error else { return false }
+        // Whoever writes the lines waits as well: nothing is read meanwhile.
+        try? await Task.sleep(for: .seconds(1))
+      }
+    }
+  }
+
+  // MARK: - What becomes of them
+
+  /// Tries to have everything end in time.
+  private func drain(within limit: Duration) async -> Bool {
+    let end = ContinuousClock.now + limit
+    while true {
+      _ = await outbox.run(within: max(.zero, end - .now))
+      guard let status = await outbox.status() else { return false }
+      if status.waiting == 0 { return true }
+      guard ContinuousClock.now < end else {
+        Self.say("\(status.waiting) are left")
+        return false
+      }
+      try? await Task.sleep(for: .milliseconds(250))
+    }
+  }
+
+  private func tell(_ events: Events) async {
+    for await event in events {
+      switch event {
+      case .ended(let id, .delivered): Self.say("ended \(id) delivered")
+      case .ended(let id, .refused(_, let error)): Self.say("ended \(id) refused: \(error.message)")
+      case .ended(let id, let outcome): Self.say("ended \(id): \(outcome)")
+      case .errorRecorded(let id, let error): Self.say("stands at \(id): \(error.message)")
+      case .unreachable(let failure): Self.say("unreachable: \(failure.reason)")
+      case .limited(_, let reason): Self.say("waits: \(reason)")
+      case .damaged(let words): Self.say("damaged: \(words)")
+      case .credentialsRefused:
+        Self.say("the relay refuses the token")
+        askAgain()
+      default: break
+      }
+    }
+  }
+
+  /// Somebody may put another token into the file.
+  private func askAgain() {
+    let outbox = outbox
+    Task.detached {
+      try? await Task.sleep(for: .seconds(30))
+      await outbox.wake()
+    }
+  }
+
+  // MARK: - Output
+
+  private static func say(_ words: String) { write(words + "\n", to: 2) }
+
+  private static func write(_ text: String, to descriptor: Int32) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      // Nobody reads it any more; the readings go on.
+      guard count > 0 else { return }
+      bytes = bytes.dropFirst(count)
+    }
+  }
+}
