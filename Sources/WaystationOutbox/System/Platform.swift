@@ -27,9 +27,8 @@ enum Platform {
 
   /// Creates a folder, and those above it.
   static func createFolders(_ path: String) throws(StoreError) {
-    guard access(path, F_OK) != 0, let slash = path.lastIndex(of: "/") else { return }
-    let parent = String(path[..<slash])
-    if !parent.isEmpty { try createFolders(parent) }
+    guard !path.isEmpty, access(path, F_OK) != 0 else { return }
+    if let slash = path.lastIndex(of: "/") { try createFolders(String(path[..<slash])) }
     try createFolder(path)
   }
 
