@@ -17,8 +17,9 @@ RUN apt-get update \
 WORKDIR /src
 COPY Package.swift ./
 COPY Sources ./Sources
-# SwiftPM reads the whole manifest, and that names the test targets too.
+# SwiftPM reads the whole manifest, and that names the test targets and an example, too.
 COPY Tests ./Tests
+COPY examples ./examples
 
 RUN swift build -c release --static-swift-stdlib --product waystation \
  && install -D -m 0755 .build/release/waystation /out/waystation
