@@ -118,6 +118,44 @@ extension EndToEnd {
       await outbox.close()
     }
 
+    @Test("what the upstream refuses blocks its lane, until it is changed or given up")
+    func refused() async throws {
+      let stand = try OutboxStand { request in
+        guard String(decoding: request.body, as: UTF8.self).contains("bad") else {
+          return .answer(200)
+        }
+        let type = WireField(name: "Content-Type", value: "application/problem+json")
+        return .answer(422, fields: [type], body: Array(#"{"errorId": "E-17"}"#.utf8))
+      }
+      try await stand.relay.start()
+      let outbox = try await Outbox.open(stand.settings())
+      var ids: [Item.ID] = []
+      for (lane, word) in [("a", "bad"), ("a", "good"), ("b", "bad"), ("b", "good")] {
+        let request = Request("POST", "/sales", .json("\"\(word)\""))
+        ids.append(try await outbox.enqueue(request, Options(lane: Lane(lane))))
+      }
+      for id in [ids[0], ids[2]] {
+        let item = try await outbox.item(id, "is blocked", where: \.isBlocked)
+        #expect(item.lastError?.id == "E-17")
+      }
+      #expect(await outbox.words(of: [ids[0]]) == ["refused E-17"])
+      let status = try #require(await outbox.status())
+      #expect(status.needsAttention == 2 && status.lanes["a"]?.blockedBy == ids[0])
+      #expect(stand.upstream.received.count == 2)
+      let changed = Change(request: Request("POST", "/sales", .json("\"mended\"")))
+      try await outbox.resolve(ids[0], .retry(changed))
+      #expect(await outbox.words(of: [ids[0], ids[1]]) == ["delivered 200", "delivered 200"])
+      try await outbox.resolve(ids[2], .discard(reason: "sold by hand"))
+      #expect(await outbox.words(of: [ids[3]]) == ["delivered 200"])
+      let lanes = await outbox.status()?.lanes
+      #expect(lanes?.values.allSatisfy { $0.blockedBy == nil } == true)
+      let bodies = stand.upstream.received.dropFirst(2).map {
+        String(decoding: $0.body, as: UTF8.self)
+      }
+      #expect(bodies == ["\"mended\"", "\"good\"", "\"good\""])
+      await outbox.close()
+    }
+
     @Test("a large file arrives whole over a network that cuts each connection")
     func upload() async throws {
       let stand = try OutboxStand()
