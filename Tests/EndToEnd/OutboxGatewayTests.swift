@@ -23,10 +23,10 @@ extension EndToEnd {
         process = try ChildProcess(
           "sh",
           [
-            "-c", "exec \"$0\" \"$@\" < \"$FIFO\"", program, "--folder",
-            stand.folder.path + "/gateway", "--relay", url, "--client", OutboxStand.client,
-            "--lane", "readings", "--acknowledge",
-          ] + more, environment: ["FIFO": pipe])
+            "-c", "cd \"$FOLDER\" && exec \"$0\" \"$@\" < \"$FIFO\"", program, "--folder",
+            "gateway", "--relay", url, "--client", OutboxStand.client, "--lane", "readings",
+            "--acknowledge",
+          ] + more, environment: ["FOLDER": stand.folder.path, "FIFO": pipe])
         // Waits for the shell to open its end.
         input = try FileHandle(forWritingTo: URL(fileURLWithPath: pipe))
       }

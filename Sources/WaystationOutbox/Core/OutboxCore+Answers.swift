@@ -89,7 +89,7 @@ extension OutboxCore {
     let isRelay = problem != nil
     switch response.status {
     case 401, 403:
-      state.sender.isSignedOut = true
+      state.sender.signOut(at: now.monotonicMs)
       want(.askCredentials)
     case 408, 429, 500...510, 512...599:
       limited(

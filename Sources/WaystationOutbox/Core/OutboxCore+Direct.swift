@@ -94,7 +94,7 @@ extension OutboxCore {
       state.laneWaits[item.lane] = nil
       try end(item, .delivered, response: kept(response))
     case 401:
-      state.sender.isSignedOut = true
+      state.sender.signOut(at: now.monotonicMs)
       want(.askCredentials)
     case 300...399, 511:
       notReachable(

@@ -84,7 +84,7 @@ extension OutboxCore {
     var dues: [Int64] = []
     if let deadline = try file.nextDeadline(boot: state.boot) { dues.append(deadline) }
     // What is under way tells by itself when it is over.
-    if !state.isPaused, !state.sender.isSignedOut, state.total.items > 0, state.exchanges.isEmpty {
+    if !state.isPaused, state.total.items > 0, state.exchanges.isEmpty {
       let checkIn = checkInDue(at: now)
       let hasLine = state.lanes.values.contains { $0.line > 0 }
       if let until = state.sender.waitUntil, until > now.monotonicMs {

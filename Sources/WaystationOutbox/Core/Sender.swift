@@ -9,6 +9,8 @@ struct Sender: Sendable {
     case failure(ConnectionFailure)
     /// Somebody answered that he is to be left alone for so long.
     case limited(String)
+    /// The credentials are refused.
+    case signedOut
   }
 
   /// The connection as far as it is known.
@@ -17,8 +19,8 @@ struct Sender: Sendable {
   private(set) var waitUntil: Int64?
   /// Why.
   private(set) var wait: Wait?
-  /// Whether the credentials are refused, and there are no others.
-  var isSignedOut = false
+  /// Whether the credentials are refused, and no others are there yet.
+  var isSignedOut: Bool { wait == .signedOut }
 
   private var backoff: Backoff
   private var cutAt: Int64?
@@ -37,7 +39,7 @@ struct Sender: Sendable {
 
   /// Whether something may be sent.
   func maySend(at nowMs: Int64, onConstrained: Bool) -> Bool {
-    guard !isSignedOut, link != .constrained || onConstrained else { return false }
+    guard link != .constrained || onConstrained else { return false }
     return waitUntil.map { nowMs >= $0 } ?? true
   }
 
@@ -90,9 +92,22 @@ struct Sender: Sendable {
 
   /// Somebody wants it tried now: a wait for nobody ends, one that somebody has asked for does not.
   mutating func wake() {
-    isSignedOut = false
-    guard case .failure? = wait else { return }
-    (waitUntil, wait) = (nil, nil)
+    switch wait {
+    case .failure?, .signedOut?: (waitUntil, wait) = (nil, nil)
+    case .limited?, nil: break
+    }
+  }
+
+  /// The credentials are refused.
+  ///
+  /// Without others it is tried again after the longest wait: somebody may have mended that.
+  mutating func signOut(at nowMs: Int64) {
+    (waitUntil, wait) = (nowMs + backoffMaxMs, .signedOut)
+  }
+
+  /// There are other credentials.
+  mutating func signIn() {
+    if isSignedOut { (waitUntil, wait) = (nil, nil) }
   }
 
   /// The last failure, while it keeps anything from being sent.

@@ -178,10 +178,12 @@ final class Driver: Sendable {
   private func askCredentials() async {
     let old = state.withLock { $0.credential } ?? nil
     guard let new = await settings.credentials.refused(old) else {
+      // Those of then are asked for before the next try.
+      forgetCredential()
       return tell(.credentialsRefused)
     }
     state.withLock { $0.credential = .some(new) }
-    await persist { core, _ in core.state.sender.isSignedOut = false }
+    await persist { core, _ in core.state.sender.signIn() }
   }
 
   // MARK: - The app's own code

@@ -186,7 +186,7 @@ final class Simulation {
     switch next.element.2 {
     case .alarm:
       try transact { core in
-        if core.state.sender.isSignedOut, chance(50) { core.state.sender.isSignedOut = false }
+        if core.state.sender.isSignedOut, chance(50) { core.state.sender.signIn() }
       }
       if core?.state.sender.isSignedOut == true { schedule(.alarm, afterMs: 1000) }
     case .prepared(let item):
