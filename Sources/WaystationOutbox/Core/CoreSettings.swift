@@ -9,6 +9,8 @@ struct CoreSettings: Sendable {
   var asksReadiness: Bool
   /// The folder of large bodies.
   var bodies: String
+  /// When an item is safe.
+  var durability = Durability.full
 
   /// The settings of a lane.
   func lane(_ name: String) -> LaneSettings { lanes[Lane(name)] ?? LaneSettings() }
@@ -30,11 +32,14 @@ struct CoreSettings: Sendable {
 }
 
 extension Duration {
-  /// Whole milliseconds, rounded down; the largest number if there are more.
+  /// Whole milliseconds, rounded down.
+  ///
+  /// Longer times count as some 35,000 years, so that sums of them with a time of day are numbers.
   var milliseconds: Int64 {
     let (seconds, attoseconds) = components
-    let (product, isTooLarge) = seconds.multipliedReportingOverflow(by: 1000)
-    guard !isTooLarge else { return seconds > 0 ? .max : .min }
-    return product.addingReportingOverflow(attoseconds / 1_000_000_000_000_000).partialValue
+    let most: Int64 = 1 << 40
+    guard seconds < most else { return most * 1000 }
+    guard seconds > -most else { return -most * 1000 }
+    return seconds * 1000 + attoseconds / 1_000_000_000_000_000
   }
 }

@@ -152,6 +152,8 @@ enum CoreLimits {
   static let expiredPerStep = 500
   /// The time between two rounds of asking after items that the relay has, in milliseconds.
   static let inquiryMs: Int64 = 6 * 3_600_000
+  /// A time of day before which no clock can be right, in milliseconds since 1970: 2026-01-01.
+  static let plausibleWallMs: Int64 = 1_767_225_600_000
   /// The most lanes that a round asks about.
   static let inquiredLanesMax = 32
   /// The most items of a run.

@@ -8,8 +8,8 @@ enum Effect: Sendable {
   ///
   /// The bytes are those of a command.
   case prepare(Item, command: (stored: [UInt8], version: Int)?)
-  /// Ask for other credentials, and make the core try again.
-  case askCredentials
+  /// Forget the credentials; ask for others if it is true, and make the core try again.
+  case askCredentials(Bool)
   /// Tell whoever listens.
   case tell(Event)
   /// Wake the core at this time since the device's start.

@@ -49,7 +49,6 @@ extension OutboxCore {
     switch underway {
     case .sync(let items, _, _): ids = items
     case .direct(let item): ids = [item]
-    case .upload(let item, .create): ids = [item]
     case .upload, .rejoin, .inquiry, .giveUp: break
     }
     for id in ids {
@@ -72,6 +71,13 @@ extension OutboxCore {
     noteUnreachable()
   }
 
+  /// The credentials are refused: others are asked for, once.
+  func signOut(at now: Moment) {
+    let asks = state.sender.signOut(at: now.monotonicMs)
+    want(.askCredentials(asks))
+    noteUnreachable()
+  }
+
   /// Somebody has asked to be left alone.
   func limited(_ reason: String, afterMs: Int64?, at now: Moment) {
     let until = state.sender.limited(
@@ -88,13 +94,16 @@ extension OutboxCore {
     let problem = RelayProblem(response)
     let isRelay = problem != nil
     switch response.status {
-    case 401, 403:
-      state.sender.signOut(at: now.monotonicMs)
-      want(.askCredentials)
-    case 408, 429, 500...510, 512...599:
+    case 401: signOut(at: now)
+    case 403 where isRelay, 408, 429, 500...510, 512...599:
       limited(
         problem?.words ?? "the relay answered \(response.status)",
         afterMs: response.retryAfterMs, at: now)
+    case 413 where !isRelay:
+      // A server in between takes no post of this size: it is halved, and nothing is blamed for it.
+      state.batchItems = max(1, state.batchItems / 2)
+      state.batchBytes = max(1, state.batchBytes / 2)
+      notReachable(.notTheRelay, at: now)
     case let status where (300...399).contains(status) || status >= 400 && !isRelay:
       // A network's own page, or a server that is no relay.
       notReachable(
@@ -120,7 +129,6 @@ extension OutboxCore {
     else {
       return notReachable(.notTheRelay, at: now)
     }
-    state.sender.answered()
     try takeFacts(of: answer, at: now)
     for (void, result) in zip(voids, answer.results) { try takeVoid(void, result) }
     // First, since they bring the upstream's answers along.
@@ -141,15 +149,21 @@ extension OutboxCore {
       limited(words, afterMs: afterMs, at: now)
     } else if let afterMs = answer.retryAfterMs {
       limited("the relay asks for a pause", afterMs: afterMs, at: now)
+    } else {
+      state.sender.answered()
     }
     state.voidsGoAlone = false
     // What was halved grows again.
-    state.batchItems = min(settings.sending.batchItems, state.batchItems * 2)
-    state.batchBytes = min(settings.sending.batchBytes, state.batchBytes * 2)
+    state.batchItems = Self.grown(state.batchItems, to: settings.sending.batchItems)
+    state.batchBytes = Self.grown(state.batchBytes, to: settings.sending.batchBytes)
     if let most = answer.itemsPerBatch { state.batchItems = max(1, min(state.batchItems, most)) }
     if let most = answer.bytesPerBatch {
       state.batchBytes = max(1, min(state.batchBytes, most / 2))
     }
+  }
+
+  private static func grown(_ size: Int, to most: Int) -> Int {
+    size > most / 2 ? max(1, most) : max(1, size * 2)
   }
 
   private func takeFacts(of answer: SyncAnswer, at now: Moment) throws(StoreError) {
@@ -159,7 +173,8 @@ extension OutboxCore {
       ? CoreLimits.watchPauseMsMin
       : min(CoreLimits.watchPauseMsMax, state.watchPauseMs * 2)
     state.checkedInAt = now.monotonicMs
-    state.hasMoreEndings = answer.hasMore
+    // Nothing is to be had by asking again at once where nothing was told.
+    state.hasMoreEndings = answer.hasMore && hasNews
     state.features = answer.features
     state.relayBodyMax = answer.bodyBytesMax
     if let time = answer.timeMs { state.wallCorrectionMs = time - now.wallMs }
@@ -200,6 +215,15 @@ extension OutboxCore {
         state.mustRejoin = true
         try file.set(.mustRejoin, 1)
       }
+    case "key-conflict":
+      // The relay has the key already: the item was handed over before the device was restored. It
+      // is asked what became of that.
+      try declareVoid(item)
+      var known = item
+      known.sequence = nil
+      try file.update(known)
+      try handOver(known, relayID: "")
+      state.inquiry.lanes.append((item.lane, item.id - 1))
     default: try refuse(item, by: .relay, problem.error)
     }
   }
@@ -227,6 +251,10 @@ extension OutboxCore {
     _ response: Response, _ items: [Int64], _ voids: [VoidNumber], at now: Moment
   ) throws(StoreError) {
     let problem = RelayProblem(response)
+    // Only what the relay says of a post can be one of its items' fault.
+    guard let problem, [400, 413, 422].contains(problem.status) else {
+      return notReachable(.notTheRelay, at: now)
+    }
     state.sender.answered()
     // Void numbers go by themselves then, so that they are not what an item is blamed for.
     state.voidsGoAlone = !voids.isEmpty && !items.isEmpty
@@ -238,11 +266,9 @@ extension OutboxCore {
     }
     guard let id = items.first, let item = try file.item(id) else {
       // The question itself was refused: it is not asked again soon.
-      return limited(
-        problem?.words ?? "the relay answered \(response.status)", afterMs: nil, at: now)
+      return limited(problem.words, afterMs: nil, at: now)
     }
-    let error = problem?.error ?? RecordedError(id: "status-\(response.status)", message: "refused")
-    try refuse(item, by: .relay, error)
+    try refuse(item, by: .relay, problem.error)
   }
 }
 

@@ -13,8 +13,8 @@ extension OutboxCore {
       }
       guard let item = try nextDirect(in: lane, at: now) else { continue }
       state.lastLane = lane.number
+      guard let (request, body) = try readableContent(of: item) else { continue }
       let sealed = try seal(item)
-      guard let (request, body) = try content(of: sealed) else { continue }
       return begin(.direct(item: item.id), Self.direct(sealed, request, body))
     }
     return nil
@@ -94,16 +94,17 @@ extension OutboxCore {
       state.laneWaits[item.lane] = nil
       try end(item, .delivered, response: kept(response))
     case 401:
-      state.sender.signOut(at: now.monotonicMs)
-      want(.askCredentials)
-    case 300...399, 511:
+      signOut(at: now)
+    case 511:
       notReachable(
         ConnectionFailure(
-          reason: "a redirection came, as from a network that wants one to sign in",
+          reason: "the network wants one to sign in",
           mayHaveArrived: false), at: now)
     case let status where (status == 429 || status == 503) && response.retryAfterMs != nil:
       limited("the upstream answered \(status)", afterMs: response.retryAfterMs, at: now)
-    case 408, 425, 429, 500...599: try again(item, response, at: now)
+    case 300...399, 408, 425, 429, 500...599:
+      // A redirection may be a network's that wants one to sign in.
+      try again(item, response, at: now)
     default:
       state.sender.answered()
       try refuse(item, by: .upstream, Self.error(of: response), response: kept(response))

@@ -95,16 +95,24 @@ extension OutboxCore {
   /// An item's request and its body.
   func content(of item: KeptItem) throws(StoreError) -> (request: KeptRequest, body: KeptBody)? {
     guard let (request, stored) = try file.content(of: item.id) else { return nil }
-    return switch item.bodyKind {
-    case .none: (request, .none)
-    case .inline: (request, .bytes(stored))
+    switch item.bodyKind {
+    case .none: return (request, .none)
+    case .inline: return (request, .bytes(stored))
     case .file:
-      (
-        request,
-        .file(
-          path: "\(settings.bodies)/\(String(decoding: stored, as: UTF8.self))",
-          count: item.bodyBytes)
-      )
+      let path = "\(settings.bodies)/\(String(decoding: stored, as: UTF8.self))"
+      guard Platform.size(of: path) == item.bodyBytes else {
+        throw StoreError(
+          kind: .corrupt, operation: "read", subject: path,
+          detail: "it is gone, or has another size.")
+      }
+      return (request, .file(path: path, count: item.bodyBytes))
     }
+  }
+}
+
+extension RecordedError {
+  /// What an item was to bring cannot be read any more.
+  static func bodyLost(_ error: StoreError) -> RecordedError {
+    RecordedError(id: "body-lost", message: error.description)
   }
 }

@@ -35,19 +35,19 @@ extension OutboxCore {
     _ batch: [NewItem], at now: Moment
   ) throws(StoreError) -> Result<[Item.ID], EnqueueError> {
     let before = (state, effects.count)
-    // One item changes nothing before it is certain that it is taken.
-    if batch.count > 1 { try file.begin(.savepoint) }
+    // Also one item may have dropped others by the time that it turns out to have no room.
+    try file.begin(.savepoint)
     var ids: [Item.ID] = []
     for new in batch {
       switch try enqueue(new, at: now) {
       case .success(let id): ids.append(id)
       case .failure(let error):
-        if batch.count > 1 { try file.takeBack(.savepoint) }
+        try file.takeBack(.savepoint)
         takeBack(to: before)
         return .failure(error)
       }
     }
-    if batch.count > 1 { try file.keep(.savepoint) }
+    try file.keep(.savepoint)
     return .success(ids)
   }
 
@@ -93,8 +93,7 @@ extension OutboxCore {
     let lane = state.laneNumbers[new.lane]
     let found: (id: Int64, isSame: Bool)
     if let item = try file.item(key: new.key) {
-      let isSameBody = item.isHanded || item.bodyBytes == new.body.byteCount
-      found = (item.id, item.lane == lane && isSameBody)
+      found = (item.id, item.lane == lane)
     } else if let ending = try file.ending(key: new.key) {
       found = (ending.id, ending.lane == lane)
     } else {

@@ -7,26 +7,32 @@ extension OutboxCore {
   func takeLanes(
     _ answer: SyncAnswer, asked: [SyncRequest.LaneQuestion]
   ) throws(StoreError) {
+    if answer.features.contains("blocked-lanes") { try takeBlockers(answer) }
     for lane in answer.lanes {
-      guard let number = state.laneNumbers[lane.name] else { continue }
-      if answer.features.contains("blocked-lanes") {
-        try takeBlocker(lane.blocker, of: number)
-      }
-      if let question = asked.first(where: { $0.name == lane.name }) {
-        try takeUnknown(lane, question, number)
-      }
+      guard let number = state.laneNumbers[lane.name],
+        let question = asked.first(where: { $0.name == lane.name })
+      else { continue }
+      try takeUnknown(lane, question, number)
     }
   }
 
-  /// The relay's lane stands, or does so no more.
-  private func takeBlocker(
-    _ blocker: SyncAnswer.Blocker?, of lane: LaneNumber
-  ) throws(StoreError) {
-    let known = state.attention > 0 ? try file.blocker(of: lane) : nil
-    if let known, known.refuser == .upstreamAtRelay, known.key != blocker?.key {
-      try changedAtRelay(known.key, .retry(nil))
+  /// Lanes stand at the relay, or do so no more: an answer names all that do.
+  private func takeBlockers(_ answer: SyncAnswer) throws(StoreError) {
+    var standing: Set<String> = []
+    for blocker in answer.lanes.compactMap(\.blocker) {
+      if let key = blocker.key { standing.insert(key) }
+      try takeBlocker(blocker)
     }
-    guard let key = blocker?.key, let error = blocker?.error else { return }
+    // An answer that could not look anything up names none.
+    guard state.attention > 0, !answer.lanes.isEmpty || !answer.hasMore else { return }
+    for item in try file.itemsNeedingAttention(after: 0, countMax: CoreLimits.expiredPerStep)
+    where item.refuser == .upstreamAtRelay && !standing.contains(item.key) {
+      try changedAtRelay(item.key, .retry(nil))
+    }
+  }
+
+  private func takeBlocker(_ blocker: SyncAnswer.Blocker) throws(StoreError) {
+    guard let key = blocker.key else { return }
     guard var item = try file.item(key: key) else {
       // A relay that was restored stands behind what was settled before.
       if try file.ending(key: key) != nil, !state.givenUp.contains(key) {
@@ -40,7 +46,7 @@ extension OutboxCore {
       guard let handed = try file.item(item.id) else { return }
       item = handed
     }
-    try block(item, by: .upstreamAtRelay, error)
+    try block(item, by: .upstreamAtRelay, blocker.error)
   }
 
   /// Looks at the numbers that the relay has not, of those that were given out.
@@ -132,7 +138,7 @@ extension OutboxCore {
         at: now)
     }
     state.sender.answered()
-    for (name, number) in highest.lanes.sorted(by: { $0.key < $1.key }) {
+    for (name, number) in highest.lanes.sorted(by: { $0.key < $1.key }) where number > 0 {
       let lane = lane(named: name)
       guard number >= lane.next else { continue }
       change(lane.number) { $0.next = number + 1 }

@@ -158,6 +158,9 @@ extension OutboxCore {
     var sealed = item
     if item.state == .waiting {
       sealed.state = .sealed
+      // It goes exactly so again, whatever the settings say by then.
+      sealed.onRefusal = onRefusal(of: item)
+      sealed.relayLane = relayLane(of: item)
       if settings.isRelay, item.sequence == nil, settings(of: item.lane).order == .strict {
         sealed.sequence = state.lanes[item.lane]?.next ?? 1
         change(item.lane) { $0.next += 1 }
@@ -174,6 +177,7 @@ extension OutboxCore {
   /// Items of a lane without order stand in several lanes there, so that they do not wait for each
   /// other.
   func relayLane(of item: KeptItem) -> String {
+    if let sealed = item.relayLane { return sealed }
     let name = name(of: item.lane)
     guard case .none(let parallel) = settings.lane(name).order, parallel > 1 else { return name }
     return "\(name)~\(item.id % Int64(parallel))"
@@ -195,10 +199,10 @@ extension OutboxCore {
     }
     var sent: [Int64] = []
     for item in items {
+      guard let (request, bytes) = try readable(item) else { continue }
       let sealed = try seal(item)
-      guard let (request, stored) = try file.content(of: item.id) else { continue }
       let entry = SyncRequest.Entry(
-        item: sealed, request: request, body: try inlineBody(of: sealed, stored),
+        item: sealed, request: request, body: bytes,
         lane: relayLane(of: sealed), onRefusal: onRefusal(of: sealed),
         ageMs: now.milliseconds(since: sealed.enqueuedAt))
       SyncRequest.append(entry, client: settings.client, to: &body)
@@ -213,13 +217,35 @@ extension OutboxCore {
         body: .bytes(body)))
   }
 
-  /// The bytes of a body, read from its file if it has one.
-  private func inlineBody(
-    of item: KeptItem, _ stored: [UInt8]
-  ) throws(StoreError) -> [UInt8] {
-    guard item.bodyKind == .file else { return stored }
-    let path = "\(settings.bodies)/\(String(decoding: stored, as: UTF8.self))"
-    return try BodyFile.read(path)
+  /// A request and the bytes of its body; nil if they cannot be read any more.
+  ///
+  /// Then the item waits for somebody, and all others go on.
+  private func readable(
+    _ item: KeptItem
+  ) throws(StoreError) -> (request: KeptRequest, bytes: [UInt8])? {
+    guard let (request, body) = try readableContent(of: item) else { return nil }
+    switch body {
+    case .none: return (request, [])
+    case .bytes(let bytes): return (request, bytes)
+    case .file(let path, _):
+      do throws(StoreError) { return (request, try BodyFile.read(path)) } catch {
+        try block(item, by: .app, .bodyLost(error))
+        return nil
+      }
+    }
+  }
+
+  /// The same without reading a file.
+  func readableContent(
+    of item: KeptItem
+  ) throws(StoreError) -> (request: KeptRequest, body: KeptBody)? {
+    do throws(StoreError) {
+      return try content(of: item)
+    } catch {
+      guard error.kind == .corrupt else { throw error }
+      try block(item, by: .app, .bodyLost(error))
+      return nil
+    }
   }
 
   /// The numbers that the device may still have to send, lane by lane.

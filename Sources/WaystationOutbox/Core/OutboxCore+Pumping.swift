@@ -6,6 +6,7 @@ extension OutboxCore {
   /// It is called at the end of each transaction in which something has changed.
   func pump(at now: Moment) throws(StoreError) {
     state.wakeAt = nil
+    if let linger = state.lingerUntil, now.monotonicMs >= linger { state.lingerUntil = nil }
     try countAnew(at: now)
     try expire(at: now)
     while let exchange = try nextExchange(at: now) { want(.send(exchange)) }
@@ -25,10 +26,12 @@ extension OutboxCore {
     let voids = try file.voidNumbers(countMax: CoreLimits.voidsMax)
     if state.voidsGoAlone, !voids.isEmpty { return try sync([], voids, at: now) }
     let batch = try planBatch(at: now)
-    if let upload = batch.upload, !state.lastWasUpload || batch.items.isEmpty {
+    let isDue = isCheckInDue(at: now)
+    let othersWait =
+      !batch.items.isEmpty || !voids.isEmpty || isDue || !state.givenUp.isEmpty
+    if let upload = batch.upload, !state.lastWasUpload || !othersWait {
       return try nextStep(of: upload, at: now)
     }
-    let isDue = isCheckInDue(at: now)
     if let key = state.givenUp.first { return giveUp(key) }
     guard !batch.items.isEmpty || !voids.isEmpty || isDue else {
       return try nextInquiry(at: now)
@@ -87,7 +90,10 @@ extension OutboxCore {
     if !state.isPaused, state.total.items > 0, state.exchanges.isEmpty {
       let checkIn = checkInDue(at: now)
       let hasLine = state.lanes.values.contains { $0.line > 0 }
-      if let until = state.sender.waitUntil, until > now.monotonicMs {
+      let onConstrained = settings.sending.onConstrainedNetworks
+      if state.sender.link == .constrained, !onConstrained {
+        // Whoever knows of the connection tells when it is another one.
+      } else if let until = state.sender.waitUntil, until > now.monotonicMs {
         if hasLine || checkIn != nil { dues.append(until) }
       } else {
         if let linger = state.lingerUntil, hasLine { dues.append(linger) }
@@ -122,16 +128,20 @@ extension OutboxCore {
   private func countAnew(at now: Moment) throws(StoreError) {
     let items = try file.itemsOfFormerBoots(
       before: state.boot, countMax: CoreLimits.expiredPerStep)
+    var count = 0
     for item in items {
       let wall = now.wallMs + (state.wallCorrectionMs ?? 0)
-      let passed = wall - item.enqueuedAt.wallMs
+      // A time before this library was made was no time of day, and says nothing.
+      let isKnown = item.enqueuedAt.wallMs >= CoreLimits.plausibleWallMs
+      let passed = isKnown ? wall - item.enqueuedAt.wallMs : 0
       guard passed >= 0 || state.wallCorrectionMs != nil else { continue }
+      count += 1
       try file.rebase(
         item.id,
         onto: Moment(
           wallMs: now.wallMs, monotonicMs: now.monotonicMs - max(0, passed), boot: state.boot))
     }
-    if items.count == CoreLimits.expiredPerStep { noteDue(now.monotonicMs + 1) }
+    if count == CoreLimits.expiredPerStep { noteDue(now.monotonicMs + 1) }
   }
 }
 

@@ -8,7 +8,7 @@ extension OutboxCore {
   func beginRun(_ filter: Filter, at now: Moment) throws(StoreError) -> RunNumber {
     wake()
     let items = try kept(filter, after: 0, countMax: CoreLimits.runItemsMax)
-    var run = Run(items.map(\.id))
+    var run = Run(items.map(\.id), isComplete: items.count < CoreLimits.runItemsMax)
     if case .ids(let ids) = filter {
       let found = Set(items.map(\.id))
       for id in ids.map(\.raw).sorted() where !found.contains(id) {
@@ -111,7 +111,10 @@ extension OutboxCore {
     at now: Moment
   ) throws(StoreError) -> SkipReason? {
     if state.isPaused || state.lanes[item.lane]?.isPaused == true { return .paused }
-    if state.sender.isSignedOut { return .unreachable }
+    let onConstrained = settings.sending.onConstrainedNetworks
+    if !state.sender.maySend(at: now.monotonicMs, onConstrained: onConstrained) {
+      return .unreachable
+    }
     if case .skipped(_, let reason)? = state.preparations[item.id] { return reason }
     if let own = try reason(of: item, at: now) { return own }
     guard settings(of: item.lane).order == .strict else { return nil }
@@ -160,7 +163,10 @@ extension OutboxCore {
     _ said: Prepared, of id: Item.ID, at now: Moment
   ) throws(StoreError) {
     try endPreparing()
-    guard let item = try file.item(id.raw), item.state == .waiting else { return }
+    guard let item = try file.item(id.raw), item.state == .waiting else {
+      if case .request(_, let body) = said, let name = body.fileName { want(.removeFile(name)) }
+      return
+    }
     func due(_ afterMs: Int64?) -> Int64? { afterMs.map { now.monotonicMs + max(1, $0) } }
     switch said {
     case .ready: state.preparations[item.id] = .ready
@@ -171,6 +177,11 @@ extension OutboxCore {
       state.preparations[item.id] = .skipped(until: nil, .noHandler(Tag(tag)))
       tell(.skipped(id, .noHandler(Tag(tag))))
     case .request(let request, let body):
+      // It may have been edited meanwhile.
+      guard item.commandVersion != nil else {
+        if let name = body.fileName { want(.removeFile(name)) }
+        return
+      }
       var made = item
       made.commandVersion = nil
       made.bodyKind = body.kind

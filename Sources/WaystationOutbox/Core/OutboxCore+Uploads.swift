@@ -13,8 +13,8 @@ enum UploadStep: Sendable, Equatable {
 extension OutboxCore {
   /// The next step of an item's upload.
   func nextStep(of item: KeptItem, at now: Moment) throws(StoreError) -> OutgoingExchange? {
+    guard let (request, body) = try readableContent(of: item) else { return nil }
     let sealed = item.state == .sealed ? item : try seal(item)
-    guard let (request, body) = try content(of: sealed) else { return nil }
     let step: UploadStep
     if sealed.upload == nil {
       step = .create
@@ -100,7 +100,7 @@ extension OutboxCore {
       item.upload = path
       try file.update(item)
       note(offset ?? 0, of: item)
-    case 204:
+    case 204 where step != .create && offset != nil && !hasStood(step, at: offset):
       // One that is complete is answered as a whole to a last part without a body.
       let isComplete = response.header("upload-complete") == "?1"
       note(isComplete ? item.bodyBytes : offset ?? 0, of: item)
@@ -114,7 +114,9 @@ extension OutboxCore {
       item.upload = nil
       try file.update(item)
       state.uploadOffsets[id] = nil
-    case 409 where offset != nil && item.upload != nil: note(offset ?? 0, of: item)
+      limited("the relay does not know the upload any more", afterMs: nil, at: now)
+    case 409 where offset != nil && item.upload != nil && !hasStood(step, at: offset):
+      note(offset ?? 0, of: item)
     case 409 where response.header("location").flatMap(Self.path) != nil:
       item.upload = response.header("location").flatMap(Self.path)
       try file.update(item)
@@ -128,13 +130,22 @@ extension OutboxCore {
   private func refusedUpload(
     _ item: KeptItem, _ response: Response, at now: Moment
   ) throws(StoreError) {
-    guard let problem = RelayProblem(response) else { return }
-    if problem.name == "superseded-upload" { return }
-    if problem.mayPass { return limited(problem.words, afterMs: response.retryAfterMs, at: now) }
+    guard let problem = RelayProblem(response) else {
+      return notReachable(.notTheRelay, at: now)
+    }
+    if problem.mayPass || problem.name == "superseded-upload" || problem.status == 409 {
+      return limited(problem.words, afterMs: response.retryAfterMs, at: now)
+    }
     var forgotten = item
     forgotten.upload = nil
     try file.update(forgotten)
     try refuse(forgotten, by: .relay, problem.error)
+  }
+
+  /// Whether a part was sent, and the upload has not grown by it: to send it again at once would
+  /// lead nowhere.
+  private func hasStood(_ step: UploadStep, at offset: Int64?) -> Bool {
+    if case .append(let sent, let count) = step { count > 0 && offset == sent } else { false }
   }
 
   private func note(_ offset: Int64, of item: KeptItem) {

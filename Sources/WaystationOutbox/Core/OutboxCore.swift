@@ -1,4 +1,5 @@
 import RelayCore
+import SQLite
 
 /// All that an outbox decides: what is stored, what goes next, what an answer means.
 ///
@@ -23,9 +24,9 @@ final class OutboxCore {
   ///
   /// - Parameters:
   ///   - bootID: A word that is another one after each start of the device.
-  ///   - incarnation: The device's name for itself outside of backups; nil if it was missing.
+  ///   - incarnation: The device's name for itself outside of backups; a new one if it was missing.
   init(
-    _ file: OutboxFile, _ settings: CoreSettings, bootID: String, incarnation: String?,
+    _ file: OutboxFile, _ settings: CoreSettings, bootID: String, incarnation: String,
     random: @escaping () -> UInt64
   ) throws(StoreError) {
     self.file = file
@@ -45,7 +46,7 @@ final class OutboxCore {
     saved = state
   }
 
-  private func takeUp(bootID: String, incarnation: String?) throws(StoreError) {
+  private func takeUp(bootID: String, incarnation: String) throws(StoreError) {
     for lane in try file.lanes() {
       state.lanes[lane.number] = lane
       state.laneNumbers[lane.name] = lane.number
@@ -66,10 +67,10 @@ final class OutboxCore {
   }
 
   /// A device that was restored from a backup, or cloned, does not know how far it had come.
-  private func takeUpIncarnation(_ incarnation: String?) throws(StoreError) {
+  private func takeUpIncarnation(_ incarnation: String) throws(StoreError) {
     let known = try file.text(.incarnation)
     if let known, known != incarnation { try file.set(.mustRejoin, 1) }
-    if let incarnation, known != incarnation { try file.set(.incarnation, incarnation) }
+    if known != incarnation { try file.set(.incarnation, incarnation) }
     state.mustRejoin = try file.number(.mustRejoin) == 1 && settings.isRelay
   }
 
@@ -89,6 +90,9 @@ final class OutboxCore {
     try writeChanges()
     try file.commit()
     saved = state
+    // A file must not go before the row that names it has gone for good.
+    let removes = effects.contains { if case .removeFile = $0 { true } else { false } }
+    if removes, settings.durability == .ordered { file.connection.checkpoint() }
     defer { effects = [] }
     return effects
   }

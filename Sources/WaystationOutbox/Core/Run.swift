@@ -6,7 +6,13 @@ struct Run: Sendable {
   var failed: [(Int64, Outcome)] = []
   var skipped: [(Int64, SkipReason)] = []
 
-  init(_ items: [Int64]) { undecided = Set(items) }
+  /// Whether it takes all that was meant.
+  let isComplete: Bool
+
+  init(_ items: [Int64], isComplete: Bool) {
+    undecided = Set(items)
+    self.isComplete = isComplete
+  }
 
   /// The report as it is now.
   var report: RunReport {
@@ -14,7 +20,7 @@ struct Run: Sendable {
       delivered: delivered.sorted().map { Item.ID(raw: $0) },
       failed: failed.sorted { $0.0 < $1.0 }.map { (Item.ID(raw: $0.0), $0.1) },
       skipped: skipped.sorted { $0.0 < $1.0 }.map { (Item.ID(raw: $0.0), $0.1) },
-      pending: undecided.sorted().map { Item.ID(raw: $0) })
+      pending: undecided.sorted().map { Item.ID(raw: $0) }, isComplete: isComplete)
   }
 
   mutating func decide(_ item: Int64, _ outcome: Outcome) {

@@ -22,6 +22,10 @@ struct Sender: Sendable {
   /// Whether the credentials are refused, and no others are there yet.
   var isSignedOut: Bool { wait == .signedOut }
 
+  /// When credentials were refused last, and how often since they were asked for.
+  private var refusedAt: Int64?
+  private var refusals = 0
+
   private var backoff: Backoff
   private var cutAt: Int64?
   private let backoffMaxMs: Int64
@@ -46,6 +50,7 @@ struct Sender: Sendable {
   /// Somebody has answered.
   mutating func answered() {
     backoff.reset()
+    refusedAt = nil
     (waitUntil, wait) = (nil, nil)
   }
 
@@ -93,7 +98,9 @@ struct Sender: Sendable {
   /// Somebody wants it tried now: a wait for nobody ends, one that somebody has asked for does not.
   mutating func wake() {
     switch wait {
-    case .failure?, .signedOut?: (waitUntil, wait) = (nil, nil)
+    case .failure?, .signedOut?:
+      refusedAt = nil
+      (waitUntil, wait) = (nil, nil)
     case .limited?, nil: break
     }
   }
@@ -101,8 +108,14 @@ struct Sender: Sendable {
   /// The credentials are refused.
   ///
   /// Without others it is tried again after the longest wait: somebody may have mended that.
-  mutating func signOut(at nowMs: Int64) {
+  ///
+  /// - Returns: Whether others are to be asked for: once for each wait.
+  mutating func signOut(at nowMs: Int64) -> Bool {
+    let isRecent = refusedAt.map { nowMs - $0 < backoffMaxMs } ?? false
+    refusals = isRecent ? refusals + 1 : 1
+    refusedAt = nowMs
     (waitUntil, wait) = (nowMs + backoffMaxMs, .signedOut)
+    return refusals == 1
   }
 
   /// There are other credentials.

@@ -26,7 +26,8 @@ enum BodyFile {
     let path = "\(folder)/\(name)"
     switch mode {
     case .copy: _ = try Platform.copy(source, toNew: path)
-    case .move: try Platform.move(source, to: path)
+    // The other name goes once the item is kept; see ``NewBody/source``.
+    case .move: try Platform.link(source, as: path)
     case .link: try Platform.link(source, as: path)
     }
     // Whoever wrote it may not have synced it.

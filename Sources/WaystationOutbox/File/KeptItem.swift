@@ -28,6 +28,8 @@ struct KeptItem: Sendable {
   /// Where its body is being uploaded to; nil if it is not.
   var upload: String?
   var userData: [UInt8]
+  /// The lane's name at the relay, from the first post on.
+  var relayLane: String?
 }
 
 /// The request of an item.

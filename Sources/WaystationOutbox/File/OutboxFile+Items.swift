@@ -22,6 +22,7 @@ extension OutboxFile {
     statements.insertItem.bind(23, item.commandVersion)
     statements.insertItem.bind(24, item.upload)
     statements.insertItem.bind(25, item.userData.isEmpty ? nil : item.userData)
+    statements.insertItem.bind(26, item.relayLane)
     try statements.insertItem.run()
     try statements.insertContent.run(item.id, RequestForm.bytes(of: request), body)
   }
@@ -31,7 +32,9 @@ extension OutboxFile {
     statements.updateItem.set(
       item.id, item.state.rawValue, item.isHanded, item.sequence.map(Int64.init), item.attempts,
       item.relayID, item.error?.id, item.error?.message, item.refuser?.rawValue, item.upload,
-      item.bodyKind.rawValue, item.bodyBytes, item.bytes, item.expiresMs, item.coalesce)
+      item.bodyKind.rawValue, item.bodyBytes, item.bytes, item.expiresMs, item.coalesce,
+      item.onRefusal.map(\.code))
+    statements.updateItem.bind(17, item.relayLane)
     try statements.updateItem.run()
   }
 
@@ -222,7 +225,7 @@ extension OutboxFile {
       onRefusal: row.optionalInt(16).map { OnRefusal(code: $0) }, attempts: Int(row.int(17)),
       relayID: row.text(18), error: error, refuser: row.optionalInt(21).flatMap(Refuser.init),
       commandVersion: row.optionalInt(22).map { Int($0) }, upload: row.text(23),
-      userData: row.bytes(24))
+      userData: row.bytes(24), relayLane: row.text(25))
   }
 }
 

@@ -18,29 +18,54 @@ extension OutboxFile {
     } catch {
       guard error.kind == .corrupt else { throw error }
     }
-    let aside = try setAside(path, in: folder)
-    let file = try OutboxFile(path: path, durability: durability)
-    let (items, lost) = try file.takeOver(from: aside)
-    Platform.remove(mark(in: folder))
-    damage =
-      "The database was damaged, and lies in \(aside) now. \(items) items of it go on, and "
-      + "\(lost) could not be read."
-    return file
+    damage = try salvage(in: folder, durability: durability)
+    return try OutboxFile(path: path, durability: durability)
   }
 
   /// A file that says that the database has to be salvaged the next time it is opened.
   static func mark(in folder: String) -> String { "\(folder)/damaged" }
 
+  /// Makes a new database of what can be read, and puts it into the damaged one's place.
+  ///
+  /// The damaged one stays where it is until the new one is whole, and the mark until all is done:
+  /// a process that ends in between does it anew, or ends what is left.
+  ///
+  /// - Returns: What was damaged, in words.
+  private static func salvage(
+    in folder: String, durability: Durability
+  ) throws(StoreError) -> String {
+    if Platform.size(of: mark(in: folder)) == nil {
+      try Platform.write([], toNew: mark(in: folder))
+      try Platform.sync(folder)
+    }
+    let path = path(in: folder)
+    let fresh = "\(path).new"
+    var found = "what could be read"
+    if Platform.size(of: path) != nil || Platform.size(of: fresh) == nil {
+      for suffix in ["", "-wal", "-shm"] { Platform.remove(fresh + suffix) }
+      let file = try OutboxFile(path: fresh, durability: .full)
+      let (items, lost) = try file.takeOver(from: path)
+      found = "\(items) items of it go on, and \(lost) could not be read"
+    }
+    let aside = try setAside(path, in: folder)
+    try Platform.move(fresh, to: path)
+    try Platform.sync(folder)
+    Platform.remove(mark(in: folder))
+    return "The database was damaged, and lies in \(aside) now: \(found)."
+  }
+
+  /// Moves the damaged database away, with its log: that must never lie beside another database.
   private static func setAside(
     _ path: String, in folder: String
   ) throws(StoreError) -> String {
     var number = 1
     while Platform.size(of: "\(path).damaged-\(number)") != nil { number += 1 }
+    // Without a database this goes on with what was begun before.
+    if Platform.size(of: path) == nil { number = max(1, number - 1) }
     let aside = "\(path).damaged-\(number)"
-    for suffix in ["-wal", "-shm"] where Platform.size(of: path + suffix) != nil {
+    for suffix in ["", "-wal", "-shm"] where Platform.size(of: path + suffix) != nil {
       try Platform.move(path + suffix, to: aside + suffix)
     }
-    try Platform.move(path, to: aside)
     try Platform.sync(folder)
     return aside
   }

@@ -83,11 +83,11 @@ final class OutboxFile {
 
   /// Begins a part.
   func begin(_ part: Part) throws(StoreError) {
-    try connection.execute("SAVEPOINT \(part.rawValue)")
+    try statements.beginPart.run()
   }
 
   /// Ends a part that stays.
-  func keep(_ part: Part) throws(StoreError) { try connection.execute("RELEASE \(part.rawValue)") }
+  func keep(_ part: Part) throws(StoreError) { try statements.keepPart.run() }
 
   /// Takes a part back.
   func takeBack(_ part: Part) throws(StoreError) {

@@ -110,6 +110,11 @@ struct DroppedItem {
       hold: object["hold"] != nil, coalesce: text("coalesce"), expires: span("expiresMs"),
       notBefore: span("notBeforeMs"),
       onRefusal: object["onRefusal"]?.wholeNumber.map { OnRefusal(code: $0) })
+    // What it has lain here counts, as far as the time of day tells it.
+    if let at = object["at"]?.wholeNumber, let expires = options.expires {
+      let ageMs = max(0, SystemClock().wall.milliseconds - at)
+      options.expires = max(.zero, expires - .milliseconds(ageMs))
+    }
     if let data = text("userData") {
       options.userData = (try? Base64.decode(Array(data.utf8))) ?? []
     }
@@ -139,6 +144,8 @@ extension Outbox {
         Platform.remove(path)
       } catch .invalid(let reason) {
         refuse(path, name, in: folder, reason)
+      } catch .tooLarge {
+        refuse(path, name, in: folder, "it is larger than all that the outbox may hold")
       } catch .keyConflict {
         refuse(path, name, in: folder, "its key was used for something else")
       } catch {

@@ -52,6 +52,8 @@ extension Outbox {
   ) async -> Outcome? {
     let (outcomes, number) = driver.outcomes(of: id)
     defer { driver.endOutcomes(of: id, number) }
+    // From now on, so that nothing is missed that happens while the state is read.
+    let limited = untilUnreachable ? hub.events { $0.tellsOfFailure } : nil
     let standing = try? await store.run { core, now throws(StoreError) in
       core.watch(id)
       return try core.standing(of: id, at: now)
@@ -67,8 +69,7 @@ extension Outbox {
     }
     return await withTaskGroup(of: Outcome?.self) { group in
       group.addTask { await outcomes.first { _ in true } }
-      if untilUnreachable {
-        let limited = hub.events { $0.tellsOfFailure }
+      if let limited {
         group.addTask { [store] in
           for await _ in limited {
             let standing = try? await store.run(changes: false) { core, now throws(StoreError) in

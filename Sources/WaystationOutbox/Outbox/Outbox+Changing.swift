@@ -9,6 +9,7 @@ extension Outbox {
     try await changing(edit) { core, now throws(StoreError) in
       try core.edit(id, edit, at: now)
     }
+    change.request?.body.endMove()
   }
 
   /// Takes an item back.
@@ -41,6 +42,7 @@ extension Outbox {
       try await changing(edit) { [edit] core, now throws(StoreError) in
         try core.resolve(id, retry: edit, discard: nil, at: now)
       }
+      change?.request?.body.endMove()
     }
   }
 

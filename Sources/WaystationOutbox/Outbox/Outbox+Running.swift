@@ -10,11 +10,10 @@ extension Outbox {
   /// - Parameter limit: How long to wait at the longest; what is not decided by then is pending,
   ///   and goes on by itself.
   public func run(_ filter: Filter = .all, within limit: Duration? = nil) async -> RunReport {
-    let none = RunReport(delivered: [], failed: [], skipped: [], pending: [])
     let begun = try? await store.run { core, now throws(StoreError) in
       try core.beginRun(filter, at: now)
     }
-    guard let run = begun else { return none }
+    guard let run = begun else { return .nothing }
     let clock = settings.clock
     let timer = Task { [store, driver] in
       guard let limit else { return }
@@ -51,7 +50,7 @@ extension Outbox {
       group.cancelAll()
       // The run that is cut short still has its report.
       while report == nil, let next = await group.next() { report = next }
-      return report ?? RunReport(delivered: [], failed: [], skipped: [], pending: [])
+      return report ?? .nothing
     }
   }
 

@@ -61,18 +61,25 @@ public final class Outbox: Sendable {
     self.lock = lock
     bodies = "\(settings.folder)/bodies"
     try Platform.createFolder(bodies)
-    let (incarnation, wasThere) = try Incarnation.read(in: settings.folder)
+    let incarnation = try Incarnation.read(in: settings.folder)
     let clock = settings.clock
     var damage: String?
     let file = try OutboxFile.open(
       in: settings.folder, durability: settings.durability, damage: &damage)
     let core = try OutboxCore(
       file, CoreSettings(settings, bodies: bodies), bootID: clock.bootID,
-      incarnation: wasThere ? incarnation : "new \(incarnation)", random: { clock.random() })
+      incarnation: incarnation, random: { clock.random() })
     if settings.startPaused { core.state.isPaused = true }
     let names = try core.file.fileNames()
+    // Those of a damaged database may be of use to somebody.
+    let aside = damage == nil ? nil : "\(bodies).damaged"
+    if let aside { try Platform.createFolder(aside) }
     for name in Platform.names(in: bodies) where !names.contains(name) {
-      Platform.remove("\(bodies)/\(name)")
+      if let aside {
+        try Platform.move("\(bodies)/\(name)", to: "\(aside)/\(name)")
+      } else {
+        Platform.remove("\(bodies)/\(name)")
+      }
     }
     hub = EventHub()
     let driver = Driver(settings, hub: hub, bodies: bodies)
@@ -156,7 +163,9 @@ public final class Outbox: Sendable {
     var items: [NewItem] = []
     do throws(EnqueueError) {
       for (request, options) in batch { items.append(try newItem(request, options)) }
-      return try await enqueue(items)
+      let ids = try await enqueue(items)
+      for (request, _) in batch { request.body.endMove() }
+      return ids
     } catch {
       for item in items { remove(item.body) }
       throw error
@@ -274,6 +283,7 @@ extension CoreSettings {
     self.init(
       destination: settings.destination, lanes: settings.lanes,
       collections: settings.collections, limits: settings.limits, sending: settings.sending,
-      asksReadiness: !(settings.readiness is AlwaysReady), bodies: bodies)
+      asksReadiness: !(settings.readiness is AlwaysReady), bodies: bodies,
+      durability: settings.durability)
   }
 }

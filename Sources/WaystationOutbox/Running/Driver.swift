@@ -57,8 +57,7 @@ final class Driver: Sendable {
     for task in tasks.values { task.cancel() }
     alarm?.task.cancel()
     for continuation in runs.values {
-      continuation.resume(
-        returning: RunReport(delivered: [], failed: [], skipped: [], pending: []))
+      continuation.resume(returning: .nothing)
     }
     for continuation in waiters.values.flatMap(\.values) { continuation.finish() }
   }
@@ -69,7 +68,10 @@ final class Driver: Sendable {
       switch effect {
       case .send(let exchange): spawn { await self.send(exchange) }
       case .prepare(let item, let command): spawn { await self.prepare(item, command) }
-      case .askCredentials: spawn { await self.askCredentials() }
+      case .askCredentials(true): spawn { await self.askCredentials() }
+      case .askCredentials(false):
+        forgetCredential()
+        tell(.credentialsRefused)
       case .tell(let event): tell(event)
       case .alarm(let atMs): arm(atMs)
       case .removeFile(let name): Platform.remove("\(bodies)/\(name)")
@@ -153,7 +155,11 @@ final class Driver: Sendable {
       method: request.method, url: base + request.path,
       headers: request.headers.map { ($0.name, $0.value) }, body: request.body,
       identity: credential?.identity, timeout: settings.sending.timeout)
-    if let header = credential?.header { exchange.headers.append(header) }
+    if let (name, value) = credential?.header {
+      let isTaken = request.headers.contains { $0.isNamed("authorization") }
+      // That of a request is for the upstream (docs/protocol.md, "Who you are").
+      exchange.headers.append((isTaken ? "Waystation-Authorization" : name, value))
+    }
     return try await settings.transport.send(exchange, progress: progress)
   }
 
@@ -271,9 +277,7 @@ final class Driver: Sendable {
     await withUnsafeContinuation { continuation in
       let finished: RunReport? = state.withLock { state in
         if let report = state.finished.removeValue(forKey: run) { return report }
-        if state.isClosed {
-          return RunReport(delivered: [], failed: [], skipped: [], pending: [])
-        }
+        if state.isClosed { return .nothing }
         state.runs[run] = continuation
         return nil
       }

@@ -10,13 +10,13 @@ enum Incarnation {
 
   /// Reads the name of this device; makes one if there is none.
   ///
-  /// - Returns: The name, and whether it was there.
-  static func read(in folder: String) throws(StoreError) -> (name: String, wasThere: Bool) {
+  /// A new name is another one than that in the database, which then knows that it was restored.
+  static func read(in folder: String) throws(StoreError) -> String {
     let place = "\(folder)/device"
     try Platform.createFolder(place)
     let path = "\(place)/incarnation"
     if let bytes = try? Platform.read(path), bytes.count == 32 {
-      return (String(decoding: bytes, as: UTF8.self), true)
+      return String(decoding: bytes, as: UTF8.self)
     }
     Platform.remove(path)
     let name = Hexadecimal.encode(
@@ -28,6 +28,6 @@ enum Incarnation {
     }
     try Platform.write(Array(name.utf8), toNew: path)
     try Platform.sync(place)
-    return (name, false)
+    return name
   }
 }

@@ -93,6 +93,13 @@ extension Body {
   }
 }
 
+extension Body {
+  /// Ends the move of a file that is kept under a name of the outbox's own by now.
+  func endMove() {
+    if case .file(let path, _, .move) = self { Platform.remove(path) }
+  }
+}
+
 extension HeaderLine {
   /// Whether it has this name, which is in lower case.
   func isNamed(_ name: String) -> Bool { self.name.lowercased() == name }

@@ -68,6 +68,7 @@ final class StoreThread: @unchecked Sendable {
     await withUnsafeContinuation { continuation in
       queue.async {
         self.drain()
+        self.endPreparing()
         self.core = nil
         continuation.resume()
       }
@@ -97,6 +98,18 @@ final class StoreThread: @unchecked Sendable {
       }
       guard !jobs.value.isEmpty else { return }
       transact(jobs.value)
+    }
+  }
+
+  /// The app was being asked about an item: this is no death of it.
+  private func endPreparing() {
+    guard let core, core.state.preparing != nil else { return }
+    do throws(StoreError) {
+      try core.begin()
+      try core.endPreparing()
+      _ = try core.commit()
+    } catch {
+      core.rollBack()
     }
   }
 

@@ -5,8 +5,8 @@ public protocol Credentials: Sendable {
 
   /// Asked once after a 401: this one is refused.
   ///
-  /// - Returns: Another one; nil if there is none. Everything waits then until ``Outbox/wake()``, or
-  ///   for the longest wait of ``Sending/backoff``.
+  /// - Returns: Another one; nil if there is none. Everything waits then until ``Outbox/wake()``,
+  ///   or for the longest wait of ``Sending/backoff``.
   func refused(_ old: Credential?) async -> Credential?
 }
 

@@ -9,11 +9,16 @@ public struct RunReport: Sendable {
   /// The items of which nothing is known yet: the time was over.
   public let pending: [Item.ID]
 
+  /// Whether it says all: false if the outbox was closed or the disk failed meanwhile, or more
+  /// items were meant than one run takes (10,000).
+  public let isComplete: Bool
+
   /// A report.
   public init(
     delivered: [Item.ID], failed: [(Item.ID, Outcome)], skipped: [(Item.ID, SkipReason)],
-    pending: [Item.ID]
+    pending: [Item.ID], isComplete: Bool = true
   ) {
+    self.isComplete = isComplete
     self.delivered = delivered
     self.failed = failed
     self.skipped = skipped
@@ -24,7 +29,13 @@ public struct RunReport: Sendable {
   public var firstFailure: (Item.ID, Outcome)? { failed.first }
 
   /// Whether everything that was meant has been delivered.
-  public var isAllDelivered: Bool { failed.isEmpty && skipped.isEmpty && pending.isEmpty }
+  public var isAllDelivered: Bool {
+    isComplete && failed.isEmpty && skipped.isEmpty && pending.isEmpty
+  }
+
+  /// Of a run of which nothing is known.
+  static let nothing = RunReport(
+    delivered: [], failed: [], skipped: [], pending: [], isComplete: false)
 }
 
 /// Why an item does not go.

@@ -33,7 +33,7 @@ struct HighestNumbers {
       }
       let highest = (try? lane["highestSequence"]?.int64()) ?? nil
       let last = (try? lane["lastSequence"]?.int64()) ?? nil
-      lanes[name] = UInt64(clamping: max(highest ?? 0, last ?? 0))
+      lanes[name] = UInt64(min(max(0, highest ?? 0, last ?? 0), SyncAnswer.sequenceMax - 1))
     }
   }
 }

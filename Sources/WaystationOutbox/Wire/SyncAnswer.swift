@@ -157,8 +157,11 @@ struct SyncAnswer: Sendable {
       error: RecordedError(id: id, message: reason), status: status)
   }
 
+  /// The greatest number of a lane: what JSON's numbers can tell apart (openapi.yaml).
+  static let sequenceMax: Int64 = 9_007_199_254_740_991
+
   private static func number(_ value: JSONValue) throws(JSONError) -> UInt64 {
-    UInt64(clamping: try value.int64())
+    UInt64(min(max(0, try value.int64()), sequenceMax))
   }
 
   private static func int(_ value: JSONValue) throws(JSONError) -> Int {
