@@ -295,7 +295,8 @@ private final class Endless: Credentials {
 /// Does not answer until it is cancelled.
 private struct Never: Readiness {
   func isReady(_ item: Item) async -> Ready {
-    try? await Task.sleep(for: .seconds(3600))
+    // A stream of nothing, which ends with the task.
+    for await _ in AsyncStream<Void>(bufferingPolicy: .unbounded, { _ in }) {}
     return .skip(retryAfter: nil)
   }
 }
