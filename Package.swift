@@ -165,6 +165,9 @@ let package = Package(
 if Context.environment["WAYSTATION_BENCHMARKS"] != nil {
   package.targets += [
     .executableTarget(
+      name: "bench-outbox", dependencies: ["WaystationOutbox", "WaystationOutboxCurl"],
+      path: "Benchmarks/Sources/bench-outbox", swiftSettings: strict),
+    .executableTarget(
       name: "bench-forwarder", dependencies: ["Forwarder", "EventLoop", "RelayCore"],
       path: "Benchmarks/Sources/bench-forwarder", swiftSettings: strict),
     .executableTarget(

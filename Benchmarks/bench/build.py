@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 
 RELAY = ["waystation"]
-SWIFT_PRODUCTS = RELAY + ["bench-server", "bench-forwarder"]
+SWIFT_PRODUCTS = RELAY + ["bench-server", "bench-forwarder", "bench-outbox"]
 C_PROGRAMS = {
     "load": ("load/load.c", []),
     "open-loop": ("load/open-loop.c", []),
@@ -14,6 +14,7 @@ C_PROGRAMS = {
     "curl-multi": ("ceilings/curl-multi.c", ["-lcurl"]),
     "sqlite-append": ("ceilings/sqlite-append.c", ["-lsqlite3"]),
     "disk-append": ("ceilings/disk-append.c", []),
+    "outbox-append": ("ceilings/outbox-append.c", ["-lsqlite3"]),
 }
 
 LIBPQ_PROGRAM = ("postgres-append", "ceilings/postgres-append.c")

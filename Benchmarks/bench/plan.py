@@ -104,6 +104,21 @@ def rows(scale):
     }
 
 
+def outbox_rows(scale):
+    """The rows of a device's outbox."""
+    store = "SQLite alone, {batch} a transaction"
+    waiting = f"{scale.backlog:,} items waiting on a device"
+    return {
+        "outbox.enqueue1": Row("outbox: handing over, one task", store, at_least(0.7)),
+        "outbox.enqueue256": Row("outbox: handing over, 256 tasks", store, at_least(0.6)),
+        "outbox.upload": Row(
+            "outbox: to a relay, over one connection", f"acceptance, batches of {BATCH}",
+            at_least(0.5)),
+        "outbox.open": Row(f"opening, {waiting}", "", at_most(20, "ms"), "ms"),
+        "outbox.resident": Row(f"resident at most, {waiting}", "", at_most(24, "MiB"), "MiB"),
+    }
+
+
 def cluster_rows(scale):
     """The rows of relays with their store in PostgreSQL."""
     libpq = "libpq alone, {batch} a transaction"
