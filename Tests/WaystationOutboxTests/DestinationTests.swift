@@ -27,6 +27,22 @@ struct DestinationTests {
     await stand.outbox.close()
   }
 
+  @Test("attempts that nobody has answered do not count against a lane's most")
+  func attemptsMax() async throws {
+    let upstream = Upstream([0, 0, 0, 503, 503, 200])
+    let stand = try await Stand { settings in
+      settings.destination = .direct(base: "http://upstream")
+      settings.transport = upstream
+      var lane = LaneSettings.skipping
+      lane.attemptsMax = 2
+      settings.lanes[.default] = lane
+    }
+    let id = try await stand.outbox.enqueue(Request("POST", "/1"))
+    #expect(try await stand.ending(of: id).word == "refused")
+    #expect(upstream.urls.count == 5)
+    await stand.outbox.close()
+  }
+
   @Test("a page of the network is no answer of the upstream's")
   func portal() async throws {
     let upstream = Upstream([302, 511, 200])
@@ -92,14 +108,16 @@ struct DestinationTests {
     stand.relay.isUpstreamAway = true
     let backup = stand.relay.backup()
     var ids: [Item.ID] = []
+    // A change at the relay is not lost with it either.
     for number in 1...3 {
       ids.append(try await stand.outbox.enqueue(Request("POST", "/\(number)")))
     }
     while await stand.outbox.items().contains(where: { !$0.isAtRelay }) { await Task.yield() }
+    try await stand.outbox.edit(ids[1], Change(request: Request("POST", "/edited")))
     stand.relay.restore(backup)
     stand.relay.isUpstreamAway = false
     for id in ids { #expect(try await stand.ending(of: id).word == "delivered") }
-    #expect(stand.paths == ["/1", "/2", "/3"])
+    #expect(stand.paths == ["/1", "/edited", "/3"])
     await stand.outbox.close()
   }
 
@@ -153,7 +171,7 @@ struct DestinationTests {
   }
 }
 
-/// An upstream that answers with these statuses, and then with 200.
+/// An upstream that answers with these statuses, and then with 200; 0 stands for no answer.
 private final class Upstream: Transport {
   private let state: Mutex<(statuses: [Int], exchanges: [Exchange])>
 
@@ -169,11 +187,12 @@ private final class Upstream: Transport {
   func send(
     _ exchange: Exchange, progress: @escaping @Sendable (Progress) -> Void
   ) async throws(ConnectionFailure) -> Response {
-    state.withLock { state in
+    let status = state.withLock { state in
       state.exchanges.append(exchange)
-      let status = state.statuses.isEmpty ? 200 : state.statuses.removeFirst()
-      return Response(status: status, headers: [], body: [])
+      return state.statuses.isEmpty ? 200 : state.statuses.removeFirst()
     }
+    guard status != 0 else { throw ConnectionFailure(reason: "cut", mayHaveArrived: true) }
+    return Response(status: status, headers: [], body: [])
   }
 }
 

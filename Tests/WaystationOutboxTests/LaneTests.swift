@@ -80,6 +80,23 @@ struct LaneTests {
     await stand.outbox.close()
   }
 
+  @Test("an item behind thousands that are held goes, where the lane has no strict order")
+  func behindMany() async throws {
+    let stand = try await Stand { settings in
+      var lane = LaneSettings()
+      lane.order = .latest
+      settings.lanes["live"] = lane
+      settings.startPaused = true
+    }
+    let old = try await stand.outbox.enqueue(Request("POST", "/old"), Options(lane: "live"))
+    let held = (1...3000).map { (Request("POST", "/\($0)"), Options(lane: "live", hold: true)) }
+    try await stand.outbox.enqueue(held)
+    try await stand.outbox.resume()
+    #expect(try await stand.ending(of: old).word == "delivered")
+    #expect(stand.paths == ["/old"])
+    await stand.outbox.close()
+  }
+
   @Test("a later item takes the place of one of the same name that waits")
   func coalesces() async throws {
     let stand = try await Stand { $0.startPaused = true }

@@ -64,7 +64,8 @@ func settings(_ folder: String, port: String = "9", transport: any Transport) ->
 
 func request(_ number: Int) -> Request {
   Request(
-    "POST", "/bench", .bytes([UInt8](repeating: UInt8(ascii: "x"), count: 1024), type: "text/plain"),
+    "POST", "/bench",
+    .bytes([UInt8](repeating: UInt8(ascii: "x"), count: 1024), type: "text/plain"),
     headers: [("X-Number", "\(number)")])
 }
 
@@ -129,5 +130,6 @@ case ("upload", 5):
   await answered
   print("{\"rate\": \(Double(count) / (seconds() - start))}")
   await outbox.close()
-default: fail("enqueue FOLDER TASKS SECONDS, fill FOLDER COUNT, open FOLDER, upload FOLDER PORT COUNT")
+default:
+  fail("enqueue FOLDER TASKS SECONDS, fill FOLDER COUNT, open FOLDER, upload FOLDER PORT COUNT")
 }

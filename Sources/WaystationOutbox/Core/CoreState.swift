@@ -64,6 +64,8 @@ struct CoreState: Sendable {
   var hasMoreEndings = false
   /// When the next thing that was passed over is due, by the time since the device's start.
   var wakeAt: Int64?
+  /// Where a look along a lane without strict order goes on, if it was long.
+  var walks: [LaneNumber: Int64] = [:]
   /// The lane that was served last, so that the others come first.
   var lastLane: LaneNumber?
 
@@ -144,6 +146,8 @@ enum CoreLimits {
   static let deathsMax: Int64 = 3
   /// The most items of one lane that are looked at for one post, beside those that go.
   static let lookedAtPerLane = 64
+  /// The most items of a lane that one transaction looks at and passes over.
+  static let passedOverMax = 1024
   /// The most lanes whose numbers one check-in asks about.
   static let askedLanesMax = 100
   /// The most void numbers in one post.

@@ -144,7 +144,7 @@ extension OutboxCore {
       case .rejected(let problem): try takeRejected(kept, problem)
       }
     }
-    try takeLanes(answer, asked: lanes)
+    try takeLanes(answer, asked: lanes, at: now)
     if let (words, afterMs) = isLimited {
       limited(words, afterMs: afterMs, at: now)
     } else if let afterMs = answer.retryAfterMs {

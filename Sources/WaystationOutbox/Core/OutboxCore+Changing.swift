@@ -133,13 +133,30 @@ extension OutboxCore {
   }
 
   /// The relay has made a change.
-  func changedAtRelay(_ key: String, _ change: RelayChange) throws(StoreError) {
-    guard var item = try file.item(key: key) else { return }
+  ///
+  /// What the device still has of the item is changed as well: it may have to go again.
+  ///
+  /// - Returns: Whether the body of an edit is the item's own by now.
+  @discardableResult
+  func changedAtRelay(
+    _ key: String, _ change: RelayChange, at now: Moment
+  ) throws(StoreError) -> Bool {
+    guard var item = try file.item(key: key) else { return false }
+    var isTaken = false
+    switch change {
+    case .patch(let edit), .retry(let edit?):
+      isTaken = try file.content(of: item.id) != nil && edit.request != nil
+      if isTaken {
+        item = try replaced(item, edit, at: now)
+        try file.update(item)
+      }
+    case .cancel, .discard, .retry(nil): break
+    }
     switch change {
     case .cancel: try end(item, .cancelled)
     case .discard: try end(item, .refused)
     case .retry:
-      guard item.state.needsAttention else { return }
+      guard item.state.needsAttention else { return isTaken }
       item.state = .atRelay
       item.error = nil
       item.refuser = nil
@@ -148,6 +165,7 @@ extension OutboxCore {
       tell(.errorResolved(Item.ID(raw: item.id)))
     case .patch: break
     }
+    return isTaken
   }
 
   /// Ends all items of a filter that can still be ended here.

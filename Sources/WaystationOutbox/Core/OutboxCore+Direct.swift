@@ -116,11 +116,14 @@ extension OutboxCore {
     _ item: KeptItem, _ response: Response, at now: Moment
   ) throws(StoreError) {
     state.sender.answered()
-    if let most = settings(of: item.lane).attemptsMax, item.attempts >= most {
+    var answered = item
+    answered.answers += 1
+    try file.update(answered)
+    if let most = settings(of: item.lane).attemptsMax, answered.answers >= most {
       let error = RecordedError(
         id: "attempts",
-        message: "It was attempted \(item.attempts) times; the last answer was \(response.status).")
-      return try refuse(item, by: .upstream, error, response: kept(response))
+        message: "It was answered \(answered.answers) times; the last one was \(response.status).")
+      return try refuse(answered, by: .upstream, error, response: kept(response))
     }
     var wait =
       state.laneWaits[item.lane]

@@ -5,9 +5,9 @@ import RelayCore
 extension OutboxCore {
   /// Takes what a check-in says of lanes.
   func takeLanes(
-    _ answer: SyncAnswer, asked: [SyncRequest.LaneQuestion]
+    _ answer: SyncAnswer, asked: [SyncRequest.LaneQuestion], at now: Moment
   ) throws(StoreError) {
-    if answer.features.contains("blocked-lanes") { try takeBlockers(answer) }
+    if answer.features.contains("blocked-lanes") { try takeBlockers(answer, at: now) }
     for lane in answer.lanes {
       guard let number = state.laneNumbers[lane.name],
         let question = asked.first(where: { $0.name == lane.name })
@@ -17,7 +17,7 @@ extension OutboxCore {
   }
 
   /// Lanes stand at the relay, or do so no more: an answer names all that do.
-  private func takeBlockers(_ answer: SyncAnswer) throws(StoreError) {
+  private func takeBlockers(_ answer: SyncAnswer, at now: Moment) throws(StoreError) {
     var standing: Set<String> = []
     for blocker in answer.lanes.compactMap(\.blocker) {
       if let key = blocker.key { standing.insert(key) }
@@ -27,7 +27,7 @@ extension OutboxCore {
     guard state.attention > 0, !answer.lanes.isEmpty || !answer.hasMore else { return }
     for item in try file.itemsNeedingAttention(after: 0, countMax: CoreLimits.expiredPerStep)
     where item.refuser == .upstreamAtRelay && !standing.contains(item.key) {
-      try changedAtRelay(item.key, .retry(nil))
+      try changedAtRelay(item.key, .retry(nil), at: now)
     }
   }
 

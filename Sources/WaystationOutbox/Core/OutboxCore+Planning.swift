@@ -46,9 +46,16 @@ extension OutboxCore {
     from lane: KeptLane, atMost share: Int, into plan: inout BatchPlan, at now: Moment
   ) throws(StoreError) {
     let order = settings.lane(lane.name).order
-    var from: Int64 = order == .latest ? .max : 0
+    let start: Int64 = order == .latest ? .max : 0
+    var from = state.walks.removeValue(forKey: lane.number) ?? start
     var left = share
+    var passedOver = 0
     while left > 0 {
+      // Thousands that are held must not make each transaction long.
+      guard order == .strict || passedOver < CoreLimits.passedOverMax else {
+        state.walks[lane.number] = from
+        return noteDue(now.monotonicMs + 1)
+      }
       let page = min(left, CoreLimits.lookedAtPerLane)
       let items =
         order == .latest
@@ -59,7 +66,9 @@ extension OutboxCore {
       for item in items {
         switch try standing(of: item, order, at: now) {
         case .stands: return
-        case .passedOver: continue
+        case .passedOver:
+          passedOver += 1
+          continue
         case .goes: break
         }
         if isUploaded(item) {

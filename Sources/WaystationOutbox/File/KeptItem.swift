@@ -30,6 +30,8 @@ struct KeptItem: Sendable {
   var userData: [UInt8]
   /// The lane's name at the relay, from the first post on.
   var relayLane: String?
+  /// How often the upstream has answered that it is to be tried again.
+  var answers = 0
 }
 
 /// The request of an item.

@@ -23,6 +23,7 @@ extension OutboxFile {
     statements.insertItem.bind(24, item.upload)
     statements.insertItem.bind(25, item.userData.isEmpty ? nil : item.userData)
     statements.insertItem.bind(26, item.relayLane)
+    statements.insertItem.bind(27, item.answers)
     try statements.insertItem.run()
     try statements.insertContent.run(item.id, RequestForm.bytes(of: request), body)
   }
@@ -35,6 +36,7 @@ extension OutboxFile {
       item.bodyKind.rawValue, item.bodyBytes, item.bytes, item.expiresMs, item.coalesce,
       item.onRefusal.map(\.code))
     statements.updateItem.bind(17, item.relayLane)
+    statements.updateItem.bind(18, item.answers)
     try statements.updateItem.run()
   }
 
@@ -225,7 +227,7 @@ extension OutboxFile {
       onRefusal: row.optionalInt(16).map { OnRefusal(code: $0) }, attempts: Int(row.int(17)),
       relayID: row.text(18), error: error, refuser: row.optionalInt(21).flatMap(Refuser.init),
       commandVersion: row.optionalInt(22).map { Int($0) }, upload: row.text(23),
-      userData: row.bytes(24), relayLane: row.text(25))
+      userData: row.bytes(24), relayLane: row.text(25), answers: Int(row.int(26)))
   }
 }
 

@@ -55,7 +55,7 @@ final class OutboxStatements {
   private static let columns = """
     id, lane, state, handed, sequence, key, tag, coalesce, body_kind, body_bytes, bytes, wall, \
     monotonic, boot, expires, not_before, on_refusal, attempts, relay_id, error_id, error, \
-    refuser, command, upload, user_data, relay_lane
+    refuser, command, upload, user_data, relay_lane, answers
     """
 
   /// The columns of a ``KeptEnding``, in the order in which they are read.
@@ -80,7 +80,7 @@ final class OutboxStatements {
       INSERT OR REPLACE INTO lane (id, name, next, items, bytes, line, paused)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
       """, on: connection)
-    let places = (1...26).map { "?\($0)" }.joined(separator: ", ")
+    let places = (1...27).map { "?\($0)" }.joined(separator: ", ")
     insertItem = try Statement(
       "INSERT INTO item (\(Self.columns)) VALUES (\(places))", on: connection)
     insertContent = try Statement(
@@ -94,7 +94,8 @@ final class OutboxStatements {
       """
       UPDATE item SET state = ?2, handed = ?3, sequence = ?4, attempts = ?5, relay_id = ?6,
         error_id = ?7, error = ?8, refuser = ?9, upload = ?10, body_kind = ?11, body_bytes = ?12,
-        bytes = ?13, expires = ?14, coalesce = ?15, on_refusal = ?16, relay_lane = ?17
+        bytes = ?13, expires = ?14, coalesce = ?15, on_refusal = ?16, relay_lane = ?17,
+        answers = ?18
       WHERE id = ?1
       """, on: connection)
     forgetCommand = try Statement("UPDATE item SET command = NULL WHERE id = ?1", on: connection)

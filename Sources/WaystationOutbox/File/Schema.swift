@@ -24,7 +24,7 @@ enum Schema {
       wall INTEGER NOT NULL, monotonic INTEGER NOT NULL, boot INTEGER NOT NULL,
       expires INTEGER, not_before INTEGER, on_refusal INTEGER, attempts INTEGER NOT NULL,
       relay_id TEXT, error_id TEXT, error TEXT, refuser INTEGER, command INTEGER, upload TEXT,
-      relay_lane TEXT,
+      relay_lane TEXT, answers INTEGER NOT NULL DEFAULT 0,
       user_data BLOB);
     CREATE UNIQUE INDEX item_key ON item (key);
     CREATE INDEX item_line ON item (lane, id) WHERE handed = 0;

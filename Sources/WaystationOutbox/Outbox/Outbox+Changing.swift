@@ -111,8 +111,9 @@ extension Outbox {
       removeBody(of: edit)
       throw error
     case .relay(let key, let change):
-      defer { removeBody(of: edit) }
-      try await driver.ask(key, change)
+      var isTaken = false
+      defer { if !isTaken { removeBody(of: edit) } }
+      isTaken = try await driver.ask(key, change)
     }
   }
 

@@ -1,9 +1,12 @@
 import JSON
 import RelayCore
+import Synchronization
 
 extension Driver {
   /// Has the relay make a change of an item that it has, and notes it.
-  func ask(_ key: String, _ change: RelayChange) async throws(ChangeError) {
+  ///
+  /// - Returns: Whether the body of an edit is the item's own by now.
+  func ask(_ key: String, _ change: RelayChange) async throws(ChangeError) -> Bool {
     for step in try steps(key, change) {
       let response: Response
       do throws(ConnectionFailure) { response = try await request(step) } catch {
@@ -15,7 +18,12 @@ extension Driver {
       }
       guard EnvelopeAnswer.id(response.body) != nil else { throw .connection(.notTheRelay) }
     }
-    await persist { core, _ throws(StoreError) in try core.changedAtRelay(key, change) }
+    let isTaken = Mutex(false)
+    await persist { core, now throws(StoreError) in
+      let taken = try core.changedAtRelay(key, change, at: now)
+      isTaken.withLock { $0 = taken }
+    }
+    return isTaken.withLock { $0 }
   }
 
   private func steps(

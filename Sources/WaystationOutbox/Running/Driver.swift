@@ -14,6 +14,8 @@ final class Driver: Sendable {
     var nextWaiter = 0
     var handlers: [String: Handler] = [:]
     var credential: Credential??
+    /// Grows with each change of the credential.
+    var credentials = 0
     var isClosed = false
   }
 
@@ -129,7 +131,8 @@ final class Driver: Sendable {
 
   private func send(_ exchange: OutgoingExchange) async {
     let hub = hub
-    let result: Result<Response, ConnectionFailure>
+    let before = state.withLock { $0.credentials }
+    var result: Result<Response, ConnectionFailure>
     do throws(ConnectionFailure) {
       let request = OutgoingRequest(
         method: exchange.method, path: exchange.path, headers: exchange.headers,
@@ -141,7 +144,14 @@ final class Driver: Sendable {
     } catch {
       result = .failure(error)
     }
-    await persist { core, now throws(StoreError) in
+    if case .success(let response) = result, response.status == 401,
+      state.withLock({ $0.credentials }) != before
+    {
+      // Another request has brought other credentials meanwhile: these are not refused.
+      result = .failure(
+        ConnectionFailure(reason: "it was signed in anew meanwhile", mayHaveArrived: false))
+    }
+    await persist { [result] core, now throws(StoreError) in
       try core.take(result, of: exchange.number, at: now)
     }
   }
@@ -188,7 +198,10 @@ final class Driver: Sendable {
       forgetCredential()
       return tell(.credentialsRefused)
     }
-    state.withLock { $0.credential = .some(new) }
+    state.withLock { state in
+      state.credential = .some(new)
+      state.credentials += 1
+    }
     await persist { core, _ in core.state.sender.signIn() }
   }
 

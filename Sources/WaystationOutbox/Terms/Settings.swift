@@ -58,7 +58,8 @@ public struct LaneSettings: Sendable, Equatable {
   public var onRefusal = OnRefusal.block
   /// The order in which its items go.
   public var order = Order.strict
-  /// The most attempts that end in an answer to try again, without a relay; nil for no limit.
+  /// The most answers to try again, without a relay; nil for no limit. Attempts that nobody has
+  /// answered do not count.
   public var attemptsMax: Int?
 
   /// The usual settings.

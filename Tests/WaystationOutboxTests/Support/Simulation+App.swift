@@ -94,7 +94,7 @@ extension Simulation {
     }
     if let (key, change) = atRelay, askRelay(key, change) {
       done = true
-      try transact { core in try core.changedAtRelay(key, change) }
+      try transact { core in try core.changedAtRelay(key, change, at: moment) }
     }
     if done, var item = told[number] {
       whenDone(&item)

@@ -31,7 +31,7 @@ extension Simulation {
     }
     if let (key, change) = atRelay {
       guard askRelay(key, change) else { return }
-      try transact { core in try core.changedAtRelay(key, change) }
+      try transact { core in try core.changedAtRelay(key, change, at: moment) }
     }
     told[item.id]?.isRefused = false
   }
