@@ -61,7 +61,10 @@ struct SpareTests {
       return
     }
     proxy.mend()
-    #expect(try await spare.nextWait() == .another(address: nil))
+    // Tries that were under way may fail in other ways first.
+    var wait = try await spare.nextWait()
+    while case .unreachable = wait { wait = try await spare.nextWait() }
+    #expect(wait == .another(address: nil))
     var connection = try bench.database.connect()
     let listed = try connection.run([PostgresCommand("SELECT count(*) FROM relay")])
     #expect(listed[0].int64(0, 0) == 2)
