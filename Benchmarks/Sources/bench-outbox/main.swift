@@ -8,8 +8,8 @@ import WaystationOutboxCurl
 //        bench-outbox open FOLDER
 //        bench-outbox upload FOLDER PORT COUNT
 // Measures a device's outbox, and prints one line of JSON. `enqueue` hands over items of 1 KiB from
-// so many tasks, each of which waits for its item to be on the disk. `open` opens what was filled and
-// asks for the first page. `upload` brings what was handed over to a relay, over one connection.
+// so many tasks, each of which waits for its item to be on the disk. `open` opens what was filled,
+// and asks for the first page. `upload` brings items to a relay, over one connection.
 
 /// Counts the items of posts that a relay has answered.
 final class Counting: Transport {
@@ -48,7 +48,7 @@ func seconds() -> Double {
 /// The most memory that the process has had, in MiB.
 func residentMiB() -> Double {
   var usage = rusage()
-  getrusage(RUSAGE_SELF, &usage)
+  getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
   return Double(usage.ru_maxrss) / 1024
 }
 
@@ -70,7 +70,8 @@ func request(_ number: Int) -> Request {
 }
 
 func fail(_ words: String) -> Never {
-  fputs("bench-outbox: \(words)\n", stderr)
+  let line = Array("bench-outbox: \(words)\n".utf8)
+  _ = write(2, line, line.count)
   exit(2)
 }
 
@@ -92,7 +93,9 @@ case ("enqueue", 5):
         return count
       }
     }
-    return try await group.reduce(0, +)
+    var sum = 0
+    while let count = try await group.next() { sum += count }
+    return sum
   }
   print("{\"rate\": \(Double(count) / (seconds() - start)), \"count\": \(count)}")
   await outbox.close()

@@ -58,8 +58,9 @@ public struct LaneSettings: Sendable, Equatable {
   public var onRefusal = OnRefusal.block
   /// The order in which its items go.
   public var order = Order.strict
-  /// The most answers to try again, without a relay; nil for no limit. Attempts that nobody has
-  /// answered do not count.
+  /// The most answers to try again, without a relay; nil for no limit.
+  ///
+  /// Attempts that nobody has answered do not count.
   public var attemptsMax: Int?
 
   /// The usual settings.
