@@ -87,6 +87,27 @@ struct HostileTests {
     await stand.outbox.close()
   }
 
+  @Test("a large body that is gone keeps nothing else from going")
+  func uploadGone() async throws {
+    let stand = try await Stand { settings in
+      settings.startPaused = true
+      settings.sending.uploadBytes = 80_000
+    }
+    let lost = try await stand.outbox.enqueue(
+      Request("POST", "/lost", .bytes(.zeros(100_000), type: "x/y")), Options(lane: "a"))
+    let bodies = "\(stand.folder.path)/outbox/bodies"
+    for name in Platform.names(in: bodies) { Platform.remove("\(bodies)/\(name)") }
+    let behind = try await stand.outbox.enqueue(
+      Request("POST", "/behind"), Options(lane: "a"))
+    let other = try await stand.outbox.enqueue(Request("POST", "/other"), Options(lane: "b"))
+    try await stand.outbox.resume()
+    #expect(try await stand.ending(of: other).word == "delivered")
+    #expect(try await stand.ending(of: lost).word == "refused")
+    try await stand.outbox.resolve(lost, .discard(reason: "it is gone"))
+    #expect(try await stand.ending(of: behind).word == "delivered")
+    await stand.outbox.close()
+  }
+
   @Test("a refusal in a lane without order is learnt of, and can be resolved")
   func unorderedBlock() async throws {
     let stand = try await Stand { settings in

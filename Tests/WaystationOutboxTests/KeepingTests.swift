@@ -146,6 +146,28 @@ struct KeepingTests {
     await next.outbox.close()
   }
 
+  @Test("damage that opening meets is salvaged at once")
+  func damagedLater() async throws {
+    let stand = try await Stand { $0.startPaused = true }
+    for number in 1...500 {
+      try await stand.outbox.enqueue(
+        Request("POST", "/\(number)", .bytes(.zeros(500), type: "x/y")))
+    }
+    await stand.outbox.close()
+    let folder = "\(stand.folder.path)/outbox"
+    try Damage.overwrite(OutboxFile.path(in: folder), at: 40_000, count: 200_000)
+    let next = try await stand.reopened()
+    let told = await next.outbox.events().first { event -> String? in
+      if case .damaged(let words) = event { words } else { nil }
+    }
+    #expect(told?.contains("damaged-1") == true)
+    let left = await next.outbox.items(limit: 1000).count
+    #expect(left < 500)
+    try await next.outbox.enqueue(Request("POST", "/after"))
+    #expect(await next.outbox.items(limit: 1000).count == left + 1)
+    await next.outbox.close()
+  }
+
   @Test("other processes drop items into the mailbox, and each comes once")
   func mailbox() async throws {
     let folder = try TemporaryFolder()

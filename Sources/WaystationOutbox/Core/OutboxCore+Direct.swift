@@ -13,7 +13,10 @@ extension OutboxCore {
       }
       guard let item = try nextDirect(in: lane, at: now) else { continue }
       state.lastLane = lane.number
-      guard let (request, body) = try readableContent(of: item) else { continue }
+      guard let (request, body) = try readableContent(of: item) else {
+        noteDue(now.monotonicMs + 1)
+        continue
+      }
       let sealed = try seal(item)
       return begin(.direct(item: item.id), Self.direct(sealed, request, body))
     }

@@ -10,10 +10,8 @@ extension OutboxCore {
   /// Asks after one of the oldest items that the relay has, if it is time.
   func nextInquiry(at now: Moment) throws(StoreError) -> OutgoingExchange? {
     guard settings.isRelay, state.atRelay > 0 else { return nil }
-    guard let nextAt = state.inquiry.nextAt else {
-      state.inquiry.nextAt = now.monotonicMs + CoreLimits.inquiryMs
-      return nil
-    }
+    let nextAt = state.inquiry.nextAt ?? now.monotonicMs + CoreLimits.inquiryMs
+    state.inquiry.nextAt = nextAt
     if state.inquiry.lanes.isEmpty {
       guard now.monotonicMs >= nextAt else { return nil }
       let lanes = state.lanes.values.filter { $0.items > $0.line }.map(\.number).sorted()

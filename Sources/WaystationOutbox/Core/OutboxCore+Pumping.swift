@@ -30,7 +30,9 @@ extension OutboxCore {
     let othersWait =
       !batch.items.isEmpty || !voids.isEmpty || isDue || !state.givenUp.isEmpty
     if let upload = batch.upload, !state.lastWasUpload || !othersWait {
-      return try nextStep(of: upload, at: now)
+      if let step = try nextStep(of: upload, at: now) { return step }
+      // Its body is gone: the others go, and what is behind it is looked at once more.
+      noteDue(now.monotonicMs + 1)
     }
     if let key = state.givenUp.first { return giveUp(key) }
     guard !batch.items.isEmpty || !voids.isEmpty || isDue else {

@@ -64,11 +64,7 @@ public final class Outbox: Sendable {
     let incarnation = try Incarnation.read(in: settings.folder)
     let clock = settings.clock
     var damage: String?
-    let file = try OutboxFile.open(
-      in: settings.folder, durability: settings.durability, damage: &damage)
-    let core = try OutboxCore(
-      file, CoreSettings(settings, bodies: bodies), bootID: clock.bootID,
-      incarnation: incarnation, random: { clock.random() })
+    let core = try Self.openCore(settings, bodies: bodies, incarnation, &damage)
     if settings.startPaused { core.state.isPaused = true }
     let names = try core.file.fileNames()
     // Those of a damaged database may be of use to somebody.
@@ -89,9 +85,38 @@ public final class Outbox: Sendable {
       now: { boot in
         Moment(
           wallMs: clock.wall.milliseconds, monotonicMs: clock.monotonic.milliseconds, boot: boot)
-      }, perform: { driver.perform($0) })
+      }, perform: { driver.perform($0) },
+      damaged: { [hub] error in Self.mark(settings.folder, error, hub) })
     driver.attach(store)
     if let damage { hub.keep(.damaged(damage)) }
+  }
+
+  /// Opens the database and takes up what it holds.
+  ///
+  /// What is damaged is salvaged at once.
+  private static func openCore(
+    _ settings: Settings, bodies: String, _ incarnation: String, _ damage: inout String?
+  ) throws(StoreError) -> OutboxCore {
+    let clock = settings.clock
+    func open(_ damage: inout String?) throws(StoreError) -> OutboxCore {
+      try OutboxCore(
+        OutboxFile.open(in: settings.folder, durability: settings.durability, damage: &damage),
+        CoreSettings(settings, bodies: bodies), bootID: clock.bootID, incarnation: incarnation,
+        random: { clock.random() })
+    }
+    do throws(StoreError) { return try open(&damage) } catch {
+      guard error.kind == .corrupt, damage == nil else { throw error }
+    }
+    try Platform.write([], toNew: OutboxFile.mark(in: settings.folder))
+    return try open(&damage)
+  }
+
+  /// Has the next start salvage what can be read of a database that is damaged.
+  private static func mark(_ folder: String, _ error: StoreError, _ hub: EventHub) {
+    let mark = OutboxFile.mark(in: folder)
+    guard Platform.size(of: mark) == nil else { return }
+    try? Platform.write([], toNew: mark)
+    hub.tell(.damaged("\(error.description) What can be read is salvaged at the next start."))
   }
 
   /// Begins to send, follows what is known of the connection, and looks into the mailbox.

@@ -31,17 +31,20 @@ final class StoreThread: @unchecked Sendable {
   private var core: OutboxCore?
   private let now: @Sendable (Int64) -> Moment
   private let perform: @Sendable ([Effect]) -> Void
+  private let damaged: @Sendable (StoreError) -> Void
 
   /// The most jobs of one transaction.
   private static let jobsMax = 1024
 
   init(
     _ core: sending OutboxCore, now: @escaping @Sendable (Int64) -> Moment,
-    perform: @escaping @Sendable ([Effect]) -> Void
+    perform: @escaping @Sendable ([Effect]) -> Void,
+    damaged: @escaping @Sendable (StoreError) -> Void
   ) {
     self.core = core
     self.now = now
     self.perform = perform
+    self.damaged = damaged
   }
 
   /// Does something with the core, and returns once it is on the disk.
@@ -128,6 +131,7 @@ final class StoreThread: @unchecked Sendable {
       perform(effects)
     } catch {
       core.rollBack()
+      if error.kind == .corrupt { damaged(error) }
       for job in jobs { job.fail(error) }
     }
   }
