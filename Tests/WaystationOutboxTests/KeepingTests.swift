@@ -168,6 +168,34 @@ struct KeepingTests {
     await next.outbox.close()
   }
 
+  @Test("a database that cannot be opened just now is not taken for lost")
+  func unreadable() async throws {
+    let stand = try await Stand()
+    await stand.outbox.close()
+    let folder = "\(stand.folder.path)/outbox"
+    let path = OutboxFile.path(in: folder)
+    // A folder in its place cannot be opened, as a disk that does not answer.
+    try Platform.move(path, to: "\(folder)/kept")
+    try Platform.createFolder(path)
+    try Platform.write([], toNew: OutboxFile.mark(in: folder))
+    await #expect(throws: OutboxError.self) { _ = try await stand.reopened() }
+    #expect(!Platform.names(in: folder).contains { $0.contains("damaged-") })
+  }
+
+  @Test("tables of a newer version are not salvaged either")
+  func newerMarked() async throws {
+    let stand = try await Stand()
+    await stand.outbox.close()
+    let folder = "\(stand.folder.path)/outbox"
+    do {
+      let file = try OutboxFile(path: OutboxFile.path(in: folder), durability: .ordered)
+      try file.connection.execute("PRAGMA user_version = 99")
+    }
+    try Platform.write([], toNew: OutboxFile.mark(in: folder))
+    await #expect(throws: OutboxError.newerSchema(99)) { _ = try await stand.reopened() }
+    #expect(!Platform.names(in: folder).contains { $0.contains("damaged-") })
+  }
+
   @Test("other processes drop items into the mailbox, and each comes once")
   func mailbox() async throws {
     let folder = try TemporaryFolder()

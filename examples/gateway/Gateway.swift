@@ -87,6 +87,7 @@ struct Gateway {
   /// Tries to have everything end in time.
   private func drain(within limit: Duration) async -> Bool {
     let end = ContinuousClock.now + limit
+    var pause = Duration.milliseconds(250)
     while true {
       _ = await outbox.run(within: max(.zero, end - .now))
       guard let status = await outbox.status() else { return false }
@@ -95,7 +96,9 @@ struct Gateway {
         Self.say("\(status.waiting) are left")
         return false
       }
-      try? await Task.sleep(for: .milliseconds(250))
+      // Each run cuts the outbox's own waits short, so they must not follow each other closely.
+      try? await Task.sleep(for: min(pause, max(.zero, end - .now)))
+      pause = min(pause * 2, .seconds(5))
     }
   }
 

@@ -72,16 +72,24 @@ extension OutboxFile {
 
   /// Copies all rows that can be read.
   private func takeOver(from aside: String) throws(StoreError) -> (items: Int, lost: Int) {
+    let opened = try Self.unlessDamaged { () throws(StoreError) in
+      try OutboxFile(damaged: aside)
+    }
     // Not even its first page may be readable.
-    guard let source = try? OutboxFile(damaged: aside) else { return (0, 0) }
+    guard let source = opened else { return (0, 0) }
     try begin()
     do throws(StoreError) {
       for name in MetaName.allCases {
-        if let number = try? source.number(name) { try set(name, number) }
-        if let text = try? source.text(name), Int64(text) == nil { try set(name, text) }
+        let text = try Self.unlessDamaged { () throws(StoreError) in try source.text(name) }
+        guard let text = text ?? nil else { continue }
+        if let number = Int64(text) { try set(name, number) } else { try set(name, text) }
       }
-      for lane in (try? source.lanes()) ?? [] { try write(lane) }
-      for void in (try? source.voidNumbers(countMax: .max >> 1)) ?? [] { try insert(void) }
+      let lanes = try Self.unlessDamaged { () throws(StoreError) in try source.lanes() }
+      for lane in lanes ?? [] { try write(lane) }
+      let voids = try Self.unlessDamaged { () throws(StoreError) in
+        try source.voidNumbers(countMax: Int.max >> 1)
+      }
+      for void in voids ?? [] { try insert(void) }
       let found = try copyItems(from: source)
       try copyEndings(from: source)
       for statement in Self.mending { try connection.execute(statement) }
@@ -90,6 +98,22 @@ extension OutboxFile {
     } catch {
       rollBack()
       throw error
+    }
+  }
+
+  /// What can be read; nil if it is damaged.
+  ///
+  /// - Throws: Any other error: a disk that does not answer has lost nothing, and what it holds
+  ///   must not be taken for lost.
+  private static func unlessDamaged<Value>(
+    _ read: () throws(StoreError) -> Value
+  ) throws(StoreError) -> Value? {
+    do throws(StoreError) { return try read() } catch {
+      switch error.kind {
+      // A table that is missing is a schema that was damaged.
+      case .corrupt, .other: return nil
+      default: throw error
+      }
     }
   }
 
@@ -121,7 +145,10 @@ extension OutboxFile {
   private func copyItems(from source: OutboxFile) throws(StoreError) -> (items: Int, lost: Int) {
     var walk = SalvageWalk()
     while let after = walk.next {
-      guard let found = try? source.items(after: after, countMax: 1) else {
+      let page = try Self.unlessDamaged { () throws(StoreError) in
+        try source.items(after: after, countMax: 1)
+      }
+      guard let found = page else {
         walk.failed()
         continue
       }
@@ -137,8 +164,8 @@ extension OutboxFile {
 
   /// - Returns: false if its content cannot be read.
   private func copy(_ item: KeptItem, from source: OutboxFile) throws(StoreError) -> Bool {
-    let content: (request: KeptRequest, body: [UInt8])?
-    do throws(StoreError) { content = try source.content(of: item.id) } catch { return false }
+    let read = try Self.unlessDamaged { () throws(StoreError) in try source.content(of: item.id) }
+    guard let content = read else { return false }
     // Two rows of one key cannot both be right.
     guard try self.item(key: item.key) == nil else { return false }
     if let content {
@@ -155,8 +182,10 @@ extension OutboxFile {
   private func copyEndings(from source: OutboxFile) throws(StoreError) {
     var walk = SalvageWalk()
     while let after = walk.next {
-      let found: KeptEnding?
-      do throws(StoreError) { found = try source.nextEnding(after: after) } catch {
+      let read = try Self.unlessDamaged { () throws(StoreError) in
+        try source.nextEnding(after: after)
+      }
+      guard let found = read else {
         walk.failed()
         continue
       }

@@ -30,9 +30,12 @@ final class OutboxFile {
     statements = try OutboxStatements(connection)
   }
 
-  /// Opens a database of this version of which not everything may be readable.
+  /// Opens a database of which not everything may be readable, and changes no table of it.
+  ///
+  /// - Throws: `StoreError`; ``StoreError/Kind/newerSchema`` if a newer library has written it.
   init(damaged path: String) throws(StoreError) {
     connection = try Connection(path: path, access: .readWrite)
+    try Self.refuseNewer(Int(try connection.number("PRAGMA user_version")))
     statements = try OutboxStatements(connection)
   }
 
@@ -47,14 +50,17 @@ final class OutboxFile {
     return Int((try? connection.number("PRAGMA user_version")) ?? 0)
   }
 
+  private static func refuseNewer(_ version: Int) throws(StoreError) {
+    guard version > Schema.version else { return }
+    throw StoreError(
+      kind: .newerSchema, operation: "open", subject: "the outbox",
+      detail: "version \(version) of its tables is newer than this library's, \(Schema.version).")
+  }
+
   private static func migrate(_ connection: borrowing Connection) throws(StoreError) {
     let found = Int(try connection.number("PRAGMA user_version"))
     guard found != Schema.version else { return }
-    guard found < Schema.version else {
-      throw StoreError(
-        kind: .newerSchema, operation: "open", subject: "the outbox",
-        detail: "version \(found) of its tables is newer than this library's, \(Schema.version).")
-    }
+    try refuseNewer(found)
     try connection.execute("BEGIN IMMEDIATE")
     do throws(StoreError) {
       for step in Schema.steps[found...] { try connection.execute(step) }

@@ -9,7 +9,8 @@ extension Outbox {
     return item ?? nil
   }
 
-  /// Items that are not over, in the order in which they were enqueued.
+  /// Items that are not over, in the order in which they were enqueued; none if the outbox is
+  /// closed or the disk does not say: ``status()`` is nil then.
   ///
   /// - Parameters:
   ///   - after: The last item of the page before; nil for the first page.

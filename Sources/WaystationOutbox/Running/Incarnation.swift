@@ -15,8 +15,9 @@ enum Incarnation {
     let place = "\(folder)/device"
     try Platform.createFolder(place)
     let path = "\(place)/incarnation"
-    if let bytes = try? Platform.read(path), bytes.count == 32 {
-      return String(decoding: bytes, as: UTF8.self)
+    // One that cannot be read just now is not missing.
+    if Platform.size(of: path) == 32 {
+      return String(decoding: try Platform.read(path), as: UTF8.self)
     }
     Platform.remove(path)
     let name = Hexadecimal.encode(
