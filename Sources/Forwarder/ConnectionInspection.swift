@@ -82,6 +82,8 @@ package enum WritePermit: Equatable {
     case peerSpokeFirst
     /// The peer ended a new connection at once.
     case peerEnded
+    /// Another relay may be about to make the same attempt.
+    case leaseLapsed
   }
 }
 

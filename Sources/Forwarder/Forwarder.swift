@@ -23,11 +23,16 @@ package final class Forwarder: Sendable {
   ///     request to another upstream works as well.
   ///   - name: The thread's name.
   ///   - bodies: Reads large bodies that are no files on this machine; nil if all are.
+  ///   - mayWrite: Whether requests may be written now. It is asked right before each is, on the
+  ///     forwarder's thread: a process that was stopped in the middle of an attempt must not write
+  ///     when it goes on, if another relay may have made the attempt since. An attempt that may not
+  ///     be written is reported as ``ConnectionFailure/brokenOff``.
   ///   - deliver: Receives the results.
   /// - Throws: ``SystemError`` if there is no memory, or no room for one more thread.
   package init(
     targets: [UpstreamTarget], limits: ForwarderLimits = ForwarderLimits(),
-    name: String = "forwarder", bodies: BodyReading? = nil, deliver: @escaping Delivery
+    name: String = "forwarder", bodies: BodyReading? = nil,
+    mayWrite: @escaping @Sendable () -> Bool = { true }, deliver: @escaping Delivery
   ) throws(SystemError) {
     let shared = ForwarderShared(
       multi: try CurlMulti(
@@ -37,7 +42,8 @@ package final class Forwarder: Sendable {
     self.shared = shared
     thread = try Thread.spawn(name: name) {
       ForwarderLoop(
-        shared: shared, targets: targets, limits: limits, bodies: bodies, deliver: deliver
+        shared: shared, targets: targets, limits: limits, bodies: bodies, mayWrite: mayWrite,
+        deliver: deliver
       ).run()
     }
   }

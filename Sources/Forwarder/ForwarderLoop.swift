@@ -10,6 +10,7 @@ final class ForwarderLoop {
   private let limits: ForwarderLimits
   private let deliver: Forwarder.Delivery
   private let bodies: BodyReading?
+  private let mayWrite: @Sendable () -> Bool
   /// How many bodies were read that are no files on this machine.
   private var remoteCount = 0
 
@@ -30,10 +31,12 @@ final class ForwarderLoop {
 
   init(
     shared: ForwarderShared, targets: [UpstreamTarget], limits: ForwarderLimits,
-    bodies: BodyReading?, deliver: @escaping Forwarder.Delivery
+    bodies: BodyReading?, mayWrite: @escaping @Sendable () -> Bool,
+    deliver: @escaping Forwarder.Delivery
   ) {
     self.shared = shared
     self.bodies = bodies
+    self.mayWrite = mayWrite
     proxiedServers = ProxiedServers(targets)
     self.limits = limits
     self.deliver = deliver
@@ -288,7 +291,8 @@ final class ForwarderLoop {
 
   private func handle(for target: UpstreamTarget) throws(SystemError) -> Transfer {
     if let transfer = idle[ObjectIdentifier(target)]?.popLast() { return transfer }
-    return try Transfer(target: target, limits: limits, connections: shared.multi.connections)
+    return try Transfer(
+      target: target, limits: limits, connections: shared.multi.connections, mayWrite: mayWrite)
   }
 
   private func fail(_ request: AttemptRequest, _ error: SystemError, at now: Now) {

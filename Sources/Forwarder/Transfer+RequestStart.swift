@@ -20,6 +20,10 @@ extension Transfer {
       refusal = permit
       return false
     }
+    guard mayWrite() || TokenDesk.isFetch(serial) else {
+      refusal = .refused(.leaseLapsed)
+      return false
+    }
     handle.connections.noteRequest(localPort: localPort, to: target)
     requestStart = RequestStart(localPort: localPort, at: MonotonicClock.now())
     beginCount += 1
@@ -57,11 +61,13 @@ extension WritePermit.Refusal {
     case .wouldRepeat: "the request may have arrived already"
     case .peerSpokeFirst: "the peer spoke before it was asked anything"
     case .peerEnded: "the peer ended the connection before it was asked anything"
+    case .leaseLapsed: ConnectionFailure.brokenOff.sentence
     }
   }
 
   /// The reported event of an attempt whose request was not written, or not again.
   func event(target: UpstreamTarget, bytesMax: Int) -> AttemptEvent {
+    if self == .leaseLapsed { return .failed(.brokenOff, detail: words) }
     let code = self == .peerSpokeFirst ? CURLE_WEIRD_SERVER_REPLY : CURLE_GOT_NOTHING
     let detail = TransferFailure.detail(code, words: words, target: target, bytesMax: bytesMax)
     return .failed(TransferFailure.kind(of: code), detail: detail)

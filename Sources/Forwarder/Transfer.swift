@@ -18,6 +18,8 @@ final class Transfer {
   /// The handle.
   let handle: CurlEasy
 
+  /// Whether requests may be written now.
+  let mayWrite: @Sendable () -> Bool
   private let limits: ForwarderLimits
   private(set) var startedAt = Now(
     wall: WallTime(millisecondsSinceEpoch: 0), monotonic: MonotonicTime(nanoseconds: 0))
@@ -50,9 +52,11 @@ final class Transfer {
 
   /// Prepares a handle for an upstream.
   init(
-    target: UpstreamTarget, limits: ForwarderLimits, connections: OpenConnections
+    target: UpstreamTarget, limits: ForwarderLimits, connections: OpenConnections,
+    mayWrite: @escaping @Sendable () -> Bool
   ) throws(SystemError) {
     self.target = target
+    self.mayWrite = mayWrite
     self.limits = limits
     handle = try CurlEasy(connections: connections)
     requestTarget = target.requestTargetPrefix

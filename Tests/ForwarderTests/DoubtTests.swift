@@ -1,6 +1,7 @@
 import Forwarder
 import Glibc
 import RelayCore
+import Synchronization
 import Testing
 
 @Suite("Whether the upstream may have taken it", .timeLimit(.minutes(1)))
@@ -55,6 +56,28 @@ struct DoubtTests {
     }
     let report = try await report(.test(upstream.url, attemptTimeoutMs: 300), body: large)
     #expect(report.event.failure == .timeout && !report.isInDoubt)
+  }
+
+  @Test("it cannot, if another relay may have the envelope by the time it would be written")
+  func lapsed() async throws {
+    let mayWrite = Atomic(true)
+    let requests = Atomic(0)
+    let upstream = try RawUpstream { connection in
+      while connection.readHead() != nil {
+        requests.add(1, ordering: .relaxed)
+        connection.send("HTTP/1.1 204 No Content\r\n\r\n")
+      }
+    }
+    let attempts = try Attempts(mayWrite: { mayWrite.load(ordering: .relaxed) })
+    // One that would need a connection, one that would have a kept one, and one that may again.
+    for isAllowed in [false, true, false, true] {
+      mayWrite.store(isAllowed, ordering: .relaxed)
+      let ends = try await attempts.run([request(.test(upstream.url), "GET")])
+      let report = try #require(ends.reports.first)
+      #expect(report.event.response?.status == (isAllowed ? 204 : nil))
+      #expect(isAllowed || (report.event.failure == .brokenOff && !report.isInDoubt))
+    }
+    #expect(requests.load(ordering: .relaxed) == 2)
   }
 
   @Test("it cannot, if the connection was cut in the middle of the body")

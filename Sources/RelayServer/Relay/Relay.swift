@@ -68,8 +68,10 @@ package final class Relay: Sendable {
         AccessConfiguration(), certificatesName: configuration.certificatesName,
         tokens: try await Access.tokens(in: store),
         mayLackTokens: files?.mayLackTokens ?? false)
-      let forwarder = try Forwarder(targets: [], bodies: opened.bodyReading(on: loop)) {
-        [weak dispatcher] batch in dispatcher?.attemptsEnded(batch)
+      let forwarder = try Forwarder(
+        targets: [], bodies: opened.bodyReading(on: loop),
+        mayWrite: { store.mayAttempt }
+      ) { [weak dispatcher] batch in dispatcher?.attemptsEnded(batch)
       }
       let parts = RelayParts(
         listeners: configuration.listen, store: store, embedded: opened.embedded,

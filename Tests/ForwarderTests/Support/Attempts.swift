@@ -9,13 +9,13 @@ final class Attempts {
 
   init(
     _ targets: [UpstreamTarget] = [], limits: ForwarderLimits = ForwarderLimits(),
-    bodies: BodyReading? = nil
+    bodies: BodyReading? = nil, mayWrite: @escaping @Sendable () -> Bool = { true }
   ) throws {
     let (stream, continuation) = AsyncStream.makeStream(of: AttemptBatch.self)
     batches = stream.makeAsyncIterator()
-    forwarder = try Forwarder(targets: targets, limits: limits, bodies: bodies) {
-      continuation.yield($0)
-    }
+    forwarder = try Forwarder(
+      targets: targets, limits: limits, bodies: bodies, mayWrite: mayWrite
+    ) { continuation.yield($0) }
   }
 
   deinit { forwarder.shutdown() }
