@@ -102,7 +102,14 @@ extension EndToEnd {
 
     @Test("one that cannot reach the database breaks off, turns posts away, and ends once it can")
     func cutOff() async throws {
-      upstream.behave { _ in .never }
+      // The spare may begin as soon as the other one has noticed that it is cut off.
+      let arrivals = Monitor(0)
+      upstream.behave { _ in
+        arrivals.change { count in
+          count += 1
+          return count == 1 ? .never : .answer(200)
+        }
+      }
       try await startBoth()
       try await post(1...2, to: first)
       try await upstream.received(count: 1)
@@ -111,7 +118,6 @@ extension EndToEnd {
       let refused = try await first.device().post(["path": "/3"])
       #expect(refused.status == 503 && refused.problem == "store-unavailable")
       #expect(try await first.device().get("/readyz").status == 503)
-      upstream.behave { _ in .answer(200) }
       try await second.listens()
       try await upstream.received("the last one") { $0.last?.target == "/2" }
       proxy.mend()

@@ -26,6 +26,23 @@ struct SchedulerRestoringTests {
     }
   }
 
+  @Test("every lane stands where it stood before anything may be attempted")
+  func beforeSettingOff() {
+    var relay = ManualRelay()
+    relay.line.append(relay.makeEntry(lane: 1))
+    relay.line.append(relay.makeEntry(lane: 2))
+    relay.line[1].standing = .blocked
+    relay.restart(setsOff: false)
+    #expect(Array(relay.scheduler.blocked) == [LaneNumber(rawValue: 2)])
+    #expect(relay.attempted.isEmpty)
+    #expect(relay.scheduler.nextWake == nil)
+    relay.accept(lane: 3)
+    #expect(relay.attempted.isEmpty)
+    relay.scheduler.setOff(now: relay.clock)
+    relay.take()
+    #expect(Set(relay.attempted) == [1, 3])
+  }
+
   @Test("a lane that is counted alone has its head at once, and only those are asked for")
   func heads() {
     var relay = ManualRelay(limits: Self.limits)

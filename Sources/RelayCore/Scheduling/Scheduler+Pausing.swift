@@ -2,7 +2,7 @@
 // none begins during it. A pause costs no envelope its attempts, but counts towards its deadline.
 extension Scheduler {
   /// Restores the pauses that were in force when the relay stopped; called before
-  /// ``restored(now:)``.
+  /// ``restored(now:wasClockSetBack:setsOff:)``.
   package mutating func restorePauses(_ targets: Set<PauseTarget>) { paused = targets }
 
   /// Begins or ends a pause; no effect if it is so already.

@@ -75,10 +75,21 @@ extension Scheduler {
   /// Lanes whose heads have waited longest come first. Lanes into which something was accepted
   /// meanwhile are running already.
   ///
-  /// - Parameter wasClockSetBack: Whether waits may have been stored by a clock that has been set
-  ///   back since.
-  package mutating func restored(now: Now, wasClockSetBack: Bool = false) {
+  /// - Parameters:
+  ///   - wasClockSetBack: Whether waits may have been stored by a clock that has been set back
+  ///     since.
+  ///   - setsOff: Whether attempts may begin at once, or with ``setOff(now:)``.
+  package mutating func restored(
+    now: Now, wasClockSetBack: Bool = false, setsOff: Bool = true
+  ) {
+    isSetOff = setsOff
     startLanes(now: now, wasClockSetBack: wasClockSetBack) { _ in true }
+  }
+
+  /// Lets attempts begin, after ``restored(now:wasClockSetBack:setsOff:)`` has held them back.
+  package mutating func setOff(now: Now) {
+    isSetOff = true
+    for number in upstreams.keys.sorted() { fillSlots(of: number, now: now) }
   }
 
   /// Starts those of some lanes that do not run.

@@ -2,7 +2,7 @@
 // to take it, and to attempt the same.
 extension Scheduler {
   /// Whether attempts may begin.
-  var mayAttempt: Bool { !isStopped && !isSuspended }
+  var mayAttempt: Bool { isSetOff && !isStopped && !isSuspended }
 
   /// Lets no attempt begin until ``resume(now:)``.
   ///

@@ -142,6 +142,8 @@ package struct Scheduler: Sendable {
   var isStopped = false
   /// Whether no attempt may begin for now.
   package internal(set) var isSuspended = false
+  /// Whether attempts may begin at all: not before what was taken up is set off.
+  var isSetOff = true
   /// Whether the wall clock has been set back, so that waits may be stored by what it showed
   /// before.
   var isClockSuspect = false
@@ -177,7 +179,7 @@ package struct Scheduler: Sendable {
   package var nextWake: MonotonicTime? {
     guard !isStopped else { return nil }
     var earliest = timers.earliest
-    guard !isSuspended else { return earliest }
+    guard isSetOff, !isSuspended else { return earliest }
     upstreams.forEachValue { number, upstream in
       guard upstream.ready.count > 0, !paused.contains(.upstream(number)),
         let time = upstream.wakesAt

@@ -325,7 +325,7 @@ struct ManualRelay {
   /// - Parameter shown: How many entries of the line are read; the rest is counted.
   mutating func restart(
     policy: UpstreamPolicy = .manual, limits: Scheduler.Limits = .init(),
-    wasClockSetBack: Bool = false, shown: Int = .max
+    wasClockSetBack: Bool = false, shown: Int = .max, setsOff: Bool = true
   ) {
     scheduler = Scheduler(
       upstreams: [Self.upstream: policy], limits: limits, epoch: 1, seed: 2, now: clock)
@@ -337,7 +337,7 @@ struct ManualRelay {
         hasMore: page.count < line.count),
       latest: latest)
     scheduler.restore(counted: line.dropFirst(page.count), latest: latest)
-    scheduler.restored(now: clock, wasClockSetBack: wasClockSetBack)
+    scheduler.restored(now: clock, wasClockSetBack: wasClockSetBack, setsOff: setsOff)
     take()
   }
 

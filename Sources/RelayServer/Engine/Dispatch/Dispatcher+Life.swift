@@ -23,11 +23,15 @@ extension Dispatcher {
       state.forwarder = forwarder
       let now = clock()
       state.scheduler = Scheduler(upstreams: policies, epoch: epoch, seed: seed, now: now)
-      state.wasClockSetBack = latestTime.map { $0 > now.wall } ?? false
     }
     let pauses = try await store.pauses()
     state.withLock { $0.scheduler.restorePauses(pauses) }
     let count = try await restoreLine()
+    // Whoever asks, as soon as anybody can, is told how each lane stands.
+    apply { state, now in
+      state.scheduler.restored(
+        now: now, wasClockSetBack: latestTime.map { $0 > now.wall } ?? false, setsOff: false)
+    }
     // A log that cannot be read is told of to each listener that wants it.
     if let span = try? await store.eventLogSpan() { listeners.begin(at: span.end) }
     history.start { [weak self] in self?.waitingByUpstream ?? ([:], 0) }
@@ -36,9 +40,7 @@ extension Dispatcher {
 
   /// Begins to attempt what waits.
   func setOff() {
-    apply { state, now in
-      state.scheduler.restored(now: now, wasClockSetBack: state.wasClockSetBack)
-    }
+    apply { state, now in state.scheduler.setOff(now: now) }
     gaps.start()
   }
 

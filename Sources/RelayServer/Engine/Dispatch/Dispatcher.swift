@@ -17,8 +17,6 @@ package final class Dispatcher: Sendable {
     var alarm = Alarm()
     var forwarder: Forwarder?
     var isStopped = false
-    /// Whether the store, at start, knew of a time that was yet to come.
-    var wasClockSetBack = false
     var idleWaiters: [CheckedContinuation<Void, Never>] = []
   }
 
