@@ -80,7 +80,7 @@ let package = Package(
     target("JSON"),
     target("RelayCore"),
     target("EventLoop", ["CLinux", "RelayCore"]),
-    target("Cryptography", ["COpenSSL"]),
+    target("Cryptography", ["COpenSSL", "RelayCore"]),
     target("Compression", ["CZlib"]),
     target("HTTPServer", ["EventLoop", "Cryptography", "RelayCore"]),
     target("SQLite", ["CSQLite", "RelayCore"]),
@@ -92,7 +92,9 @@ let package = Package(
     target("WaystationOutbox", ["SQLite", "RelayCore", "JSON"]),
     target(
       "WaystationOutboxCurl",
-      ["WaystationOutbox", "Forwarder", "Compression", "RelayCore", "EventLoop"]),
+      [
+        "WaystationOutbox", "Forwarder", "Compression", "Cryptography", "RelayCore", "EventLoop",
+      ]),
     target("WaystationOutboxTesting", ["WaystationOutbox", "RelayCore", "JSON"]),
     target("Forwarder", ["CCurl", "RelayCore", "EventLoop", "Cryptography"]),
     target(
@@ -126,17 +128,17 @@ let package = Package(
     storeModel,
     postgresTesting,
     tests(of: "JSON"),
-    tests(of: "RelayCore", ["StoreModel"]),
+    tests(of: "RelayCore", ["StoreModel", "Cryptography"]),
     tests(of: "EventLoop", ["CLinux"]),
-    tests(of: "Cryptography", ["COpenSSL"]),
+    tests(of: "Cryptography", ["COpenSSL", "RelayCore"]),
     tests(of: "Compression"),
     tests(of: "HTTPServer", ["EventLoop", "RelayCore", "Cryptography", "COpenSSL"]),
     tests(of: "SQLite"),
     tests(
       of: "SQLiteStore",
       [
-        "SQLite", "RelayCore", "EventLoop", "StoreModel", "Postgres", "PostgresStore",
-        "PostgresTesting",
+        "SQLite", "RelayCore", "EventLoop", "Cryptography", "StoreModel", "Postgres",
+        "PostgresStore", "PostgresTesting",
       ]),
     tests(of: "WaystationOutbox", ["WaystationOutboxTesting", "SQLite", "RelayCore", "JSON"]),
     tests(of: "Postgres", ["PostgresTesting"]),

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A private key that signs tokens (JWS, RFC 7515), read from a file.
+/// A private key that signs tokens (JWS, RFC 7515), read from a file or made anew.
 ///
 /// Sound: `@unchecked Sendable`, since the key does not change once it was read, and several
 /// threads may use one (openssl-threads(7)).
@@ -32,10 +32,54 @@ package final class SigningKey: @unchecked Sendable, Equatable {
     bytes = file.bytes
   }
 
+  private init(adoptingEd25519 key: OpaquePointer) {
+    (algorithm, coordinateBytes) = ("EdDSA", nil)
+    pointer = key
+    bytes = Self.pem(of: key)
+  }
+
+  /// Makes a new key of Ed25519 (RFC 8032).
+  package static func makeEd25519() -> SigningKey {
+    var key: OpaquePointer?
+    // Ed25519 is in OpenSSL's default provider: these fail only without memory or randomness.
+    guard let context = EVP_PKEY_CTX_new_id(EVP_PKEY_ED25519, nil),
+      EVP_PKEY_keygen_init(context) == 1, EVP_PKEY_keygen(context, &key) == 1, let key
+    else { preconditionFailure("cannot make a key: \(OpenSSLErrors.takeReason())") }
+    EVP_PKEY_CTX_free(context)
+    return SigningKey(adoptingEd25519: key)
+  }
+
   deinit { EVP_PKEY_free(pointer) }
 
   /// Whether two files hold the same.
   package static func == (left: SigningKey, right: SigningKey) -> Bool { left.bytes == right.bytes }
+
+  /// The key as PEM; as it was read, if it was.
+  package var pem: [UInt8] { bytes }
+
+  /// The public key that belongs to it; nil for another kind than Ed25519.
+  package var ed25519: Ed25519PublicKey? {
+    guard EVP_PKEY_get_base_id(pointer) == EVP_PKEY_ED25519 else { return nil }
+    var count = Ed25519PublicKey.byteCount
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { bytes, used in
+      let status = EVP_PKEY_get_raw_public_key(pointer, bytes.baseAddress, &count)
+      precondition(status == 1, "EVP_PKEY_get_raw_public_key failed")
+      used = count
+    }
+    return Ed25519PublicKey(bytes)
+  }
+
+  /// A key in PEM form, as PKCS #8 (RFC 5958), without a passphrase.
+  private static func pem(of key: OpaquePointer) -> [UInt8] {
+    guard let bio = BIO_new(BIO_s_mem()),
+      PEM_write_bio_PKCS8PrivateKey(bio, key, nil, nil, 0, nil, nil) == 1
+    else { preconditionFailure("cannot write a key: \(OpenSSLErrors.takeReason())") }
+    defer { BIO_free(bio) }
+    return [UInt8](unsafeUninitializedCapacity: BIO_ctrl_pending(bio)) { bytes, used in
+      let status = BIO_read_ex(bio, bytes.baseAddress, bytes.count, &used)
+      precondition(status == 1, "BIO_read_ex failed")
+    }
+  }
 
   private static func kind(of key: OpaquePointer) -> (String, Int?)? {
     switch EVP_PKEY_get_base_id(key) {
