@@ -15,6 +15,9 @@ package struct EnvelopeDraft: Sendable, Equatable {
   ///
   /// 32 bytes; empty where there is neither a key nor a sequence number.
   package var fingerprint: [UInt8]
+  /// The digest of what a receipt covers of it, ``CoveredItem/bytes``; empty where no receipt is to
+  /// be made.
+  package var coveredDigest: [UInt8] = []
   /// The sender's own number within the lane, from 1; nil if it sends none.
   package var sequence: Int64?
   /// The sender's own word for it, to find it by; nil if it gave none.
@@ -79,6 +82,9 @@ package struct EnvelopeDraft: Sendable, Equatable {
       sequence: nil, tag: nil, hold: false, notBefore: nil, expiresAt: expiresAt,
       onFailure: .skip, references: false, coalesce: nil, isVoid: false, isInOrder: false)
   }
+
+  /// ``coveredDigest``, nil if there is none.
+  package var knownDigest: [UInt8]? { coveredDigest.isEmpty ? nil : coveredDigest }
 
   /// The same without a number.
   package var unnumbered: EnvelopeDraft {

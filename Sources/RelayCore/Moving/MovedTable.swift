@@ -33,6 +33,10 @@ package enum MovedTable: String, CaseIterable, Sendable {
   /// One row: what tells this log's events from those of another store's.
   case eventOrigin = "event_origin"
   case eventLog = "event_log"
+  /// One row: the store's identity in receipts.
+  case receiptOrigin = "receipt_origin"
+  /// The groups of receipts.
+  case receipt
 
   /// The length of each piece of a large body but the last one.
   package static let pieceBytes = 256 << 10
@@ -79,12 +83,12 @@ extension MovedTable {
   /// How many of the first columns tell a row from all others, and order the rows; 0 for one row.
   package var keyCount: Int {
     switch self {
-    case .given, .eventOrigin: 0
+    case .given, .eventOrigin, .receiptOrigin: 0
     case .paused, .bodyChunk, .attempt, .keyIndex, .formerKey, .nameIndex, .sequenceIndex, .gap,
       .ending, .history:
       2
     case .client, .lane, .upstream, .envelope, .line, .ended, .response, .moved, .checksIn, .token,
-      .audit, .operation, .eventLog:
+      .audit, .operation, .eventLog, .receipt:
       1
     }
   }
@@ -96,7 +100,7 @@ extension MovedTable {
     case .client: [.init("number", .int64), .init("name", .text)]
     case .lane:
       MovedColumn.numbers("number", "client") + [.init("name", .text)]
-        + MovedColumn.numbers("last_sequence", "placed_through")
+        + MovedColumn.numbers("last_sequence", "placed_through") + [.init("chain", .bytes)]
         + EnvelopeState.ends.map { .init($0.rawValue, .int64) }
     case .upstream:
       [.init("number", .int32), .init("name", .text), .init("started_paused", .flag)]
@@ -120,6 +124,9 @@ extension MovedTable {
     case .eventOrigin: MovedColumn.numbers("origin")
     case .eventLog:
       MovedColumn.numbers("number", "at", "bytes_through") + [.init("entries", .bytes)]
+    case .receiptOrigin: [.init("id", .bytes)]
+    case .receipt:
+      MovedColumn.numbers("number", "at") + [.init("payload", .bytes), .init("leaves", .bytes)]
     }
   }
 
@@ -146,7 +153,7 @@ extension MovedTable {
     .init("refers", .flag), .init("coalesce", .text), .init("revision", .int64),
     .init("method", .text), .init("target", .bytes), .init("headers", .bytes),
     .init("body", .bytes), .init("body_file", .uuid), .init("body_bytes", .int64),
-    .init("body_checksum", .int64),
+    .init("body_checksum", .int64), .init("covered_digest", .bytes),
   ]
 
   private static let lineColumns: [MovedColumn] = [

@@ -2,7 +2,7 @@
 ///
 /// Every conformance passes the same suite (`Tests/SQLiteStoreTests/Conformance`). All calls may
 /// come from any thread. Reads see the last commit.
-package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore,
+package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore, ReceiptStore,
   OperationStore, UploadStore
 {
   /// Starts to take calls, and tells `observer` of every commit from then on.

@@ -14,6 +14,8 @@ package struct StoreDamage: Sendable, Equatable {
     case envelopeDeletion = "envelope-deletion"
     /// The index of the latest envelopes by client and tag, which searches use.
     case searches
+    /// The receipts of what is accepted.
+    case receipts
   }
 
   /// The number of envelopes that are blocked since they cannot be read.

@@ -94,20 +94,6 @@ package struct LaneRecord: Sendable {
   }
 }
 
-/// A lane by its names.
-package struct LaneName: Hashable, Sendable {
-  /// The client's name.
-  package var client: String
-  /// The lane's name within the client.
-  package var lane: String
-
-  /// Pairs the names.
-  package init(client: String, lane: String) {
-    self.client = client
-    self.lane = lane
-  }
-}
-
 /// The amount of data in the store, and whether it can write.
 package struct StoreStatistics: Sendable, Equatable {
   /// The number of envelopes in each state; the dispatcher tells `delivering` from `queued`.
