@@ -13,6 +13,9 @@ package struct DatabaseRules: Sendable, Equatable {
   /// are deleted.
   package var eventLogBytesMax: Int64 = 64 << 20
 
+  /// How receipts are made; nil if none are.
+  package var receipts: ReceiptRules?
+
   /// Sets no limits but the store's own, and no start pauses.
   package init() {}
 }

@@ -15,6 +15,8 @@ struct StoreStart: Sendable {
   private(set) var eventLog = EventLog()
   /// The clients that check in.
   private(set) var checkingIn: Set<ClientNumber> = []
+  /// The store's identity in receipts.
+  private(set) var receiptOrigin: [UInt8] = []
   /// Whether there are bodies that no envelope refers to.
   private(set) var hasPendingBodies = false
 
@@ -59,6 +61,7 @@ struct StoreStart: Sendable {
           (SELECT * FROM event_log ORDER BY number LIMIT 1) AS first
         """),
       PostgresCommand("SELECT client FROM checks_in"),
+      PostgresCommand("SELECT id FROM receipt_origin"),
     ])
     given.lastSerial = rows[0].int64(0, 0)
     given.lastClient = rows[0].int64(0, 1)
@@ -81,6 +84,7 @@ struct StoreStart: Sendable {
     for row in 0..<rows[8].count {
       checkingIn.insert(ClientNumber(rawValue: rows[8].int64(row, 0)))
     }
+    receiptOrigin = rows[9].bytes(0, 0)
     figures.given = given
   }
 

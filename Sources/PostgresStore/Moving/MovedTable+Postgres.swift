@@ -33,7 +33,7 @@ extension MovedTable {
     }
     return """
       (SELECT lane.number, lane.client, lane.name, last_sequence, placed_through,
-        \(sums.joined(separator: ", "))
+        lane.chain, \(sums.joined(separator: ", "))
       FROM lane LEFT JOIN (
         SELECT one.lane, \(logged.joined(separator: ", "))
         FROM ended_log, unnest(lanes, states, changes) AS one(lane, state, change) GROUP BY one.lane
@@ -51,6 +51,7 @@ extension MovedTable {
     case .response: "octet_length(headers) + octet_length(body)"
     case .bodyChunk: "octet_length(bytes)"
     case .eventLog: "octet_length(entries)"
+    case .receipt: "octet_length(payload) + octet_length(leaves)"
     case .operation: "octet_length(refusals)"
     default: "0"
     }
@@ -153,7 +154,7 @@ extension MovedTable {
     let parameters = names.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
     let new = "unnest(\(parameters)) AS new(\(names.joined(separator: ", ")))"
     switch self {
-    case .given, .eventOrigin:
+    case .given, .eventOrigin, .receiptOrigin:
       let changes = names.map { "\($0) = new.\($0)" }.joined(separator: ", ")
       return PostgresCommand(sql: "UPDATE \(rawValue) SET \(changes) FROM \(new)", values)
     case .client:

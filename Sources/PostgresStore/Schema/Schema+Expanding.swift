@@ -1,7 +1,7 @@
 #if PostgreSQL
 extension Schema {
   /// The version of the tables that this program reads and writes.
-  static let version: Int32 = 3
+  static let version: Int32 = 4
 
   /// The version that ``script`` makes; ``expansion`` makes ``version`` of it.
   static let firstVersion: Int32 = 1
@@ -21,6 +21,10 @@ extension Schema {
       IF (SELECT max(version) FROM schema_version) = 2 THEN
         \(uploads)
         UPDATE schema_version SET version = 3;
+      END IF;
+      IF (SELECT max(version) FROM schema_version) = 3 THEN
+        \(receipts)
+        UPDATE schema_version SET version = 4;
       END IF;
     END $expand$
     """
@@ -75,6 +79,31 @@ extension Schema {
     CREATE UNIQUE INDEX upload_key ON upload (client, key);
     CREATE INDEX upload_touched ON upload (touched_at);
     CREATE INDEX upload_client ON upload (client, id);
+    """
+
+  /// 4: receipts of what is accepted.
+  private static let receipts = """
+    -- The digest of what a receipt covers; null where none was made.
+    ALTER TABLE envelope ADD COLUMN covered_digest bytea;
+    -- The lane's chain, as StoredChain writes it; null for none. A relay of the version before
+    -- leaves it as it is: it does not lead up to the lane's last number then, and another begins.
+    ALTER TABLE lane ADD COLUMN chain bytea;
+
+    -- The heads of the lanes of one commit. payload: what is signed. leaves: their hashes, one
+    -- behind the other.
+    CREATE TABLE receipt (
+      number bigint PRIMARY KEY,
+      at bigint NOT NULL,
+      payload bytea NOT NULL,
+      leaves bytea NOT NULL
+    );
+
+    -- The store's identity.
+    CREATE TABLE receipt_origin (
+      is_only bool PRIMARY KEY DEFAULT true CHECK (is_only),
+      id bytea NOT NULL
+    );
+    INSERT INTO receipt_origin VALUES (true, uuid_send(gen_random_uuid()));
     """
 }
 #endif

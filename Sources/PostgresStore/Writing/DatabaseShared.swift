@@ -49,6 +49,9 @@ final class DatabaseShared: Sendable {
   /// The rough limit on the bytes of kept events.
   var eventLogBytesMax: Int64 { rules.withLock { $0.eventLogBytesMax } }
 
+  /// How receipts are made; nil if none are.
+  var receiptRules: ReceiptRules? { rules.withLock { $0.receipts } }
+
   /// Whether one of this name starts paused.
   func startsPaused(_ name: PauseName) -> Bool {
     rules.withLock { $0.startPauses.includes(name) }

@@ -126,6 +126,7 @@ extension DatabaseWriter {
   ) throws(StoreError) -> (placed: [AcceptedEnvelope], hasMore: Bool) {
     var (through, gap) = (facts.placed, facts.gaps[...])
     var moving: [(number: Int64, serial: Serial)] = []
+    var links: [ChainLink.Step] = []
     var hasMore = false
     steps: while through < facts.highest {
       let next = through + 1
@@ -137,9 +138,12 @@ extension DatabaseWriter {
       let around = gap.first.flatMap { $0.range.first <= next ? $0 : nil }
       switch PlacingRules.step(serial: facts.serials[next], gap: around) {
       case .wait: break steps
-      case .pass(let last): through = last
+      case .pass(let last):
+        links.append(.pass(SequenceRange(first: next, last: last)))
+        through = last
       case .move(let serial):
         moving.append((next, serial))
+        links.append(.take(next, nil))
         through = next
       }
     }
@@ -147,18 +151,28 @@ extension DatabaseWriter {
     if let client = facts.client { rows.note(shardOf: client) }
     rows.numbers[lane, default: PostRows.Numbers()].placedThrough =
       through >= facts.highest ? .some(nil) : .some(through)
-    return (try move(moving, of: lane, &rows), hasMore)
+    let (placed, digests) = try move(moving, of: lane, &rows)
+    for link in links {
+      if case .take(let number, _) = link {
+        rows.link(lane, .take(number, digests[number]))
+      } else {
+        rows.link(lane, link)
+      }
+    }
+    return (placed, hasMore)
   }
 
   // MARK: - Moving
 
   private func move(
     _ moving: [(number: Int64, serial: Serial)], of lane: LaneNumber, _ rows: inout PostRows
-  ) throws(StoreError) -> [AcceptedEnvelope] {
+  ) throws(StoreError) -> (placed: [AcceptedEnvelope], digests: [Int64: [UInt8]]) {
     let old = moving.map(\.serial).filter { rows.inserts[$0] == nil }
     let stored = old.isEmpty ? [:] : try parked(old)
     var placed: [AcceptedEnvelope] = []
+    var digests: [Int64: [UInt8]] = [:]
     for (number, serial) in moving {
+      digests[number] = rows.inserts[serial]?.draft.knownDigest ?? stored[serial]?.digest
       let place = PostRows.Place(lane: lane, number: number)
       if let envelope = moveInsert(serial, place, &rows) {
         placed.append(envelope)
@@ -177,7 +191,7 @@ extension DatabaseWriter {
         rows.emptied.append(place)
       }
     }
-    return placed
+    return (placed, digests)
   }
 
   /// Moves an envelope that this very transaction has parked.
@@ -201,26 +215,37 @@ extension DatabaseWriter {
     return serial
   }
 
+  /// What is stored of an envelope that was parked.
+  private struct ParkedRow {
+    let id: EnvelopeID
+    let isHeld: Bool
+    /// nil if it has ended.
+    let entry: LineEntry?
+    /// What a receipt covers of it; nil if that is not known.
+    let digest: [UInt8]?
+  }
+
   private func parked(
     _ serials: [Serial]
-  ) throws(StoreError) -> [Serial: (id: EnvelopeID, isHeld: Bool, entry: LineEntry?)] {
+  ) throws(StoreError) -> [Serial: ParkedRow] {
     let rows = try read([
       PostgresCommand(
         sql: "SELECT \(WaitingRow.columns) FROM line WHERE serial = ANY($1)", [.int64s(serials)]),
       PostgresCommand(
-        "SELECT serial, id, hold FROM envelope WHERE serial = ANY($1)", [.int64s(serials)]),
+        "SELECT serial, id, hold, covered_digest FROM envelope WHERE serial = ANY($1)",
+        [.int64s(serials)]),
     ])
     var entries: [Serial: LineEntry] = [:]
     for row in 0..<rows[0].count {
       let line = try WaitingRow(rows[0], row)
       entries[line.entry.serial] = line.entry
     }
-    var found: [Serial: (id: EnvelopeID, isHeld: Bool, entry: LineEntry?)] = [:]
+    var found: [Serial: ParkedRow] = [:]
     for row in 0..<rows[1].count {
       let serial = rows[1].int64(row, 0)
-      found[serial] = (
-        try EnvelopeID(stored: rows[1].uuid(row, 1)), rows[1].bool(row, 2), entries[serial]
-      )
+      found[serial] = ParkedRow(
+        id: try EnvelopeID(stored: rows[1].uuid(row, 1)), isHeld: rows[1].bool(row, 2),
+        entry: entries[serial], digest: rows[1].bytesOrNil(row, 3))
     }
     return found
   }

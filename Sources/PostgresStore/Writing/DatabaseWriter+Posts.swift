@@ -117,9 +117,10 @@ extension DatabaseWriter {
   /// Writes the rows of posts, and what is logged of them.
   func write(_ rows: PostRows, in commit: inout Commit) throws(StoreError) {
     guard !rows.isEmpty else { return }
+    let receipts = try receipts(for: rows)
     try write(
-      rows.commands, shards: rows.shards, changeCount: rows.envelopeCount, logging: rows.events,
-      in: &commit)
+      rows.commands + receipts, shards: rows.shards, changeCount: rows.envelopeCount,
+      logging: rows.events, in: &commit)
     let given = given
     shared.figures.withLock { $0.given = given }
   }

@@ -24,6 +24,8 @@ final class DatabaseWriter {
   var retentionCursor: Serial = 0
   /// The log of events, as far as it is committed.
   var eventLog: EventLog
+  /// The store's identity in receipts.
+  let receiptOrigin: [UInt8]
   /// The clients whose endings are kept to be told.
   var checkingIn: Set<ClientNumber>
   /// Which of the names that may be forgotten have not been used since they were looked for.
@@ -43,6 +45,7 @@ final class DatabaseWriter {
     (given, setApart) = (start.given, start.setApart)
     (flowing, upstreams) = (start.parkedLanes, start.upstreams)
     (eventLog, checkingIn) = (start.eventLog, start.checkingIn)
+    receiptOrigin = start.receiptOrigin
     self.shared = shared
     self.observer = observer
     seat.isGivenUp = { shared.hasGivenUp }

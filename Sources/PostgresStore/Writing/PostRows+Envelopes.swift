@@ -11,7 +11,7 @@ extension PostRows {
       """
       INSERT INTO envelope SELECT * FROM unnest(
         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
-        $21, $22, $23)
+        $21, $22, $23, $24)
       """,
       [
         .int64s(rows.map(\.entry.serial)), .uuids(rows.map(\.id.bytes)),
@@ -27,7 +27,7 @@ extension PostRows {
         .byteStrings(rows.map(\.draft.content.headers.bytes)),
         .byteStrings(rows.map(\.draft.content.body.inlineBytes)),
         .uuids(bodies.map { $0?.uuid }), .int64s(bodies.map { $0?.byteCount }),
-        .int64s(bodies.map { $0?.checksum }),
+        .int64s(bodies.map { $0?.checksum }), .byteStrings(rows.map(\.draft.knownDigest)),
       ])
     let files = bodies.compactMap(\.self)
     let owners = rows.filter { $0.draft.content.body.file != nil }.map(\.id)

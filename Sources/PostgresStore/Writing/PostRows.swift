@@ -59,6 +59,10 @@ struct PostRows {
   var movedInserts: [Serial: Serial] = [:]
   /// Numbers whose envelopes are gone.
   var emptied: [Place] = []
+  /// What lanes' chains go on with, in order.
+  private(set) var links: [ChainLink] = []
+  /// The names of lanes that plans have told.
+  private(set) var laneNames: [LaneNumber: LaneName] = [:]
   /// What is logged, in order.
   private(set) var events: [EventEntry] = []
   /// The shards of all that is written.
@@ -78,6 +82,11 @@ struct PostRows {
   }
 
   mutating func put(key: Key, _ serial: Serial) { keys[key] = (serial, keys[key]?.fingerprint) }
+
+  /// Has a lane's chain go on.
+  mutating func link(_ lane: LaneNumber, _ step: ChainLink.Step) {
+    links.append(ChainLink(lane: lane, step: step))
+  }
 
   /// Has a client become known.
   mutating func add(client number: ClientNumber, _ name: String) {
@@ -105,6 +114,10 @@ struct PostRows {
         of: plan.lane.client, draft)
       take(plan.numbering, in: plan.lane.number)
       let number = plan.numbering.number
+      laneNames[plan.lane.number] = LaneName(client: draft.client, lane: draft.lane)
+      if !plan.numbering.isParked {
+        link(plan.lane.number, .pass(SequenceRange(first: number, last: number)))
+      }
       log(EventEntry(.gapSkipped, lane: plan.lane.number, numbers: [number, number]))
     case .replace(let plan): take(plan, by: draft)
     }
@@ -119,6 +132,8 @@ struct PostRows {
       of: entry.client, draft)
     if let numbering = plan.numbering {
       take(numbering, in: entry.lane)
+      laneNames[entry.lane] = LaneName(client: draft.client, lane: draft.lane)
+      if !numbering.isParked { link(entry.lane, .take(numbering.number, draft.knownDigest)) }
       sequences[Place(lane: entry.lane, number: numbering.number)] = entry.serial
     }
     inserts[entry.serial] = Insert(entry: entry, id: plan.id, draft: draft)

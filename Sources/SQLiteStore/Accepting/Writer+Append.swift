@@ -89,7 +89,12 @@ extension Writer {
     if plan.isNewClient { try makeClient(draft.client, entry.client) }
     let name = LaneName(client: draft.client, lane: draft.lane)
     if plan.isNewLane { try makeLane(name, entry.lane, of: entry.client) }
-    if let numbering = plan.numbering { try number(numbering, in: entry.lane) }
+    if let numbering = plan.numbering {
+      try number(numbering, in: entry.lane)
+      if !numbering.isParked {
+        try link(numbering.number, draft.knownDigest, in: entry.lane, name)
+      }
+    }
     if plan.isNewLane || plan.numbering != nil {
       lanes.insert(
         KnownLane(
@@ -119,6 +124,9 @@ extension Writer {
     lane.lastSequence = plan.numbering.highest
     lanes.insert(lane, for: name)
     let number = plan.numbering.number
+    if !plan.numbering.isParked {
+      try pass(SequenceRange(first: number, last: number), in: lane.number, name)
+    }
     log(EventEntry(.gapSkipped, lane: lane.number, numbers: [number, number]))
   }
 
@@ -148,6 +156,7 @@ extension Writer {
       content.checksum(
         of: id, client: entry.client, lane: entry.lane, upstream: entry.upstream, key: draft.key,
         references: draft.references))
+    sql.insertEnvelope.bind(21, draft.knownDigest)
     switch content.body {
     case .inline(let bytes): try sql.insertEnvelope.runBorrowing(17, bytes)
     case .file(let file):

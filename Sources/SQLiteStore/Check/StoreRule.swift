@@ -238,7 +238,8 @@ struct StoreRule {
       kind: "nothing-to-begin-with", meaning: "A row is lost that every store has.",
       sql: """
         SELECT 'ledger' WHERE NOT EXISTS (SELECT 1 FROM ledger WHERE number = 1) UNION ALL \
-        SELECT 'event_origin' WHERE NOT EXISTS (SELECT 1 FROM event_origin)
+        SELECT 'event_origin' WHERE NOT EXISTS (SELECT 1 FROM event_origin) UNION ALL \
+        SELECT 'receipt_origin' WHERE NOT EXISTS (SELECT 1 FROM receipt_origin)
         """),
   ]
 }

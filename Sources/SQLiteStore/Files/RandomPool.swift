@@ -8,6 +8,11 @@ struct RandomPool {
 
   private var words: [UInt64] = []
 
+  /// So many random bytes, a multiple of eight.
+  mutating func bytes(_ count: Int) -> [UInt8] {
+    (0..<count / 8).flatMap { _ in withUnsafeBytes(of: next()) { Array($0) } }
+  }
+
   /// The next 64 random bits; each is returned once.
   mutating func next() -> UInt64 {
     if let word = words.popLast() { return word }

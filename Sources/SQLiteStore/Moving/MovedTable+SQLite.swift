@@ -10,8 +10,9 @@ extension MovedTable {
     case .given: "SELECT last_serial, last_client, last_lane, last_ending FROM ledger"
     case .lane:
       """
-      SELECT l.number, l.client, l.name, l.last_sequence, p.placed_through, \(Self.laneEnds) \
-      FROM lane AS l LEFT JOIN parked_lane AS p ON p.lane = l.number ORDER BY l.number
+      SELECT l.number, l.client, l.name, l.last_sequence, p.placed_through, l.chain, \
+      \(Self.laneEnds) FROM lane AS l LEFT JOIN parked_lane AS p ON p.lane = l.number \
+      ORDER BY l.number
       """
     case .upstream: "SELECT number, name, start_paused FROM upstream ORDER BY number"
     case .bodyChunk: nil
@@ -23,7 +24,7 @@ extension MovedTable {
       "SELECT lane, sequence, serial FROM sequence_index ORDER BY lane, sequence"
     case .moved: "SELECT serial, place FROM moved ORDER BY serial"
     case .client, .paused, .line, .ended, .attempt, .response, .keyIndex, .gap, .checksIn, .ending,
-      .token, .audit, .operation, .history, .eventOrigin, .eventLog:
+      .token, .audit, .operation, .history, .eventOrigin, .eventLog, .receiptOrigin, .receipt:
       "SELECT \(columnList) FROM \(rawValue)"
         + (keyCount == 0 ? "" : " ORDER BY \(keyList)")
     }
@@ -41,8 +42,8 @@ extension MovedTable {
     case .lane:
       [
         """
-        INSERT INTO lane (number, client, name, last_sequence, \(Self.laneEnds)) \
-        VALUES (?1, ?2, ?3, ?4, ?6, ?7, ?8, ?9)
+        INSERT INTO lane (number, client, name, last_sequence, chain, \(Self.laneEnds)) \
+        VALUES (?1, ?2, ?3, ?4, ?6, ?7, ?8, ?9, ?10)
         """,
         "INSERT INTO parked_lane SELECT ?1, ?5 WHERE ?5 IS NOT NULL",
       ]
@@ -55,8 +56,9 @@ extension MovedTable {
       ["INSERT INTO sequence_index (lane, sequence, serial) VALUES (?1, ?2, ?3)"]
     case .moved: ["INSERT INTO moved (serial, place) VALUES (?1, ?2)"]
     case .eventOrigin: ["UPDATE event_origin SET origin = ?1"]
+    case .receiptOrigin: ["UPDATE receipt_origin SET id = ?1"]
     case .client, .paused, .line, .ended, .attempt, .response, .keyIndex, .gap, .checksIn, .ending,
-      .token, .audit, .operation, .history, .eventLog:
+      .token, .audit, .operation, .history, .eventLog, .receipt:
       ["INSERT INTO \(rawValue) (\(columnList)) VALUES (\(parameters))"]
     }
   }
@@ -73,7 +75,8 @@ extension MovedTable {
   private static let envelopeSelection = """
     SELECT e.serial, e.id, e.client, e.lane, e.upstream, e.key, e.fingerprint, e.sequence, e.tag, \
     e.hold, e.not_before, e.expires_at, e.on_failure, e.has_references, e.coalesce_key, \
-    e.revision, e.method, e.target, e.headers, e.body, f.name, f.bytes, f.checksum, e.checksum, \
+    e.revision, e.method, e.target, e.headers, e.body, f.name, f.bytes, f.checksum, \
+    e.covered_digest, e.checksum, \
     EXISTS (SELECT 1 FROM line AS s WHERE s.serial = e.serial) \
     FROM envelope AS e LEFT JOIN body_file AS f ON f.serial = e.serial ORDER BY e.serial
     """
@@ -83,8 +86,8 @@ extension MovedTable {
     """
     INSERT INTO envelope (serial, id, client, lane, upstream, key, fingerprint, sequence, tag, \
     hold, not_before, expires_at, on_failure, has_references, coalesce_key, revision, method, \
-    target, headers, body, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
-    ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?24)
+    target, headers, body, covered_digest, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, \
+    ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?24, ?25)
     """,
     """
     INSERT INTO body_file (serial, name, bytes, checksum) \

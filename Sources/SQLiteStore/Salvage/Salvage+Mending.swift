@@ -25,6 +25,7 @@ extension Salvage {
     try mendUpstreams()
     try mendNumbers()
     try mendEvents()
+    try mendReceipts()
     try mendCounts()
     // The rows carried over need not be all that the blocks name: searches scan them.
     try connection.execute("DELETE FROM search_block")

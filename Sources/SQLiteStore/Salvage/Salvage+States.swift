@@ -194,6 +194,20 @@ extension Salvage {
         reason: "a part of the log of events is lost; those who listen begin anew"))
   }
 
+  /// Begins with receipts anew, as another store, if any of them are lost.
+  ///
+  /// A group's number must not be given out twice.
+  func mendReceipts() throws(StoreError) {
+    let isWhole = ["receipt", "receipt_origin", "lane"].allSatisfy { (lost[$0] ?? 0) == 0 }
+    guard !isWhole else { return }
+    try connection.execute(
+      """
+      DELETE FROM receipt;
+      UPDATE lane SET chain = NULL;
+      UPDATE receipt_origin SET id = randomblob(16);
+      """)
+  }
+
   /// Sets all counts by the rows, and the marks of referring envelopes by their content.
   func mendCounts() throws(StoreError) {
     try connection.execute(

@@ -221,7 +221,7 @@ package final class Salvage {
       return try lose(shape, page: page, fault, cell: cell)
     }
     try insert(values, key: "\(shape.name) \(values.count)") {
-      let isSingle = shape.name == "ledger" || shape.name == "event_origin"
+      let isSingle = ["ledger", "event_origin", "receipt_origin"].contains(shape.name)
       return Self.insertion(
         into: shape.name, shape.columns.prefix(values.count).map(\.name),
         orElse: isSingle ? "REPLACE" : "IGNORE")

@@ -17,6 +17,7 @@ final class Reader {
   let operations: OperationQueries
   let names: NameQueries
   let forgetting: ForgettingQueries
+  let receipts: ReceiptQueries
   let bodies: BodyFiles
 
   /// Opens a read-only connection to a prepared file.
@@ -36,6 +37,7 @@ final class Reader {
     operations = try OperationQueries(on: connection)
     names = try NameQueries(on: connection)
     forgetting = try ForgettingQueries(on: connection)
+    receipts = try ReceiptQueries(on: connection)
     self.bodies = bodies
   }
 

@@ -83,6 +83,16 @@ extension SQLiteStore {
   }
 
   /// See ``EnvelopeStore``.
+  package func chain(of lane: LaneName) async throws(StoreError) -> StoredChain? {
+    try await read { reader throws(StoreError) in try reader.receipts.chain(of: lane) }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func receiptGroup(_ number: Int64) async throws(StoreError) -> StoredGroup? {
+    try await read { reader throws(StoreError) in try reader.receipts.group(number) }
+  }
+
+  /// See ``EnvelopeStore``.
   package func answers(
     to keys: Set<String>, for serial: Serial
   ) async throws(StoreError) -> [String: ReferencedAnswer] {

@@ -142,6 +142,15 @@ extension SQLiteStore {
   }
 
   /// See ``EnvelopeStore``.
+  package func forgetReceipts(
+    _ retention: ReceiptRetention, countMax: Int
+  ) async throws(StoreError) -> Bool {
+    try await write("forget receipts") { writer throws(StoreError) in
+      try writer.forgetReceipts(retention, countMax: countMax)
+    }
+  }
+
+  /// See ``EnvelopeStore``.
   package func beginBody() async throws(StoreError) -> any BodyWriter {
     try await BodyFileWriter.begin(in: shared.bodies)
   }

@@ -71,6 +71,9 @@ final class StoreShared: Sendable {
   /// The most names that may be known.
   var nameLimits: NameLimits { rules.withLock { $0.names } }
 
+  /// How receipts are made; nil if none are.
+  var receiptRules: ReceiptRules? { rules.withLock { $0.receipts } }
+
   /// Whether one of this name starts paused.
   func startsPaused(_ name: PauseName) -> Bool {
     rules.withLock { $0.startPauses.includes(name) }
@@ -143,6 +146,9 @@ package struct StoreRules: Sendable, Equatable {
   package var startPauses = StartPauses()
   /// The limits on known names.
   package var names = NameLimits()
+
+  /// How receipts are made; nil if none are.
+  package var receipts: ReceiptRules?
 
   /// Sets no limits but the disk's and the store's own, and no start pauses.
   package init() { eventLogBytesMax = StoreTuning.eventLogBytesMax }

@@ -65,14 +65,19 @@ extension Writer {
       switch PlacingRules.step(serial: next, gap: gap) {
       case .move(let serial):
         if !state.unmovable.contains(serial) {
-          try move(serial, number: number, of: lane, into: &receipt)
+          let new = try move(serial, number: number, of: lane, into: &receipt)
+          try link(parked: new, number, in: lane)
         } else if try sql.findStanding.hasRow(serial) {
           // It goes on once somebody has given it up, or its deadline has passed.
           break steps
+        } else {
+          try link(parked: nil, number, in: lane)
         }
         placed = number
         movesLeft -= 1
-      case .pass(let through): placed = through
+      case .pass(let through):
+        try pass(SequenceRange(first: number, last: through), in: lane)
+        placed = through
       case .wait: break steps
       }
     }
@@ -105,24 +110,28 @@ extension Writer {
 
   // MARK: - Moving
 
+  /// Moves one; returns its new number, nil if it is not on record any more.
   private func move(
     _ old: Serial, number: Int64, of lane: LaneNumber, into receipt: inout Receipt
-  ) throws(StoreError) {
+  ) throws(StoreError) -> Serial? {
     exceptions.step = .flow(lane, old)
     try releaseFromQuarantine(old)
     guard let envelope = try moveEnvelope(old) else {
       // It ended while it was parked, and is kept no longer.
-      return try gaps.deleteNumber.run(lane, number)
+      try gaps.deleteNumber.run(lane, number)
+      return nil
     }
     let new = state.ledger.lastSerial
     try gaps.moveNumber.run(new, lane, number)
     try gaps.insertMoved.run(old, new)
     guard let entry = try moveLine(old, standing: envelope.standing) else {
-      return try moveEnded(old, client: envelope.client)
+      try moveEnded(old, client: envelope.client)
+      return new
     }
     log(EventEntry(placed: entry))
     receipt.moved[old] = receipt.accepted.count
     receipt.accepted.append(AcceptedEnvelope(entry: entry, id: envelope.id, movedFrom: old))
+    return new
   }
 
   /// An envelope that ended while it was parked moves as well, since it may be requeued.

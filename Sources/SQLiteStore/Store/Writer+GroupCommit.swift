@@ -124,6 +124,7 @@ extension Writer {
     if !work.isEmpty || canFlow { try prepareSearchBlock() }
     try begin()
     noteDamage(in: &receipt)
+    takeReceiptRules()
     for (index, change) in changes.enumerated() where change.epoch == Self.epoch {
       guard !receipt.unwritten.contains(index) else { continue }
       exceptions.step = .change(index)

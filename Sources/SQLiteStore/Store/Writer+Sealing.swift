@@ -52,12 +52,23 @@ struct LastingDamage {
 extension Writer {
   /// Writes what was gathered in memory.
   func seal() throws(StoreError) {
+    var chains = try makeReceipts()
     for (lane, sequence) in state.sequences {
+      let chain = chains.removeValue(forKey: lane)
       try part(.numbering(lane)) { () throws(StoreError) in
-        try sql.updateSequence.run(sequence, lane)
+        if let chain {
+          try receipts.keepNumbered.run(sequence, chain?.bytes, lane)
+        } else {
+          try sql.updateSequence.run(sequence, lane)
+        }
       }
     }
     state.sequences.removeAll(keepingCapacity: true)
+    for (lane, chain) in chains {
+      try unlessLeftOut(.receipts) { () throws(StoreError) in
+        try receipts.keepChain.run(chain?.bytes, lane)
+      }
+    }
     try sealEndedLog()
     try sealEventLog()
     guard state.ledger != committed.ledger else { return }

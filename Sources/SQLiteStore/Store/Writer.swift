@@ -6,7 +6,7 @@ import Synchronization
 /// The one who writes: takes all that waits into one transaction, commits, and tells everybody.
 ///
 /// Confined to the writer's thread. What it remembers of the database is either in ``state``, which
-/// a rollback puts back, or in ``lanes`` and ``clients``, which a rollback forgets.
+/// a rollback puts back, or in ``lanes``, ``clients`` and ``chains``, which a rollback forgets.
 final class Writer {
   /// The state that the transaction under way has changed and a rollback must restore.
   struct State {
@@ -26,6 +26,10 @@ final class Writer {
     var upstreams: [String: UpstreamNumber] = [:]
     /// Greatest sequence numbers that are yet to be written to their lanes.
     var sequences: [LaneNumber: Int64] = [:]
+    /// The chains of lanes that the transaction has gone on with.
+    var chains = OpenChains()
+    /// The last group of receipts; nil if there is none.
+    var receiptMark: ReceiptMark?
     /// The clients and upstreams that the transaction paused, since they start so.
     var startedPaused: [PauseTarget] = []
     /// Lanes in which something that was parked may be put in line.
@@ -55,12 +59,15 @@ final class Writer {
   let history: HistoryStatements
   let operations: OperationStatements
   let search: SearchStatements
+  let receipts: ReceiptStatements
   let shared: StoreShared
   let clock: @Sendable () -> WallTime
   var state = State()
   private(set) var committed = State()
   var lanes = GenerationCache<LaneName, KnownLane>(countMax: StoreTuning.namesCachedMax)
   var clients = GenerationCache<String, ClientNumber>(countMax: StoreTuning.namesCachedMax)
+  /// The chains that lanes had last, by which they are not read again.
+  var chains = GenerationCache<LaneNumber, StoredChain>(countMax: StoreTuning.namesCachedMax)
   var random = RandomPool()
   /// The search block of the latest envelopes; nil if it is to be read first.
   var searchBlock: OpenSearchBlock?
@@ -74,6 +81,8 @@ final class Writer {
   var nameWatch: NameWatch?
   /// The parts that the transaction under way leaves out.
   var exceptions = Exceptions()
+  /// How the transaction under way makes receipts; nil if it makes none.
+  var receiptRules: ReceiptRules?
   /// A post such as was refused, by which it is tried out whether any other is; nil if none was.
   var rehearsal: EnvelopeDraft?
 
@@ -112,6 +121,7 @@ final class Writer {
     history = try HistoryStatements(on: connection)
     operations = try OperationStatements(on: connection)
     search = try SearchStatements(on: connection)
+    receipts = try ReceiptStatements(on: connection)
     pageBytes = try connection.number("PRAGMA page_size")
     self.shared = shared
     self.clock = clock
@@ -195,6 +205,7 @@ final class Writer {
   func forgetNames() {
     lanes.removeAll()
     clients.removeAll()
+    chains.removeAll()
   }
 
   /// The place behind the events that have been committed.
@@ -226,6 +237,14 @@ extension Writer.State {
     upstreams = try Writer.upstreams(on: connection)
     events = try Writer.eventLog(on: connection)
     checkingIn = try Writer.clientsCheckingIn(on: connection)
+    do throws(StoreError) {
+      receiptMark = try ReceiptStatements.mark(on: connection)
+    } catch {
+      // Without them everything else goes on.
+      guard error.kind == .corrupt else { throw error }
+      damage.leftOut.insert(.receipts)
+      damage.last = error.description
+    }
     try checkEdges(connection)
   }
 

@@ -80,8 +80,8 @@ final class WriterStatements {
       """
       INSERT INTO envelope (serial, id, client, lane, upstream, key, fingerprint, sequence, tag, \
       hold, not_before, expires_at, on_failure, method, target, headers, body, has_references, \
-      coalesce_key, checksum) \
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      coalesce_key, checksum, covered_digest) \
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """, on: connection)
     insertLine = try Statement(
       """

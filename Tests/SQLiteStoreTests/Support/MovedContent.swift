@@ -13,6 +13,7 @@ enum MovedContent {
     "quarantine": "a store with such envelopes is refused",
     "search_block": "made anew", "upload": "begun anew by its sender",
     "event_origin": "compared by the digest of the move alone: it is random",
+    "receipt_origin": "compared by the digest of the move alone: it is random",
   ]
 
   static let bodyName = String(repeating: "0a1b2c3d", count: 4)
@@ -72,7 +73,8 @@ enum MovedContent {
   private static let statements = [
     "INSERT INTO client (number, name) VALUES (1, 'c-1'), (4, 'Käse \u{1F9C0}')",
     """
-    INSERT INTO lane VALUES (2, 1, 'l-1', 9, 3, 4, 5, 6), (3, 4, 'l-2', NULL, 0, 1, 0, 0);
+    INSERT INTO lane VALUES (2, 1, 'l-1', 9, 3, 4, 5, 6, x'0c'), \
+    (3, 4, 'l-2', NULL, 0, 1, 0, 0, NULL);
     INSERT INTO parked_lane VALUES (2, 7)
     """,
     "INSERT INTO upstream (number, name, start_paused) VALUES (1, 'default', 0), (3, 'other', 1)",
@@ -135,6 +137,8 @@ enum MovedContent {
     """,
     "INSERT INTO history VALUES (0, 30000000, 1, 2, 3, 4, x''), (1, 30000000, 1, 1, 1, 1, x'')",
     "INSERT INTO event_log VALUES (4, 2, 30, x'0102'), (5, 3, 60, x'')",
+    "UPDATE envelope SET covered_digest = x'0d' WHERE serial = 10",
+    "INSERT INTO receipt VALUES (1, 2, x'7b7d', zeroblob(64)), (2, 3, x'7b20', zeroblob(32))",
     """
     UPDATE ledger SET last_serial = 20, last_client = 6, last_lane = 8, last_ending = 5, \
     last_accepted_at = 1800000000900

@@ -56,6 +56,7 @@ struct StoreFactory: Sendable, CustomTestStringConvertible {
     options.rules.names = rules.names
     options.rules.auditEntriesMax = rules.auditEntriesMax
     options.rules.eventLogBytesMax = rules.eventLogBytesMax
+    options.rules.receipts = rules.receipts
     let address = try PostgresAddress(url: url, applicationName: "waystation")
     return try PostgresStore(at: address, options)
   }

@@ -1,0 +1,25 @@
+#if PostgreSQL
+import RelayCore
+
+// Receipts of what is accepted.
+extension PostgresStore {
+  /// See ``ReceiptStore``.
+  package func chain(of lane: LaneName) async throws(StoreError) -> StoredChain? {
+    try await read { reader throws(StoreError) in try reader.chain(of: lane) }
+  }
+
+  /// See ``ReceiptStore``.
+  package func receiptGroup(_ number: Int64) async throws(StoreError) -> StoredGroup? {
+    try await read { reader throws(StoreError) in try reader.receiptGroup(number) }
+  }
+
+  /// See ``ReceiptStore``.
+  package func forgetReceipts(
+    _ retention: ReceiptRetention, countMax: Int
+  ) async throws(StoreError) -> Bool {
+    try await write { writer throws(StoreError) in
+      try writer.forgetReceipts(retention, countMax: countMax)
+    }
+  }
+}
+#endif
