@@ -5,7 +5,7 @@ import WaystationOutbox
 extension RelayModel {
   // MARK: - Syncs
 
-  mutating func sync(_ body: [UInt8]) -> Response {
+  mutating func sync(_ body: [UInt8], wantsReceipts: Bool) -> Response {
     guard body.count <= bodyBytesMax else {
       return problem(413, "batch-too-large", "split the batch")
     }
@@ -13,12 +13,15 @@ extension RelayModel {
     guard !lines.isEmpty, let question = try? JSONValue.parse(lines.removeFirst()).object() else {
       return problem(400, "malformed-json", "no question")
     }
+    if let client = try? question["client"]?.string() { receipts?.client = client }
     let results = lines.map { accept($0) }
+    receipts?.commit(lanes, at: wallMs)
     handOn()
     let since = Int((try? question["since"]?.string()) ?? "0") ?? 0
     return Response(
       status: 200, headers: [("Content-Type", "application/json")],
-      body: answer(results, since: since, asked: asked(question)))
+      body: answer(
+        results, since: since, asked: asked(question), wantsReceipts: wantsReceipts))
   }
 
   func asked(_ question: JSONObject) -> [(name: String, first: UInt64, last: UInt64)] {
@@ -47,20 +50,33 @@ extension RelayModel {
       return .rejected(422, "missing-field", "no key or no path")
     }
     var content: [UInt8] = []
-    if let text = try? object["body"]?.utf8() { content = text }
+    var type: String?
+    if let text = try? object["body"]?.utf8() {
+      content = text
+      type = "text/plain; charset=utf-8"
+    }
     if let text = try? object["bodyBase64"]?.string() {
       content = (try? Base64.decode(Array(text.utf8))) ?? []
     }
     let blocks = object["onFailure"]?.equals("block") == true
     let expires = object["expiresIn"] != nil
+    if let headers = try? object["headers"]?.object() {
+      for field in headers where field.name.string.lowercased() == "content-type" {
+        type = try? field.value.string()
+      }
+    }
+    let digest = Self.digest(
+      client: receipts?.client ?? "", key: key, lane: lane, sequence: sequence ?? 0,
+      upstream: (try? object["upstream"]?.string()) ?? nil,
+      method: (try? object["method"]?.string()) ?? nil, path: path, type: type, body: content)
     return place(
       key: key, lane: lane, sequence: sequence, path: path, content, blocks: blocks,
-      expires: expires)
+      expires: expires, digest: digest)
   }
 
   mutating func place(
     key: String, lane name: String, sequence: UInt64?, path: String, _ body: [UInt8],
-    blocks: Bool, expires: Bool
+    blocks: Bool, expires: Bool, digest: [UInt8]
   ) -> Result {
     if let known = envelopes[key] {
       guard known.path == path, known.lane == name, known.sequence == sequence else {
@@ -76,6 +92,16 @@ extension RelayModel {
     if !lanes.contains(name) { lanes.append(name) }
     if let sequence {
       lane.isNumbered = true
+      if lane.skipped.contains(sequence) {
+        return .rejected(422, "sequence-passed", "the number was passed by")
+      }
+      if refusedOnce.remove(path) != nil {
+        lane.skipped.insert(sequence)
+        lane.come.insert(sequence)
+        lanesByName[name] = lane
+        moveUp(name)
+        return .rejected(429, "client-queue-full", "there is no room for it")
+      }
       if sequence <= lane.last || lane.come.contains(sequence) {
         return .rejected(422, "sequence-conflict", "the number was used for something else")
       }
@@ -84,7 +110,8 @@ extension RelayModel {
     }
     let envelope = Envelope(
       id: "relay-\(nextID)", key: key, lane: name, sequence: sequence, path: path, body: body,
-      blocks: blocks, state: sequence == nil ? .queued : .parked, expires: expires)
+      blocks: blocks, state: sequence == nil ? .queued : .parked, expires: expires,
+      digest: digest)
     nextID += 1
     envelopes[key] = envelope
     if sequence == nil { lane.line.append(key) }
@@ -108,10 +135,12 @@ extension RelayModel {
 
   /// Lets what waited for the numbers that have come by now take its place.
   mutating func moveUp(_ name: String) {
-    guard var lane = lanesByName[name] else { return }
+    guard var lane = lanesByName[name], let place = lanes.firstIndex(of: name) else { return }
     while lane.come.remove(lane.last + 1) != nil {
       lane.last += 1
       let number = lane.last
+      let digest = lane.keys[number].flatMap { envelopes[$0]?.digest }
+      receipts?.add(number, digest, name, place)
       guard let key = lane.keys[number] else { continue }
       if envelopes[key]?.state == .parked {
         envelopes[key]?.state = .queued

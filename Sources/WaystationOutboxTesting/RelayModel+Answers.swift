@@ -4,7 +4,8 @@ import WaystationOutbox
 
 extension RelayModel {
   func answer(
-    _ results: [Result], since: Int, asked: [(name: String, first: UInt64, last: UInt64)]
+    _ results: [Result], since: Int, asked: [(name: String, first: UInt64, last: UInt64)],
+    wantsReceipts: Bool
   ) -> [UInt8] {
     var json = JSONWriter()
     json.object { json in
@@ -17,6 +18,11 @@ extension RelayModel {
         let unknown = asked.map(\.name).filter { !lanes.contains($0) }
         for name in lanes + unknown {
           write(lane: name, asked.first { $0.name == name }, to: &json)
+        }
+      }
+      if wantsReceipts, let receipts {
+        json.memberArray("receipts") { json in
+          for name in lanes { receipts.write(name, to: &json) }
         }
       }
       json.memberObject("maySend") { json in
@@ -35,7 +41,10 @@ extension RelayModel {
       json.memberObject("relay") { json in
         json.member("version", "model")
         json.memberArray("features") { json in
-          for name in ["blocked-lanes", "by-key", "responses", "spans", "sync", "uploads"] {
+          let more = makesReceipts ? ["receipts"] : []
+          for name in ["blocked-lanes", "by-key"] + more + [
+            "responses", "spans", "sync", "uploads",
+          ] {
             json.string(name)
           }
         }
@@ -74,6 +83,9 @@ extension RelayModel {
         let missing = (lane.last + 1..<highest).filter { !lane.come.contains($0) }
         Self.write("missing", missing, to: &json)
       }
+      let lied = lie == .passedBy ? lane.keys.keys.filter { $0 % 2 == 0 } : []
+      let skipped = lane.skipped.union(lied).sorted()
+      if !skipped.isEmpty { Self.write("skipped", skipped, to: &json) }
       if let asked {
         let unknown = (asked.first...max(asked.first, asked.last)).filter {
           $0 > lane.last && !lane.come.contains($0)

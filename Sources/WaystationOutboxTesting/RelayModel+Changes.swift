@@ -50,12 +50,12 @@ extension RelayModel {
   // MARK: - Uploads
 
   mutating func beginUpload(
-    _ path: String, _ field: (String) -> String?
+    _ method: String, _ path: String, _ field: (String) -> String?
   ) -> Response {
     guard let key = field("idempotency-key"), let lane = field("waystation-lane"),
       let length = field("upload-length").flatMap({ Int($0) })
     else { return problem(422, "missing-field", "no key, lane or length") }
-    if let known = envelopes[key] { return accepted(known) }
+    if let known = envelopes[key] { return accepted(known, field) }
     let target = "/" + path.split(separator: "/").dropFirst(3).joined(separator: "/")
     if uploads[key] == nil {
       uploads[key] = Upload(
@@ -63,7 +63,8 @@ extension RelayModel {
           id: "", key: key, lane: lane,
           sequence: field("waystation-sequence").flatMap { UInt64($0) },
           path: target, body: [], blocks: field("waystation-on-failure") == "block",
-          state: .queued, expires: false), length: length)
+          state: .queued, expires: false), length: length, method: method,
+        type: field("content-type"))
     }
     return Response(
       status: 201,
@@ -99,24 +100,34 @@ extension RelayModel {
       return problem(400, "inconsistent-upload-length", "it has another length")
     }
     let envelope = upload.envelope
+    let digest = Self.digest(
+      client: receipts?.client ?? "", key: key, lane: envelope.lane,
+      sequence: envelope.sequence ?? 0, upstream: nil, method: upload.method, path: envelope.path,
+      type: upload.type, body: upload.bytes + body)
     let result = place(
       key: key, lane: envelope.lane, sequence: envelope.sequence, path: envelope.path,
-      upload.bytes + body, blocks: envelope.blocks, expires: false)
+      upload.bytes + body, blocks: envelope.blocks, expires: false,
+      digest: digest)
+    receipts?.commit(lanes, at: wallMs)
     switch result {
     case .taken(let taken, _):
       uploads[key]?.bytes += body
       handOn()
-      return accepted(taken)
+      return accepted(taken, field)
     case .void: return problem(422, "invalid-field", "it cannot be taken")
     case .rejected(let status, let name, let words): return problem(status, name, words)
     }
   }
 
-  func accepted(_ envelope: Envelope) -> Response {
+  func accepted(_ envelope: Envelope, _ field: (String) -> String?) -> Response {
     var json = JSONWriter()
     json.object { json in
       json.member("result", "accepted")
       json.member("id", envelope.id)
+      if field("prefer") == "receipt", let receipts, receipts.chains[envelope.lane] != nil {
+        json.name("receipt")
+        receipts.write(envelope.lane, to: &json)
+      }
     }
     return Response(status: 202, headers: [("Upload-Complete", "?1")], body: json.finish())
   }
@@ -126,7 +137,9 @@ extension RelayModel {
     let taken = delivered
     let verdicts = verdicts
     let verdict = verdict
+    let entropy = receipts?.entropy
     self = backup
+    if let entropy { receipts?.entropy = entropy }
     // The upstream remembers what it was sent.
     delivered = taken
     self.verdicts = verdicts

@@ -35,6 +35,8 @@ package struct RelayModel: Sendable {
     var status: Int?
     var answer = ""
     let expires: Bool
+    /// What a receipt covers of it.
+    var digest: [UInt8] = []
   }
 
   /// Where an envelope is.
@@ -55,6 +57,8 @@ package struct RelayModel: Sendable {
     var isNumbered = false
     /// The numbers above that have come, or are void.
     var come: Set<UInt64> = []
+    /// Those that are taken no more.
+    var skipped: Set<UInt64> = []
     /// The envelopes that have numbers.
     var keys: [UInt64: String] = [:]
     /// The envelopes of the lane, in the order in which they are handed on.
@@ -65,6 +69,8 @@ package struct RelayModel: Sendable {
   struct Upload: Sendable {
     var envelope: Envelope
     var length: Int
+    var method: String
+    var type: String?
     var bytes: [UInt8] = []
   }
 
@@ -75,6 +81,8 @@ package struct RelayModel: Sendable {
   var ends: [String] = []
   var nextID = 1
   var uploads: [String: Upload] = [:]
+  /// The receipts; nil if none are made.
+  var receipts: ModelReceipts?
   /// What the upstream was sent and took, in its order.
   package internal(set) var delivered: [Envelope] = []
   /// What the upstream makes of a path.
@@ -83,6 +91,8 @@ package struct RelayModel: Sendable {
   package var verdict = Verdict.take(status: 200, body: "")
   /// The envelopes that the relay has room for; nil for any number.
   package var roomMax: Int?
+  /// The paths whose next envelope is not taken; its number is passed by at once.
+  package var refusedOnce: Set<String> = []
   /// The token that is accepted; nil for none.
   package var token: String?
   /// The largest post, in bytes.
@@ -107,10 +117,14 @@ package struct RelayModel: Sendable {
     }
     let parts = path.split(separator: "/").map(String.init)
     switch (method, parts.dropFirst().first) {
-    case ("POST", "sync"): return sync(body)
+    case ("POST", "sync"): return sync(body, wantsReceipts: field("prefer") == "receipt")
+    case ("GET", "waystation"):
+      guard let receipts else { return problem(404, "not-found", "there is no such route") }
+      return Response(
+        status: 200, headers: [("Content-Type", "application/jwk-set+json")], body: receipts.keySet)
     case ("GET", "clients") where parts.count == 3: return client()
     case (_, "clients"): return change(method, parts, body)
-    case (_, "relay"): return beginUpload(path, field)
+    case (_, "relay"): return beginUpload(method, path, field)
     case (_, "uploads"): return goOn(method, path, field, body)
     default: return problem(404, "not-found", "there is no such route")
     }

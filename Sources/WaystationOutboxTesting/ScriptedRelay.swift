@@ -119,6 +119,11 @@ public final class ScriptedRelay: Transport {
     set { state.withLock { $0.model.roomMax = newValue } }
   }
 
+  /// The relay has no room for the next request to this path, and waits for its number no more.
+  public func refuseOnce(_ path: String) {
+    state.withLock { _ = $0.model.refusedOnce.insert(path) }
+  }
+
   /// What the upstream has taken, in its order.
   public var delivered: [Delivered] {
     state.withLock { state in
@@ -130,6 +135,32 @@ public final class ScriptedRelay: Transport {
 
   /// The requests that have come to the relay.
   public var requestCount: Int { state.withLock { $0.requests } }
+
+  // MARK: - Receipts
+
+  /// Whether it makes receipts, which ``TestReceiptVerifier`` verifies.
+  public var makesReceipts: Bool {
+    get { state.withLock { $0.model.makesReceipts } }
+    set { state.withLock { $0.model.makesReceipts = newValue } }
+  }
+
+  /// How it lies in its receipts from now on; nil if it does not.
+  public var lie: RelayLie? {
+    get { state.withLock { $0.model.lie } }
+    set { state.withLock { $0.model.lie = newValue } }
+  }
+
+  /// The names of its keys, the oldest first.
+  public var keys: [KeyID] {
+    state.withLock { state in (state.model.receipts?.keys ?? []).map { KeyID($0.id) } }
+  }
+
+  /// It signs with another key from now on, which the one before has signed.
+  ///
+  /// - Parameter forgets: Whether it shows the earlier ones no more, as after a theft.
+  public func rotateKeys(forgets: Bool = false) {
+    state.withLock { $0.model.rotateKeys(forgets: forgets) }
+  }
 
   // MARK: - Backups
 

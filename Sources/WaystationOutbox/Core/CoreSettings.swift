@@ -11,6 +11,8 @@ struct CoreSettings: Sendable {
   var bodies: String
   /// When an item is safe.
   var durability = Durability.full
+  /// What verifies receipts.
+  var verifier: (any ReceiptVerifier)?
 
   /// The settings of a lane.
   func lane(_ name: String) -> LaneSettings { lanes[Lane(name)] ?? LaneSettings() }
@@ -22,7 +24,19 @@ struct CoreSettings: Sendable {
 
   /// The device's name at the relay.
   var client: String {
-    if case .relay(_, let client) = destination { client } else { "" }
+    if case .relay(_, let client, _) = destination { client } else { "" }
+  }
+
+  /// The relay's keys that are trusted from the beginning.
+  var pins: [KeyID] {
+    if case .relay(_, _, let pins) = destination { pins } else { [] }
+  }
+
+  /// Whether the relay is asked for receipts of a lane: only one with numbers has any.
+  func wantsReceipts(of lane: String) -> Bool {
+    guard verifier != nil, isRelay else { return false }
+    let settings = self.lane(lane)
+    return settings.order == .strict && settings.custody != .accepted
   }
 
   /// The tags of a collection.

@@ -30,6 +30,8 @@ struct CoreState: Sendable {
   var features: Set<String> = []
   /// The largest body that the relay takes; nil if it has not said so.
   var relayBodyMax: Int64?
+  /// What is known of receipts.
+  var custody = CustodyState()
   /// How many items the next post may have: fewer after one that was too large, or refused whole.
   var batchItems: Int
   var batchBytes: Int
@@ -123,6 +125,8 @@ enum Underway: Sendable {
   case inquiry(item: Int64)
   /// The order to give up an item that blocks its lane at the relay, and is over here.
   case giveUp(key: String)
+  /// The question for the relay's keys.
+  case keys
 }
 
 /// Asks the relay after the oldest item that it has of each lane, now and then.
@@ -160,6 +164,10 @@ enum CoreLimits {
   static let plausibleWallMs: Int64 = 1_767_225_600_000
   /// The most lanes that a round asks about.
   static let inquiredLanesMax = 32
+  /// The most receipts that are kept of a lane: the latest one, and those of chains that ended.
+  static let receiptsPerLaneMax: Int64 = 10
+  /// The time after which the relay is asked again for a key that it did not show, in milliseconds.
+  static let keyPauseMs: Int64 = 3_600_000
   /// The most items of a run.
   static let runItemsMax = 10_000
   /// The longest time between two looks at what is due, in milliseconds.

@@ -9,7 +9,7 @@ extension OutboxCore {
     switch underway {
     case .sync(let items, _, _): state.underwayItems.subtract(items)
     case .direct(let item), .upload(let item, _): state.underwayItems.remove(item)
-    case .rejoin, .inquiry, .giveUp: break
+    case .rejoin, .inquiry, .giveUp, .keys: break
     }
     switch (underway, result) {
     case (_, .failure(let failure)): try failed(failure, underway, at: now)
@@ -19,11 +19,15 @@ extension OutboxCore {
       // The answer to a HEAD has no body that could say what is wrong.
       var isUnknownUpload = false
       if case .upload(_, .ask) = underway { isUnknownUpload = response.status == 404 }
-      if !isUnknownUpload, try takeRefusal(response, at: now) { return }
+      if !isUnknownUpload, try takeRefusal(response, at: now) {
+        if case .keys = underway { state.custody.forgetWaiting() }
+        return
+      }
       switch underway {
       case .sync(let items, let voids, let lanes):
         try takeSync(response, of: items, voids, lanes, at: now)
       case .rejoin: try takeRejoin(response, at: now)
+      case .keys: try takeKeys(response, at: now)
       case .upload(let item, let step): try takeUpload(response, of: item, step, at: now)
       case .giveUp: state.sender.answered()
       case .inquiry(let item): try takeInquiry(response, of: item, at: now)
@@ -37,6 +41,7 @@ extension OutboxCore {
     _ failure: ConnectionFailure, _ underway: Underway, at now: Moment
   ) throws(StoreError) {
     if case .upload(let item, _) = underway { state.uploadOffsets[item] = nil }
+    if case .keys = underway { state.custody.forgetWaiting() }
     if !failure.mayHaveArrived { try unseal(underway) }
     notReachable(failure, at: now)
   }
@@ -49,7 +54,7 @@ extension OutboxCore {
     switch underway {
     case .sync(let items, _, _): ids = items
     case .direct(let item): ids = [item]
-    case .upload, .rejoin, .inquiry, .giveUp: break
+    case .upload, .rejoin, .inquiry, .giveUp, .keys: break
     }
     for id in ids {
       guard var item = try file.item(id), item.state == .sealed, item.attempts == 1 else {
@@ -144,6 +149,7 @@ extension OutboxCore {
       case .rejected(let problem): try takeRejected(kept, problem)
       }
     }
+    try takeReceipts(answer, at: now)
     try takeLanes(answer, asked: lanes, at: now)
     if let (words, afterMs) = isLimited {
       limited(words, afterMs: afterMs, at: now)
@@ -187,6 +193,7 @@ extension OutboxCore {
   private func takeVoid(_ void: VoidNumber, _ result: SyncAnswer.Result) throws(StoreError) {
     // A number that is refused will never be taken as void: another envelope has it.
     if case .rejected(let problem) = result, problem.mayPass { return }
+    if case .void = result { try file.deleteDigest(void.lane, void.sequence) }
     try file.delete(void)
   }
 
@@ -207,6 +214,7 @@ extension OutboxCore {
     switch problem.name {
     case "sequence-passed", "sequence-conflict":
       // The relay has gone on without the number, or gave it to another one: it needs a new one.
+      if let sequence = item.sequence { try file.deleteDigest(item.lane, sequence) }
       var renumbered = item
       renumbered.sequence = nil
       renumbered.state = .waiting

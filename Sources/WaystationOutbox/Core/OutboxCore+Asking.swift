@@ -74,7 +74,10 @@ extension OutboxCore {
     for lane in state.lanes.values {
       let blocker = state.attention > 0 ? try file.blocker(of: lane.number) : nil
       lanes[Lane(lane.name)] = LaneStatus(
-        waiting: lane.items, head: lane.next - 1, blockedBy: blocker.map { Item.ID(raw: $0.id) },
+        waiting: lane.items, head: lane.next - 1, receipted: receipted(lane.number),
+        custodyFault: state.custody.faults[lane.number],
+        makesReceipts: state.checkedInAt == nil ? nil : relayMakesReceipts,
+        blockedBy: blocker.map { Item.ID(raw: $0.id) },
         isPaused: lane.isPaused)
     }
     let next = try nextMoment(at: now).map { due in

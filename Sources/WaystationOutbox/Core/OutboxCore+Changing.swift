@@ -55,6 +55,8 @@ extension OutboxCore {
     changed.bytes = max(0, item.bytes - item.bodyBytes) + edit.body.byteCount
     changed.commandVersion = nil
     changed.upload = nil
+    // What the relay has taken stays what it will sign for.
+    if let sequence = item.sequence, !item.isHanded { try file.deleteDigest(item.lane, sequence) }
     try file.replace(item.id, request, body: edit.body.stored)
     if item.commandVersion != nil { try file.made(changed) }
     change(item.lane) { $0.bytes += changed.bytes - item.bytes }

@@ -71,19 +71,21 @@ extension OutboxCore {
     handed.isHanded = true
     handed.relayID = relayID
     handed.upload = nil
-    if settings(of: item.lane).custody == .accepted {
-      try removeFile(of: item)
-      try file.deleteContent(of: item.id)
-      handed.bodyKind = .none
-      handed.bytes = max(0, item.bytes - item.bodyBytes)
-      handed.bodyBytes = 0
-    }
+    if mayLetGo(of: handed) { try letGo(of: &handed) }
     try file.update(handed)
-    change(item.lane) { lane in
-      lane.line -= 1
-      lane.bytes -= item.bytes - handed.bytes
-    }
+    change(item.lane) { $0.line -= 1 }
     tell(.accepted(Item.ID(raw: item.id), relay: relayID))
+  }
+
+  /// Lets go of the content of an item that somebody else has.
+  func letGo(of item: inout KeptItem) throws(StoreError) {
+    try removeFile(of: item)
+    try file.deleteContent(of: item.id)
+    let bytes = item.bodyBytes
+    item.bodyKind = .none
+    item.bytes = max(0, item.bytes - bytes)
+    item.bodyBytes = 0
+    change(item.lane) { $0.bytes -= bytes }
   }
 
   /// Has the file of an item's body removed, once the transaction is on the disk.

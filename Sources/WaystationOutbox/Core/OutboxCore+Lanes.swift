@@ -94,6 +94,8 @@ extension OutboxCore {
   /// - Returns: false if its content was given up when the relay took it.
   func takeBack(_ item: KeptItem) throws(StoreError) -> Bool {
     guard try file.content(of: item.id) != nil else { return false }
+    // It goes as it is by now.
+    if let sequence = item.sequence { try file.deleteDigest(item.lane, sequence) }
     var back = item
     back.state = .sealed
     back.isHanded = false
@@ -142,6 +144,7 @@ extension OutboxCore {
       let lane = lane(named: name)
       guard number >= lane.next else { continue }
       change(lane.number) { $0.next = number + 1 }
+      try endChain(of: lane.number)
       tell(.rejoined(Lane(name)))
     }
     state.mustRejoin = false
@@ -154,7 +157,7 @@ extension RecordedError {
   static let lostByRelay = RecordedError(
     id: "lost-by-relay",
     message: "The relay had taken it, and was restored from an older backup. "
-      + "The device has no copy any more: custody was .accepted.")
+      + "The device has no copy any more: custody was not .delivered.")
   /// The relay does not know any more how it ended.
   static let forgottenByRelay = RecordedError(
     id: "forgotten-by-relay",

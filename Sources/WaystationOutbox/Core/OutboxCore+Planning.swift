@@ -210,6 +210,7 @@ extension OutboxCore {
     for item in items {
       guard let (request, bytes) = try readable(item) else { continue }
       let sealed = try seal(item)
+      try cover(sealed, request, bytes.isEmpty ? .none : .bytes(bytes))
       let entry = SyncRequest.Entry(
         item: sealed, request: request, body: bytes,
         lane: relayLane(of: sealed), onRefusal: onRefusal(of: sealed),
@@ -222,7 +223,7 @@ extension OutboxCore {
       .sync(items: sent, voids: voids, lanes: lanes),
       OutgoingRequest(
         method: "POST", path: "/v1/sync",
-        headers: [HeaderLine(name: "Content-Type", value: "application/x-ndjson")],
+        headers: [HeaderLine(name: "Content-Type", value: "application/x-ndjson")] + preference(),
         body: .bytes(body)))
   }
 

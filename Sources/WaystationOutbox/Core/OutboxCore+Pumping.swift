@@ -23,6 +23,7 @@ extension OutboxCore {
     guard settings.isRelay else { return try nextDirect(at: now) }
     guard state.exchanges.isEmpty else { return nil }
     if state.mustRejoin { return begin(.rejoin, rejoinRequest()) }
+    if state.custody.wantsKeys { return askKeys() }
     let voids = try file.voidNumbers(countMax: CoreLimits.voidsMax)
     if state.voidsGoAlone, !voids.isEmpty { return try sync([], voids, at: now) }
     let batch = try planBatch(at: now)
@@ -52,7 +53,7 @@ extension OutboxCore {
     case .direct(let item), .upload(let item, _):
       state.underwayItems.insert(item)
       single = item
-    case .rejoin, .inquiry, .giveUp: break
+    case .rejoin, .inquiry, .giveUp, .keys: break
     }
     if case .upload = underway { state.lastWasUpload = true } else { state.lastWasUpload = false }
     return OutgoingExchange(

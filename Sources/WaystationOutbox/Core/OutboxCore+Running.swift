@@ -37,6 +37,7 @@ extension OutboxCore {
     state.lingerUntil = nil
     state.preparations = [:]
     state.laneWaits = [:]
+    state.custody.absent = [:]
     state.watchPauseMs = CoreLimits.watchPauseMsMin
   }
 

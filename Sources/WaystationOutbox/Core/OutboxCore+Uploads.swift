@@ -15,6 +15,7 @@ extension OutboxCore {
   func nextStep(of item: KeptItem, at now: Moment) throws(StoreError) -> OutgoingExchange? {
     guard let (request, body) = try readableContent(of: item) else { return nil }
     let sealed = item.state == .sealed ? item : try seal(item)
+    try cover(sealed, request, body)
     let step: UploadStep
     if sealed.upload == nil {
       step = .create
@@ -48,7 +49,7 @@ extension OutboxCore {
           HeaderLine(name: "Content-Type", value: "application/partial-upload"),
           HeaderLine(name: "Upload-Offset", value: "\(offset)"),
           HeaderLine(name: "Upload-Complete", value: isLast ? "?1" : "?0"),
-        ], body: Self.part(of: body, offset: offset, count: count))
+        ] + preference(for: item.lane), body: Self.part(of: body, offset: offset, count: count))
     }
   }
 
@@ -110,6 +111,7 @@ extension OutboxCore {
         return notReachable(.notTheRelay, at: now)
       }
       try handOver(item, relayID: relayID)
+      if let told = ToldReceipt(body: response.body) { try take([told], at: now) }
     case 404:
       item.upload = nil
       try file.update(item)

@@ -62,6 +62,7 @@ final class OutboxCore {
       try file.set(.boot, state.boot)
       try file.set(.bootID, bootID)
     }
+    try takeUpReceipts()
     try takeUpIncarnation(incarnation)
     try takeUpDeaths()
   }

@@ -202,7 +202,7 @@ extension OutboxFile {
     return names
   }
 
-  private static func items(_ statement: borrowing Statement) throws(StoreError) -> [KeptItem] {
+  static func items(_ statement: borrowing Statement) throws(StoreError) -> [KeptItem] {
     var items: [KeptItem] = []
     defer { statement.reset() }
     while try statement.step() { items.append(try item(statement)) }

@@ -90,6 +90,7 @@ extension OutboxFile {
         try source.voidNumbers(countMax: Int.max >> 1)
       }
       for void in voids ?? [] { try insert(void) }
+      try copyReceipts(from: source)
       let found = try copyItems(from: source)
       try copyEndings(from: source)
       for statement in Self.mending { try connection.execute(statement) }
@@ -177,6 +178,20 @@ extension OutboxFile {
       item, KeptRequest(upstream: nil, method: "POST", path: "/", headers: []), body: nil)
     try deleteContent(of: item.id)
     return true
+  }
+
+  /// Copies the receipts, which stay proofs.
+  ///
+  /// Nobody knows what is missing of the items, so their chains do not go on here.
+  private func copyReceipts(from source: OutboxFile) throws(StoreError) {
+    let receipts = try Self.unlessDamaged { () throws(StoreError) in try source.allReceipts() }
+    for (lane, receipt) in receipts ?? [] {
+      var closed = receipt
+      closed.isOpen = false
+      try store(closed, of: lane)
+    }
+    let kept = try Self.unlessDamaged { () throws(StoreError) in try source.keptThrough() }
+    for (lane, number) in kept ?? [:] { try setKept(lane, through: number) }
   }
 
   private func copyEndings(from source: OutboxFile) throws(StoreError) {

@@ -18,6 +18,14 @@ extension OutboxFile {
     try statements.deleteVoid.run(number.lane.raw, Int64(clamping: number.sequence))
   }
 
+  /// Whether the relay is still to be told of a number of a range.
+  func hasVoid(
+    of lane: LaneNumber, above number: Int64, through last: Int64
+  ) throws(StoreError) -> Bool {
+    try statements.voidsWithin.first(lane.raw, number, last) { _ throws(StoreError) in true }
+      ?? false
+  }
+
   /// The numbers of which the relay is to be told.
   func voidNumbers(countMax: Int) throws(StoreError) -> [VoidNumber] {
     statements.voids.set(Int64(countMax))

@@ -35,7 +35,9 @@ final class OutboxFile {
   /// - Throws: `StoreError`; ``StoreError/Kind/newerSchema`` if a newer library has written it.
   init(damaged path: String) throws(StoreError) {
     connection = try Connection(path: path, access: .readWrite)
-    try Self.refuseNewer(Int(try connection.number("PRAGMA user_version")))
+    let version = Int(try connection.number("PRAGMA user_version"))
+    try Self.refuseNewer(version)
+    try connection.execute(Schema.lacking(from: version))
     statements = try OutboxStatements(connection)
   }
 
@@ -166,6 +168,8 @@ enum MetaName: String, CaseIterable {
   case deaths
   /// Whether the whole outbox is paused.
   case isPaused = "paused"
+  /// The relay's keys that are trusted.
+  case ring
 }
 
 /// The database's own limits.

@@ -50,6 +50,19 @@ final class OutboxStatements {
   let insertVoid: Statement
   let deleteVoid: Statement
   let voids: Statement
+  let voidsWithin: Statement
+  let insertDigest: Statement
+  let hasDigest: Statement
+  let digests: Statement
+  let deleteDigest: Statement
+  let deleteDigests: Statement
+  let deleteAllDigests: Statement
+  let storeReceipt: Statement
+  let readReceipts: Statement
+  let forgetReceipts: Statement
+  let readKept: Statement
+  let writeKept: Statement
+  let handedWithin: Statement
 
   /// The columns of a ``KeptItem``, in the order in which they are read.
   private static let columns = """
@@ -165,6 +178,43 @@ final class OutboxStatements {
       "DELETE FROM void_number WHERE lane = ?1 AND sequence = ?2", on: connection)
     voids = try Statement(
       "SELECT lane, sequence FROM void_number ORDER BY lane, sequence LIMIT ?1", on: connection)
+    voidsWithin = try Statement(
+      "SELECT 1 FROM void_number WHERE lane = ?1 AND sequence > ?2 AND sequence <= ?3 LIMIT 1",
+      on: connection)
+    insertDigest = try Statement(
+      "INSERT OR REPLACE INTO item_digest (lane, sequence, digest) VALUES (?1, ?2, ?3)",
+      on: connection)
+    hasDigest = try Statement(
+      "SELECT 1 FROM item_digest WHERE lane = ?1 AND sequence = ?2", on: connection)
+    digests = try Statement(
+      """
+      SELECT sequence, digest FROM item_digest
+      WHERE lane = ?1 AND sequence > ?2 AND sequence <= ?3 ORDER BY sequence
+      """, on: connection)
+    deleteDigest = try Statement(
+      "DELETE FROM item_digest WHERE lane = ?1 AND sequence = ?2", on: connection)
+    deleteDigests = try Statement(
+      "DELETE FROM item_digest WHERE lane = ?1 AND sequence <= ?2", on: connection)
+    deleteAllDigests = try Statement("DELETE FROM item_digest", on: connection)
+    storeReceipt = try Statement(
+      """
+      INSERT OR REPLACE INTO receipt (lane, ordinal, open, checked_from, json)
+      VALUES (?1, ?2, ?3, ?4, ?5)
+      """, on: connection)
+    readReceipts = try Statement(
+      "SELECT lane, ordinal, open, checked_from, json FROM receipt ORDER BY lane, ordinal",
+      on: connection)
+    forgetReceipts = try Statement(
+      "DELETE FROM receipt WHERE lane = ?1 AND ordinal <= ?2", on: connection)
+    readKept = try Statement("SELECT lane, kept_through FROM custody", on: connection)
+    writeKept = try Statement(
+      "INSERT OR REPLACE INTO custody (lane, kept_through) VALUES (?1, ?2)", on: connection)
+    handedWithin = try Statement(
+      select(
+        """
+        WHERE lane = ?1 AND sequence > ?2 AND sequence <= ?3 AND handed = 1
+        ORDER BY sequence LIMIT ?4
+        """), on: connection)
     endingCount = try Statement("SELECT count(*) FROM ending", on: connection)
   }
 }

@@ -6,7 +6,7 @@ enum Schema {
   static var version: Int { steps.count }
 
   /// Each step leads from the version of its place to the next one.
-  static let steps: [String] = [first]
+  static let steps: [String] = [first, receipts]
 
   /// Items are kept apart from their bodies, so that a change of state writes a short row.
   ///
@@ -46,4 +46,25 @@ enum Schema {
       wall INTEGER NOT NULL, user_data BLOB);
     CREATE UNIQUE INDEX ending_key ON ending (key);
     """
+
+  /// What receipts are verified with, and the receipts.
+  ///
+  /// A digest outlives its item: the relay may sign for it later than it ends.
+  private static let receipts = """
+    CREATE TABLE item_digest (
+      lane INTEGER NOT NULL, sequence INTEGER NOT NULL, digest BLOB NOT NULL,
+      PRIMARY KEY (lane, sequence)) WITHOUT ROWID;
+    CREATE TABLE receipt (
+      lane INTEGER NOT NULL, ordinal INTEGER NOT NULL, open INTEGER NOT NULL,
+      checked_from INTEGER NOT NULL, json BLOB NOT NULL,
+      PRIMARY KEY (lane, ordinal)) WITHOUT ROWID;
+    CREATE TABLE custody (lane INTEGER PRIMARY KEY, kept_through INTEGER NOT NULL);
+    """
+
+  /// Makes the tables that a database of an earlier version lacks for as long as it is open, so
+  /// that it can be read with the statements of this version and stays as it is.
+  static func lacking(from version: Int) -> String {
+    steps[min(max(1, version), steps.count)...].joined()
+      .replacing("CREATE TABLE", with: "CREATE TEMP TABLE")
+  }
 }

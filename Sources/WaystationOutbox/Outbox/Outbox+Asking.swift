@@ -31,6 +31,17 @@ extension Outbox {
     }
   }
 
+  /// The latest receipt of a lane, and before that those of the relay's earlier chains, the latest
+  /// ones first; none if there is none, or the outbox is closed.
+  ///
+  /// The first one speaks for all that the lane's chain has.
+  public func receipts(_ lane: Lane) async -> [Receipt] {
+    let receipts = try? await store.run(changes: false) { core, _ throws(StoreError) in
+      try core.receipts(of: lane.name)
+    }
+    return receipts ?? []
+  }
+
   /// What happens from now on.
   ///
   /// A reader that is more than 1000 events behind loses the oldest; ``Event/missed(_:)`` says how

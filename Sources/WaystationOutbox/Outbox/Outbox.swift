@@ -39,7 +39,7 @@ public final class Outbox: Sendable {
 
   private static func check(_ settings: Settings) throws(OutboxError) {
     do throws(ItemRules.Fault) {
-      if case .relay(_, let client) = settings.destination {
+      if case .relay(_, let client, _) = settings.destination {
         try ItemRules.check(client, "the client's name")
       }
       for lane in settings.lanes.keys { try ItemRules.check(lane.name, "a lane's name") }
@@ -48,10 +48,13 @@ public final class Outbox: Sendable {
     }
     let base =
       switch settings.destination {
-      case .relay(let base, _), .direct(let base): base
+      case .relay(let base, _, _), .direct(let base): base
       }
     guard base.hasPrefix("http://") || base.hasPrefix("https://") else {
       throw .invalid("the base URL \(base) has to begin with http:// or https://")
+    }
+    for (lane, its) in settings.lanes where its.custody == .receipt && settings.verifier == nil {
+      throw .invalid("the lane \(lane) has custody .receipt, which needs Settings.verifier")
     }
     guard !settings.folder.isEmpty else { throw .invalid("the folder has no name") }
   }
@@ -309,6 +312,6 @@ extension CoreSettings {
       destination: settings.destination, lanes: settings.lanes,
       collections: settings.collections, limits: settings.limits, sending: settings.sending,
       asksReadiness: !(settings.readiness is AlwaysReady), bodies: bodies,
-      durability: settings.durability)
+      durability: settings.durability, verifier: settings.verifier)
   }
 }

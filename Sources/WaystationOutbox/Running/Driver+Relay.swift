@@ -29,7 +29,7 @@ extension Driver {
   private func steps(
     _ key: String, _ change: RelayChange
   ) throws(ChangeError) -> [OutgoingRequest] {
-    guard case .relay(_, let client) = settings.destination else { return [] }
+    guard case .relay(_, let client, _) = settings.destination else { return [] }
     let path = RelayPath.envelope(key, of: client)
     switch change {
     case .cancel: return [OutgoingRequest(method: "DELETE", path: path)]

@@ -176,7 +176,7 @@ final class Driver: Sendable {
   private var base: String {
     let base =
       switch settings.destination {
-      case .relay(let base, _), .direct(let base): base
+      case .relay(let base, _, _), .direct(let base): base
       }
     return base.hasSuffix("/") ? String(base.dropLast()) : base
   }

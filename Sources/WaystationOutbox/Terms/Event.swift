@@ -8,6 +8,14 @@ public enum Event: Sendable {
   case sending(Item.ID, Progress)
   /// The relay has an item, under this id of its own.
   case accepted(Item.ID, relay: String)
+  /// The relay has signed for a lane's items, up to ``Receipt/last``.
+  case receipt(Receipt)
+  /// The relay's receipts of a lane contradict what this device has sent, or what the relay had
+  /// signed before, or nobody can have made them.
+  ///
+  /// Nothing is let go of because of them: what the device still has of the lane stays until it is
+  /// known how it has ended.
+  case custodyBroken(Lane, CustodyFault)
   /// An item was passed over.
   case skipped(Item.ID, SkipReason)
   /// An item is over.

@@ -28,6 +28,10 @@ public struct Settings: Sendable {
   public var reachability: any Reachability = AlwaysOpen()
   /// What says whether an item is ready.
   public var readiness: any Readiness = AlwaysReady()
+  /// What verifies the relay's receipts; nil for a device that asks for none.
+  ///
+  /// A lane with ``Custody/receipt`` needs it.
+  public var verifier: (any ReceiptVerifier)?
   /// The time and randomness.
   public var clock: any OutboxClock = SystemClock()
 
@@ -45,7 +49,10 @@ public enum Destination: Sendable, Equatable {
   ///
   /// `client` is this device's name there: 1 to 128 visible ASCII characters. Where a token or a
   /// certificate says who the device is, it must be the same name.
-  case relay(base: String, client: String)
+  ///
+  /// `pins` are the keys of the relay whose receipts are trusted, with the keys that they have
+  /// signed. Without any, the first keys that the relay shows are trusted from then on.
+  case relay(base: String, client: String, pins: [KeyID] = [])
   /// Straight to the upstream at this base URL.
   case direct(base: String)
 }
@@ -53,6 +60,8 @@ public enum Destination: Sendable, Equatable {
 /// How a lane behaves.
 public struct LaneSettings: Sendable, Equatable {
   /// When the device's own copy of a body goes.
+  ///
+  /// Not every relay makes receipts, so it is ``Custody/accepted`` unless somebody says otherwise.
   public var custody = Custody.accepted
   /// What becomes of the lane if an item is refused.
   public var onRefusal = OnRefusal.block
@@ -71,7 +80,14 @@ public struct LaneSettings: Sendable, Equatable {
 public enum Custody: Sendable, Hashable {
   /// When the relay has answered that it is on its disk.
   case accepted
+  /// When the relay has signed for it, and the receipt was verified and stored.
+  ///
+  /// What no receipt speaks of is kept as with ``delivered``: where the relay makes none, in a lane
+  /// without strict order, and after a ``CustodyFault``.
+  case receipt
   /// When the upstream has taken it, or it has ended otherwise.
+  ///
+  /// Receipts are asked for and kept as well, if ``Settings/verifier`` is there.
   case delivered
 }
 

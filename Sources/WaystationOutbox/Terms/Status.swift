@@ -24,6 +24,17 @@ public struct LaneStatus: Sendable, Equatable {
   public let waiting: Int
   /// The highest number that was given to an item of the lane; 0 for none.
   public let head: UInt64
+  /// The last number that the relay has signed for, as far as this device could verify it; 0 for
+  /// none.
+  public let receipted: UInt64
+  /// What is wrong with the lane's latest receipts; nil if nothing is, or nothing has come since
+  /// the outbox was opened.
+  public let custodyFault: CustodyFault?
+  /// Whether the relay makes receipts; nil if it has not answered since the outbox was opened.
+  ///
+  /// Where it makes none, a lane with ``Custody/receipt`` keeps each body until it is known how the
+  /// item has ended.
+  public let makesReceipts: Bool?
   /// The item that the lane stands behind; nil if it does not stand.
   public let blockedBy: Item.ID?
   /// Whether the lane is paused on this device.

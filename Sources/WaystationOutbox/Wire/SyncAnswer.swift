@@ -59,6 +59,7 @@ struct SyncAnswer: Sendable {
   var bytesPerBatch: Int?
   var timeMs: Int64?
   var features: Set<String> = []
+  var receipts: [ToldReceipt] = []
 
   /// Reads the body of a 200; nil if a relay has not written it.
   init?(_ body: [UInt8]) {
@@ -84,6 +85,9 @@ struct SyncAnswer: Sendable {
       results = try Self.list(value) { entry throws(JSONError) in try Self.result(entry) }
     case "lanes": lanes = try Self.list(value) { entry throws(JSONError) in try Self.lane(entry) }
     case "ended": ended = try Self.list(value) { entry throws(JSONError) in try Self.ending(entry) }
+    case "receipts":
+      // One that cannot be read is no reason to post everything again.
+      receipts = ((try? value.array()).map(Array.init) ?? []).compactMap { ToldReceipt($0) }
     case "more": hasMore = try value.bool()
     case "since": since = try value.string()
     case "time": timeMs = RFC3339.parse(try value.utf8())?.millisecondsSinceEpoch

@@ -97,13 +97,16 @@ enum SyncRequest {
   /// Text goes as text, which is shorter; any other bytes as Base64.
   static func writeBody(_ body: [UInt8], to json: inout JSONWriter) {
     guard !body.isEmpty else { return }
-    if String(validating: body, as: UTF8.self) != nil {
+    if isText(body) {
       json.name("body")
       json.string(utf8: body)
     } else {
       json.member("bodyBase64", Base64.text(of: body))
     }
   }
+
+  /// Whether a body goes as text.
+  static func isText(_ body: [UInt8]) -> Bool { String(validating: body, as: UTF8.self) != nil }
 
   /// Fields of one name together: a name comes once in an object.
   private static func grouped(_ headers: [HeaderLine]) -> [(String, [String])] {

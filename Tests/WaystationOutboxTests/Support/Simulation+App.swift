@@ -7,7 +7,7 @@ import struct RelayCore.SplitMix64
 // What the app does.
 extension Simulation {
   func act() throws {
-    switch below(20) {
+    switch below(22) {
     case 0...10: try enqueue()
     case 11: try crash()
     case 12:
@@ -32,6 +32,11 @@ extension Simulation {
     case 16: relay.verdict = chance(50) ? .away : .take(status: 200, body: "done")
     case 17: relay.roomMax = chance(50) ? Int(below(4)) : nil
     case 18: try transact { $0.wake() }
+    case 19: relay.rotateKeys()
+    case 20: relay.makesReceipts = true
+    case 21 where lies:
+      relay.lie = chance(50) ? nil : RelayLie.allCases[Int(below(Int64(RelayLie.allCases.count)))]
+      if relay.lie != nil { faults.append("lies at \(nowMs)") }
     default:
       guard restores else { return }
       if let backup, chance(40) {

@@ -49,15 +49,21 @@ final class Simulation {
   var faultPercent = 0
   var faults: [String] = []
   let restores: Bool
+  /// Whether the relay lies in its receipts now and then.
+  let lies: Bool
+  /// What of the receipts does not hold.
+  var broken: [String] = []
 
   init(seed: UInt64, folder: String) throws {
     self.seed = seed
     self.folder = folder
     var random = SplitMix64(seed: seed)
     restores = random.next() % 5 == 0
+    lies = random.next() % 5 == 0
     settings = Self.settings(&random, restores: restores, folder: folder)
     self.random = random
     relay.token = "token"
+    relay.makesReceipts = self.random.next() % 4 != 0
     try open()
   }
 
@@ -70,7 +76,8 @@ final class Simulation {
       lane.onRefusal = name == "block" ? .block : .skip
       if name == "latest" { lane.order = .latest }
       if name == "free" { lane.order = .none(parallel: 2) }
-      if restores || random.next() % 2 == 0 { lane.custody = .delivered }
+      let custody = [Custody.receipt, .delivered, .receipt, .accepted]
+      lane.custody = custody[Int(random.next() % (restores ? 2 : 4))]
       lanes[Lane(name)] = lane
     }
     var sending = Sending()
@@ -82,7 +89,7 @@ final class Simulation {
     return CoreSettings(
       destination: .relay(base: "http://relay", client: "device"), lanes: lanes,
       collections: [:], limits: Limits(), sending: sending,
-      asksReadiness: random.next() % 3 == 0, bodies: folder)
+      asksReadiness: random.next() % 3 == 0, bodies: folder, verifier: TestReceiptVerifier())
   }
 
   // MARK: - The device
@@ -137,6 +144,7 @@ final class Simulation {
     try work(core)
     try core.pump(at: moment)
     for effect in try core.commit() { carryOut(effect) }
+    try checkBodies()
   }
 
   func carryOut(_ effect: Effect) {
@@ -149,6 +157,8 @@ final class Simulation {
       let isSet = queue.contains { if case .alarm = $0.2 { true } else { false } }
       if !isSet { schedule(.alarm, afterMs: max(0, atMs - nowMs)) }
     case .tell(.ended(let id, let outcome)): endings[id.raw] = outcome
+    case .tell(.receipt(let receipt)): check(receipt)
+    case .tell(.custodyBroken(let lane, let fault)): check(fault, of: lane)
     case .tell, .removeFile, .finishRun: break
     }
   }
