@@ -119,6 +119,19 @@ def outbox_rows(scale):
     }
 
 
+def receipt_rows():
+    """The rows of receipts: what they cost, and what it takes to ask for each."""
+    without = "the same without receipts"
+    return {
+        "receipts.accept256": Row(
+            "acceptance of numbered envelopes, 256 connections", without, at_least(0.95)),
+        "receipts.batch": Row(
+            f"acceptance of numbered envelopes, batches of {BATCH}", without, at_least(0.98)),
+        "receipts.asked": Row(
+            "the same batches, each answered with its receipt", without),
+    }
+
+
 def cluster_rows(scale):
     """The rows of relays with their store in PostgreSQL."""
     libpq = "libpq alone, {batch} a transaction"

@@ -73,10 +73,10 @@ class Relay:
 
 
 @contextlib.contextmanager
-def started(programs, store, upstream_port, limits=None, upstream=None):
+def started(programs, store, upstream_port, limits=None, upstream=None, more=None):
     """The relay on a store, which may be there already; killed with the block."""
     terms = {"url": f"http://127.0.0.1:{upstream_port}"} | (upstream or {})
-    configuration = {"upstreams": {"default": terms}, "limits": limits or {}}
+    configuration = {"upstreams": {"default": terms}, "limits": limits or {}} | (more or {})
     with serving(
             programs, store, configuration, "--listen", "127.0.0.1:0", "--data", store) as relay:
         yield relay
@@ -98,11 +98,11 @@ def serving(programs, name, configuration, *options):
 
 
 @contextlib.contextmanager
-def fresh(programs, data, upstream_port, limits=None, upstream=None):
+def fresh(programs, data, upstream_port, limits=None, upstream=None, more=None):
     """The relay on a new store, which is gone afterwards."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=data))
     try:
-        with started(programs, folder / "store", upstream_port, limits, upstream) as relay:
+        with started(programs, folder / "store", upstream_port, limits, upstream, more) as relay:
             yield relay
     finally:
         shutil.rmtree(folder, ignore_errors=True)

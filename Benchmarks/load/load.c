@@ -6,6 +6,9 @@
      batch  SIZE (100) of them as NDJSON
      item   one envelope to /v1/envelopes, whose body is a JSON object of 1 KiB
      items  SIZE (100) of them as NDJSON
+     number one envelope of 1 KiB with its number in its lane
+     numbers SIZE (100) of them as NDJSON
+     receipts the same, and asks for the receipts
      relay  1 KiB to /v1/relay/default/bench, as the request itself
      any    1 KiB to /
      large  SIZE (10 MiB) bytes to /v1/relay/default/bench
@@ -36,6 +39,7 @@ enum {
   answer_bytes_max = 16384,
   /* An item's result in the answer to a batch takes less. */
   result_bytes_max = 256,
+  receipt_bytes_max = 8192,
   batch_max = 1000,
   connections_max = 4096,
   clients_max = 100000,
@@ -64,15 +68,16 @@ static bool is_over;
 static int epoll, port, connection_count, client_count;
 static const char *kind;
 /* Envelopes in a request, and where in it each has its client's number and its own. */
-static int batch = 1, client_at, number_at, of_at, item_bytes;
+static int batch = 1, client_at, number_at, of_at, sequence_at, item_bytes;
 /* What follows the request proper: a large body, which all connections share. */
 static char *tail;
 static size_t tail_length;
 static int answer_room = answer_bytes_max;
 
 static bool is(const char *name) { return strcmp(kind, name) == 0; }
-static bool is_one(void) { return is("json") || is("item"); }
-static bool is_many(void) { return is("batch") || is("items"); }
+static bool is_one(void) { return is("json") || is("item") || is("number"); }
+static bool has_numbers(void) { return is("numbers") || is("receipts"); }
+static bool is_many(void) { return is("batch") || is("items") || has_numbers(); }
 
 /* Writes a number's digits, as many as there is room for. */
 static void put(char *to, long number, int digits) {
@@ -95,10 +100,16 @@ static char *make_items(void) {
            "{\"of\":\"bench-00000\",\"number\":\"%.10s\",\"text\":\"%s\"}}\n";
     used = strlen("{'of':'bench-00000','number':'0000000000','text':''}");
   }
+  /* A number has no zeros before it: those of a lane begin at 1000000001, and nothing below is waited for. */
+  if (is("number") || has_numbers())
+    form = "{\"client\":\"bench-00000\",\"inOrder\":true,\"sequence\":1000000000,"
+           "\"path\":\"/bench\",\"body\":\"%.10s%s\"}\n";
   item_bytes = snprintf(items, item_bytes_max, form, text, text + used);
   client_at = (int)(strstr(items, "bench-") - items) + 6;
   char *of = strstr(items, "\"of\":");
   of_at = of ? (int)(of - items) + 12 : 0;
+  char *sequence = strstr(items, "\"sequence\":");
+  sequence_at = sequence ? (int)(sequence - items) + 11 : 0;
   number_at = (int)(strstr(items, "0000000000") - items);
   for (int index = 1; index < batch; index++)
     memcpy(items + index * item_bytes, items, (size_t)item_bytes);
@@ -118,6 +129,7 @@ static void write_request(struct connection *c) {
   else if (is("any")) path = "/";
   /* In an envelope the client is named by the envelope itself. */
   char client[64] = "";
+  if (is("receipts")) snprintf(client, sizeof client, "Prefer: receipt\r\n");
   if (!is_one() && !is_many())
     snprintf(client, sizeof client, "Waystation-Client: bench-%05d\r\n", c->number);
   int head_length = snprintf(
@@ -143,6 +155,7 @@ static void number_items(struct connection *c) {
     put(item + client_at, client, 5);
     if (of_at > 0) put(item + of_at, client, 5);
     put(item + number_at, c->begun / own + 1, 10);
+    if (sequence_at > 0) put(item + sequence_at, c->begun / own + 1000000001, 10);
   }
 }
 
@@ -242,7 +255,7 @@ static bool read_arguments(int argc, char **argv) {
   client_count = argc > 7 ? atoi(argv[7]) : connection_count;
   if (is_many()) {
     batch = size > 0 ? size : 100;
-    answer_room += batch * result_bytes_max;
+    answer_room += batch * result_bytes_max + receipt_bytes_max;
   } else if (is("large")) {
     tail_length = (size_t)(size > 0 ? size : large_bytes);
     tail = malloc(tail_length);

@@ -108,6 +108,7 @@ extension EndToEnd {
       "PATCH /v1/envelopes/{id}": id("", #"{"path": "/stolen"}"#),
       "DELETE /v1/envelopes/{id}": id(),
       "GET /v1/clients/{client}": client(""),
+      "GET /v1/clients/{client}/lanes/{lane}/receipt": client("/lanes/held/receipt"),
       "DELETE /v1/clients/{client}/envelopes": client("/envelopes"),
       "POST /v1/clients/{client}/run": .unknown([
         Call(target: "/v1/clients/CLIENT/run", body: "{}"),
@@ -174,6 +175,7 @@ extension EndToEnd {
       "GET /metrics": steering("/metrics"),
       "GET /healthz": .everybody,
       "GET /readyz": .everybody,
+      "GET /.well-known/waystation/keys": .everybody,
     ]
 
     static func name(of entry: Route) -> String {

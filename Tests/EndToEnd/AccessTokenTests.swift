@@ -306,20 +306,15 @@ extension EndToEnd {
 
 /// A signed assertion (RFC 7523), read as a server would, by openssl.
 private enum Assertion {
-  static func bytes(_ part: String) -> Data? {
-    let text = part.replacing("-", with: "+").replacing("_", with: "/")
-    return Data(base64Encoded: text + String(repeating: "=", count: (4 - text.count % 4) % 4))
-  }
-
   static func object(_ part: String) throws -> [String: Any] {
-    let data = try #require(bytes(part))
+    let data = try #require(Data(base64URL: part))
     return try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
   }
 
   static func isGood(
     _ parts: [String], algorithm: String, key: String, in folder: TemporaryFolder
   ) async throws -> Bool {
-    let raw = [UInt8](try #require(bytes(parts[2])))
+    let raw = [UInt8](try #require(Data(base64URL: parts[2])))
     let signature = algorithm.hasPrefix("ES") ? der(raw) : raw
     let file = folder.path + "/signature"
     try Data(signature).write(to: URL(fileURLWithPath: file))

@@ -19,6 +19,9 @@ extension EndToEnd {
       "/v1/envelopes/{id}/body": (.passedOver, "/v1/envelopes/ID/body"),
       "/v1/clients": (.refused, "/v1/clients"),
       "/v1/clients/{client}": (.passedOver, "/v1/clients/device-1"),
+      "/v1/clients/{client}/lanes/{lane}/receipt": (
+        .passedOver, "/v1/clients/device-1/lanes/default/receipt"
+      ),
       "/v1/clients/{client}/envelopes/{key}": (.passedOver, "/v1/clients/device-1/envelopes/k"),
       "/v1/clients/{client}/envelopes/{key}/response": (
         .passedOver, "/v1/clients/device-1/envelopes/k/response"
@@ -39,6 +42,7 @@ extension EndToEnd {
       "/metrics": (.passedOver, "/metrics"),
       "/healthz": (.passedOver, "/healthz"),
       "/readyz": (.passedOver, "/readyz"),
+      "/.well-known/waystation/keys": (.passedOver, "/.well-known/waystation/keys"),
     ]
 
     @Test("what a call does not know is refused by name, or passed over, as it always was")

@@ -44,6 +44,7 @@ extension EndToEnd {
       "PATCH /v1/envelopes/{id}": sending,
       "DELETE /v1/envelopes/{id}": sending,
       "GET /v1/clients/{client}": looking,
+      "GET /v1/clients/{client}/lanes/{lane}/receipt": looking,
       "DELETE /v1/clients/{client}/envelopes": sending,
       "POST /v1/clients/{client}/run": sending,
       "GET /v1/clients/{client}/envelopes/{key}": looking,
@@ -82,6 +83,7 @@ extension EndToEnd {
       "GET /metrics": operators,
       "GET /healthz": everybody,
       "GET /readyz": everybody,
+      "GET /.well-known/waystation/keys": everybody,
     ]
 
     @Test("each route answers 401, 403 or neither, by who asks", .timeLimit(.minutes(2)))
@@ -141,7 +143,9 @@ extension EndToEnd {
 
     @Test("a call that needs no credential does not look at one that is not good")
     func needless() async throws {
-      let relay = try await Relay.guarded(try TestUpstream())
+      let folder = try TemporaryFolder()
+      let receipts = ["issuer": "https://relay.example", "keys": folder.path + "/keys"]
+      let relay = try await Relay.guarded(try TestUpstream(), more: ["receipts": receipts])
       for entry in Route.all {
         let row = try #require(Self.table[EndToEnd.Access.name(of: entry)])
         guard row.anybody else { continue }

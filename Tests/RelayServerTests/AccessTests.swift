@@ -54,10 +54,12 @@ struct AccessTests {
   func open() {
     for route in Route.all {
       let isToken = route.pattern.hasPrefix("/v1/tokens")
-      let isHealth = ["/healthz", "/readyz", "/status/page/{file}"].contains(route.pattern)
+      let isPublic = [
+        "/healthz", "/readyz", "/status/page/{file}", "/.well-known/waystation/keys",
+      ].contains(route.pattern)
       for isOpen in [true, false] {
         let verdict = AccessRules.verdict(on: route.access, for: .anonymous, isOpen: isOpen)
-        #expect((verdict == .allowed) == (isHealth || isOpen && !isToken), "\(route.pattern)")
+        #expect((verdict == .allowed) == (isPublic || isOpen && !isToken), "\(route.pattern)")
       }
     }
   }

@@ -54,6 +54,10 @@ struct InvocationTests {
         ["store", "salvage", "--data", "a", "--to=b"], .store(.salvage(data: "a", to: "b"))
       ),
       (["store", "salvage", "-h"], .help(.store, action: "salvage")),
+      (["keys", "list"], .keys(.list(ConfigurationSource()))),
+      (
+        ["keys", "rotate", "--config", "a"], .keys(.rotate(ConfigurationSource(configPath: "a")))
+      ),
     ])
   func help(arguments: [String], expected: Invocation) throws {
     #expect(try Invocation.parse(arguments) == expected)
@@ -70,6 +74,8 @@ struct InvocationTests {
         ["store", "mend"],
         "there is no 'store mend'; there is check, backup, rescue, salvage, move and reopen"
       ),
+      (["keys"], "name an action: list or rotate"),
+      (["keys", "make"], "there is no 'keys make'; there is list and rotate"),
       (
         ["store", "move", "--from", "x"],
         "move needs --to: a data folder, the postgresql:// URL of a database, or a configuration"

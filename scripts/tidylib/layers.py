@@ -15,7 +15,7 @@ IMPORTS = {
     "JSON": set(),
     "RelayCore": set(),
     "EventLoop": {"CLinux", "RelayCore"},
-    "Cryptography": {"COpenSSL"},
+    "Cryptography": {"COpenSSL", "RelayCore"},
     "Compression": {"CZlib"},
     "HTTPServer": {"EventLoop", "Cryptography", "RelayCore"},
     "SQLite": {"CSQLite", "RelayCore"} | PLATFORMS,
@@ -25,7 +25,7 @@ IMPORTS = {
     "Forwarder": {"CCurl", "Cryptography", "RelayCore", "EventLoop"},
     "WaystationOutbox": {"SQLite", "RelayCore", "JSON"} | PLATFORMS,
     "WaystationOutboxCurl": {
-        "WaystationOutbox", "Forwarder", "Compression", "RelayCore", "EventLoop"},
+        "WaystationOutbox", "Forwarder", "Compression", "Cryptography", "RelayCore", "EventLoop"},
     "WaystationOutboxTesting": {"WaystationOutbox", "RelayCore", "JSON"},
     "RelayServer": {
         "CPage", "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
@@ -40,7 +40,7 @@ IMPORTS = {
 # its file: such a file belongs into the lowest room that uses it.
 ROOMS = {
     "RelayCore": [
-        "Text", "Collections", "Time", "Envelopes", "Delivery", "Limits", "Storing", "Moving",
+        "Text", "Collections", "Time", "Envelopes", "Delivery", "Limits", "Receipts", "Storing", "Moving",
         "Leases", "Planning", "Observing", "Needs", "Scheduling"],
     "SQLiteStore": [
         "Basics", "Files", "Bodies", "Schema", "Pages", "Tables", "Store",
@@ -49,16 +49,16 @@ ROOMS = {
     "PostgresStore": [
         "Schema", "Database", "Bodies", "Reading", "Writing", "Operators", "Store", "Moving"],
     "RelayServer": [
-        "Text", "Settings", "Telemetry/Log", "Telemetry/Metrics", "Telemetry/Traces",
+        "Text", "Settings", "Telemetry/Log", "Telemetry/Metrics", "Telemetry/Traces", "Receipts",
         "Engine/Limits", "Engine/References", "Engine/Needs",
         "Engine/Batches", "Engine/Dispatch", "Engine/Upkeep",
         "API/Problems", "API/Access", "API/Reading", "API/Answers", "API/Page", "API/Listening",
         "API/Routes", "API/Posting", "API/Asking", "API/Steering", "API/Streams",
         "API/Passing", "Relay", "Moving"],
-    "WaystationOutbox": ["System", "Terms", "File", "Wire", "Core", "Running", "Outbox"],
+    "WaystationOutbox": ["System", "Terms", "Receipts", "File", "Wire", "Core", "Running", "Outbox"],
     "waystation": [
         "Terminal", "System", "CommandLine", "Help", "Serve", "Health", "Sink", "Operator",
-        "Token", "Store", "Listing", "Sending", "."],
+        "Token", "Store", "Keys", "Listing", "Sending", "."],
 }
 
 # These decide, and touch no system: they import nothing at all.

@@ -1,4 +1,5 @@
 import EventLoop
+import JSON
 import Forwarder
 import RelayCore
 import SQLiteStore
@@ -106,6 +107,7 @@ extension Configuration {
     rules.auditEntriesMax = audit.entriesMax
     rules.startPauses = startPauses
     rules.names = limits.names
+    rules.receipts = receiptRules
     return rules
   }
 
@@ -117,9 +119,20 @@ extension Configuration {
     rules.auditEntriesMax = audit.entriesMax
     rules.startPauses = startPauses
     rules.names = limits.names
+    rules.receipts = receiptRules
     return rules
   }
   #endif
+
+  /// How receipts are made; nil if none are.
+  private var receiptRules: ReceiptRules? {
+    receipts.map { receipts in
+      var issuer = JSONWriter()
+      issuer.string(receipts.issuer)
+      return ReceiptRules(
+        issuer: String(decoding: issuer.finish(), as: UTF8.self), hash: ReceiptDesk.hash)
+    }
+  }
 }
 
 extension LimitsConfiguration {

@@ -21,14 +21,18 @@ extension Relay {
     var same = new
     same.origin = old.origin
     let files: ConnectionFiles
+    let areKeysRenewed: Bool
     do throws(Refusal) {
       files = try new.connectionFiles()
+      areKeysRenewed = try new.receiptKeysDiffer(from: parts.receiptKeys, of: old)
     } catch {
       return refuseReload([error.description])
     }
     let renewed = renewed(files)
     let isTracingRenewed = files.tracing != parts.inForce.withLock { $0.tracingFiles }
-    guard same != old || !renewed.isEmpty || isTracingRenewed else { return unchanged(new) }
+    guard same != old || !renewed.isEmpty || isTracingRenewed || areKeysRenewed else {
+      return unchanged(new)
+    }
     let outdated = renewed.compactMap {
       files.upstreams[$0]?.problem(of: $0, now: parts.now().wall)
     }
@@ -46,7 +50,9 @@ extension Relay {
       return refuseReload(["upstreams: the store could not take them up: \(error)"])
     }
     let changes = new.changes(since: old)
-    let more = renewed.map { "upstreams.\($0)" } + (isTracingRenewed ? ["tracing"] : [])
+    let more =
+      renewed.map { "upstreams.\($0)" } + (isTracingRenewed ? ["tracing"] : [])
+      + (areKeysRenewed ? ["receipts"] : [])
     return applied(changes + more.filter { !changes.contains($0) })
   }
 
@@ -76,6 +82,8 @@ extension Relay {
     var collector: SpanExporter.Link??
     /// What the collector's files held when they were read.
     var tracingFiles: UpstreamFiles
+    /// The keys of receipts; nil for none.
+    var receiptKeys: ReceiptKeys?
   }
 
   /// Prepares a configuration, and does what may fail.
@@ -96,6 +104,7 @@ extension Relay {
     let fresh = try new.upstreams.filter { upstream in
       old?.upstream(named: upstream.name) != upstream || renewed.contains(upstream.name)
     }.map { try target(of: $0, files.upstreams[$0.name]) }
+    let receiptKeys = try new.takeUpReceiptKeys(after: parts.receiptKeys, parts.now().wall, log)
     // Whether an upstream starts paused is asked when its name becomes known.
     opened.update(to: new)
     let numbers = try await parts.store.register(upstreams: new.upstreams.map(\.name))
@@ -107,7 +116,7 @@ extension Relay {
     let policies = new.upstreams.keyed(by: numbers) { $0.policy }
     return Prepared(
       upstreams: Dispatcher.Upstreams(policies: policies, targets: targets), numbers: numbers,
-      collector: collector, tracingFiles: files.tracing)
+      collector: collector, tracingFiles: files.tracing, receiptKeys: receiptKeys)
   }
 
   private func target(
@@ -171,9 +180,12 @@ extension Relay {
     parts.quotas.update(to: QuotaRules(new))
     parts.admission.setLimit(delayMs: new.limits.acceptanceDelayMsMax)
     parts.memory.resize(to: new.limits.memoryInFlightBytesMax)
-    janitor.keep(new.retention, eventsForSeconds: new.events.keptSeconds)
+    janitor.keep(
+      new.retention, eventsForSeconds: new.events.keptSeconds,
+      receipts: new.receipts ?? ReceiptsConfiguration())
     parts.front.setLimits(new.limits.http)
     parts.access.update(to: new.access)
+    parts.takeUp(prepared.receiptKeys)
     log.update(to: new.log)
     let now = parts.now().wall
     parts.inForce.withLock { inForce in

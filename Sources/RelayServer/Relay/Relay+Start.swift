@@ -26,6 +26,7 @@ extension Relay {
     waiting: @escaping @Sendable (StoreWait) -> Void = { _ in }
   ) async throws(RelayStartError) -> Relay {
     log.tellHeld(by: loops[0])
+    let lacksKeys = try lacksKeys(configuration)
     let front = try RelayFront(configuration, on: loops, sockets: sockets, log: log)
     // A relay with its store on this machine listens a moment later anyway.
     if configuration.store.postgres != nil, front.passing == nil {
@@ -35,6 +36,7 @@ extension Relay {
       if front.passing != nil { try open(front, listening) }
       let relay = try await Relay.assemble(configuration, front, loop: loops[0], log: log) { wait in
         front.note(wait)
+        if lacksKeys { tellOfKeys(wait, log) }
         waiting(wait)
       }
       relay.openNeeds()
@@ -53,6 +55,26 @@ extension Relay {
       await front.close()
       throw error
     }
+  }
+
+  /// Looks at the keys of receipts: a spare takes them up when it has the store, perhaps in months.
+  ///
+  /// - Returns: Whether it would have to make the first one.
+  private static func lacksKeys(_ configuration: Configuration) throws(RelayStartError) -> Bool {
+    do throws(ConfigurationProblem) {
+      let keys = try configuration.receiptKeys()
+      return configuration.receipts != nil && keys == nil
+    } catch {
+      throw RelayStartError(description: error.reason)
+    }
+  }
+
+  /// Says to a spare without keys that it would make others than those that devices know.
+  private static func tellOfKeys(_ wait: StoreWait, _ log: Log) {
+    guard case .another = wait else { return }
+    log.warning(
+      "this spare has no keys for receipts: it makes its own once it takes over",
+      ("fix", .text("Bring it the folder receipts.keys of the relay that has the store.")))
   }
 
   private static func open(

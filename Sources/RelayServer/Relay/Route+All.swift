@@ -131,6 +131,10 @@ extension Route {
         takes: .nothing, act: AuditedAct("skip", "clients/{client}/lanes/{lane}")
       ) { try await SkipGap($2).respond($1) },
       Route(
+        .get, "/v1/clients/{client}/lanes/{lane}/receipt", on: .both, for: .looking,
+        takes: .anything
+      ) { try await GetReceipt($2).respond($1) },
+      Route(
         .get, "/v1/lanes", on: .operators, for: .watching, takes: .readByEndpoint, isListing: true
       ) {
         try await ListLanes($2).respond(to: $0)
@@ -226,6 +230,11 @@ extension Route {
     },
     Route(.get, "/readyz", on: .both, for: .everybody, takes: .anything) { _, _, context in
       await HealthChecks(context).readiness()
+    },
+    Route(
+      .get, "/.well-known/waystation/keys", on: .both, for: .everybody, takes: .anything
+    ) { _, _, context in
+      try GetKeys.respond(context.relay.receiptKeys)
     },
   ]
 

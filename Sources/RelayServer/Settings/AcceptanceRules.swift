@@ -38,12 +38,15 @@ package final class AcceptanceRules: Sendable {
   package let defaultUpstream: Upstream?
   /// The configuration of lanes, by their names.
   package let lanes: LaneRulesTable
+  /// Whether receipts are made of what is accepted.
+  package let makesReceipts: Bool
   private let upstreams: [Upstream]
 
   /// The rules that a configuration sets.
   package init(_ configuration: Configuration) {
     limits = configuration.limits
     lanes = configuration.lanes
+    makesReceipts = configuration.receipts != nil
     upstreams = configuration.upstreams.map(Upstream.init)
     defaultUpstream = configuration.defaultUpstream.map(Upstream.init)
   }

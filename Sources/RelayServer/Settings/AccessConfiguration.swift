@@ -32,8 +32,8 @@ extension AccessConfiguration: KeyedSection {
       "anonymous", \.anonymous, .unlessAbsent(.word, showsNull: true),
       """
       `"allow"`: whoever shows no token may do everything but see to tokens: what envelopes hold \
-      is shown to everybody. `"refuse"`: nothing but `/healthz` and `/readyz`. Without it: \
-      `"allow"` as long as no credential is configured, `"refuse"` from then on
+      is shown to everybody. `"refuse"`: nothing but `/healthz`, `/readyz` and public keys. \
+      Without it: `"allow"` as long as no credential is configured, `"refuse"` from then on
       """)
     Key(
       "hosts", \.hosts, .list(KnownHost.rule, KnownHost.init),

@@ -37,6 +37,12 @@ extension Configuration {
     if notify.upstream == nil, notify.path != NotifyConfiguration().path {
       problems.add("notify.path", "goes with \"notify.upstream\": without it nobody is told")
     }
+    if let receipts, receipts.keys == nil, store.postgres != nil {
+      problems.add(
+        "receipts.keys",
+        "is missing: with \"store.postgres\" there is no data folder that could hold the keys; name"
+          + " a folder")
+    }
     for (index, listener) in listen.enumerated()
     where !listener.endpoint.takesAnyPort
       && listen[..<index].contains(where: { $0.endpoint == listener.endpoint })

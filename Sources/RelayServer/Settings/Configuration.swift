@@ -19,6 +19,7 @@ package struct Configuration: KeyedSection, Sendable {
   package var events = EventsConfiguration()
   package var audit = AuditConfiguration()
   package var notify = NotifyConfiguration()
+  package var receipts: ReceiptsConfiguration?
   package var clock = ClockConfiguration()
   package var tracing = TracingConfiguration()
   package var log = LogConfiguration()
@@ -119,6 +120,7 @@ extension Configuration {
     Key(section: "events", \.events)
     Key(section: "audit", \.audit)
     Key(section: "notify", \.notify)
+    Key(section: "receipts", \.receipts, from: ReceiptsConfiguration())
     Key(
       section: "clock", \.clock, restart: "the clock is taken up once, at the start")
     Key(

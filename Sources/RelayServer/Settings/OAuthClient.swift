@@ -81,25 +81,11 @@ struct OAuthClient: Sendable {
       json.member("iss", id)
       json.member("sub", id)
       json.member("aud", url.description)
-      json.member("jti", Self.base64URL(SecureRandom.bytes(16)))
+      json.member("jti", Base64URL.encode(SecureRandom.bytes(16)))
       json.member("iat") { $0.integer(seconds) }
       json.member("exp") { $0.integer(seconds + Self.assertionSeconds) }
     }
-    let signed = Self.base64URL(header.finish()) + "." + Self.base64URL(claims.finish())
-    return signed + "." + Self.base64URL(key.sign(Array(signed.utf8)))
-  }
-
-  /// Base64 for URLs, without padding (RFC 4648 section 5).
-  private static func base64URL(_ bytes: [UInt8]) -> String {
-    let text = Base64.encode(bytes).compactMap { byte -> UInt8? in
-      switch byte {
-      case UInt8(ascii: "+"): UInt8(ascii: "-")
-      case UInt8(ascii: "/"): UInt8(ascii: "_")
-      case UInt8(ascii: "="): nil
-      default: byte
-      }
-    }
-    return String(decoding: text, as: UTF8.self)
+    return CompactJWS.text(header: header.finish(), payload: claims.finish(), key: key)
   }
 
   // MARK: - Reading

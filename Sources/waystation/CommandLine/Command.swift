@@ -1,6 +1,6 @@
 /// The commands, each by the word that names it.
 enum Command: String, CaseIterable {
-  case serve, sink, check, store, health, token
+  case serve, sink, check, store, keys, health, token
   case status, envelopes, clients, lanes, uploads, upstreams, events, operations, audit
   case send, export
   case importing = "import"

@@ -1,13 +1,21 @@
 extension CommandTable {
+  static let configurationFile = OptionRule.file(
+    "--config", "read the configuration from this JSON file")
+  static let dataFolder = OptionRule.folder("--data", "keep the store in this folder (./data)")
+  static let environmentFile = OptionRule.file(
+    "--environment-file",
+    "take variables from this file, too, as systemd's EnvironmentFile= does; may be given more"
+      + " than once", isRepeatable: true)
+
   /// The configuration options of `serve`, which `check` takes as well.
   private static let configuration: [OptionRule] = [
-    .file("--config", "read the configuration from this JSON file"),
+    configurationFile,
     .text(
       "--listen", "ADDR:PORT",
       "listen here; may be given more than once (127.0.0.1:8080; port 0 takes any free one)."
         + " unix:/PATH listens on a Unix socket; TLS and listeners only for devices or operators"
         + " are set in the file", isRepeatable: true),
-    .folder("--data", "keep the store in this folder (./data)"),
+    dataFolder,
     .text(
       "--upstream", "NAME=URL", "forward to this service; may be given more than once",
       isRepeatable: true),
@@ -77,10 +85,7 @@ extension CommandTable {
     summary: "check a configuration, without starting anything",
     about: "Check a configuration, without starting or touching anything.",
     options: configuration + [
-      .file(
-        "--environment-file",
-        "take variables from this file, too, as systemd's EnvironmentFile= does; may be given more"
-          + " than once", isRepeatable: true),
+      environmentFile,
       .flag(
         "--try-upstreams",
         "also connect to each upstream, show it the relay's credentials, and say what came of it"),

@@ -6,6 +6,7 @@ enum CommandTable {
     case .sink: sink
     case .check: check
     case .store: store
+    case .keys: keys
     case .health: health
     case .token: token
     case .status: status

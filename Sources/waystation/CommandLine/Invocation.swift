@@ -11,6 +11,7 @@ enum Invocation: Equatable {
   case token(TokenOptions)
   case version
   case store(StoreOrder)
+  case keys(KeysOrder)
   /// A command that calls a running relay, other than `health` and `token`.
   case operate(OperatorOrder)
   case completions(Shell)
@@ -45,6 +46,7 @@ enum Invocation: Equatable {
     if command == .help { return try parseHelp(rest) }
     if command == .token { return .token(try TokenOptions.parse(rest)) }
     if command == .store { return .store(try StoreOrder(rest)) }
+    if command == .keys { return .keys(try KeysOrder(rest)) }
     if command == .completions { return .completions(try Shell.parse(rest)) }
     if OperatorOrder.commands.contains(command) {
       return .operate(try OperatorOrder(command, rest))

@@ -157,7 +157,7 @@ enum HelpText {
 
       The relay and its tools:
 
-      \(list([.serve, .sink, .check, .store, .health]))
+      \(list([.serve, .sink, .check, .store, .keys, .health]))
 
       Ask and steer a running relay:
 

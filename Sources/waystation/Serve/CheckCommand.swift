@@ -9,7 +9,9 @@ enum CheckCommand {
       let variables = try source.variables(over: Environment.variables(), warn: warn)
       let configuration = try source.load(environment: variables)
       let certificates = CertificateReport(of: configuration, now: WallClock.now())
-      let problems = certificates.problems.map(\.description) + configuration.storeFileProblems
+      let problems =
+        certificates.problems.map(\.description) + configuration.storeFileProblems
+        + configuration.receiptKeyProblems
       guard problems.isEmpty else { throw ConfigurationSource.Failure(problems: problems) }
       StandardStream.output.line("the configuration is good")
       StandardStream.output.line(summary(of: configuration))
@@ -87,6 +89,9 @@ enum CheckCommand {
         "delivered for \(duration(retention.deliveredSeconds)), other ended ones for"
           + " \(duration(retention.failedSeconds))"
       ))
+    if let receipts = configuration.receipts, let folder = configuration.receiptKeysFolder {
+      lines.append(("receipts", "\(receipts.issuer), keys in \(folder)"))
+    }
     if let endpoint = configuration.tracing.shownEndpoint { lines.append(("tracing", endpoint)) }
     lines.append(
       ("log", "\(configuration.log.level.rawValue), \(configuration.log.format.rawValue)"))

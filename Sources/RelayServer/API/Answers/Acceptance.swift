@@ -14,6 +14,8 @@ package struct Acceptance: Sendable, Equatable {
   package var lane: String
   /// The sender's own name for it.
   package var key: String?
+  /// Its number in its lane, which is not told; nil if it was posted without one.
+  package var sequence: Int64?
   /// Its state; nil if that is not known any more.
   package var state: EnvelopeState?
   /// Its place in its lane, from 1; nil once it has ended, and for a duplicate.
@@ -22,6 +24,9 @@ package struct Acceptance: Sendable, Equatable {
   package var reason: String?
   /// The sequence numbers that it waits for, if it is parked.
   package var missing = MissingNumbers.none
+
+  /// The receipt of its lane, if one was asked for and made.
+  package var receipt: ReceiptView?
 
   /// The path to ask for it at; nil if there is nothing to ask for any more.
   package var location: String? { id.map { $0.description(behind: "/v1/envelopes/") } }
@@ -39,6 +44,10 @@ package struct Acceptance: Sendable, Equatable {
       if let position { json.member("position", position) }
       if let reason { json.member("reason", reason) }
       json.member(missing)
+      if let receipt {
+        json.name("receipt")
+        receipt.write(to: &json)
+      }
     }
     return json.finish()
   }

@@ -30,6 +30,8 @@ package struct BatchResults: Sendable, Equatable {
 
   /// One result an item.
   package var items: [Item]
+  /// The receipts of their lanes, if they were asked for; nil if not.
+  package var receipts: [ReceiptView]?
 
   /// Results in the batch's order.
   package init(_ items: [Item]) { self.items = items }
@@ -43,6 +45,11 @@ package struct BatchResults: Sendable, Equatable {
     json.object { json in
       json.name("results")
       write(to: &json)
+      if let receipts {
+        json.memberArray("receipts") { json in
+          for receipt in receipts { receipt.write(to: &json) }
+        }
+      }
     }
     return json.finish()
   }

@@ -82,14 +82,20 @@ package struct CheckInView: Sendable {
 
   /// When the credential ends by which the device was known; nil if it does not.
   package var credentialEndsAt: WallTime?
+  /// The receipts of the lanes that are told, if they were asked for; nil if not.
+  package var receipts: [ReceiptView]?
   /// Whether uploads may be begun.
   package var takesUploads = true
+  /// Whether the relay makes receipts.
+  package var makesReceipts = false
   /// The answers that are told, by the numbers of their endings.
   package var responses: [EndingNumber: Response] = [:]
 
-  private let client: String
+  /// The client that checks in.
+  package let client: String
   private let time: WallTime
-  private let lanes: [Lane]
+  /// The lanes that are told.
+  package let lanes: [Lane]
   private let allowance: Allowance
   private let page: CheckInPage
 
@@ -116,6 +122,11 @@ package struct CheckInView: Sendable {
       json.memberArray("lanes") { json in
         for lane in lanes { lane.write(to: &json) }
       }
+      if let receipts {
+        json.memberArray("receipts") { json in
+          for receipt in receipts { receipt.write(to: &json) }
+        }
+      }
       json.memberObject("maySend", allowance.write)
       if let seconds = allowance.retryAfterSeconds { json.member("retryAfterSeconds", seconds) }
       json.memberArray("ended") { json in
@@ -123,7 +134,9 @@ package struct CheckInView: Sendable {
       }
       json.member("more", page.hasMore)
       if page.toldThrough > 0 { json.member("since", String(page.toldThrough)) }
-      json.memberObject("relay") { RelayFeatures.write(to: &$0, uploads: takesUploads) }
+      json.memberObject("relay") {
+        RelayFeatures.write(to: &$0, uploads: takesUploads, receipts: makesReceipts)
+      }
       if let credentialEndsAt { json.member("credentialEndsAt", credentialEndsAt) }
     }
     return json.finish()

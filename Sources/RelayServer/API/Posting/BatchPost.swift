@@ -8,12 +8,15 @@ struct BatchPost {
   private let head: RequestHead
   /// Whether one bad item keeps the others out.
   let isStrict: Bool
+  private let wantsReceipts: Bool
 
   /// A post by a request.
   init(_ context: EndpointContext, _ head: RequestHead) {
     self.context = context
     self.head = head
-    isStrict = Preferences(head.values(of: "Prefer")).isStrict
+    let preferences = Preferences(head.values(of: "Prefer"))
+    isStrict = preferences.isStrict
+    wantsReceipts = preferences.wantsReceipt
   }
 
   /// Stores the items.
@@ -31,17 +34,31 @@ struct BatchPost {
     var batch = await Batch(
       items, of: text, from: context.caller.client, assuming: client,
       EnvelopeDecoder(context.rules), at: context.relay.arrival(), by: origin, &claim)
+    var lanes: [LaneName] = []
     if isStrict, batch.hasProblems {
       batch.leaveOutTheRest()
     } else if !batch.drafts.isEmpty {
+      if wantsReceipts {
+        lanes = batch.drafts.lazy.filter { $0.sequence != nil && !$0.isVoid }
+          .map { LaneName(client: $0.client, lane: $0.lane) }
+      }
       var intake = Intake(context)
       batch.settle(try await intake.append(batch.drafts, isAtomic: isStrict))
     }
-    let results = BatchResults(batch.results)
+    var results = BatchResults(batch.results)
+    if wantsReceipts { results.receipts = await context.receipts(of: lanes) }
     context.relay.metrics.count(batch: results.items.lazy.map(\.counted))
     if let note = context.accessNote {
       for item in results.items { note.note(item.id) }
     }
     return results
+  }
+
+  /// Says which preferences were met.
+  func noteApplied(in response: inout HTTPResponse, _ results: BatchResults) {
+    if isStrict { response.headers.add("Preference-Applied", "handling=strict") }
+    if results.receipts?.isEmpty == false {
+      response.headers.add("Preference-Applied", "receipt")
+    }
   }
 }

@@ -16,8 +16,12 @@ struct CheckIn {
       try await CommandBody(context).read(request), from: context.caller.client)
     var memory = MemoryReservation(context, request.origin)
     defer { memory.giveBack() }
-    let json = try await answer(to: question, &memory).json()
-    return .freshJSON(json, holding: memory.handOver(json.count))
+    var view = try await answer(to: question, &memory)
+    await view.addReceipts(as: Preferences(request.head.values(of: "Prefer")), context)
+    let json = view.json()
+    var response = HTTPResponse.freshJSON(json, holding: memory.handOver(json.count))
+    view.noteApplied(in: &response)
+    return response
   }
 
   /// What there is to tell.
@@ -44,6 +48,7 @@ struct CheckIn {
       page: page)
     view.credentialEndsAt = context.caller.expiresAt
     view.takesUploads = context.takesUploads
+    view.makesReceipts = context.rules.makesReceipts
     if let bodyBytesMax = question.responseBytesMax {
       view.responses = try await EndingResponses(context).read(
         page.endings, bodyBytesMax: bodyBytesMax, &memory)
@@ -64,6 +69,7 @@ struct CheckIn {
       page: CheckInPage(endings: [], toldThrough: question.since, hasMore: true))
     view.credentialEndsAt = context.caller.expiresAt
     view.takesUploads = context.takesUploads
+    view.makesReceipts = context.rules.makesReceipts
     return view
   }
 

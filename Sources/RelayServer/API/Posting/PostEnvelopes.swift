@@ -57,19 +57,21 @@ struct PostEnvelopes {
     try await claim.take(for: names.client, bytes: draft.content.byteCount)
     var intake = Intake(context)
     let results = try await intake.append([consume draft], isAtomic: false)
-    return try answer(results[0], to: names)
+    return try await answer(results[0], to: names, head)
   }
 
   /// Never inlined, as ``draft(_:_:_:)``.
   @inline(never)
   private func answer(
-    _ result: AppendResult, to names: SenderNames
-  ) throws(Problem) -> HTTPResponse {
-    let acceptance = try Acceptance(result, of: names)
+    _ result: AppendResult, to names: SenderNames, _ head: RequestHead
+  ) async throws(Problem) -> HTTPResponse {
+    var acceptance = try Acceptance(result, of: names)
     context.relay.metrics.count(acceptance.result.counted)
     context.accessNote?.note(acceptance.id)
+    await acceptance.addReceipt(as: Preferences(head.values(of: "Prefer")), context)
     var response = HTTPResponse.json(acceptance.json(), status: 202)
     if let location = acceptance.location { response.headers.add("Location", location) }
+    if acceptance.receipt != nil { response.headers.add("Preference-Applied", "receipt") }
     return response
   }
 
@@ -92,7 +94,7 @@ struct PostEnvelopes {
     // Not thrown: each of its envelopes has been counted by itself.
     if let problem = results.problem(isStrict: post.isStrict) { return problem.response }
     var response = HTTPResponse.json(results.json(), status: 202)
-    if post.isStrict { response.headers.add("Preference-Applied", "handling=strict") }
+    post.noteApplied(in: &response, results)
     if let seconds = results.retryAfterSeconds { response.headers.add("Retry-After", seconds) }
     return response
   }
@@ -189,6 +191,7 @@ extension Acceptance {
         field: refusal.limit == .clients ? fields.client : fields.lane)
     case .leftOut: throw .leftOut()
     }
+    sequence = names.sequence
   }
 }
 

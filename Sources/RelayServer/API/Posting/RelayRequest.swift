@@ -45,6 +45,8 @@ struct RelayRequest {
   /// The answer to a request whose envelope is accepted, once it has waited as it asks.
   func answer(_ acceptance: Acceptance, to head: RequestHead) async -> HTTPResponse {
     let preferences = Preferences(head.values(of: "Prefer"))
+    var acceptance = acceptance
+    await acceptance.addReceipt(as: preferences, context)
     // Where nobody else may wait, a preference is not met (RFC 7240 section 2): it is accepted.
     guard let wait = preferences.waitSeconds, let place = try? context.takeWait() else {
       return Self.accepted(acceptance)
@@ -86,10 +88,12 @@ struct RelayRequest {
     defer { memory.giveBack() }
     try memory.take(MemoryBudget.requestBytes)
     let isRecognisable = decoded.draft.key != nil || decoded.draft.sequence != nil
-    var reader = RelayedBody(context, isRecognisable ? decoded.fingerprint() : nil)
+    var reader = RelayedBody(
+      context, isRecognisable ? decoded.fingerprint() : nil,
+      isCovered: context.rules.makesReceipts && decoded.draft.sequence != nil)
     let body = try await reader.read(request.body, &memory)
     decoded.draft.content.body = body.body
-    decoded.draft.fingerprint = reader.finishFingerprint()
+    reader.finish(&decoded.draft)
 
     var intake = Intake(context)
     if let writer = body.writer { intake.adopt(writer, forDraftAt: 0) }
@@ -148,6 +152,7 @@ struct RelayRequest {
   private static func accepted(_ acceptance: Acceptance) -> HTTPResponse {
     var response = HTTPResponse.json(acceptance.json(), status: 202)
     if let location = acceptance.location { response.headers.add("Location", location) }
+    if acceptance.receipt != nil { response.headers.add("Preference-Applied", "receipt") }
     if let id = acceptance.id { response.headers.add("Waystation-Id", id.description) }
     if let state = acceptance.state { response.headers.add("Waystation-State", state.rawValue) }
     return response

@@ -1,3 +1,4 @@
+import Cryptography
 import HTTPServer
 import RelayCore
 
@@ -6,6 +7,7 @@ import RelayCore
 struct RelayedBody: ~Copyable {
   private let context: EndpointContext
   private var fingerprint: Fingerprint?
+  private var digest: SHA256?
   private var byteCount = 0
 
   /// The most bytes of a piece: what a connection reads at a time.
@@ -17,11 +19,13 @@ struct RelayedBody: ~Copyable {
     var writer: (any BodyWriter)?
   }
 
-  /// - Parameter fingerprint: The envelope's, to which the body is to be added; nil if none is
-  ///   wanted.
-  init(_ context: EndpointContext, _ fingerprint: consuming Fingerprint?) {
+  /// - Parameters:
+  ///   - fingerprint: The envelope's, to which the body is to be added; nil if none is wanted.
+  ///   - isCovered: Whether the digest of the body is wanted, for a receipt.
+  init(_ context: EndpointContext, _ fingerprint: consuming Fingerprint?, isCovered: Bool) {
     self.context = context
     self.fingerprint = fingerprint
+    digest = if isCovered { SHA256() } else { nil }
   }
 
   /// Reads the body to its end; nothing of it is left if that fails.
@@ -51,10 +55,10 @@ struct RelayedBody: ~Copyable {
     return Whole(body: .inline(bytes), writer: nil)
   }
 
-  /// The fingerprint with the body in it; empty if none was wanted.
-  consuming func finishFingerprint() -> [UInt8] {
-    guard let fingerprint else { return [] }
-    return fingerprint.finish()
+  /// Notes in a draft what was wanted of its body.
+  consuming func finish(_ draft: inout EnvelopeDraft) {
+    if let digest { draft.cover(bodyDigest: digest.finish()) }
+    if let fingerprint { draft.fingerprint = fingerprint.finish() }
   }
 
   /// Writes what was read so far, and the rest, into a file.
@@ -113,6 +117,7 @@ struct RelayedBody: ~Copyable {
     byteCount += piece.count
     guard byteCount <= context.limits.bodyBytesMax else { throw tooLarge }
     fingerprint?.update(piece)
+    digest?.update(piece)
     return piece
   }
 

@@ -35,10 +35,13 @@ struct Sync {
       ? nil : try await post.store(items, of: text, assuming: question.client, &claim)
     // What was stored waits by now, and would be counted twice.
     claim.giveBack()
-    let view = try await view(of: question, isStored: results != nil, &memory)
+    var view = try await view(of: question, isStored: results != nil, &memory)
+    await view.addReceipts(
+      as: Preferences(request.head.values(of: "Prefer")), context, known: results?.receipts ?? [])
     let json = view.json(with: results)
     var response = HTTPResponse.freshJSON(json, holding: memory.handOver(json.count))
     if post.isStrict { response.headers.add("Preference-Applied", "handling=strict") }
+    view.noteApplied(in: &response)
     if let seconds = results?.retryAfterSeconds { response.headers.add("Retry-After", seconds) }
     return response
   }

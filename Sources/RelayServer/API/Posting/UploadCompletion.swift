@@ -47,6 +47,7 @@ struct UploadCompletion {
       StoredBodyFile(path: body.path, byteCount: body.byteCount, checksum: sums.checksum))
     let isRecognisable = draft.key != nil || draft.sequence != nil
     draft.fingerprint = isRecognisable ? sums.fingerprint : []
+    if context.rules.makesReceipts { draft.cover(bodyDigest: sums.digest) }
     let names = SenderNames(draft)
     var intake = Intake(context)
     let result = try await intake.append([draft], isAtomic: false)[0]

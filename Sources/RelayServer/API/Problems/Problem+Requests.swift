@@ -41,6 +41,21 @@ extension Problem {
       fix: "See openapi.yaml for the routes. The page for operators is /status, in a browser.")
   }
 
+  /// The lane has no receipt.
+  static func noReceipt(_ lane: LaneName) -> Problem {
+    Problem(
+      .notFound, "There is no receipt of the lane \(lane.lane.quoted) of \(lane.client.quoted).",
+      fix: "Post the lane's next envelope with its \"sequence\", and the numbers that it waits for:"
+        + " what is parked is not covered, and a receipt is kept for a while only.")
+  }
+
+  /// The relay signs no receipts.
+  static func noReceiptKeys() -> Problem {
+    Problem(
+      .notFound, "The relay signs no receipts, so it has none to show, and no keys.",
+      fix: "Ask the operator to configure \"receipts\".")
+  }
+
   /// The route has no such method.
   package static func methodNotAllowed(allow: String) -> Problem {
     var problem = Problem(

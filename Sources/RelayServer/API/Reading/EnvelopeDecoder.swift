@@ -1,3 +1,4 @@
+import Cryptography
 import JSON
 import RelayCore
 
@@ -118,6 +119,9 @@ package struct EnvelopeDecoder: Sendable {
       var print = Fingerprint(of: draft, saying: terms)
       print.update(body)
       draft.fingerprint = print.finish()
+    }
+    if rules.makesReceipts, draft.sequence != nil {
+      draft.cover(bodyDigest: SHA256.digest(of: body))
     }
     return draft
   }

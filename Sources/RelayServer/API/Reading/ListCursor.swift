@@ -19,41 +19,20 @@ package struct ListCursor: Equatable, Sendable {
 
   /// Reads what ``text`` gave; nil for anything else.
   package init?(parsing text: String) {
-    guard text.utf8.count == Self.textLength else { return nil }
-    var standard: [UInt8] = []
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "-"): standard.append(UInt8(ascii: "+"))
-      case UInt8(ascii: "_"): standard.append(UInt8(ascii: "/"))
-      case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): return nil
-      default: standard.append(byte)
-      }
-    }
-    standard += [UInt8(ascii: "="), UInt8(ascii: "=")]
-    guard let bytes = try? Base64.decode(standard), bytes.count == 16 else { return nil }
+    guard let bytes = Base64URL.decode(text), bytes.count == 16 else { return nil }
     let number = Self.number(bytes[0..<8])
     guard number <= UInt64(EnvelopeID.serialMax) else { return nil }
     serial = Serial(number)
     digest = Self.number(bytes[8..<16])
   }
 
-  /// 22 characters of base64url without padding (RFC 4648 section 5).
+  /// 22 characters.
   package var text: String {
-    let standard = Base64.encode(Self.bytes(of: UInt64(serial)) + Self.bytes(of: digest))
-    let url = standard.prefix(Self.textLength).map { byte in
-      switch byte {
-      case UInt8(ascii: "+"): UInt8(ascii: "-")
-      case UInt8(ascii: "/"): UInt8(ascii: "_")
-      default: byte
-      }
-    }
-    return String(decoding: url, as: UTF8.self)
+    Base64URL.encode(Self.bytes(of: UInt64(serial)) + Self.bytes(of: digest))
   }
 
   /// Whether it was given out under this filter.
   package func belongs(to filter: EnvelopeFilter) -> Bool { digest == Self.digest(of: filter) }
-
-  private static let textLength = 22
 
   /// Attempts under way play no part in it.
   private static func digest(of filter: EnvelopeFilter) -> UInt64 {

@@ -8,6 +8,9 @@ package struct Preferences: Sendable, Equatable {
   /// yet; nil if the request does not ask for it, or N is no number.
   package private(set) var waitSeconds: Int?
 
+  /// Whether receipts are wanted for what is stored: `receipt`.
+  package private(set) var wantsReceipt = false
+
   private var hasHandling = false
   private var hasWait = false
 
@@ -32,6 +35,8 @@ package struct Preferences: Sendable, Equatable {
     } else if FieldSyntax.equals(element.name, "wait"), !hasWait {
       hasWait = true
       waitSeconds = Self.seconds(element.value)
+    } else if FieldSyntax.equals(element.name, "receipt") {
+      wantsReceipt = true
     }
   }
 

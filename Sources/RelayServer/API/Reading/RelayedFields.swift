@@ -34,7 +34,10 @@ struct RelayedFields {
     // The relay's own credentials are nobody else's business, whatever field they stand in.
     if AccessToken.isHeld(in: value) || AccessToken.isHeld(in: name) { return }
     if FieldSyntax.equals(name, "Prefer") {
-      guard let rest = PreferenceElement.removing("wait", from: value) else { return }
+      // Those are for the relay, and a repeat of the same envelope may want other ones.
+      guard let others = PreferenceElement.removing("wait", from: value),
+        let rest = PreferenceElement.removing("receipt", from: others)
+      else { return }
       return lines.append(name, rest)
     }
     if FieldSyntax.equals(name, "Idempotency-Key") { idempotencyKeys.append(value) }

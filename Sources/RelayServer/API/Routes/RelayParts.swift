@@ -28,6 +28,8 @@ final class RelayParts: Sendable {
   let quotas: QuotaKeeper
   /// The uploads that are open.
   let uploads: UploadDesk
+  /// The receipts that senders ask for.
+  let receipts: ReceiptDesk
   /// The gate that says if posts are taken at all just now.
   let admission: AdmissionGate
   /// The places of callers that wait for the outcome of an envelope or a run.
@@ -55,6 +57,7 @@ final class RelayParts: Sendable {
   /// The same, by the clock that nobody sets.
   private let startedMonotonic: MonotonicTime
   private let draining = Atomic(false)
+  private let keys = Mutex<ReceiptKeys?>(nil)
 
   /// Makes those parts that only requests need, beside those that run already.
   ///
@@ -81,6 +84,7 @@ final class RelayParts: Sendable {
     log = dispatcher.log
     quotas = dispatcher.quotas
     uploads = UploadDesk(quotas: dispatcher.quotas)
+    receipts = ReceiptDesk(store)
     operations = OperationDesk { [listeners = dispatcher.listeners] in listeners.ring() }
     admission = AdmissionGate(
       delayMsMax: nothing.limits.acceptanceDelayMsMax, log: log, meter: meter)
@@ -102,6 +106,14 @@ final class RelayParts: Sendable {
 
   /// The numbers of the upstreams, by their names.
   var upstreamNumbers: [String: UpstreamNumber] { settings.numbers }
+
+  // MARK: - The keys of receipts
+
+  /// The keys that sign receipts; nil if the relay signs none.
+  var receiptKeys: ReceiptKeys? { keys.withLock { $0 } }
+
+  /// What is signed from now on is signed with these; nil for nothing.
+  func takeUp(_ new: ReceiptKeys?) { keys.withLock { $0 = new } }
 
   // MARK: - How the relay stands
 

@@ -33,6 +33,7 @@ final class Janitor: Sendable {
     var isRoundDue = false
     var retention: RetentionConfiguration
     var eventsKeptSeconds: Int
+    var receipts = ReceiptsConfiguration()
   }
 
   private let store: any EnvelopeStore
@@ -67,11 +68,16 @@ final class Janitor: Sendable {
     names = NameSweeper(store: dispatcher.store, loop: loop, log: log)
   }
 
-  /// Keeps what has ended, and events, for so long from now on: the next round begins at once.
-  func keep(_ retention: RetentionConfiguration, eventsForSeconds: Int) {
+  /// Keeps what has ended, events and receipts for so long from now on: the next round begins at
+  /// once.
+  func keep(
+    _ retention: RetentionConfiguration, eventsForSeconds: Int,
+    receipts: ReceiptsConfiguration = ReceiptsConfiguration()
+  ) {
     let round = state.withLock { state in
       state.retention = retention
       state.eventsKeptSeconds = eventsForSeconds
+      state.receipts = receipts
       state.isRoundDue = state.round == nil
       defer { state.round = nil }
       return state.round
@@ -191,6 +197,7 @@ final class Janitor: Sendable {
         await self.forgetUploads()
         await self.deleteEnded()
         await self.forgetEvents()
+        await self.forgetReceipts()
         // What these have let go of may have been the last that spoke of a name.
         self.names.sweepIfDue()
         self.scheduleRetention(afterMs: self.pauseAfterRound())
@@ -213,7 +220,8 @@ final class Janitor: Sendable {
     let keptSecondsMax = state.withLock { state in
       max(
         state.retention.deliveredSeconds, state.retention.failedSeconds,
-        state.retention.uploadSeconds, state.eventsKeptSeconds)
+        state.retention.uploadSeconds, state.eventsKeptSeconds,
+        state.receipts.keptSeconds)
     }
     return await ages.look(clock, keptMsMax: Int64(keptSecondsMax) * 1000)
   }
@@ -250,18 +258,36 @@ final class Janitor: Sendable {
   private func forgetEvents() async {
     let keptMs = state.withLock { Int64($0.eventsKeptSeconds) * 1000 }
     let cutoff = await presentAges().cutoff(keptMs: keptMs)
+    await forget(orSay: "events could not be forgotten") { [store] () throws(StoreError) in
+      try await store.forgetEvents(before: cutoff, countMax: Self.retentionStepCountMax)
+    }
+  }
+
+  /// Forgets receipts that have been kept long enough.
+  private func forgetReceipts() async {
+    let rules = state.withLock { $0.receipts }
+    let retention = ReceiptRetention(
+      since: await presentAges().cutoff(keptMs: Int64(rules.keptSeconds) * 1000),
+      groupsMax: rules.keptGroupsMax)
+    await forget(orSay: "receipts could not be forgotten") { [store] () throws(StoreError) in
+      try await store.forgetReceipts(retention, countMax: Self.retentionStepCountMax)
+    }
+  }
+
+  /// Takes one step after the other, until one says that it was the last.
+  private func forget(
+    orSay event: StaticString, _ step: () async throws(StoreError) -> Bool
+  ) async {
     do throws(StoreError) {
       while !isStopped {
-        let isDone = try await store.forgetEvents(
-          before: cutoff, countMax: Self.retentionStepCountMax)
-        if isDone { return }
+        if try await step() { return }
         await pause(Self.retentionStepPauseMs)
       }
     } catch  where error.kind == .closed {
       return
     } catch {
       log.repeating(
-        .error, "events could not be forgotten", about: "\(error.kind)", .usual,
+        .error, event, about: "\(error.kind)", .usual,
         ("error", .text(error.description)))
     }
   }

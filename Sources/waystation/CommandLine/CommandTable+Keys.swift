@@ -1,0 +1,32 @@
+extension CommandTable {
+  static let keys = CommandSpec(
+    summary: "show the keys that sign receipts, or make a new one",
+    about:
+      "Show the keys that a relay signs receipts with, or put a new one in place of the present"
+      + " one.",
+    actions: [
+      ActionSpec(name: "list", summary: "show all of them, from the first to the present one"),
+      ActionSpec(
+        name: "rotate", summary: "make a new one, which the present one signs before it goes"),
+    ],
+    options: [
+      configurationFile,
+      OptionRule.folder("--data", "the relay's data folder, if the file does not name it"),
+      environmentFile,
+    ],
+    notes: [
+      "They work on the folder that the configuration names by receipts.keys, and need no relay."
+        + " Run them as the relay's user, or as root. The first key is the relay's to make, when it"
+        + " starts.",
+      "rotate deletes the old private key. The old public key stays in the ring, so that what it"
+        + " has signed can be verified. A running relay takes the new key up at SIGHUP, and signs"
+        + " with the old one until then. Relays that share a store need the same folder: bring it"
+        + " to each of them.",
+    ],
+    exits: "0 done, 1 not.",
+    examples: [
+      "sudo -u waystation waystation keys list --config /etc/waystation/config.json",
+      "sudo -u waystation waystation keys rotate --config /etc/waystation/config.json"
+        + " && sudo systemctl reload waystation",
+    ])
+}

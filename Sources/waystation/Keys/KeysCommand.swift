@@ -1,0 +1,80 @@
+import EventLoop
+import RelayCore
+import RelayServer
+
+/// `waystation keys`: shows the keys that sign receipts, and puts a new one in place of the present
+/// one.
+///
+/// It works on their folder, whether a relay runs or not.
+enum KeysCommand {
+  static func run(_ order: KeysOrder) -> ExitCode {
+    let source =
+      switch order {
+      case .list(let source), .rotate(let source): source
+      }
+    do throws(ConfigurationSource.Failure) {
+      let variables = try source.variables(over: Environment.variables()) { sentence in
+        StandardStream.error.line("warning: \(sentence)")
+      }
+      let configuration = try source.load(environment: variables)
+      guard let path = configuration.receiptKeysFolder else {
+        StandardStream.error.line(
+          "waystation keys: the configuration has no \"receipts\", so the relay signs nothing")
+        return .failed
+      }
+      return run(order, on: KeyFolder(path))
+    } catch {
+      error.report()
+      return .failed
+    }
+  }
+
+  private static func run(_ order: KeysOrder, on folder: KeyFolder) -> ExitCode {
+    do throws(KeyFolderError) {
+      switch order {
+      case .list: try list(folder)
+      case .rotate: try rotate(folder)
+      }
+      return .good
+    } catch {
+      StandardStream.error.line("waystation keys: \(error)")
+      return .failed
+    }
+  }
+
+  private static func list(_ folder: KeyFolder) throws(KeyFolderError) {
+    guard let ring = try folder.ring() else {
+      return StandardStream.output.line(
+        "\(folder.path) holds no keys yet: the relay makes the first one when it starts; if it has,"
+          + " name its data folder by --data")
+    }
+    let terminal = Terminal.current(Environment.variables())
+    for line in table(of: ring).lines(on: terminal) { StandardStream.output.line(line) }
+  }
+
+  /// The table for people.
+  static func table(of ring: KeyRing) -> TextTable {
+    var table = TextTable("KID", "SINCE", "UNTIL", "ENDORSED BY")
+    var former: RingKey?
+    for key in ring.keys {
+      table.add(
+        .init(key.id), .init(moment(key.sinceSeconds)),
+        .init(key.untilSeconds.map(moment) ?? "present"), .init(former?.id ?? "the first one"))
+      former = key
+    }
+    return table
+  }
+
+  private static func moment(_ seconds: Int64) -> String {
+    RFC3339.format(WallTime(millisecondsSinceEpoch: seconds * 1000))
+  }
+
+  private static func rotate(_ folder: KeyFolder) throws(KeyFolderError) {
+    let ring = try folder.rotate(at: WallClock.now())
+    let former = ring.keys[ring.keys.count - 2]
+    StandardStream.output.line("the present key is \(ring.present.id)")
+    StandardStream.output.line("\(former.id) has signed it, and is retired")
+    StandardStream.output.line(
+      "a running relay takes it up at SIGHUP, and signs with the old one until then")
+  }
+}
