@@ -65,7 +65,7 @@ struct CheckIn {
       allowance: CheckInView.Allowance(
         envelopes: 0, bytes: 0, envelopesPerBatch: limits.batchCountMax,
         bytesPerBatch: limits.batchBytesMax, bodyBytesMax: limits.bodyBytesMax,
-        retryAfterSeconds: retryAfterSeconds(isFull: true)),
+        retryAfterSeconds: retryAfterSeconds(isTroubled: true)),
       page: CheckInPage(endings: [], toldThrough: question.since, hasMore: true))
     view.credentialEndsAt = context.caller.expiresAt
     view.takesUploads = context.takesUploads
@@ -139,6 +139,7 @@ struct CheckIn {
     var envelopes = limits.waitingEnvelopesMax
     var bytes =
       context.relay.embedded?.files().shownRoomBytes ?? SequenceSyntax.range.upperBound
+    let isTroubled = bytes <= 0 || context.store.statistics().trouble != nil
     let used = quotas.used(by: client, number)
     for (quota, use) in [
       (quotas.rules.everybody, used.byAll), (quotas.rules.waiting(of: client), used.byClient),
@@ -146,19 +147,28 @@ struct CheckIn {
       if let countMax = quota.envelopesMax { envelopes = min(envelopes, countMax - use.count) }
       if let bytesMax = quota.bytesMax { bytes = min(bytes, Int64(bytesMax) - use.bytes) }
     }
-    if context.store.statistics().trouble != nil { (envelopes, bytes) = (0, 0) }
+    if isTroubled { (envelopes, bytes) = (0, 0) }
     let isFull = envelopes <= 0 || bytes <= 0
     return CheckInView.Allowance(
       envelopes: max(0, envelopes), bytes: max(0, bytes),
       envelopesPerBatch: limits.batchCountMax, bytesPerBatch: limits.batchBytesMax,
       bodyBytesMax: limits.bodyBytesMax,
-      retryAfterSeconds: retryAfterSeconds(isFull: isFull))
+      retryAfterSeconds: isFull && !isTroubled
+        ? untilRoom(waiting: used.byClient.count) : retryAfterSeconds(isTroubled: isTroubled))
+  }
+
+  /// As a post is told that exceeds the quota.
+  private func untilRoom(waiting: Int) -> Int {
+    let relay = context.relay
+    return RetryHint.untilRoom(
+      waiting: waiting, total: relay.quotas.total.count,
+      deliveredPerSecond: relay.meter.perSecond(.delivered, at: relay.now().monotonic))
   }
 
   /// Drawn at random above the least, so that those who were sent away do not come back together.
-  private func retryAfterSeconds(isFull: Bool) -> Int? {
+  private func retryAfterSeconds(isTroubled: Bool) -> Int? {
     let least: Int
-    if isFull {
+    if isTroubled {
       least = RetryHint.troubleSeconds
     } else if context.relay.memory.isScarce {
       least = RetryHint.overloadSeconds

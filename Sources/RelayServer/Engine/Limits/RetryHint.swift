@@ -35,9 +35,13 @@ package enum RetryHint {
       let seconds = Int((waitMs + 999) / 1000)
       return refusal.isOfClient ? max(1, seconds) : spread(max(1, seconds))
     }
-    guard deliveredPerSecond > 0, waiting > 0 else {
-      return spread(troubleSeconds)
-    }
+    return untilRoom(waiting: waiting, total: total, deliveredPerSecond: deliveredPerSecond)
+  }
+
+  /// The wait in seconds until one of some waiting envelopes has left; the parameters are those of
+  /// ``seconds(for:waiting:total:deliveredPerSecond:)``.
+  package static func untilRoom(waiting: Int, total: Int, deliveredPerSecond: Double) -> Int {
+    guard deliveredPerSecond > 0, waiting > 0 else { return spread(troubleSeconds) }
     let estimate = Double(max(total, waiting)) / Double(waiting) / deliveredPerSecond
     return spread(Int(min(max(estimate, Double(leastSeconds)), Double(mostSeconds)).rounded(.up)))
   }
