@@ -7,7 +7,7 @@ import Testing
 @Suite("A device, its relay and its upstream")
 struct DeviceFaultsTests {
   /// The seeds of `make test`; `make simulate-devices` tries others.
-  private static let seeds = getenv("OUTBOX_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 100
+  private static let seeds = getenv("OUTBOX_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 25
   private static let first = getenv("OUTBOX_SEED").flatMap { UInt64(String(cString: $0)) } ?? 1
 
   @Test("lose nothing, double nothing and keep the order, whatever happens in between")
