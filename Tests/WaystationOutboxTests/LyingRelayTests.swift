@@ -15,7 +15,6 @@ struct LyingRelayTests {
     let fault = try await stand.fault()
     #expect(lie.isCaught(by: fault), "\(fault)")
     await stand.untilAccepted()
-    await stand.untilAsked()
     #expect(try await stand.bodies() == ids)
     #expect(await stand.outbox.status()?.lanes[.default]?.custodyFault != nil)
     stand.relay.lie = nil
