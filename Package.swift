@@ -51,11 +51,14 @@ let postgresTesting: Target = .target(
 
 let package = Package(
   name: "waystation",
+  // For the device's side alone, because of Synchronization.
+  platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .executable(name: "waystation", targets: ["waystation"]),
     // The device's side, for apps and gateways.
     .library(name: "WaystationOutbox", targets: ["WaystationOutbox"]),
     .library(name: "WaystationOutboxCurl", targets: ["WaystationOutboxCurl"]),
+    .library(name: "WaystationOutboxFoundation", targets: ["WaystationOutboxFoundation"]),
     .library(name: "WaystationOutboxTesting", targets: ["WaystationOutboxTesting"]),
     // Loaded into a relay under test; see the header.
     .library(name: "ClockShim", type: .dynamic, targets: ["ClockShim"]),
@@ -95,6 +98,7 @@ let package = Package(
       [
         "WaystationOutbox", "Forwarder", "Compression", "Cryptography", "RelayCore", "EventLoop",
       ]),
+    target("WaystationOutboxFoundation", ["WaystationOutbox", "RelayCore"]),
     target("WaystationOutboxTesting", ["WaystationOutbox", "RelayCore", "JSON"]),
     target("Forwarder", ["CCurl", "RelayCore", "EventLoop", "Cryptography"]),
     target(
@@ -141,6 +145,7 @@ let package = Package(
         "PostgresStore", "PostgresTesting",
       ]),
     tests(of: "WaystationOutbox", ["WaystationOutboxTesting", "SQLite", "RelayCore", "JSON"]),
+    tests(of: "WaystationOutboxFoundation", ["WaystationOutbox", "WaystationOutboxTesting"]),
     tests(of: "Postgres", ["PostgresTesting"]),
     tests(of: "PostgresStore", ["Postgres", "PostgresTesting", "RelayCore"]),
     tests(of: "Forwarder", ["COpenSSL", "EventLoop", "HTTPServer", "RelayCore"]),
@@ -156,7 +161,7 @@ let package = Package(
       dependencies: [
         "waystation", "RelayServer", "SQLite", "SQLiteStore", "EventLoop", "HTTPServer",
         "RelayCore", "JSON", "Compression", "Postgres", "PostgresTesting", "WaystationOutbox",
-        "WaystationOutboxCurl", "outbox-gateway",
+        "WaystationOutboxCurl", "WaystationOutboxFoundation", "outbox-gateway",
       ],
       swiftSettings: strict),
   ]

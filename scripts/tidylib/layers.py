@@ -9,6 +9,8 @@ from .swift_code import code_only
 SYSTEM = {"Glibc", "Synchronization"}
 # What stands in for Glibc on the other platforms of the device's library.
 PLATFORMS = {"Darwin", "Musl", "Dispatch"}
+# What apps have anyway: Foundation, whose URLSession is a module of its own on Linux.
+FOUNDATION = {"Foundation", "FoundationNetworking"}
 
 # The one way that imports run: target -> what it may import, besides SYSTEM.
 IMPORTS = {
@@ -26,6 +28,7 @@ IMPORTS = {
     "WaystationOutbox": {"SQLite", "RelayCore", "JSON"} | PLATFORMS,
     "WaystationOutboxCurl": {
         "WaystationOutbox", "Forwarder", "Compression", "Cryptography", "RelayCore", "EventLoop"},
+    "WaystationOutboxFoundation": {"WaystationOutbox", "RelayCore"} | FOUNDATION,
     "WaystationOutboxTesting": {"WaystationOutbox", "RelayCore", "JSON"},
     "RelayServer": {
         "CPage", "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
@@ -56,6 +59,7 @@ ROOMS = {
         "API/Routes", "API/Posting", "API/Asking", "API/Steering", "API/Streams",
         "API/Passing", "Relay", "Moving"],
     "WaystationOutbox": ["System", "Terms", "Receipts", "File", "Wire", "Core", "Running", "Outbox"],
+    "WaystationOutboxFoundation": ["Coding", "Transport"],
     "waystation": [
         "Terminal", "System", "CommandLine", "Help", "Serve", "Health", "Sink", "Operator",
         "Token", "Store", "Keys", "Listing", "Sending", "."],

@@ -1,0 +1,115 @@
+import Foundation
+import WaystationOutbox
+
+import struct RelayCore.HeaderBlock
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// One request in the form that URLSession takes.
+struct SessionRequest {
+  /// The longest pause that is asked for: some days, which every URLSession can count.
+  private static let pauseSecondsMax: Double = 1_000_000
+
+  /// Whom it goes to, for messages.
+  let authority: String
+  private var request: URLRequest
+  private var file: URL?
+
+  /// Takes a request.
+  ///
+  /// - Throws: What in it cannot be sent.
+  init(_ exchange: Exchange) throws(ConnectionFailure) {
+    guard let url = URL(string: exchange.url, encodingInvalidCharacters: false),
+      url.scheme == "http" || url.scheme == "https", let host = url.host, !host.isEmpty
+    else { throw .unsendable("the URL \(exchange.url) cannot be used") }
+    guard exchange.identity == nil else { throw .unsendable("URLSession shows no certificate") }
+    authority = url.port.map { "\(host):\($0)" } ?? host
+    request = URLRequest(url: url)
+    request.httpMethod = exchange.method
+    // This is the longest pause. All of it has a limit as well, which is over earlier.
+    request.timeoutInterval = min(max(0, exchange.timeout.seconds) + 1, Self.pauseSecondsMax)
+    try set(exchange.headers)
+    try set(exchange.body, exchange)
+  }
+
+  private mutating func set(_ headers: [(String, String)]) throws(ConnectionFailure) {
+    // Else it asks for compressed answers, and their fields no longer fit what it hands over.
+    request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+    var known: Set<String> = ["accept-encoding"]
+    for (name, value) in headers {
+      var block = HeaderBlock()
+      guard block.append(name: name, value: value) else {
+        throw .unsendable("the header field \(name) cannot be sent")
+      }
+      if known.insert(name.lowercased()).inserted || name.lowercased() == "accept-encoding" {
+        request.setValue(value, forHTTPHeaderField: name)
+      } else {
+        // Lines of one name are one list (RFC 9110 section 5.3).
+        let former = request.value(forHTTPHeaderField: name) ?? ""
+        request.setValue("\(former), \(value)", forHTTPHeaderField: name)
+      }
+    }
+  }
+
+  private mutating func set(
+    _ body: ExchangeBody, _ exchange: Exchange
+  ) throws(ConnectionFailure) {
+    switch body {
+    case .none: return
+    case .bytes(let bytes): request.httpBody = bytes.isEmpty ? nil : Data(bytes)
+    case .file(let path, let offset, let count):
+      let url = URL(fileURLWithPath: path)
+      let size = (try? FileManager.default.attributesOfItem(atPath: path))?[.size]
+      guard let size = (size as? NSNumber)?.int64Value, size >= offset + count else {
+        throw .unsendable("the body \(path) is missing, or shorter than it was")
+      }
+      if offset == 0, count == size, !Self.isUploadStep(exchange) {
+        file = url
+      } else {
+        request.httpBody = try Self.stretch(of: url, offset, count)
+      }
+    }
+  }
+
+  /// Whether it is a part of an upload by the outbox itself.
+  ///
+  /// To a file that it sends, URLSession may add fields of the same protocol.
+  private static func isUploadStep(_ exchange: Exchange) -> Bool {
+    exchange.headers.contains { $0.0.lowercased().hasPrefix("upload-") }
+  }
+
+  private static func stretch(
+    of url: URL, _ offset: Int64, _ count: Int64
+  ) throws(ConnectionFailure) -> Data {
+    do {
+      let file = try FileHandle(forReadingFrom: url)
+      defer { try? file.close() }
+      try file.seek(toOffset: UInt64(offset))
+      let bytes = try file.read(upToCount: Int(count)) ?? Data()
+      if bytes.count == Int(count) { return bytes }
+    } catch {
+      throw .unsendable("the body \(url.path) cannot be read: \(error)")
+    }
+    throw .unsendable("the body \(url.path) is shorter than it was")
+  }
+
+  /// A task of a session that makes the request.
+  func task(of session: URLSession) -> URLSessionTask {
+    file.map { session.uploadTask(with: request, fromFile: $0) } ?? session.dataTask(with: request)
+  }
+}
+
+extension ConnectionFailure {
+  /// A request that cannot be sent as it is; in words.
+  static func unsendable(_ words: String) -> Self { Self(reason: words, mayHaveArrived: false) }
+}
+
+extension Duration {
+  /// Seconds.
+  var seconds: Double {
+    let (seconds, attoseconds) = components
+    return Double(seconds) + Double(attoseconds) / 1e18
+  }
+}
