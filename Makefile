@@ -2,7 +2,7 @@
 # What a step does is in scripts/, so that it can be run, read and checked on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help run sink stop-sink cluster stop-cluster test test-quick test-postgres test-asan test-tsan fuzz fuzz-quick simulate power-cuts disk-errors damage check format reference bench bench-quick openapi page metrics mutants deploy package package-test dependency cluster-test backlog overload networks soak cluster-oracle dockerfile clean
+.PHONY: help run sink stop-sink cluster stop-cluster test test-quick test-postgres test-asan test-tsan fuzz fuzz-quick simulate power-cuts disk-errors damage check format reference bench bench-quick openapi page metrics mutants deploy package package-test snippets dependency cluster-test backlog overload networks soak cluster-oracle dockerfile clean
 
 # Where the relay listens and keeps its store, and where it forwards to (see `make run`).
 export LISTEN ?= 127.0.0.1:8080
@@ -106,6 +106,9 @@ package: ## Make the Debian package, the tarball, the list of what is in them an
 
 package-test: ## Install, upgrade, remove and purge the package in a fresh Debian
 	@scripts/check-package
+
+snippets: ## Type-check the blocks of Swift in the documents, and what only Apple's systems compile
+	@scripts/check-snippets
 
 dependency: ## Build a package that depends on a tagged version of this one, and run its program
 	@scripts/check-dependency

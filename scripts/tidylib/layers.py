@@ -11,6 +11,8 @@ SYSTEM = {"Glibc", "Synchronization"}
 PLATFORMS = {"Darwin", "Musl", "Dispatch"}
 # What apps have anyway: Foundation, whose URLSession is a module of its own on Linux.
 FOUNDATION = {"Foundation", "FoundationNetworking"}
+# What only Apple's systems have; Tests/Support/AppleStubs has a stub of each but the first.
+APPLE = {"Dispatch", "CryptoKit", "Network", "Security", "UIKit"}
 
 # The one way that imports run: target -> what it may import, besides SYSTEM.
 IMPORTS = {
@@ -28,7 +30,7 @@ IMPORTS = {
     "WaystationOutbox": {"SQLite", "RelayCore", "JSON"} | PLATFORMS,
     "WaystationOutboxCurl": {
         "WaystationOutbox", "Forwarder", "Compression", "Cryptography", "RelayCore", "EventLoop"},
-    "WaystationOutboxFoundation": {"WaystationOutbox", "RelayCore"} | FOUNDATION,
+    "WaystationOutboxFoundation": {"WaystationOutbox", "RelayCore"} | FOUNDATION | APPLE,
     "WaystationOutboxTesting": {"WaystationOutbox", "RelayCore", "JSON"},
     "RelayServer": {
         "CPage", "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
@@ -59,7 +61,7 @@ ROOMS = {
         "API/Routes", "API/Posting", "API/Asking", "API/Steering", "API/Streams",
         "API/Passing", "Relay", "Moving"],
     "WaystationOutbox": ["System", "Terms", "Receipts", "File", "Wire", "Core", "Running", "Outbox"],
-    "WaystationOutboxFoundation": ["Coding", "Transport"],
+    "WaystationOutboxFoundation": ["Coding", "Apple", "Transport"],
     "waystation": [
         "Terminal", "System", "CommandLine", "Help", "Serve", "Health", "Sink", "Operator",
         "Token", "Store", "Keys", "Listing", "Sending", "."],

@@ -28,13 +28,18 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     completionHandler(nil)
   }
 
-  /// No question of a server's has an answer.
+  /// A server that asks for a certificate is shown the exchange's; no other question has an answer.
   func urlSession(
     _ session: URLSession, task: URLSessionTask,
     didReceive challenge: URLAuthenticationChallenge,
     completionHandler:
       @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
+    #if canImport(Security)
+    if let credential = KeychainIdentity.answer(to: challenge, exchange(task)?.identity) {
+      return completionHandler(.useCredential, credential)
+    }
+    #endif
     #if canImport(FoundationNetworking)
     // This URLSession has the whole of an answer with 401 by now, and would keep it until somebody
     // brings a password.

@@ -33,6 +33,9 @@ final class SessionExchange: Sendable {
     var course = Course()
   }
 
+  /// The certificate that is shown; nil for none.
+  var identity: TLSIdentity? { exchange.identity }
+
   private let exchange: Exchange
   private let authority: String
   private let progress: @Sendable (WaystationOutbox.Progress) -> Void

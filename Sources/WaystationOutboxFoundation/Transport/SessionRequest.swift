@@ -24,7 +24,7 @@ struct SessionRequest {
     guard let url = URL(string: exchange.url, encodingInvalidCharacters: false),
       url.scheme == "http" || url.scheme == "https", let host = url.host, !host.isEmpty
     else { throw .unsendable("the URL \(exchange.url) cannot be used") }
-    guard exchange.identity == nil else { throw .unsendable("URLSession shows no certificate") }
+    try Self.check(exchange.identity)
     authority = url.port.map { "\(host):\($0)" } ?? host
     request = URLRequest(url: url)
     request.httpMethod = exchange.method
@@ -32,6 +32,19 @@ struct SessionRequest {
     request.timeoutInterval = min(max(0, exchange.timeout.seconds) + 1, Self.pauseSecondsMax)
     try set(exchange.headers)
     try set(exchange.body, exchange)
+  }
+
+  private static func check(_ identity: TLSIdentity?) throws(ConnectionFailure) {
+    switch identity {
+    case nil: return
+    case .pem:
+      throw .unsendable("URLSession takes no certificate from files: name one of the key chain")
+    case .keychain(let label):
+      #if canImport(Security)
+      if KeychainIdentity.credential(label: label) != nil { return }
+      #endif
+      throw .unsendable("there is no key chain with a certificate \(label)")
+    }
   }
 
   private mutating func set(_ headers: [(String, String)]) throws(ConnectionFailure) {
