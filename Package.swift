@@ -114,11 +114,18 @@ let package = Package(
       ],
       swiftSettings: strict),
 
-    // An example that is built and tested with everything else.
+    // Examples that are built and tested with everything else.
     .executableTarget(
       name: "outbox-gateway",
       dependencies: ["WaystationOutbox", "WaystationOutboxCurl"],
       path: "examples/gateway", swiftSettings: strict),
+    .target(
+      name: "ExampleApp", dependencies: ["WaystationOutbox", "WaystationOutboxFoundation"],
+      path: "examples/app/Sources", swiftSettings: strict),
+    .testTarget(
+      name: "ExampleAppTests",
+      dependencies: ["ExampleApp", "WaystationOutbox", "WaystationOutboxTesting"],
+      path: "examples/app/Tests", swiftSettings: strict),
 
     // Without a sanitizer: what is loaded into a relay is loaded as well into the programs that it
     // starts, such as the sanitizer's own symbolizer.
