@@ -51,11 +51,18 @@ package struct LaneChain: Sendable, Equatable {
   package mutating func take(_ digest: [UInt8], _ hash: ReceiptHash) {
     through += 1
     last = through
+    link = Self.link(after: link, last, digest, hash)
+  }
+
+  /// The link of a number, by the one before it.
+  package static func link(
+    after former: [UInt8], _ number: Int64, _ digest: [UInt8], _ hash: ReceiptHash
+  ) -> [UInt8] {
     var bytes = ReceiptBytes(byte: 1)
-    bytes.add(link)
-    bytes.add(last)
+    bytes.add(former)
+    bytes.add(number)
     bytes.add(digest)
-    link = hash(bytes.bytes)
+    return hash(bytes.bytes)
   }
 
   /// Passes numbers up to one by, under which nothing came and nothing is waited for.
