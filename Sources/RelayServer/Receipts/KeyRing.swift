@@ -57,12 +57,19 @@ package struct KeyRing: Sendable, Equatable {
   }
 
   /// What is wrong with a ring, in words that follow its file's name.
-  struct Damage: Error, Equatable {
-    let reason: String
+  package struct Damage: Error, Equatable {
+    /// The words.
+    package let reason: String
+  }
+
+  /// The keys that are trusted by whoever trusts one of them: that one, and those behind it; nil if
+  /// it is none of the ring.
+  package func keys(from pin: String) -> ArraySlice<RingKey>? {
+    keys.firstIndex { $0.id == pin }.map { keys[$0...] }
   }
 
   /// Reads what ``jwks`` gave, and verifies that each key was signed by the one before it.
-  init(parsing bytes: [UInt8]) throws(Damage) {
+  package init(parsing bytes: [UInt8]) throws(Damage) {
     guard let document = try? JSONValue.parse(bytes), let list = try? document["keys"]?.array()
     else { throw Damage(reason: "is no JSON object with an array \"keys\"") }
     keys = []
@@ -107,6 +114,11 @@ package struct RingKey: Sendable, Equatable {
     sinceSeconds = since
     untilSeconds = until
     self.endorsement = endorsement
+  }
+
+  /// Whether a signature of a message is this key's.
+  package func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+    key.verifies(signature, of: message)
   }
 
   /// Whether the key before it has signed it, or there is none.

@@ -2,21 +2,24 @@ import JSON
 import RelayCore
 
 /// A receipt as the relay gives it (`Receipt` in `openapi.yaml`), read and not verified.
-struct SignedReceipt: Sendable, Equatable {
+package struct SignedReceipt: Sendable, Equatable {
   /// It as it came.
   let json: [UInt8]
-  let client: String
-  let lane: String
+  /// The client's name.
+  package let client: String
+  /// The lane's name within the client.
+  package let lane: String
   /// The chain as the relay has it.
-  let chain: LaneChain
+  package let chain: LaneChain
   /// The first number of the lane's commit.
-  let first: Int64
+  package let first: Int64
   /// The head's place in the tree, and the way from there to the root.
   let leaf: Int
   let path: [[UInt8]]
-  let text: SignedText
+  /// What is signed.
+  package let text: SignedText
   /// The store that has signed, and the number of the commit in it.
-  let store: String
+  package let store: String
   let group: Int64
   /// The hash of the commit before; nil if there is none.
   let former: [UInt8]?
@@ -24,17 +27,20 @@ struct SignedReceipt: Sendable, Equatable {
   let size: Int
   let root: [UInt8]
   /// When, in milliseconds since 1970.
-  let atMs: Int64
+  package let atMs: Int64
 
   /// The greatest number of a lane: what JSON's numbers can tell apart (openapi.yaml).
   private static let numberMax: Int64 = 9_007_199_254_740_991
   /// The most hashes of a path: a tree of 2^63 leaves has no more.
   private static let pathMax = 63
 
+  /// The type of what is signed.
+  package static let type: StaticString = "waystation-receipt+jws"
+
   /// Reads one; nil if it is none.
-  init?(_ value: JSONValue) {
+  package init?(_ value: JSONValue) {
     guard let object = try? value.object(), let jws = try? object["jws"]?.string(),
-      let text = SignedText(jws, type: "waystation-receipt+jws"),
+      let text = SignedText(jws, type: Self.type),
       let said = try? JSONValue.parse(text.payload).object(),
       let client = try? object["client"]?.string(), let lane = try? object["lane"]?.string(),
       let leaf = Self.number(object["leaf"]), let size = Self.number(said["size"]),
@@ -86,7 +92,7 @@ struct SignedReceipt: Sendable, Equatable {
   }
 
   /// Whether the lane's head is under the root.
-  func isUnderRoot(_ hash: ReceiptHash) -> Bool {
+  package func isUnderRoot(_ hash: ReceiptHash) -> Bool {
     let head = LaneHead(lane: LaneName(client: client, lane: lane), first: first, chain: chain)
     let leaf = MerkleTree.leaf(of: head.bytes, hash)
     return MerkleTree.root(from: leaf, index: self.leaf, size: size, path: path, hash) == root

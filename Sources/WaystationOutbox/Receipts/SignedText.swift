@@ -2,18 +2,18 @@ import JSON
 import RelayCore
 
 /// A compact JWS (RFC 7515 section 7.1), as it was read: nobody has verified it yet.
-struct SignedText: Sendable, Equatable {
+package struct SignedText: Sendable, Equatable {
   /// The name of the key.
-  let keyID: String
+  package let keyID: String
   /// The bytes that are signed.
-  let message: [UInt8]
+  package let message: [UInt8]
   /// What it says.
-  let payload: [UInt8]
+  package let payload: [UInt8]
   /// The signature.
-  let signature: [UInt8]
+  package let signature: [UInt8]
 
   /// Reads one; nil if it is none, or of another type, or signed otherwise.
-  init?(_ text: String, type: StaticString) {
+  package init?(_ text: String, type: StaticString) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let header = Base64URL.decode(parts[0]),
       let payload = Base64URL.decode(parts[1]), let signature = Base64URL.decode(parts[2]),
