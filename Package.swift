@@ -111,6 +111,7 @@ let package = Package(
       name: "waystation",
       dependencies: [
         "RelayServer", "HTTPServer", "SQLiteStore", "EventLoop", "RelayCore", "JSON", "Forwarder",
+        "WaystationOutbox",
       ],
       swiftSettings: strict),
 

@@ -23,6 +23,7 @@ let code =
   case .version: VersionCommand.run()
   case .store(let order): StoreCommand.run(order)
   case .keys(let order): KeysCommand.run(order)
+  case .auditLane(let order): AuditLaneCommand.run(order)
   case .operate(let order): OperatorCommand.run(order)
   case .complete(let order): CompleteCommand.run(order)
   case .completions(let shell): CompletionScript.print(for: shell)

@@ -63,6 +63,22 @@ struct InvocationTests {
     #expect(try Invocation.parse(arguments) == expected)
   }
 
+  @Test("an audit of a lane names its four files, and one of them may be standard input")
+  func auditLane() throws {
+    let files = ["--receipts", "a", "--keys=b", "--ledger", "-", "--requests", "d"]
+    guard case .auditLane(let plain) = try Invocation.parse(["audit-lane"] + files) else {
+      Issue.record("it is no audit")
+      return
+    }
+    #expect([plain.receipts, plain.keys, plain.ledger, plain.requests] == ["a", "b", "-", "d"])
+    #expect(plain.upstream == "default" && plain.prefix.isEmpty && plain.pin == nil)
+    #expect(plain.from == nil && !plain.isJSON)
+    let more = ["--pin", "k", "--upstream=shop", "--strip-path", "/v2", "--from", "7", "--json"]
+    var all = plain
+    (all.pin, all.upstream, all.prefix, all.from, all.isJSON) = ("k", "shop", "/v2", 7, true)
+    #expect(try Invocation.parse(["audit-lane"] + files + more) == .auditLane(all))
+  }
+
   @Test(
     "what makes no sense is refused with the word that is at fault, and what was meant",
     arguments: [
@@ -75,6 +91,21 @@ struct InvocationTests {
         "there is no 'store mend'; there is check, backup, rescue, salvage, move and reopen"
       ),
       (["keys"], "name an action: list or rotate"),
+      (
+        ["audit-lane", "--receipts", "a", "--keys", "b", "--requests", "d"],
+        "--ledger is missing: pages of GET /v1/clients/{client}/lanes/{lane}/ledger, one behind the"
+          + " other"
+      ),
+      (
+        ["audit-lane", "--receipts", "-", "--keys", "b", "--ledger", "c", "--requests", "-"],
+        "standard input is one file only: give '-' once"
+      ),
+      (
+        [
+          "audit-lane", "--receipts", "a", "--keys", "b", "--ledger", "c", "--requests", "d",
+          "--from", "0",
+        ], "--from takes a number of the lane, from 1, not '0'"
+      ),
       (["keys", "make"], "there is no 'keys make'; there is list and rotate"),
       (
         ["store", "move", "--from", "x"],

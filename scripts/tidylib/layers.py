@@ -36,7 +36,8 @@ IMPORTS = {
         "CPage", "JSON", "RelayCore", "EventLoop", "Cryptography", "Compression", "HTTPServer",
         "SQLite", "SQLiteStore", "Postgres", "PostgresStore", "Forwarder"},
     "waystation": {
-        "RelayServer", "HTTPServer", "SQLiteStore", "EventLoop", "RelayCore", "JSON", "Forwarder"},
+        "RelayServer", "HTTPServer", "SQLiteStore", "EventLoop", "RelayCore", "JSON", "Forwarder",
+        "WaystationOutbox"},
 }
 
 # The rooms of a target, lowest first: folders below `Sources/TARGET`, and "." for that folder itself.
@@ -64,7 +65,7 @@ ROOMS = {
     "WaystationOutboxFoundation": ["Coding", "Apple", "Transport"],
     "waystation": [
         "Terminal", "System", "CommandLine", "Help", "Serve", "Health", "Sink", "Operator",
-        "Token", "Store", "Keys", "Listing", "Sending", "."],
+        "Token", "Store", "Keys", "Listing", "Sending", "Audit", "."],
 }
 
 # These decide, and touch no system: they import nothing at all.

@@ -2,6 +2,7 @@
 enum Command: String, CaseIterable {
   case serve, sink, check, store, keys, health, token
   case status, envelopes, clients, lanes, uploads, upstreams, events, operations, audit
+  case auditLane = "audit-lane"
   case send, export
   case importing = "import"
   case completions, man, version, help

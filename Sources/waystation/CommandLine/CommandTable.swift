@@ -18,6 +18,7 @@ enum CommandTable {
     case .events: events
     case .operations: operations
     case .audit: audit
+    case .auditLane: auditLane
     case .send: send
     case .export: export
     case .importing: importing

@@ -12,6 +12,7 @@ enum Invocation: Equatable {
   case version
   case store(StoreOrder)
   case keys(KeysOrder)
+  case auditLane(AuditLaneOrder)
   /// A command that calls a running relay, other than `health` and `token`.
   case operate(OperatorOrder)
   case completions(Shell)
@@ -47,6 +48,7 @@ enum Invocation: Equatable {
     if command == .token { return .token(try TokenOptions.parse(rest)) }
     if command == .store { return .store(try StoreOrder(rest)) }
     if command == .keys { return .keys(try KeysOrder(rest)) }
+    if command == .auditLane { return .auditLane(try AuditLaneOrder(rest)) }
     if command == .completions { return .completions(try Shell.parse(rest)) }
     if OperatorOrder.commands.contains(command) {
       return .operate(try OperatorOrder(command, rest))

@@ -157,7 +157,7 @@ enum HelpText {
 
       The relay and its tools:
 
-      \(list([.serve, .sink, .check, .store, .keys, .health]))
+      \(list([.serve, .sink, .check, .store, .keys, .auditLane, .health]))
 
       Ask and steer a running relay:
 

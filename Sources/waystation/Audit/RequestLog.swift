@@ -1,0 +1,137 @@
+import JSON
+import RelayCore
+import RelayServer
+
+/// Reads what an upstream got, and makes of each request what a receipt covers of it.
+struct RequestLog {
+  let lane: LaneName
+  /// The upstream's name, as the relay calls it.
+  let upstream: String
+  /// What the upstream's URL puts in front of each path, without a slash at its end.
+  private let prefix: Substring
+  /// The lines that are not of the lane, or have no number.
+  private(set) var skipped = 0
+
+  /// - Parameter prefix: What the upstream's URL puts in front of each path.
+  init(of lane: LaneName, at upstream: String, prefix: String) {
+    self.lane = lane
+    self.upstream = upstream
+    self.prefix = prefix.hasSuffix("/") ? prefix.dropLast() : prefix[...]
+  }
+
+  /// Reads a file with a line for each request, in the order in which they came.
+  mutating func read(
+    _ path: String, into evidence: inout LaneEvidence
+  ) throws(AuditTrouble) {
+    try AuditFile.forEachLine(of: path) { value, number throws(AuditTrouble) in
+      let words: String
+      do throws(Unreadable) {
+        guard let item = try item(value) else {
+          skipped += 1
+          return
+        }
+        return evidence.add(request: item.number, ReceiptDesk.hash(item.bytes))
+      } catch {
+        words = error.reason
+      }
+      throw .unreadable("line \(number) of \(path): \(words)")
+    }
+  }
+
+  private struct Unreadable: Error {
+    let reason: String
+  }
+
+  /// The item that a line tells of; nil if it is none of the lane's numbers.
+  private func item(_ value: JSONValue) throws(Unreadable) -> CoveredItem? {
+    guard let object = try? value.object() else { throw Unreadable(reason: "is no object") }
+    let fields = try Self.fields(object["headers"])
+    let client = try text(object, "client") ?? fields.first("waystation-client")
+    let name = try text(object, "lane") ?? fields.first("waystation-lane")
+    guard client ?? lane.client == lane.client, name ?? lane.lane == lane.lane,
+      let number = try number(object, fields)
+    else { return nil }
+    let key = try text(object, "key") ?? fields.first("idempotency-key") ?? ""
+    guard let path = try text(object, "path") else { throw Unreadable(reason: "has no \"path\"") }
+    let encoded = try text(object, "bodyBase64") ?? ""
+    guard let body = try? Base64.decode(encoded.utf8) else {
+      throw Unreadable(reason: "\"bodyBase64\" is no Base64")
+    }
+    return CoveredItem(
+      client: lane.client, lane: lane.lane, number: number, key: key,
+      upstream: try text(object, "upstream") ?? upstream,
+      method: try text(object, "method") ?? "POST", path: Array(stripped(path).utf8),
+      headers: fields.covered.filter {
+        $0.name != "idempotency-key" || !$0.value.elementsEqual(key.utf8)
+      },
+      bodyByteCount: Int64(body.count), bodyDigest: ReceiptDesk.hash(body))
+  }
+
+  /// A member that is a string; nil if there is none.
+  private func text(
+    _ object: JSONObject, _ name: StaticString
+  ) throws(Unreadable) -> String? {
+    guard let value = object[name] else { return nil }
+    guard let text = try? value.string() else {
+      throw Unreadable(reason: "\"\(name)\" is no string")
+    }
+    return text
+  }
+
+  private func number(
+    _ object: JSONObject, _ fields: Fields
+  ) throws(Unreadable) -> Int64? {
+    if object["sequence"] != nil {
+      guard let number = object.laneNumber("sequence") else {
+        throw Unreadable(reason: "\"sequence\" is no number of a lane")
+      }
+      return number
+    }
+    guard let text = fields.first("waystation-sequence") else { return nil }
+    guard let number = Int64(text), (1...AuditLaneOrder.numberMax).contains(number) else {
+      throw Unreadable(reason: "Waystation-Sequence is no number of a lane")
+    }
+    return number
+  }
+
+  /// A path without what the upstream's URL puts in front of it.
+  private func stripped(_ path: String) -> Substring {
+    guard !prefix.isEmpty, path.hasPrefix(prefix) else { return path[...] }
+    let rest = path.dropFirst(prefix.count)
+    guard !rest.isEmpty else { return "/" }
+    return rest.hasPrefix("/") ? rest : path[...]
+  }
+
+  // MARK: - Header fields
+
+  /// Header fields by lower-case name, in the order in which they stand there.
+  private struct Fields {
+    var all: [(name: String, value: String)] = []
+
+    func first(_ name: String) -> String? { all.first { $0.name == name }?.value }
+
+    /// Those that a receipt covers, in its order.
+    var covered: [(name: String, value: [UInt8])] {
+      CoveredItem.headerNames.flatMap { name in
+        all.filter { $0.name == "\(name)" }.map { ($0.name, Array($0.value.utf8)) }
+      }
+    }
+  }
+
+  private static func fields(_ headers: JSONValue?) throws(Unreadable) -> Fields {
+    var fields = Fields()
+    guard let headers else { return fields }
+    let unreadable = Unreadable(
+      reason: "\"headers\" is no object of strings, or of arrays of strings")
+    guard let object = try? headers.object() else { throw unreadable }
+    for member in object {
+      let name = member.name.string.lowercased()
+      let values = (try? member.value.array()).map { Array($0) } ?? [member.value]
+      for value in values {
+        guard let text = try? value.string() else { throw unreadable }
+        fields.all.append((name, text))
+      }
+    }
+    return fields
+  }
+}
