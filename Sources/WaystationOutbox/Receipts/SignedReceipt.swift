@@ -30,7 +30,7 @@ package struct SignedReceipt: Sendable, Equatable {
   package let atMs: Int64
 
   /// The greatest number of a lane: what JSON's numbers can tell apart (openapi.yaml).
-  private static let numberMax: Int64 = 9_007_199_254_740_991
+  package static let numberMax: Int64 = 9_007_199_254_740_991
   /// The most hashes of a path: a tree of 2^63 leaves has no more.
   private static let pathMax = 63
 

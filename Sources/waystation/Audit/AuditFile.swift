@@ -1,5 +1,6 @@
 import JSON
 import RelayCore
+import WaystationOutbox
 
 /// Files that an audit reads: small ones whole, long ones line by line.
 enum AuditFile {
@@ -45,7 +46,7 @@ enum AuditFile {
 extension JSONObject {
   /// A number of a lane; nil if the member is none.
   func laneNumber(_ name: StaticString) -> Int64? {
-    guard let number = try? self[name]?.int64(), (1...AuditLaneOrder.numberMax).contains(number)
+    guard let number = try? self[name]?.int64(), (1...SignedReceipt.numberMax).contains(number)
     else { return nil }
     return number
   }

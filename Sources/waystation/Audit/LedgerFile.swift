@@ -101,7 +101,7 @@ struct LedgerFile {
     init?(_ line: JSONObject) {
       guard let client = try? line["client"]?.string(), let lane = try? line["lane"]?.string(),
         let first = line.laneNumber("first"), let last = try? line["last"]?.int64(),
-        (first - 1...AuditLaneOrder.numberMax).contains(last)
+        (first - 1...SignedReceipt.numberMax).contains(last)
       else { return nil }
       self.lane = LaneName(client: client, lane: lane)
       (self.first, self.last) = (first, last)

@@ -1,6 +1,7 @@
 import JSON
 import RelayCore
 import RelayServer
+import WaystationOutbox
 
 /// Reads what an upstream got, and makes of each request what a receipt covers of it.
 struct RequestLog {
@@ -88,7 +89,7 @@ struct RequestLog {
       return number
     }
     guard let text = fields.first("waystation-sequence") else { return nil }
-    guard let number = Int64(text), (1...AuditLaneOrder.numberMax).contains(number) else {
+    guard let number = Int64(text), (1...SignedReceipt.numberMax).contains(number) else {
       throw Unreadable(reason: "Waystation-Sequence is no number of a lane")
     }
     return number

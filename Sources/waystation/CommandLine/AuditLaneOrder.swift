@@ -1,3 +1,5 @@
+import WaystationOutbox
+
 /// The parsed command line of `waystation audit-lane`.
 struct AuditLaneOrder: Equatable {
   /// The files; one of them may be `-`.
@@ -15,9 +17,6 @@ struct AuditLaneOrder: Equatable {
   var from: Int64?
   var isJSON = false
 
-  /// The greatest number of a lane: what JSON's numbers can tell apart (openapi.yaml).
-  static let numberMax: Int64 = 9_007_199_254_740_991
-
   /// Parses the rest of a command line.
   init(_ arguments: ArraySlice<String>) throws(UsageError) {
     let options = try OptionReader(arguments, of: .auditLane)
@@ -32,7 +31,7 @@ struct AuditLaneOrder: Equatable {
     upstream = options.text("--upstream") ?? upstream
     prefix = options.text("--strip-path") ?? prefix
     from = try options.value("--from", expected: "a number of the lane, from 1") {
-      Int64($0).flatMap { (1...Self.numberMax).contains($0) ? $0 : nil }
+      Int64($0).flatMap { (1...SignedReceipt.numberMax).contains($0) ? $0 : nil }
     }
     isJSON = options.has("--json")
   }

@@ -244,7 +244,7 @@ struct LaneAuditTests {
       return try AuditedLane.verdict(lane.heads, evidence)
     }
     #expect(try verdict { $0.digest = AuditedLane.digest(3, 1) } == fault(3, .pagesContradict))
-    #expect(try verdict { $0.link = AuditedLane.digest(3, 1) } == fault(3, .pagesContradict))
+    #expect(try verdict { $0.link = AuditedLane.digest(3, 1) } == lane.verdict())
     #expect(
       try verdict { $0.ending = AuditedLane.ending(.delivered, status: 409) }
         == fault(3, .pagesContradict))
