@@ -1,6 +1,6 @@
 /// What an audit of a lane goes by: pages of its ledger, and what the upstream got.
 ///
-/// It keeps some 200 bytes of each number, so that a lane of a million fits into memory.
+/// It keeps some 400 bytes of each number, so that a lane of a million fits into memory.
 package struct LaneEvidence: Sendable {
   /// A SHA-256 without an array of its own.
   struct Digest: Sendable, Equatable {
