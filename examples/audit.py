@@ -11,7 +11,8 @@ Usage: audit.py --receipts FILE --keys FILE --ledger FILE --requests FILE
                 {"sequence": 1, "key": "a-1", "method": "POST", "path": "/readings",
                  "headers": {"Content-Type": "application/json"}, "bodyBase64": "e30="}
                 "sequence", "key", "client" and "lane" are taken from the fields Waystation-Sequence,
-                Idempotency-Key, Waystation-Client and Waystation-Lane where they are not given
+                Waystation-Key, Waystation-Client and Waystation-Lane where they are not given.
+                Give all fields as they came: the others tell what is the relay's own
   --pin         the name of the key that you trust; else the first of the keys is trusted
   --upstream    the upstream's name, as the relay calls it (default)
   --strip-path  what the upstream's URL puts in front of each path
@@ -90,7 +91,7 @@ def row_bytes(lane, row):
     text += u64(row["sequence"]) + decode(row["digest"])
     if row["state"] == "waiting":
         return text + bytes(1 + 2 + 32 + 8)
-    response = decode(row["response"]) if "response" in row else sha256(b"")
+    response = decode(row["response"]) if "response" in row else bytes(32)
     text += bytes([STATES[row["state"]]]) + row.get("status", 0).to_bytes(2, "big")
     return text + response + u64(row["endedAt"])
 
@@ -179,12 +180,20 @@ def arrived(line, lane, upstream, prefix):
     number = line.get("sequence", fields.get("waystation-sequence"))
     if number is None:
         return None
-    item = {**line, "sequence": int(number), "key": line.get("key", fields.get("idempotency-key", ""))}
+    if "sequence" in line and not isinstance(number, int):
+        raise ValueError(f'"sequence" is no number: {number!r}')
+    item = {**line, "sequence": int(number), "key": line.get("key", fields.get("waystation-key", ""))}
     item.setdefault("upstream", upstream)
     rest = line["path"][len(prefix):]
     if prefix and line["path"].startswith(prefix) and rest[:1] in ("", "/"):
         item["path"] = rest or "/"
-    return item["sequence"], item_digest(*lane, item)
+    # The Idempotency-Key is the relay's own, or the sender's, which is covered: what the relay says
+    # tells only which of the two to make the digest of.
+    digest = item_digest(*lane, item)
+    if encode(digest) != fields.get("waystation-item-digest"):
+        headers = {name: value for name, value in line.get("headers", {}).items() if name.lower() != "idempotency-key"}
+        digest = item_digest(*lane, {**item, "headers": headers})
+    return item["sequence"], digest
 
 
 # The chains of the receipts.

@@ -60,7 +60,7 @@ def u64(number):
 
 def item_digest(client, lane, item):
     """The digest of one item, as the relay has taken it."""
-    body = base64.b64decode(item.get("bodyBase64", ""))
+    body = base64.b64decode(item.get("bodyBase64", ""), validate=True)
     headers = []
     for name in COVERED:
         for given, values in item.get("headers", {}).items():

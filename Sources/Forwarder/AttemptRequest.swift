@@ -30,7 +30,8 @@ package struct AttemptRequest: Sendable {
   package var batchCount: Int?
   /// The most bytes of the response's body that are kept, if more than of the upstream's others.
   package var responseBodyBytesMax = 0
-  /// The fields that tell another relay the envelope's terms; empty for any other upstream.
+  /// The fields that tell another relay the envelope's terms, or any other upstream what an
+  /// evidence lane's ledger has of it; empty for an upstream that is told neither.
   package var termFields = HeaderBlock()
   /// Whether it carries no envelope but something of the relay itself, so that no fields about
   /// envelopes are sent.
@@ -65,6 +66,7 @@ package struct AttemptRequest: Sendable {
       serial: envelope.serial, id: envelope.id, client: envelope.client, attempt: attempt,
       acceptedAt: acceptedAt, target: target, content: envelope.content)
     if envelope.revision > 0 { idempotencyKey = envelope.idempotencyKey }
+    if let mark = envelope.evidence { termFields = mark.fields(key: envelope.key) }
   }
 }
 
@@ -86,4 +88,18 @@ package struct AttemptBatch: Sendable {
 
   /// Makes an empty batch.
   package init() {}
+}
+
+extension EvidenceMark {
+  /// The fields that tell an upstream where the envelope stands in its lane, and by which it can
+  /// tell later that nothing was changed; `docs/receipts.md` has them.
+  fileprivate func fields(key: String?) -> HeaderBlock {
+    var fields = HeaderBlock()
+    if let key { fields.append(name: "Waystation-Key", value: key) }
+    fields.append(name: "Waystation-Lane", value: lane)
+    fields.append(name: "Waystation-Sequence", value: String(number))
+    fields.append(name: "Waystation-Item-Digest", value: Base64URL.encode(digest))
+    fields.append(name: "Waystation-Link", value: Base64URL.encode(link))
+    return fields
+  }
 }

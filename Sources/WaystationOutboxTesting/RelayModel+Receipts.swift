@@ -72,14 +72,16 @@ struct ModelReceipts: Sendable {
     for entry in told() {
       let number = number(entry.place)
       if !open.isOpen(number) {
-        open.open(number, LaneName(client: client, lane: entry.lane), chains[entry.lane])
+        open.open(
+          number, LaneName(client: client, lane: entry.lane), chains[entry.lane], Self.rules)
       }
       guard let digest = entry.digest else {
         open.pass(SequenceRange(first: entry.number, last: entry.number), in: number)
         continue
       }
       var word = entropy
-      open.take(entry.number, digest, in: number, Self.hash) {
+      let came = LinkedEnvelope(serial: 0, digest: digest)
+      open.take(entry.number, came, in: number, Self.hash) {
         word += 1
         return Array(Self.hash(Array("incarnation \(word)".utf8)).prefix(16))
       }

@@ -109,6 +109,7 @@ extension EndToEnd {
       "DELETE /v1/envelopes/{id}": id(),
       "GET /v1/clients/{client}": client(""),
       "GET /v1/clients/{client}/lanes/{lane}/receipt": client("/lanes/held/receipt"),
+      "GET /v1/clients/{client}/lanes/{lane}/ledger": client("/lanes/held/ledger"),
       "DELETE /v1/clients/{client}/envelopes": client("/envelopes"),
       "POST /v1/clients/{client}/run": .unknown([
         Call(target: "/v1/clients/CLIENT/run", body: "{}"),

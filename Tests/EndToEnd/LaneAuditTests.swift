@@ -256,7 +256,7 @@ extension EndToEnd {
         files.requests[index].more = [
           "method": "POST", "path": "/v2/sales?n=\(number)",
           "headers": [
-            "WAYSTATION-Sequence": ["\(number)"], "Idempotency-Key": ["k-\(number)"],
+            "WAYSTATION-Sequence": ["\(number)"], "Waystation-Key": ["k-\(number)"],
             "Waystation-Client": ["till-1"], "waystation-lane": ["sälés/1"],
             "content-type": ["text/plain"], "X-Other": ["a", "b"],
           ],

@@ -22,6 +22,9 @@ extension EndToEnd {
       "/v1/clients/{client}/lanes/{lane}/receipt": (
         .passedOver, "/v1/clients/device-1/lanes/default/receipt"
       ),
+      "/v1/clients/{client}/lanes/{lane}/ledger": (
+        .refused, "/v1/clients/device-1/lanes/default/ledger"
+      ),
       "/v1/clients/{client}/envelopes/{key}": (.passedOver, "/v1/clients/device-1/envelopes/k"),
       "/v1/clients/{client}/envelopes/{key}/response": (
         .passedOver, "/v1/clients/device-1/envelopes/k/response"

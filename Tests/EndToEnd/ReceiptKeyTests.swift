@@ -65,6 +65,18 @@ extension EndToEnd {
       #expect(try await stand.shown().map(kid) == [kid(key)])
     }
 
+    @Test("a relay whose keys are gone, and whose store has receipts, warns of its new ones")
+    func replaced() async throws {
+      let stand = try await Stand()
+      let posted = try await stand.relay.device().post(
+        ["path": "/x", "lane": "l", "sequence": 1, "key": "k"])
+      #expect(posted.status == 202)
+      try await stand.relay.kill()
+      try FileManager.default.removeItem(atPath: stand.keys)
+      try await stand.relay.start()
+      try await stand.relay.log(holds: "new keys for receipts were made, though the store has")
+    }
+
     @Test("a relay without receipts has no keys, and says so")
     func none() async throws {
       let relay = try await Relay.started(try TestUpstream())

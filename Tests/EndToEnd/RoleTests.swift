@@ -45,6 +45,7 @@ extension EndToEnd {
       "DELETE /v1/envelopes/{id}": sending,
       "GET /v1/clients/{client}": looking,
       "GET /v1/clients/{client}/lanes/{lane}/receipt": looking,
+      "GET /v1/clients/{client}/lanes/{lane}/ledger": looking,
       "DELETE /v1/clients/{client}/envelopes": sending,
       "POST /v1/clients/{client}/run": sending,
       "GET /v1/clients/{client}/envelopes/{key}": looking,

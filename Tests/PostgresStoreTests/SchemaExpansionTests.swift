@@ -11,6 +11,7 @@ import Testing
 struct SchemaExpansionTests {
   /// Takes away what version 2 and later ones have added.
   private static let contraction = """
+    DROP TABLE lane_ledger;
     DROP TABLE receipt;
     DROP TABLE receipt_origin;
     ALTER TABLE envelope DROP COLUMN covered_digest;
@@ -61,6 +62,30 @@ struct SchemaExpansionTests {
     try connection.execute(script: "UPDATE schema_version SET usable_from = 99")
     let error = try #require(throws: StoreError.self) { try bench.open(QuietObserver()) }
     #expect(error.kind == .newerSchema && error.detail.contains("relays that know version 99"))
+  }
+
+  @Test("are closed to relays that know of no ledgers once there is one")
+  func ledgers() async throws {
+    let bench = try StoreBench()
+    var options = bench.options
+    options.rules.receipts = ReceiptRules(
+      issuer: "\"r\"", evidence: NamePatterns([.init(pattern: "*", value: true)]),
+      hash: { [UInt8](repeating: UInt8($0.count & 0xFF), count: 32) })
+    let store = try PostgresStore(at: try bench.address(), options)
+    store.start(observer: QuietObserver())
+    func usableFrom() throws -> Int32 {
+      var connection = try bench.database.connect()
+      return try connection.run([PostgresCommand("SELECT usable_from FROM schema_version")])[0]
+        .int32(0, 0)
+    }
+    _ = try await store.append([StoreBench.draft(1)], isAtomic: false)
+    #expect(try usableFrom() == 2)
+    var draft = StoreBench.draft(2)
+    draft.sequence = 1
+    draft.coveredDigest = [UInt8](repeating: 1, count: 32)
+    _ = try await store.append([draft], isAtomic: false)
+    #expect(try usableFrom() == 5)
+    await store.close()
   }
 
   @Test("are expanded while the older relay goes on, which writes on with them")

@@ -63,10 +63,12 @@ extension DatabaseReader {
     let rows = try run([
       PostgresCommand(
         sql: """
-          SELECT envelope.serial, id, client.name, key, envelope.refers, revision, method, target,
-            headers, \(EnvelopeBody.columns)
+          SELECT envelope.serial, id, client.name, key, envelope.refers, revision, entry.sequence,
+            digest, link, lane.name, method, target, headers, \(EnvelopeBody.columns)
           FROM line JOIN envelope ON envelope.serial = line.serial
-          JOIN client ON client.number = line.client WHERE line.serial = ANY($1)
+          JOIN client ON client.number = line.client
+          LEFT JOIN lane_ledger AS entry ON entry.serial = line.serial
+          LEFT JOIN lane ON lane.number = entry.lane WHERE line.serial = ANY($1)
           """, [.int64s(serials)])
     ])[0]
     var found: [Serial: DeliverableEnvelope] = [:]
@@ -74,10 +76,21 @@ extension DatabaseReader {
       let serial = rows.int64(row, 0)
       found[serial] = DeliverableEnvelope(
         serial: serial, id: try EnvelopeID(stored: rows.uuid(row, 1)), client: rows.text(row, 2),
-        key: rows.textOrNil(row, 3), content: try EnvelopeContent(rows, row, from: 6),
-        references: rows.bool(row, 4), revision: rows.int64(row, 5))
+        key: rows.textOrNil(row, 3), content: try EnvelopeContent(rows, row, from: 10),
+        references: rows.bool(row, 4), revision: rows.int64(row, 5),
+        evidence: Self.mark(rows, row, from: 6))
     }
     return serials.compactMap { found[$0] }
+  }
+
+  /// What the upstream is told of an envelope; nil if its lane has no ledger.
+  private static func mark(
+    _ rows: PostgresRows, _ row: Int, from first: Int
+  ) -> EvidenceMark? {
+    guard let number = rows.int64OrNil(row, first) else { return nil }
+    return EvidenceMark(
+      lane: rows.text(row, first + 3), number: number, digest: rows.bytes(row, first + 1),
+      link: rows.bytes(row, first + 2))
   }
 
   /// What the senders of waiting envelopes said of them.

@@ -1,7 +1,7 @@
 #if PostgreSQL
 extension Schema {
   /// The version of the tables that this program reads and writes.
-  static let version: Int32 = 4
+  static let version: Int32 = 5
 
   /// The version that ``script`` makes; ``expansion`` makes ``version`` of it.
   static let firstVersion: Int32 = 1
@@ -25,6 +25,10 @@ extension Schema {
       IF (SELECT max(version) FROM schema_version) = 3 THEN
         \(receipts)
         UPDATE schema_version SET version = 4;
+      END IF;
+      IF (SELECT max(version) FROM schema_version) = 4 THEN
+        \(ledgers)
+        UPDATE schema_version SET version = 5;
       END IF;
     END $expand$
     """
@@ -104,6 +108,29 @@ extension Schema {
       id bytea NOT NULL
     );
     INSERT INTO receipt_origin VALUES (true, uuid_send(gen_random_uuid()));
+    """
+
+  /// 5: ledgers of evidence lanes.
+  private static let ledgers = """
+    -- An entry for each link of an evidence lane's chain. state, status, response, ended_at: how it
+    -- ended, once its envelope is forgotten; until then null, and its envelope says so. at: when it
+    -- was linked; then when its envelope was forgotten.
+    CREATE TABLE lane_ledger (
+      number bigint PRIMARY KEY,
+      at bigint NOT NULL,
+      lane bigint NOT NULL,
+      sequence bigint NOT NULL,
+      serial bigint NOT NULL UNIQUE,
+      digest bytea NOT NULL,
+      link bytea NOT NULL,
+      state smallint,
+      status int,
+      response bytea,
+      ended_at bigint,
+      UNIQUE (lane, sequence)
+    );
+    CREATE INDEX lane_ledger_closed ON lane_ledger (number) WHERE state IS NOT NULL;
+    CREATE INDEX lane_ledger_closed_at ON lane_ledger (at) WHERE state IS NOT NULL;
     """
 }
 #endif

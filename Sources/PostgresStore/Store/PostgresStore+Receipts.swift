@@ -14,6 +14,20 @@ extension PostgresStore {
   }
 
   /// See ``ReceiptStore``.
+  package func hasReceipts() async throws(StoreError) -> Bool {
+    try await read { reader throws(StoreError) in try reader.hasReceipts() }
+  }
+
+  /// See ``ReceiptStore``.
+  package func ledger(
+    of lane: LaneName, _ numbers: ClosedRange<Int64>, countMax: Int
+  ) async throws(StoreError) -> LedgerPage? {
+    try await read { reader throws(StoreError) in
+      try reader.ledger(of: lane, numbers, countMax: countMax)
+    }
+  }
+
+  /// See ``ReceiptStore``.
   package func forgetReceipts(
     _ retention: ReceiptRetention, countMax: Int
   ) async throws(StoreError) -> Bool {

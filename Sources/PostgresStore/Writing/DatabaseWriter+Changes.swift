@@ -215,7 +215,8 @@ extension DatabaseWriter {
     }
     let commands =
       PostgresCommand.forget(
-        serials, numbersOf: .int64s(due.filter(\.forgetsNumber).map(\.end.serial))) + [
+        serials, numbersOf: .int64s(due.filter(\.forgetsNumber).map(\.end.serial)),
+        at: shared.clock()) + [
         .noteEnds(counts.map { ($0.key.lane, $0.key.state, $0.value) }), .addUpEnds,
       ]
     try write(commands, shards: Set(due.map { Int($0.end.shard) }))
@@ -245,9 +246,10 @@ extension PostgresCommand {
   ///
   /// - Parameter numbersOf: Those of which the lane forgets the number as well.
   static func forget(
-    _ serials: PostgresValue, numbersOf forgotten: PostgresValue
+    _ serials: PostgresValue, numbersOf forgotten: PostgresValue, at time: WallTime
   ) -> [PostgresCommand] {
     let names = [
+      closeEntries(of: serials, at: time),
       PostgresCommand(
         """
         DELETE FROM sequence_index AS taken USING envelope

@@ -151,10 +151,10 @@ extension DatabaseWriter {
     if let client = facts.client { rows.note(shardOf: client) }
     rows.numbers[lane, default: PostRows.Numbers()].placedThrough =
       through >= facts.highest ? .some(nil) : .some(through)
-    let (placed, digests) = try move(moving, of: lane, &rows)
+    let (placed, linked) = try move(moving, of: lane, &rows)
     for link in links {
       if case .take(let number, _) = link {
-        rows.link(lane, .take(number, digests[number]))
+        rows.link(lane, .take(number, linked[number]))
       } else {
         rows.link(lane, link)
       }
@@ -166,19 +166,23 @@ extension DatabaseWriter {
 
   private func move(
     _ moving: [(number: Int64, serial: Serial)], of lane: LaneNumber, _ rows: inout PostRows
-  ) throws(StoreError) -> (placed: [AcceptedEnvelope], digests: [Int64: [UInt8]]) {
+  ) throws(StoreError) -> (placed: [AcceptedEnvelope], linked: [Int64: LinkedEnvelope]) {
     let old = moving.map(\.serial).filter { rows.inserts[$0] == nil }
     let stored = old.isEmpty ? [:] : try parked(old)
     var placed: [AcceptedEnvelope] = []
-    var digests: [Int64: [UInt8]] = [:]
+    var linked: [Int64: LinkedEnvelope] = [:]
     for (number, serial) in moving {
-      digests[number] = rows.inserts[serial]?.draft.knownDigest ?? stored[serial]?.digest
+      let digest = rows.inserts[serial]?.draft.knownDigest ?? stored[serial]?.digest
       let place = PostRows.Place(lane: lane, number: number)
       if let envelope = moveInsert(serial, place, &rows) {
+        linked[number] = digest.map {
+          LinkedEnvelope(serial: envelope.entry.serial, digest: $0)
+        }
         placed.append(envelope)
         rows.log(EventEntry(placed: envelope.entry))
       } else if let envelope = stored[serial] {
         let new = nextSerial()
+        linked[number] = digest.map { LinkedEnvelope(serial: new, digest: $0) }
         rows.sequences[place] = new
         let standing: Standing = envelope.isHeld ? .held : .queued
         rows.moves.append((serial, new, standing))
@@ -191,7 +195,7 @@ extension DatabaseWriter {
         rows.emptied.append(place)
       }
     }
-    return (placed, digests)
+    return (placed, linked)
   }
 
   /// Moves an envelope that this very transaction has parked.

@@ -5,8 +5,8 @@ import RelayCore
 /// A step of a lane's chain.
 struct ChainLink {
   enum Step {
-    /// A number under which something came; its digest, if that is known.
-    case take(Int64, [UInt8]?)
+    /// A number under which something came: nil if what a receipt covers of it is not known.
+    case take(Int64, LinkedEnvelope?)
     /// Numbers under which nothing came, and which nobody waits for.
     case pass(SequenceRange)
   }
@@ -22,11 +22,11 @@ extension DatabaseWriter {
   /// The group before is read each time: a database may have lost its last commits in a failover.
   func receipts(for rows: PostRows) throws(StoreError) -> [PostgresCommand] {
     guard let rules = shared.receiptRules, !rows.links.isEmpty else { return [] }
-    var (chains, mark) = try openChains(for: rows)
+    var (chains, mark) = try openChains(for: rows, rules)
     for link in rows.links {
       switch link.step {
-      case .take(let number, let digest):
-        chains.take(number, digest, in: link.lane, rules.hash) {
+      case .take(let number, let came):
+        chains.take(number, came, in: link.lane, rules.hash) {
           (0..<LaneChain.incarnationBytes).map { _ in
             UInt8.random(in: .min ... .max, using: &random)
           }
@@ -37,11 +37,14 @@ extension DatabaseWriter {
     let time = shared.clock()
     let closed = chains.close(rules, of: receiptOrigin, after: mark, at: time)
     let group = closed.group.map { PostgresCommand.insert(receipt: $0, at: time) }
-    return [.keep(chains: closed.chains)] + [group].compactMap(\.self)
+    let entries: [PostgresCommand] =
+      closed.entries.isEmpty
+      ? [] : [.insert(entries: closed.entries, at: time), .keepOlderRelaysAway]
+    return [.keep(chains: closed.chains)] + [group].compactMap(\.self) + entries
   }
 
   private func openChains(
-    for rows: PostRows
+    for rows: PostRows, _ rules: ReceiptRules
   ) throws(StoreError) -> (chains: OpenChains, mark: ReceiptMark?) {
     let lanes = Set(rows.links.map(\.lane))
     let answers = try read([
@@ -56,19 +59,27 @@ extension DatabaseWriter {
     for row in 0..<found.count {
       let name = LaneName(client: found.text(row, 2), lane: found.text(row, 3))
       let stored = found.bytesOrNil(row, 1).flatMap(StoredChain.init)
-      chains.open(LaneNumber(rawValue: found.int64(row, 0)), name, stored)
+      chains.open(LaneNumber(rawValue: found.int64(row, 0)), name, stored, rules)
     }
     for lane in lanes where !chains.isOpen(lane) {
       guard let name = rows.laneNames[lane] else {
         preconditionFailure("a lane that is not stored yet is new by this transaction")
       }
-      chains.open(lane, name, nil)
+      chains.open(lane, name, nil, rules)
     }
     return (chains, ReceiptMark(answers[1]))
   }
 
   /// Forgets receipts that are kept no longer; see ``ReceiptStore``.
   func forgetReceipts(_ retention: ReceiptRetention, countMax: Int) throws(StoreError) -> Bool {
+    let areGroupsDone = try forgetGroups(retention, countMax: countMax)
+    let areEntriesDone = try forgetEntries(retention, countMax: countMax)
+    return areGroupsDone && areEntriesDone
+  }
+
+  private func forgetGroups(
+    _ retention: ReceiptRetention, countMax: Int
+  ) throws(StoreError) -> Bool {
     let answers = try read([
       .lastReceipt,
       PostgresCommand(
@@ -134,6 +145,11 @@ extension DatabaseReader {
         """, [.text(lane.client), .text(lane.lane)])
     ])[0]
     return rows.count == 1 ? StoredChain(rows.bytes(0, 0)) : nil
+  }
+
+  /// Whether there are any groups.
+  func hasReceipts() throws(StoreError) -> Bool {
+    try run([PostgresCommand("SELECT 1 FROM receipt LIMIT 1")])[0].count == 1
   }
 
   /// A group of receipts; see ``ReceiptStore``.

@@ -133,7 +133,10 @@ struct PostRows {
     if let numbering = plan.numbering {
       take(numbering, in: entry.lane)
       laneNames[entry.lane] = LaneName(client: draft.client, lane: draft.lane)
-      if !numbering.isParked { link(entry.lane, .take(numbering.number, draft.knownDigest)) }
+      if !numbering.isParked {
+        let came = draft.knownDigest.map { LinkedEnvelope(serial: entry.serial, digest: $0) }
+        link(entry.lane, .take(numbering.number, came))
+      }
       sequences[Place(lane: entry.lane, number: numbering.number)] = entry.serial
     }
     inserts[entry.serial] = Insert(entry: entry, id: plan.id, draft: draft)

@@ -14,6 +14,8 @@ package struct DeliverableEnvelope: Sendable {
   package var references: Bool
   /// The number of times that the content has been replaced by a later post's.
   package var revision: Int64
+  /// What the upstream is told of it, if its lane is an evidence lane.
+  package var evidence: EvidenceMark?
 
   /// The key by which the upstream recognises a repeat, unless the content has a header field for
   /// that.
@@ -22,8 +24,9 @@ package struct DeliverableEnvelope: Sendable {
   /// Puts the parts together.
   package init(
     serial: Serial, id: EnvelopeID, client: String, key: String?, content: EnvelopeContent,
-    references: Bool = false, revision: Int64 = 0
+    references: Bool = false, revision: Int64 = 0, evidence: EvidenceMark? = nil
   ) {
+    self.evidence = evidence
     self.revision = revision
     self.references = references
     self.serial = serial

@@ -37,6 +37,8 @@ package enum MovedTable: String, CaseIterable, Sendable {
   case receiptOrigin = "receipt_origin"
   /// The groups of receipts.
   case receipt
+  /// The entries of evidence lanes' ledgers.
+  case laneLedger = "lane_ledger"
 
   /// The length of each piece of a large body but the last one.
   package static let pieceBytes = 256 << 10
@@ -88,7 +90,7 @@ extension MovedTable {
       .ending, .history:
       2
     case .client, .lane, .upstream, .envelope, .line, .ended, .response, .moved, .checksIn, .token,
-      .audit, .operation, .eventLog, .receipt:
+      .audit, .operation, .eventLog, .receipt, .laneLedger:
       1
     }
   }
@@ -127,6 +129,12 @@ extension MovedTable {
     case .receiptOrigin: [.init("id", .bytes)]
     case .receipt:
       MovedColumn.numbers("number", "at") + [.init("payload", .bytes), .init("leaves", .bytes)]
+    case .laneLedger:
+      MovedColumn.numbers("number", "at", "lane", "sequence", "serial")
+        + [
+          .init("digest", .bytes), .init("link", .bytes), .init("state", .int16),
+          .init("status", .int32), .init("response", .bytes), .init("ended_at", .int64),
+        ]
     }
   }
 

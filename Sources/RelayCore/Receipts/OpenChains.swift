@@ -8,9 +8,12 @@ package struct OpenChains: Sendable {
     var chain: LaneChain?
     /// The first number that this transaction has added; nil if it added none.
     var first: Int64?
+    /// Whether the lane has a ledger.
+    var isEvidence: Bool
   }
 
   private var lanes: [LaneNumber: Lane] = [:]
+  private var entries: [NewLedgerEntry] = []
 
   /// Begins with none.
   package init() {}
@@ -22,8 +25,16 @@ package struct OpenChains: Sendable {
   package func isOpen(_ lane: LaneNumber) -> Bool { lanes[lane] != nil }
 
   /// Opens a lane's chain, as it was stored; nil if it has none.
-  package mutating func open(_ lane: LaneNumber, _ name: LaneName, _ stored: StoredChain?) {
-    lanes[lane] = Lane(name: name, stored: stored, chain: stored?.chain)
+  ///
+  /// A lane that becomes an evidence lane, or is none any more, begins another chain: so a ledger
+  /// has all numbers of a chain, or none.
+  package mutating func open(
+    _ lane: LaneNumber, _ name: LaneName, _ stored: StoredChain?, _ rules: ReceiptRules
+  ) {
+    let isEvidence = rules.evidence[name.lane] ?? false
+    let goesOn = stored?.hasLedger == isEvidence
+    lanes[lane] = Lane(
+      name: name, stored: stored, chain: goesOn ? stored?.chain : nil, isEvidence: isEvidence)
   }
 
   /// Adds a number under which something came.
@@ -32,24 +43,28 @@ package struct OpenChains: Sendable {
   /// once receipts are made that were not made before.
   ///
   /// - Parameters:
-  ///   - digest: What came; nil if that is not known, as of an envelope that was accepted before
+  ///   - came: What came; nil if that is not known, as of an envelope that was accepted before
   ///     receipts were made. The chain ends then.
   ///   - incarnation: Random bytes, should a chain begin.
   /// - Precondition: The lane's chain is open.
   package mutating func take(
-    _ number: Int64, _ digest: [UInt8]?, in lane: LaneNumber, _ hash: ReceiptHash,
+    _ number: Int64, _ came: LinkedEnvelope?, in lane: LaneNumber, _ hash: ReceiptHash,
     incarnation: () -> [UInt8]
   ) {
-    update(lane) { open in
+    let link: [UInt8]? = update(lane) { open in
       if let chain = open.chain, chain.through + 1 != number { open.end() }
-      guard let digest else { return open.end() }
+      guard let came else { return open.endWithoutLink() }
       var chain =
         open.chain
         ?? LaneChain(of: open.name, incarnation: incarnation(), at: number, hash)
-      chain.take(digest, hash)
+      chain.take(came.digest, hash)
       open.chain = chain
       open.first = open.first ?? number
+      return open.isEvidence ? chain.link : nil
     }
+    guard let came, let link else { return }
+    let entry = LedgerEntry(number: number, digest: came.digest, link: link, ending: nil)
+    entries.append(NewLedgerEntry(lane: lane, serial: came.serial, entry: entry))
   }
 
   /// Passes numbers by under which nothing came, and which nobody waits for.
@@ -62,11 +77,13 @@ package struct OpenChains: Sendable {
     }
   }
 
-  private mutating func update(_ lane: LaneNumber, _ body: (inout Lane) -> Void) {
+  private mutating func update<Result>(
+    _ lane: LaneNumber, _ body: (inout Lane) -> Result
+  ) -> Result {
     guard let place = lanes.index(forKey: lane) else {
       preconditionFailure("the lane's chain is open")
     }
-    body(&lanes.values[place])
+    return body(&lanes.values[place])
   }
 
   /// Ends the transaction's part.
@@ -74,12 +91,13 @@ package struct OpenChains: Sendable {
   /// - Parameters:
   ///   - store: The store's identity.
   ///   - former: The group before.
-  /// - Returns: The group, nil if no head has moved; and what each lane's chain is from now on.
+  /// - Returns: What is to be written.
   package mutating func close(
     _ rules: ReceiptRules, of store: [UInt8], after former: ReceiptMark?, at time: WallTime
-  ) -> (group: ReceiptGroup?, chains: [(lane: LaneNumber, chain: StoredChain?)]) {
+  ) -> ClosedChains {
     let open = lanes.sorted { $0.key < $1.key }
     lanes.removeAll(keepingCapacity: true)
+    defer { entries.removeAll(keepingCapacity: true) }
     let heads = open.compactMap { $1.head }
     let group =
       heads.isEmpty
@@ -89,15 +107,46 @@ package struct OpenChains: Sendable {
       guard let group, let head = lane.head else { return (number, lane.unmoved) }
       defer { leaf += 1 }
       let stored = StoredChain(
-        chain: head.chain, first: head.first, group: group.number, leaf: leaf)
+        chain: head.chain, first: head.first, group: group.number, leaf: leaf,
+        hasLedger: lane.isEvidence)
       return (number, stored)
     }
-    return (group, chains)
+    return ClosedChains(group: group, chains: chains, entries: entries)
   }
+}
+
+/// An envelope whose number is linked.
+package struct LinkedEnvelope: Sendable {
+  /// Its number in the store.
+  package var serial: Serial
+  /// The digest of what a receipt covers of it.
+  package var digest: [UInt8]
+
+  /// Names what came.
+  package init(serial: Serial, digest: [UInt8]) {
+    self.serial = serial
+    self.digest = digest
+  }
+}
+
+/// What a transaction writes of the chains that it has gone on with.
+package struct ClosedChains: Sendable {
+  /// The group; nil if no head has moved.
+  package var group: ReceiptGroup?
+  /// What each lane's chain is from now on; nil for one that has ended.
+  package var chains: [(lane: LaneNumber, chain: StoredChain?)]
+  /// What evidence lanes' ledgers get, in order.
+  package var entries: [NewLedgerEntry]
 }
 
 extension OpenChains.Lane {
   fileprivate mutating func end() { (chain, first) = (nil, nil) }
+
+  /// Ends it, and gives no link.
+  fileprivate mutating func endWithoutLink() -> [UInt8]? {
+    end()
+    return nil
+  }
 
   /// The chain where no head has moved.
   fileprivate var unmoved: StoredChain? {

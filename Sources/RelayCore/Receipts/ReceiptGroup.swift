@@ -73,17 +73,20 @@ package struct ReceiptMark: Sendable, Equatable {
   }
 }
 
-/// Which receipts are kept.
+/// Which receipts are kept, and which entries of ledgers whose envelopes are forgotten.
 package struct ReceiptRetention: Sendable, Equatable {
-  /// Those that were made at this time or later.
+  /// Those that were made at this time or later; entries by when their envelopes were forgotten.
   package var since: WallTime
   /// So many groups at the most.
   package var groupsMax: Int
+  /// So many entries of ledgers at the most.
+  package var entriesMax: Int
 
-  /// Sets both limits.
-  package init(since: WallTime, groupsMax: Int) {
+  /// Sets the limits.
+  package init(since: WallTime, groupsMax: Int, entriesMax: Int) {
     self.since = since
     self.groupsMax = groupsMax
+    self.entriesMax = entriesMax
   }
 
   /// The last of the oldest groups that are not kept any longer; nil if all are.
@@ -103,17 +106,22 @@ package struct ReceiptRetention: Sendable, Equatable {
 package struct ReceiptRules: Sendable, Equatable {
   /// Who issues them, as a JSON string.
   package let issuer: String
+  /// Of which lanes there are ledgers.
+  package let evidence: NamePatterns<Bool>
   /// SHA-256.
   package let hash: ReceiptHash
 
   /// Puts together the rules; see the properties.
-  package init(issuer: String, hash: @escaping ReceiptHash) {
+  package init(
+    issuer: String, evidence: NamePatterns<Bool> = NamePatterns(), hash: @escaping ReceiptHash
+  ) {
     self.issuer = issuer
+    self.evidence = evidence
     self.hash = hash
   }
 
   /// Whether two are alike: there is one hash function.
   package static func == (left: ReceiptRules, right: ReceiptRules) -> Bool {
-    left.issuer == right.issuer
+    left.issuer == right.issuer && left.evidence == right.evidence
   }
 }

@@ -8,16 +8,22 @@ package struct StoredChain: Sendable, Equatable {
   package var group: Int64
   /// The head's place among the leaves of the group.
   package var leaf: Int
+  /// Whether a ledger has each of the chain's numbers.
+  package var hasLedger: Bool
 
   /// Puts together a chain and its place.
-  package init(chain: LaneChain, first: Int64, group: Int64, leaf: Int) {
+  package init(
+    chain: LaneChain, first: Int64, group: Int64, leaf: Int, hasLedger: Bool = false
+  ) {
+    self.hasLedger = hasLedger
     self.chain = chain
     self.first = first
     self.group = group
     self.leaf = leaf
   }
 
-  private static let version: UInt8 = 1
+  /// The form of the bytes, of a chain without a ledger and of one with it.
+  private static let versions: (plain: UInt8, ledger: UInt8) = (1, 2)
   /// Beyond these is nothing that was counted.
   private static let numbers: ClosedRange<Int64> = 1...1 << 60
   private static let byteCount =
@@ -25,7 +31,7 @@ package struct StoredChain: Sendable, Equatable {
 
   /// It as bytes, for a column of the lane.
   package var bytes: [UInt8] {
-    var bytes = ReceiptBytes(byte: Self.version)
+    var bytes = ReceiptBytes(byte: hasLedger ? Self.versions.ledger : Self.versions.plain)
     bytes.add(chain.incarnation)
     bytes.add(chain.begin)
     bytes.add(chain.last)
@@ -39,7 +45,10 @@ package struct StoredChain: Sendable, Equatable {
 
   /// Reads what ``bytes`` has made; nil if it is anything else.
   package init?(_ bytes: [UInt8]) {
-    guard bytes.count == Self.byteCount, bytes[0] == Self.version else { return nil }
+    guard bytes.count == Self.byteCount,
+      bytes[0] == Self.versions.plain || bytes[0] == Self.versions.ledger
+    else { return nil }
+    hasLedger = bytes[0] == Self.versions.ledger
     var rest = bytes.dropFirst()
     func take(_ count: Int) -> [UInt8] {
       defer { rest = rest.dropFirst(count) }

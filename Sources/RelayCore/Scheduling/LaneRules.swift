@@ -28,6 +28,9 @@ package struct LaneRules: Hashable, Sendable {
   package var gapTimeoutMs: Int64?
   /// Whether it is paused from the moment it is first known.
   package var startPaused = false
+  /// Whether it is an evidence lane: all that comes in it is numbered and stays as it came, and a
+  /// ledger says how each number ended.
+  package var isEvidence = false
 
   /// The defaults.
   package init() {}

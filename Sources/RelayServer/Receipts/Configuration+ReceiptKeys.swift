@@ -40,9 +40,11 @@ extension Configuration {
   /// Reads the keys of receipts, and makes the first one where there is none yet; nil if there are
   /// to be none.
   ///
-  /// - Parameter used: The keys in use; nil for none.
+  /// - Parameters:
+  ///   - used: The keys in use; nil for none.
+  ///   - hasReceipts: Whether the store has receipts, which other keys must have signed.
   func takeUpReceiptKeys(
-    after used: ReceiptKeys?, _ now: WallTime, _ log: Log
+    after used: ReceiptKeys?, hasReceipts: Bool, _ now: WallTime, _ log: Log
   ) throws(ConfigurationProblem) -> ReceiptKeys? {
     guard let path = receiptKeysFolder else { return nil }
     let keys: ReceiptKeys
@@ -53,7 +55,12 @@ extension Configuration {
       throw ConfigurationProblem(key: "receipts.keys", reason: error.description)
     }
     guard keys.ring != used?.ring else { return keys }
-    if isNew, store.postgres != nil {
+    if isNew, hasReceipts {
+      log.warning(
+        "new keys for receipts were made, though the store has receipts: no device trusts them",
+        ("folder", .text(path)), ("kid", .text(keys.kid)),
+        ("fix", .text("Stop the relay, put the former folder of keys back, and start it.")))
+    } else if isNew, store.postgres != nil {
       log.warning(
         "a first key for receipts was made: bring its folder to the other relays of this store",
         ("folder", .text(path)), ("kid", .text(keys.kid)))

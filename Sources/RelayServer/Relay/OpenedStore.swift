@@ -126,11 +126,16 @@ extension Configuration {
 
   /// How receipts are made; nil if none are.
   private var receiptRules: ReceiptRules? {
-    receipts.map { receipts in
+    let evidence = NamePatterns(
+      lanes.entries.map {
+        NamePatterns<Bool>.Entry(pattern: $0.pattern, value: $0.value.isEvidence)
+      })
+    return receipts.map { receipts in
       var issuer = JSONWriter()
       issuer.string(receipts.issuer)
       return ReceiptRules(
-        issuer: String(decoding: issuer.finish(), as: UTF8.self), hash: ReceiptDesk.hash)
+        issuer: String(decoding: issuer.finish(), as: UTF8.self), evidence: evidence,
+        hash: ReceiptDesk.hash)
     }
   }
 }

@@ -104,7 +104,10 @@ extension Relay {
     let fresh = try new.upstreams.filter { upstream in
       old?.upstream(named: upstream.name) != upstream || renewed.contains(upstream.name)
     }.map { try target(of: $0, files.upstreams[$0.name]) }
-    let receiptKeys = try new.takeUpReceiptKeys(after: parts.receiptKeys, parts.now().wall, log)
+    let mayBeginRing = parts.receiptKeys == nil && new.receipts != nil
+    let hasReceipts = mayBeginRing ? try await parts.store.hasReceipts() : false
+    let receiptKeys = try new.takeUpReceiptKeys(
+      after: parts.receiptKeys, hasReceipts: hasReceipts, parts.now().wall, log)
     // Whether an upstream starts paused is asked when its name becomes known.
     opened.update(to: new)
     let numbers = try await parts.store.register(upstreams: new.upstreams.map(\.name))
@@ -182,7 +185,7 @@ extension Relay {
     parts.memory.resize(to: new.limits.memoryInFlightBytesMax)
     janitor.keep(
       new.retention, eventsForSeconds: new.events.keptSeconds,
-      receipts: new.receipts ?? ReceiptsConfiguration())
+      receipts: new.receipts)
     parts.front.setLimits(new.limits.http)
     parts.access.update(to: new.access)
     parts.takeUp(prepared.receiptKeys)

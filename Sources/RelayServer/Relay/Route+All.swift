@@ -135,6 +135,10 @@ extension Route {
         takes: .anything
       ) { try await GetReceipt($2).respond($1) },
       Route(
+        .get, "/v1/clients/{client}/lanes/{lane}/ledger", on: .both, for: .looking,
+        takes: .readByEndpoint, isListing: true
+      ) { try await GetLedger($2).respond(to: $0, $1) },
+      Route(
         .get, "/v1/lanes", on: .operators, for: .watching, takes: .readByEndpoint, isListing: true
       ) {
         try await ListLanes($2).respond(to: $0)

@@ -43,6 +43,12 @@ extension Configuration {
         "is missing: with \"store.postgres\" there is no data folder that could hold the keys; name"
           + " a folder")
     }
+    if receipts == nil {
+      for lane in lanes.entries where lane.value.isEvidence {
+        problems.add(
+          "lanes.\(lane.pattern).evidence", "goes with \"receipts\": without it nothing is signed")
+      }
+    }
     for (index, listener) in listen.enumerated()
     where !listener.endpoint.takesAnyPort
       && listen[..<index].contains(where: { $0.endpoint == listener.endpoint })

@@ -115,13 +115,26 @@ extension LaneRules: NamedRules {
       """)
     Key(
       "startPaused", \.startPaused, .flag, "whether it is paused when it is first known")
+    Key(
+      "evidence", \.isEvidence, .flag,
+      """
+      whether it is an [evidence lane](receipts.md#evidence-lanes): all that comes in it is \
+      numbered and stays as it came, and a ledger says how each number ended. It takes `receipts`
+      """)
   }
 
   func check(_ reader: SectionReader) {
-    guard order == .latest, gapTimeoutMs != nil else { return }
-    reader.problems.add(
-      reader.path(of: "gapTimeoutSeconds"),
-      "a lane of the order \"latest\" takes no sequence numbers, so it has no gaps to wait for")
+    guard order == .latest else { return }
+    if gapTimeoutMs != nil {
+      reader.problems.add(
+        reader.path(of: "gapTimeoutSeconds"),
+        "a lane of the order \"latest\" takes no sequence numbers, so it has no gaps to wait for")
+    }
+    if isEvidence {
+      reader.problems.add(
+        reader.path(of: "evidence"),
+        "a lane of the order \"latest\" takes no sequence numbers, so it can be no evidence lane")
+    }
   }
 }
 

@@ -6,6 +6,7 @@ package struct ReceiptsConfiguration: KeyedSection, Sendable {
   package var keys: String?
   package var keptSeconds = 30 * 86_400
   package var keptGroupsMax = 10_000_000
+  package var keptEntriesMax = 10_000_000
 
   /// Nothing is named yet.
   package init() {}
@@ -24,10 +25,16 @@ package struct ReceiptsConfiguration: KeyedSection, Sendable {
       "the folder of the [keys](receipts.md#keys), which the relay makes if it is missing or empty")
     Key(
       "keptSeconds", \.keptSeconds, .integer(0...Configuration.secondsMax),
-      "how long a lane's latest receipt can at least be asked for")
+      """
+      how long a lane's latest receipt can at least be asked for, and a ledger's entries once \
+      their envelopes are forgotten
+      """)
     Key(
       "keptGroupsMax", \.keptGroupsMax, .integer(1...1 << 40),
       "how many commits' receipts are kept: some 280 bytes each, and 32 more for each further lane")
+    Key(
+      "keptEntriesMax", \.keptEntriesMax, .integer(1...1 << 40),
+      "how many entries of evidence lanes' ledgers are kept: some 250 bytes each")
   }
 }
 

@@ -92,7 +92,8 @@ extension Writer {
     if let numbering = plan.numbering {
       try number(numbering, in: entry.lane)
       if !numbering.isParked {
-        try link(numbering.number, draft.knownDigest, in: entry.lane, name)
+        let came = draft.knownDigest.map { LinkedEnvelope(serial: entry.serial, digest: $0) }
+        try link(numbering.number, came, in: entry.lane, name)
       }
     }
     if plan.isNewLane || plan.numbering != nil {

@@ -12,13 +12,13 @@ extension Writer {
 
   /// Adds a number to its lane's chain: what came under it stands in line from now on.
   ///
-  /// - Parameter digest: What a receipt covers of it; nil if that is not known.
+  /// - Parameter came: What came; nil if what a receipt covers of it is not known.
   func link(
-    _ number: Int64, _ digest: [UInt8]?, in lane: LaneNumber, _ name: LaneName? = nil
+    _ number: Int64, _ came: LinkedEnvelope?, in lane: LaneNumber, _ name: LaneName? = nil
   ) throws(StoreError) {
     guard let rules = receiptRules else { return }
-    try openChain(of: lane, name)
-    state.chains.take(number, digest, in: lane, rules.hash) {
+    try openChain(of: lane, name, rules)
+    state.chains.take(number, came, in: lane, rules.hash) {
       random.bytes(LaneChain.incarnationBytes)
     }
   }
@@ -27,8 +27,8 @@ extension Writer {
   func pass(
     _ numbers: SequenceRange, in lane: LaneNumber, _ name: LaneName? = nil
   ) throws(StoreError) {
-    guard receiptRules != nil else { return }
-    try openChain(of: lane, name)
+    guard let rules = receiptRules else { return }
+    try openChain(of: lane, name, rules)
     state.chains.pass(numbers, in: lane)
   }
 
@@ -38,21 +38,25 @@ extension Writer {
   ///   be read: then the chain ends.
   func link(parked serial: Serial?, _ number: Int64, in lane: LaneNumber) throws(StoreError) {
     guard receiptRules != nil else { return }
-    var digest: [UInt8]?
+    var came: LinkedEnvelope?
     if let serial {
-      digest = try receipts.coveredDigest.first(serial) { $0.isNull(0) ? nil : $0.bytes(0) }
-        .flatMap(\.self)
+      let digest = try receipts.coveredDigest.first(serial) { $0.isNull(0) ? nil : $0.bytes(0) }
+      came = digest.flatMap(\.self).map { LinkedEnvelope(serial: serial, digest: $0) }
     }
-    try link(number, digest, in: lane)
+    try link(number, came, in: lane)
   }
 
-  private func openChain(of lane: LaneNumber, _ name: LaneName?) throws(StoreError) {
+  private func openChain(
+    of lane: LaneNumber, _ name: LaneName?, _ rules: ReceiptRules
+  ) throws(StoreError) {
     guard !state.chains.isOpen(lane) else { return }
     // Not `??`, whose right side cannot throw a StoreError.
     let known = if let name { name } else { try receipts.name(of: lane) }
-    if let chain = chains.value(for: lane) { return state.chains.open(lane, known, chain) }
+    if let chain = chains.value(for: lane) {
+      return state.chains.open(lane, known, chain, rules)
+    }
     let bytes = try receipts.findChain.first(lane) { $0.isNull(0) ? nil : $0.bytes(0) }
-    state.chains.open(lane, known, bytes.flatMap(\.self).flatMap(StoredChain.init))
+    state.chains.open(lane, known, bytes.flatMap(\.self).flatMap(StoredChain.init), rules)
   }
 
   /// Makes the group of the transaction.
@@ -69,6 +73,7 @@ extension Writer {
         try receipts.insert(group, at: time)
         state.receiptMark = group.mark
       }
+      for entry in closed.entries { try laneLedger.insert(entry, at: time) }
       for (lane, chain) in closed.chains {
         chains[lane] = .some(chain)
         if let chain {
@@ -83,6 +88,9 @@ extension Writer {
 
   /// Forgets receipts that are kept no longer; see ``ReceiptStore``.
   func forgetReceipts(_ retention: ReceiptRetention, countMax: Int) throws(StoreError) -> Bool {
-    try receipts.forget(retention, after: state.receiptMark?.number ?? 0, countMax: countMax)
+    let areGroupsDone = try receipts.forget(
+      retention, after: state.receiptMark?.number ?? 0, countMax: countMax)
+    let areEntriesDone = try laneLedger.forget(retention, countMax: countMax)
+    return areGroupsDone && areEntriesDone
   }
 }

@@ -72,11 +72,22 @@ extension Reader {
         let envelope = DeliverableEnvelope(
           serial: serial, id: try sql.load.id(0),
           client: sql.load.text(1) ?? "", key: sql.load.text(2), content: content,
-          references: sql.load.bool(7), revision: sql.load.int(8))
+          references: sql.load.bool(7), revision: sql.load.int(8),
+          evidence: try readableMark(of: serial))
         guard isAsAccepted(envelope) else { throw .changed("an envelope") }
         result.append(envelope)
       }
       return result
+    }
+  }
+
+  /// What the upstream is told of an envelope; nil where that cannot be read, which is no reason to
+  /// keep the envelope itself back.
+  private func readableMark(of serial: Serial) throws(StoreError) -> EvidenceMark? {
+    do throws(StoreError) {
+      return try laneLedger.mark(of: serial)
+    } catch  where error.kind == .corrupt {
+      return nil
     }
   }
 

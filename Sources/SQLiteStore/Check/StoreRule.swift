@@ -187,6 +187,19 @@ struct StoreRule {
       kind: "ending-without-end", meaning: "A client should be told of ends that are lost.",
       sql: "SELECT number FROM ending WHERE serial NOT IN (SELECT serial FROM ended)"),
     StoreRule(
+      kind: "ledger-without-end",
+      meaning: "Ledgers of evidence lanes never say how these numbers ended.",
+      sql: """
+        SELECT lane || '/' || sequence FROM lane_ledger WHERE state IS NULL \
+        AND serial NOT IN (SELECT serial FROM envelope)
+        """),
+    StoreRule(
+      kind: "hole-in-receipts", meaning: "Whoever keeps receipts takes the relay for a liar.",
+      sql: """
+        SELECT number FROM receipt AS r WHERE number > (SELECT min(number) FROM receipt) \
+        AND NOT EXISTS (SELECT 1 FROM receipt AS b WHERE b.number = r.number - 1)
+        """),
+    StoreRule(
       kind: "hole-in-event-log", meaning: "Listeners miss some events, and are not told.",
       sql: """
         SELECT number FROM event_log AS e WHERE number > (SELECT min(number) FROM event_log) \

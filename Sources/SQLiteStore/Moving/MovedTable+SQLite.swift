@@ -24,7 +24,8 @@ extension MovedTable {
       "SELECT lane, sequence, serial FROM sequence_index ORDER BY lane, sequence"
     case .moved: "SELECT serial, place FROM moved ORDER BY serial"
     case .client, .paused, .line, .ended, .attempt, .response, .keyIndex, .gap, .checksIn, .ending,
-      .token, .audit, .operation, .history, .eventOrigin, .eventLog, .receiptOrigin, .receipt:
+      .token, .audit, .operation, .history, .eventOrigin, .eventLog, .receiptOrigin, .receipt,
+      .laneLedger:
       "SELECT \(columnList) FROM \(rawValue)"
         + (keyCount == 0 ? "" : " ORDER BY \(keyList)")
     }
@@ -58,7 +59,7 @@ extension MovedTable {
     case .eventOrigin: ["UPDATE event_origin SET origin = ?1"]
     case .receiptOrigin: ["UPDATE receipt_origin SET id = ?1"]
     case .client, .paused, .line, .ended, .attempt, .response, .keyIndex, .gap, .checksIn, .ending,
-      .token, .audit, .operation, .history, .eventLog, .receipt:
+      .token, .audit, .operation, .history, .eventLog, .receipt, .laneLedger:
       ["INSERT INTO \(rawValue) (\(columnList)) VALUES (\(parameters))"]
     }
   }

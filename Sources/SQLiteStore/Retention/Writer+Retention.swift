@@ -96,6 +96,7 @@ extension Writer {
     if let key { try sql.deleteKey.run(client, key) }
     try forgetEnding(row.ending, of: ClientNumber(rawValue: client))
     try deleteBodyFile(of: serial, into: &deletedFiles)
+    if number != nil { try laneLedger.close(serial, at: clock(), shared.receiptRules?.hash) }
     try sql.deleteAttempts.run(serial)
     try sql.deleteResponse.run(serial)
     try sql.deleteEnded.run(serial)

@@ -198,7 +198,14 @@ extension Salvage {
   ///
   /// A group's number must not be given out twice.
   func mendReceipts() throws(StoreError) {
-    let isWhole = ["receipt", "receipt_origin", "lane"].allSatisfy { (lost[$0] ?? 0) == 0 }
+    // How these ended is lost.
+    try connection.execute(
+      """
+      DELETE FROM lane_ledger WHERE state IS NULL AND serial NOT IN (SELECT serial FROM envelope)
+      """)
+    let isWhole = ["receipt", "receipt_origin", "lane", "lane_ledger"].allSatisfy {
+      (lost[$0] ?? 0) == 0
+    }
     guard !isWhole else { return }
     try connection.execute(
       """

@@ -18,6 +18,7 @@ final class Reader {
   let names: NameQueries
   let forgetting: ForgettingQueries
   let receipts: ReceiptQueries
+  let laneLedger: LaneLedgerQueries
   let bodies: BodyFiles
 
   /// Opens a read-only connection to a prepared file.
@@ -38,6 +39,7 @@ final class Reader {
     names = try NameQueries(on: connection)
     forgetting = try ForgettingQueries(on: connection)
     receipts = try ReceiptQueries(on: connection)
+    laneLedger = try LaneLedgerQueries(on: connection)
     self.bodies = bodies
   }
 

@@ -93,6 +93,23 @@ extension SQLiteStore {
   }
 
   /// See ``EnvelopeStore``.
+  package func hasReceipts() async throws(StoreError) -> Bool {
+    try await read { reader throws(StoreError) in try reader.receipts.hasGroups() }
+  }
+
+  /// See ``EnvelopeStore``.
+  package func ledger(
+    of lane: LaneName, _ numbers: ClosedRange<Int64>, countMax: Int
+  ) async throws(StoreError) -> LedgerPage? {
+    guard let hash = shared.receiptRules?.hash else { return nil }
+    return try await read { reader throws(StoreError) in
+      try reader.snapshot { () throws(StoreError) in
+        try reader.laneLedger.page(of: lane, numbers, countMax: countMax, hash)
+      }
+    }
+  }
+
+  /// See ``EnvelopeStore``.
   package func answers(
     to keys: Set<String>, for serial: Serial
   ) async throws(StoreError) -> [String: ReferencedAnswer] {

@@ -60,6 +60,7 @@ final class Writer {
   let operations: OperationStatements
   let search: SearchStatements
   let receipts: ReceiptStatements
+  let laneLedger: LaneLedgerStatements
   let shared: StoreShared
   let clock: @Sendable () -> WallTime
   var state = State()
@@ -122,6 +123,7 @@ final class Writer {
     operations = try OperationStatements(on: connection)
     search = try SearchStatements(on: connection)
     receipts = try ReceiptStatements(on: connection)
+    laneLedger = try LaneLedgerStatements(on: connection)
     pageBytes = try connection.number("PRAGMA page_size")
     self.shared = shared
     self.clock = clock

@@ -77,6 +77,7 @@ final class ReceiptStatements {
 final class ReceiptQueries {
   private let findChain: Statement
   private let findGroup: Statement
+  private let findAny: Statement
 
   init(on connection: borrowing Connection) throws(StoreError) {
     findChain = try Statement(
@@ -86,6 +87,7 @@ final class ReceiptQueries {
       """, on: connection)
     findGroup = try Statement(
       "SELECT payload, leaves FROM receipt WHERE number = ?", on: connection)
+    findAny = try Statement("SELECT 1 FROM receipt LIMIT 1", on: connection)
   }
 
   /// The chain of a lane.
@@ -93,6 +95,9 @@ final class ReceiptQueries {
     let bytes = try findChain.first(lane.client, lane.lane) { $0.isNull(0) ? nil : $0.bytes(0) }
     return bytes.flatMap(\.self).flatMap(StoredChain.init)
   }
+
+  /// Whether there are any groups.
+  func hasGroups() throws(StoreError) -> Bool { try findAny.first { _ in true } ?? false }
 
   /// A group.
   func group(_ number: Int64) throws(StoreError) -> StoredGroup? {

@@ -1,3 +1,4 @@
+import EventLoop
 import JSON
 import RelayCore
 import WaystationOutbox
@@ -6,10 +7,11 @@ import WaystationOutbox
 enum AuditFile {
   /// All bytes of a file.
   static func read(_ path: String) throws(AuditTrouble) -> [UInt8] {
-    do throws(OperatorFailure) {
-      return try InputFile.read(path, "waystation audit-lane")
+    do throws(SystemError) {
+      return try FileContents.read(
+        path == "-" ? "/dev/stdin" : path, bytesMax: InputFile.bytesMax)
     } catch {
-      throw .unreadable(error.reason)
+      throw .unreadable("\(path) cannot be read: \(error.reason)")
     }
   }
 

@@ -101,14 +101,23 @@ struct AuditReport {
   var text: String {
     let name = SafeText.line("\(lane.client)/\(lane.lane)")
     if let fault {
-      return "does not hold: \(name), \(Self.words(fault.numbers)): \(Self.sentence(fault))"
+      let first = "does not hold: \(name), \(Self.words(fault.numbers)): \(Self.sentence(fault))"
+      return ([first] + leftOut).joined(separator: "\n")
     }
     let ranges = chains.map { Self.words($0.numbers) }.joined(separator: ", and ")
     var lines = ["holds: \(name), \(ranges)"]
     lines.append(named.map { "\($0) \(HumanText.count($1))" }.joined(separator: ", "))
     lines.append(
-      "given up before they came: \(HumanText.count(counts.givenUp)); came at the upstream once"
-        + " more: \(HumanText.count(counts.repeated))")
+      "void or given up: \(HumanText.count(counts.givenUp)); repeated requests:"
+        + " \(HumanText.count(counts.repeated))")
+    lines += leftOut
+    if let signature { lines.append(signature.text) }
+    return lines.joined(separator: "\n")
+  }
+
+  /// What of the upstream's record was not compared.
+  private var leftOut: [String] {
+    var lines: [String] = []
     if notCovered > 0 {
       lines.append(
         "not looked at: \(HumanText.counted(Int64(notCovered), "request"))"
@@ -118,8 +127,7 @@ struct AuditReport {
       lines.append(
         "left out: \(HumanText.counted(Int64(skipped), "line")) of other lanes or without a number")
     }
-    if let signature { lines.append(signature.text) }
-    return lines.joined(separator: "\n")
+    return lines
   }
 
   private static func words(_ numbers: SequenceRange) -> String {
@@ -160,7 +168,9 @@ struct AuditReport {
       "rows were changed, left out or added, and all links made anew: they lead to another link"
         + " than that of the receipt. A receipt in between would tell more"
     case .notAtUpstream: "the ledger calls it delivered, and the upstream did not get it"
-    case .anotherRequestAtUpstream: "the upstream got another request than the receipt covers"
+    case .anotherRequestAtUpstream:
+      "the upstream got another request than the receipt covers; if that is so of each number, look"
+        + " at --upstream and --strip-path"
     case .notInLedger: "the upstream got a request that neither ledger nor receipt has"
     case .anotherOrder: "it came at the upstream behind number \(fault.behind ?? 0)"
     }

@@ -77,7 +77,7 @@ struct LedgerFile {
       guard let number = try? value.int64(), (0...999).contains(number) else { return nil }
       status = number
     }
-    var response = ReceiptDesk.hash([])
+    var response = LedgerEntry.noDigest
     if row["response"] != nil {
       guard let digest = row.digest("response") else { return nil }
       response = digest
@@ -118,7 +118,7 @@ struct LedgerFile {
   /// - Returns: When they were signed.
   private func verify(_ page: Page, _ jws: String) throws(AuditTrouble) -> WallTime {
     func unproven(_ words: String) -> AuditTrouble { .unproven(.page, place: pages, words) }
-    guard let text = SignedText(jws, type: "waystation-ledger+jws") else {
+    guard let text = SignedText(jws, type: LedgerPage.signedType) else {
       throw unproven("it is not signed as a page of a ledger is")
     }
     if let fault = keys.fault(of: text) { throw unproven(fault) }

@@ -52,20 +52,27 @@ struct RequestLog {
     guard client ?? lane.client == lane.client, name ?? lane.lane == lane.lane,
       let number = try number(object, fields)
     else { return nil }
-    let key = try text(object, "key") ?? fields.first("idempotency-key") ?? ""
+    let key = try text(object, "key") ?? fields.first("waystation-key") ?? ""
     guard let path = try text(object, "path") else { throw Unreadable(reason: "has no \"path\"") }
     let encoded = try text(object, "bodyBase64") ?? ""
     guard let body = try? Base64.decode(encoded.utf8) else {
       throw Unreadable(reason: "\"bodyBase64\" is no Base64")
     }
-    return CoveredItem(
+    var item = CoveredItem(
       client: lane.client, lane: lane.lane, number: number, key: key,
       upstream: try text(object, "upstream") ?? upstream,
       method: try text(object, "method") ?? "POST", path: Array(stripped(path).utf8),
-      headers: fields.covered.filter {
-        $0.name != "idempotency-key" || !$0.value.elementsEqual(key.utf8)
-      },
+      headers: fields.covered,
       bodyByteCount: Int64(body.count), bodyDigest: ReceiptDesk.hash(body))
+    // Its sender gave an Idempotency-Key beside the key, and the relay covers that: else it is the
+    // relay's own. What the relay says only tells which of the two to make the digest of.
+    let others = fields.idempotencyKeys.filter { !$0.value.elementsEqual(key.utf8) }
+    if !others.isEmpty, let told = fields.first("waystation-item-digest") {
+      var other = item
+      other.headers += others
+      if Base64URL.encode(ReceiptDesk.hash(other.bytes)) == told { item = other }
+    }
+    return item
   }
 
   /// A member that is a string; nil if there is none.
@@ -111,11 +118,16 @@ struct RequestLog {
 
     func first(_ name: String) -> String? { all.first { $0.name == name }?.value }
 
-    /// Those that a receipt covers, in its order.
+    /// Those that a receipt covers whoever sends them, in its order.
     var covered: [(name: String, value: [UInt8])] {
-      CoveredItem.headerNames.flatMap { name in
-        all.filter { $0.name == "\(name)" }.map { ($0.name, Array($0.value.utf8)) }
-      }
+      CoveredItem.headerNames.filter { "\($0)" != "idempotency-key" }.flatMap { bytes(of: "\($0)") }
+    }
+
+    /// What a receipt covers if it was the sender's.
+    var idempotencyKeys: [(name: String, value: [UInt8])] { bytes(of: "idempotency-key") }
+
+    private func bytes(of name: String) -> [(name: String, value: [UInt8])] {
+      all.filter { $0.name == name }.map { ($0.name, Array($0.value.utf8)) }
     }
   }
 

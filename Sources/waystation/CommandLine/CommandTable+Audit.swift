@@ -23,7 +23,7 @@ extension CommandTable {
       "It asks no relay. One of the files may be - for standard input.",
       "A line of --requests has the members sequence, key, method, path, headers and bodyBase64,"
         + " and if you like client and lane. What is not given is taken from the request's fields"
-        + " Waystation-Sequence, Idempotency-Key, Waystation-Client and Waystation-Lane. Lines of"
+        + " Waystation-Sequence, Waystation-Key, Waystation-Client and Waystation-Lane. Lines of"
         + " other lanes and lines without a number are left out, and counted.",
       "docs/receipts.md says what it proves. examples/audit.py is the same without this program.",
     ],

@@ -172,7 +172,7 @@ struct AuditFiles {
     var line: [String: any Sendable] = [
       "sequence": request.number, "key": "k-\(request.number)",
       "path": "/sales?n=\(request.number)",
-      "headers": ["Content-Type": "text/plain", "Idempotency-Key": "k-\(request.number)"],
+      "headers": ["Content-Type": "text/plain", "Waystation-Key": "k-\(request.number)"],
       "bodyBase64": Data(request.body.utf8).base64EncodedString(),
     ]
     line.merge(request.more) { $1 }

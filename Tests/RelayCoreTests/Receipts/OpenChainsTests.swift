@@ -17,15 +17,15 @@ struct OpenChainsTests {
     _ stored: StoredChain?, after mark: ReceiptMark? = nil, _ body: (inout OpenChains) -> Void
   ) -> (group: ReceiptGroup?, chain: StoredChain?) {
     var chains = OpenChains()
-    chains.open(lane, name, stored)
+    chains.open(lane, name, stored, rules)
     body(&chains)
     let closed = chains.close(rules, of: [1, 2], after: mark, at: time)
     return (closed.group, closed.chains[0].chain)
   }
 
   private func take(_ number: Int64, _ chains: inout OpenChains, knows: Bool = true) {
-    let digest = knows ? digest(UInt8(number)) : nil
-    chains.take(number, digest, in: lane, Self.hash) { [UInt8](repeating: 9, count: 16) }
+    let came = knows ? LinkedEnvelope(serial: number, digest: digest(UInt8(number))) : nil
+    chains.take(number, came, in: lane, Self.hash) { [UInt8](repeating: 9, count: 16) }
   }
 
   @Test("the bytes are those of the documentation")
@@ -81,6 +81,34 @@ struct OpenChainsTests {
     }
     #expect(whole.chain?.chain == chain.chain)
     #expect(StoredChain(chain.bytes) == chain && StoredChain(chain.bytes.dropLast()) == nil)
+  }
+
+  @Test("a lane that becomes an evidence lane, or is none any more, begins another chain")
+  func becomesEvidence() throws {
+    let evidence = ReceiptRules(
+      issuer: "\"https://relay.example\"",
+      evidence: NamePatterns([.init(pattern: "sales", value: true)]), hash: Self.hash)
+    func goOn(
+      _ stored: StoredChain?, _ number: Int64, _ rules: ReceiptRules
+    ) throws -> (chain: StoredChain, entries: [LedgerEntry]) {
+      var chains = OpenChains()
+      chains.open(lane, name, stored, rules)
+      take(number, &chains)
+      let closed = chains.close(rules, of: [1, 2], after: nil, at: time)
+      let chain = try #require(closed.chains[0].chain)
+      // As it comes back from the store.
+      return (try #require(StoredChain(chain.bytes)), closed.entries.map(\.entry))
+    }
+    let plain = try goOn(nil, 1, rules)
+    #expect(!plain.chain.hasLedger && plain.entries.isEmpty)
+    let first = try goOn(plain.chain, 2, evidence)
+    #expect(first.chain.hasLedger && first.chain.chain.begin == 2)
+    let second = try goOn(first.chain, 3, evidence)
+    #expect(second.chain.chain.begin == 2 && second.chain.chain.last == 3)
+    #expect((first.entries + second.entries).map(\.number) == [2, 3])
+    #expect(second.entries.last?.link == second.chain.chain.link)
+    let after = try goOn(second.chain, 4, rules)
+    #expect(!after.chain.hasLedger && after.chain.chain.begin == 4 && after.entries.isEmpty)
   }
 
   @Test("numbers that nobody waits for are passed by, and make no receipt of their own")

@@ -52,7 +52,8 @@ struct ReceiptConformance {
   }
 
   private func forget(_ bench: Bench, countMax: Int, groupsMax: Int = .max) async throws -> Bool {
-    let retention = ReceiptRetention(since: bench.clock.now, groupsMax: groupsMax)
+    let retention = ReceiptRetention(
+      since: bench.clock.now, groupsMax: groupsMax, entriesMax: .max)
     return try await bench.store.forgetReceipts(retention, countMax: countMax)
   }
 

@@ -140,6 +140,10 @@ enum MovedContent {
     "UPDATE envelope SET covered_digest = x'0d' WHERE serial = 10",
     "INSERT INTO receipt VALUES (1, 2, x'7b7d', zeroblob(64)), (2, 3, x'7b20', zeroblob(32))",
     """
+    INSERT INTO lane_ledger VALUES (1, 2, 1, 3, 10, x'0d', x'0e', 2, 422, x'0f', 5), \
+    (2, 3, 1, 4, 11, x'0d', x'0e', NULL, NULL, NULL, NULL)
+    """,
+    """
     UPDATE ledger SET last_serial = 20, last_client = 6, last_lane = 8, last_ending = 5, \
     last_accepted_at = 1800000000900
     """,

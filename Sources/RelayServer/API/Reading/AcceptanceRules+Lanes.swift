@@ -8,12 +8,13 @@ extension AcceptanceRules {
     /// On a relayed request.
     case relayed
 
-    fileprivate var sequence: String { self == .json ? "/sequence" : "Waystation-Sequence" }
+    var sequence: String { self == .json ? "/sequence" : "Waystation-Sequence" }
+    var key: String { self == .json ? "/key" : "Idempotency-Key" }
     var notBefore: String { self == .json ? "/notBefore" : "Waystation-Not-Before" }
     var notBeforeIn: String { self == .json ? "/notBeforeIn" : "Waystation-Not-Before-In" }
     var expiresAt: String { self == .json ? "/expiresAt" : "Waystation-Expires-At" }
     var expiresIn: String { self == .json ? "/expiresIn" : "Waystation-Expires-In" }
-    fileprivate var references: String { self == .json ? "/references" : "Waystation-References" }
+    var references: String { self == .json ? "/references" : "Waystation-References" }
   }
 
   /// Holds an envelope to what is configured for its lane.
@@ -33,6 +34,7 @@ extension AcceptanceRules {
     try Self.checkTimes(
       notBefore: draft.notBefore, expiresAt: draft.expiresAt,
       field: times.notBeforeIn == nil ? fields.notBefore : fields.notBeforeIn)
+    if rules.isEvidence { try holdToEvidence(draft, fields) }
     guard rules.order == .latest else { return }
     if draft.sequence != nil {
       throw .notInLatestLane(draft.lane, "sequence numbers", field: fields.sequence)

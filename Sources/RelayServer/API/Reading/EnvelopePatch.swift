@@ -95,6 +95,7 @@ package struct EnvelopePatch: Sendable {
     to record: EnvelopeRecord, body: EnvelopeBody?, at arrival: ArrivalTime,
     _ number: (String) -> UpstreamNumber?
   ) throws(Problem) -> EnvelopeEdit {
+    try holdToEvidence(record.draft.lane, rules)
     var entry = record.entry
     let terms = try upstream(of: record.draft)
     if mentions("upstream"), let terms, let upstream = number(terms.name) {

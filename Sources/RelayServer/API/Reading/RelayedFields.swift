@@ -74,7 +74,7 @@ struct RelayedFields {
     // Another relay may have added these on the way here; the last one has been read.
     let known: [StaticString] = [
       "Waystation-Attempt", "Waystation-Accepted-At", ReplayMark.fieldName,
-      "Waystation-Authorization",
+      "Waystation-Authorization", "Waystation-Item-Digest", "Waystation-Link",
     ]
     guard !known.contains(where: { FieldSyntax.equals(name, $0) }) else { return }
     if FieldSyntax.hasPrefix(name, ConnectionField.carryingPrefix) {

@@ -151,7 +151,9 @@ private struct BatchItem {
       fields = handedOn.way
       return
     }
-    guard !envelope.references, content.method == "POST", form.takes(path: content.target),
+    // An upstream is told of each number of an evidence lane, in fields of its own.
+    guard !envelope.references, envelope.evidence == nil, content.method == "POST",
+      form.takes(path: content.target),
       case .inline = content.body
     else { return nil }
     var isJSON = false

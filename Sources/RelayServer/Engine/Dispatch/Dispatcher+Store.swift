@@ -45,10 +45,10 @@ extension Dispatcher: StoreObserver {
   private func take(_ envelope: AcceptedEnvelope, into state: inout State, now: Now) -> Int {
     if envelope.movedFrom != nil { return state.scheduler.placed(envelope.entry, now: now) }
     let lane = lanes.isEmpty ? nil : envelope.draft?.lane
-    let order = lane.map { lanes.rules(ofLane: $0).order } ?? .strict
-    let place = state.scheduler.accepted(envelope.entry, order: order, now: now)
-    // Before any of it can be attempted.
-    if let deliverable = envelope.deliverable,
+    let rules = lane.map { lanes.rules(ofLane: $0) } ?? LaneRules()
+    let place = state.scheduler.accepted(envelope.entry, order: rules.order, now: now)
+    // Before any of it can be attempted. The store says what an evidence lane's ledger has of it.
+    if !rules.isEvidence, let deliverable = envelope.deliverable,
       state.contents.wants(deliverable.content, position: place)
     {
       state.contents.insert(deliverable)

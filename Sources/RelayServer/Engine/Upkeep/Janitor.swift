@@ -33,7 +33,7 @@ final class Janitor: Sendable {
     var isRoundDue = false
     var retention: RetentionConfiguration
     var eventsKeptSeconds: Int
-    var receipts = ReceiptsConfiguration()
+    var receipts: ReceiptsConfiguration?
   }
 
   private let store: any EnvelopeStore
@@ -72,7 +72,7 @@ final class Janitor: Sendable {
   /// once.
   func keep(
     _ retention: RetentionConfiguration, eventsForSeconds: Int,
-    receipts: ReceiptsConfiguration = ReceiptsConfiguration()
+    receipts: ReceiptsConfiguration? = nil
   ) {
     let round = state.withLock { state in
       state.retention = retention
@@ -221,7 +221,7 @@ final class Janitor: Sendable {
       max(
         state.retention.deliveredSeconds, state.retention.failedSeconds,
         state.retention.uploadSeconds, state.eventsKeptSeconds,
-        state.receipts.keptSeconds)
+        state.receipts?.keptSeconds ?? 0)
     }
     return await ages.look(clock, keptMsMax: Int64(keptSecondsMax) * 1000)
   }
@@ -263,12 +263,13 @@ final class Janitor: Sendable {
     }
   }
 
-  /// Forgets receipts that have been kept long enough.
+  /// Forgets receipts that have been kept long enough; none while none are made, since nobody says
+  /// then how long that is.
   private func forgetReceipts() async {
-    let rules = state.withLock { $0.receipts }
+    guard let rules = state.withLock({ $0.receipts }) else { return }
     let retention = ReceiptRetention(
       since: await presentAges().cutoff(keptMs: Int64(rules.keptSeconds) * 1000),
-      groupsMax: rules.keptGroupsMax)
+      groupsMax: rules.keptGroupsMax, entriesMax: rules.keptEntriesMax)
     await forget(orSay: "receipts could not be forgotten") { [store] () throws(StoreError) in
       try await store.forgetReceipts(retention, countMax: Self.retentionStepCountMax)
     }

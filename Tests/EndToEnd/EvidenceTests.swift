@@ -1,0 +1,200 @@
+import Foundation
+import Testing
+
+extension EndToEnd {
+  /// Evidence lanes of the real relay: what they refuse, what the upstream is told, the ledger.
+  @Suite("Evidence lanes", .serialized)
+  struct Evidence {
+    private let upstream: TestUpstream
+    private let relay: Relay
+    private let folder: TemporaryFolder
+    private let settings: [String: any Sendable]
+
+    init() throws {
+      upstream = try TestUpstream()
+      folder = try TemporaryFolder()
+      settings = [
+        "receipts": ["issuer": "https://relay.example", "keys": folder.path + "/keys"],
+        "lanes": ["sales*": ["evidence": true]],
+        "retention": ["deliveredSeconds": 0],
+      ]
+      relay = try Relay(upstreams: ["default": Relay.quick(upstream)], more: settings)
+    }
+
+    private func sale(_ number: Int, body: String? = nil) -> [String: any Sendable] {
+      [
+        "lane": "sales", "sequence": number, "key": "k-\(number)", "path": "/sales?n=\(number)",
+        "body": body ?? "sale \(number)",
+      ]
+    }
+
+    /// The lines of a ledger's page.
+    private func ledger(
+      _ query: String = "", lane: String = "sales"
+    ) async throws -> [[String: Any]] {
+      let answer = try await relay.device("till-1").get(
+        "/v1/clients/till-1/lanes/\(lane)/ledger\(query)")
+      #expect(answer.status == 200 && answer["Content-Type"] == "application/x-ndjson", "\(answer)")
+      return try answer.body.split(separator: 0x0A).map {
+        try #require(try JSONSerialization.jsonObject(with: Data($0)) as? [String: Any])
+      }
+    }
+
+    /// Waits until a ledger's entries are in these states.
+    private func ledger(shows states: [String]) async throws -> [[String: Any]] {
+      try await eventually("the ledger shows \(states)") {
+        let lines = try await ledger()
+        return lines.dropLast().map { $0["state"] as? String } == states ? lines : nil
+      }
+    }
+
+    @Test("the upstream is told where each request stands, and the ledger says the same")
+    func told() async throws {
+      try await relay.start()
+      let device = relay.device("till-1")
+      for number in [2, 1, 3] { #expect(try await device.post(sale(number)).status == 202) }
+      let requests = try await upstream.received(count: 3)
+      let lines = try await ledger(shows: ["delivered", "delivered", "delivered"])
+      for (number, (request, line)) in zip(1..., zip(requests, lines)) {
+        #expect(request["Waystation-Lane"] == "sales")
+        #expect(request["Waystation-Sequence"] == "\(number)")
+        #expect(request["Waystation-Key"] == "k-\(number)")
+        #expect(request["Waystation-Item-Digest"] == line["digest"] as? String)
+        #expect(request["Waystation-Link"] == line["link"] as? String)
+        #expect(line["status"] as? Int == 200 && line["endedAt"] is Int)
+      }
+      let receipt = try await device.get("/v1/clients/till-1/lanes/sales/receipt").json()
+      #expect(lines[2]["link"] as? String == receipt["link"] as? String)
+      let end = lines[3]
+      #expect(end["first"] as? Int == 1 && end["last"] as? Int == 3 && end["jws"] is String)
+    }
+
+    @Test("the ledger remembers endings, over kills, when their envelopes are long forgotten")
+    func remembered() async throws {
+      upstream.behave { $0.target.contains("n=2") ? .answer(422) : .answer(200) }
+      try await relay.start()
+      let device = relay.device("till-1")
+      for number in 1...3 { _ = try await device.post(sale(number)) }
+      let before = try await ledger(shows: ["delivered", "failed", "delivered"])
+      try await eventually("the envelope is forgotten") {
+        try await device.get("/v1/clients/till-1/envelopes/k-1").status == 404 ? true : nil
+      }
+      try await relay.kill()
+      try await relay.start()
+      let after = try await ledger()
+      #expect(before[1]["status"] as? Int == 422)
+      #expect(NSArray(array: before.dropLast()).isEqual(to: after.dropLast()))
+    }
+
+    @Test("a page speaks for the numbers that it has, and the next one goes on behind it")
+    func pages() async throws {
+      try await relay.start()
+      let device = relay.device("till-1")
+      _ = try await device.post(batch: (1...5).map { sale($0) })
+      let first = try await ledger("?limit=2")
+      #expect(first.dropLast().map { $0["sequence"] as? Int } == [1, 2])
+      #expect(first[2]["first"] as? Int == 1 && first[2]["last"] as? Int == 2)
+      let next = try await ledger("?first=3&last=4")
+      #expect(next.dropLast().map { $0["sequence"] as? Int } == [3, 4])
+      let none = try await ledger("?first=6")
+      #expect(none.count == 1 && none[0]["first"] as? Int == 6 && none[0]["last"] as? Int == 5)
+      for query in ["?first=0", "?first=3&last=2", "?last=x", "?first=1&first=2", "?from=1"] {
+        let answer = try await device.get("/v1/clients/till-1/lanes/sales/ledger\(query)")
+        #expect(answer.status == 422, "\(query) \(answer)")
+      }
+      let other = try await device.get("/v1/clients/till-1/lanes/free/ledger")
+      #expect(other.status == 404 && other.problem == "not-found")
+    }
+
+    @Test("the commands of docs/receipts.md fetch the whole ledger")
+    func documented() async throws {
+      try await relay.start()
+      _ = try await relay.device("till-1").post(batch: (1...5).map { sale($0) })
+      let blocks = try ShellDocument("docs/receipts.md").blocks(under: "The ledger")
+      #expect(blocks.count == 2)
+      let script = blocks.joined(separator: "\n")
+        .replacingOccurrences(of: "127.0.0.1:8080", with: "127.0.0.1:\(relay.port)")
+        .replacingOccurrences(of: "limit=200", with: "limit=2")
+      let process = try ChildProcess("bash", ["-euc", "cd '\(folder.path)'\n\(script)"])
+      #expect(try await process.ending() == .exit(0), "\(process.output)\(process.errors)")
+      let lines = try String(contentsOfFile: folder.path + "/ledger.ndjson", encoding: .utf8)
+        .split(separator: "\n")
+      // Three pages with numbers, and one without.
+      #expect(lines.count == 5 + 4, "\(lines)")
+    }
+
+    @Test("what no receipt could cover is refused, with the field and the fix")
+    func refused() async throws {
+      try await relay.start()
+      let device = relay.device("till-1")
+      let posts: [(String, [String: (any Sendable)?], String)] = [
+        ("missing-field", ["sequence": nil], "/sequence"), ("missing-field", ["key": nil], "/key"),
+        ("invalid-field", ["references": true], "/references"),
+        ("invalid-field", ["coalesce": "c"], "/coalesce"),
+      ]
+      for (kind, change, field) in posts {
+        var post = sale(1)
+        for (name, value) in change { post[name] = value }
+        let answer = try await device.post(post)
+        #expect(answer.status == 422 && answer.problem == kind, "\(answer)")
+        #expect(try answer.json()["field"] as? String == field && answer.json()["fix"] is String)
+      }
+      let relayed = try await device.relay(
+        "POST", "/sales", headers: ["Waystation-Lane": "sales"], body: Array("x".utf8))
+      #expect(try relayed.json()["field"] as? String == "Waystation-Sequence", "\(relayed)")
+      let void = try await device.post(["lane": "sales", "sequence": 1, "void": true])
+      #expect(void.status == 202, "\(void)")
+    }
+
+    @Test("what came stays as it is: only orders to the relay can be corrected")
+    func corrected() async throws {
+      try await relay.start()
+      let device = relay.device("till-1")
+      let posted = try await device.post(sale(1).merging(["hold": true]) { $1 })
+      let id = try #require(try posted.json()["id"] as? String)
+      func patch(_ change: [String: any Sendable]) async throws -> WireResponse {
+        try await device.request(
+          "PATCH", "/v1/envelopes/\(id)", headers: ["Content-Type": "application/merge-patch+json"],
+          body: Device.json(change))
+      }
+      for name in ["body", "path", "method"] {
+        let answer = try await patch([name: name == "path" ? "/x" : "PUT"])
+        #expect(answer.status == 422 && answer.problem == "invalid-field", "\(answer)")
+        #expect(try answer.json()["field"] as? String == "/\(name)")
+      }
+      #expect(try await patch(["headers": ["X-A": "b"]]).status == 422)
+      #expect(try await patch(["tag": "t", "hold": false]).status == 200)
+      let request = try await upstream.received(count: 1)[0]
+      #expect(request.body == Array("sale 1".utf8))
+    }
+
+    @Test("a batch upstream gets each number of an evidence lane in a request of its own")
+    func alone() async throws {
+      let batch: [String: any Sendable] = ["format": "json", "path": "/ingest"]
+      try relay.configure(
+        upstreams: ["default": Relay.quick(upstream).merging(["batch": batch]) { $1 }],
+        more: settings)
+      upstream.behave { _ in .answer(200) }
+      try await relay.start()
+      _ = try await relay.device("till-1").post(batch: (1...3).map { sale($0) })
+      let requests = try await upstream.received(count: 3)
+      #expect(requests.map { $0["Waystation-Sequence"] } == ["1", "2", "3"])
+    }
+
+    @Test("a client may not see another one's ledger, and no device can pretend to be in one")
+    func others() async throws {
+      try await relay.start()
+      let free: [String: any Sendable] = [
+        "path": "/x", "lane": "free",
+        "headers": ["Waystation-Link": "forged", "Waystation-Sequence": "9"],
+      ]
+      let answer = try await relay.device("till-1").post(free)
+      if answer.status == 202 {
+        let request = try await upstream.received(count: 1)[0]
+        #expect(request["Waystation-Link"] == nil && request["Waystation-Sequence"] == nil)
+      } else {
+        #expect(answer.status == 422)
+      }
+    }
+  }
+}
