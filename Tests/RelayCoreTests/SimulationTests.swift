@@ -7,7 +7,7 @@ import Testing
 @Suite("Years of outages in seconds")
 struct SimulationTests {
   /// These runs are made each time.
-  private static let fixedSeeds: [UInt64] = [2, 3, 4, 6, 7]
+  private static let fixedSeeds: [UInt64] = [2, 3, 4, 6]
 
   /// `SIMULATION_SEED` makes another run alone, or replays it; `SIMULATION_SEEDS` makes so many
   /// that nobody has made before; `SIMULATION_FRESH_SEED` makes one beside the others.

@@ -75,7 +75,8 @@ struct ConfigurationKeyTests {
       "audit": {"entriesMax": 6},
       "notify": {"upstream": "default", "path": "/hooks/relay?token=x"},
       "receipts": {"issuer": "https://relay.example/a", "keys": "/keys",
-        "keptSeconds": 60, "keptGroupsMax": 70},
+        "keptSeconds": 60, "keptGroupsMax": 70, "keptEntriesMax": 71},
+      "lanes": {"sales": {"evidence": true}},
       "tracing": {
         "endpoint": "http://collector.example/v1/traces", "headers": {"Authorization": "x"},
         "certificateAuthorities": "/tca.pem", "serviceName": "relay-7", "sampleRatio": 0.25,
