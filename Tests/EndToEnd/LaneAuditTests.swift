@@ -4,7 +4,7 @@ import Testing
 
 extension EndToEnd {
   /// `waystation audit-lane` and `examples/audit.py`, which share no code, on the same files.
-  @Suite("Audits of lanes", .serialized)
+  @Suite("Audits of lanes", .serialized, .ofNoStore)
   struct LaneAudits {
     /// Numbers 3 to 12: 6 given up, receipts of 5, 8 and 12.
     private static func files() throws -> AuditFiles {

@@ -4,7 +4,7 @@ import WaystationOutbox
 import WaystationOutboxFoundation
 
 extension EndToEnd {
-  @Suite("A device's outbox by URLSession", .serialized)
+  @Suite("A device's outbox by URLSession", .serialized, .ofNoStore)
   struct OutboxSessions {
     private struct Reading: Codable, Equatable {
       var number: Int

@@ -6,7 +6,7 @@ import WaystationOutbox
 import WaystationOutboxFoundation
 
 extension EndToEnd {
-  @Suite("An outbox's requests by URLSession", .serialized)
+  @Suite("An outbox's requests by URLSession", .serialized, .ofNoStore)
   struct OutboxSessionTransports {
     private static func exchange(
       _ method: String, _ url: String, _ body: ExchangeBody = .none,

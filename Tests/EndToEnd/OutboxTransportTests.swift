@@ -6,7 +6,7 @@ import WaystationOutbox
 import WaystationOutboxCurl
 
 extension EndToEnd {
-  @Suite("An outbox's requests by libcurl", .serialized)
+  @Suite("An outbox's requests by libcurl", .serialized, .ofNoStore)
   struct OutboxTransports {
     private static func exchange(
       _ method: String, _ url: String, _ body: ExchangeBody = .none,

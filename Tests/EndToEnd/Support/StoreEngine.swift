@@ -40,6 +40,12 @@ extension Trait where Self == ConditionTrait {
     .enabled(if: StoreEngine.hasFiles, "it is about the files of a data folder")
   }
 
+  /// Runs once, and not again where all stores are in PostgreSQL: where a store is makes no
+  /// difference to it.
+  static var ofNoStore: Self {
+    .enabled(if: StoreEngine.hasFiles, "where the store is makes no difference to it")
+  }
+
   /// Runs once, and not again where all stores are in PostgreSQL: its stores are there anyway.
   static var ofDatabases: Self {
     .enabled(if: StoreEngine.hasFiles, "it has a database of its own in either case")
