@@ -5,17 +5,14 @@ import Testing
 extension EndToEnd {
   @Suite("The example of a gateway", .serialized)
   struct OutboxGateways {
-    /// The built program, which lies beside the relay's.
-    private static var program: String {
-      (Waystation.path as NSString).deletingLastPathComponent + "/outbox-gateway"
-    }
-
     /// A gateway that reads from a pipe.
     private struct Run {
       let process: ChildProcess
       let input: FileHandle
 
-      init(_ stand: OutboxStand, _ url: String, _ more: [String]) throws {
+      init(
+        _ stand: OutboxStand, _ url: String, _ more: [String], disk: DiskShim? = nil
+      ) throws {
         let pipe = stand.folder.path + "/lines-" + UUID().uuidString
         guard mkfifo(pipe, 0o600) == 0 else {
           throw SocketError(operation: "mkfifo", code: errno)
@@ -23,13 +20,17 @@ extension EndToEnd {
         process = try ChildProcess(
           "sh",
           [
-            "-c", "cd \"$FOLDER\" && exec \"$0\" \"$@\" < \"$FIFO\"", program, "--folder",
-            "gateway", "--relay", url, "--client", OutboxStand.client, "--lane", "readings",
-            "--acknowledge",
-          ] + more, environment: ["FOLDER": stand.folder.path, "FIFO": pipe])
+            "-c", "exec \"$0\" \"$@\" < \"$FIFO\"", TestGateway.program, "--folder",
+            Run.folder(stand), "--relay", url, "--client", OutboxStand.client, "--lane",
+            "readings", "--acknowledge",
+          ] + more,
+          environment: (disk?.environment(isRecorded: false) ?? [:])
+            .merging(["FIFO": pipe]) { _, given in given })
         // Waits for the shell to open its end.
         input = try FileHandle(forWritingTo: URL(fileURLWithPath: pipe))
       }
+
+      static func folder(_ stand: OutboxStand) -> String { stand.folder.path + "/gateway" }
 
       func write(_ numbers: Range<Int>) throws {
         let lines = numbers.map { "{\"reading\": \($0)}\n" }.joined()
@@ -84,9 +85,41 @@ extension EndToEnd {
       #expect(run.keptCount == 3 && run.process.errors.contains("3 are left"))
     }
 
+    private static func receipting() throws -> OutboxStand {
+      try OutboxStand(
+        { _ in .answer(503) }, more: ["receipts": ["issuer": "https://relay.example"]])
+    }
+
+    @Test("with custody receipt a body leaves the device once the relay has signed for it")
+    func proof() async throws {
+      let stand = try Self.receipting()
+      try await stand.relay.start()
+      let run = try Run(
+        stand, "http://127.0.0.1:\(stand.relay.port)", ["--custody", "receipt"])
+      try run.write(0..<3)
+      try await run.process.errors(hold: "signed for readings up to 3")
+      run.process.signal(SIGKILL)
+      try await run.process.ending()
+      #expect(try OutboxCopy(of: Run.folder(stand)).held.isEmpty)
+    }
+
+    @Test("without proof the bodies stay, and the gateway says why")
+    func noProof() async throws {
+      let stand = try Self.receipting()
+      try await stand.relay.start()
+      let run = try Run(
+        stand, "http://127.0.0.1:\(stand.relay.port)",
+        ["--custody", "receipt", "--pin", "of-another-relay"])
+      try run.write(0..<3)
+      try await run.process.errors(hold: "no proof for readings: unknownKey")
+      run.process.signal(SIGKILL)
+      try await run.process.ending()
+      #expect(try OutboxCopy(of: Run.folder(stand)).held.count == 3)
+    }
+
     @Test("a call without what it needs is answered with what it takes")
     func usage() async throws {
-      let process = try ChildProcess(Self.program, ["--folder", "/nowhere"])
+      let process = try ChildProcess(TestGateway.program, ["--folder", "/nowhere"])
       #expect(try await process.ending() == .exit(2))
       #expect(process.errors.contains("usage: outbox-gateway"))
     }

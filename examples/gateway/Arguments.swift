@@ -10,7 +10,8 @@ struct Arguments {
 
   static let usage = """
     usage: outbox-gateway --folder FOLDER --relay URL --client NAME [--lane NAME] [--path PATH]
-           [--token-file FILE] [--certificates FILE] [--acknowledge] [--drain SECONDS] < LINES
+           [--token-file FILE] [--certificates FILE] [--custody accepted|receipt|delivered]
+           [--pin KEY]... [--wait-max SECONDS] [--acknowledge] [--drain SECONDS] < LINES
     """
 
   private(set) var folder = ""
@@ -20,6 +21,9 @@ struct Arguments {
   private(set) var path = "/readings"
   private var tokenFile: String?
   private var certificates: String?
+  private var custody = Custody.accepted
+  private var pins: [KeyID] = []
+  private var waitMax: Duration?
   private(set) var acknowledges = false
   private(set) var drain: Duration?
 
@@ -39,15 +43,32 @@ struct Arguments {
       case "--path": path = value
       case "--token-file": tokenFile = value
       case "--certificates": certificates = value
-      case "--drain":
-        guard let seconds = Int(value), seconds >= 0 else {
-          throw Fault(words: "--drain takes whole seconds")
-        }
-        drain = .seconds(seconds)
+      case "--custody": custody = try Self.custody(value)
+      case "--pin": pins.append(KeyID(value))
+      case "--wait-max": waitMax = try Self.seconds(value, name, atLeast: 1)
+      case "--drain": drain = try Self.seconds(value, name, atLeast: 0)
       default: throw Fault(words: "\(name)?\n\(Self.usage)")
       }
     }
     guard !folder.isEmpty, !relay.isEmpty, !client.isEmpty else { throw Fault(words: Self.usage) }
+  }
+
+  private static func seconds(
+    _ value: String, _ name: String, atLeast least: Int
+  ) throws(Fault) -> Duration {
+    guard let seconds = Int(value), seconds >= least else {
+      throw Fault(words: "\(name) takes whole seconds, from \(least) on")
+    }
+    return .seconds(seconds)
+  }
+
+  private static func custody(_ word: String) throws(Fault) -> Custody {
+    switch word {
+    case "accepted": .accepted
+    case "receipt": .receipt
+    case "delivered": .delivered
+    default: throw Fault(words: "--custody takes accepted, receipt or delivered")
+    }
   }
 
   /// The outbox's settings.
@@ -56,12 +77,15 @@ struct Arguments {
     options.certificates = certificates
     options.compresses = true
     var settings = Settings(
-      folder: folder, destination: .relay(base: relay, client: client),
+      folder: folder, destination: .relay(base: relay, client: client, pins: pins),
       transport: CurlTransport(options))
     // One reading that the upstream does not take is told, and holds up nothing.
     var lane = LaneSettings()
     lane.onRefusal = .skip
+    lane.custody = custody
     settings.lanes[self.lane] = lane
+    if custody != .accepted { settings.verifier = OpenSSLReceiptVerifier() }
+    if let waitMax { settings.sending.backoff = .seconds(1)...waitMax }
     if let tokenFile { settings.credentials = TokenFile(path: tokenFile) }
     return settings
   }

@@ -112,6 +112,11 @@ struct Gateway {
       case .unreachable(let failure): Self.say("unreachable: \(failure.reason)")
       case .limited(_, let reason): Self.say("waits: \(reason)")
       case .damaged(let words): Self.say("damaged: \(words)")
+      case .receipt(let receipt): Self.say("signed for \(receipt.lane) up to \(receipt.last)")
+      case .custodyBroken(let lane, let fault): Self.say("no proof for \(lane): \(fault)")
+      case .relayBehind(let lane, let first, let last):
+        Self.say("the relay has lost numbers \(first) to \(last) of \(lane)")
+      case .rejoined(let lane): Self.say("goes on in \(lane) above the relay's numbers")
       case .credentialsRefused:
         Self.say("the relay refuses the token")
         askAgain()

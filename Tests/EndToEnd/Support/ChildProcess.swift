@@ -147,6 +147,9 @@ final class ChildProcess: Sendable {
   /// What it has written to its standard error.
   var errors: String { state.read(\.errors) }
 
+  /// Whether it has ended, and all that it wrote has been read.
+  var hasEnded: Bool { state.read { $0.openPipes == 0 && $0.ending != nil } }
+
   /// Sends a signal, unless it has ended.
   func signal(_ signal: Int32) {
     state.read { if $0.ending == nil { Glibc.kill(target, signal) } }
