@@ -117,6 +117,27 @@ extension EndToEnd {
       #expect(try OutboxCopy(of: Run.folder(stand)).held.count == 3)
     }
 
+    @Test("what is kept goes by itself once there is room on a disk that was full at the start")
+    func fullAtStart() async throws {
+      let stand = try OutboxStand()
+      let disk = try DiskShim(watching: Run.folder(stand))
+      let url = "http://127.0.0.1:\(stand.relay.port)"
+      let first = try Run(stand, url, [])
+      try first.write(0..<3)
+      _ = try await first.process.outputLines(count: 3)
+      first.process.signal(SIGKILL)
+      try await first.process.ending()
+      try await stand.relay.start()
+      disk.fail(.write, with: ENOSPC, ofPath: "-wal")
+      let second = try Run(stand, url, [], disk: disk)
+      try await eventually("calls that fail") { disk.injectedCount > 1 ? true : nil }
+      disk.heal()
+      try await stand.upstream.received(count: 3)
+      #expect(Self.readings(stand) == [0, 1, 2])
+      second.process.signal(SIGKILL)
+      try await second.process.ending()
+    }
+
     @Test("a call without what it needs is answered with what it takes")
     func usage() async throws {
       let process = try ChildProcess(TestGateway.program, ["--folder", "/nowhere"])

@@ -52,6 +52,8 @@ final class OutboxCore {
       state.laneNumbers[lane.name] = lane.number
     }
     state.nextItem = try file.number(.nextItem) ?? 1
+    // Nothing is written where nothing has changed: a full disk keeps nobody from opening.
+    saved.nextItem = state.nextItem
     state.attention = try file.attentionCount()
     state.endings = try file.endingCount()
     state.isPaused = try file.number(.isPaused) == 1

@@ -124,15 +124,15 @@ public final class Outbox: Sendable {
 
   /// Begins to send, follows what is known of the connection, and looks into the mailbox.
   private func begin() {
-    let link = Task { [settings, store, hub] in
-      _ = try? await store.run { _, _ in }
+    let link = Task { [settings, driver] in
+      // A disk that fails just now must not leave what is kept standing until somebody calls.
+      await driver.persist { _, _ in }
       for await link in settings.reachability.changes() {
-        let changed = try? await store.run { core, now in
+        await driver.persist { core, now in
           let former = core.state.sender.link
           core.state.sender.changed(to: link, at: now.monotonicMs, random: core.random())
-          return former != link
+          if former != link { core.tell(.reachability(link)) }
         }
-        if changed == true { hub.tell(.reachability(link)) }
       }
     }
     let mail = Task { [weak self, clock = settings.clock] in
