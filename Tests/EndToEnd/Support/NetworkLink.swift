@@ -1,12 +1,27 @@
 import Foundation
 import Glibc
 
-/// A network between a device and a server, which a test takes away, or which cuts each connection.
+/// A network between a device and a server, which a test takes away or makes a poor one, or which
+/// cuts each connection.
 final class NetworkLink: Sendable {
+  /// What it does with what it is given, while it is there.
+  enum Quality: Sendable {
+    /// It passes everything on at once.
+    case good
+    /// It passes on a few bytes at a time.
+    case slow
+    /// It passes nothing on, and keeps its connections.
+    case stalled
+    /// It passes on what the device says, and loses what the server answers.
+    case losingAnswers
+  }
+
   private struct State {
     var listener: Int32?
     var open: Set<Int32> = []
     var cutCount = 0
+    var lostCount = 0
+    var quality = Quality.good
   }
 
   private let reservedPort: ReservedPort
@@ -20,6 +35,9 @@ final class NetworkLink: Sendable {
   var url: String { "http://127.0.0.1:\(port)" }
   /// How many connections it has cut for their bytes.
   var cutCount: Int { state.read(\.cutCount) }
+
+  /// How many pieces of answers it has lost.
+  var lostCount: Int { state.read(\.lostCount) }
 
   /// Begins to pass on.
   ///
@@ -56,10 +74,24 @@ final class NetworkLink: Sendable {
   /// Goes away, with all connections.
   func stop() { Self.stop(state) }
 
+  /// Becomes a better or a worse one.
+  ///
+  /// Once it loses answers no more, its connections are cut: of a stream nothing can be missing.
+  func become(_ quality: Quality) {
+    state.change { state in
+      if state.quality == .losingAnswers { Self.cut(state.open) }
+      state.quality = quality
+    }
+  }
+
+  private static func cut(_ descriptors: Set<Int32>) {
+    for descriptor in descriptors { Glibc.shutdown(descriptor, Int32(SHUT_RDWR)) }
+  }
+
   private static func stop(_ state: Monitor<State>) {
     state.read { state in
       if let listener = state.listener { Glibc.shutdown(listener, Int32(SHUT_RDWR)) }
-      for descriptor in state.open { Glibc.shutdown(descriptor, Int32(SHUT_RDWR)) }
+      cut(state.open)
     }
     _ = state.block(seconds: 10) { $0.listener == nil ? true : nil }
   }
@@ -78,7 +110,8 @@ final class NetworkLink: Sendable {
     let ended = Monitor(0)
     for (from, to, most) in [(device, server, bytesMax), (server, device, Int.max)] {
       Thread.detachNewThread {
-        if copy(from, to, most) { state.change { $0.cutCount += 1 } }
+        let isAnswer = from == server
+        if copy(from, to, most, isAnswer, state) { state.change { $0.cutCount += 1 } }
         Glibc.shutdown(from, Int32(SHUT_RDWR))
         Glibc.shutdown(to, Int32(SHUT_RDWR))
         let isLast = ended.change { count in
@@ -95,14 +128,28 @@ final class NetworkLink: Sendable {
     }
   }
 
+  /// What passes at a time where it is slow, and the pause after it.
+  private static let (slowBytes, slowSeconds) = (1024, 0.004)
+
   /// Returns whether so many bytes have come.
-  private static func copy(_ from: Int32, _ to: Int32, _ most: Int) -> Bool {
+  private static func copy(
+    _ from: Int32, _ to: Int32, _ most: Int, _ isAnswer: Bool, _ state: Monitor<State>
+  ) -> Bool {
     var left = most
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while left > 0 {
-      let count = Glibc.recv(from, &buffer, min(buffer.count, left), 0)
+      let isSlow = state.read { $0.quality == .slow }
+      let count = Glibc.recv(from, &buffer, min(isSlow ? slowBytes : buffer.count, left), 0)
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return false }
+      if isSlow { _ = state.block(seconds: slowSeconds) { $0.quality == .slow ? nil : true } }
+      let quality = state.block(seconds: 60) { state -> Quality? in
+        state.quality == .stalled && state.listener != nil ? nil : state.quality
+      }
+      if isAnswer, quality == .losingAnswers {
+        state.change { $0.lostCount += 1 }
+        continue
+      }
       var sent = 0
       while sent < count {
         let written = buffer[sent..<count].withUnsafeBytes {

@@ -78,7 +78,7 @@ final class Relay: Sendable {
   ) throws {
     var config: [String: any Sendable] = ["upstreams": upstreams]
     // A database that the configuration names takes its place.
-    if more["store"] == nil { config["data"] = folder.path + "/data" }
+    if more["store"] == nil { config["data"] = data }
     config.merge(more) { _, given in given }
     try folder.write("config.json", String(decoding: Device.json(config), as: UTF8.self))
   }
@@ -198,6 +198,9 @@ final class Relay: Sendable {
       } ?? false
     }
   }
+
+  /// Its data folder.
+  var data: String { folder.path + "/data" }
 
   /// The running process's number; 0 before the first start.
   var processNumber: pid_t { process?.number ?? 0 }

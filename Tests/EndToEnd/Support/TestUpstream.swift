@@ -94,6 +94,13 @@ final class TestUpstream: Sendable {
   /// How many connections have been made so far.
   var connectionCount: Int { state.read(\.connectionCount) }
 
+  /// Waits until nobody is connected any more, and all that came has been answered.
+  func isLeft() async throws {
+    let _: Bool = try await state.wait("end of all connections") {
+      $0.connections.isEmpty ? true : nil
+    }
+  }
+
   /// Waits until so many requests have arrived, and returns all that have.
   @discardableResult
   func received(count: Int, seconds: Double = 20) async throws -> [WireRequest] {
