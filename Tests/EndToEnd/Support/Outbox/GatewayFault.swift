@@ -110,6 +110,7 @@ struct GatewayFaults: Sendable {
     case .killRelay: try await killRelay()
     case .killGateway:
       try await gateway.goDown()
+      _ = try gateway.outbox()
       if generator.happens(0.6) { gateway.comeUp() }
     }
   }

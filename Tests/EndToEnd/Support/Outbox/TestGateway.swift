@@ -253,8 +253,21 @@ final class TestGateway: Sendable {
       .compactMap { Int($0.dropFirst(words.count)) }.max() ?? 0
   }
 
-  /// What is on its disk, while it is down.
-  func outbox() throws -> OutboxCopy { try OutboxCopy(of: disk.watched) }
+  /// Looks at what is on its disk, while it is down, and holds it to its custody.
+  func outbox() throws -> OutboxCopy {
+    let outbox = try OutboxCopy(of: disk.watched)
+    let early: Set<Int64> =
+      switch custody {
+      case .accepted: []
+      case .receipt: outbox.unproven
+      case .delivered: outbox.letGo
+      }
+    guard !early.isEmpty else { return outbox }
+    state.change {
+      $0.violations.append("\(client) has let go too early of \(early.sorted().prefix(10))")
+    }
+    return outbox
+  }
 
   /// How items have ended, as it has stored it; once it has ended.
   func outcomes(of ids: [Int64]) async throws -> [Int64: Outcome] {
