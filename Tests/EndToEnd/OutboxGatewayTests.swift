@@ -100,7 +100,23 @@ extension EndToEnd {
       try await run.process.errors(hold: "signed for readings up to 3")
       run.process.signal(SIGKILL)
       try await run.process.ending()
-      #expect(try OutboxCopy(of: Run.folder(stand)).held.isEmpty)
+      let outbox = try OutboxCopy(of: Run.folder(stand))
+      #expect(outbox.held.isEmpty && outbox.letGo.count == 3 && outbox.unproven.isEmpty)
+    }
+
+    @Test("with custody accepted a body leaves the device without a receipt")
+    func accepted() async throws {
+      let stand = try Self.receipting()
+      try await stand.relay.start()
+      let run = try Run(stand, "http://127.0.0.1:\(stand.relay.port)", [])
+      try run.write(0..<3)
+      _ = try await run.process.outputLines(count: 3)
+      try await eventually("bodies that are let go of") {
+        try OutboxCopy(of: Run.folder(stand)).letGo.count == 3 ? true : nil
+      }
+      run.process.signal(SIGKILL)
+      try await run.process.ending()
+      #expect(try OutboxCopy(of: Run.folder(stand)).unproven.count == 3)
     }
 
     @Test("without proof the bodies stay, and the gateway says why")
