@@ -77,11 +77,8 @@ extension EndToEnd {
     @Test("what waits to be asked for says so, and cannot be corrected")
     func inDoubt() async throws {
       let upstream = try TestUpstream { $0.method == "POST" ? .never : .answer(503) }
-      let slow: [String: any Sendable] = [
-        "retry": ["firstDelayMs": 60_000, "maxDelayMs": 60_000, "factor": 1]
-      ]
       let relay = try await Relay.started(
-        upstream, upstreamMore: Self.verifying.merging(slow) { _, given in given })
+        upstream, upstreamMore: Self.verifying.merging(Relay.patient) { _, given in given })
       let id = try await post(relay)
       try await upstream.received(count: 1)
       var envelope = try await get(relay, id)

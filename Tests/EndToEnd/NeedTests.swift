@@ -50,9 +50,8 @@ extension EndToEnd {
 
     @Test("what is to be tried again is listed, and nothing that was delivered")
     func triedAgain() async throws {
-      let hour: [String: any Sendable] = ["firstDelayMs": 3_600_000, "maxDelayMs": 3_600_000]
       let upstream = try TestUpstream()
-      let relay = try await Relay.started(upstream, upstreamMore: ["retry": hour])
+      let relay = try await Relay.started(upstream, upstreamMore: Relay.patient)
       let device = relay.device("operator")
       let taken = try #require(try await device.post(["path": "/a"]).json()["id"] as? String)
       #expect(try await device.end(of: taken)["state"] as? String == "delivered")

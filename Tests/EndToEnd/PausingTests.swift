@@ -105,8 +105,7 @@ extension EndToEnd {
             return left > 0 ? 502 : 200
           })
       }
-      let hour: [String: any Sendable] = ["firstDelayMs": 3_600_000, "maxDelayMs": 3_600_000]
-      let relay = try await Relay.started(upstream, upstreamMore: ["retry": hour])
+      let relay = try await Relay.started(upstream, upstreamMore: Relay.patient)
       let device = relay.device()
       for number in 0..<3 {
         _ = try await device.post(["path": "/\(number)", "lane": "l-\(number)"])

@@ -15,6 +15,21 @@ struct OlderTablesTests {
       """)
   }
 
+  /// The same after a start, with one more item: the first answer that it gets is to that item.
+  ///
+  /// A check-in before it would bring the receipt of what was sent earlier.
+  private static func reopened(
+    _ stand: CustodyStand, withNext number: Int, _ look: (Outbox) async -> Void = { _ in }
+  ) async throws -> (next: CustodyStand, ids: [Item.ID]) {
+    stand.relay.cut()
+    let next = try await stand.reopened()
+    await look(next.outbox)
+    let ids = try await next.enqueue(number...number)
+    stand.relay.mend()
+    await next.outbox.wake()
+    return (next, ids)
+  }
+
   @Test("those of the first version go on, with all items", arguments: [false, true])
   func first(_ isDamaged: Bool) async throws {
     let stand = try await CustodyStand.open { $0.startPaused = true }
@@ -38,8 +53,7 @@ struct OlderTablesTests {
     _ = try await stand.receipt(of: 2)
     await stand.outbox.close()
     try Self.putBack("\(stand.stand.folder.path)/outbox")
-    let next = try await stand.reopened()
-    let ids = try await next.enqueue(3...3)
+    let (next, ids) = try await Self.reopened(stand, withNext: 3)
     await next.untilAccepted()
     try await next.enqueue(4...4)
     let receipt = try await next.receipt(of: 4)
@@ -64,8 +78,7 @@ struct OlderTablesTests {
     await later.outbox.close()
     try Platform.move("\(folder)/backup", to: path)
     Platform.remove("\(folder)/device/incarnation")
-    let next = try await later.reopened()
-    let ids = try await next.enqueue(4...4)
+    let (next, ids) = try await Self.reopened(later, withNext: 4)
     while await next.outbox.item(ids[0])?.isAtRelay != true { await Task.yield() }
     try await next.enqueue(5...5)
     let receipt = try await next.receipt(of: 5)
@@ -82,9 +95,9 @@ struct OlderTablesTests {
     let receipt = try await stand.receipt(of: 2)
     await stand.outbox.close()
     try Platform.write([], toNew: OutboxFile.mark(in: "\(stand.stand.folder.path)/outbox"))
-    let next = try await stand.reopened()
-    #expect(await next.outbox.receipts(.default) == [receipt])
-    let ids = try await next.enqueue(3...3)
+    let (next, ids) = try await Self.reopened(stand, withNext: 3) {
+      #expect(await $0.receipts(.default) == [receipt])
+    }
     await next.untilAccepted()
     try await next.enqueue(4...4)
     let later = try await next.receipt(of: 4)

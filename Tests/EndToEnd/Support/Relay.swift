@@ -106,6 +106,11 @@ final class Relay: Sendable {
     return ["url": upstream.url, "retry": retry].merging(more) { _, given in given }
   }
 
+  /// Waits between attempts that outlast every test: each is drawn from nothing up to a day.
+  static let patient: [String: any Sendable] = [
+    "retry": ["firstDelayMs": 86_400_000, "maxDelayMs": 86_400_000] as [String: any Sendable]
+  ]
+
   /// Where it listens.
   var port: UInt16 { state.read(\.port) }
 
