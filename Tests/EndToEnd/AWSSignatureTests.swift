@@ -4,7 +4,7 @@ import Testing
 extension EndToEnd {
   @Suite(
     "AWS signatures", .serialized,
-    .enabled(if: Botocore.isPossible, "botocore for python3 checks the signatures"))
+    .enabled(if: Botocore.isPossible, "botocore for python3 checks the signatures"), .ofNoStore)
   struct AWSSignatures {
     /// Checks as AWS would, by AWS's own library for Python: with the signed fields alone, and the
     /// digest of the body that has come.

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("The access log")
+  @Suite("The access log", .ofNoStore)
   struct AccessLog {
     private typealias Line = [String: Any]
 

@@ -6,7 +6,7 @@ import Testing
 extension EndToEnd {
   /// What another client's token can do with each route: nothing, and it is not even told whether
   /// there is anything.
-  @Suite("Who may do what", .serialized)
+  @Suite("Who may do what", .serialized, .ofNoStore)
   struct Access {
     /// How a route keeps what is another client's from a client.
     enum Defence {

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("Renewing a certificate", .serialized)
+  @Suite("Renewing a certificate", .serialized, .ofNoStore)
   struct CertificateReload {
     @Test("new connections see the new one, and those that exist go on")
     func reload() async throws {

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("Clients' certificates", .serialized)
+  @Suite("Clients' certificates", .serialized, .ofNoStore)
   struct ClientCertificates {
     /// A relay that asks for certificates, and its authorities.
     private func secured(isRequired: Bool, checksRevocation: Bool = false) async throws

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Staying behind the base URL", .serialized)
+  @Suite("Staying behind the base URL", .serialized, .ofNoStore)
   struct Confinement {
     private let upstream: TestUpstream
     private let relay: Relay
@@ -172,7 +172,7 @@ extension EndToEnd {
     }
   }
 
-  @Suite("Through a proxy", .serialized)
+  @Suite("Through a proxy", .serialized, .ofNoStore)
   struct Proxied {
     @Test("the proxy is asked for the configured upstream, whatever the path says")
     func absoluteForm() async throws {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Bodies that drip", .serialized, .timeLimit(.minutes(2)))
+  @Suite("Bodies that drip", .serialized, .timeLimit(.minutes(2)), .ofNoStore)
   struct Dripping {
     /// As many dripping posts of 98 KB as fill the memory that large requests may have, and more.
     private static let count = 12

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("What was begun with a token that ends", .serialized)
+  @Suite("What was begun with a token that ends", .serialized, .ofNoStore)
   struct EndedTokens {
     @Test("a revoked token ends its event streams and what is waited for with it")
     func streams() async throws {

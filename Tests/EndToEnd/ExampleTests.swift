@@ -6,7 +6,7 @@ extension EndToEnd {
   /// Each client stands before a real relay and an upstream of the test's.
   ///
   /// A front between client and relay holds what a test wants held.
-  @Suite("The clients in examples/", .serialized)
+  @Suite("The clients in examples/", .serialized, .ofNoStore)
   struct Examples {
     private typealias Body = [String: any Sendable]
 

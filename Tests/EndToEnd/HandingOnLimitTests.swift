@@ -3,7 +3,7 @@ import Testing
 
 extension EndToEnd {
   /// What one relay accepts is what the next one accepts, whatever handing on adds to it.
-  @Suite("Envelopes at the limits that are handed on to another relay", .serialized)
+  @Suite("Envelopes at the limits that are handed on to another relay", .serialized, .ofNoStore)
   struct HandingOnLimits {
     private typealias Body = [String: any Sendable]
 

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("In a hostile world", .serialized)
+  @Suite("In a hostile world", .serialized, .ofNoStore)
   struct Hostile {
     /// What the relay may have in memory at the most while the table is tried, in MiB.
     ///

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("Several listeners", .serialized)
+  @Suite("Several listeners", .serialized, .ofNoStore)
   struct Listeners {
     @Test("each has the routes of those it is for, and others' are not there")
     func routes() async throws {

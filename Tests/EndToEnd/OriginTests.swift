@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("Websites and a relay without credentials", .serialized)
+  @Suite("Websites and a relay without credentials", .serialized, .ofNoStore)
   struct Origins {
     /// What a relay without credentials can be asked, and what a website would like.
     private static let calls: [(method: String, target: String, body: String?)] = [

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("The example of a gateway", .serialized)
+  @Suite("The example of a gateway", .serialized, .ofNoStore)
   struct OutboxGateways {
     /// A gateway that reads from a pipe.
     private struct Run {

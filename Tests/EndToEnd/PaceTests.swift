@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Upstreams that limit their rate", .serialized)
+  @Suite("Upstreams that limit their rate", .serialized, .ofNoStore)
   struct Pace {
     @Test(
       "an upstream that limits its rate takes everything, and refuses few after the first ones",

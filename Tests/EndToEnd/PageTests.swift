@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("The operators' page")
+  @Suite("The operators' page", .ofNoStore)
   struct Page {
     /// What a browser asks for when somebody follows a link.
     private static let browser =

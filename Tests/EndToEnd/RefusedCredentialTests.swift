@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("What ends a refusal of the relay's own credentials", .serialized)
+  @Suite("What ends a refusal of the relay's own credentials", .serialized, .ofNoStore)
   struct RefusedCredentials {
     private typealias Settings = [String: any Sendable]
 

@@ -5,7 +5,7 @@ import Testing
 extension EndToEnd {
   @Suite(
     "Upstreams that do not accept the relay's certificate", .serialized,
-    .enabled(if: StrictServer.isPossible, "nginx is not installed"))
+    .enabled(if: StrictServer.isPossible, "nginx is not installed"), .ofNoStore)
   struct RefusedIdentities {
     typealias Settings = [String: any Sendable]
 

@@ -49,7 +49,7 @@ struct SecuredRelay {
 }
 
 extension EndToEnd {
-  @Suite("A listener with TLS", .serialized)
+  @Suite("A listener with TLS", .serialized, .ofNoStore)
   struct SecureListeners {
     @Test("TLS 1.2 and 1.3 are spoken, with forward secrecy and AEAD; nothing older or weaker")
     func versions() async throws {

@@ -4,7 +4,8 @@ import Testing
 extension EndToEnd {
   @Suite(
     "Signed requests", .serialized,
-    .enabled(if: ChildProcess.program("python3") != nil, "python3 checks the signatures"))
+    .enabled(if: ChildProcess.program("python3") != nil, "python3 checks the signatures"),
+    .ofNoStore)
   struct SignedRequests {
     private static let python = ChildProcess.program("python3")
 

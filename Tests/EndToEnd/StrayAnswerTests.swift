@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Answers that nobody asked for", .serialized)
+  @Suite("Answers that nobody asked for", .serialized, .ofNoStore)
   struct StrayAnswers {
     private static let evil = Array("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil".utf8)
 

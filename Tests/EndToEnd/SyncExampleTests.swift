@@ -3,7 +3,7 @@ import Testing
 
 extension EndToEnd {
   /// `examples/sync.py` before a real relay, or before none.
-  @Suite("The loop in examples/sync.py", .serialized)
+  @Suite("The loop in examples/sync.py", .serialized, .ofNoStore)
   struct SyncExample {
     private let folder: TemporaryFolder
     private var file: String { folder.path + "/envelopes" }

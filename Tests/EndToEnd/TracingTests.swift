@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("Traces", .serialized)
+  @Suite("Traces", .serialized, .ofNoStore)
   struct Tracing {
     private let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private let parent = "00f067aa0ba902b7"

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("What is said of uploads in header fields", .serialized)
+  @Suite("What is said of uploads in header fields", .serialized, .ofNoStore)
   struct UploadFields {
     private static let inconsistent =
       "https://iana.org/assignments/http-problem-types#inconsistent-upload-length"

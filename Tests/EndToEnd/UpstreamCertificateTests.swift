@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("Upstreams' certificates", .serialized)
+  @Suite("Upstreams' certificates", .serialized, .ofNoStore)
   struct UpstreamCertificates {
     @Test("one that has expired, or is another host's, is an outage, which ends when it is mended")
     func mended() async throws {

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension EndToEnd {
-  @Suite("Certificates that upstreams are shown", .serialized)
+  @Suite("Certificates that upstreams are shown", .serialized, .ofNoStore)
   struct UpstreamIdentities {
     @Test(
       "a renewed one is shown from a SIGHUP on, and no kept connection with the old one is used",

@@ -6,7 +6,8 @@ extension EndToEnd {
     "Upstreams' names", .serialized,
     .enabled(
       if: NameServer.isPossible,
-      "a name server of one's own takes root, unshare with mounts, and port 53 on loopback"))
+      "a name server of one's own takes root, unshare with mounts, and port 53 on loopback"),
+    .ofNoStore)
   struct UpstreamNames {
     private func configuration(
       _ port: UInt16, connectTimeoutMs: Int = 1000

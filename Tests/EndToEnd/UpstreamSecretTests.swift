@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("An upstream's credentials", .serialized)
+  @Suite("An upstream's credentials", .serialized, .ofNoStore)
   struct UpstreamSecrets {
     private static let token = "tok-5f0c2b9e7a41d3"
     private static let password = "pw-93ab7c01e6"

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Trying upstreams", .serialized)
+  @Suite("Trying upstreams", .serialized, .ofNoStore)
   struct UpstreamTrials {
     typealias Upstreams = [String: [String: any Sendable]]
 

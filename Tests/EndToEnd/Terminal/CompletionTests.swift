@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("Completions")
+  @Suite("Completions", .ofNoStore)
   struct Completions {
     /// Has the script of bash complete a command line of these words, and prints what it offers.
     private static let script = """

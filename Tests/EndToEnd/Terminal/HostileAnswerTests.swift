@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 extension EndToEnd {
-  @Suite("The command before a server that means harm")
+  @Suite("The command before a server that means harm", .ofNoStore)
   struct HostileAnswers {
     private static let json = [WireField(name: "Content-Type", value: "application/json")]
     private static let questions = [
