@@ -49,6 +49,10 @@ let postgresTesting: Target = .target(
   name: "PostgresTesting", dependencies: ["Postgres"], path: "Tests/Support/PostgresTesting",
   swiftSettings: strict)
 
+/// The device's side, and its simulation with a relay's rules and scheduler.
+let outboxTests = tests(
+  of: "WaystationOutbox", ["WaystationOutboxTesting", "StoreModel", "SQLite", "RelayCore", "JSON"])
+
 let package = Package(
   name: "waystation",
   // For the device's side alone, because of Synchronization.
@@ -152,7 +156,7 @@ let package = Package(
         "SQLite", "RelayCore", "EventLoop", "Cryptography", "StoreModel", "Postgres",
         "PostgresStore", "PostgresTesting",
       ]),
-    tests(of: "WaystationOutbox", ["WaystationOutboxTesting", "SQLite", "RelayCore", "JSON"]),
+    outboxTests,
     tests(of: "WaystationOutboxFoundation", ["WaystationOutbox", "WaystationOutboxTesting"]),
     tests(of: "Postgres", ["PostgresTesting"]),
     tests(of: "PostgresStore", ["Postgres", "PostgresTesting", "RelayCore"]),
@@ -206,11 +210,14 @@ if isFuzzed {
 if Context.environment["WAYSTATION_CORE_ALONE"] != nil {
   package.products = []
   package.targets = [
-    target("RelayCore"), storeModel, tests(of: "RelayCore", ["StoreModel"]), target("JSON"),
+    target("RelayCore"), storeModel, target("JSON"),
+    systemLibrary("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
+    target("Cryptography", ["COpenSSL", "RelayCore"]),
+    tests(of: "RelayCore", ["StoreModel", "Cryptography"]),
     systemLibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
     target("SQLite", ["CSQLite", "RelayCore"]),
     target("WaystationOutbox", ["SQLite", "RelayCore", "JSON"]),
     target("WaystationOutboxTesting", ["WaystationOutbox", "RelayCore", "JSON"]),
-    tests(of: "WaystationOutbox", ["WaystationOutboxTesting", "SQLite", "RelayCore", "JSON"]),
+    outboxTests,
   ]
 }

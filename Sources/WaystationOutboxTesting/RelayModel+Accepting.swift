@@ -40,38 +40,75 @@ extension RelayModel {
     case rejected(Int, String, String)
   }
 
+  /// A line of a sync, as it is read.
+  enum Line {
+    case post(Post)
+    case void(lane: String, UInt64)
+    case unreadable(Result)
+  }
+
+  /// An envelope as it is posted.
+  struct Post {
+    let key: String
+    let lane: String
+    let sequence: UInt64?
+    let path: String
+    let body: [UInt8]
+    let blocks: Bool
+    let expires: Bool
+    /// What a receipt covers of it.
+    let digest: [UInt8]
+  }
+
   mutating func accept(_ line: [UInt8]) -> Result {
+    switch Self.read(line, client: receipts?.client ?? "") {
+    case .unreadable(let result): result
+    case .void(let lane, let sequence): declareVoid(lane, sequence)
+    case .post(let post):
+      place(
+        key: post.key, lane: post.lane, sequence: post.sequence, path: post.path, post.body,
+        blocks: post.blocks, expires: post.expires, digest: makesReceipts ? post.digest : [])
+    }
+  }
+
+  /// Reads a line.
+  static func read(_ line: [UInt8], client: String) -> Line {
     guard let object = try? JSONValue.parse(line).object(),
       let lane = try? object["lane"]?.string()
-    else { return .rejected(400, "malformed-json", "no envelope") }
+    else { return .unreadable(.rejected(400, "malformed-json", "no envelope")) }
     let sequence = ((try? object["sequence"]?.int64()) ?? nil).map { UInt64($0) }
-    if let sequence, (try? object["void"]?.bool()) == true { return declareVoid(lane, sequence) }
+    if let sequence, (try? object["void"]?.bool()) == true { return .void(lane: lane, sequence) }
     guard let key = try? object["key"]?.string(), let path = try? object["path"]?.string() else {
-      return .rejected(422, "missing-field", "no key or no path")
+      return .unreadable(.rejected(422, "missing-field", "no key or no path"))
     }
-    var content: [UInt8] = []
+    let (body, type) = content(of: object)
+    let digest = digest(
+      client: client, key: key, lane: lane, sequence: sequence ?? 0,
+      upstream: (try? object["upstream"]?.string()) ?? nil,
+      method: (try? object["method"]?.string()) ?? nil, path: path, type: type, body: body)
+    return .post(
+      Post(
+        key: key, lane: lane, sequence: sequence, path: path, body: body,
+        blocks: object["onFailure"]?.equals("block") == true, expires: object["expiresIn"] != nil,
+        digest: digest))
+  }
+
+  private static func content(of object: JSONObject) -> (body: [UInt8], type: String?) {
+    var body: [UInt8] = []
     var type: String?
     if let text = try? object["body"]?.utf8() {
-      content = text
+      body = text
       type = "text/plain; charset=utf-8"
     }
     if let text = try? object["bodyBase64"]?.string() {
-      content = (try? Base64.decode(Array(text.utf8))) ?? []
+      body = (try? Base64.decode(Array(text.utf8))) ?? []
     }
-    let blocks = object["onFailure"]?.equals("block") == true
-    let expires = object["expiresIn"] != nil
     if let headers = try? object["headers"]?.object() {
       for field in headers where field.name.string.lowercased() == "content-type" {
         type = try? field.value.string()
       }
     }
-    let digest = Self.digest(
-      client: receipts?.client ?? "", key: key, lane: lane, sequence: sequence ?? 0,
-      upstream: (try? object["upstream"]?.string()) ?? nil,
-      method: (try? object["method"]?.string()) ?? nil, path: path, type: type, body: content)
-    return place(
-      key: key, lane: lane, sequence: sequence, path: path, content, blocks: blocks,
-      expires: expires, digest: digest)
+    return (body, type)
   }
 
   mutating func place(
@@ -139,8 +176,8 @@ extension RelayModel {
     while lane.come.remove(lane.last + 1) != nil {
       lane.last += 1
       let number = lane.last
-      let digest = lane.keys[number].flatMap { envelopes[$0]?.digest }
-      receipts?.add(number, digest, name, place)
+      let envelope = lane.keys[number].flatMap { envelopes[$0] }
+      receipts?.add(number, ModelReceipts.Came(envelope), name, place)
       guard let key = lane.keys[number] else { continue }
       if envelopes[key]?.state == .parked {
         envelopes[key]?.state = .queued

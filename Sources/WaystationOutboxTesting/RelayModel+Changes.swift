@@ -107,7 +107,7 @@ extension RelayModel {
     let result = place(
       key: key, lane: envelope.lane, sequence: envelope.sequence, path: envelope.path,
       upload.bytes + body, blocks: envelope.blocks, expires: false,
-      digest: digest)
+      digest: makesReceipts ? digest : [])
     receipts?.commit(lanes, at: wallMs)
     switch result {
     case .taken(let taken, _):

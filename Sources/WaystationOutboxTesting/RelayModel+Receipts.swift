@@ -35,8 +35,37 @@ struct ModelReceipts: Sendable {
   var entropy: UInt64 = 0
   /// Whose receipts they are.
   var client = "device"
-  /// What the commit adds to the chains: nil for a number that is passed by.
-  private var added: [(number: Int64, digest: [UInt8]?, lane: String, place: Int)] = []
+  /// What the commit adds to the chains.
+  private var added: [Added] = []
+
+  /// What has come under a number.
+  enum Came: Sendable {
+    /// An item, with its digest.
+    case item([UInt8])
+    /// An item that was accepted before there were receipts.
+    case unknown
+    /// Nothing: the number is passed by.
+    case nothing
+
+    /// What an envelope is to the chains.
+    init(_ envelope: RelayModel.Envelope?) {
+      guard let envelope else {
+        self = .nothing
+        return
+      }
+      self = envelope.digest.isEmpty ? .unknown : .item(envelope.digest)
+    }
+  }
+
+  /// A number that comes next in its lane's chain.
+  private struct Added {
+    let number: Int64
+    var came: Came
+    let lane: String
+    let place: Int
+
+    var digest: [UInt8]? { if case .item(let digest) = came { digest } else { nil } }
+  }
 
   static let hash: ReceiptHash = { TestSHA256.digest($0) }
   private static let store = [UInt8](repeating: 7, count: 16)
@@ -45,23 +74,24 @@ struct ModelReceipts: Sendable {
   /// The number under which a lane stands here.
   private func number(_ place: Int) -> LaneNumber { LaneNumber(rawValue: Int64(place) + 1) }
 
-  /// The number under which a lane comes next: that of an envelope, or one that is passed by.
-  mutating func add(_ number: UInt64, _ digest: [UInt8]?, _ lane: String, _ place: Int) {
-    added.append((Int64(number), digest, lane, place))
+  /// The number that a lane comes to next.
+  mutating func add(_ number: UInt64, _ came: Came, _ lane: String, _ place: Int) {
+    added.append(Added(number: Int64(number), came: came, lane: lane, place: place))
   }
 
   /// What is added, as the relay says it was.
-  private func told() -> [(number: Int64, digest: [UInt8]?, lane: String, place: Int)] {
+  private func told() -> [Added] {
     var told = added
     for place in told.indices {
       guard let digest = told[place].digest else { continue }
       switch lie {
-      case .dropped where told[place].number % 2 == 0: told[place].digest = nil
-      case .passedBy where told[place].number % 2 == 0: told[place].digest = nil
-      case .changed: told[place].digest = Self.hash(digest)
+      case .dropped where told[place].number % 2 == 0: told[place].came = .nothing
+      case .passedBy where told[place].number % 2 == 0: told[place].came = .nothing
+      case .changed: told[place].came = .item(Self.hash(digest))
       case .swapped where told[place].number % 2 == 0 && place > 0:
         guard told[place - 1].lane == told[place].lane else { continue }
-        (told[place].digest, told[place - 1].digest) = (told[place - 1].digest, digest)
+        told[place].came = told[place - 1].came
+        told[place - 1].came = .item(digest)
       default: break
       }
     }
@@ -75,12 +105,12 @@ struct ModelReceipts: Sendable {
         open.open(
           number, LaneName(client: client, lane: entry.lane), chains[entry.lane], Self.rules)
       }
-      guard let digest = entry.digest else {
+      if case .nothing = entry.came {
         open.pass(SequenceRange(first: entry.number, last: entry.number), in: number)
         continue
       }
       var word = entropy
-      let came = LinkedEnvelope(serial: 0, digest: digest)
+      let came = entry.digest.map { LinkedEnvelope(serial: 0, digest: $0) }
       open.take(entry.number, came, in: number, Self.hash) {
         word += 1
         return Array(Self.hash(Array("incarnation \(word)".utf8)).prefix(16))

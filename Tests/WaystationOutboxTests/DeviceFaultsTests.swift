@@ -11,10 +11,15 @@ struct DeviceFaultsTests {
   private static let first = getenv("OUTBOX_SEED").flatMap { UInt64(String(cString: $0)) } ?? 1
 
   @Test("lose nothing, double nothing and keep the order, whatever happens in between")
-  func holds() throws {
+  func holds() throws { try run(isScheduled: false) }
+
+  @Test("do so as well with the rules and the scheduler of a real relay, which is killed")
+  func holdsOnBothSides() throws { try run(isScheduled: true) }
+
+  private func run(isScheduled: Bool) throws {
     for seed in Self.first..<(Self.first + Self.seeds) {
       let folder = try TemporaryFolder()
-      let simulation = try Simulation(seed: seed, folder: folder.path)
+      let simulation = try Simulation(seed: seed, folder: folder.path, isScheduled: isScheduled)
       try simulation.run()
       let violations = try simulation.violations()
       #expect(

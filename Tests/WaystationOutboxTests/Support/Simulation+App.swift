@@ -41,10 +41,11 @@ extension Simulation {
       guard restores else { return }
       if let backup, chance(40) {
         faults.append("restored at \(nowMs)")
-        relay.restore(backup)
+        relay.restore(backup.model)
+        if let tables = backup.scheduled?.tables { scheduled?.restore(tables) }
         wasRestored = true
       } else {
-        backup = relay
+        backup = (relay, scheduled)
       }
     }
   }
@@ -110,7 +111,7 @@ extension Simulation {
   func askRelay(_ key: String, _ change: RelayChange) -> Bool {
     let path = RelayPath.envelope(key, of: "device")
     func ask(_ method: String, _ path: String, _ body: String) -> Bool {
-      let response = relay.respond(
+      let response = respond(
         method, path, [("Authorization", "Bearer token")], Array(body.utf8))
       return response.status == 200
     }

@@ -42,6 +42,7 @@ extension Simulation {
   /// What does not hold; empty if everything does.
   func violations() throws -> [String] {
     guard let core else { return ["closed"] }
+    broken += scheduled?.violations ?? []
     if !broken.isEmpty { return broken }
     var found: [String] = []
     for item in try core.file.items(after: 0, countMax: 100) {

@@ -42,7 +42,10 @@ final class Simulation {
   var queue: [(atMs: Int64, order: Int, Due)] = []
   var order = 0
   var relay = RelayModel()
-  var backup: RelayModel?
+  /// The rules and the scheduler of a real relay, which decide in place of the model; nil if the
+  /// model decides.
+  var scheduled: ScheduledRelay?
+  var backup: (model: RelayModel, scheduled: ScheduledRelay?)?
   var wasRestored = false
   var told: [Int64: Told] = [:]
   var endings: [Int64: Outcome] = [:]
@@ -54,21 +57,23 @@ final class Simulation {
   /// What of the receipts does not hold.
   var broken: [String] = []
 
-  init(seed: UInt64, folder: String) throws {
+  init(seed: UInt64, folder: String, isScheduled: Bool = false) throws {
     self.seed = seed
     self.folder = folder
     var random = SplitMix64(seed: seed)
     restores = random.next() % 5 == 0
     lies = random.next() % 5 == 0
-    settings = Self.settings(&random, restores: restores, folder: folder)
+    settings = Self.settings(
+      &random, restores: restores, folder: folder, uploads: !isScheduled)
     self.random = random
+    if isScheduled { scheduled = ScheduledRelay(seed: seed, wallMs: wallMs) }
     relay.token = "token"
     relay.makesReceipts = self.random.next() % 4 != 0
     try open()
   }
 
   static func settings(
-    _ random: inout SplitMix64, restores: Bool, folder: String
+    _ random: inout SplitMix64, restores: Bool, folder: String, uploads: Bool
   ) -> CoreSettings {
     var lanes: [Lane: LaneSettings] = [:]
     for name in ["block", "skip", "latest", "free"] {
@@ -82,7 +87,7 @@ final class Simulation {
     }
     var sending = Sending()
     sending.batchItems = Int(1 + random.next() % 6)
-    sending.uploadBytes = 120
+    if uploads { sending.uploadBytes = 120 }
     sending.partBytes = 50
     sending.checkInEvery = .seconds(60)
     if random.next() % 3 == 0 { sending.linger = .seconds(5) }
@@ -181,6 +186,7 @@ final class Simulation {
     relay.roomMax = nil
     relay.verdict = .take(status: 200, body: "done")
     relay.verdicts = ["/refused": .refuse(status: 422, body: "no")]
+    scheduled?.endFaults()
     try settle()
   }
 
@@ -193,6 +199,7 @@ final class Simulation {
     nowMs += passed
     wallMs += passed
     relay.wallMs += passed
+    scheduled?.pass(milliseconds: passed, &relay)
     switch next.element.2 {
     case .alarm:
       try transact { core in
@@ -252,7 +259,15 @@ final class Simulation {
     let headers =
       exchange.headers.map { ($0.name, $0.value) }
       + [("Authorization", "Bearer token")]
-    return relay.respond(exchange.method, exchange.path, headers, body)
+    return respond(exchange.method, exchange.path, headers, body)
+  }
+
+  /// The relay's answer.
+  func respond(
+    _ method: String, _ path: String, _ headers: [(String, String)], _ body: [UInt8]
+  ) -> Response {
+    scheduled?.respond(method, path, headers, body, &relay)
+      ?? relay.respond(method, path, headers, body)
   }
 
   func fault() -> Fault {
