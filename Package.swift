@@ -145,7 +145,7 @@ let package = Package(
     postgresTesting,
     tests(of: "JSON"),
     tests(of: "RelayCore", ["StoreModel", "Cryptography"]),
-    tests(of: "EventLoop", ["CLinux"]),
+    tests(of: "EventLoop", ["CLinux", "RelayCore"]),
     tests(of: "Cryptography", ["COpenSSL", "RelayCore"]),
     tests(of: "Compression"),
     tests(of: "HTTPServer", ["EventLoop", "RelayCore", "Cryptography", "COpenSSL"]),
@@ -159,11 +159,14 @@ let package = Package(
     outboxTests,
     tests(of: "WaystationOutboxFoundation", ["WaystationOutbox", "WaystationOutboxTesting"]),
     tests(of: "Postgres", ["PostgresTesting"]),
-    tests(of: "PostgresStore", ["Postgres", "PostgresTesting", "RelayCore"]),
-    tests(of: "Forwarder", ["COpenSSL", "EventLoop", "HTTPServer", "RelayCore"]),
+    tests(of: "PostgresStore", ["Postgres", "PostgresTesting", "RelayCore", "EventLoop"]),
+    tests(of: "Forwarder", ["CCurl", "COpenSSL", "EventLoop", "HTTPServer", "RelayCore"]),
     tests(
       of: "RelayServer",
-      ["RelayCore", "Cryptography", "HTTPServer", "EventLoop", "JSON", "SQLiteStore"]),
+      [
+        "RelayCore", "Cryptography", "Compression", "HTTPServer", "EventLoop", "JSON",
+        "SQLiteStore", "Forwarder",
+      ]),
     .testTarget(
       name: "WaystationTests",
       dependencies: ["waystation", "RelayServer", "EventLoop", "RelayCore", "JSON"],

@@ -102,8 +102,13 @@ OWN_TYPE = re.compile(r"\b(?:struct|class|enum|actor|protocol|typealias|associat
 NAME = re.compile(r"(?<![\w.])[A-Z]\w*")
 
 
+# One declaration of a target's tests in the manifest: a smaller package (scripts/simulate) has its own.
+TESTS = re.compile(r'\btests\(\s*of:\s*"(\w+)"(?:,\s*\[([^\]]*)\])?\s*,?\s*\)')
+
+
 def check(repository):
     yield from _folders(repository)
+    yield from _declared(repository)
     for target, rooms in ROOMS.items():
         yield from _rooms(repository, target, rooms)
     for path, text in repository.select("Sources", "Tests"):
@@ -151,6 +156,24 @@ def _places(repository):
                             or (repository.root / f"{name}.swift").exists())
                 if not is_there and ("/" in name or "+" in name or name not in names):
                     yield Finding(path, number, "document", f"`{name}` is no file, folder or name")
+
+
+def _declared(repository):
+    """Holds each declaration of tests to what they import.
+
+    The compiler finds a module that is not declared as long as something else has it built before.
+    """
+    manifest = repository.texts.get("Package.swift", "")
+    own = set(re.findall(r'(?:target|systemLibrary)\(\s*(?:name:\s*)?"([\w-]+)"', manifest, re.IGNORECASE))
+    for declaration in TESTS.finditer(manifest):
+        tested, listed = declaration.group(1), declaration.group(2) or ""
+        declared = {tested, *re.findall(r'"(\w+)"', listed)}
+        imported = {match.group(1)
+                    for _, text in repository.select(f"Tests/{tested}Tests")
+                    for match in IMPORT.finditer(code_only(text))}
+        for module in sorted((imported & own) - declared):
+            yield Finding("Package.swift", _line(manifest, declaration.start()), "declared",
+                          f"the tests of {tested} import {module}: declare it")
 
 
 def _folders(repository):
