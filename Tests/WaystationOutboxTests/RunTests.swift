@@ -85,6 +85,18 @@ struct RunTests {
     await stand.outbox.close()
   }
 
+  @Test("a wake that comes while the app is being asked is not lost to what it said before")
+  func wokenMeanwhile() async throws {
+    let readiness = Asked()
+    let stand = try await Stand { $0.readiness = readiness }
+    let id = try await stand.outbox.enqueue(Request("POST", "/a"))
+    for await _ in readiness.asked { break }
+    await stand.outbox.wake()
+    readiness.answer()
+    #expect(try await stand.ending(of: id).word == "delivered")
+    await stand.outbox.close()
+  }
+
   @Test("time in the background begins before the work, and is given back on every path")
   func budget() async throws {
     let stand = try await Stand()
@@ -107,6 +119,29 @@ private final class Gate: Readiness {
   func open() { isOpen.store(true, ordering: .releasing) }
   func isReady(_ item: Item) async -> Ready {
     isOpen.load(ordering: .acquiring) ? .now : .skip(retryAfter: nil)
+  }
+}
+
+/// Not ready when it is asked first, which it says once a test lets it; ready from then on.
+private final class Asked: Readiness {
+  let asked: AsyncStream<Void>
+  private let tell: AsyncStream<Void>.Continuation
+  private let goOn: AsyncStream<Void>.Continuation
+  private let answers: AsyncStream<Void>
+  private let isFirst = Atomic(true)
+
+  init() {
+    (asked, tell) = AsyncStream.makeStream()
+    (answers, goOn) = AsyncStream.makeStream()
+  }
+
+  func answer() { goOn.yield() }
+
+  func isReady(_ item: Item) async -> Ready {
+    guard isFirst.exchange(false, ordering: .acquiringAndReleasing) else { return .now }
+    tell.yield()
+    for await _ in answers { break }
+    return .skip(retryAfter: nil)
   }
 }
 

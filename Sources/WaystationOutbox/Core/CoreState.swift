@@ -51,6 +51,8 @@ struct CoreState: Sendable {
   var preparations: [Int64: Preparation] = [:]
   /// The item that the app is being asked about.
   var preparing: Int64?
+  /// Whether it is to be asked once more, since it was asked before something changed.
+  var asksAgain = false
   /// The lanes that wait after an answer to try again, without a relay: until when.
   var laneWaits: [LaneNumber: LaneWait] = [:]
   /// How much of a body the relay has on its disk, of the items that are being uploaded; an item

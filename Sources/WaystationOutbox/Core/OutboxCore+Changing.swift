@@ -61,6 +61,7 @@ extension OutboxCore {
     if item.commandVersion != nil { try file.made(changed) }
     change(item.lane) { $0.bytes += changed.bytes - item.bytes }
     state.preparations[item.id] = nil
+    if state.preparing == item.id { state.asksAgain = true }
     return changed
   }
 

@@ -26,6 +26,7 @@ extension OutboxCore {
     try file.set(.deaths, isSame ? (try file.number(.deaths) ?? 0) + 1 : 1)
     try file.set(.preparing, item.id)
     state.preparing = item.id
+    state.asksAgain = false
   }
 
   /// The app has said what it had to say.

@@ -36,6 +36,7 @@ extension OutboxCore {
     state.sender.wake()
     state.lingerUntil = nil
     state.preparations = [:]
+    state.asksAgain = true
     state.laneWaits = [:]
     state.custody.absent = [:]
     state.watchPauseMs = CoreLimits.watchPauseMsMin
@@ -168,6 +169,8 @@ extension OutboxCore {
       if case .request(_, let body) = said, let name = body.fileName { want(.removeFile(name)) }
       return
     }
+    // What was asked before the outbox was woken says nothing of now.
+    if state.asksAgain, said.isNotYet { return }
     func due(_ afterMs: Int64?) -> Int64? { afterMs.map { now.monotonicMs + max(1, $0) } }
     switch said {
     case .ready: state.preparations[item.id] = .ready
@@ -213,4 +216,12 @@ enum Prepared: Sendable {
   case drop(reason: String)
   /// It waits for somebody.
   case failed(RecordedError)
+
+  /// Whether it may be said otherwise once something has changed.
+  var isNotYet: Bool {
+    switch self {
+    case .notReady, .noHandler: true
+    case .ready, .request, .drop, .failed: false
+    }
+  }
 }
