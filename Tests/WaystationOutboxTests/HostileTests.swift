@@ -87,6 +87,29 @@ struct HostileTests {
     await stand.outbox.close()
   }
 
+  @Test("a body that the disk fails to read goes in its turn once it can be read")
+  func bodyUnreadable() async throws {
+    let stand = try await Stand { $0.startPaused = true }
+    let damaged = "\(stand.folder.path)/damaged"
+    let size = try Damage.unreadable(damaged)
+    let first = try await stand.outbox.enqueue(
+      Request("POST", "/first", .bytes(.zeros(size), type: "x/y")))
+    let second = try await stand.outbox.enqueue(Request("POST", "/second"))
+    let other = try await stand.outbox.enqueue(Request("POST", "/other"), Options(lane: "b"))
+    let bodies = "\(stand.folder.path)/outbox/bodies"
+    let path = "\(bodies)/\(try #require(Platform.names(in: bodies).first))"
+    try Platform.move(path, to: "\(path).aside")
+    try Platform.move(damaged, to: path)
+    try await stand.outbox.resume()
+    #expect(try await stand.ending(of: other).word == "delivered")
+    try Platform.move(path, to: damaged)
+    try Platform.move("\(path).aside", to: path)
+    #expect(try await stand.ending(of: first).word == "delivered")
+    #expect(try await stand.ending(of: second).word == "delivered")
+    #expect(stand.paths == ["/other", "/first", "/second"])
+    await stand.outbox.close()
+  }
+
   @Test("a large body that is gone keeps nothing else from going")
   func uploadGone() async throws {
     let stand = try await Stand { settings in

@@ -53,6 +53,8 @@ struct CoreState: Sendable {
   var preparing: Int64?
   /// Whether it is to be asked once more, since it was asked before something changed.
   var asksAgain = false
+  /// The items whose bodies the disk has failed to read: since when, and until when they wait.
+  var unreadable: [Int64: (since: Int64, until: Int64)] = [:]
   /// The lanes that wait after an answer to try again, without a relay: until when.
   var laneWaits: [LaneNumber: LaneWait] = [:]
   /// How much of a body the relay has on its disk, of the items that are being uploaded; an item
@@ -154,6 +156,10 @@ enum CoreLimits {
   static let lookedAtPerLane = 64
   /// The most items of a lane that one transaction looks at and passes over.
   static let passedOverMax = 1024
+  /// How long an item waits whose body could not be read, in milliseconds.
+  static let unreadablePauseMs: Int64 = 1000
+  /// How long a body may not be readable before its item waits for somebody, in milliseconds.
+  static let unreadableMsMax: Int64 = 60_000
   /// The most lanes whose numbers one check-in asks about.
   static let askedLanesMax = 100
   /// The most void numbers in one post.

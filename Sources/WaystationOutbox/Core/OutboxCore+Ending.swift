@@ -27,6 +27,7 @@ extension OutboxCore {
     }
     if item.state.needsAttention { state.attention -= 1 }
     state.preparations[item.id] = nil
+    state.unreadable[item.id] = nil
     let outcome = ending.outcome
     tell(.ended(Item.ID(raw: item.id), outcome))
     noteInRuns(item.id, outcome)

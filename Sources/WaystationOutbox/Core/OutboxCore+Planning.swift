@@ -122,6 +122,8 @@ extension OutboxCore {
     case .blocked, .quarantined: return .laneBlocked
     case .held: return .held
     case .atRelay: return .ended
+    case .waiting where isUnreadable(item, at: now), .sealed where isUnreadable(item, at: now):
+      return .notReady
     case .sealed:
       return state.underwayItems.contains(item.id) ? .behind(Item.ID(raw: item.id)) : nil
     case .waiting: break
@@ -133,6 +135,15 @@ extension OutboxCore {
       return .notBefore
     }
     return try preparation(of: item, at: now)
+  }
+
+  /// Whether an item's body could not be read a moment ago.
+  private func isUnreadable(_ item: KeptItem, at now: Moment) -> Bool {
+    guard let until = state.unreadable[item.id]?.until, now.monotonicMs < until else {
+      return false
+    }
+    noteDue(until)
+    return true
   }
 
   /// Has the app asked about an item, where it has something to say.
@@ -207,8 +218,12 @@ extension OutboxCore {
         void: void.sequence, lane: name(of: void.lane), client: settings.client, to: &body)
     }
     var sent: [Int64] = []
-    for item in items {
-      guard let (request, bytes) = try readable(item) else { continue }
+    var standing: Set<LaneNumber> = []
+    for item in items where !standing.contains(item.lane) {
+      guard let (request, bytes) = try readable(item, at: now) else {
+        if standsBehind(item) { standing.insert(item.lane) }
+        continue
+      }
       let sealed = try seal(item)
       try cover(sealed, request, bytes.isEmpty ? .none : .bytes(bytes))
       let entry = SyncRequest.Entry(
@@ -227,19 +242,36 @@ extension OutboxCore {
         body: .bytes(body)))
   }
 
-  /// A request and the bytes of its body; nil if they cannot be read any more.
+  /// Whether a lane stands behind an item that could not be read.
+  private func standsBehind(_ item: KeptItem) -> Bool {
+    guard settings(of: item.lane).order == .strict else { return false }
+    return state.unreadable[item.id] != nil || onRefusal(of: item) == .block
+  }
+
+  /// A request and the bytes of its body; nil if they cannot be read.
   ///
-  /// Then the item waits for somebody, and all others go on.
+  /// A disk that fails is asked again for a while. Then the item waits for somebody, as it does at
+  /// once if its body is gone, and all others go on.
   private func readable(
-    _ item: KeptItem
+    _ item: KeptItem, at now: Moment
   ) throws(StoreError) -> (request: KeptRequest, bytes: [UInt8])? {
     guard let (request, body) = try readableContent(of: item) else { return nil }
     switch body {
     case .none: return (request, [])
     case .bytes(let bytes): return (request, bytes)
     case .file(let path, _):
-      do throws(StoreError) { return (request, try BodyFile.read(path)) } catch {
-        try block(item, by: .app, .bodyLost(error))
+      do throws(StoreError) {
+        let bytes = try BodyFile.read(path)
+        state.unreadable[item.id] = nil
+        return (request, bytes)
+      } catch {
+        let since = state.unreadable[item.id]?.since ?? now.monotonicMs
+        let until = now.monotonicMs + CoreLimits.unreadablePauseMs
+        state.unreadable[item.id] = (since, until)
+        if now.monotonicMs - since >= CoreLimits.unreadableMsMax {
+          state.unreadable[item.id] = nil
+          try block(item, by: .app, .bodyLost(error))
+        }
         return nil
       }
     }

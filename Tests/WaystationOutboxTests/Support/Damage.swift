@@ -1,5 +1,7 @@
 import Glibc
 
+@testable import WaystationOutbox
+
 /// Damages a file, as a bad disk does.
 enum Damage {
   static func overwrite(_ path: String, at offset: Int, count: Int) throws {
@@ -10,5 +12,20 @@ enum Damage {
     guard pwrite(number, bytes, count, off_t(offset)) == count else {
       throw TemporaryFolder.Failure(number: errno)
     }
+  }
+
+  /// Makes what can be looked at and not be read: a folder that is as large as a body of its own.
+  ///
+  /// - Returns: Its size in bytes.
+  static func unreadable(_ path: String) throws -> Int {
+    guard mkdir(path, 0o700) == 0 else { throw TemporaryFolder.Failure(number: errno) }
+    let name = String(repeating: "x", count: 200)
+    for number in 0..<20_000 {
+      if let size = Platform.size(of: path), size >= Int64(BodyFile.bytesMin) { return Int(size) }
+      let file = creat("\(path)/\(name)\(number)", 0o600)
+      guard file >= 0 else { throw TemporaryFolder.Failure(number: errno) }
+      close(file)
+    }
+    throw TemporaryFolder.Failure(number: EFBIG)
   }
 }
