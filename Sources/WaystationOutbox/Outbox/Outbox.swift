@@ -195,8 +195,8 @@ public final class Outbox: Sendable {
       for (request, _) in batch { request.body.endMove() }
       return ids
     } catch {
-      // What a disk that failed has of it may come back with the next start, and then needs them. If
-      // not, that start removes them.
+      // What a disk that failed has of it may come back with the next start, and needs them then.
+      // If it does not, that start removes them.
       if case .io = error { throw error }
       for item in items { remove(item.body) }
       throw error
