@@ -74,6 +74,11 @@ class Browser:
             "const e = document.querySelector(arguments[0]); return e ? e.textContent : ''",
             selector)
 
+    def texts(self, selector):
+        """What each element says that a selector finds, at one moment: the page draws itself anew."""
+        return self.run(
+            "return [...document.querySelectorAll(arguments[0])].map(e => e.innerText)", selector)
+
     def says(self, selector, words):
         """Waits until an element says something."""
         try:

@@ -198,7 +198,7 @@ def pauses_and_probes(trial):
     browser.says("#said", "Resumed: upstream archive.")
     browser.press("Probe now", "#needs")
     browser.says("#said", "Probing billing")
-    names = [card.text.split("\n")[0] for card in browser.all("#upstreams li.card")]
+    names = [text.split("\n")[0] for text in browser.texts("#upstreams li.card")]
     place = names.index("billing") + 1
     browser.press("Try to connect", f"#upstreams li.card:nth-child({place})")
     browser.says("#said", "billing cannot be used: ")

@@ -130,7 +130,7 @@ def many_are_one_line(trial):
         "action": "cancel", "filter": {"tag": "news", "state": "held"}})
     assert status == 202, status
     browser.says("#news-list", "Cancelling 6 envelopes: done, all of them")
-    told = [line.text for line in browser.all("#news-list li") if "Cancelling" in line.text]
+    told = [text for text in browser.texts("#news-list li") if "Cancelling" in text]
     assert len(told) == 1, told
     assert "cancelled" not in browser.text("#news-list"), browser.text("#news-list")
     relay.call("POST", "/v1/upstreams/archive/pause")

@@ -71,7 +71,7 @@ def shows_blocked_lanes(trial):
         # Drawn once more, and still one line each.
         relay.post(client="later", path="/later", hold=True)
         browser.says("#verdict-text", f"{LANES + 2} envelopes waiting")
-        lines = [line.text for line in browser.all("#needs-list > li") if "stand" in line.text]
+        lines = [text for text in browser.texts("#needs-list > li") if "stand" in text]
         assert len(lines) == 2, lines
         look(trial, "blocked")
 
