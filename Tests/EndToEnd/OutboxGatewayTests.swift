@@ -154,6 +154,28 @@ extension EndToEnd {
       try await second.process.ending()
     }
 
+    @Test("a large line that a failing disk did not take for sure comes whole, or not at all")
+    func doubtful() async throws {
+      let stand = try OutboxStand()
+      let disk = try DiskShim(watching: Run.folder(stand))
+      let url = "http://127.0.0.1:\(stand.relay.port)"
+      let first = try Run(stand, url, [], disk: disk)
+      try first.write(0..<1)
+      _ = try await first.process.outputLines(count: 1)
+      disk.fail(.sync, with: EIO, ofPath: "-wal")
+      let large = #"{"reading": 1, "padding": "\#(String(repeating: "x", count: 100_000))"}"#
+      try first.input.write(contentsOf: Data((large + "\n").utf8))
+      #expect(try await first.process.ending() == .exit(1))
+      disk.heal()
+      try await stand.relay.start()
+      let second = try Run(stand, url, ["--drain", "60"])
+      try second.write(2..<3)
+      try second.input.close()
+      #expect(try await second.process.ending(seconds: 70) == .exit(0), "\(second.process.errors)")
+      #expect([[0, 1, 2], [0, 2]].contains(Self.readings(stand)))
+      #expect(!second.process.errors.contains("stands at"))
+    }
+
     @Test("a call without what it needs is answered with what it takes")
     func usage() async throws {
       let process = try ChildProcess(TestGateway.program, ["--folder", "/nowhere"])

@@ -87,6 +87,23 @@ struct HostileTests {
     await stand.outbox.close()
   }
 
+  @Test("what is behind an item whose body is gone, in a lane that blocks, waits for somebody")
+  func behindGone() async throws {
+    let stand = try await Stand { $0.startPaused = true }
+    let lost = try await stand.outbox.enqueue(
+      Request("POST", "/lost", .bytes(.zeros(100_000), type: "x/y")), Options(lane: "a"))
+    let behind = try await stand.outbox.enqueue(Request("POST", "/behind"), Options(lane: "a"))
+    let other = try await stand.outbox.enqueue(Request("POST", "/other"), Options(lane: "b"))
+    let bodies = "\(stand.folder.path)/outbox/bodies"
+    for name in Platform.names(in: bodies) { Platform.remove("\(bodies)/\(name)") }
+    try await stand.outbox.resume()
+    #expect(try await stand.ending(of: other).word == "delivered")
+    #expect(stand.paths == ["/other"])
+    try await stand.outbox.resolve(lost, .discard(reason: "gone"))
+    #expect(try await stand.ending(of: behind).word == "delivered")
+    await stand.outbox.close()
+  }
+
   @Test("a body that the disk fails to read goes in its turn once it can be read")
   func bodyUnreadable() async throws {
     let stand = try await Stand { $0.startPaused = true }
@@ -102,8 +119,11 @@ struct HostileTests {
     try Platform.move(damaged, to: path)
     try await stand.outbox.resume()
     #expect(try await stand.ending(of: other).word == "delivered")
+    // Nobody may look while there is none.
+    try await stand.outbox.pause()
     try Platform.move(path, to: damaged)
     try Platform.move("\(path).aside", to: path)
+    try await stand.outbox.resume()
     #expect(try await stand.ending(of: first).word == "delivered")
     #expect(try await stand.ending(of: second).word == "delivered")
     #expect(stand.paths == ["/other", "/first", "/second"])

@@ -121,6 +121,9 @@ final class OutboxCore {
     if state.nextItem != saved.nextItem { try file.set(.nextItem, state.nextItem) }
   }
 
+  /// Has the transaction write, whatever else it does.
+  func writeAnything() throws(StoreError) { try file.set(.nextItem, state.nextItem) }
+
   /// Has something done after the commit.
   func want(_ effect: Effect) { effects.append(effect) }
 

@@ -13,6 +13,7 @@ public final class Outbox: Sendable {
   let settings: Settings
   let store: StoreThread
   let driver: Driver
+  private let doubtful = DoubtfulBodies()
   let hub: EventHub
   let bodies: String
   private let lock: FolderLock
@@ -195,10 +196,7 @@ public final class Outbox: Sendable {
       for (request, _) in batch { request.body.endMove() }
       return ids
     } catch {
-      // What a disk that failed has of it may come back with the next start, and needs them then.
-      // If it does not, that start removes them.
-      if case .io = error { throw error }
-      for item in items { remove(item.body) }
+      if case .io = error { leave(items) } else { for item in items { remove(item.body) } }
       throw error
     }
   }
@@ -271,6 +269,14 @@ public final class Outbox: Sendable {
       throw EnqueueError(error)
     }
     return try result.get()
+  }
+
+  /// Keeps the bodies of what may come back with the next start.
+  private func leave(_ items: [NewItem]) {
+    let (isFirst, tooMany) = doubtful.keep(items.compactMap(\.body.fileName))
+    for name in tooMany { Platform.remove("\(bodies)/\(name)") }
+    guard isFirst else { return }
+    Task.detached { [doubtful, driver] in await doubtful.end(by: driver) }
   }
 
   private func remove(_ body: NewBody) {
