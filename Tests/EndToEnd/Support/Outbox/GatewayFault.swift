@@ -100,7 +100,7 @@ struct GatewayFaults: Sendable {
         gateway.link.lostCount > before ? true : nil
       }
     case .slowLink: gateway.link.become(.slow)
-    case .stopUpstream: memory.upstream.stop()
+    case .stopUpstream: memory.goAway()
     case .failUpstream: memory.fail(0.7)
     case .fullDisk:
       try await gateway.says("cannot keep a line: full") { gateway.disk.pretend(freeBytes: 0) }
@@ -133,9 +133,7 @@ struct GatewayFaults: Sendable {
       isRelayAway = false
     case .cutLink: try gateway.link.start()
     case .stallLink, .loseAnswers, .slowLink: gateway.link.become(.good)
-    case .stopUpstream:
-      try await memory.interrupted()
-      try memory.upstream.start()
+    case .stopUpstream: try await memory.comeBack()
     case .failUpstream: memory.fail(0)
     case .fullDisk, .breakRoom, .halveWrites, .breakDisk: gateway.healDisk()
     }

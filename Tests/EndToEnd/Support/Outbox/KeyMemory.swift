@@ -6,7 +6,7 @@ final class KeyMemory: Sendable {
   struct Arrival: Sendable {
     let line: GatewayLine
     let key: String
-    /// Whether it was answered with success.
+    /// Whether it was answered with success, and not while the upstream was going away.
     let isAnswered: Bool
     /// How often anything had happened by then for which a relay may repeat what it had delivered.
     let interruptions: Int
@@ -16,6 +16,7 @@ final class KeyMemory: Sendable {
     var arrivals: [Arrival] = []
     var answered: Set<GatewayLine> = []
     var interruptions = 0
+    var isLeaving = false
     var violations: [String] = []
     var description: String { "\(answered.count) lines answered" }
   }
@@ -52,19 +53,42 @@ final class KeyMemory: Sendable {
       if isAnswered { state.answered.insert(line) }
       state.arrivals.append(
         Arrival(
-          line: line, key: key, isAnswered: isAnswered, interruptions: state.interruptions))
+          line: line, key: key, isAnswered: isAnswered && !state.isLeaving,
+          interruptions: state.interruptions))
     }
   }
 
   /// Makes this share of requests fail, from 0 to 1.
   func fail(_ share: Double) { trouble.change { $0 = share } }
 
-  /// The relay has died, or the upstream is away: what was delivered may come once more.
+  /// The relay has died: what was delivered may come once more.
   ///
   /// What has come until then is noted as of before.
   func interrupted() async throws {
     try await upstream.isLeft()
     state.change { $0.interruptions += 1 }
+  }
+
+  /// Goes away.
+  ///
+  /// It cuts one connection after the other. So the relay may post once more on a later one what it
+  /// was not answered on an earlier one.
+  func goAway() {
+    state.change { state in
+      state.interruptions += 1
+      state.isLeaving = true
+    }
+    upstream.stop()
+  }
+
+  /// Is there again.
+  func comeBack() async throws {
+    try await upstream.isLeft()
+    state.change { state in
+      state.interruptions += 1
+      state.isLeaving = false
+    }
+    try upstream.start()
   }
 
   /// The lines that have come, and were answered with success.
