@@ -97,6 +97,19 @@ struct RunTests {
     await stand.outbox.close()
   }
 
+  @Test("an item that is edited while the app is being asked of it is asked of once more")
+  func editedMeanwhile() async throws {
+    let readiness = Asked()
+    let stand = try await Stand { $0.readiness = readiness }
+    let id = try await stand.outbox.enqueue(Request("POST", "/a"))
+    for await _ in readiness.asked { break }
+    try await stand.outbox.edit(id, Change(request: Request("POST", "/edited")))
+    readiness.answer()
+    #expect(try await stand.ending(of: id).word == "delivered")
+    #expect(stand.paths == ["/edited"])
+    await stand.outbox.close()
+  }
+
   @Test("time in the background begins before the work, and is given back on every path")
   func budget() async throws {
     let stand = try await Stand()
