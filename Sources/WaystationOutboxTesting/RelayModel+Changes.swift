@@ -16,6 +16,8 @@ extension RelayModel {
         return problem(409, "already-ended", "it has ended")
       }
       end(envelope.key, .cancelled, nil, "")
+    case ("PATCH", "") where evidenceLanes.contains(envelope.lane):
+      return problem(422, "invalid-field", "what came in an evidence lane stays as it came")
     case ("PATCH", ""):
       guard let object = try? JSONValue.parse(body).object() else {
         return problem(400, "malformed-json", "no patch")

@@ -27,6 +27,9 @@ struct ModelReceipts: Sendable {
   /// The keys, the oldest first; the last one signs.
   var keys = [TestKey(1)]
   var lie: RelayLie?
+  /// The lanes with ledgers, and the lie in them.
+  var evidenceLanes: Set<String> = []
+  var ledgerLie: LedgerLie?
   var open = OpenChains()
   var chains: [String: StoredChain] = [:]
   var groups: [Int64: ReceiptGroup] = [:]

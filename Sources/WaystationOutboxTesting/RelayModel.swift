@@ -123,6 +123,8 @@ package struct RelayModel: Sendable {
       return Response(
         status: 200, headers: [("Content-Type", "application/jwk-set+json")], body: receipts.keySet)
     case ("GET", "clients") where parts.count == 3: return client()
+    case ("GET", "clients") where parts.count == 6 && parts[5].hasPrefix("ledger"):
+      return ledger(parts[4], query: parts[5].dropFirst("ledger?".count))
     case (_, "clients"): return change(method, parts, body)
     case (_, "relay"): return beginUpload(method, path, field)
     case (_, "uploads"): return goOn(method, path, field, body)

@@ -150,6 +150,18 @@ public final class ScriptedRelay: Transport {
     set { state.withLock { $0.model.lie = newValue } }
   }
 
+  /// The names of the lanes of which it keeps a ledger; it has to make receipts for that.
+  public var evidenceLanes: Set<String> {
+    get { state.withLock { $0.model.evidenceLanes } }
+    set { state.withLock { $0.model.evidenceLanes = newValue } }
+  }
+
+  /// How it lies in its ledgers from now on; nil if it does not.
+  public var ledgerLie: LedgerLie? {
+    get { state.withLock { $0.model.ledgerLie } }
+    set { state.withLock { $0.model.ledgerLie = newValue } }
+  }
+
   /// The names of its keys, the oldest first.
   public var keys: [KeyID] {
     state.withLock { state in (state.model.receipts?.keys ?? []).map { KeyID($0.id) } }

@@ -1,9 +1,10 @@
+import Synchronization
 import Testing
 import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("Changing what waits")
+@Suite("Changing what waits", .timeLimit(.minutes(1)))
 struct ChangingTests {
   @Test("an item is changed and taken back on the device until it is first sent")
   func onDevice() async throws {
@@ -59,6 +60,32 @@ struct ChangingTests {
     stand.relay.isUpstreamAway = false
     #expect(try await stand.ending(of: edited).word == "delivered")
     #expect(stand.paths == ["/new"])
+    await stand.outbox.close()
+  }
+
+  @Test("what a check-in says of an item that was resolved meanwhile does not stop it again")
+  func resolvedMeanwhile() async throws {
+    let gate = SyncGate()
+    let stand = try await Stand { settings in
+      gate.transport = settings.transport
+      settings.transport = gate
+      settings.sending.checkInEvery = .milliseconds(5)
+    }
+    stand.relay.refuse("/bad")
+    let id = try await stand.outbox.enqueue(Request("POST", "/bad"))
+    #expect(try await stand.ending(of: id).word == "refused")
+    let events = stand.outbox.events(.ids([id]))
+    await gate.hold()
+    try await stand.outbox.resolve(id, .retry(Change(request: Request("POST", "/good"))))
+    gate.letGo()
+    let next = await events.first { event -> String? in
+      switch event {
+      case .errorRecorded: "stopped again"
+      case .ended(_, let outcome): outcome.word
+      default: nil
+      }
+    }
+    #expect(next == "delivered")
     await stand.outbox.close()
   }
 
@@ -127,5 +154,48 @@ extension Item {
   /// Whether it is over.
   var isOver: Bool {
     if case .ended = state { true } else { false }
+  }
+}
+
+/// Keeps the answer to a check-in back, once a test says so, until it lets go.
+private final class SyncGate: Transport {
+  private struct State {
+    var transport: (any Transport)?
+    var isHolding = false
+    let held = AsyncStream.makeStream(of: Void.self)
+    let wait = AsyncStream.makeStream(of: Void.self)
+  }
+
+  private let state = Mutex(State())
+
+  var transport: (any Transport)? {
+    get { state.withLock { $0.transport } }
+    set { state.withLock { $0.transport = newValue } }
+  }
+
+  /// Returns once the relay has given an answer that is kept back.
+  func hold() async {
+    let held = state.withLock { state in
+      state.isHolding = true
+      return state.held.stream
+    }
+    for await _ in held { break }
+  }
+
+  func letGo() { state.withLock { $0.wait.continuation.finish() } }
+
+  func send(
+    _ exchange: Exchange, progress: @escaping @Sendable (Progress) -> Void
+  ) async throws(ConnectionFailure) -> Response {
+    guard let transport else { throw ConnectionFailure(reason: "none", mayHaveArrived: false) }
+    let response = try await transport.send(exchange, progress: progress)
+    let wait = state.withLock { state -> AsyncStream<Void>? in
+      guard state.isHolding, exchange.url.hasSuffix("/sync") else { return nil }
+      state.isHolding = false
+      state.held.continuation.yield()
+      return state.wait.stream
+    }
+    if let wait { for await _ in wait {} }
+    return response
   }
 }

@@ -3,7 +3,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("Clocks that lie")
+@Suite("Clocks that lie", .timeLimit(.minutes(1)))
 struct ClockTests {
   private func stand(_ clock: ManualClock) async throws -> Stand {
     try await Stand { settings in

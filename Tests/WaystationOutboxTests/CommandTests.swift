@@ -4,7 +4,9 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("Commands, as OfflineRequestManager and WhenReachable have their objects")
+@Suite(
+  "Commands, as OfflineRequestManager and WhenReachable have their objects", .timeLimit(.minutes(1))
+)
 struct CommandTests {
   /// Names a friend; its second form has a greeting.
   struct Befriend: Command {

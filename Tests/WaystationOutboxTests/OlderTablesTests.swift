@@ -11,7 +11,8 @@ struct OlderTablesTests {
     let file = try OutboxFile(path: OutboxFile.path(in: folder), durability: .ordered)
     try file.connection.execute(
       """
-      DROP TABLE item_digest; DROP TABLE receipt; DROP TABLE custody; PRAGMA user_version = 1;
+      DROP TABLE item_digest; DROP TABLE receipt; DROP TABLE custody;
+      DROP TABLE unproven; DROP TABLE ledger_page; PRAGMA user_version = 1;
       """)
   }
 

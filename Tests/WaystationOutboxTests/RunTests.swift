@@ -4,7 +4,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("Runs and their reports, as Wendy has them")
+@Suite("Runs and their reports, as Wendy has them", .timeLimit(.minutes(1)))
 struct RunTests {
   @Test("a run of a collection reports what was delivered, and nothing of other tags")
   func collection() async throws {

@@ -3,7 +3,7 @@ import WaystationOutboxTesting
 
 @testable import WaystationOutbox
 
-@Suite("saveEventually, as Parse has it")
+@Suite("saveEventually, as Parse has it", .timeLimit(.minutes(1)))
 struct SaveEventuallyTests {
   @Test("answers with the upstream's answer if there is a connection")
   func online() async throws {

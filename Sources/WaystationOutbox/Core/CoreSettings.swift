@@ -36,7 +36,12 @@ struct CoreSettings: Sendable {
   func wantsReceipts(of lane: String) -> Bool {
     guard verifier != nil, isRelay else { return false }
     let settings = self.lane(lane)
-    return settings.order == .strict && settings.custody != .accepted
+    return settings.order == .strict && (settings.custody != .accepted || settings.evidence)
+  }
+
+  /// Whether an item of a lane is over only once the relay has signed for that.
+  func wantsEvidence(of lane: String) -> Bool {
+    self.lane(lane).evidence && wantsReceipts(of: lane)
   }
 
   /// The tags of a collection.

@@ -45,6 +45,9 @@ struct CoreState: Sendable {
   /// The requests that are under way.
   var exchanges: [ExchangeNumber: Underway] = [:]
   var nextExchange: ExchangeNumber = 1
+  /// The keys of the items that the relay has changed since the latest of them was begun: what its
+  /// answer says of them may be from before.
+  var changedMeanwhile: Set<String> = []
   /// The items that are in one of them.
   var underwayItems: Set<Int64> = []
   /// What the app has said of items; forgotten when the outbox is woken.
@@ -62,6 +65,8 @@ struct CoreState: Sendable {
   var uploadOffsets: [Int64: Int64] = [:]
   /// Whether the last request was a step of an upload: other items come first then.
   var lastWasUpload = false
+  /// Whether the last request asked for what was signed: other items come first then.
+  var lastWasProof = false
   /// The asking after items of which the relay has told nothing for long.
   var inquiry = Inquiry()
   /// The keys of items that block a lane at the relay, and are over here.
@@ -131,6 +136,8 @@ enum Underway: Sendable {
   case giveUp(key: String)
   /// The question for the relay's keys.
   case keys
+  /// The question how a lane's numbers have ended, signed.
+  case ledger(LaneNumber, numbers: ClosedRange<Int64>)
 }
 
 /// Asks the relay after the oldest item that it has of each lane, now and then.
@@ -176,6 +183,8 @@ enum CoreLimits {
   static let receiptsPerLaneMax: Int64 = 10
   /// The time after which the relay is asked again for a key that it did not show, in milliseconds.
   static let keyPauseMs: Int64 = 3_600_000
+  /// The time after which the relay is asked again for what it has not signed, in milliseconds.
+  static let proofPauseMs: Int64 = 3_600_000
   /// The most items of a run.
   static let runItemsMax = 10_000
   /// The longest time between two looks at what is due, in milliseconds.

@@ -17,6 +17,8 @@ struct CustodyState: Sendable {
   /// The keys that the relay did not show, and when to ask for them again, by the time since the
   /// device's start.
   var absent: [String: Int64] = [:]
+  /// The lanes in which ends are told and not signed yet.
+  var proofs: [LaneNumber: Proof] = [:]
   /// The lanes whose chains nobody follows, as far as that has been seen to.
   var left: Set<LaneNumber> = []
   /// Whether there may be digests.
@@ -41,5 +43,40 @@ struct CustodyState: Sendable {
       }
     }
     return nil
+  }
+}
+
+/// The asking for what the relay has signed of a lane's ends.
+struct Proof: Sendable {
+  /// The last number that this round has asked about.
+  var cursor: Int64 = 0
+  /// Until when nothing is asked, by the time since the device's start; nil for nothing.
+  var pausedUntil: Int64?
+  /// Whether the relay was asked for its keys, since one of them was not known.
+  var hasAskedKeys = false
+  /// Whether the pause is because nothing that is signed of the lane can be taken.
+  var isRefused = false
+  /// What was wrong first in this round.
+  var found: CustodyFault?
+  /// What is wrong, as it was told.
+  var fault: CustodyFault?
+
+  /// The end of one more number is told.
+  mutating func isTold(_ number: Int64) {
+    cursor = min(cursor, number - 1)
+    if !isRefused { pausedUntil = nil }
+  }
+
+  /// Somebody wants it tried now.
+  mutating func wake() {
+    pausedUntil = nil
+    hasAskedKeys = false
+  }
+
+  /// All numbers were asked about.
+  mutating func endRound() {
+    fault = found
+    found = nil
+    hasAskedKeys = false
   }
 }

@@ -9,7 +9,7 @@ extension OutboxCore {
     switch underway {
     case .sync(let items, _, _): state.underwayItems.subtract(items)
     case .direct(let item), .upload(let item, _): state.underwayItems.remove(item)
-    case .rejoin, .inquiry, .giveUp, .keys: break
+    case .rejoin, .inquiry, .giveUp, .keys, .ledger: break
     }
     switch (underway, result) {
     case (_, .failure(let failure)): try failed(failure, underway, at: now)
@@ -31,6 +31,7 @@ extension OutboxCore {
       case .upload(let item, let step): try takeUpload(response, of: item, step, at: now)
       case .giveUp: state.sender.answered()
       case .inquiry(let item): try takeInquiry(response, of: item, at: now)
+      case .ledger(let lane, let numbers): try takeLedger(response, of: lane, numbers, at: now)
       case .direct: break
       }
     }
@@ -54,7 +55,7 @@ extension OutboxCore {
     switch underway {
     case .sync(let items, _, _): ids = items
     case .direct(let item): ids = [item]
-    case .upload, .rejoin, .inquiry, .giveUp, .keys: break
+    case .upload, .rejoin, .inquiry, .giveUp, .keys, .ledger: break
     }
     for id in ids {
       guard var item = try file.item(id), item.state == .sealed, item.attempts == 1 else {
@@ -204,9 +205,9 @@ extension OutboxCore {
     guard let handed = try file.item(item.id) else { return }
     // A repeat of something that ended long ago: its ending was told before, or is forgotten.
     if let kind = EndingKind(state: word) {
-      try end(handed, kind)
+      try endTold(handed, kind)
     } else if id == nil {
-      try end(handed, .unknown, error: .forgottenByRelay)
+      try endTold(handed, .unknown, error: .forgottenByRelay)
     }
   }
 
@@ -240,16 +241,12 @@ extension OutboxCore {
     guard let key = ended.key, let item = try file.item(key: key),
       let kind = EndingKind(state: ended.state)
     else { return }
-    var error: RecordedError?
-    if kind == .refused {
-      error = RecordedError(
-        id: ended.status.map { "status-\($0)" } ?? "failed",
-        message: ended.reason ?? "The upstream refused it.")
-    }
+    let error =
+      kind == .refused ? RecordedError.upstream(status: ended.status, reason: ended.reason) : nil
     // It had been posted, and the answer to the post was lost.
     if !item.isHanded { try handOver(item, relayID: "") }
     guard let handed = try file.item(item.id) else { return }
-    try end(handed, kind, response: ended.response, error: error, attempts: ended.attempts)
+    try endTold(handed, kind, response: ended.response, error: error, attempts: ended.attempts)
   }
 
   /// The relay has refused a post as a whole.

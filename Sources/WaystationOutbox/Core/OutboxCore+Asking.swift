@@ -75,7 +75,8 @@ extension OutboxCore {
       let blocker = state.attention > 0 ? try file.blocker(of: lane.number) : nil
       lanes[Lane(lane.name)] = LaneStatus(
         waiting: lane.items, head: lane.next - 1, receipted: receipted(lane.number),
-        custodyFault: state.custody.faults[lane.number],
+        custodyFault: state.custody.faults[lane.number]
+          ?? state.custody.proofs[lane.number]?.fault,
         makesReceipts: state.checkedInAt == nil ? nil : relayMakesReceipts,
         blockedBy: blocker.map { Item.ID(raw: $0.id) },
         isPaused: lane.isPaused)
@@ -92,8 +93,7 @@ extension OutboxCore {
 
   /// What is known of an item for one who has just handed it over.
   func standing(of id: Item.ID, at now: Moment) throws(StoreError) -> Outcome? {
-    if let ending = try file.ending(id.raw) { return ending.outcome }
-    guard let item = try file.item(id.raw) else { return nil }
+    guard let item = try file.item(id.raw) else { return try file.ending(id.raw)?.outcome }
     if item.state.needsAttention, let error = item.error { return .refused(nil, error) }
     if !item.isHanded, let failure = state.sender.standingFailure(at: now.monotonicMs) {
       return .connection(failure)

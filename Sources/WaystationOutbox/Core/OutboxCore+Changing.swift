@@ -69,6 +69,10 @@ extension OutboxCore {
   func cancel(_ id: Item.ID) throws(StoreError) -> Changing {
     guard let item = try file.item(id.raw) else { return try missing(id) }
     switch item.state {
+    // It has ended there, and nobody wants to wait for the signature.
+    case .atRelay where try isUnproven(item):
+      try endUnproven(item)
+      return .done
     case .atRelay: return .relay(key: item.key, .cancel)
     case .blocked where item.refuser == .upstreamAtRelay: return .relay(key: item.key, .cancel)
     case .sealed where settings.isRelay || state.underwayItems.contains(item.id):
@@ -156,8 +160,8 @@ extension OutboxCore {
     case .cancel, .discard, .retry(nil): break
     }
     switch change {
-    case .cancel: try end(item, .cancelled)
-    case .discard: try end(item, .refused)
+    case .cancel: try endTold(item, .cancelled)
+    case .discard: try endTold(item, .refused)
     case .retry:
       guard item.state.needsAttention else { return isTaken }
       item.state = .atRelay

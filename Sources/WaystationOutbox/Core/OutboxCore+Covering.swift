@@ -39,7 +39,7 @@ extension OutboxCore {
   }
 
   /// What is covered of an item; nil if its body cannot be read any more.
-  private func covered(
+  func covered(
     _ item: KeptItem, _ request: KeptRequest, _ body: KeptBody, _ sequence: UInt64
   ) -> CoveredItem? {
     guard let verifier = settings.verifier else { return nil }
@@ -88,6 +88,7 @@ extension OutboxCore {
   ///
   /// - Parameter item: One that the relay has.
   func mayLetGo(of item: KeptItem) -> Bool {
+    if settings.wantsEvidence(of: name(of: item.lane)) { return false }
     switch settings(of: item.lane).custody {
     case .accepted: return true
     case .delivered: return false

@@ -6,20 +6,12 @@ extension OutboxCore {
     _ item: KeptItem, _ kind: EndingKind, response: Response? = nil, error: RecordedError? = nil,
     attempts: Int? = nil
   ) throws(StoreError) {
-    let ending = KeptEnding(
-      id: item.id, key: item.key, lane: item.lane, tag: item.tag, sequence: item.sequence,
-      kind: kind, response: response, error: error ?? item.error,
-      attempts: attempts ?? item.attempts, bytes: item.bytes,
-      enqueuedWallMs: item.enqueuedAt.wallMs, userData: item.userData)
+    let ending = ending(of: item, kind, response: response, error: error, attempts: attempts)
+    let isCounted = try forgetUnproven(item)
     try removeFile(of: item)
     try file.delete(item.id)
     try file.insert(ending)
-    state.endings += 1
-    if state.endings > settings.limits.endings {
-      let surplus = state.endings - settings.limits.endings
-      try file.forgetEndings(surplus)
-      state.endings -= surplus
-    }
+    if !isCounted { try countEnding() }
     change(item.lane) { lane in
       lane.items -= 1
       lane.bytes -= item.bytes
@@ -31,6 +23,27 @@ extension OutboxCore {
     let outcome = ending.outcome
     tell(.ended(Item.ID(raw: item.id), outcome))
     noteInRuns(item.id, outcome)
+  }
+
+  /// How an item has ended, as it is stored.
+  func ending(
+    of item: KeptItem, _ kind: EndingKind, response: Response?, error: RecordedError?,
+    attempts: Int?
+  ) -> KeptEnding {
+    KeptEnding(
+      id: item.id, key: item.key, lane: item.lane, tag: item.tag, sequence: item.sequence,
+      kind: kind, response: response, error: error ?? item.error,
+      attempts: attempts ?? item.attempts, bytes: item.bytes,
+      enqueuedWallMs: item.enqueuedAt.wallMs, userData: item.userData)
+  }
+
+  /// One more ending is stored: the oldest go that are too many.
+  func countEnding() throws(StoreError) {
+    state.endings += 1
+    let surplus = state.endings - settings.limits.endings
+    guard surplus > 0 else { return }
+    try file.forgetEndings(surplus)
+    state.endings -= surplus
   }
 
   /// The upstream or the relay has refused an item.
@@ -114,6 +127,12 @@ extension OutboxCore {
 }
 
 extension RecordedError {
+  /// The upstream has refused it.
+  static func upstream(status: Int?, reason: String? = nil) -> RecordedError {
+    RecordedError(
+      id: status.map { "status-\($0)" } ?? "failed",
+      message: reason ?? "The upstream refused it.")
+  }
   /// What an item was to bring cannot be read any more.
   static func bodyLost(_ error: StoreError) -> RecordedError {
     RecordedError(id: "body-lost", message: error.description)

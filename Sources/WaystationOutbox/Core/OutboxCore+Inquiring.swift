@@ -38,9 +38,11 @@ extension OutboxCore {
     state.sender.answered()
     if !state.inquiry.lanes.isEmpty { state.inquiry.lanes.removeFirst() }
     guard let item = try file.item(id), item.isHanded else { return }
+    // The ledger says how it has ended, also where the relay has forgotten the envelope.
+    if try isUnproven(item) { return }
     if response.status == 200 {
       guard let kind = EndingKind(state: EnvelopeAnswer.state(response.body)) else { return }
-      return try end(item, kind)
+      return try endTold(item, kind)
     }
     guard let problem = RelayProblem(response), problem.status == 404 else { return }
     // If it has lost this one, it may have lost the next one as well.

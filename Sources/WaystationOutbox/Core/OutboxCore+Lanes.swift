@@ -32,7 +32,7 @@ extension OutboxCore {
   }
 
   private func takeBlocker(_ blocker: SyncAnswer.Blocker) throws(StoreError) {
-    guard let key = blocker.key else { return }
+    guard let key = blocker.key, !state.changedMeanwhile.contains(key) else { return }
     guard var item = try file.item(key: key) else {
       // A relay that was restored stands behind what was settled before.
       if try file.ending(key: key) != nil, !state.givenUp.contains(key) {
@@ -94,6 +94,10 @@ extension OutboxCore {
   /// - Returns: false if its content was given up when the relay took it.
   func takeBack(_ item: KeptItem) throws(StoreError) -> Bool {
     guard try file.content(of: item.id) != nil else { return false }
+    if try forgetUnproven(item) {
+      try file.forgetEnding(item.id)
+      state.endings -= 1
+    }
     // It goes as it is by now.
     if let sequence = item.sequence { try file.deleteDigest(item.lane, sequence) }
     var back = item

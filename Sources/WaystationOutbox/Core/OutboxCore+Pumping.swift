@@ -9,6 +9,7 @@ extension OutboxCore {
     if let linger = state.lingerUntil, now.monotonicMs >= linger { state.lingerUntil = nil }
     try countAnew(at: now)
     try expire(at: now)
+    try releaseUnproven(at: now)
     while let exchange = try nextExchange(at: now) { want(.send(exchange)) }
     try decideRuns(at: now)
     if let due = try nextMoment(at: now) { want(.alarm(atMs: due)) }
@@ -35,6 +36,7 @@ extension OutboxCore {
       // Its body is gone: the others go, and what is behind it is looked at once more.
       noteDue(now.monotonicMs + 1)
     }
+    if !state.lastWasProof || !othersWait, let proof = try nextProof(at: now) { return proof }
     if let key = state.givenUp.first { return giveUp(key) }
     guard !batch.items.isEmpty || !voids.isEmpty || isDue else {
       return try nextInquiry(at: now)
@@ -47,15 +49,17 @@ extension OutboxCore {
     let number = state.nextExchange
     state.nextExchange += 1
     state.exchanges[number] = underway
+    state.changedMeanwhile = []
     var single: Int64?
     switch underway {
     case .sync(let items, _, _): state.underwayItems.formUnion(items)
     case .direct(let item), .upload(let item, _):
       state.underwayItems.insert(item)
       single = item
-    case .rejoin, .inquiry, .giveUp, .keys: break
+    case .rejoin, .inquiry, .giveUp, .keys, .ledger: break
     }
     if case .upload = underway { state.lastWasUpload = true } else { state.lastWasUpload = false }
+    if case .ledger = underway { state.lastWasProof = true } else { state.lastWasProof = false }
     return OutgoingExchange(
       number: number, method: request.method, path: request.path, headers: request.headers,
       body: request.body, item: single)

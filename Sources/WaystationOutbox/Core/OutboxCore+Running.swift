@@ -39,6 +39,7 @@ extension OutboxCore {
     state.asksAgain = true
     state.laneWaits = [:]
     state.custody.absent = [:]
+    for lane in state.custody.proofs.keys { state.custody.proofs[lane]?.wake() }
     state.watchPauseMs = CoreLimits.watchPauseMsMin
   }
 

@@ -65,6 +65,7 @@ final class OutboxCore {
       try file.set(.bootID, bootID)
     }
     try takeUpReceipts()
+    try takeUpProofs()
     try takeUpIncarnation(incarnation)
     try takeUpDeaths()
   }

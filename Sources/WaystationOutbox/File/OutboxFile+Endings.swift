@@ -35,10 +35,20 @@ extension OutboxFile {
   func forgetEndings(_ count: Int) throws(StoreError) {
     guard count > 0 else { return }
     var ids: [Int64] = []
+    var last: [LaneNumber: Int64] = [:]
     statements.oldestEndings.set(Int64(count))
-    while try statements.oldestEndings.step() { ids.append(statements.oldestEndings.int(0)) }
-    for id in ids { try statements.deleteEnding.run(id) }
+    while try statements.oldestEndings.step() {
+      ids.append(statements.oldestEndings.int(0))
+      guard let sequence = statements.oldestEndings.optionalInt(2) else { continue }
+      let lane = LaneNumber(raw: statements.oldestEndings.int(1))
+      last[lane] = max(last[lane] ?? 0, sequence)
+    }
+    for id in ids { try forgetEnding(id) }
+    for (lane, sequence) in last { try forgetPages(of: lane, through: sequence) }
   }
+
+  /// Forgets how an item has ended.
+  func forgetEnding(_ id: Int64) throws(StoreError) { try statements.deleteEnding.run(id) }
 
   /// The number of endings that are kept.
   func endingCount() throws(StoreError) -> Int {

@@ -120,6 +120,10 @@ extension OutboxFile {
 
   /// What rows that are missing leave behind.
   private static let mending = [
+    """
+    DELETE FROM unproven WHERE NOT EXISTS (
+    SELECT 1 FROM item WHERE item.lane = unproven.lane AND item.sequence = unproven.sequence)
+    """,
     "DELETE FROM content WHERE id NOT IN (SELECT id FROM item)",
     "DELETE FROM item WHERE handed = 0 AND id NOT IN (SELECT id FROM content)",
     """
@@ -192,6 +196,22 @@ extension OutboxFile {
     }
     let kept = try Self.unlessDamaged { () throws(StoreError) in try source.keptThrough() }
     for (lane, number) in kept ?? [:] { try setKept(lane, through: number) }
+    try copyProofs(from: source)
+  }
+
+  /// Copies what is signed of ends, and which ends are to be signed yet.
+  private func copyProofs(from source: OutboxFile) throws(StoreError) {
+    let lanes = try Self.unlessDamaged { () throws(StoreError) in try source.lanes() }
+    for lane in (lanes ?? []).map(\.number) {
+      let numbers = try Self.unlessDamaged { () throws(StoreError) in
+        try source.unproven(of: lane, above: 0, countMax: Int.max >> 1)
+      }
+      for number in numbers ?? [] { try insertUnproven(lane, UInt64(clamping: number)) }
+      let pages = try Self.unlessDamaged { () throws(StoreError) in
+        try source.ledgerPages(of: lane, 1...Int64.max)
+      }
+      for page in pages ?? [] { try insert(page, of: lane) }
+    }
   }
 
   private func copyEndings(from source: OutboxFile) throws(StoreError) {

@@ -63,6 +63,15 @@ final class OutboxStatements {
   let readKept: Statement
   let writeKept: Statement
   let handedWithin: Statement
+  let insertUnproven: Statement
+  let isUnproven: Statement
+  let deleteUnproven: Statement
+  let unproven: Statement
+  let unprovenLanes: Statement
+  let insertPage: Statement
+  let pages: Statement
+  let lastOnPages: Statement
+  let forgetPages: Statement
 
   /// The columns of a ``KeptItem``, in the order in which they are read.
   private static let columns = """
@@ -170,7 +179,7 @@ final class OutboxStatements {
     endingByKey = try Statement(
       "SELECT \(Self.endingColumns) FROM ending WHERE key = ?1", on: connection)
     oldestEndings = try Statement(
-      "SELECT id FROM ending ORDER BY id LIMIT ?1", on: connection)
+      "SELECT id, lane, sequence FROM ending ORDER BY id LIMIT ?1", on: connection)
     deleteEnding = try Statement("DELETE FROM ending WHERE id = ?1", on: connection)
     insertVoid = try Statement(
       "INSERT OR IGNORE INTO void_number (lane, sequence) VALUES (?1, ?2)", on: connection)
@@ -216,5 +225,26 @@ final class OutboxStatements {
         ORDER BY sequence LIMIT ?4
         """), on: connection)
     endingCount = try Statement("SELECT count(*) FROM ending", on: connection)
+    insertUnproven = try Statement(
+      "INSERT OR IGNORE INTO unproven (lane, sequence) VALUES (?1, ?2)", on: connection)
+    isUnproven = try Statement(
+      "SELECT 1 FROM unproven WHERE lane = ?1 AND sequence = ?2", on: connection)
+    deleteUnproven = try Statement(
+      "DELETE FROM unproven WHERE lane = ?1 AND sequence = ?2", on: connection)
+    unproven = try Statement(
+      "SELECT sequence FROM unproven WHERE lane = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3",
+      on: connection)
+    unprovenLanes = try Statement("SELECT DISTINCT lane FROM unproven", on: connection)
+    insertPage = try Statement(
+      "INSERT INTO ledger_page (lane, first, last, body) VALUES (?1, ?2, ?3, ?4)", on: connection)
+    pages = try Statement(
+      """
+      SELECT body FROM ledger_page
+      WHERE lane = ?1 AND last >= ?2 AND first <= ?3 ORDER BY id
+      """, on: connection)
+    lastOnPages = try Statement(
+      "SELECT max(last) FROM ledger_page WHERE lane = ?1", on: connection)
+    forgetPages = try Statement(
+      "DELETE FROM ledger_page WHERE lane = ?1 AND last <= ?2", on: connection)
   }
 }

@@ -6,7 +6,7 @@ enum Schema {
   static var version: Int { steps.count }
 
   /// Each step leads from the version of its place to the next one.
-  static let steps: [String] = [first, receipts]
+  static let steps: [String] = [first, receipts, evidence]
 
   /// Items are kept apart from their bodies, so that a change of state writes a short row.
   ///
@@ -59,6 +59,18 @@ enum Schema {
       checked_from INTEGER NOT NULL, json BLOB NOT NULL,
       PRIMARY KEY (lane, ordinal)) WITHOUT ROWID;
     CREATE TABLE custody (lane INTEGER PRIMARY KEY, kept_through INTEGER NOT NULL);
+    """
+
+  /// The ends of items that a relay has told and not signed, and pages of its ledgers.
+  ///
+  /// The ending itself is stored as any other; its item is there as well until it is signed.
+  private static let evidence = """
+    CREATE TABLE unproven (
+      lane INTEGER NOT NULL, sequence INTEGER NOT NULL, PRIMARY KEY (lane, sequence)) WITHOUT ROWID;
+    CREATE TABLE ledger_page (
+      id INTEGER PRIMARY KEY, lane INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+      body BLOB NOT NULL);
+    CREATE INDEX ledger_page_last ON ledger_page (lane, last);
     """
 
   /// Makes the tables that a database of an earlier version lacks for as long as it is open, so

@@ -42,6 +42,26 @@ extension Outbox {
     return receipts ?? []
   }
 
+  /// What shows to others what has become of an item of an evidence lane; nil if the item has no
+  /// number, or is not known, or not any more.
+  ///
+  /// It is kept as long as the item's ending: ``Limits/endings``.
+  public func evidence(_ id: Item.ID) async -> Evidence? {
+    let evidence = try? await store.run(changes: false) { core, _ throws(StoreError) in
+      try core.evidence(id)
+    }
+    return evidence ?? nil
+  }
+
+  /// The pages of an evidence lane's ledger that were fetched and verified, in the order of their
+  /// numbers: what `waystation audit-lane --ledger` takes, one behind the other.
+  public func ledger(_ lane: Lane) async -> [String] {
+    let pages = try? await store.run(changes: false) { core, _ throws(StoreError) in
+      try core.ledger(of: lane.name)
+    }
+    return pages ?? []
+  }
+
   /// What happens from now on.
   ///
   /// A reader that is more than 1000 events behind loses the oldest; ``Event/missed(_:)`` says how

@@ -57,6 +57,11 @@ public final class Outbox: Sendable {
     for (lane, its) in settings.lanes where its.custody == .receipt && settings.verifier == nil {
       throw .invalid("the lane \(lane) has custody .receipt, which needs Settings.verifier")
     }
+    let core = CoreSettings(settings, bodies: "")
+    for (lane, its) in settings.lanes where its.evidence && !core.wantsEvidence(of: lane.name) {
+      throw .invalid(
+        "the lane \(lane) keeps evidence, which needs Settings.verifier, a relay, and strict order")
+    }
     guard !settings.folder.isEmpty else { throw .invalid("the folder has no name") }
   }
 

@@ -20,6 +20,7 @@ extension Driver {
     }
     let isTaken = Mutex(false)
     await persist { core, now throws(StoreError) in
+      core.state.changedMeanwhile.insert(key)
       let taken = try core.changedAtRelay(key, change, at: now)
       isTaken.withLock { $0 = taken }
     }

@@ -29,7 +29,7 @@ public enum CustodyFault: Error, Sendable, Equatable {
   case unknownKey(KeyID)
   /// The key has not signed it.
   case badSignature
-  /// The lane's head is not under the root that was signed.
+  /// The lane's head, or a page of its ledger, is not under the root that was signed.
   case badPath
   /// The relay has signed that it was given something else than this device has sent: these are the
   /// links of the last number.
@@ -42,6 +42,12 @@ public enum CustodyFault: Error, Sendable, Equatable {
   case begunAnew(receipted: UInt64, begin: UInt64)
   /// The relay has signed two histories: two receipts that it gave cannot both be of one store.
   case forked(group: Int64)
+  /// The relay keeps no ledger of a lane whose ends it has to sign.
+  case noLedger
+  /// The relay has said that the item of this number has ended, and its ledger has no row of it.
+  case notInLedger(UInt64)
+  /// The ledger has something else under this number than this device has sent.
+  case ledgerDiffers(UInt64)
 }
 
 /// The name of a relay's key: its thumbprint (RFC 7638), as `kid` has it.

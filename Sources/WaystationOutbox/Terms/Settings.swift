@@ -63,6 +63,15 @@ public struct LaneSettings: Sendable, Equatable {
   ///
   /// Not every relay makes receipts, so it is ``Custody/accepted`` unless somebody says otherwise.
   public var custody = Custody.accepted
+  /// Whether how each item has ended is taken only with the relay's signature.
+  ///
+  /// The relay has to keep a ledger of the lane, which its configuration says (`evidence` in
+  /// `lanes`). An item is over once its row of that ledger was fetched, verified, and held against
+  /// what was sent; until then its body stays, whatever ``custody`` says. What was signed is kept as
+  /// long as the item's ending: ``Outbox/evidence(_:)``.
+  ///
+  /// It needs ``Settings/verifier``, a relay, and ``Order/strict``.
+  public var evidence = false
   /// What becomes of the lane if an item is refused.
   public var onRefusal = OnRefusal.block
   /// The order in which its items go.

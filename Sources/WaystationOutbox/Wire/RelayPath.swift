@@ -12,6 +12,14 @@ enum RelayPath {
   static func envelope(_ key: String, of client: String) -> String {
     "/v1/clients/\(escaped(client))/envelopes/\(escaped(key))"
   }
+
+  /// Some numbers of a lane's ledger.
+  static func ledger(
+    of client: String, lane: String, _ numbers: ClosedRange<Int64>
+  ) -> String {
+    "/v1/clients/\(escaped(client))/lanes/\(escaped(lane))/ledger?first=\(numbers.lowerBound)"
+      + "&last=\(numbers.upperBound)&limit=\(SignedLedgerPage.rowsMax)"
+  }
 }
 
 /// The highest number of each lane that has come to the relay.

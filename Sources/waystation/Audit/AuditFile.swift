@@ -44,20 +44,3 @@ enum AuditFile {
     }
   }
 }
-
-extension JSONObject {
-  /// A number of a lane; nil if the member is none.
-  func laneNumber(_ name: StaticString) -> Int64? {
-    guard let number = try? self[name]?.int64(), (1...SignedReceipt.numberMax).contains(number)
-    else { return nil }
-    return number
-  }
-
-  /// A SHA-256 in Base64 for URLs; nil if the member is none.
-  func digest(_ name: StaticString) -> [UInt8]? {
-    guard let text = try? self[name]?.string(), let bytes = Base64URL.decode(text),
-      bytes.count == LaneChain.digestBytes
-    else { return nil }
-    return bytes
-  }
-}

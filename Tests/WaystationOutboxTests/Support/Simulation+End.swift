@@ -57,6 +57,9 @@ extension Simulation {
         found.append("nobody knows how item \(item.number) has ended")
         continue
       }
+      if !isProven(item, ending) {
+        found.append("item \(item.number) is said to be \(ending.kind), and nobody has signed it")
+      }
       if count > 1, !wasRestored { found.append("item \(item.number) was sent \(count) times") }
       switch ending.kind {
       case .delivered where count == 0:
@@ -76,6 +79,20 @@ extension Simulation {
       }
     }
     return found + disorder()
+  }
+
+  /// Whether the relay has signed how an item has ended that it was to sign.
+  private func isProven(_ item: Told, _ ending: KeptEnding) -> Bool {
+    guard settings.lane(item.lane).evidence, !item.isGivenUp else { return true }
+    let evidence = try? core?.evidence(Item.ID(raw: item.number))
+    switch evidence?.ending?.state {
+    case .delivered: return ending.kind == .delivered
+    case .failed: return ending.kind == .refused
+    case .cancelled: return ending.kind == .cancelled
+    case .expired: return ending.kind == .expired
+    // It was over here before the relay had it.
+    case nil: return ending.kind == .cancelled || item.isRefused
+    }
   }
 
   /// What the core waits for, in words.

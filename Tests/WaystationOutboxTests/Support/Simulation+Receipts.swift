@@ -21,10 +21,20 @@ extension Simulation {
     }
   }
 
-  /// A body that is gone under custody `.receipt` has a receipt that was verified.
+  /// A body that is gone under custody `.receipt` has a receipt that was verified, and none is gone
+  /// of an item of an evidence lane.
   func checkBodies() throws {
     guard let core else { return }
-    let kept = Set(["block", "skip"].filter { settings.lane($0).custody == .receipt })
+    if settings.lane("skip").evidence {
+      for item in try core.file.items(after: 0, countMax: 1000)
+      where core.name(of: item.lane) == "skip" {
+        if try core.file.content(of: item.id) == nil { broken.append("item \(item.id) is gone") }
+      }
+    }
+    let kept = Set(
+      ["block", "skip"].filter {
+        settings.lane($0).custody == .receipt && !settings.lane($0).evidence
+      })
     guard !kept.isEmpty else { return }
     var gone: [KeptItem] = []
     for item in try core.file.items(after: 0, countMax: 1000)

@@ -63,17 +63,23 @@ final class Simulation {
     var random = SplitMix64(seed: seed)
     restores = random.next() % 5 == 0
     lies = random.next() % 5 == 0
+    let makesReceipts = random.next() % 4 != 0
+    // The scheduled relay keeps no ledgers.
+    let keepsLedgers = makesReceipts && !isScheduled && random.next() % 2 == 0
     settings = Self.settings(
-      &random, restores: restores, folder: folder, uploads: !isScheduled)
+      &random, restores: restores, folder: folder, uploads: !isScheduled,
+      evidenceLanes: keepsLedgers ? ["skip"] : [])
     self.random = random
     if isScheduled { scheduled = ScheduledRelay(seed: seed, wallMs: wallMs) }
     relay.token = "token"
-    relay.makesReceipts = self.random.next() % 4 != 0
+    relay.makesReceipts = makesReceipts
+    relay.evidenceLanes = keepsLedgers ? ["skip"] : []
     try open()
   }
 
   static func settings(
-    _ random: inout SplitMix64, restores: Bool, folder: String, uploads: Bool
+    _ random: inout SplitMix64, restores: Bool, folder: String, uploads: Bool,
+    evidenceLanes: Set<String>
   ) -> CoreSettings {
     var lanes: [Lane: LaneSettings] = [:]
     for name in ["block", "skip", "latest", "free"] {
@@ -83,6 +89,7 @@ final class Simulation {
       if name == "free" { lane.order = .none(parallel: 2) }
       let custody = [Custody.receipt, .delivered, .receipt, .accepted]
       lane.custody = custody[Int(random.next() % (restores ? 2 : 4))]
+      lane.evidence = evidenceLanes.contains(name)
       lanes[Lane(name)] = lane
     }
     var sending = Sending()

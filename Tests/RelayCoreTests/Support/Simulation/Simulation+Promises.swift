@@ -65,20 +65,24 @@ extension Simulation {
   /// Promise 6, and "a free slot is filled at once": while an upstream has a free slot, none of
   /// the lanes that could use it waits.
   mutating func checkNoSlotIsIdle() {
-    // Looked at where they lie: this is done after every event, and to copy lanes takes time.
-    var ready: [UpstreamNumber: LaneNumber] = [:]
-    scheduler.lanes.forEachValue { number, lane in
-      if lane.phase == .ready, let upstream = lane.head?.upstream { ready[upstream] = number }
-    }
+    var free: Set<UpstreamNumber> = []
     for (number, line) in scheduler.upstreams
     where line.hasFreeSlot(now: clock.monotonic) && line.reachability.isReachable
       && !store.pauses.contains(.upstream(number))
       && !line.linger.isUnderWay
       // The timer for it may ring at this very moment, after what is looked at here.
       && line.pace.opensAt.adding(milliseconds: 1) <= clock.monotonic
-    {
-      if let idle = ready[number] { violate("lane \(idle.rawValue) waits though a slot is free") }
+    { free.insert(number) }
+    var idle: [LaneNumber] = []
+    if !free.isEmpty {
+      // Looked at where they lie: this is done after every event, and to copy lanes takes time.
+      scheduler.lanes.forEachValue { number, lane in
+        if lane.phase == .ready, let upstream = lane.head?.upstream, free.contains(upstream) {
+          idle.append(number)
+        }
+      }
     }
+    for lane in idle { violate("lane \(lane.rawValue) waits though a slot is free") }
     for line in scheduler.upstreams.values where line.inFlight > line.policy.concurrencyMax {
       violate("more attempts in flight than the upstream allows")
     }
@@ -104,7 +108,9 @@ extension Simulation {
         "lane \(number.rawValue) counts \(lane.waiting), and \(waiting[number] ?? 0) wait in it")
     }
     let counted = scheduler.waitingFor.values.reduce(0, +)
-    let held = store.line.count { holds($0.client) }
+    // To ask `holds` for each entry would copy the whole simulation each time.
+    let shards = heldShards
+    let held = store.line.count { shards.contains(Self.shard(of: $0.client)) }
     if counted != held {
       violate("upstreams count \(counted), and \(held) wait")
     }

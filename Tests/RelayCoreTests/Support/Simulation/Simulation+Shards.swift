@@ -9,7 +9,12 @@ extension Simulation {
   /// Whether it holds shards one by one.
   var isSharded: Bool { seed % 5 >= 3 }
 
-  private static func shard(of client: ClientNumber) -> Int { Int(client.rawValue) % shardCount }
+  static func shard(of client: ClientNumber) -> Int { Int(client.rawValue) % shardCount }
+
+  /// The shards that the relay holds.
+  var heldShards: Set<Int> {
+    isSharded ? Set(epochs.keys) : Set(0..<Self.shardCount)
+  }
 
   func holds(_ client: ClientNumber) -> Bool {
     !isSharded || epochs[Self.shard(of: client)] != nil
