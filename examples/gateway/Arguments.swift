@@ -11,7 +11,8 @@ struct Arguments {
   static let usage = """
     usage: outbox-gateway --folder FOLDER --relay URL --client NAME [--lane NAME] [--path PATH]
            [--token-file FILE] [--certificates FILE] [--custody accepted|receipt|delivered]
-           [--pin KEY]... [--wait-max SECONDS] [--acknowledge] [--drain SECONDS] < LINES
+           [--evidence] [--pin KEY]... [--wait-max SECONDS] [--acknowledge] [--drain SECONDS]
+           < LINES
     """
 
   private(set) var folder = ""
@@ -22,6 +23,7 @@ struct Arguments {
   private var tokenFile: String?
   private var certificates: String?
   private var custody = Custody.accepted
+  private var keepsEvidence = false
   private var pins: [KeyID] = []
   private var waitMax: Duration?
   private(set) var acknowledges = false
@@ -30,8 +32,8 @@ struct Arguments {
   init(_ words: some Sequence<String>) throws(Fault) {
     var words = Array(words)[...]
     while let name = words.popFirst() {
-      if name == "--acknowledge" {
-        acknowledges = true
+      if name == "--acknowledge" || name == "--evidence" {
+        if name == "--evidence" { keepsEvidence = true } else { acknowledges = true }
         continue
       }
       guard let value = words.popFirst() else { throw Fault(words: "\(name)?\n\(Self.usage)") }
@@ -83,8 +85,9 @@ struct Arguments {
     var lane = LaneSettings()
     lane.onRefusal = .skip
     lane.custody = custody
+    lane.evidence = keepsEvidence
     settings.lanes[self.lane] = lane
-    if custody != .accepted { settings.verifier = OpenSSLReceiptVerifier() }
+    if custody != .accepted || keepsEvidence { settings.verifier = OpenSSLReceiptVerifier() }
     if let waitMax { settings.sending.backoff = .seconds(1)...waitMax }
     if let tokenFile { settings.credentials = TokenFile(path: tokenFile) }
     return settings

@@ -210,8 +210,8 @@ extension OutboxCore {
 
   /// Holds a row against what was sent.
   ///
-  /// Of an item whose content is gone nothing can be compared: its copy went before the lane was one
-  /// of evidence.
+  /// Of an item whose content is gone nothing can be compared: its copy went before the lane kept
+  /// evidence.
   private func compare(
     _ item: KeptItem, with entry: LedgerEntry
   ) throws(StoreError) -> Comparison {

@@ -67,8 +67,8 @@ public struct LaneSettings: Sendable, Equatable {
   ///
   /// The relay has to keep a ledger of the lane, which its configuration says (`evidence` in
   /// `lanes`). An item is over once its row of that ledger was fetched, verified, and held against
-  /// what was sent; until then its body stays, whatever ``custody`` says. What was signed is kept as
-  /// long as the item's ending: ``Outbox/evidence(_:)``.
+  /// what was sent; until then its body stays, whatever ``custody`` says. What was signed is kept
+  /// as long as the item's ending: ``Outbox/evidence(_:)``.
   ///
   /// It needs ``Settings/verifier``, a relay, and ``Order/strict``.
   public var evidence = false

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import WaystationOutbox
 
-/// Three gateways, each with another custody, with a relay and its upstream, through faults that a
-/// seed decides.
+/// Four gateways, one with each custody and one with evidence, with a relay and its upstream,
+/// through faults that a seed decides.
 struct GatewayStory {
   private static let variables = ProcessInfo.processInfo.environment
   /// `WAYSTATION_TEST_SEED` repeats a run.
@@ -41,11 +41,14 @@ struct GatewayStory {
     let reachability: [String: any Sendable] = ["firstProbeDelayMs": 10, "maxProbeDelayMs": 100]
     let relay = try Relay(
       upstreams: ["default": Relay.quick(memory.upstream, ["reachability": reachability])],
-      more: ["receipts": ["issuer": "https://relay.example"]])
+      more: [
+        "receipts": ["issuer": "https://relay.example"], "lanes": ["sales": ["evidence": true]],
+      ])
     (self.memory, self.relay) = (memory, relay)
-    gateways = try [Custody.accepted, .receipt, .delivered].enumerated().map { number, custody in
-      try TestGateway(number + 1, custody, to: relay.port)
-    }
+    gateways =
+      try [Custody.accepted, .receipt, .delivered].enumerated().map { number, custody in
+        try TestGateway(number + 1, custody, to: relay.port)
+      } + [TestGateway(4, .accepted, keepsEvidence: true, to: relay.port)]
   }
 
   /// Goes through everything, and looks what is owed.
@@ -130,7 +133,7 @@ struct GatewayStory {
   private mutating func restore(_ faults: inout GatewayFaults) async throws {
     let signed = gateways.map(\.signedFor)
     try await eventually("more receipts than at the backup", seconds: 60) {
-      zip(gateways, signed).allSatisfy { $0.custody == .accepted || $0.signedFor > $1 } ? true : nil
+      zip(gateways, signed).allSatisfy { !$0.hasReceipts || $0.signedFor > $1 } ? true : nil
     }
     faults.note("restored")
     try await relay.kill()
@@ -192,7 +195,8 @@ struct GatewayStory {
   /// Whether a restored relay may have lost an item for good: only what the gateway has let go of,
   /// for an acceptance or for a receipt.
   private func mayBeLost(_ id: Int64, _ gateway: TestGateway) -> Bool {
-    guard gateway.custody != .delivered, let outbox = before[gateway.number] else { return false }
+    guard gateway.custody != .delivered, !gateway.keepsEvidence, let outbox = before[gateway.number]
+    else { return false }
     return id < outbox.next && !outbox.held.contains(id)
   }
 
@@ -206,11 +210,11 @@ struct GatewayStory {
     }
     let doubts = errors.split(separator: "\n").filter { $0.hasPrefix("no proof for ") }
     let isBehind = doubts.contains { $0.contains("relayBehind") }
-    if gateway.custody != .accepted, gateway.signedFor == 0 {
+    if gateway.hasReceipts, gateway.signedFor == 0 {
       found.append("\(gateway.client) has no receipt")
     }
     if !restores, !doubts.isEmpty { found.append("\(gateway.client) doubts the relay: \(doubts)") }
-    if restores, gateway.custody != .accepted, !isBehind {
+    if restores, gateway.hasReceipts, !isBehind {
       found.append("\(gateway.client) has not noticed that the relay is behind: \(doubts)")
     }
     return found

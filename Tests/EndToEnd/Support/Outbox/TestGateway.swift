@@ -29,14 +29,19 @@ final class TestGateway: Sendable {
   let number: Int
   /// When its copy of a body goes.
   let custody: Custody
+  /// Whether the relay has to sign how each line has ended.
+  let keepsEvidence: Bool
   let link: NetworkLink
   let disk: DiskShim
   private let home: TemporaryFolder
   private let state = Monitor(State())
 
-  init(_ number: Int, _ custody: Custody, to relay: UInt16) throws {
+  init(
+    _ number: Int, _ custody: Custody, keepsEvidence: Bool = false, to relay: UInt16
+  ) throws {
     self.number = number
     self.custody = custody
+    self.keepsEvidence = keepsEvidence
     home = try TemporaryFolder()
     link = try NetworkLink(to: relay)
     disk = try DiskShim(watching: home.path + "/outbox")
@@ -51,6 +56,12 @@ final class TestGateway: Sendable {
     (Waystation.path as NSString).deletingLastPathComponent + "/outbox-gateway"
   }
 
+  /// Whether it asks for receipts.
+  var hasReceipts: Bool { custody != .accepted || keepsEvidence }
+
+  /// The lane of its lines.
+  var lane: Lane { keepsEvidence ? "sales" : "readings" }
+
   /// Its name at the relay.
   var client: String { "gateway-\(number)" }
 
@@ -61,11 +72,12 @@ final class TestGateway: Sendable {
       throw SocketError(operation: "socketpair", code: errno)
     }
     defer { Glibc.close(ends[1]) }
-    let arguments = [
-      "--folder", disk.watched, "--relay", link.url, "--client", client, "--lane", "readings",
-      "--path", GatewayLine.path(of: number), "--custody", "\(custody)", "--wait-max", "1",
-      "--acknowledge", "--drain", "60",
-    ]
+    let arguments =
+      [
+        "--folder", disk.watched, "--relay", link.url, "--client", client, "--lane", "\(lane)",
+        "--path", GatewayLine.path(of: number), "--custody", "\(custody)", "--wait-max", "1",
+        "--acknowledge", "--drain", "60",
+      ] + (keepsEvidence ? ["--evidence"] : [])
     let process = try ChildProcess(
       "sh", ["-c", "exec \"$0\" \"$@\" <&3 3<&-", Self.program] + arguments,
       environment: disk.environment(isRecorded: false), descriptors: [ends[1]])
@@ -248,7 +260,7 @@ final class TestGateway: Sendable {
 
   /// The last number that it has a receipt of; 0 for none.
   var signedFor: Int {
-    let words = "signed for readings up to "
+    let words = "signed for \(lane) up to "
     return errors.split(separator: "\n").filter { $0.hasPrefix(words) }
       .compactMap { Int($0.dropFirst(words.count)) }.max() ?? 0
   }
@@ -257,7 +269,7 @@ final class TestGateway: Sendable {
   func outbox() throws -> OutboxCopy {
     let outbox = try OutboxCopy(of: disk.watched)
     let early: Set<Int64> =
-      switch custody {
+      switch keepsEvidence ? .delivered : custody {
       case .accepted: []
       case .receipt: outbox.unproven
       case .delivered: outbox.letGo
@@ -270,6 +282,8 @@ final class TestGateway: Sendable {
   }
 
   /// How items have ended, as it has stored it; once it has ended.
+  ///
+  /// Where the relay has to sign that, only those are told that it has signed.
   func outcomes(of ids: [Int64]) async throws -> [Int64: Outcome] {
     var settings = Settings(
       folder: disk.watched, destination: .relay(base: link.url, client: client),
@@ -278,7 +292,9 @@ final class TestGateway: Sendable {
     let outbox = try await Outbox.open(settings)
     var outcomes: [Int64: Outcome] = [:]
     for id in ids {
-      guard case .ended(let outcome)? = await outbox.item(Item.ID(raw: id))?.state else { continue }
+      let item = Item.ID(raw: id)
+      guard case .ended(let outcome)? = await outbox.item(item)?.state else { continue }
+      if keepsEvidence, await outbox.evidence(item)?.ending == nil { continue }
       outcomes[id] = outcome
     }
     await outbox.close()
