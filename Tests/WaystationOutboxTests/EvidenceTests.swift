@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import WaystationOutboxTesting
 
@@ -120,6 +121,30 @@ struct EvidenceTests {
     await stand.outbox.close()
   }
 
+  @Test("a relay that signs with one new key after the other is believed")
+  func rotated() async throws {
+    let rotation = Rotation()
+    let stand = try await Self.open { settings in
+      rotation.transport = settings.transport
+      settings.transport = rotation
+    }
+    let ids = try await stand.enqueue(1...1)
+    _ = try await stand.receipt(of: 1)
+    rotation.afterKeys { [relay = stand.relay] in relay.rotateKeys() }
+    stand.relay.rotateKeys()
+    stand.relay.isUpstreamAway = false
+    let next = await stand.events.first { event -> String? in
+      switch event {
+      case .custodyBroken(_, let fault): "\(fault)"
+      case .ended(ids[0], let outcome): outcome.word
+      default: nil
+      }
+    }
+    #expect(next == "delivered")
+    #expect(stand.relay.keys.count == 3)
+    await stand.outbox.close()
+  }
+
   @Test("what was refused ends with the upstream's words, once that is signed")
   func refused() async throws {
     let stand = try await Self.open { $0.lanes[.default]?.onRefusal = .skip }
@@ -214,6 +239,32 @@ struct EvidenceTests {
     await #expect(throws: OutboxError.self) {
       _ = try await Self.open { $0.lanes[.default]?.order = .latest }
     }
+  }
+}
+
+/// Does something once, when the relay has shown its keys.
+private final class Rotation: Transport {
+  private struct State {
+    var transport: (any Transport)?
+    var work: (@Sendable () -> Void)?
+  }
+
+  private let state = Mutex(State())
+
+  var transport: (any Transport)? {
+    get { state.withLock { $0.transport } }
+    set { state.withLock { $0.transport = newValue } }
+  }
+
+  func afterKeys(_ work: @escaping @Sendable () -> Void) { state.withLock { $0.work = work } }
+
+  func send(
+    _ exchange: Exchange, progress: @escaping @Sendable (Progress) -> Void
+  ) async throws(ConnectionFailure) -> Response {
+    guard let transport else { throw ConnectionFailure(reason: "none", mayHaveArrived: false) }
+    let response = try await transport.send(exchange, progress: progress)
+    if exchange.url.hasSuffix("/keys") { state.withLock { $0.work.take() }?() }
+    return response
   }
 }
 

@@ -185,6 +185,8 @@ enum CoreLimits {
   static let keyPauseMs: Int64 = 3_600_000
   /// The time after which the relay is asked again for what it has not signed, in milliseconds.
   static let proofPauseMs: Int64 = 3_600_000
+  /// How often the relay is asked for keys by which it has signed pages of one lane, in one round.
+  static let keyAsksMax = 3
   /// The most items of a run.
   static let runItemsMax = 10_000
   /// The longest time between two looks at what is due, in milliseconds.

@@ -12,6 +12,8 @@ struct CustodyState: Sendable {
   var ring = KeyRing([])
   /// The receipts that wait for the relay's keys.
   var waiting: [(lane: LaneNumber, receipt: SignedReceipt)] = []
+  /// The keys by which pages of ledgers are signed that wait for them.
+  var wantedKeys: Set<String> = []
   /// Whether the relay is to be asked for its keys.
   var wantsKeys = false
   /// The keys that the relay did not show, and when to ask for them again, by the time since the
@@ -52,8 +54,8 @@ struct Proof: Sendable {
   var cursor: Int64 = 0
   /// Until when nothing is asked, by the time since the device's start; nil for nothing.
   var pausedUntil: Int64?
-  /// Whether the relay was asked for its keys, since one of them was not known.
-  var hasAskedKeys = false
+  /// How often the relay was asked for its keys in this round, since one of them was not known.
+  var keyAsks = 0
   /// Whether the pause is because nothing that is signed of the lane can be taken.
   var isRefused = false
   /// What was wrong first in this round.
@@ -70,13 +72,13 @@ struct Proof: Sendable {
   /// Somebody wants it tried now.
   mutating func wake() {
     pausedUntil = nil
-    hasAskedKeys = false
+    keyAsks = 0
   }
 
   /// All numbers were asked about.
   mutating func endRound() {
     fault = found
     found = nil
-    hasAskedKeys = false
+    keyAsks = 0
   }
 }

@@ -146,9 +146,10 @@ extension OutboxCore {
       return notReachable(.notTheRelay, at: now)
     }
     state.sender.answered()
-    switch verdict(on: page, of: lane, numbers) {
-    case .askKeys:
-      state.custody.proofs[lane]?.hasAskedKeys = true
+    switch verdict(on: page, of: lane, numbers, at: now) {
+    case .askKeys(let key):
+      state.custody.proofs[lane]?.keyAsks += 1
+      state.custody.wantedKeys.insert(key)
       state.custody.wantsKeys = true
     case .refused(let fault): refuse(lane, fault, at: now)
     case .holds: try take(page, of: lane, numbers)
@@ -156,12 +157,13 @@ extension OutboxCore {
   }
 
   private enum Verdict {
-    case holds, askKeys
+    case holds
+    case askKeys(String)
     case refused(CustodyFault)
   }
 
   private func verdict(
-    on page: SignedLedgerPage, of lane: LaneNumber, _ numbers: ClosedRange<Int64>
+    on page: SignedLedgerPage, of lane: LaneNumber, _ numbers: ClosedRange<Int64>, at now: Moment
   ) -> Verdict {
     let signature = page.signature
     guard let verifier = settings.verifier, let hash = receiptHash, let text = signature.text,
@@ -169,8 +171,12 @@ extension OutboxCore {
       signature.first == numbers.lowerBound, signature.last <= numbers.upperBound
     else { return .refused(.unreadable) }
     guard let key = state.custody.ring.keys[text.keyID] else {
-      let hasAsked = state.custody.proofs[lane]?.hasAskedKeys == true
-      return hasAsked ? .refused(.unknownKey(KeyID(text.keyID))) : .askKeys
+      // The relay may have another key by the time it is asked again, but not each time.
+      let asks = state.custody.proofs[lane]?.keyAsks ?? 0
+      guard asks < CoreLimits.keyAsksMax, !isAbsent(text.keyID, at: now) else {
+        return .refused(.unknownKey(KeyID(text.keyID)))
+      }
+      return .askKeys(text.keyID)
     }
     guard verifier.verify(text.signature, of: text.message, by: key) else {
       return .refused(.badSignature)

@@ -72,11 +72,14 @@ extension OutboxCore {
   ) throws(StoreError) {
     let id = receipt.text.keyID
     if let key = state.custody.ring.keys[id] { return try verify(receipt, of: lane, by: key) }
-    if let until = state.custody.absent[id], now.monotonicMs < until {
-      return try refuse(lane, .unknownKey(KeyID(id)))
-    }
+    if isAbsent(id, at: now) { return try refuse(lane, .unknownKey(KeyID(id))) }
     state.custody.waiting.append((lane, receipt))
     state.custody.wantsKeys = true
+  }
+
+  /// Whether the relay did not show a key when it was asked for it a while ago.
+  func isAbsent(_ key: String, at now: Moment) -> Bool {
+    state.custody.absent[key].map { now.monotonicMs < $0 } ?? false
   }
 
   /// Asks the relay for its keys.
@@ -101,8 +104,10 @@ extension OutboxCore {
       return notReachable(.notTheRelay, at: now)
     }
     state.sender.answered()
-    for (_, receipt) in waiting where state.custody.ring.keys[receipt.text.keyID] == nil {
-      state.custody.absent[receipt.text.keyID] = now.monotonicMs + CoreLimits.keyPauseMs
+    let wanted = state.custody.wantedKeys.union(waiting.map(\.receipt.text.keyID))
+    state.custody.wantedKeys = []
+    for id in wanted where state.custody.ring.keys[id] == nil {
+      state.custody.absent[id] = now.monotonicMs + CoreLimits.keyPauseMs
     }
     for (lane, receipt) in waiting { try hold(receipt, of: lane, at: now) }
   }
