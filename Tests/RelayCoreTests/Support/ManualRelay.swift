@@ -363,7 +363,19 @@ struct ManualRelay {
 
   private func isThere(_ transition: Transition) -> Bool {
     if case .requeue = transition.change { return true }
-    return line.contains { $0.serial == transition.serial }
+    return place(of: transition.serial) != nil
+  }
+
+  /// The place of an envelope in the line, which is in the order of their numbers.
+  private func place(of serial: Serial) -> Int? {
+    var (low, high) = (0, line.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if line[middle].serial < serial { low = middle + 1 } else { high = middle }
+    }
+    if low < line.count, line[low].serial == serial { return low }
+    // A test may have put it together in another order.
+    return line.firstIndex { $0.serial == serial }
   }
 
   private mutating func commitToDisk(_ transition: Transition) {
@@ -371,7 +383,7 @@ struct ManualRelay {
       let place = line.firstIndex { $0.serial >= entry.serial } ?? line.endIndex
       return line.insert(entry, at: place)
     }
-    guard let place = line.firstIndex(where: { $0.serial == transition.serial }) else { return }
+    guard let place = place(of: transition.serial) else { return }
     if let attempt = transition.attempt { line[place].attempts = attempt.number }
     switch transition.change {
     case .begin: line[place].isInDoubt = true
