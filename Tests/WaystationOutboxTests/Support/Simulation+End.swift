@@ -15,11 +15,19 @@ extension Simulation {
         let id = Item.ID(raw: item.id)
         if item.state == .held { try transact { core in _ = try core.release(id) } }
         if item.state.needsAttention { try mend(item) }
+        if lies, round > Self.stepsMax / 2, try core.isUnproven(item) { try giveUp(item) }
       }
       // At first somebody waits; then only what the device does by itself is left.
       try transact { core in core.state.watchers[-1] = round < 100 ? 1 : nil }
       for _ in 0..<10 { try step() }
     }
+  }
+
+  /// A relay that has lied does not sign for all that has ended: somebody waits for it no more.
+  private func giveUp(_ item: KeptItem) throws {
+    let id = Item.ID(raw: item.id)
+    try transact { core in _ = try core.cancel(id) }
+    told[item.id]?.isGivenUp = true
   }
 
   func mend(_ item: KeptItem) throws {
