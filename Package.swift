@@ -91,7 +91,7 @@ let package = Package(
     target("Compression", ["CZlib"]),
     target("HTTPServer", ["EventLoop", "Cryptography", "RelayCore"]),
     target("SQLite", ["CSQLite", "RelayCore"]),
-    target("SQLiteStore", ["SQLite", "RelayCore", "EventLoop"]),
+    target("SQLiteStore", ["SQLite", "Cryptography", "RelayCore", "EventLoop"]),
     // Without the trait it is empty, and nothing needs libpq.
     target(
       "Postgres", [.target(name: "CPostgres", condition: .when(traits: ["PostgreSQL"]))]),

@@ -23,6 +23,9 @@ struct LookUpTests {
         INSERT INTO client SELECT n, 0, 'client-' || n FROM generate_series(1, 20000) n;
         INSERT INTO lane (number, client, name)
           SELECT n, n, 'default' FROM generate_series(1, 20000) n;
+        ALTER TABLE remembered_key SET (autovacuum_enabled = false);
+        INSERT INTO remembered_key
+          SELECT uuid_send(gen_random_uuid()), n, '' FROM generate_series(1, 20000) n;
         """)
     let drafts = (1...250).map { number in
       var draft = StoreBench.draft(number)
@@ -30,13 +33,15 @@ struct LookUpTests {
       draft.sequence = Int64(number)
       return draft
     }
-    for command in AskedFacts(AppendQuestions(of: drafts)).commands.dropFirst() {
+    let asked = AskedFacts(AppendQuestions(of: drafts), remembersKeys: true)
+    for command in asked.commands.dropFirst() {
       let rows = try connection.run([
         PostgresCommand(sql: "EXPLAIN " + command.sql, command.values)
       ])[0]
       let plan = (0..<rows.count).map { rows.text($0, 0) }.joined(separator: "\n")
       #expect(!plan.contains("Seq Scan on lane"), "\(plan)")
       #expect(!plan.contains("Seq Scan on client"), "\(plan)")
+      #expect(!plan.contains("Seq Scan on remembered_key"), "\(plan)")
     }
   }
 }

@@ -11,6 +11,7 @@ import Testing
 struct SchemaExpansionTests {
   /// Takes away what version 2 and later ones have added.
   private static let contraction = """
+    DROP TABLE remembered_key;
     DROP TABLE lane_ledger;
     DROP TABLE receipt;
     DROP TABLE receipt_origin;
@@ -85,6 +86,29 @@ struct SchemaExpansionTests {
     draft.coveredDigest = [UInt8](repeating: 1, count: 32)
     _ = try await store.append([draft], isAtomic: false)
     #expect(try usableFrom() == 5)
+    await store.close()
+  }
+
+  @Test("are closed to relays that remember no keys once there is one")
+  func keys() async throws {
+    let bench = try StoreBench()
+    let store = try bench.open(QuietObserver())
+    func usableFrom() throws -> Int32 {
+      var connection = try bench.database.connect()
+      return try connection.run([PostgresCommand("SELECT usable_from FROM schema_version")])[0]
+        .int32(0, 0)
+    }
+    _ = try await store.append([StoreBench.draft(1)], isAtomic: false)
+    let later = WallTime(millisecondsSinceEpoch: .max)
+    for (keys, version) in [(later, Int32(2)), (WallTime(millisecondsSinceEpoch: 0), 6)] {
+      let line = try await store.line(after: 0, countMax: 1).entries
+      let client = try #require(line.first).client
+      _ = try await store.cancelAll(of: client, through: nil, reason: "")
+      let cutoffs = RetentionCutoffs(delivered: later, failed: later, keys: keys)
+      #expect(try await store.deleteEnded(cutoffs, countMax: 9).deletedCount == 1)
+      #expect(try usableFrom() == version)
+      _ = try await store.append([StoreBench.draft(2)], isAtomic: false)
+    }
     await store.close()
   }
 

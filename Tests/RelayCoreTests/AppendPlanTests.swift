@@ -69,6 +69,23 @@ struct AppendPlanTests {
     #expect(facts.given.lastSerial == 1 && facts.given.names.lanes == 1)
   }
 
+  @Test("a key that is remembered alone says that it came, and refuses other content")
+  func rememberedKeys() throws {
+    var facts = facts()
+    facts.fill(remembered: AppendQuestions.Key(client: "c", key: "k"), [1])
+    let plans = try plan(
+      [
+        draft(key: "k"), draft(key: "k", fingerprint: 2), draft(key: "k", sequence: 1),
+        draft(client: "d", key: "k"),
+      ], &facts)
+    #expect(
+      results(plans) == [
+        .forgotten, .keyConflict(id: nil), .forgotten,
+        .accepted(id: id(1), state: .queued, position: 0),
+      ])
+    #expect(facts.given.names.clients == 1)
+  }
+
   @Test("numbers of a batch wait for each other, whatever their order")
   func numbers() throws {
     var facts = facts()

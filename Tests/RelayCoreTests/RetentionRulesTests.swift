@@ -5,7 +5,7 @@ import Testing
 struct RetentionRulesTests {
   private static let cutoffs = RetentionCutoffs(
     delivered: WallTime(millisecondsSinceEpoch: 2000),
-    failed: WallTime(millisecondsSinceEpoch: 1000))
+    failed: WallTime(millisecondsSinceEpoch: 1000), keys: WallTime(millisecondsSinceEpoch: 500))
 
   @Test(
     "an end is kept until its kind's time has passed, that very moment included",
@@ -17,6 +17,16 @@ struct RetentionRulesTests {
   func due(state: EnvelopeState, endedAt: Int64, isDue: Bool) {
     let time = WallTime(millisecondsSinceEpoch: endedAt)
     #expect(RetentionRules.isDue(state, endedAt: time, Self.cutoffs) == isDue)
+  }
+
+  @Test(
+    "keys outlive an envelope that ended after their time, that very moment included",
+    arguments: [(499, false), (500, true), (1999, true)] as [(Int64, Bool)])
+  func keys(endedAt: Int64, areRemembered: Bool) {
+    let time = WallTime(millisecondsSinceEpoch: endedAt)
+    #expect(RetentionRules.remembersKeys(endedAt: time, Self.cutoffs) == areRemembered)
+    let none = RetentionCutoffs(delivered: time, failed: time)
+    #expect(!RetentionRules.remembersKeys(endedAt: time, none))
   }
 
   @Test(

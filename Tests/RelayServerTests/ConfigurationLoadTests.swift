@@ -74,7 +74,9 @@ struct ConfigurationLoadTests {
         "clientsMax": 1020, "lanesMax": 1021, "clientLanesMax": 1022,
         "uploadsMax": 1023, "clientUploadsMax": 1024
       },
-      "retention": {"deliveredSeconds": 12, "failedSeconds": 13, "uploadSeconds": 16},
+      "retention": {
+        "deliveredSeconds": 12, "failedSeconds": 13, "uploadSeconds": 16, "keySeconds": 17
+      },
       "clock": {"settleSeconds": 15},
       "log": {"level": "debug", "format": "text"},
       "shutdownGraceSeconds": 14
@@ -95,6 +97,7 @@ struct ConfigurationLoadTests {
     #expect(configuration.retention.deliveredSeconds == 12)
     #expect(configuration.retention.failedSeconds == 13)
     #expect(configuration.retention.uploadSeconds == 16)
+    #expect(configuration.retention.keySeconds == 17)
     let limits = configuration.limits
     #expect(
       [

@@ -23,7 +23,7 @@ IMPORTS = {
     "Compression": {"CZlib"},
     "HTTPServer": {"EventLoop", "Cryptography", "RelayCore"},
     "SQLite": {"CSQLite", "RelayCore"} | PLATFORMS,
-    "SQLiteStore": {"SQLite", "RelayCore", "EventLoop"},
+    "SQLiteStore": {"SQLite", "Cryptography", "RelayCore", "EventLoop"},
     "Postgres": {"CPostgres"},
     "PostgresStore": {"Postgres", "RelayCore", "EventLoop"},
     "Forwarder": {"CCurl", "Cryptography", "RelayCore", "EventLoop"},

@@ -17,6 +17,8 @@ struct StoreStart: Sendable {
   private(set) var checkingIn: Set<ClientNumber> = []
   /// The store's identity in receipts.
   private(set) var receiptOrigin: [UInt8] = []
+  /// Whether there are keys that are remembered longer than their envelopes.
+  private(set) var remembersKeys = false
   /// Whether there are bodies that no envelope refers to.
   private(set) var hasPendingBodies = false
 
@@ -62,6 +64,7 @@ struct StoreStart: Sendable {
         """),
       PostgresCommand("SELECT client FROM checks_in"),
       PostgresCommand("SELECT id FROM receipt_origin"),
+      PostgresCommand("SELECT EXISTS (SELECT 1 FROM remembered_key)"),
     ])
     given.lastSerial = rows[0].int64(0, 0)
     given.lastClient = rows[0].int64(0, 1)
@@ -85,6 +88,7 @@ struct StoreStart: Sendable {
       checkingIn.insert(ClientNumber(rawValue: rows[8].int64(row, 0)))
     }
     receiptOrigin = rows[9].bytes(0, 0)
+    remembersKeys = rows[10].bool(0, 0)
     figures.given = given
   }
 

@@ -1,7 +1,7 @@
 #if PostgreSQL
 extension Schema {
   /// The version of the tables that this program reads and writes.
-  static let version: Int32 = 5
+  static let version: Int32 = 6
 
   /// The version that ``script`` makes; ``expansion`` makes ``version`` of it.
   static let firstVersion: Int32 = 1
@@ -29,6 +29,10 @@ extension Schema {
       IF (SELECT max(version) FROM schema_version) = 4 THEN
         \(ledgers)
         UPDATE schema_version SET version = 5;
+      END IF;
+      IF (SELECT max(version) FROM schema_version) = 5 THEN
+        \(keys)
+        UPDATE schema_version SET version = 6;
       END IF;
     END $expand$
     """
@@ -131,6 +135,18 @@ extension Schema {
     );
     CREATE INDEX lane_ledger_closed ON lane_ledger (number) WHERE state IS NOT NULL;
     CREATE INDEX lane_ledger_closed_at ON lane_ledger (at) WHERE state IS NOT NULL;
+    """
+
+  /// 6: keys that are remembered longer than their envelopes.
+  private static let keys = """
+    -- digest: of the client's name and its key; fingerprint: the beginning of that of what was
+    -- posted under it. Both as RememberedKey says. ended_at: when the envelope ended.
+    CREATE TABLE remembered_key (
+      digest bytea PRIMARY KEY,
+      ended_at bigint NOT NULL,
+      fingerprint bytea NOT NULL
+    );
+    CREATE INDEX remembered_key_ended ON remembered_key (ended_at);
     """
 }
 #endif

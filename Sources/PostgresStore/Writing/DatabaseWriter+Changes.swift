@@ -166,12 +166,17 @@ extension DatabaseWriter {
 
   // MARK: - Retention
 
-  /// Deletes what has ended and was kept long enough; each call goes on where the last one stopped.
+  /// Forgets keys, and then deletes what has ended and was kept long enough; each call goes on
+  /// where the last one stopped.
   ///
   /// - Parameter countMax: The most ended envelopes to look at.
   func deleteEnded(
     _ retention: RetentionCutoffs, countMax: Int
   ) throws(StoreError) -> RetentionPage {
+    let forgottenCount = try forgetKeys(before: retention.keys, countMax: countMax)
+    var page = RetentionPage(deletedCount: 0, isRoundDone: false)
+    page.forgottenKeyCount = forgottenCount
+    guard forgottenCount < countMax else { return page }
     let rows = try read([
       PostgresCommand(
         sql: """
@@ -191,11 +196,12 @@ extension DatabaseWriter {
       due.append(
         (end, number.map { RetentionRules.forgetsNumber($0, placedThrough: placed) } ?? false))
     }
-    if !due.isEmpty { try delete(due) }
-    let isRoundDone = rows.count < countMax
-    retentionCursor = isRoundDone ? 0 : rows.int64(rows.count - 1, 0)
-    if isRoundDone || !due.isEmpty { shared.bodies.sweep() }
-    return RetentionPage(deletedCount: due.count, isRoundDone: isRoundDone)
+    if !due.isEmpty { try delete(due, retention) }
+    page.deletedCount = due.count
+    page.isRoundDone = rows.count < countMax
+    retentionCursor = page.isRoundDone ? 0 : rows.int64(rows.count - 1, 0)
+    if page.isRoundDone || !due.isEmpty { shared.bodies.sweep() }
+    return page
   }
 
   /// Whether something waits that may refer to an ended envelope: behind it in its lane, or parked.
@@ -207,19 +213,29 @@ extension DatabaseWriter {
       OR EXISTS (SELECT 1 FROM former_key WHERE former_key.serial = ended.serial)))
     """
 
-  private func delete(_ due: [(end: EndedRow, forgetsNumber: Bool)]) throws(StoreError) {
+  private func delete(
+    _ due: [(end: EndedRow, forgetsNumber: Bool)], _ retention: RetentionCutoffs
+  ) throws(StoreError) {
     let serials = PostgresValue.int64s(due.map(\.end.serial))
     var counts: [PostgresRows.LaneState: Int64] = [:]
     for (end, _) in due {
       counts[PostgresRows.LaneState(lane: end.lane, state: end.state), default: 0] -= 1
     }
+    let remembered = due.map(\.end).filter {
+      RetentionRules.remembersKeys(endedAt: $0.endedAt, retention)
+    }
+    let keys: [PostgresCommand] =
+      remembered.isEmpty
+      ? [] : [.rememberKeys(of: remembered.map(\.serial)), .keepRelaysAway(below: 6)]
     let commands =
-      PostgresCommand.forget(
+      keys
+      + PostgresCommand.forget(
         serials, numbersOf: .int64s(due.filter(\.forgetsNumber).map(\.end.serial)),
         at: shared.clock()) + [
         .noteEnds(counts.map { ($0.key.lane, $0.key.state, $0.value) }), .addUpEnds,
       ]
     try write(commands, shards: Set(due.map { Int($0.end.shard) }))
+    if !remembered.isEmpty { remembersKeys = true }
     var commit = Commit()
     let ends = due.map(\.end).filter { $0.state != .delivered }.map { $0.change(.gone) }
     if !ends.isEmpty { commit.changes.append(.endsChanged(ends)) }

@@ -15,7 +15,7 @@ extension DatabaseWriter {
     for name in questions.upstreams {
       if let number = upstreams[name] { facts.fill(upstream: name, number) }
     }
-    let asked = AskedFacts(questions)
+    let asked = AskedFacts(questions, remembersKeys: remembersKeys)
     let waiting = try asked.fill(&facts, from: try read(asked.commands))
     return (facts, waiting)
   }
@@ -26,13 +26,16 @@ struct AskedFacts {
   private let questions: AppendQuestions
   private let lanes: [LaneName]
   private let keys: [AppendQuestions.Key]
+  private let asksForRemembered: Bool
   private let numbers: [(lane: LaneName, number: Int64)]
   private let names: [AppendQuestions.Name]
 
-  init(_ questions: AppendQuestions) {
+  /// - Parameter remembersKeys: Whether there may be keys whose envelopes are forgotten.
+  init(_ questions: AppendQuestions, remembersKeys: Bool) {
     self.questions = questions
     lanes = Array(questions.lanes)
     keys = Array(questions.keys)
+    asksForRemembered = remembersKeys && !keys.isEmpty
     numbers = questions.numbers.flatMap { lane, numbers in numbers.map { (lane, $0) } }
     names = Array(questions.names)
   }
@@ -69,6 +72,7 @@ struct AskedFacts {
           """, [.texts(lanes.map(\.client)), .texts(lanes.map(\.lane))]),
     ]
     if !keys.isEmpty { commands.append(keyCommand) }
+    if asksForRemembered { commands.append(.rememberedKeys(keys)) }
     if !numbers.isEmpty { commands += numberCommands }
     if !names.isEmpty { commands.append(nameCommand) }
     return commands
@@ -177,6 +181,7 @@ struct AskedFacts {
         laneCount: clients.int64(row, 2))
     }
     let keyRows = keys.isEmpty ? nil : rest.removeFirst()
+    if asksForRemembered { Self.fillRemembered(&facts, rest.removeFirst()) }
     let numberRows =
       numbers.isEmpty ? nil : (rest.removeFirst(), rest.removeFirst(), rest.removeFirst())
     let gaps = numberRows.map { Self.gaps([$0.1, $0.2]) } ?? [:]
@@ -213,6 +218,13 @@ struct AskedFacts {
       facts.fill(
         key: rows.text(row, 0), of: ClientNumber(rawValue: rows.int64(row, 1)),
         try Self.post(rows, row, from: 2))
+    }
+  }
+
+  private static func fillRemembered(_ facts: inout GatheredFacts, _ rows: PostgresRows) {
+    for row in 0..<rows.count {
+      let key = AppendQuestions.Key(client: rows.text(row, 0), key: rows.text(row, 1))
+      facts.fill(remembered: key, rows.bytes(row, 2))
     }
   }
 

@@ -45,9 +45,14 @@ extension PostgresCommand {
       ])
   }
 
-  /// Keeps relays away that know of no ledgers: they would forget envelopes without a word in them.
-  static let keepOlderRelaysAway = PostgresCommand(
-    "UPDATE schema_version SET usable_from = 5 WHERE usable_from < 5")
+  /// Keeps relays away that know no version of the tables from this one on.
+  ///
+  /// - Parameter version: The first whose relays heed what these tables hold by now: older ones
+  ///   would forget envelopes without a word in ledgers, or keys that are to be remembered.
+  static func keepRelaysAway(below version: Int) -> PostgresCommand {
+    PostgresCommand(
+      sql: "UPDATE schema_version SET usable_from = \(version) WHERE usable_from < \(version)")
+  }
 
   /// Notes how envelopes ended, before they are forgotten.
   static func closeEntries(of serials: PostgresValue, at time: WallTime) -> PostgresCommand {

@@ -39,7 +39,7 @@ extension DatabaseWriter {
     let group = closed.group.map { PostgresCommand.insert(receipt: $0, at: time) }
     let entries: [PostgresCommand] =
       closed.entries.isEmpty
-      ? [] : [.insert(entries: closed.entries, at: time), .keepOlderRelaysAway]
+      ? [] : [.insert(entries: closed.entries, at: time), .keepRelaysAway(below: 5)]
     return [.keep(chains: closed.chains)] + [group].compactMap(\.self) + entries
   }
 

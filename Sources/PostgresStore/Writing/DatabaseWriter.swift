@@ -22,6 +22,8 @@ final class DatabaseWriter {
   var flowing: Set<LaneNumber>
   /// Up to where retention has looked in its present round.
   var retentionCursor: Serial = 0
+  /// Whether there may be keys that are remembered longer than their envelopes.
+  var remembersKeys: Bool
   /// The log of events, as far as it is committed.
   var eventLog: EventLog
   /// The store's identity in receipts.
@@ -46,6 +48,7 @@ final class DatabaseWriter {
     (flowing, upstreams) = (start.parkedLanes, start.upstreams)
     (eventLog, checkingIn) = (start.eventLog, start.checkingIn)
     receiptOrigin = start.receiptOrigin
+    remembersKeys = start.remembersKeys
     self.shared = shared
     self.observer = observer
     seat.isGivenUp = { shared.hasGivenUp }

@@ -20,6 +20,8 @@ package enum MovedTable: String, CaseIterable, Sendable {
   case response
   case keyIndex = "key_index"
   case formerKey = "former_key"
+  /// Keys whose envelopes are forgotten.
+  case rememberedKey = "remembered_key"
   case nameIndex = "name_index"
   case sequenceIndex = "sequence_index"
   case gap
@@ -90,7 +92,7 @@ extension MovedTable {
       .ending, .history:
       2
     case .client, .lane, .upstream, .envelope, .line, .ended, .response, .moved, .checksIn, .token,
-      .audit, .operation, .eventLog, .receipt, .laneLedger:
+      .audit, .operation, .eventLog, .receipt, .laneLedger, .rememberedKey:
       1
     }
   }
@@ -119,7 +121,8 @@ extension MovedTable {
         .init("serial", .int64), .init("status", .int32), .init("is_truncated", .flag),
         .init("headers", .bytes), .init("body", .bytes),
       ]
-    case .keyIndex, .formerKey, .nameIndex, .sequenceIndex, .gap, .moved: indexColumns
+    case .keyIndex, .formerKey, .rememberedKey, .nameIndex, .sequenceIndex, .gap, .moved:
+      indexColumns
     case .checksIn: [.init("client", .int64), .init("is_filled", .flag)]
     case .ending: MovedColumn.numbers("client", "number", "serial")
     case .token, .audit, .operation, .history: operatorColumns
@@ -146,6 +149,8 @@ extension MovedTable {
         .init("fingerprint", .bytes),
       ]
     case .formerKey: MovedColumn.numbers("serial", "revision") + [.init("key", .text)]
+    case .rememberedKey:
+      [.init("digest", .bytes), .init("ended_at", .int64), .init("fingerprint", .bytes)]
     case .nameIndex: [.init("lane", .int64), .init("name", .text), .init("serial", .int64)]
     case .sequenceIndex: MovedColumn.numbers("lane", "number", "serial")
     case .gap: MovedColumn.numbers("lane", "first", "last") + [.init("is_skipped", .flag)]

@@ -28,6 +28,10 @@ package protocol AppendFacts {
   /// Its fingerprint is that of the content that came with this key.
   func post(ofKey key: String, of client: ClientNumber) throws(StoreError) -> StoredPost?
 
+  /// What was posted under a client's key whose envelope is forgotten, as ``RememberedKey`` has it;
+  /// nil if that is not remembered.
+  func rememberedDigest(ofKey key: String, of client: String) throws(StoreError) -> [UInt8]?
+
   /// What a lane has taken under a sequence number.
   func holder(ofNumber number: Int64, in lane: LaneNumber) throws(StoreError) -> NumberHolder
 

@@ -91,16 +91,28 @@ package enum AppendRules {
   private static func verdict(
     on draft: EnvelopeDraft, facts: some AppendFacts
   ) throws(StoreError) -> Verdict {
-    if let key = draft.key, let client = try facts.knownClient(draft.client),
-      let post = try facts.post(ofKey: key, of: client)
-    {
-      guard post.fingerprint == draft.fingerprint else { return .answer(.keyConflict(id: post.id)) }
-      return .answer(.duplicate(id: post.id, state: post.state))
+    if let key = draft.key, let answer = try answer(to: draft, key, facts: facts) {
+      return .answer(answer)
     }
     let lane = try facts.knownLane(LaneName(client: draft.client, lane: draft.lane))
     guard let number = draft.sequence, let lane, let highest = lane.lastSequence, number <= highest
     else { return .take(lane, gap: nil) }
     return try verdict(on: draft, number, in: lane, facts: facts)
+  }
+
+  /// The answer to a key that has come before; nil to one that is new.
+  private static func answer(
+    to draft: EnvelopeDraft, _ key: String, facts: some AppendFacts
+  ) throws(StoreError) -> AppendResult? {
+    if let client = try facts.knownClient(draft.client),
+      let post = try facts.post(ofKey: key, of: client)
+    {
+      guard post.fingerprint == draft.fingerprint else { return .keyConflict(id: post.id) }
+      return .duplicate(id: post.id, state: post.state)
+    }
+    guard let digest = try facts.rememberedDigest(ofKey: key, of: draft.client) else { return nil }
+    return digest == RememberedKey.digest(of: draft.fingerprint)
+      ? .forgotten : .keyConflict(id: nil)
   }
 
   /// The same for a number that is not above all others of its lane.

@@ -16,6 +16,7 @@ package struct GatheredFacts: AppendFacts {
   private var laneCounts: [ClientNumber: Int64] = [:]
   private var upstreams: [String: UpstreamNumber] = [:]
   private var keys: [KeyOfClient: StoredPost] = [:]
+  private var remembered: [AppendQuestions.Key: [UInt8]] = [:]
   private var holders: [NumberInLane: NumberHolder] = [:]
   /// By lane, in order.
   private var gaps: [LaneNumber: [SequenceGap]] = [:]
@@ -84,6 +85,11 @@ package struct GatheredFacts: AppendFacts {
     keys[KeyOfClient(client: client, key: key)] = post
   }
 
+  /// Notes what was posted under a key whose envelope is forgotten.
+  package mutating func fill(remembered key: AppendQuestions.Key, _ digest: [UInt8]) {
+    remembered[key] = digest
+  }
+
   /// Notes what a lane has taken under a number.
   package mutating func fill(number: Int64, in lane: LaneNumber, _ holder: NumberHolder) {
     holders[NumberInLane(lane: lane, number: number)] = holder
@@ -120,6 +126,11 @@ package struct GatheredFacts: AppendFacts {
   /// The post that a client's key stands for.
   package func post(ofKey key: String, of client: ClientNumber) -> StoredPost? {
     keys[KeyOfClient(client: client, key: key)]
+  }
+
+  /// What was posted under a client's key whose envelope is forgotten.
+  package func rememberedDigest(ofKey key: String, of client: String) -> [UInt8]? {
+    remembered[AppendQuestions.Key(client: client, key: key)]
   }
 
   /// What a lane has taken under a sequence number.

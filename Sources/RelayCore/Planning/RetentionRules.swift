@@ -9,6 +9,11 @@ package enum RetentionRules {
     endedAt < (state == .delivered ? cutoffs.delivered : cutoffs.failed)
   }
 
+  /// Whether the keys of an envelope that is deleted are remembered.
+  package static func remembersKeys(endedAt: WallTime, _ cutoffs: RetentionCutoffs) -> Bool {
+    endedAt >= cutoffs.keys
+  }
+
   /// Whether the sequence number of a deleted envelope is forgotten with it.
   ///
   /// The number of one that ended while it was parked goes on saying that it came, until the lane

@@ -226,9 +226,11 @@ package protocol EnvelopeStore: AccessStore, AuditStore, HistoryStore, NameStore
   /// Called once, when the line has been read from its beginning.
   func placeParked() async throws(StoreError)
 
-  /// Deletes envelopes that ended before the cutoffs, by continuing a walk along the ended ones.
+  /// Forgets keys that were remembered long enough; once there are none, deletes envelopes that
+  /// ended before the cutoffs, by continuing a walk along the ended ones.
   ///
-  /// - Parameter countMax: The most ended envelopes to look at, so that a step is short.
+  /// - Parameter countMax: The most keys to forget and the most ended envelopes to look at, so that
+  ///   a step is short.
   /// - Returns: The number deleted, and whether the walk has reached the end and starts over.
   func deleteEnded(
     _ retention: RetentionCutoffs, countMax: Int
@@ -328,14 +330,15 @@ package enum AppendResult: Sendable, Equatable {
   /// `position` is its position in its lane, from 1; nil if that is not known.
   case coalesced(id: EnvelopeID, state: EnvelopeState, position: Int?)
   /// The same key was stored before with other content, in the envelope of this id. A nil id means
-  /// earlier in the same atomic batch, of which nothing was stored.
+  /// earlier in the same atomic batch, of which nothing was stored, or in an envelope that is not
+  /// kept any more.
   case keyConflict(id: EnvelopeID?)
   /// Stored, and put in line once the sequence numbers before its own have come.
   case parked(id: EnvelopeID, missing: MissingNumbers)
   /// The sequence number counts as come from now on, and no envelope will have it.
   case void
-  /// The lane took this sequence number before, in an envelope that is not kept any more; or,
-  /// for a void one, it counts as come already.
+  /// The lane took this sequence number, or the client posted this key with the same content, in an
+  /// envelope that is not kept any more; or, for a void number, it counts as come already.
   case forgotten
   /// The lane took this sequence number before with other content, in the envelope of this id. A
   /// nil id means earlier in the same atomic batch, of which nothing was stored.

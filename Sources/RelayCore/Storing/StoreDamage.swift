@@ -12,6 +12,8 @@ package struct StoreDamage: Sendable, Equatable {
     case eventDeletion = "event-deletion"
     /// The deletion of some envelopes that were kept long enough.
     case envelopeDeletion = "envelope-deletion"
+    /// The deletion of keys that were remembered long enough.
+    case keyDeletion = "key-deletion"
     /// The index of the latest envelopes by client and tag, which searches use.
     case searches
     /// The receipts of what is accepted.

@@ -2,6 +2,7 @@
 package struct RetentionConfiguration: KeyedSection, Sendable {
   package var deliveredSeconds = 86_400
   package var failedSeconds = 2_592_000
+  package var keySeconds = 0
   package var uploadSeconds = 86_400
 
   /// The defaults.
@@ -17,6 +18,12 @@ package struct RetentionConfiguration: KeyedSection, Sendable {
     Key(
       "failedSeconds", \.failedSeconds, .integer(0...Configuration.secondsMax),
       "the same for failed, expired and cancelled ones")
+    Key(
+      "keySeconds", \.keySeconds, .integer(0...Configuration.secondsMax),
+      """
+      how long after its end an envelope's [key](protocol.md#keys-and-repeats) is remembered, \
+      where that is longer than the envelope itself is kept; some 100 bytes on disk for each
+      """)
     Key(
       "uploadSeconds", \.uploadSeconds, .integer(0...Configuration.secondsMax),
       """

@@ -20,6 +20,13 @@ extension Writer: AppendFacts {
     return post
   }
 
+  func rememberedDigest(
+    ofKey key: String, of client: String
+  ) throws(StoreError) -> [UInt8]? {
+    guard state.remembersKeys else { return nil }
+    return try rememberedKeys.digest(ofKey: key, of: client)
+  }
+
   /// What an envelope was posted as; nil if it is not kept any longer.
   func post(_ serial: Serial) throws(StoreError) -> StoredPost? {
     let row = try sql.findIdentity.first(serial) { row throws(StoreError) in

@@ -25,7 +25,7 @@ extension MovedTable {
     case .moved: "SELECT serial, place FROM moved ORDER BY serial"
     case .client, .paused, .line, .ended, .attempt, .response, .keyIndex, .gap, .checksIn, .ending,
       .token, .audit, .operation, .history, .eventOrigin, .eventLog, .receiptOrigin, .receipt,
-      .laneLedger:
+      .laneLedger, .rememberedKey:
       "SELECT \(columnList) FROM \(rawValue)"
         + (keyCount == 0 ? "" : " ORDER BY \(keyList)")
     }
@@ -59,7 +59,7 @@ extension MovedTable {
     case .eventOrigin: ["UPDATE event_origin SET origin = ?1"]
     case .receiptOrigin: ["UPDATE receipt_origin SET id = ?1"]
     case .client, .paused, .line, .ended, .attempt, .response, .keyIndex, .gap, .checksIn, .ending,
-      .token, .audit, .operation, .history, .eventLog, .receipt, .laneLedger:
+      .token, .audit, .operation, .history, .eventLog, .receipt, .laneLedger, .rememberedKey:
       ["INSERT INTO \(rawValue) (\(columnList)) VALUES (\(parameters))"]
     }
   }

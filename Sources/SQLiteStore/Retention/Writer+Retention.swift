@@ -2,11 +2,15 @@ import RelayCore
 import SQLite
 
 extension Writer {
-  /// Looks at the next `countMax` ended envelopes, and deletes those that ended before the cutoffs.
+  /// Forgets keys, and then looks at the next `countMax` ended envelopes, and deletes those that
+  /// ended before the cutoffs.
   func deleteEnded(
     _ retention: RetentionCutoffs, countMax: Int, into deletedFiles: inout [String]
   ) throws(StoreError) -> RetentionPage {
     var result = RetentionPage(deletedCount: 0, isRoundDone: false)
+    result.forgottenKeyCount = try forgetKeys(before: retention.keys, countMax: countMax)
+    if result.forgottenKeyCount > 0 { considerGivingBack() }
+    guard result.forgottenKeyCount < countMax else { return result }
     var searchBlocks: Set<Int64> = []
     for _ in 0..<countMax {
       guard let row = try nextEnded() else {
@@ -42,6 +46,9 @@ extension Writer {
           try EnvelopeState(endCode: row.code), endedAt: row.endedAt, retention),
         try !sql.isReferable.hasRow(serial)
       else { return false }
+      if RetentionRules.remembersKeys(endedAt: row.endedAt, retention) {
+        try rememberKeys(of: serial, endedAt: row.endedAt)
+      }
       try delete(row, into: &deletedFiles)
       return true
     }
@@ -122,5 +129,28 @@ extension Writer {
     state.ledger.contentBytes -= file.bytes
     state.ledger.fileBytes -= file.bytes
     deletedFiles.append(file.name)
+  }
+
+  // MARK: - Keys
+
+  /// Remembers the keys of an envelope that is about to be deleted.
+  private func rememberKeys(of serial: Serial, endedAt: WallTime) throws(StoreError) {
+    for key in try rememberedKeys.keys(of: serial) {
+      try rememberedKeys.insert(key, endedAt: endedAt)
+      state.remembersKeys = true
+    }
+  }
+
+  /// Forgets keys whose envelopes ended before a time.
+  ///
+  /// - Returns: How many.
+  private func forgetKeys(before time: WallTime, countMax: Int) throws(StoreError) -> Int {
+    guard state.remembersKeys else { return 0 }
+    var count = 0
+    try unlessLeftOut(.keyDeletion) { () throws(StoreError) in
+      count = try rememberedKeys.forget(before: time, countMax: countMax)
+      if count < countMax { state.remembersKeys = try rememberedKeys.hasAny() }
+    }
+    return count
   }
 }

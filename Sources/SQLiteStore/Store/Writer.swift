@@ -34,6 +34,8 @@ final class Writer {
     var startedPaused: [PauseTarget] = []
     /// Lanes in which something that was parked may be put in line.
     var flowing: Set<LaneNumber> = []
+    /// Whether there may be keys that are remembered longer than their envelopes.
+    var remembersKeys = false
     /// The clients that are told of their endings when they check in.
     var checkingIn: Set<ClientNumber> = []
     /// Whether the transaction has forgotten clients.
@@ -61,6 +63,7 @@ final class Writer {
   let search: SearchStatements
   let receipts: ReceiptStatements
   let laneLedger: LaneLedgerStatements
+  let rememberedKeys: RememberedKeyStatements
   let shared: StoreShared
   let clock: @Sendable () -> WallTime
   var state = State()
@@ -124,6 +127,7 @@ final class Writer {
     search = try SearchStatements(on: connection)
     receipts = try ReceiptStatements(on: connection)
     laneLedger = try LaneLedgerStatements(on: connection)
+    rememberedKeys = try RememberedKeyStatements(on: connection)
     pageBytes = try connection.number("PRAGMA page_size")
     self.shared = shared
     self.clock = clock
@@ -239,6 +243,7 @@ extension Writer.State {
     upstreams = try Writer.upstreams(on: connection)
     events = try Writer.eventLog(on: connection)
     checkingIn = try Writer.clientsCheckingIn(on: connection)
+    remembersKeys = try connection.number("SELECT EXISTS (SELECT 1 FROM remembered_key)") != 0
     do throws(StoreError) {
       receiptMark = try ReceiptStatements.mark(on: connection)
     } catch {

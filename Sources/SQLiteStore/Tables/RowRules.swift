@@ -44,6 +44,8 @@ enum RowRules {
       guard let entries = blob("entries"), EventEntries.isWhole(entries) else {
         return "its events make no sense"
       }
+    case "remembered_key":
+      if blob("digest")?.count != RememberedKey.digestBytes { return "its digest makes no sense" }
     case "search_block":
       return searchFault(terms: blob("terms"), entries: integer("entries"))
     case "audit":

@@ -88,6 +88,7 @@ enum CheckCommand {
         "keep",
         "delivered for \(duration(retention.deliveredSeconds)), other ended ones for"
           + " \(duration(retention.failedSeconds))"
+          + (retention.keySeconds > 0 ? ", keys for \(duration(retention.keySeconds))" : "")
       ))
     if let receipts = configuration.receipts, let folder = configuration.receiptKeysFolder {
       lines.append(("receipts", "\(receipts.issuer), keys in \(folder)"))

@@ -116,6 +116,9 @@ enum MovedContent {
     (1, 'k-9', 10, x'09')
     """,
     "INSERT INTO coalesced_key VALUES (10, 2, 'k-9')",
+    """
+    INSERT INTO remembered_key VALUES (x'0f', 1800000000500, x'10'), (zeroblob(16), 2, zeroblob(16))
+    """,
     "INSERT INTO coalesce_index VALUES (2, 'state', 10)",
     "INSERT INTO sequence_index VALUES (2, 7, 10), (2, 9, 12)",
     "INSERT INTO gap VALUES (2, 1, 6, 1), (2, 8, 8, 0)",

@@ -156,9 +156,10 @@ package final class ModelStore: PlannedStore {
     _ retention: RetentionCutoffs, countMax: Int
   ) async throws(StoreError) -> RetentionPage {
     try transact { tables, commit throws(StoreError) in
-      let (deleted, isRoundDone) = tables.deleteEnded(
-        retention, countMax: countMax, in: &commit)
-      return RetentionPage(deletedCount: deleted.count, isRoundDone: isRoundDone)
+      let step = tables.deleteEnded(retention, countMax: countMax, in: &commit)
+      var page = RetentionPage(deletedCount: step.deleted.count, isRoundDone: step.isRoundDone)
+      page.forgottenKeyCount = step.forgottenKeyCount
+      return page
     }.0
   }
 

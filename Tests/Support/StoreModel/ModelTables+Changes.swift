@@ -140,6 +140,27 @@ extension ModelTables {
     return envelope
   }
 
+  /// Remembers the keys of an envelope that is about to be deleted.
+  mutating func rememberKeys(of envelope: Envelope) {
+    guard let end = envelope.end else { return }
+    for name in [envelope.draft.key].compactMap(\.self) + envelope.formerKeys.values {
+      guard let key = keys[envelope.entry.client]?[name] else { continue }
+      remembered[AppendQuestions.Key(client: envelope.draft.client, key: name)] = Remembered(
+        endedAt: end.at,
+        digest: RememberedKey.digest(of: key.fingerprint ?? envelope.draft.fingerprint))
+    }
+  }
+
+  /// Forgets keys of envelopes that ended before a time, those that ended first.
+  ///
+  /// - Returns: How many.
+  mutating func forgetKeys(before time: WallTime, countMax: Int) -> Int {
+    let due = remembered.filter { $0.value.endedAt < time }
+      .sorted { $0.value.endedAt < $1.value.endedAt }.prefix(countMax)
+    for (key, _) in due { remembered[key] = nil }
+    return due.count
+  }
+
   /// Gives up what is missing below a number.
   mutating func skipGaps(of number: LaneNumber, below: Int64) -> [SequenceRange] {
     guard var lane = lanes[number], let placed = lane.placedThrough else { return [] }

@@ -19,6 +19,7 @@ extension ModelTables {
       fill(lane, number, questions, into: &facts)
     }
     for question in questions.keys {
+      if let key = remembered[question] { facts.fill(remembered: question, key.digest) }
       guard let client = clients[question.client], let key = keys[client]?[question.key],
         var post = storedPost(key.serial)
       else { continue }

@@ -178,13 +178,17 @@ extension ModelTables {
     return (backlog.items.count, changingCount)
   }
 
-  /// Deletes what has ended and was kept long enough; each call goes on where the last one stopped.
+  /// Forgets keys, and then deletes what has ended and was kept long enough; each call goes on
+  /// where the last one stopped.
   ///
-  /// - Parameter countMax: The most ended envelopes to look at.
-  /// - Returns: What was deleted, and whether the walk came to the end.
+  /// - Parameter countMax: The most keys to forget, and the most ended envelopes to look at.
+  /// - Returns: What was deleted, how many keys were forgotten, and whether the walk came to the
+  ///   end.
   mutating func deleteEnded(
     _ retention: RetentionCutoffs, countMax: Int, in commit: inout Commit
-  ) -> (deleted: [Envelope], isRoundDone: Bool) {
+  ) -> (deleted: [Envelope], forgottenKeyCount: Int, isRoundDone: Bool) {
+    let forgottenCount = forgetKeys(before: retention.keys, countMax: countMax)
+    guard forgottenCount < countMax else { return ([], forgottenCount, false) }
     let page = Array(ended[ended.firstPlace { $0 > retentionCursor }...].prefix(countMax))
     let due = page.filter { serial in
       envelopes[serial]?.end.map {
@@ -198,7 +202,12 @@ extension ModelTables {
       return envelopes[serial].map { EndChange(of: $0.entry, end, .gone) }
     }
     if !ends.isEmpty { commit.changes.append(.endsChanged(ends)) }
-    return (due.compactMap { delete($0) }, isRoundDone)
+    for envelope in due.compactMap({ envelopes[$0] }) {
+      guard let end = envelope.end, RetentionRules.remembersKeys(endedAt: end.at, retention)
+      else { continue }
+      rememberKeys(of: envelope)
+    }
+    return (due.compactMap { delete($0) }, forgottenCount, isRoundDone)
   }
 
   // MARK: - Names and pauses

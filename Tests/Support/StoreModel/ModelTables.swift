@@ -35,6 +35,12 @@ struct ModelTables {
     var fingerprint: [UInt8]?
   }
 
+  /// What was posted under a key whose envelope is forgotten.
+  struct Remembered {
+    var endedAt: WallTime
+    var digest: [UInt8]
+  }
+
   /// A lane.
   struct Lane {
     let name: LaneName
@@ -68,6 +74,8 @@ struct ModelTables {
   /// The present numbers of envelopes that were parked and have moved.
   var moved: [Serial: Serial] = [:]
   var keys: [ClientNumber: [String: Key]] = [:]
+  /// Keys whose envelopes are forgotten.
+  var remembered: [AppendQuestions.Key: Remembered] = [:]
 
   /// Up to where retention has looked in its present round.
   var retentionCursor: Serial = 0

@@ -220,25 +220,27 @@ final class Janitor: Sendable {
     let keptSecondsMax = state.withLock { state in
       max(
         state.retention.deliveredSeconds, state.retention.failedSeconds,
-        state.retention.uploadSeconds, state.eventsKeptSeconds,
+        state.retention.keySeconds, state.retention.uploadSeconds, state.eventsKeptSeconds,
         state.receipts?.keptSeconds ?? 0)
     }
     return await ages.look(clock, keptMsMax: Int64(keptSecondsMax) * 1000)
   }
 
-  /// One round along what has ended.
+  /// One round along what has ended, and along the keys of what is deleted already.
   private func deleteEnded() async {
     let retention = state.withLock { $0.retention }
     let ages = await presentAges()
     let cutoffs = RetentionCutoffs(
       delivered: ages.cutoff(keptMs: Int64(retention.deliveredSeconds) * 1000),
-      failed: ages.cutoff(keptMs: Int64(retention.failedSeconds) * 1000))
-    var deletedCount = 0
+      failed: ages.cutoff(keptMs: Int64(retention.failedSeconds) * 1000),
+      keys: ages.cutoff(keptMs: Int64(retention.keySeconds) * 1000))
+    var (deletedCount, keyCount) = (0, 0)
     do throws(StoreError) {
       while !isStopped {
         let page = try await store.deleteEnded(
           cutoffs, countMax: Self.retentionStepCountMax)
         deletedCount += page.deletedCount
+        keyCount += page.forgottenKeyCount
         if page.isRoundDone { break }
         await pause(Self.retentionStepPauseMs)
       }
@@ -252,6 +254,7 @@ final class Janitor: Sendable {
     if deletedCount > 0 {
       log.debug("ended envelopes were deleted", ("count", .integer(Int64(deletedCount))))
     }
+    if keyCount > 0 { log.debug("keys were forgotten", ("count", .integer(Int64(keyCount)))) }
   }
 
   /// Forgets events that have been kept long enough.

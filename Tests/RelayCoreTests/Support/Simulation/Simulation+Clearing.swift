@@ -50,7 +50,8 @@ extension Simulation {
   mutating func forgetEnded() {
     let cutoffs = RetentionCutoffs(
       delivered: clock.wall.adding(milliseconds: -20_000),
-      failed: clock.wall.adding(milliseconds: -60_000))
+      failed: clock.wall.adding(milliseconds: -60_000),
+      keys: clock.wall.adding(milliseconds: -40_000))
     let page = transact { store, commit in
       store.deleteEnded(cutoffs, countMax: 200, in: &commit)
     }?.value

@@ -185,6 +185,7 @@ extension Simulation {
     switch result {
     case .accepted(let id, _, _), .parked(let id, _), .coalesced(let id, _, _):
       devices[index].stored.insert(key)
+      checkNew(key, of: index)
       acknowledge(index, key, id)
     case .duplicate(let id, _):
       checkStored(key, of: index)
@@ -211,6 +212,12 @@ extension Simulation {
   private mutating func checkStored(_ key: Int, of index: Int) {
     guard !devices[index].stored.contains(key) else { return }
     violate("key \(key) of device \(index) is said to have come before")
+  }
+
+  private mutating func checkNew(_ key: Int, of index: Int) {
+    let question = AppendQuestions.Key(client: "\(index)", key: "\(key)")
+    guard store.remembered[question] != nil else { return }
+    violate("key \(key) of device \(index) was stored though it is remembered")
   }
 
   /// The device is told, unless it is cut off.
