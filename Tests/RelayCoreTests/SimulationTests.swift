@@ -7,7 +7,7 @@ import Testing
 @Suite("Years of outages in seconds")
 struct SimulationTests {
   /// These runs are made each time.
-  private static let fixedSeeds: [UInt64] = [2, 3, 4, 6]
+  private static let fixedSeeds: [UInt64] = [3, 4, 6, 26]
 
   /// `SIMULATION_SEED` makes another run alone, or replays it; `SIMULATION_SEEDS` makes so many
   /// that nobody has made before; `SIMULATION_FRESH_SEED` makes one beside the others.
@@ -46,6 +46,7 @@ struct SimulationTests {
     #expect(simulation.unwrittenCount > 10 && simulation.unwrittenQuarantineCount > 0)
     #expect(simulation.clearedCount > 10 && simulation.deleted.count > 100)
     #expect(simulation.batchCount > 100 && simulation.endedChangeCount > 0)
+    #expect(simulation.rememberedCount > 0)
     #expect(simulation.verificationCount > 0)
     #expect(simulation.batchedCount > 100 && simulation.halvedCount > 0)
     #expect(simulation.clockLeapCount > 3 || simulation.seed % 4 != 0)

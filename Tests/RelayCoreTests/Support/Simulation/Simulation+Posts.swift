@@ -195,6 +195,7 @@ extension Simulation {
       devices[index].unanswered.removeAll { $0 == key }
     case .forgotten:
       if !devices[index].voided.contains(key) { checkStored(key, of: index) }
+      if devices[index].numbers[key] == nil { rememberedCount += 1 }
       devices[index].unanswered.removeAll { $0 == key }
     // The lane is past its number, and says so.
     case .sequencePassed: devices[index].unanswered.removeAll { $0 == key }

@@ -59,6 +59,8 @@ struct Simulation {
   var deleted: Set<EnvelopeID> = []
   var batchCount = 0
   var refusedBatchCount = 0
+  /// How many posts had been forgotten, but for their keys.
+  var rememberedCount = 0
   var editCount = 0
   var endedChangeCount = 0
   /// How many changes could not be written, and how many of them were quarantines.
