@@ -170,6 +170,7 @@ extension EndToEnd {
       "GET /v1/tokens": steering("/v1/tokens?client=CLIENT"),
       "POST /v1/tokens": .refused([Call(target: "/v1/tokens", body: #"{"client": "CLIENT"}"#)]),
       "DELETE /v1/tokens/{id}": steering("/v1/tokens/TOKEN"),
+      "POST /v1/token/renew": .everybody,
       "GET /v1/status/events": steering("/v1/status/events"),
       "GET /status": steering("/status"),
       "GET /status/page/{file}": .everybody,

@@ -78,6 +78,7 @@ extension EndToEnd {
       "GET /v1/tokens": operators,
       "POST /v1/tokens": steering,
       "DELETE /v1/tokens/{id}": steering,
+      "POST /v1/token/renew": Row(device: true, steer: false),
       "GET /v1/status/events": operators,
       "GET /status": operators,
       "GET /status/page/{file}": everybody,
@@ -194,7 +195,10 @@ extension EndToEnd {
     func open() async throws {
       let relay = try await Relay.started(try TestUpstream())
       #expect(try await relay.device().get("/status").status == 200)
-      for (method, target) in [("GET", "/v1/tokens"), ("DELETE", "/v1/tokens/0123456789abcdef")] {
+      for (method, target) in [
+        ("GET", "/v1/tokens"), ("DELETE", "/v1/tokens/0123456789abcdef"),
+        ("POST", "/v1/token/renew"),
+      ] {
         let answer = try await relay.device().request(method, target)
         #expect(answer.status == 401, "\(answer)")
       }

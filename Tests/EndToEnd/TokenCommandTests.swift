@@ -34,6 +34,43 @@ extension EndToEnd {
       #expect(reader.ending == .exit(1) && reader.errors.contains("403"))
     }
 
+    @Test("a token that may be renewed is made from a terminal, and renewed by its client")
+    func renewed() async throws {
+      let relay = try await Relay.guarded(try TestUpstream())
+      let server = ["WAYSTATION_SERVER": "http://127.0.0.1:\(relay.port)"]
+      func run(
+        _ token: String, _ words: String...
+      ) async throws -> (ending: Ending, output: String, errors: String) {
+        let process = try ChildProcess(
+          Waystation.path, ["token"] + words,
+          environment: server.merging(["WAYSTATION_TOKEN": token]) { $1 })
+        let ending = try await process.ending()
+        return (ending, process.output, process.errors)
+      }
+      let made = try await run(
+        Credentials.steer, "create", "--client", "till-1", "--expires-at", "30d",
+        "--renewable-until", "365d")
+      #expect(made.ending == .exit(0), "\(made.errors)")
+      let token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
+      let renewed = try await run(token, "renew")
+      #expect(renewed.ending == .exit(0) && renewed.errors.contains("ends at"), "\(renewed)")
+      let next = renewed.output.trimmingCharacters(in: .whitespacesAndNewlines)
+      #expect(next != token && next.prefix(21) == token.prefix(21))
+      #expect(try await relay.device("d", token: next).get("/v1/clients/till-1").status == 404)
+      #expect(try await run(token, "renew").output == renewed.output)
+      let list = try await run(Credentials.read, "list")
+      #expect(list.output.contains("renewed 2") && list.output.contains("renewable until"))
+      let fixed = try await relay.token(["client": "till-2"]).text
+      let refused = try await run(fixed, "renew")
+      #expect(refused.ending == .exit(1) && refused.errors.contains("does not end"), "\(refused)")
+      let operators = try await run(Credentials.steer, "renew")
+      #expect(operators.ending == .exit(1) && operators.errors.contains("a client's own"))
+      let needless = try await run(
+        Credentials.steer, "create", "--role", "read", "--expires-at", "30d",
+        "--renewable-until", "365d")
+      #expect(needless.ending == .exit(2) && needless.errors.contains("--client"))
+    }
+
     @Test("a derived token and a digest are those of the vectors in docs/operating.md")
     func offline() async throws {
       let secret = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"

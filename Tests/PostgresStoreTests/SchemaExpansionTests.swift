@@ -12,6 +12,9 @@ struct SchemaExpansionTests {
   /// Takes away what version 2 and later ones have added.
   private static let contraction = """
     DROP TABLE remembered_key;
+    ALTER TABLE token DROP COLUMN renewable_until, DROP COLUMN renewal_ms, DROP COLUMN renewals,
+      DROP COLUMN renewed_at, DROP COLUMN renewal_seed, DROP COLUMN former_digest,
+      DROP COLUMN former_expires_at;
     DROP TABLE lane_ledger;
     DROP TABLE receipt;
     DROP TABLE receipt_origin;

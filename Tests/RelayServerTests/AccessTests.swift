@@ -2,7 +2,6 @@ import Cryptography
 import EventLoop
 import HTTPServer
 import RelayCore
-import Synchronization
 import Testing
 
 @testable import RelayServer
@@ -53,7 +52,7 @@ struct AccessTests {
   @Test("an open relay shows and does everything for anybody, but for tokens")
   func open() {
     for route in Route.all {
-      let isToken = route.pattern.hasPrefix("/v1/tokens")
+      let isToken = route.pattern.hasPrefix("/v1/token")
       let isPublic = [
         "/healthz", "/readyz", "/status/page/{file}", "/.well-known/waystation/keys",
       ].contains(route.pattern)
@@ -235,11 +234,4 @@ struct AccessTests {
   func noTokens(_ text: String) {
     #expect(AccessToken(parsing: Array(text.utf8)[...]) == nil)
   }
-}
-
-/// Counts what is called.
-private final class Counter: Sendable {
-  private let count = Mutex(0)
-  func add(_ number: Int = 1) { count.withLock { $0 += number } }
-  var value: Int { count.withLock { $0 } }
 }

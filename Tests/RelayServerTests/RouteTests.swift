@@ -65,12 +65,15 @@ struct RouteTests {
   /// A record's callers in the words of the table: a client, an operator who may look, one who may
   /// steer.
   private static func words(of access: AccessRules.Row) -> [String] {
-    let yes = access.needsCredential ? "yes, by a credential" : "yes"
-    switch access {
-    case .everybody: return [yes, yes, yes]
-    default:
-      return [access.isForDevices ? "its own" : "", access.role == .read ? yes : "", yes]
+    func cell(_ word: String, _ may: Bool) -> String {
+      may ? word + (access.needsCredential ? ", by a credential" : "") : ""
     }
+    if access == .everybody { return ["yes", "yes", "yes"] }
+    return [
+      cell("its own", access.isForDevices),
+      cell("yes", access.isForOperators && access.role == .read),
+      cell("yes", access.isForOperators),
+    ]
   }
 
   /// The paths and methods of `openapi.yaml`.

@@ -31,10 +31,11 @@ struct StoredCodeTests {
     ]
     for (index, grant) in grants.enumerated() {
       let isRevoked = grant == .revoked(client: "c")
-      let record = TokenRecord(
+      var record = TokenRecord(
         id: isRevoked ? "fleet.\(Hexadecimal.encode("c".utf8))" : "000000000000000\(index)",
         grant: grant, digest: isRevoked ? [] : [UInt8](repeating: UInt8(index), count: 32),
         label: nil, createdAt: bench.clock.now)
+      if case .client = grant { renew(&record, bench) }
       #expect(try await bench.store.insertToken(record))
     }
     let lane = LaneName(client: "c", lane: "default")
@@ -46,6 +47,15 @@ struct StoredCodeTests {
         id, .retry(at: bench.clock.now),
         attempt: bench.attempt(Int32(outcome.code) + 1, outcome, status: nil))
     }
+  }
+
+  /// Has a token be as a renewal leaves it.
+  private func renew(_ record: inout TokenRecord, _ bench: Bench) {
+    let end = bench.clock.now
+    record.expiresAt = end
+    record.renewal = TokenRecord.Renewal(until: end, spanMs: 1)
+    record = record.renewed(
+      until: end, digest: [UInt8](repeating: 7, count: 32), seed: [1], at: end)
   }
 
   @Test("all that can be written is sound, and a salvage carries it over")
@@ -71,6 +81,13 @@ struct StoredCodeTests {
       ("UPDATE token SET kind = 4 WHERE kind = 1", "invalidRow-token"),
       ("UPDATE token SET client = NULL WHERE kind = 0", "invalidRow-token"),
       ("UPDATE token SET digest = x'00' WHERE kind = 2", "invalidRow-token"),
+      ("UPDATE token SET renewal_ms = NULL WHERE kind = 0", "invalidRow-token"),
+      ("UPDATE token SET former_digest = NULL WHERE kind = 0", "invalidRow-token"),
+      ("UPDATE token SET former_digest = x'00' WHERE kind = 0", "invalidRow-token"),
+      (
+        "UPDATE token SET renewable_until = NULL, renewal_ms = NULL WHERE kind = 0",
+        "invalidRow-token"
+      ),
       ("UPDATE paused SET kind = 3 WHERE kind = 2", "paused-nothing"),
       ("UPDATE attempt SET outcome = 4 WHERE number = 1", "unknown-outcome"),
     ])

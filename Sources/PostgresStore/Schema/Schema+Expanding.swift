@@ -1,7 +1,7 @@
 #if PostgreSQL
 extension Schema {
   /// The version of the tables that this program reads and writes.
-  static let version: Int32 = 6
+  static let version: Int32 = 7
 
   /// The version that ``script`` makes; ``expansion`` makes ``version`` of it.
   static let firstVersion: Int32 = 1
@@ -33,6 +33,10 @@ extension Schema {
       IF (SELECT max(version) FROM schema_version) = 5 THEN
         \(keys)
         UPDATE schema_version SET version = 6;
+      END IF;
+      IF (SELECT max(version) FROM schema_version) = 6 THEN
+        \(renewals)
+        UPDATE schema_version SET version = 7;
       END IF;
     END $expand$
     """
@@ -147,6 +151,17 @@ extension Schema {
       fingerprint bytea NOT NULL
     );
     CREATE INDEX remembered_key_ended ON remembered_key (ended_at);
+    """
+
+  /// 7: tokens that their clients may renew.
+  private static let renewals = """
+    -- Until when it may be renewed, and how many milliseconds a secret is good; null: it may not
+    -- be. The others are of the last renewal, and null before the first: how many there were, when
+    -- it was, what the secret was made of, and the former secret's digest and end. A relay of the
+    -- version before knows the last secret alone.
+    ALTER TABLE token ADD COLUMN renewable_until bigint, ADD COLUMN renewal_ms bigint,
+      ADD COLUMN renewals bigint, ADD COLUMN renewed_at bigint, ADD COLUMN renewal_seed bytea,
+      ADD COLUMN former_digest bytea, ADD COLUMN former_expires_at bigint;
     """
 }
 #endif

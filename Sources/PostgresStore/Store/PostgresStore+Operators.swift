@@ -20,6 +20,13 @@ extension PostgresStore {
   }
 
   /// See ``AccessStore``.
+  package func renewToken(
+    _ record: TokenRecord, after number: Int64
+  ) async throws(StoreError) -> TokenRecord? {
+    try await write { writer throws(StoreError) in try writer.renewToken(record, after: number) }
+  }
+
+  /// See ``AccessStore``.
   package func deleteToken(_ id: String) async throws(StoreError) -> Bool {
     try await write { writer throws(StoreError) in try writer.deleteToken(id) }
   }

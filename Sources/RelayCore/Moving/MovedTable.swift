@@ -191,7 +191,10 @@ extension MovedTable {
       [
         .init("id", .text), .init("kind", .int16), .init("client", .text),
         .init("digest", .bytes), .init("label", .text), .init("created_at", .int64),
-        .init("expires_at", .int64),
+        .init("expires_at", .int64), .init("renewable_until", .int64),
+        .init("renewal_ms", .int64), .init("renewals", .int64), .init("renewed_at", .int64),
+        .init("renewal_seed", .bytes), .init("former_digest", .bytes),
+        .init("former_expires_at", .int64),
       ]
     case .audit:
       [

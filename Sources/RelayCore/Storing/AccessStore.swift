@@ -30,11 +30,13 @@ package struct TokenRecord: Hashable, Sendable {
   package var createdAt: WallTime
   /// The time at which it expires; nil for never.
   package var expiresAt: WallTime?
+  /// How its client may renew it; nil if it may not.
+  package var renewal: Renewal?
 
   /// Puts a record together.
   package init(
     id: String, grant: Grant, digest: [UInt8], label: String? = nil, createdAt: WallTime,
-    expiresAt: WallTime? = nil
+    expiresAt: WallTime? = nil, renewal: Renewal? = nil
   ) {
     self.id = id
     self.grant = grant
@@ -42,6 +44,7 @@ package struct TokenRecord: Hashable, Sendable {
     self.label = label
     self.createdAt = createdAt
     self.expiresAt = expiresAt
+    self.renewal = renewal
   }
 
   /// The client that it stands or stood for; nil for an operator's.
@@ -86,6 +89,18 @@ package protocol AccessStore: Sendable {
   /// - Returns: false if there is a token of this id already; nothing is changed then.
   /// - Throws: ``StoreError`` if nothing was changed.
   func insertToken(_ record: TokenRecord) async throws(StoreError) -> Bool
+
+  /// Has a token's renewal take the place of the token as it was.
+  ///
+  /// - Parameters:
+  ///   - record: The token, renewed.
+  ///   - number: How many renewals it had before: if it has another number by now, it stays as it
+  ///     is.
+  /// - Returns: The token as it is now; nil if there is none of this id.
+  /// - Throws: ``StoreError`` if nothing was changed.
+  func renewToken(
+    _ record: TokenRecord, after number: Int64
+  ) async throws(StoreError) -> TokenRecord?
 
   /// Deletes a token.
   ///

@@ -182,6 +182,10 @@ extension Route {
       .post, "/v1/tokens", on: .operators, for: .changingTokens, takes: .body,
       act: AuditedAct("create-token", "tokens")
     ) { try await Tokens($2).create($0) },
+    Route(.post, "/v1/token/renew", on: .devices, for: .renewing, takes: .nothing) {
+      request, _, context in
+      try await RenewToken(context).respond(to: request)
+    },
     Route(
       .delete, "/v1/tokens/{id}", on: .operators, for: .changingTokens, takes: .nothing,
       act: AuditedAct("revoke-token", "tokens/{id}")

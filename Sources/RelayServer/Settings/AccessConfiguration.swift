@@ -51,7 +51,7 @@ extension AccessConfiguration: KeyedSection {
       """
       409: the most tokens that are stored, those that a key makes and were revoked included. As \
       many of the latter may come on top, so that a full table keeps none from being revoked. \
-      Held in memory, some 200 bytes each
+      Held in memory, some 300 bytes each
       """)
     Key(
       "operators", \.operators,

@@ -158,13 +158,21 @@ struct StoreRule {
   static let tokens = StoreRule(
     kind: "invalidRow-token", meaning: "Their contents make no sense; the relay does not start.",
     sql: """
-      SELECT id FROM token WHERE CASE kind \(brokenTokens) ELSE 1 END
+      SELECT id FROM token WHERE CASE kind \(brokenTokens) ELSE 1 END OR \(brokenRenewal)
       """)
 
   private static let brokenTokens = TokenRecord.Grant.Kind.allCases.map {
     "WHEN \($0.code) THEN client IS \($0.namesClient ? "" : "NOT ")NULL "
       + "OR length(digest) <> \($0.digestBytes)"
   }.joined(separator: " ")
+
+  private static let brokenRenewal = """
+    (renewable_until IS NULL) <> (renewal_ms IS NULL) \
+    OR renewable_until IS NULL AND renewals IS NOT NULL \
+    OR (renewals IS NULL) + (renewed_at IS NULL) + (renewal_seed IS NULL) \
+    + (former_digest IS NULL) + (former_expires_at IS NULL) NOT IN (0, 5) \
+    OR length(former_digest) <> \(TokenRecord.Grant.Kind.client.digestBytes)
+    """
 
   private static let others = [
     tokens,

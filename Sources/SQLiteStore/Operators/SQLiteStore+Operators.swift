@@ -19,6 +19,15 @@ extension SQLiteStore {
     }
   }
 
+  /// Implements `AccessStore.renewToken`.
+  package func renewToken(
+    _ record: TokenRecord, after number: Int64
+  ) async throws(StoreError) -> TokenRecord? {
+    try await write("renew a token") { writer throws(StoreError) in
+      try writer.tokens.renew(record, after: number)
+    }
+  }
+
   /// Implements `AccessStore.deleteToken`.
   package func deleteToken(_ id: String) async throws(StoreError) -> Bool {
     try await write("forget a token") { writer throws(StoreError) in

@@ -13,7 +13,7 @@ struct Migration {
     migration0007, migration0008, migration0009, migration0010, migration0011, migration0012,
     migration0013, migration0014, migration0015, migration0016,
     migration0017, migration0018, migration0019, migration0020,
-    migration0021, migration0022,
+    migration0021, migration0022, migration0023,
   ]
 
   /// The version that this program reads and writes.

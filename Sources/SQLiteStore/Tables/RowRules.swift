@@ -40,6 +40,9 @@ enum RowRules {
       return tokenFault(
         kind: integer("kind"), id: text("id"), client: text("client"),
         digestBytes: blob("digest")?.count ?? 0)
+        ?? renewalFault(digestBytes: blob("former_digest")?.count) {
+          integer($0) != nil || blob($0) != nil
+        }
     case "event_log":
       guard let entries = blob("entries"), EventEntries.isWhole(entries) else {
         return "its events make no sense"
@@ -90,6 +93,17 @@ enum RowRules {
       return "its id is not that of its client's token"
     }
     return digestBytes == known.digestBytes ? nil : "its digest makes no sense"
+  }
+
+  /// The fault of a token's renewal: its parts are there together, or none is.
+  private static func renewalFault(digestBytes: Int?, has: (String) -> Bool) -> String? {
+    let isRenewed = has("renewals")
+    let parts = ["renewed_at", "renewal_seed", "former_digest", "former_expires_at"]
+    let isWhole =
+      parts.allSatisfy { has($0) == isRenewed } && has("renewal_ms") == has("renewable_until")
+      && (has("renewable_until") || !isRenewed)
+    let known = TokenRecord.Grant.Kind.client.digestBytes
+    return isWhole && (digestBytes ?? known) == known ? nil : "its renewal makes no sense"
   }
 
   /// Whether an id is that of a token which a key makes for this client: it names the client; see

@@ -207,8 +207,8 @@ extension CommandTable {
     "--password-file", "the file with the password of the database's user")
 
   static let token = CommandSpec(
-    summary: "make, list, revoke and derive the tokens of devices and operators",
-    about: "Make, list and revoke tokens of a running relay, and derive and digest others.",
+    summary: "make, list, revoke, renew and derive tokens",
+    about: "Make, list, revoke and renew tokens of a running relay, and derive and digest others.",
     actions: [
       ActionSpec(
         name: "create", summary: "make one, for --client NAME or for --role read|steer",
@@ -220,6 +220,9 @@ extension CommandTable {
         name: "revoke", summary: "end one",
         operand: Operand(name: "ID", isRequired: false), options: TokenOptions.rules(of: .revoke)),
       ActionSpec(
+        name: "renew", summary: "as a client, get another one for the token that you have",
+        options: TokenOptions.rules(of: .renew)),
+      ActionSpec(
         name: "derive", summary: "make a client's token from a key's secret, without a relay",
         options: TokenOptions.rules(of: .derive)),
       ActionSpec(
@@ -229,6 +232,10 @@ extension CommandTable {
     notes: [
       "create, list and revoke ask the relay, as an operator. create prints the token on standard"
         + " output only once: the relay keeps a digest.",
+      "With --renewable-until, each renewal is for as long as the token was made for.",
+      "renew is for devices. It asks with the client's own token, in WAYSTATION_TOKEN or by"
+        + " --token-file, and prints the next one. The token that was shown stays good until its"
+        + " own end, or until the next one is renewed; asking again with it prints the same.",
       "derive takes the secret from --secret-file or WAYSTATION_KEY_SECRET. hash with --new also"
         + " makes the token. No secret is taken from the command line, which others can see.",
     ],
@@ -236,6 +243,7 @@ extension CommandTable {
     examples: [
       "waystation token hash --new",
       "waystation token create --client truck-7 --label 'spare unit'",
+      "waystation token create --client truck-8 --expires-at 30d --renewable-until 365d",
       "waystation token derive --key factory-1 --client truck-7",
     ])
 }

@@ -5,7 +5,7 @@ import RelayCore
 struct TokenOptions: Equatable {
   /// The action, as the word after `token`.
   enum Action: String, CaseIterable {
-    case create, list, revoke, derive, hash
+    case create, list, revoke, renew, derive, hash
   }
 
   let action: Action
@@ -15,6 +15,7 @@ struct TokenOptions: Equatable {
   let role: OperatorRole?
   let label: String?
   let expiresAt: WallTime?
+  let renewableUntil: WallTime?
   /// The token to revoke.
   let id: String?
   /// The name of the key, followed by the file that holds its secret; nil if the environment holds
@@ -34,6 +35,9 @@ struct TokenOptions: Equatable {
     expiresAt = try given.value("--expires-at", expected: TimeText.formAhead) {
       TimeText.time($0, after: now)
     }
+    renewableUntil = try given.value("--renewable-until", expected: TimeText.formAhead) {
+      TimeText.time($0, after: now)
+    }
     id = given.operands.first ?? given.text("--id")
     key = given.text("--key")
     secretFile = given.text("--secret-file")
@@ -51,9 +55,11 @@ struct TokenOptions: Equatable {
         .text("--label", "TEXT", "what the token is for"),
         .text(
           "--expires-at", "TIME", "when it expires, as in 2027-01-01T00:00:00Z, or 30d from now"),
+        .text("--renewable-until", "TIME", "until when its client may renew it"),
       ]
     case .list: return relay + [.name("--client", .clients, "only this client's")]
     case .revoke: return relay + [.text("--id", "ID", "which one, in place of ID")]
+    case .renew: return relay
     case .derive:
       return [
         .text("--key", "NAME", "the key's name in the configuration"),
@@ -91,6 +97,8 @@ struct TokenOptions: Equatable {
     switch action {
     case .create where (client == nil) == (role == nil):
       throw UsageError("give --client NAME or --role read|steer", to: .token)
+    case .create where renewableUntil != nil && (client == nil || expiresAt == nil):
+      throw UsageError("--renewable-until goes with --client and --expires-at", to: .token)
     case .revoke where id == nil:
       throw UsageError("say which: waystation token revoke ID", to: .token)
     case .derive where key == nil || client == nil:

@@ -9,7 +9,9 @@ enum TokenText {
     if let client = text("client") { line += "  client \(client)" }
     if let role = text("role") { line += "  operator \(role)" }
     if let at = text("createdAt") { line += "  made \(at)" }
+    if let at = text("renewedAt") { line += "  renewed \(at)" }
     if let at = text("expiresAt") { line += "  ends \(at)" }
+    if let at = text("renewableUntil") { line += "  renewable until \(at)" }
     if let at = text("revokedAt") { line += "  revoked \(at)" }
     if let label = text("label") { line += "  \(label)" }
     return line

@@ -15,7 +15,7 @@ enum TokenCommand {
       switch options.action {
       case .derive: try derive(options, environment)
       case .hash: try hash(options, environment)
-      case .create, .list, .revoke:
+      case .create, .list, .revoke, .renew:
         try TokenRegister(options: options, relay: RelayClient(options.given, environment)).run()
       }
       return .good

@@ -1,7 +1,7 @@
 import JSON
 import RelayCore
 
-/// The actions of `waystation token` that call a relay: they make, list and revoke tokens.
+/// The actions of `waystation token` that call a relay: they make, list, revoke and renew tokens.
 struct TokenRegister {
   let options: TokenOptions
   let relay: RelayClient
@@ -15,6 +15,7 @@ struct TokenRegister {
     switch options.action {
     case .create: try create()
     case .revoke: try revoke()
+    case .renew: try renew()
     default: try list()
     }
   }
@@ -30,6 +31,38 @@ struct TokenRegister {
     guard !isJSON else { return StandardStream.output.line(answer.line) }
     StandardStream.error.line("made the token \(SafeText.line(id)), which is shown only once:")
     StandardStream.output.line(SafeText.line(token))
+  }
+
+  private func renew() throws(OperatorFailure) {
+    let answer: JSONObject
+    do throws(OperatorFailure) {
+      answer = try relay.object("POST", "/v1/token/renew")
+    } catch {
+      throw Self.renewalFailure(error)
+    }
+    guard let id = answer.text("id"), let token = answer.text("token") else { throw .notARelay }
+    guard !isJSON else { return StandardStream.output.line(answer.line) }
+    let end = answer.text("expiresAt").map { ", which ends at \($0)" } ?? ""
+    StandardStream.error.line(SafeText.line("renewed the token \(id)\(end):"))
+    StandardStream.output.line(SafeText.line(token))
+  }
+
+  /// The failure in the words of a client: the others are an operator's.
+  private static func renewalFailure(_ failure: OperatorFailure) -> OperatorFailure {
+    var reason = failure.reason
+    switch (failure.status, failure.kind) {
+    case (401, _), (403, _):
+      reason =
+        "\(failure.status ?? 0): this takes a client's own token, in WAYSTATION_TOKEN or by"
+        + " --token-file: one that has not ended, was not revoked, and was not renewed twice since"
+    case (404, "not-found"):
+      reason =
+        "404: no token is renewed at this address: is that a listener for devices, of a relay that"
+        + " is new enough? Look at --server and WAYSTATION_SERVER."
+    default: return failure
+    }
+    return OperatorFailure(
+      reason: reason, code: failure.code, status: failure.status, kind: failure.kind)
   }
 
   private func revoke() throws(OperatorFailure) {
@@ -68,6 +101,9 @@ struct TokenRegister {
       if let role = options.role { json.member("role", role.rawValue) }
       if let label = options.label { json.member("label", label) }
       if let end = options.expiresAt { json.member("expiresAt", RFC3339.format(end)) }
+      if let until = options.renewableUntil {
+        json.member("renewableUntil", RFC3339.format(until))
+      }
     }
     return json.finish()
   }

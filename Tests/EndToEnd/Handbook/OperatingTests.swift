@@ -19,12 +19,17 @@ extension EndToEnd {
       let made = try await book.stand.run("waystation token create --client till-1")
       let token = made.trimmingCharacters(in: .whitespacesAndNewlines)
       book.stand.set("ID", String(token.dropFirst(4).prefix(16)))
-      let tokens = try book.blocks("Who may use it", count: 2)
+      let tokens = try book.blocks("Who may use it", count: 3)
       let listed = try await book.stand.run(tokens[0])
       #expect(listed.contains("spare unit") && listed.contains("till-1"), "\(listed)")
       let device = Device("till-1", port: book.port, token: token)
       #expect(try await device.get("/v1/envelopes").status == 401)
-      #expect(try await book.stand.run(tokens[1]).hasPrefix("wsk_fleet-1.747275636b2d37."))
+      let renewable = try await book.stand.run(tokens[1])
+        .trimmingCharacters(in: .whitespacesAndNewlines)
+      let renewed = try await Device("truck-8", port: book.port, token: renewable)
+        .request("POST", "/v1/token/renew")
+      #expect(renewed.status == 200, "\(renewed)")
+      #expect(try await book.stand.run(tokens[2]).hasPrefix("wsk_fleet-1.747275636b2d37."))
     }
 
     @Test("certificates are made, shown by a device, and renewed while the relay runs")
@@ -187,7 +192,8 @@ extension EndToEnd {
       #expect(
         headings == [
           "The first start", "The first start", "Size", "Who may use it", "Who may use it",
-          "Renew a certificate", "Watch", "The log", "The access log", "Metrics", "Traces",
+          "Who may use it", "Renew a certificate", "Watch", "The log", "The access log", "Metrics",
+          "Traces",
         ] + Array(repeating: "What to do when", count: 7) + [
           "Many at once", "Many at once", "Sending once more what was delivered", "Who did what",
           "Upgrade", "Back up and restore", "Back up and restore", "Move to another machine",

@@ -127,8 +127,10 @@ enum MovedContent {
     "INSERT INTO ending VALUES (1, 5, 13)",
     """
     INSERT INTO token VALUES \
-    ('t-1', 0, 'c-1', zeroblob(32), 'spare', 1800000000000, 1800009000000), \
-    ('t-2', 1, NULL, zeroblob(32), NULL, 1800000000000, NULL)
+    ('t-1', 0, 'c-1', zeroblob(32), 'spare', 1800000000000, 1800009000000, 1800019000000, \
+    9000000, 3, 1800000000000, zeroblob(32), zeroblob(32), 1800008000000), \
+    ('t-2', 1, NULL, zeroblob(32), NULL, 1800000000000, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+    NULL)
     """,
     "INSERT INTO audit VALUES (1, 2, 'ada', 'steer', 'cancel', 'x', 1, 200, 'so')",
     """

@@ -89,16 +89,22 @@ package final class Access: Sendable {
   }
 
   private func caller(_ id: String, _ secret: [UInt8], at now: WallTime) -> Caller? {
-    guard let record = state.withLock({ $0.tokens[id] }),
-      ConstantTime.equals(SHA256.digest(of: secret), record.digest), record.isCurrent(at: now)
-    else { return nil }
-    let credential = Caller.Credential.stored(id)
-    switch record.grant {
-    case .client(let name): return Caller(.device(name), by: credential, until: record.expiresAt)
-    case .operator(let role):
-      return Caller(.operator(role), by: credential, until: record.expiresAt)
+    guard let match = match(id, secret, at: now) else { return nil }
+    let credential = Caller.Credential.stored(id, renewal: match.number)
+    let kind: Caller.Kind
+    switch match.record.grant {
+    case .client(let name): kind = .device(name)
+    case .operator(let role): kind = .operator(role)
     case .revoked: return nil
     }
+    return Caller(
+      kind, by: credential, until: match.expiresAt, renewableUntil: match.renewableUntil)
+  }
+
+  /// The stored token that a secret is good for; nil if there is none.
+  package func match(_ id: String, _ secret: [UInt8], at now: WallTime) -> TokenMatch? {
+    guard let record = state.withLock({ $0.tokens[id] }) else { return nil }
+    return TokenMatch(record, secret, at: now)
   }
 
   private func caller(_ token: DerivedToken, _ code: [UInt8], _ table: AccessTable) -> Caller? {
@@ -123,7 +129,8 @@ package final class Access: Sendable {
     if let end = caller.expiresAt, end <= now { return false }
     guard table.stillKnows(caller) else { return false }
     switch caller.credential {
-    case .stored(let id): return state.withLock { $0.tokens[id] != nil }
+    case .stored(let id, let number):
+      return state.withLock { $0.tokens[id]?.secretNumbers.contains(number) ?? false }
     case .derived(let token): return state.withLock { $0.tokens[token.id] == nil }
     case .configured, .certificate, nil: return true
     }
@@ -173,10 +180,26 @@ package final class Access: Sendable {
     }
   }
 
+  /// A stored token has been renewed.
+  ///
+  /// What was begun with the secret before the last two ends. A token that was deleted meanwhile,
+  /// or renewed once more, stays so.
+  package func renewed(_ record: TokenRecord) {
+    let former = state.withLock { state -> Range<Int64> in
+      guard let known = state.tokens[record.id], known.renewalCount < record.renewalCount else {
+        return 0..<0
+      }
+      state.tokens[record.id] = record
+      let numbers = known.secretNumbers
+      return numbers.lowerBound..<max(numbers.lowerBound, record.secretNumbers.lowerBound)
+    }
+    for number in former { end(.stored(record.id, renewal: number)) }
+  }
+
   /// A stored token has been deleted.
   package func deleted(_ id: String) {
-    state.withLock { _ = $0.tokens.removeValue(forKey: id) }
-    end(.stored(id))
+    let record = state.withLock { $0.tokens.removeValue(forKey: id) }
+    for number in record?.secretNumbers ?? 0...0 { end(.stored(id, renewal: number)) }
   }
 
   private func end(_ credential: Caller.Credential) {
@@ -227,7 +250,4 @@ extension TokenRecord {
   fileprivate var isRevoked: Bool {
     if case .revoked = grant { true } else { false }
   }
-
-  /// Whether it has not ended by itself.
-  fileprivate func isCurrent(at now: WallTime) -> Bool { expiresAt.map { now < $0 } ?? true }
 }

@@ -75,8 +75,12 @@ package enum AccessToken: Equatable, Sendable {
   package static func makeStored() -> (id: String, text: String, digest: [UInt8]) {
     let id = Hexadecimal.encode(SecureRandom.bytes(idBytes))
     let secret = SecureRandom.bytes(secretBytes)
-    let text = "wst_\(id)_\(Hexadecimal.encode(secret))"
-    return (id, text, SHA256.digest(of: secret))
+    return (id, storedText(id: id, secret: secret), SHA256.digest(of: secret))
+  }
+
+  /// The whole of a stored token.
+  package static func storedText(id: String, secret: [UInt8]) -> String {
+    "wst_\(id)_\(Hexadecimal.encode(secret))"
   }
 
   /// A new token for an operator whom the configuration names.

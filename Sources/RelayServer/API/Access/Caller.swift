@@ -17,8 +17,9 @@ package struct Caller: Equatable, Sendable {
 
   /// By what a caller was known.
   package enum Credential: Hashable, Sendable {
-    /// A stored token, by its id.
-    case stored(String)
+    /// A stored token, by its id, and by how many times it had been renewed when it got the secret
+    /// that was shown.
+    case stored(String, renewal: Int64)
     /// A token that was made of a client key.
     case derived(DerivedToken)
     /// An operator whom the configuration names.
@@ -32,7 +33,9 @@ package struct Caller: Equatable, Sendable {
   /// By what it was known; nil for nobody in particular.
   package let credential: Credential?
   /// The time when the credential expires; nil for never.
-  package let expiresAt: WallTime?
+  package private(set) var expiresAt: WallTime?
+  /// The time until which it can be renewed; nil if it cannot be.
+  package private(set) var renewableUntil: WallTime?
   /// Which of the configurations that were in force one after the other it was known by.
   package private(set) var generation = 0
 
@@ -43,16 +46,22 @@ package struct Caller: Equatable, Sendable {
   static let stranger = Caller(.stranger, by: nil)
 
   /// Somebody who was known by a credential.
-  package init(_ kind: Kind, by credential: Credential?, until expiresAt: WallTime? = nil) {
+  package init(
+    _ kind: Kind, by credential: Credential?, until expiresAt: WallTime? = nil,
+    renewableUntil: WallTime? = nil
+  ) {
     self.kind = kind
     self.credential = credential
     self.expiresAt = expiresAt
+    self.renewableUntil = renewableUntil
   }
 
   /// The same, until the certificate of its connection ends, if that is sooner.
   package func until(_ end: WallTime?) -> Caller {
     guard let end, end < expiresAt ?? .never else { return self }
-    return Caller(kind, by: credential, until: end).knownBy(generation)
+    var caller = self
+    caller.expiresAt = end
+    return caller
   }
 
   /// The same, known by a configuration.
@@ -72,7 +81,7 @@ package struct Caller: Equatable, Sendable {
   /// credential.
   package var publicName: String? {
     switch credential {
-    case .stored(let id): id
+    case .stored(let id, _): id
     case .derived(let token): token.id
     case .configured(let name): name
     case .certificate: client

@@ -82,6 +82,8 @@ package struct CheckInView: Sendable {
 
   /// When the credential ends by which the device was known; nil if it does not.
   package var credentialEndsAt: WallTime?
+  /// Until when the device can renew that credential; nil if it cannot.
+  package var credentialRenewableUntil: WallTime?
   /// The receipts of the lanes that are told, if they were asked for; nil if not.
   package var receipts: [ReceiptView]?
   /// Whether uploads may be begun.
@@ -137,7 +139,8 @@ package struct CheckInView: Sendable {
       json.memberObject("relay") {
         RelayFeatures.write(to: &$0, uploads: takesUploads, receipts: makesReceipts)
       }
-      if let credentialEndsAt { json.member("credentialEndsAt", credentialEndsAt) }
+      json.member("credentialEndsAt", credentialEndsAt)
+      json.member("credentialRenewableUntil", credentialRenewableUntil)
     }
     return json.finish()
   }

@@ -4,7 +4,8 @@ import JSON
 package enum RelayFeatures {
   /// The names, in alphabetical order; `docs/protocol.md` says what each means.
   package static let names = [
-    "blocked-lanes", "by-key", "ledger", "receipts", "responses", "spans", "sync", "uploads",
+    "blocked-lanes", "by-key", "ledger", "receipts", "renewal", "responses", "spans", "sync",
+    "uploads",
   ]
 
   /// Writes them, and the release.

@@ -47,6 +47,7 @@ struct CheckIn {
       allowance: allowance(of: question.client, record?.number),
       page: page)
     view.credentialEndsAt = context.caller.expiresAt
+    view.credentialRenewableUntil = context.caller.renewableUntil
     view.takesUploads = context.takesUploads
     view.makesReceipts = context.rules.makesReceipts
     if let bodyBytesMax = question.responseBytesMax {
@@ -68,6 +69,7 @@ struct CheckIn {
         retryAfterSeconds: retryAfterSeconds(isTroubled: true)),
       page: CheckInPage(endings: [], toldThrough: question.since, hasMore: true))
     view.credentialEndsAt = context.caller.expiresAt
+    view.credentialRenewableUntil = context.caller.renewableUntil
     view.takesUploads = context.takesUploads
     view.makesReceipts = context.rules.makesReceipts
     return view

@@ -96,6 +96,46 @@ extension Problem {
       fix: "If the key is to come back, revoke the token then.")
   }
 
+  /// Nobody has allowed for this token to be renewed.
+  package static func unrenewableToken(_ end: WallTime?) -> Problem {
+    let until = end.map { " It ends at \(RFC3339.format($0))." } ?? ""
+    return Problem(
+      .notRenewable, "The operator has not allowed for this token to be renewed.\(until)",
+      fix: "Ask the operator for another one. One that is made with renewableUntil, as "
+        + "'waystation token create --renewable-until' does, can be renewed.")
+  }
+
+  /// The token goes as far already as it may be renewed.
+  package static func exhaustedToken(_ end: WallTime) -> Problem {
+    Problem(
+      .notRenewable,
+      "The operator has allowed for this token to be renewed until \(RFC3339.format(end)), and it "
+        + "ends then already.",
+      fix: "Ask the operator for another one before.")
+  }
+
+  /// The token does not end by itself.
+  package static func endlessToken() -> Problem {
+    Problem(
+      .notRenewable, "This token does not end by itself, so there is nothing to renew.",
+      fix: "Go on with it as it is.")
+  }
+
+  /// The token is one that a key makes.
+  package static func unrenewableDerivedToken() -> Problem {
+    Problem(
+      .notRenewable,
+      "A token that begins with wsk_ is made of a key, and does not end by itself.",
+      fix: "Go on with it as it is. Only a token that begins with wst_ is renewed.")
+  }
+
+  /// The caller is known by a certificate alone.
+  package static func unrenewableCertificate() -> Problem {
+    Problem(
+      .notRenewable, "The relay issues no certificates, and cannot renew one.",
+      fix: "Have it renewed by who has issued it, or show the token that is to be renewed.")
+  }
+
   /// As many tokens of keys are revoked as may be.
   package static func tooManyRevocations(countMax: Int) -> Problem {
     Problem(

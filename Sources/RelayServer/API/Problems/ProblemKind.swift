@@ -35,6 +35,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
   case unfilledReferences = "unfilled-references"
   case notEnded = "not-ended"
   case tooManyTokens = "too-many-tokens"
+  case notRenewable = "not-renewable"
   case mismatchingUploadOffset = "mismatching-upload-offset"
   case completedUpload = "completed-upload"
   case inconsistentUploadLength = "inconsistent-upload-length"
@@ -133,6 +134,7 @@ package enum ProblemKind: String, CaseIterable, Sendable {
     case .unfilledReferences: Record(409, "The envelope's references cannot be filled any more")
     case .notEnded: Record(409, "The envelope has not ended")
     case .tooManyTokens: Record(409, "Too many tokens are stored")
+    case .notRenewable: Record(409, "The credential cannot be renewed")
     case .mismatchingUploadOffset: Record(409, "The upload ends elsewhere")
     case .completedUpload: Record(400, "The upload is complete")
     case .inconsistentUploadLength: Record(400, "The upload's length is not consistent")

@@ -10,6 +10,8 @@ package struct TokenTerms: Sendable, Equatable {
   package let label: String?
   /// The time when it expires.
   package let expiresAt: WallTime?
+  /// The time until which its client may renew it; nil if it may not.
+  package let renewableUntil: WallTime?
 
   /// The most bytes of a label.
   package static let labelBytesMax = 200
@@ -22,18 +24,58 @@ package struct TokenTerms: Sendable, Equatable {
     var role: OperatorRole?
     var label: String?
     var expiresAt: WallTime?
-    let names = ["client", "role", "label", "expiresAt"]
+    var renewableUntil: WallTime?
+    let names = ["client", "role", "label", "expiresAt", "renewableUntil"]
     try CommandTerms.forEach(of: text, names) { member throws(Problem) in
       switch member.name {
       case "client": client = try Self.client(member.value)
       case "role": role = try Self.role(member.value)
       case "label": label = try Self.label(member.value)
-      default: expiresAt = try EnvelopeFields.time("expiresAt", member.value)
+      case "expiresAt": expiresAt = try EnvelopeFields.time("expiresAt", member.value)
+      default: renewableUntil = try EnvelopeFields.time("renewableUntil", member.value)
       }
     }
     grant = try Self.grant(client, role)
     self.label = label
     self.expiresAt = expiresAt
+    self.renewableUntil = renewableUntil
+    if let renewableUntil { try Self.check(renewableUntil, grant, expiresAt) }
+  }
+
+  /// How a token may be renewed that is made now; nil if it may not be.
+  ///
+  /// Each renewal is for as long as the token is made for.
+  ///
+  /// - Throws: `invalid-field` if the token has ended already.
+  package func renewal(at now: WallTime) throws(Problem) -> TokenRecord.Renewal? {
+    guard let renewableUntil, let expiresAt else { return nil }
+    let spanMs = expiresAt.milliseconds(since: now)
+    guard spanMs > 0 else {
+      throw .invalidField(
+        "/expiresAt", "expiresAt is past, so it does not say how long a renewed token is good.",
+        fix: "Give a time to come.")
+    }
+    return TokenRecord.Renewal(until: renewableUntil, spanMs: spanMs)
+  }
+
+  private static func check(
+    _ renewableUntil: WallTime, _ grant: TokenRecord.Grant, _ expiresAt: WallTime?
+  ) throws(Problem) {
+    guard case .client = grant else {
+      throw .invalidField(
+        "/renewableUntil", "renewableUntil stands with role, and only clients renew their tokens.",
+        fix: "Leave it out, and make an operator another token before this one ends.")
+    }
+    guard let expiresAt else {
+      throw .missingField(
+        "/expiresAt", "renewableUntil stands without expiresAt, and only what ends is renewed.",
+        fix: "Say when the token ends if it is not renewed: each renewal is for as long.")
+    }
+    guard expiresAt < renewableUntil else {
+      throw .invalidField(
+        "/renewableUntil", "renewableUntil is not after expiresAt.",
+        fix: "Give a later time, or leave it out.")
+    }
   }
 
   private static func grant(

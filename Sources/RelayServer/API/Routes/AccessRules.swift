@@ -21,6 +21,8 @@ package enum AccessRules {
     var isForEverybody = false
     /// True if a client may use it, for its own envelopes.
     var isForDevices = false
+    /// True if an operator may use it.
+    var isForOperators = true
     /// The permission that an operator needs.
     var role = OperatorRole.steer
     /// True if it needs a credential even where none is needed otherwise.
@@ -37,8 +39,9 @@ package enum AccessRules {
     case .stranger: return .unknownCaller
     case .anonymous: return isOpen && !row.needsCredential ? .allowed : .unknownCaller
     case .device: return row.isForDevices ? .allowed : .forbidden
-    case .operator(.steer): return .allowed
-    case .operator(.read): return row.role == .read ? .allowed : .forbidden
+    case .operator(let role):
+      let isEnough = role == .steer || row.role == .read
+      return row.isForOperators && isEnough ? .allowed : .forbidden
     }
   }
 
@@ -55,6 +58,8 @@ extension AccessRules.Row {
   static let looking = Self(isForDevices: true, role: .read)
   /// Devices for their own, and whoever may steer.
   static let handingOver = Self(isForDevices: true)
+  /// Devices alone, by a credential of their own.
+  static let renewing = Self(isForDevices: true, isForOperators: false, needsCredential: true)
   /// Operators who may look.
   static let watching = Self(role: .read)
   /// Operators who may steer.

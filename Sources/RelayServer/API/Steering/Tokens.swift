@@ -31,12 +31,13 @@ struct Tokens {
     guard !context.relay.isDraining else { throw .draining() }
     let now = context.relay.now().wall
     let terms = try TokenTerms(try await CommandBody(context).read(request))
+    let renewal = try terms.renewal(at: now)
     for _ in 0..<Self.drawsMax {
       try checkRoom()
       let made = AccessToken.makeStored()
       let record = TokenRecord(
         id: made.id, grant: terms.grant, digest: made.digest, label: terms.label,
-        createdAt: now, expiresAt: terms.expiresAt)
+        createdAt: now, expiresAt: terms.expiresAt, renewal: renewal)
       guard try await insert(record) else { continue }
       log("a token was made", record.id)
       context.act?.say("\(record.id) for \(record.grant.words)")
@@ -142,6 +143,8 @@ extension TokenRecord {
       json.member("createdAt", createdAt)
     }
     json.member("expiresAt", expiresAt)
+    json.member("renewableUntil", renewal?.until)
+    json.member("renewedAt", renewal?.last?.at)
   }
 }
 
