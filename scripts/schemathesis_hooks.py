@@ -24,7 +24,9 @@ NEVER_DUE = "would expire before it may be attempted"
 # `openapi.yaml` tells what a path may hold, and not all that some server reads as slashes or dots.
 PATH_REFUSED = "The path for the upstream"
 # Why what the contract allows may be refused, in the relay's own words.
-REFUSED_FOR = (NOBODY_NAMED, NEVER_DUE, PATH_REFUSED)
+# A token that may be renewed ends in the time to come, and before that limit.
+TOKEN_TIMES = ("renewableUntil is not after expiresAt", "expiresAt is past")
+REFUSED_FOR = (NOBODY_NAMED, NEVER_DUE, PATH_REFUSED, *TOKEN_TIMES)
 # What scripts/schemathesis.toml has relayed requests say.
 WAIT = "wait=1"
 WAITING = {"queued", "held", "parked", "blocked", "delivering"}

@@ -39,9 +39,9 @@ package enum AccessRules {
     case .stranger: return .unknownCaller
     case .anonymous: return isOpen && !row.needsCredential ? .allowed : .unknownCaller
     case .device: return row.isForDevices ? .allowed : .forbidden
-    case .operator(let role):
-      let isEnough = role == .steer || row.role == .read
-      return row.isForOperators && isEnough ? .allowed : .forbidden
+    case .operator where !row.isForOperators: return .forbidden
+    case .operator(.steer): return .allowed
+    case .operator(.read): return row.role == .read ? .allowed : .forbidden
     }
   }
 
