@@ -18,9 +18,7 @@ enum RowRules {
         return "its headers make no sense"
       }
     case "line":
-      guard let code = integer("standing"), Standing.isCode(code) else {
-        return "its state makes no sense"
-      }
+      if integer("standing").map(Standing.isCode) != true { return "its state makes no sense" }
     case "ended":
       guard let code = integer("state"), EnvelopeState.isEndCode(code) else {
         return "its state makes no sense"
@@ -29,9 +27,7 @@ enum RowRules {
         return "its last attempt makes no sense"
       }
     case "attempt":
-      guard let code = integer("outcome"), Outcome.isCode(code) else {
-        return "its outcome makes no sense"
-      }
+      if integer("outcome").map(Outcome.isCode) != true { return "its outcome makes no sense" }
     case "response":
       guard let headers = blob("headers"), HeaderBlock(stored: headers) != nil else {
         return "its headers make no sense"

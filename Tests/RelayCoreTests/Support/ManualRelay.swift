@@ -361,23 +361,6 @@ struct ManualRelay {
     }
   }
 
-  private func isThere(_ transition: Transition) -> Bool {
-    if case .requeue = transition.change { return true }
-    return place(of: transition.serial) != nil
-  }
-
-  /// The place of an envelope in the line, which is in the order of their numbers.
-  private func place(of serial: Serial) -> Int? {
-    var (low, high) = (0, line.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if line[middle].serial < serial { low = middle + 1 } else { high = middle }
-    }
-    if low < line.count, line[low].serial == serial { return low }
-    // A test may have put it together in another order.
-    return line.firstIndex { $0.serial == serial }
-  }
-
   private mutating func commitToDisk(_ transition: Transition) {
     if case .requeue(let entry) = transition.change {
       let place = line.firstIndex { $0.serial >= entry.serial } ?? line.endIndex
